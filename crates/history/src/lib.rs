@@ -1,0 +1,1 @@
+//! What happened: operations, histories and the file formats that record them.
