@@ -1,1 +1,22 @@
 //! What happened: operations, histories and the file formats that record them.
+//!
+//! This crate takes bytes (files, streams, events as they happen) and gives a [`History`]: the
+//! operations of one run in call order, compact, with their values interned. It knows nothing of
+//! specifications and decides nothing; it refuses what cannot be a history with an [`InputError`]
+//! that names the file, the line and what was expected.
+
+mod builder;
+mod column;
+mod error;
+mod events;
+mod history;
+mod operation;
+mod value;
+
+pub use builder::{Builder, Call, Interval, Return};
+pub use column::Column;
+pub use error::{InputError, Problem};
+pub use events::{Event, Events};
+pub use history::{Annotation, History, Horizon, Tally};
+pub use operation::{MethodId, OpId, Operation, Outcome, ProcessId, Time};
+pub use value::{Value, ValueId, Values};

@@ -1,0 +1,600 @@
+//! Building a history, event by event or operation by operation, with every check that needs no
+//! specification: calls and returns pair up, a process does one thing at a time, time runs forward,
+//! ids are unique.
+
+use crate::history::{Annotation, History};
+use crate::{Column, InputError, MethodId, OpId, Outcome, Problem, ProcessId, Time};
+use crate::{Value, ValueId, Values};
+use hashbrown::HashMap;
+
+/// What a process calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// The operation's name.
+    pub method: MethodId,
+    /// The object, where there are several.
+    pub object: ValueId,
+    /// The key, where it is apart from the argument.
+    pub key: ValueId,
+    /// The argument.
+    pub arg: ValueId,
+    /// The operation's own id, where the source gives one.
+    pub id: ValueId,
+    /// The recorded time, where the source gives one.
+    pub time: Option<Time>,
+}
+
+impl Call {
+    /// A call without argument.
+    pub fn new(method: MethodId) -> Self {
+        let absent = ValueId::ABSENT;
+        Call {
+            method,
+            object: absent,
+            key: absent,
+            arg: absent,
+            id: absent,
+            time: None,
+        }
+    }
+
+    /// The call with an argument.
+    pub fn arg(self, arg: ValueId) -> Self {
+        Call { arg, ..self }
+    }
+
+    /// The call with a key.
+    pub fn key(self, key: ValueId) -> Self {
+        Call { key, ..self }
+    }
+}
+
+/// What comes back.
+#[derive(Clone, Copy, Debug)]
+pub struct Return {
+    /// How the operation ended.
+    pub outcome: Outcome,
+    /// Its result.
+    pub result: ValueId,
+    /// The id that its call gave, where the source gives one.
+    pub id: ValueId,
+    /// The recorded time, where the source gives one.
+    pub time: Option<Time>,
+}
+
+impl Return {
+    /// A return of the given outcome and result.
+    pub fn new(outcome: Outcome, result: ValueId) -> Self {
+        Return {
+            outcome,
+            result,
+            id: ValueId::ABSENT,
+            time: None,
+        }
+    }
+
+    /// A return without result.
+    pub fn ok() -> Self {
+        Return::new(Outcome::Ok, ValueId::ABSENT)
+    }
+}
+
+/// A whole operation, for logs that have one a line.
+#[derive(Clone, Copy, Debug)]
+pub struct Interval {
+    /// When it was called.
+    pub call: Time,
+    /// When it returned; `None` when it is pending.
+    pub ret: Option<Time>,
+}
+
+/// Builds a [`History`] and refuses what cannot be one.
+///
+/// ```
+/// use seriatim_history::{Builder, Return, Value};
+/// let mut builder = Builder::new("example");
+/// let client = builder.process(&Value::Int(0));
+/// let error = builder.ret(1, client, Return::ok()).unwrap_err();
+/// assert!(error.to_string().contains("no open call"));
+/// ```
+pub struct Builder {
+    history: History,
+    processes: HashMap<ValueId, ProcessId>,
+    small_processes: Vec<u32>,
+    method_ids: HashMap<Box<str>, MethodId>,
+    /// The open operation of each process, plus one; 0 when it has none.
+    open: Vec<u32>,
+    ids: HashMap<ValueId, OpId>,
+    events: u64,
+    last_time: Time,
+    in_call_order: bool,
+    /// Operations of a log that names no processes: rows are assigned at the end.
+    anonymous: bool,
+}
+
+impl Builder {
+    /// A builder for the history of a source (a file's name, for messages).
+    pub fn new(source: &str) -> Self {
+        Builder {
+            history: History::empty(source),
+            processes: HashMap::new(),
+            small_processes: Vec::new(),
+            method_ids: HashMap::new(),
+            open: Vec::new(),
+            ids: HashMap::new(),
+            events: 0,
+            last_time: 0,
+            in_call_order: true,
+            anonymous: false,
+        }
+    }
+
+    /// The interned values.
+    pub fn values(&mut self) -> &mut Values {
+        &mut self.history.values
+    }
+
+    /// Notes which specification the source names.
+    pub fn name_spec(&mut self, spec: &str) {
+        self.history.spec = Some(spec.to_owned());
+    }
+
+    /// The number of operations so far.
+    pub fn len(&self) -> usize {
+        self.history.len()
+    }
+
+    /// Whether there is no operation yet.
+    pub fn is_empty(&self) -> bool {
+        self.history.is_empty()
+    }
+
+    /// The process of a name.
+    pub fn process(&mut self, name: &Value) -> ProcessId {
+        let id = self.history.values.intern(name);
+        self.process_of(id)
+    }
+
+    /// The process whose name is an interned value.
+    #[inline]
+    pub fn process_of(&mut self, name: ValueId) -> ProcessId {
+        let small = name
+            .as_inline_int()
+            .and_then(|number| usize::try_from(number).ok());
+        match small.filter(|&number| number < self.small_processes.len()) {
+            Some(number) if self.small_processes[number] != 0 => {
+                ProcessId(self.small_processes[number] - 1)
+            }
+            _ => self.new_or_known_process(name, small),
+        }
+    }
+
+    fn new_or_known_process(&mut self, name: ValueId, small: Option<usize>) -> ProcessId {
+        if let Some(&process) = self.processes.get(&name) {
+            return process;
+        }
+        let process = ProcessId::from(self.history.process_names.len());
+        self.history
+            .process_names
+            .push(self.history.values.get(name));
+        self.open.push(0);
+        self.processes.insert(name, process);
+        if let Some(number) = small.filter(|&number| number < 1 << 12) {
+            if self.small_processes.len() <= number {
+                self.small_processes.resize(number + 1, 0);
+            }
+            self.small_processes[number] = process.0 + 1;
+        }
+        process
+    }
+
+    /// The method of a name.
+    pub fn method(&mut self, name: &str) -> MethodId {
+        if let Some(&method) = self.method_ids.get(name) {
+            return method;
+        }
+        let method = MethodId::from(self.history.methods.len());
+        self.history.methods.push(name.into());
+        self.method_ids.insert(name.into(), method);
+        method
+    }
+
+    /// The name of a method.
+    pub fn method_name(&self, method: MethodId) -> &str {
+        self.history.method_name(method)
+    }
+
+    /// The open operation of a process.
+    pub fn open_operation(&self, process: ProcessId) -> Option<OpId> {
+        self.open[process.index()].checked_sub(1).map(OpId)
+    }
+
+    /// What an operation calls.
+    pub fn call_of(&self, op: OpId) -> Call {
+        let history = &self.history;
+        Call {
+            object: history.object(op),
+            key: history.key(op),
+            arg: history.arg(op),
+            ..Call::new(history.method(op))
+        }
+    }
+
+    /// Changes the argument of an operation, for formats that tell it only at the return.
+    pub fn set_arg(&mut self, op: OpId, arg: ValueId) {
+        self.history.arg.set(op.index(), u64::from(arg.0));
+    }
+
+    /// A process calls an operation: the next event of the log.
+    pub fn call(&mut self, line: u64, process: ProcessId, call: Call) -> Result<OpId, InputError> {
+        let stamp = self.next_stamp(line, call.time)?;
+        let open = self.open[process.index()];
+        if open != 0 {
+            let open_since = self.history.line(OpId(open - 1));
+            let process = self.history.process_name(process).to_string();
+            return Err(self.error(
+                line,
+                Problem::ProcessBusy {
+                    process,
+                    open_since,
+                },
+            ));
+        }
+        let op = self.push(
+            line,
+            process,
+            call,
+            Interval {
+                call: stamp,
+                ret: None,
+            },
+        );
+        self.register_id(line, call.id, op)?;
+        self.open[process.index()] = op.0 + 1;
+        Ok(op)
+    }
+
+    /// A process returns from its open operation: the next event of the log.
+    pub fn ret(&mut self, line: u64, process: ProcessId, ret: Return) -> Result<OpId, InputError> {
+        let stamp = self.next_stamp(line, ret.time)?;
+        let op = self.returning(line, process, ret.id)?;
+        self.open[process.index()] = 0;
+        self.set_return(op, stamp, ret);
+        Ok(op)
+    }
+
+    /// An operation that the log tells whole, with its times.
+    pub fn operation(
+        &mut self,
+        line: u64,
+        process: Option<ProcessId>,
+        call: Call,
+        interval: Interval,
+        ret: Return,
+    ) -> Result<OpId, InputError> {
+        if let Some(ret) = interval.ret.filter(|&ret| ret < interval.call) {
+            let call = interval.call;
+            return Err(self.error(line, Problem::ReturnBeforeCall { call, ret }));
+        }
+        self.anonymous |= process.is_none();
+        self.in_call_order &= self.last_time <= interval.call;
+        self.last_time = interval.call;
+        let op = self.push(line, process.unwrap_or(ProcessId(0)), call, interval);
+        self.register_id(line, call.id, op)?;
+        if let Some(stamp) = interval.ret {
+            self.set_return(op, stamp, ret);
+        }
+        Ok(op)
+    }
+
+    /// Something that happened around the operations, at the present moment of an event log.
+    pub fn annotate_now(&mut self, group: &str, text: &str) {
+        let now = self.events;
+        self.annotate(Annotation {
+            start: now,
+            end: now,
+            group: group.to_owned(),
+            text: text.to_owned(),
+            colour: None,
+        });
+    }
+
+    /// Something that happened around the operations.
+    pub fn annotate(&mut self, annotation: Annotation) {
+        self.history.annotations.push(annotation);
+    }
+
+    /// What the source says of an operation beyond its call and result.
+    pub fn note(&mut self, op: OpId, note: Value) {
+        self.history.notes.insert(op, note);
+    }
+
+    /// The history, sorted by call.
+    pub fn finish(mut self) -> Result<History, InputError> {
+        if !self.in_call_order {
+            self.sort_by_call();
+        }
+        if self.anonymous {
+            self.assign_rows();
+        } else if self.events == 0 {
+            self.check_one_at_a_time()?;
+        }
+        Ok(self.history)
+    }
+
+    fn error(&self, line: u64, problem: Problem) -> InputError {
+        InputError::new(&self.history.source, line, problem)
+    }
+
+    /// The stamp of the next event: its rank. The time is for display and must not run backwards.
+    fn next_stamp(&mut self, line: u64, time: Option<Time>) -> Result<Time, InputError> {
+        let stamp = self.events;
+        self.events += 1;
+        if let Some(now) = time {
+            let before = self.last_time;
+            if now < before {
+                return Err(self.error(line, Problem::TimeRunsBackwards { before, now }));
+            }
+            self.last_time = now;
+        }
+        if time.is_some() || !self.history.clock.is_empty() {
+            while (self.history.clock.len() as u64) < stamp {
+                self.history.clock.push(0);
+            }
+            self.history.clock.push(self.last_time);
+        }
+        Ok(stamp)
+    }
+
+    fn push(&mut self, line: u64, process: ProcessId, call: Call, interval: Interval) -> OpId {
+        let op = OpId::from(self.history.len());
+        let history = &mut self.history;
+        history.process.push(u64::from(process.0));
+        history.method.push(u64::from(call.method.0));
+        history.object.push(u64::from(call.object.0));
+        history.key.push(u64::from(call.key.0));
+        history.arg.push(u64::from(call.arg.0));
+        history.result.push(u64::from(ValueId::ABSENT.0));
+        history.call.push(interval.call);
+        history.span.push(0);
+        history.failed.push(0);
+        history.line.push(line);
+        op
+    }
+
+    fn set_return(&mut self, op: OpId, stamp: Time, ret: Return) {
+        let index = op.index();
+        if ret.outcome == Outcome::Pending {
+            return;
+        }
+        self.history.result.set(index, u64::from(ret.result.0));
+        let span = stamp - self.history.call(op);
+        self.history.span.set(index, span.saturating_add(1));
+        self.history
+            .failed
+            .set(index, u64::from(ret.outcome == Outcome::Failed));
+    }
+
+    fn returning(
+        &mut self,
+        line: u64,
+        process: ProcessId,
+        id: ValueId,
+    ) -> Result<OpId, InputError> {
+        let open = self.open_operation(process);
+        match open {
+            Some(op) if !id.is_present() || self.ids.get(&id) == Some(&op) => Ok(op),
+            _ => {
+                let mut process = self.history.process_name(process).to_string();
+                if id.is_present() {
+                    process = format!("{process} (operation id {})", self.history.values.get(id));
+                }
+                Err(self.error(line, Problem::ReturnWithoutCall { process }))
+            }
+        }
+    }
+
+    fn register_id(&mut self, line: u64, id: ValueId, op: OpId) -> Result<(), InputError> {
+        if !id.is_present() {
+            return Ok(());
+        }
+        match self.ids.insert(id, op) {
+            None => Ok(()),
+            Some(first) => {
+                let first = self.history.line(first);
+                let id = self.history.values.get(id).to_string();
+                Err(self.error(line, Problem::DuplicateId { id, first }))
+            }
+        }
+    }
+
+    fn sort_by_call(&mut self) {
+        let history = &mut self.history;
+        let mut order: Vec<u32> = (0..history.len() as u32).collect();
+        order.sort_by_key(|&op| history.call.get(op as usize));
+        for column in history.columns_mut() {
+            *column = column.permuted(&order);
+        }
+        if !history.notes.is_empty() {
+            let mut place = vec![0; order.len()];
+            for (new, &old) in order.iter().enumerate() {
+                place[old as usize] = new;
+            }
+            let notes = std::mem::take(&mut history.notes);
+            history.notes = notes
+                .into_iter()
+                .map(|(op, note)| (place[op.index()].into(), note))
+                .collect();
+        }
+    }
+
+    /// Gives every operation of an anonymous log the first row that is free at its call.
+    fn assign_rows(&mut self) {
+        let mut busy_until = std::collections::BinaryHeap::new();
+        let mut free_rows = std::collections::BinaryHeap::new();
+        let mut rows = 0;
+        let mut process = Column::default();
+        for op in (0..self.history.len()).map(OpId::from) {
+            let call = self.history.call(op);
+            while let Some(&std::cmp::Reverse((until, row))) = busy_until.peek() {
+                if until >= call {
+                    break;
+                }
+                busy_until.pop();
+                free_rows.push(std::cmp::Reverse(row));
+            }
+            let row = free_rows.pop().map_or_else(
+                || {
+                    rows += 1;
+                    rows - 1
+                },
+                |std::cmp::Reverse(row)| row,
+            );
+            let until = self.history.ret(op).unwrap_or(Time::MAX);
+            busy_until.push(std::cmp::Reverse((until, row)));
+            process.push(row);
+        }
+        self.history.process = process;
+        self.history.process_names = (0..rows as i64).map(Value::Int).collect();
+    }
+
+    /// In a log of operations, those of one process must not overlap.
+    fn check_one_at_a_time(&self) -> Result<(), InputError> {
+        let history = &self.history;
+        let mut last: Vec<Option<OpId>> = vec![None; history.process_count()];
+        for operation in history.operations() {
+            let process = operation.process();
+            let before = last[process.index()].replace(operation.id);
+            let Some(before) = before.map(|op| history.operation(op)) else {
+                continue;
+            };
+            let overlaps = before.ret().is_some_and(|ret| ret > operation.call());
+            if overlaps {
+                let process = history.process_name(process).to_string();
+                let open_since = before.line();
+                let problem = Problem::ProcessBusy {
+                    process,
+                    open_since,
+                };
+                return Err(self.error(operation.line(), problem));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operations(times: &[(i64, Time, Option<Time>)]) -> Result<History, InputError> {
+        let mut builder = Builder::new("log");
+        let method = builder.method("m");
+        for (index, &(process, call, ret)) in times.iter().enumerate() {
+            let process = builder.process(&Value::Int(process));
+            let line = index as u64 + 1;
+            let interval = Interval { call, ret };
+            builder.operation(
+                line,
+                Some(process),
+                Call::new(method),
+                interval,
+                Return::ok(),
+            )?;
+        }
+        builder.finish()
+    }
+
+    #[test]
+    fn operations_come_out_in_call_order_with_their_lines() {
+        let history = operations(&[(0, 5, Some(6)), (1, 1, None), (2, 3, Some(3))]).unwrap();
+        let seen: Vec<_> = history
+            .operations()
+            .map(|op| (op.line(), op.call(), op.ret()))
+            .collect();
+        assert_eq!(seen, [(2, 1, None), (3, 3, Some(3)), (1, 5, Some(6))]);
+    }
+
+    #[test]
+    fn overlapping_operations_of_one_process_are_refused() {
+        let error = operations(&[(0, 1, Some(4)), (0, 3, Some(5))]).unwrap_err();
+        assert_eq!(error.line, 2);
+        assert!(matches!(
+            error.problem,
+            Problem::ProcessBusy { open_since: 1, .. }
+        ));
+    }
+
+    #[test]
+    fn a_return_before_its_call_is_refused() {
+        let error = operations(&[(0, 4, Some(3))]).unwrap_err();
+        assert_eq!(error.problem, Problem::ReturnBeforeCall { call: 4, ret: 3 });
+    }
+
+    #[test]
+    fn anonymous_operations_get_the_fewest_rows() {
+        let mut builder = Builder::new("log");
+        let method = builder.method("m");
+        for (call, ret) in [(0, 10), (2, 3), (4, 6), (6, 9)] {
+            let interval = Interval {
+                call,
+                ret: Some(ret),
+            };
+            builder
+                .operation(1, None, Call::new(method), interval, Return::ok())
+                .unwrap();
+        }
+        let history = builder.finish().unwrap();
+        let rows: Vec<u32> = history.operations().map(|op| op.process().0).collect();
+        assert_eq!(rows, [0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn an_integer_operation_takes_at_most_forty_bytes() {
+        let mut builder = Builder::new("log");
+        let method = builder.method("write");
+        let process = builder.process(&Value::Int(0));
+        for i in 0..10_000u64 {
+            let arg = builder.values().intern_int(i as i64 * 10_000);
+            let interval = Interval {
+                call: i << 33,
+                ret: Some((i << 33) + (1 << 20)),
+            };
+            let call = Call::new(method).arg(arg);
+            let ret = Return::new(Outcome::Ok, arg);
+            builder
+                .operation(i + 1, Some(process), call, interval, ret)
+                .unwrap();
+        }
+        let history = builder.finish().unwrap();
+        assert!(
+            history.bytes() <= 40 * history.len(),
+            "{} bytes",
+            history.bytes()
+        );
+    }
+
+    #[test]
+    fn an_id_names_one_operation() {
+        let mut builder = Builder::new("log");
+        let method = builder.method("m");
+        let process = builder.process(&Value::Int(0));
+        let id = builder.values().intern_text("a");
+        let call = Call {
+            id,
+            ..Call::new(method)
+        };
+        builder.call(1, process, call).unwrap();
+        builder
+            .ret(2, process, Return { id, ..Return::ok() })
+            .unwrap();
+        let error = builder.call(3, process, call).unwrap_err();
+        assert_eq!(
+            error.problem,
+            Problem::DuplicateId {
+                id: "\"a\"".into(),
+                first: 1
+            }
+        );
+    }
+}

@@ -1,0 +1,215 @@
+//! A column of unsigned numbers that is only as wide as its largest number needs.
+//!
+//! A history keeps each attribute of its operations in one column. Most attributes are small (a
+//! process below 256, a method below 10) or absent throughout (no object, no key), and a history of
+//! ten million operations should not pay eight bytes for each of them. A column starts with no
+//! width at all (every number is zero) and widens to 1, 2, 4 or 8 bytes when a larger number
+//! arrives. Widening copies the column, at most four times in its life.
+
+/// A growable column of `u64` numbers stored in the least of 0, 1, 2, 4 or 8 bytes each.
+///
+/// ```
+/// use seriatim_history::Column;
+/// let mut column = Column::default();
+/// column.extend([0, 0, 7, 300]);
+/// assert_eq!(column.get(3), 300);
+/// assert_eq!(column.bytes_per_entry(), 2);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Column(Width);
+
+#[derive(Clone, Debug)]
+enum Width {
+    Zero(usize),
+    One(Vec<u8>),
+    Two(Vec<u16>),
+    Four(Vec<u32>),
+    Eight(Vec<u64>),
+}
+
+impl Default for Column {
+    fn default() -> Self {
+        Column(Width::Zero(0))
+    }
+}
+
+impl Column {
+    /// How many numbers the column holds.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Width::Zero(len) => *len,
+            Width::One(v) => v.len(),
+            Width::Two(v) => v.len(),
+            Width::Four(v) => v.len(),
+            Width::Eight(v) => v.len(),
+        }
+    }
+
+    /// Whether the column holds no number.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes that one number takes: 0, 1, 2, 4 or 8.
+    pub fn bytes_per_entry(&self) -> usize {
+        match &self.0 {
+            Width::Zero(_) => 0,
+            Width::One(_) => 1,
+            Width::Two(_) => 2,
+            Width::Four(_) => 4,
+            Width::Eight(_) => 8,
+        }
+    }
+
+    /// The heap memory in use, in bytes (spare capacity not counted).
+    pub fn bytes(&self) -> usize {
+        self.len() * self.bytes_per_entry()
+    }
+
+    /// The number at `index`. Panics when there is none.
+    #[inline]
+    pub fn get(&self, index: usize) -> u64 {
+        match &self.0 {
+            Width::Zero(len) => {
+                assert!(index < *len, "index {index} out of a column of {len}");
+                0
+            }
+            Width::One(v) => u64::from(v[index]),
+            Width::Two(v) => u64::from(v[index]),
+            Width::Four(v) => u64::from(v[index]),
+            Width::Eight(v) => v[index],
+        }
+    }
+
+    /// Appends a number, widening the column when it does not fit.
+    #[inline]
+    pub fn push(&mut self, value: u64) {
+        match &mut self.0 {
+            Width::Zero(len) if value == 0 => *len += 1,
+            Width::One(v) if value <= u64::from(u8::MAX) => v.push(value as u8),
+            Width::Two(v) if value <= u64::from(u16::MAX) => v.push(value as u16),
+            Width::Four(v) if value <= u64::from(u32::MAX) => v.push(value as u32),
+            Width::Eight(v) => v.push(value),
+            _ => {
+                self.widen_for(value);
+                self.push(value);
+            }
+        }
+    }
+
+    /// Replaces the number at `index`, widening the column when it does not fit.
+    #[inline]
+    pub fn set(&mut self, index: usize, value: u64) {
+        match &mut self.0 {
+            Width::Zero(len) if value == 0 => assert!(index < *len),
+            Width::One(v) if value <= u64::from(u8::MAX) => v[index] = value as u8,
+            Width::Two(v) if value <= u64::from(u16::MAX) => v[index] = value as u16,
+            Width::Four(v) if value <= u64::from(u32::MAX) => v[index] = value as u32,
+            Width::Eight(v) => v[index] = value,
+            _ => {
+                self.widen_for(value);
+                self.set(index, value);
+            }
+        }
+    }
+
+    /// The numbers, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
+        (0..self.len()).map(|index| self.get(index))
+    }
+
+    /// The column with its numbers in the order that `order` names: entry `i` of the result is
+    /// entry `order[i]` of this one.
+    pub fn permuted(&self, order: &[u32]) -> Column {
+        fn pick<T: Copy>(values: &[T], order: &[u32]) -> Vec<T> {
+            order.iter().map(|&index| values[index as usize]).collect()
+        }
+        Column(match &self.0 {
+            Width::Zero(_) => Width::Zero(order.len()),
+            Width::One(v) => Width::One(pick(v, order)),
+            Width::Two(v) => Width::Two(pick(v, order)),
+            Width::Four(v) => Width::Four(pick(v, order)),
+            Width::Eight(v) => Width::Eight(pick(v, order)),
+        })
+    }
+
+    /// Gives back the spare capacity.
+    pub fn shrink_to_fit(&mut self) {
+        match &mut self.0 {
+            Width::Zero(_) => {}
+            Width::One(v) => v.shrink_to_fit(),
+            Width::Two(v) => v.shrink_to_fit(),
+            Width::Four(v) => v.shrink_to_fit(),
+            Width::Eight(v) => v.shrink_to_fit(),
+        }
+    }
+
+    #[cold]
+    fn widen_for(&mut self, value: u64) {
+        self.0 = if value <= u64::from(u8::MAX) {
+            Width::One(self.iter().map(|v| v as u8).collect())
+        } else if value <= u64::from(u16::MAX) {
+            Width::Two(self.iter().map(|v| v as u16).collect())
+        } else if value <= u64::from(u32::MAX) {
+            Width::Four(self.iter().map(|v| v as u32).collect())
+        } else {
+            Width::Eight(self.iter().collect())
+        };
+    }
+}
+
+impl Extend<u64> for Column {
+    fn extend<I: IntoIterator<Item = u64>>(&mut self, values: I) {
+        for value in values {
+            self.push(value);
+        }
+    }
+}
+
+impl FromIterator<u64> for Column {
+    fn from_iter<I: IntoIterator<Item = u64>>(values: I) -> Self {
+        let mut column = Column::default();
+        column.extend(values);
+        column
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_a_vector_whatever_widths_it_went_through() {
+        let limits = [
+            0,
+            1,
+            255,
+            256,
+            65_535,
+            65_536,
+            u64::from(u32::MAX),
+            1 << 32,
+            u64::MAX,
+        ];
+        for first in limits {
+            for second in limits {
+                let numbers = vec![0, first, second, 3, first];
+                let mut column: Column = numbers.iter().copied().collect();
+                assert_eq!(column.iter().collect::<Vec<_>>(), numbers);
+                column.set(0, second);
+                assert_eq!(column.get(0), second);
+                let turned = column.permuted(&[4, 3, 2, 1, 0]);
+                assert_eq!(
+                    turned.iter().collect::<Vec<_>>(),
+                    [first, 3, second, first, second]
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_column_of_zeros_takes_no_memory() {
+        let column: Column = std::iter::repeat_n(0, 1000).collect();
+        assert_eq!((column.len(), column.bytes()), (1000, 0));
+    }
+}

@@ -1,0 +1,195 @@
+//! What can be wrong with a recorded history, said for the person who has to mend it.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A defect of an input: where it stands, what it is, and what was expected instead.
+///
+/// ```
+/// use seriatim_history::{InputError, Problem};
+/// let error = InputError::new("run.jsonl", 7, Problem::ReturnWithoutCall { process: "3".into() });
+/// assert!(error.to_string().starts_with("run.jsonl:7: "));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputError {
+    /// The file, or `<stdin>`.
+    pub source: Arc<str>,
+    /// The line, counted from 1; 0 when the problem is not in one line.
+    pub line: u64,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+impl InputError {
+    /// A problem in a line of a source; line 0 means the whole source.
+    pub fn new(source: &str, line: u64, problem: Problem) -> Self {
+        InputError {
+            source: source.into(),
+            line,
+            problem,
+        }
+    }
+
+    /// A text that does not follow the grammar.
+    pub fn syntax(source: &str, line: u64, expected: &str, found: &str) -> Self {
+        let (expected, found) = (expected.into(), shortened(found));
+        InputError::new(source, line, Problem::Syntax { expected, found })
+    }
+}
+
+/// The kinds of defect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// The text does not follow the format's grammar.
+    Syntax {
+        /// What the reader expected.
+        expected: String,
+        /// What stands there.
+        found: String,
+    },
+    /// A return of a process that has no open call.
+    ReturnWithoutCall {
+        /// The process (or operation id) that returns.
+        process: String,
+    },
+    /// A call of a process whose earlier call is still open.
+    ProcessBusy {
+        /// The process.
+        process: String,
+        /// The line of the call that is still open.
+        open_since: u64,
+    },
+    /// An operation that returns before it is called.
+    ReturnBeforeCall {
+        /// When it was called.
+        call: u64,
+        /// When it returned.
+        ret: u64,
+    },
+    /// An event that is earlier than the one before it.
+    TimeRunsBackwards {
+        /// The time of the event before.
+        before: u64,
+        /// The time of this event.
+        now: u64,
+    },
+    /// An operation id used for two calls.
+    DuplicateId {
+        /// The id.
+        id: String,
+        /// The line of its first use.
+        first: u64,
+    },
+    /// An operation that the specification does not have.
+    UnknownOperation {
+        /// The operation's name.
+        name: String,
+        /// The specification.
+        spec: String,
+        /// The operations that it has.
+        known: String,
+    },
+    /// An operation with an argument or result that the specification cannot take.
+    BadOperation {
+        /// The operation as written.
+        operation: String,
+        /// What the specification expects of it.
+        expected: String,
+    },
+    /// The return of an operation does not repeat the call it closes.
+    Mismatch {
+        /// What the call says.
+        call: String,
+        /// What the return says.
+        ret: String,
+    },
+    /// The source could not be read.
+    Unreadable(String),
+    /// No known format fits.
+    UnknownFormat {
+        /// What the first line looks like.
+        found: String,
+    },
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.source, self.problem),
+            line => write!(f, "{}:{line}: {}", self.source, self.problem),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Syntax { expected, found } => write!(f, "expected {expected}, found {found}"),
+            Problem::ReturnWithoutCall { process } => write!(
+                f,
+                "process {process} returns, but it has no open call; expected its call before"
+            ),
+            Problem::ProcessBusy {
+                process,
+                open_since,
+            } => write!(
+                f,
+                "process {process} calls again while its call of line {open_since} is open; \
+                 expected that call's return first (a process has one operation at a time)"
+            ),
+            Problem::ReturnBeforeCall { call, ret } => write!(
+                f,
+                "the operation returns at {ret}, before its call at {call}; \
+                 expected call <= return"
+            ),
+            Problem::TimeRunsBackwards { before, now } => write!(
+                f,
+                "time runs backwards from {before} to {now}; expected events in the order in \
+                 which they happened"
+            ),
+            Problem::DuplicateId { id, first } => write!(
+                f,
+                "operation id {id} was used before, in line {first}; expected a new id for each \
+                 call"
+            ),
+            Problem::UnknownOperation { name, spec, known } => {
+                write!(
+                    f,
+                    "{spec} has no operation `{name}`; expected one of: {known}"
+                )
+            }
+            Problem::BadOperation {
+                operation,
+                expected,
+            } => {
+                write!(f, "cannot take `{operation}`; expected {expected}")
+            }
+            Problem::Mismatch { call, ret } => {
+                write!(
+                    f,
+                    "the return says `{ret}` but the call that it closes says `{call}`"
+                )
+            }
+            Problem::Unreadable(reason) => write!(f, "cannot read: {reason}"),
+            Problem::UnknownFormat { found } => write!(
+                f,
+                "no known history format starts with {found}; expected JSON Lines, EDN, a Jepsen \
+                 log, or a LiMo, PolyLin, fptlin or ahorn log (name one with --format)"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for InputError {}
+
+/// A found text in backquotes, cut to a length that fits a message.
+fn shortened(found: &str) -> String {
+    let found = found.trim_end();
+    if found.is_empty() {
+        return "nothing".into();
+    }
+    match found.char_indices().nth(60) {
+        Some((end, _)) => format!("`{}…`", &found[..end]),
+        None => format!("`{found}`"),
+    }
+}

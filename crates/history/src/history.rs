@@ -1,0 +1,341 @@
+//! A history: all operations of one run, compactly.
+//!
+//! Each attribute is a [`Column`]; operations are sorted by call. An operation of an integer
+//! history takes 15 to 40 bytes. Moments are *stamps* whose order is the real-time order: for logs
+//! of events the rank of the event (so that the order of the lines decides, whatever the resolution
+//! of the clock), for logs of operations the recorded times themselves.
+
+use crate::{Column, MethodId, OpId, Operation, Outcome, ProcessId, Time, Value, ValueId, Values};
+use hashbrown::HashMap;
+use std::sync::Arc;
+
+/// A recorded run: operations in call order, with the values they name.
+///
+/// Made by a [`Builder`](crate::Builder), mostly through [`read`](crate::read).
+#[derive(Clone, Debug)]
+pub struct History {
+    pub(crate) source: Arc<str>,
+    pub(crate) spec: Option<String>,
+    pub(crate) values: Values,
+    pub(crate) process_names: Vec<Value>,
+    pub(crate) methods: Vec<Box<str>>,
+    pub(crate) process: Column,
+    pub(crate) method: Column,
+    pub(crate) object: Column,
+    pub(crate) key: Column,
+    pub(crate) arg: Column,
+    pub(crate) result: Column,
+    pub(crate) call: Column,
+    /// 0 for a pending operation, else its duration plus one.
+    pub(crate) span: Column,
+    pub(crate) failed: Column,
+    pub(crate) line: Column,
+    /// Event logs with times: the time of each stamp, for display.
+    pub(crate) clock: Column,
+    pub(crate) annotations: Vec<Annotation>,
+    pub(crate) notes: HashMap<OpId, Value>,
+}
+
+/// Something that happened around the operations: a fault injected, a leader elected. For display.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Annotation {
+    /// When it began, as a stamp of the history.
+    pub start: Time,
+    /// When it ended; the same as `start` for a moment.
+    pub end: Time,
+    /// What belongs together: `nemesis`, a server's name, …
+    pub group: String,
+    /// What happened.
+    pub text: String,
+    /// A colour (a name or `#rrggbb`), if the recorder chose one.
+    pub colour: Option<String>,
+}
+
+impl History {
+    pub(crate) fn empty(source: &str) -> Self {
+        History {
+            source: source.into(),
+            spec: None,
+            values: Values::default(),
+            process_names: Vec::new(),
+            methods: Vec::new(),
+            process: Column::default(),
+            method: Column::default(),
+            object: Column::default(),
+            key: Column::default(),
+            arg: Column::default(),
+            result: Column::default(),
+            call: Column::default(),
+            span: Column::default(),
+            failed: Column::default(),
+            line: Column::default(),
+            clock: Column::default(),
+            annotations: Vec::new(),
+            notes: HashMap::new(),
+        }
+    }
+
+    /// Where the history was read from.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The specification that the source names, if it names one.
+    pub fn spec(&self) -> Option<&str> {
+        self.spec.as_deref()
+    }
+
+    /// The number of operations, pending ones included.
+    pub fn len(&self) -> usize {
+        self.call.len()
+    }
+
+    /// Whether there is no operation.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The operations in call order.
+    pub fn operations(&self) -> impl ExactSizeIterator<Item = Operation<'_>> {
+        (0..self.len()).map(|index| self.operation(OpId::from(index)))
+    }
+
+    /// One operation.
+    pub fn operation(&self, id: OpId) -> Operation<'_> {
+        Operation { history: self, id }
+    }
+
+    /// The interned values.
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// The interned values, to add some (a specification's initial state).
+    pub fn values_mut(&mut self) -> &mut Values {
+        &mut self.values
+    }
+
+    /// The number of processes.
+    pub fn process_count(&self) -> usize {
+        self.process_names.len()
+    }
+
+    /// A process's name in the source.
+    pub fn process_name(&self, process: ProcessId) -> &Value {
+        &self.process_names[process.index()]
+    }
+
+    /// The number of different methods.
+    pub fn method_count(&self) -> usize {
+        self.methods.len()
+    }
+
+    /// A method's name.
+    pub fn method_name(&self, method: MethodId) -> &str {
+        &self.methods[method.index()]
+    }
+
+    /// The process that called an operation.
+    #[inline]
+    pub fn process(&self, op: OpId) -> ProcessId {
+        ProcessId(self.process.get(op.index()) as u32)
+    }
+
+    /// The method of an operation.
+    #[inline]
+    pub fn method(&self, op: OpId) -> MethodId {
+        MethodId(self.method.get(op.index()) as u32)
+    }
+
+    /// The object of an operation.
+    #[inline]
+    pub fn object(&self, op: OpId) -> ValueId {
+        ValueId(self.object.get(op.index()) as u32)
+    }
+
+    /// The key of an operation.
+    #[inline]
+    pub fn key(&self, op: OpId) -> ValueId {
+        ValueId(self.key.get(op.index()) as u32)
+    }
+
+    /// The argument of an operation.
+    #[inline]
+    pub fn arg(&self, op: OpId) -> ValueId {
+        ValueId(self.arg.get(op.index()) as u32)
+    }
+
+    /// The result of an operation.
+    #[inline]
+    pub fn result(&self, op: OpId) -> ValueId {
+        ValueId(self.result.get(op.index()) as u32)
+    }
+
+    /// The call of an operation.
+    #[inline]
+    pub fn call(&self, op: OpId) -> Time {
+        self.call.get(op.index())
+    }
+
+    /// The return of an operation; `None` when it is pending.
+    #[inline]
+    pub fn ret(&self, op: OpId) -> Option<Time> {
+        match self.span.get(op.index()) {
+            0 => None,
+            span => Some(self.call.get(op.index()) + (span - 1)),
+        }
+    }
+
+    /// How an operation ended.
+    #[inline]
+    pub fn outcome(&self, op: OpId) -> Outcome {
+        match (self.span.get(op.index()), self.failed.get(op.index())) {
+            (0, _) => Outcome::Pending,
+            (_, 0) => Outcome::Ok,
+            _ => Outcome::Failed,
+        }
+    }
+
+    /// The line of an operation's call in the source; 0 when unknown.
+    pub fn line(&self, op: OpId) -> u64 {
+        self.line.get(op.index())
+    }
+
+    /// The recorded time of a stamp, for display: the stamp itself unless the source is an event
+    /// log with times.
+    pub fn display_time(&self, stamp: Time) -> Time {
+        match usize::try_from(stamp) {
+            Ok(index) if index < self.clock.len() => self.clock.get(index),
+            _ => stamp,
+        }
+    }
+
+    /// What happened around the operations.
+    pub fn annotations(&self) -> &[Annotation] {
+        &self.annotations
+    }
+
+    /// What the source says of an operation beyond its call and result: a server's name, an error.
+    pub fn note(&self, op: OpId) -> Option<&Value> {
+        self.notes.get(&op)
+    }
+
+    /// How many operations ended how.
+    pub fn tally(&self) -> Tally {
+        let mut tally = Tally::default();
+        for index in 0..self.len() {
+            match self.outcome(OpId::from(index)) {
+                Outcome::Ok => tally.ok += 1,
+                Outcome::Failed => tally.failed += 1,
+                Outcome::Pending => tally.pending += 1,
+            }
+        }
+        tally
+    }
+
+    /// An estimate of the heap memory in use, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.columns().map(Column::bytes).sum::<usize>() + self.values.bytes()
+    }
+
+    /// The history of some of the operations: a counterexample, a part. `keep` names them in
+    /// ascending order; with `Until(stamp)` every operation that returns later is pending.
+    pub fn restricted(&self, keep: &[OpId], horizon: Horizon) -> History {
+        let order: Vec<u32> = keep.iter().map(|op| op.0).collect();
+        let mut part = History {
+            values: self.values.clone(),
+            ..History::empty(&self.source)
+        };
+        part.spec = self.spec.clone();
+        part.process_names = self.process_names.clone();
+        part.methods = self.methods.clone();
+        for (target, source) in part.columns_mut().into_iter().zip(self.columns()) {
+            *target = source.permuted(&order);
+        }
+        part.clock = self.clock.clone();
+        part.annotations = self.annotations.clone();
+        for (new, old) in keep.iter().enumerate() {
+            if let Some(note) = self.notes.get(old) {
+                part.notes.insert(OpId::from(new), note.clone());
+            }
+        }
+        if let Horizon::Until(stamp) = horizon {
+            part.forget_after(stamp);
+        }
+        part
+    }
+
+    fn forget_after(&mut self, stamp: Time) {
+        for index in 0..self.len() {
+            if self.ret(OpId::from(index)).is_some_and(|ret| ret > stamp) {
+                self.span.set(index, 0);
+                self.result.set(index, u64::from(ValueId::ABSENT.0));
+                self.failed.set(index, 0);
+            }
+        }
+    }
+
+    fn columns(&self) -> impl Iterator<Item = &Column> {
+        [
+            &self.process,
+            &self.method,
+            &self.object,
+            &self.key,
+            &self.arg,
+            &self.result,
+            &self.call,
+            &self.span,
+            &self.failed,
+            &self.line,
+        ]
+        .into_iter()
+    }
+
+    pub(crate) fn columns_mut(&mut self) -> [&mut Column; 10] {
+        [
+            &mut self.process,
+            &mut self.method,
+            &mut self.object,
+            &mut self.key,
+            &mut self.arg,
+            &mut self.result,
+            &mut self.call,
+            &mut self.span,
+            &mut self.failed,
+            &mut self.line,
+        ]
+    }
+}
+
+/// How far a restricted history reaches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Horizon {
+    /// To the end: returns are kept.
+    Whole,
+    /// Up to a stamp: what returns after it is pending.
+    Until(Time),
+}
+
+/// How many operations of a history ended how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    /// Returned a result.
+    pub ok: usize,
+    /// Returned a failure.
+    pub failed: usize,
+    /// Never returned.
+    pub pending: usize,
+}
+
+impl Tally {
+    /// Why a verdict about such a history would say nothing, if so: it is *vacuous*.
+    pub fn vacuous(&self) -> Option<&'static str> {
+        match (self.ok, self.failed, self.pending) {
+            (0, 0, 0) => Some("the history is empty: nothing was checked"),
+            (0, _, 0) => Some("every operation failed: nothing was checked"),
+            (0, 0, _) => Some("every operation is pending: nothing was observed"),
+            (0, _, _) => Some("every operation failed or is pending: nothing was observed"),
+            _ => None,
+        }
+    }
+}

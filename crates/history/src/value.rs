@@ -1,0 +1,474 @@
+//! Values: the arguments and results of operations.
+//!
+//! A history stores each value in 32 bits, a [`ValueId`]. Integers of up to 31 bits are the id
+//! itself; pairs of values and everything else (large integers, strings, lists, …) are interned in
+//! the history's [`Values`], so that two values are equal exactly when their ids are. Engines
+//! compare ids and never look at a string.
+
+use hashbrown::HashTable;
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+
+/// A value as a person writes it: what an operation was given or gave back.
+///
+/// ```
+/// use seriatim_history::Value;
+/// let pair = Value::list([Value::Int(1), Value::text("a")]);
+/// assert_eq!(pair.to_string(), r#"[1, "a"]"#);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Value {
+    /// No value: Jepsen's `nil`, JSON's `null`; also "the container was empty".
+    Nil,
+    /// A truth value.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A number that is not a 64-bit integer, kept as it was written and compared as text.
+    Number(Box<str>),
+    /// A string.
+    Text(Box<str>),
+    /// A name: EDN's `:keyword` or symbol, without the colon.
+    Name(Box<str>),
+    /// A list.
+    List(Box<[Value]>),
+    /// A map, its entries sorted.
+    Map(Box<[(Value, Value)]>),
+}
+
+impl Value {
+    /// A string value.
+    pub fn text(text: &str) -> Value {
+        Value::Text(text.into())
+    }
+
+    /// A list value.
+    pub fn list(items: impl IntoIterator<Item = Value>) -> Value {
+        Value::List(items.into_iter().collect())
+    }
+
+    /// A map value; the entries are sorted so that equal maps are equal values.
+    pub fn map(entries: impl IntoIterator<Item = (Value, Value)>) -> Value {
+        let mut entries: Vec<_> = entries.into_iter().collect();
+        entries.sort();
+        Value::Map(entries.into())
+    }
+
+    /// The integer, if the value is one.
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            Value::Int(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The characters of a text or name.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) | Value::Name(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The items, if the value is a list.
+    pub fn as_list(&self) -> Option<&[Value]> {
+        match self {
+            Value::List(items) => Some(items),
+            _ => None,
+        }
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Value::Int(number)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(truth: bool) -> Self {
+        Value::Bool(truth)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Value::text(text)
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Nil => f.write_str("nil"),
+            Value::Bool(truth) => write!(f, "{truth}"),
+            Value::Int(number) => write!(f, "{number}"),
+            Value::Number(digits) => f.write_str(digits),
+            Value::Text(text) => write!(f, "{text:?}"),
+            Value::Name(name) => f.write_str(name),
+            Value::List(items) => {
+                f.write_str("[")?;
+                for (index, item) in items.iter().enumerate() {
+                    let separator = if index == 0 { "" } else { ", " };
+                    write!(f, "{separator}{item}")?;
+                }
+                f.write_str("]")
+            }
+            Value::Map(entries) => {
+                f.write_str("{")?;
+                for (index, (key, value)) in entries.iter().enumerate() {
+                    let separator = if index == 0 { "" } else { ", " };
+                    write!(f, "{separator}{key}: {value}")?;
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}
+
+/// A value of one history, in 32 bits. Ids of the same [`Values`] are equal exactly when the
+/// values are.
+///
+/// The last bit set marks an integer of 31 bits (zigzag, so that small negative numbers stay
+/// small); otherwise the bit before it tells a pair from an entry of the table.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ValueId(pub u32);
+
+impl ValueId {
+    /// No value at all: an operation without argument, an unknown result.
+    pub const ABSENT: ValueId = ValueId(0);
+    /// [`Value::Nil`].
+    pub const NIL: ValueId = ValueId(1 << 2);
+    /// `false`.
+    pub const FALSE: ValueId = ValueId(2 << 2);
+    /// `true`.
+    pub const TRUE: ValueId = ValueId(3 << 2);
+
+    /// Whether there is a value.
+    #[inline]
+    pub fn is_present(self) -> bool {
+        self != ValueId::ABSENT
+    }
+
+    /// The id of a small integer, if the integer is small enough to be its own id.
+    #[inline]
+    pub fn inline_int(number: i64) -> Option<ValueId> {
+        let zigzag = ((number << 1) ^ (number >> 63)) as u64;
+        (zigzag < 1 << 31).then_some(ValueId((zigzag as u32) << 1 | 1))
+    }
+
+    /// The small integer that this id is, if it is one.
+    #[inline]
+    pub fn as_inline_int(self) -> Option<i64> {
+        let zigzag = i64::from(self.0 >> 1);
+        (self.0 & 1 == 1).then_some((zigzag >> 1) ^ -(zigzag & 1))
+    }
+
+    /// The truth value that this id is, if it is one.
+    #[inline]
+    pub fn as_bool(self) -> Option<bool> {
+        match self {
+            ValueId::TRUE => Some(true),
+            ValueId::FALSE => Some(false),
+            _ => None,
+        }
+    }
+
+    fn entry(self) -> Option<usize> {
+        (self.0 & 3 == 0).then_some((self.0 >> 2) as usize)
+    }
+
+    fn pair(self) -> Option<usize> {
+        (self.0 & 3 == 2).then_some((self.0 >> 2) as usize)
+    }
+}
+
+impl From<bool> for ValueId {
+    fn from(truth: bool) -> Self {
+        if truth { ValueId::TRUE } else { ValueId::FALSE }
+    }
+}
+
+/// The interned values of a history.
+///
+/// ```
+/// use seriatim_history::{Value, Values};
+/// let mut values = Values::default();
+/// let seven = values.intern(&Value::Int(7));
+/// let word = values.intern(&Value::text("seven"));
+/// assert_eq!(values.intern_text("seven"), word);
+/// assert_eq!(values.get(seven), Value::Int(7));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Values {
+    entries: Vec<Value>,
+    entry_index: HashTable<u32>,
+    pairs: Vec<(ValueId, ValueId)>,
+    pair_index: HashTable<u32>,
+    hasher: hashbrown::DefaultHashBuilder,
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        // The first entries are the constants of `ValueId`; entry 0 stands for ABSENT.
+        let entries = vec![
+            Value::Nil,
+            Value::Nil,
+            Value::Bool(false),
+            Value::Bool(true),
+        ];
+        Values {
+            entries,
+            entry_index: HashTable::new(),
+            pairs: Vec::new(),
+            pair_index: HashTable::new(),
+            hasher: hashbrown::DefaultHashBuilder::default(),
+        }
+    }
+}
+
+impl Values {
+    /// The id of a value, new or old.
+    pub fn intern(&mut self, value: &Value) -> ValueId {
+        match value {
+            Value::Nil => ValueId::NIL,
+            Value::Bool(truth) => ValueId::from(*truth),
+            Value::Int(number) => self.intern_int(*number),
+            Value::List(items) if items.len() == 2 => {
+                let first = self.intern(&items[0]);
+                let second = self.intern(&items[1]);
+                self.intern_pair(first, second)
+            }
+            _ => self.intern_entry(value, |entry| entry == value, || value.clone()),
+        }
+    }
+
+    /// The id of an integer.
+    #[inline]
+    pub fn intern_int(&mut self, number: i64) -> ValueId {
+        ValueId::inline_int(number).unwrap_or_else(|| {
+            let value = Value::Int(number);
+            self.intern_entry(&value, |entry| *entry == value, || value.clone())
+        })
+    }
+
+    /// The id of a string; allocates only when the string is new.
+    pub fn intern_text(&mut self, text: &str) -> ValueId {
+        let same = |entry: &Value| matches!(entry, Value::Text(known) if **known == *text);
+        self.intern_entry(Hashed::Text(text), same, || Value::text(text))
+    }
+
+    /// The id of the list of two values.
+    pub fn intern_pair(&mut self, first: ValueId, second: ValueId) -> ValueId {
+        let hash = self.hasher.hash_one((first, second));
+        let pairs = &self.pairs;
+        let found = self
+            .pair_index
+            .find(hash, |&i| pairs[i as usize] == (first, second));
+        if let Some(&index) = found {
+            return ValueId(index << 2 | 2);
+        }
+        let index = index_of_new(self.pairs.len());
+        self.pairs.push((first, second));
+        let (pairs, hasher) = (&self.pairs, &self.hasher);
+        self.pair_index
+            .insert_unique(hash, index, |&i| hasher.hash_one(pairs[i as usize]));
+        ValueId(index << 2 | 2)
+    }
+
+    /// The id that a value has, if it was interned.
+    pub fn find(&self, value: &Value) -> Option<ValueId> {
+        match value {
+            Value::Nil => Some(ValueId::NIL),
+            Value::Bool(truth) => Some(ValueId::from(*truth)),
+            Value::Int(number) if ValueId::inline_int(*number).is_some() => {
+                ValueId::inline_int(*number)
+            }
+            Value::List(items) if items.len() == 2 => {
+                let pair = (self.find(&items[0])?, self.find(&items[1])?);
+                let hash = self.hasher.hash_one(pair);
+                let index = self
+                    .pair_index
+                    .find(hash, |&i| self.pairs[i as usize] == pair)?;
+                Some(ValueId(index << 2 | 2))
+            }
+            _ => {
+                let hash = self.hash_of(value);
+                let index = self
+                    .entry_index
+                    .find(hash, |&i| self.entries[i as usize] == *value)?;
+                Some(ValueId(index << 2))
+            }
+        }
+    }
+
+    /// The value of an id; [`Value::Nil`] for [`ValueId::ABSENT`].
+    pub fn get(&self, id: ValueId) -> Value {
+        if let Some(number) = id.as_inline_int() {
+            return Value::Int(number);
+        }
+        match id.pair() {
+            Some(index) => {
+                let (first, second) = self.pairs[index];
+                Value::list([self.get(first), self.get(second)])
+            }
+            None => self.entries[(id.0 >> 2) as usize].clone(),
+        }
+    }
+
+    /// The two parts of a value that is a list of two, without building the list.
+    #[inline]
+    pub fn as_pair(&self, id: ValueId) -> Option<(ValueId, ValueId)> {
+        id.pair().map(|index| self.pairs[index])
+    }
+
+    /// The characters of a text or name.
+    pub fn as_str(&self, id: ValueId) -> Option<&str> {
+        id.entry().and_then(|index| self.entries[index].as_str())
+    }
+
+    /// The integer, if the value is one.
+    pub fn as_int(&self, id: ValueId) -> Option<i64> {
+        id.as_inline_int()
+            .or_else(|| id.entry().and_then(|index| self.entries[index].as_int()))
+    }
+
+    /// The items of a list, interned.
+    pub fn items(&mut self, id: ValueId) -> Option<Vec<ValueId>> {
+        if let Some((first, second)) = self.as_pair(id) {
+            return Some(vec![first, second]);
+        }
+        let items = self.get(id).as_list()?.to_vec();
+        Some(items.iter().map(|item| self.intern(item)).collect())
+    }
+
+    /// An estimate of the heap memory in use, in bytes.
+    pub fn bytes(&self) -> usize {
+        let texts: usize = self
+            .entries
+            .iter()
+            .map(|v| v.as_str().map_or(0, str::len))
+            .sum();
+        self.entries.len() * (size_of::<Value>() + 5) + texts + self.pairs.len() * 13
+    }
+
+    fn hash_of(&self, value: &Value) -> u64 {
+        match value {
+            Value::Text(text) => self.hasher.hash_one(Hashed::Text(text)),
+            other => self.hasher.hash_one(Hashed::Other(other)),
+        }
+    }
+
+    fn intern_entry<'v>(
+        &mut self,
+        value: impl Into<Hashed<'v>>,
+        same: impl Fn(&Value) -> bool,
+        make: impl FnOnce() -> Value,
+    ) -> ValueId {
+        let hash = self.hasher.hash_one(value.into());
+        let found = self
+            .entry_index
+            .find(hash, |&i| same(&self.entries[i as usize]));
+        if let Some(&index) = found {
+            return ValueId(index << 2);
+        }
+        let index = index_of_new(self.entries.len());
+        self.entries.push(make());
+        let (entries, hasher) = (&self.entries, &self.hasher);
+        self.entry_index.insert_unique(hash, index, |&i| {
+            hasher.hash_one(Hashed::from(&entries[i as usize]))
+        });
+        ValueId(index << 2)
+    }
+}
+
+/// What is hashed for an entry: a text by its characters alone, so that a borrowed string finds
+/// its owned twin.
+#[derive(Hash)]
+enum Hashed<'v> {
+    Text(&'v str),
+    Other(&'v Value),
+}
+
+impl<'v> From<&'v Value> for Hashed<'v> {
+    fn from(value: &'v Value) -> Self {
+        match value {
+            Value::Text(text) => Hashed::Text(text),
+            other => Hashed::Other(other),
+        }
+    }
+}
+
+fn index_of_new(len: usize) -> u32 {
+    assert!(
+        len < 1 << 30,
+        "a history holds at most 2^30 distinct values of one kind"
+    );
+    len as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples() -> Vec<Value> {
+        let ints = [
+            0,
+            1,
+            -1,
+            5,
+            1 << 29,
+            1 << 30,
+            (1 << 30) - 1,
+            -(1 << 30),
+            i64::MAX,
+            i64::MIN,
+        ];
+        let mut samples: Vec<Value> = ints.into_iter().map(Value::Int).collect();
+        samples.extend([Value::Nil, Value::Bool(true), Value::Bool(false)]);
+        samples.extend([Value::text(""), Value::text("5"), Value::Name("5".into())]);
+        samples.push(Value::Number("1.5".into()));
+        samples.push(Value::list([]));
+        samples.push(Value::list([Value::Int(1)]));
+        samples.push(Value::list([Value::Int(1), Value::text("x")]));
+        samples.push(Value::list([Value::Int(1), Value::Int(2), Value::Int(3)]));
+        samples.push(Value::list([
+            Value::list([Value::Nil, Value::Nil]),
+            Value::Nil,
+        ]));
+        samples.push(Value::map([(Value::Int(1), Value::Int(2))]));
+        samples
+    }
+
+    #[test]
+    fn ids_are_equal_exactly_when_values_are() {
+        let mut values = Values::default();
+        let samples = samples();
+        let ids: Vec<ValueId> = samples.iter().map(|value| values.intern(value)).collect();
+        for (value, &id) in samples.iter().zip(&ids) {
+            assert!(id.is_present());
+            assert_eq!(values.get(id), *value);
+            assert_eq!(values.intern(value), id);
+            assert_eq!(values.find(value), Some(id));
+        }
+        for (i, a) in ids.iter().enumerate() {
+            assert!(
+                ids[..i].iter().all(|b| a != b),
+                "{} has the id of another",
+                samples[i]
+            );
+        }
+    }
+
+    #[test]
+    fn an_unknown_value_is_not_found() {
+        let values = Values::default();
+        for value in samples() {
+            let builtin = matches!(value, Value::Nil | Value::Bool(_));
+            let small = value
+                .as_int()
+                .is_some_and(|i| ValueId::inline_int(i).is_some());
+            assert_eq!(values.find(&value).is_some(), builtin || small, "{value}");
+        }
+    }
+}

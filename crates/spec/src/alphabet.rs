@@ -1,0 +1,233 @@
+//! A specification bound to a history, in numbers.
+//!
+//! Engines do not know what a queue is. They see *classes* (all operations of the history with the
+//! same method, arguments and result are one class) and *states*, both small numbers, and ask an
+//! [`Automaton`] for the successors of a state under a class. Typed specifications are turned into
+//! this form by [`Bound`], once; the engines are compiled once, whatever the number of
+//! specifications, and the inner loop compares integers.
+
+use crate::{Next, Spec};
+use hashbrown::{HashMap, HashTable};
+use std::hash::BuildHasher;
+
+/// A state of an [`Automaton`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct StateId(pub u32);
+
+/// Operations that the specification cannot tell apart: same method, arguments and result.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ClassId(pub u32);
+
+/// The classes of operations that occur in a history, and what the specification says of them.
+pub trait Alphabet: Send + Sync {
+    /// The number of classes.
+    fn len(&self) -> usize;
+
+    /// Whether there is no class.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether operations of the class never change the state.
+    fn is_read_only(&self, class: ClassId) -> bool;
+
+    /// The part of the object that the class acts on; see [`Spec::key`].
+    fn key(&self, class: ClassId) -> Option<u64>;
+
+    /// Whether the two classes commute; see [`Spec::commute`].
+    fn commute(&self, a: ClassId, b: ClassId) -> bool;
+
+    /// A class among these that nothing among them can explain; see [`Spec::inexplicable`].
+    fn inexplicable(&self, classes: &[ClassId]) -> Option<(ClassId, String)>;
+
+    /// A fresh automaton, which numbers states as it meets them.
+    fn automaton(&self) -> Box<dyn Automaton + '_>;
+}
+
+/// The state machine of a specification over an [`Alphabet`], explored lazily.
+pub trait Automaton: Send {
+    /// The initial state.
+    fn initial(&mut self) -> StateId;
+
+    /// Appends the successors of a state under a class to `next`, each once.
+    fn step(&mut self, state: StateId, class: ClassId, next: &mut Vec<StateId>);
+
+    /// Why a class is impossible in a state.
+    fn explain(&self, state: StateId, class: ClassId) -> String;
+
+    /// A state as a person reads it.
+    fn show(&self, state: StateId) -> String;
+
+    /// The number of states met so far.
+    fn states(&self) -> usize;
+
+    /// An estimate of the memory in use, in bytes.
+    fn bytes(&self) -> usize;
+}
+
+/// A typed specification with the classes of a history.
+///
+/// ```
+/// use seriatim_spec::{Alphabet, Bound, Next, Spec};
+/// # struct Flag;
+/// # impl Spec for Flag {
+/// #     type State = bool; type Op = (); type Ret = bool;
+/// #     fn initial(&self) -> bool { false }
+/// #     fn step(&self, state: &bool, _: &(), ret: Option<&bool>) -> Next<bool> {
+/// #         Next::when(ret.is_none_or(|seen| seen == state), || true)
+/// #     }
+/// # }
+/// // `Flag` has one operation, test-and-set, which returns the old state.
+/// let mut bound = Bound::new(Flag);
+/// let first = bound.class((), Some(false));
+/// let mut automaton = bound.automaton();
+/// let (start, mut next) = (automaton.initial(), Vec::new());
+/// automaton.step(start, first, &mut next);
+/// assert_eq!(automaton.show(next[0]), "true");
+/// ```
+pub struct Bound<S: Spec> {
+    spec: S,
+    classes: Vec<(S::Op, Option<S::Ret>)>,
+    index: HashMap<(S::Op, Option<S::Ret>), ClassId>,
+}
+
+impl<S: Spec> Bound<S> {
+    /// A specification without classes yet.
+    pub fn new(spec: S) -> Self {
+        Bound {
+            spec,
+            classes: Vec::new(),
+            index: HashMap::new(),
+        }
+    }
+
+    /// The class of an operation; `None` for a result that nobody knows.
+    pub fn class(&mut self, op: S::Op, ret: Option<S::Ret>) -> ClassId {
+        let next = ClassId(self.classes.len() as u32);
+        match self.index.entry((op, ret)) {
+            hashbrown::hash_map::Entry::Occupied(known) => *known.get(),
+            hashbrown::hash_map::Entry::Vacant(new) => {
+                self.classes.push(new.key().clone());
+                *new.insert(next)
+            }
+        }
+    }
+
+    /// The specification.
+    pub fn spec(&self) -> &S {
+        &self.spec
+    }
+
+    /// The operation and result of a class.
+    pub fn members(&self, class: ClassId) -> (&S::Op, Option<&S::Ret>) {
+        let (op, ret) = &self.classes[class.0 as usize];
+        (op, ret.as_ref())
+    }
+}
+
+impl<S: Spec> Alphabet for Bound<S> {
+    fn len(&self) -> usize {
+        self.classes.len()
+    }
+
+    fn is_read_only(&self, class: ClassId) -> bool {
+        let (op, ret) = self.members(class);
+        self.spec.is_read_only(op, ret)
+    }
+
+    fn key(&self, class: ClassId) -> Option<u64> {
+        self.spec.key(self.members(class).0)
+    }
+
+    fn commute(&self, a: ClassId, b: ClassId) -> bool {
+        self.spec.commute(self.members(a).0, self.members(b).0)
+    }
+
+    fn inexplicable(&self, classes: &[ClassId]) -> Option<(ClassId, String)> {
+        let operations: Vec<_> = classes.iter().map(|&class| self.members(class)).collect();
+        let (position, reason) = self.spec.inexplicable(&operations)?;
+        Some((classes[position], reason))
+    }
+
+    fn automaton(&self) -> Box<dyn Automaton + '_> {
+        Box::new(Interned {
+            bound: self,
+            states: Vec::new(),
+            index: HashTable::new(),
+            heap: 0,
+            hasher: hashbrown::DefaultHashBuilder::default(),
+        })
+    }
+}
+
+/// Numbers the states of a typed specification in the order in which they are met.
+struct Interned<'b, S: Spec> {
+    bound: &'b Bound<S>,
+    states: Vec<S::State>,
+    index: HashTable<u32>,
+    heap: usize,
+    hasher: hashbrown::DefaultHashBuilder,
+}
+
+impl<S: Spec> Interned<'_, S> {
+    fn intern(&mut self, state: S::State) -> StateId {
+        let hash = self.hasher.hash_one(&state);
+        let states = &self.states;
+        if let Some(&id) = self.index.find(hash, |&i| states[i as usize] == state) {
+            return StateId(id);
+        }
+        let id = u32::try_from(self.states.len()).expect("fewer than 2^32 states fit in memory");
+        self.heap += self.bound.spec.state_bytes(&state);
+        self.states.push(state);
+        let (states, hasher) = (&self.states, &self.hasher);
+        self.index
+            .insert_unique(hash, id, |&i| hasher.hash_one(&states[i as usize]));
+        StateId(id)
+    }
+}
+
+impl<S: Spec> Automaton for Interned<'_, S> {
+    fn initial(&mut self) -> StateId {
+        self.intern(self.bound.spec.initial())
+    }
+
+    fn step(&mut self, state: StateId, class: ClassId, next: &mut Vec<StateId>) {
+        let (op, ret) = self.bound.members(class);
+        match self
+            .bound
+            .spec
+            .step(&self.states[state.0 as usize], op, ret)
+        {
+            Next::None => {}
+            Next::One(successor) => next.push(self.intern(successor)),
+            Next::Many(successors) => {
+                let start = next.len();
+                for successor in successors {
+                    let id = self.intern(successor);
+                    if !next[start..].contains(&id) {
+                        next.push(id);
+                    }
+                }
+            }
+        }
+    }
+
+    fn explain(&self, state: StateId, class: ClassId) -> String {
+        let (op, ret) = self.bound.members(class);
+        self.bound
+            .spec
+            .explain(&self.states[state.0 as usize], op, ret)
+    }
+
+    fn show(&self, state: StateId) -> String {
+        self.bound.spec.show(&self.states[state.0 as usize])
+    }
+
+    fn states(&self) -> usize {
+        self.states.len()
+    }
+
+    fn bytes(&self) -> usize {
+        self.states.len() * (size_of::<S::State>() + 5) + self.heap
+    }
+}

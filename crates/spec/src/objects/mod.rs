@@ -1,0 +1,3 @@
+//! The built-in specifications, one a file.
+
+pub mod register;

@@ -1,0 +1,173 @@
+//! The trait that a sequential specification implements.
+
+use std::fmt::Debug;
+use std::hash::{BuildHasher, Hash};
+
+/// A sequential object: what each operation may return and do in each state.
+///
+/// A register in twenty lines:
+///
+/// ```
+/// use seriatim_spec::{Next, Spec};
+///
+/// struct Register;
+///
+/// #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// enum Op { Read, Write(i64) }
+///
+/// impl Spec for Register {
+///     type State = i64;
+///     type Op = Op;
+///     type Ret = i64; // what a read saw; a write answers 0
+///
+///     fn initial(&self) -> i64 { 0 }
+///
+///     fn step(&self, state: &i64, op: &Op, ret: Option<&i64>) -> Next<i64> {
+///         match op {
+///             Op::Write(value) => Next::to(*value),
+///             Op::Read => Next::when(ret.is_none_or(|seen| seen == state), || *state),
+///         }
+///     }
+///
+///     fn is_read_only(&self, op: &Op, _: Option<&i64>) -> bool { matches!(op, Op::Read) }
+/// }
+///
+/// assert!(Register.step(&3, &Op::Read, Some(&4)).is_empty());
+/// ```
+///
+/// The contract, which engines rely on:
+/// - `step` is a function: same arguments, same answer, no side effect.
+/// - [`is_read_only`](Spec::is_read_only) holds only if the operation with that result changes no
+///   state in which it may happen.
+/// - Operations with different [`key`](Spec::key)s act on independent parts of the state (the object
+///   is *P-compositional* for the keys): neither what one returns nor what it changes depends on the
+///   other. `seriatim check --check-partition` tries to refute this on a history.
+/// - [`commute`](Spec::commute) holds only if, from every state, the two operations with any results
+///   may happen in one order exactly if they may in the other, with the same states at the end.
+pub trait Spec: Send + Sync {
+    /// The object's state.
+    type State: Clone + Eq + Hash + Debug + Send;
+    /// An operation with its arguments.
+    type Op: Clone + Eq + Hash + Debug + Send + Sync;
+    /// A result.
+    type Ret: Clone + Eq + Hash + Debug + Send + Sync;
+
+    /// The state before the first operation.
+    fn initial(&self) -> Self::State;
+
+    /// The states in which the object may be after `op` returned `ret` in `state`; none if it
+    /// cannot return that. `None` for `ret` is an operation whose result nobody knows: every
+    /// result is possible.
+    fn step(
+        &self,
+        state: &Self::State,
+        op: &Self::Op,
+        ret: Option<&Self::Ret>,
+    ) -> Next<Self::State>;
+
+    /// Whether the operation with this result never changes the state.
+    fn is_read_only(&self, _op: &Self::Op, _ret: Option<&Self::Ret>) -> bool {
+        false
+    }
+
+    /// The part of the object that the operation acts on, for objects that consist of independent
+    /// parts (the keys of a map). Any hash will do: parts whose keys collide are checked as one.
+    /// `None`: the operation may act on everything.
+    fn key(&self, _op: &Self::Op) -> Option<u64> {
+        None
+    }
+
+    /// Whether the two operations commute whatever they return.
+    fn commute(&self, a: &Self::Op, b: &Self::Op) -> bool {
+        matches!((self.key(a), self.key(b)), (Some(a), Some(b)) if a != b)
+    }
+
+    /// Why `step` allows nothing, in words: "cannot dequeue 7: the front is 3".
+    fn explain(&self, state: &Self::State, op: &Self::Op, ret: Option<&Self::Ret>) -> String {
+        match ret {
+            Some(ret) => format!("{op:?} cannot return {ret:?} in state {state:?}"),
+            None => format!("{op:?} is impossible in state {state:?}"),
+        }
+    }
+
+    /// The state as a person reads it.
+    fn show(&self, state: &Self::State) -> String {
+        format!("{state:?}")
+    }
+
+    /// Looks at all operations of a part, whatever their order, for one whose result nothing among
+    /// them can explain: a read of a value that nobody wrote. Gives its position and the reason.
+    /// Finding none says nothing.
+    fn inexplicable(
+        &self,
+        _operations: &[(&Self::Op, Option<&Self::Ret>)],
+    ) -> Option<(usize, String)> {
+        None
+    }
+
+    /// An estimate of the heap memory that a state holds, in bytes.
+    fn state_bytes(&self, _state: &Self::State) -> usize {
+        0
+    }
+}
+
+/// The states after a step: none, one, or several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next<S> {
+    /// The step is impossible.
+    None,
+    /// The usual case.
+    One(S),
+    /// A nondeterministic specification leaves a choice.
+    Many(Vec<S>),
+}
+
+impl<S> Next<S> {
+    /// The step leads to a state.
+    #[inline]
+    pub fn to(state: S) -> Self {
+        Next::One(state)
+    }
+
+    /// The step leads to a state if a condition holds, else it is impossible.
+    #[inline]
+    pub fn when(possible: bool, state: impl FnOnce() -> S) -> Self {
+        if possible {
+            Next::One(state())
+        } else {
+            Next::None
+        }
+    }
+
+    /// Whether the step is impossible.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Next::None => true,
+            Next::One(_) => false,
+            Next::Many(states) => states.is_empty(),
+        }
+    }
+}
+
+impl<S> IntoIterator for Next<S> {
+    type Item = S;
+    type IntoIter = std::iter::Chain<std::option::IntoIter<S>, std::vec::IntoIter<S>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        let (one, many) = match self {
+            Next::None => (None, Vec::new()),
+            Next::One(state) => (Some(state), Vec::new()),
+            Next::Many(states) => (None, states),
+        };
+        one.into_iter().chain(many)
+    }
+}
+
+/// A [`Spec::key`] for anything that can be hashed. Equal parts have equal keys, in every run.
+///
+/// ```
+/// assert_eq!(seriatim_spec::key_of(&"a"), seriatim_spec::key_of(&"a"));
+/// ```
+pub fn key_of(part: &impl Hash) -> u64 {
+    std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default().hash_one(part)
+}
