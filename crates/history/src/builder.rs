@@ -6,6 +6,7 @@ use crate::history::{Annotation, History};
 use crate::{Column, InputError, MethodId, OpId, Outcome, Problem, ProcessId, Time};
 use crate::{Value, ValueId, Values};
 use hashbrown::HashMap;
+use std::sync::Arc;
 
 /// What a process calls.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +100,7 @@ pub struct Interval {
 /// ```
 pub struct Builder {
     history: History,
+    values: Values,
     processes: HashMap<ValueId, ProcessId>,
     small_processes: Vec<u32>,
     method_ids: HashMap<Box<str>, MethodId>,
@@ -117,6 +119,7 @@ impl Builder {
     pub fn new(source: &str) -> Self {
         Builder {
             history: History::empty(source),
+            values: Values::default(),
             processes: HashMap::new(),
             small_processes: Vec::new(),
             method_ids: HashMap::new(),
@@ -131,7 +134,7 @@ impl Builder {
 
     /// The interned values.
     pub fn values(&mut self) -> &mut Values {
-        &mut self.history.values
+        &mut self.values
     }
 
     /// Notes which specification the source names.
@@ -151,7 +154,7 @@ impl Builder {
 
     /// The process of a name.
     pub fn process(&mut self, name: &Value) -> ProcessId {
-        let id = self.history.values.intern(name);
+        let id = self.values.intern(name);
         self.process_of(id)
     }
 
@@ -174,9 +177,7 @@ impl Builder {
             return process;
         }
         let process = ProcessId::from(self.history.process_names.len());
-        self.history
-            .process_names
-            .push(self.history.values.get(name));
+        self.history.process_names.push(self.values.get(name));
         self.open.push(0);
         self.processes.insert(name, process);
         if let Some(number) = small.filter(|&number| number < 1 << 12) {
@@ -319,6 +320,7 @@ impl Builder {
         } else if self.events == 0 {
             self.check_one_at_a_time()?;
         }
+        self.history.values = Arc::new(self.values);
         Ok(self.history)
     }
 
@@ -387,7 +389,7 @@ impl Builder {
             _ => {
                 let mut process = self.history.process_name(process).to_string();
                 if id.is_present() {
-                    process = format!("{process} (operation id {})", self.history.values.get(id));
+                    process = format!("{process} (operation id {})", self.values.get(id));
                 }
                 Err(self.error(line, Problem::ReturnWithoutCall { process }))
             }
@@ -402,7 +404,7 @@ impl Builder {
             None => Ok(()),
             Some(first) => {
                 let first = self.history.line(first);
-                let id = self.history.values.get(id).to_string();
+                let id = self.values.get(id).to_string();
                 Err(self.error(line, Problem::DuplicateId { id, first }))
             }
         }

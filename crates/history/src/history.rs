@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct History {
     pub(crate) source: Arc<str>,
     pub(crate) spec: Option<String>,
-    pub(crate) values: Values,
+    pub(crate) values: Arc<Values>,
     pub(crate) process_names: Vec<Value>,
     pub(crate) methods: Vec<Box<str>>,
     pub(crate) process: Column,
@@ -56,7 +56,7 @@ impl History {
         History {
             source: source.into(),
             spec: None,
-            values: Values::default(),
+            values: Arc::default(),
             process_names: Vec::new(),
             methods: Vec::new(),
             process: Column::default(),
@@ -106,13 +106,13 @@ impl History {
     }
 
     /// The interned values.
-    pub fn values(&self) -> &Values {
+    pub fn values(&self) -> &Arc<Values> {
         &self.values
     }
 
     /// The interned values, to add some (a specification's initial state).
     pub fn values_mut(&mut self) -> &mut Values {
-        &mut self.values
+        Arc::make_mut(&mut self.values)
     }
 
     /// The number of processes.

@@ -4,11 +4,14 @@
 
 use crate::vocabulary::{Decoded, Failures, Method, Misfit, Recorded, Vocabulary};
 use crate::{Next, Spec};
-use seriatim_history::{Operation, ValueId};
+use seriatim_history::{Operation, ValueId, Values};
+use std::sync::Arc;
 
 /// A register, with compare-and-set or without.
 #[derive(Clone, Debug)]
 pub struct Register {
+    /// The values of the history, for messages.
+    pub values: Arc<Values>,
     /// The value before the first write.
     pub init: ValueId,
     /// What the register offers besides `read` and `write`.
@@ -91,6 +94,27 @@ impl Spec for Register {
             (op, ret),
             (Op::Read, _) | (Op::Cas(..), Some(Ret::Differed))
         )
+    }
+
+    fn explain(&self, state: &ValueId, op: &Op, ret: Option<&Ret>) -> String {
+        let show = |id: ValueId| self.values.get(id);
+        let held = show(*state);
+        match (*op, ret) {
+            (Op::Read, Some(Ret::Saw(seen))) => {
+                format!("cannot read {}: the register holds {held}", show(*seen))
+            }
+            (Op::Cas(old, _), Some(Ret::Differed)) => {
+                format!("cas cannot fail: the register holds {}", show(old))
+            }
+            (Op::Cas(old, _), _) => {
+                format!("cannot cas from {}: the register holds {held}", show(old))
+            }
+            (Op::Read | Op::Write(_), _) => "always possible".to_owned(),
+        }
+    }
+
+    fn show(&self, state: &ValueId) -> String {
+        self.values.get(*state).to_string()
     }
 
     fn inexplicable(&self, operations: &[(&Op, Option<&Ret>)]) -> Option<(usize, String)> {
