@@ -6,7 +6,7 @@
 //! this form by [`Bound`], once; the engines are compiled once, whatever the number of
 //! specifications, and the inner loop compares integers.
 
-use crate::{Next, Spec};
+use crate::{Cancel, Next, Spec};
 use hashbrown::{HashMap, HashTable};
 use std::hash::BuildHasher;
 
@@ -40,8 +40,9 @@ pub trait Alphabet: Send + Sync {
     /// A class among these that nothing among them can explain; see [`Spec::inexplicable`].
     fn inexplicable(&self, classes: &[ClassId]) -> Option<(ClassId, String)>;
 
-    /// A fresh automaton, which numbers states as it meets them.
-    fn automaton(&self) -> Box<dyn Automaton + '_>;
+    /// A fresh automaton, which numbers states as it meets them. Once `cancel` is raised, its
+    /// answers mean nothing.
+    fn automaton(&self, cancel: &Cancel) -> Box<dyn Automaton + '_>;
 }
 
 /// The state machine of a specification over an [`Alphabet`], explored lazily.
@@ -68,7 +69,7 @@ pub trait Automaton: Send {
 /// A typed specification with the classes of a history.
 ///
 /// ```
-/// use seriatim_spec::{Alphabet, Bound, Next, Spec};
+/// use seriatim_spec::{Alphabet, Bound, Cancel, Next, Spec};
 /// # struct Flag;
 /// # impl Spec for Flag {
 /// #     type State = bool; type Op = (); type Ret = bool;
@@ -80,7 +81,7 @@ pub trait Automaton: Send {
 /// // `Flag` has one operation, test-and-set, which returns the old state.
 /// let mut bound = Bound::new(Flag);
 /// let first = bound.class((), Some(false));
-/// let mut automaton = bound.automaton();
+/// let mut automaton = bound.automaton(&Cancel::never());
 /// let (start, mut next) = (automaton.initial(), Vec::new());
 /// automaton.step(start, first, &mut next);
 /// assert_eq!(automaton.show(next[0]), "true");
@@ -94,11 +95,7 @@ pub struct Bound<S: Spec> {
 impl<S: Spec> Bound<S> {
     /// A specification without classes yet.
     pub fn new(spec: S) -> Self {
-        Bound {
-            spec,
-            classes: Vec::new(),
-            index: HashMap::new(),
-        }
+        Bound { spec, classes: Vec::new(), index: HashMap::new() }
     }
 
     /// The class of an operation; `None` for a result that nobody knows.
@@ -149,9 +146,10 @@ impl<S: Spec> Alphabet for Bound<S> {
         Some((classes[position], reason))
     }
 
-    fn automaton(&self) -> Box<dyn Automaton + '_> {
+    fn automaton(&self, cancel: &Cancel) -> Box<dyn Automaton + '_> {
         Box::new(Interned {
             bound: self,
+            cancel: cancel.clone(),
             states: Vec::new(),
             index: HashTable::new(),
             heap: 0,
@@ -163,6 +161,7 @@ impl<S: Spec> Alphabet for Bound<S> {
 /// Numbers the states of a typed specification in the order in which they are met.
 struct Interned<'b, S: Spec> {
     bound: &'b Bound<S>,
+    cancel: Cancel,
     states: Vec<S::State>,
     index: HashTable<u32>,
     heap: usize,
@@ -180,8 +179,7 @@ impl<S: Spec> Interned<'_, S> {
         self.heap += self.bound.spec.state_bytes(&state);
         self.states.push(state);
         let (states, hasher) = (&self.states, &self.hasher);
-        self.index
-            .insert_unique(hash, id, |&i| hasher.hash_one(&states[i as usize]));
+        self.index.insert_unique(hash, id, |&i| hasher.hash_one(&states[i as usize]));
         StateId(id)
     }
 }
@@ -193,11 +191,9 @@ impl<S: Spec> Automaton for Interned<'_, S> {
 
     fn step(&mut self, state: StateId, class: ClassId, next: &mut Vec<StateId>) {
         let (op, ret) = self.bound.members(class);
-        match self
-            .bound
-            .spec
-            .step(&self.states[state.0 as usize], op, ret)
-        {
+        let state = &self.states[state.0 as usize];
+        let next_states = self.bound.spec.step_or_cancel(state, op, ret, &self.cancel);
+        match next_states {
             Next::None => {}
             Next::One(successor) => next.push(self.intern(successor)),
             Next::Many(successors) => {
@@ -214,9 +210,7 @@ impl<S: Spec> Automaton for Interned<'_, S> {
 
     fn explain(&self, state: StateId, class: ClassId) -> String {
         let (op, ret) = self.bound.members(class);
-        self.bound
-            .spec
-            .explain(&self.states[state.0 as usize], op, ret)
+        self.bound.spec.explain(&self.states[state.0 as usize], op, ret)
     }
 
     fn show(&self, state: StateId) -> String {

@@ -7,14 +7,16 @@
 //! replayer that checks a [`Witness`] without trusting any engine.
 
 mod alphabet;
+mod cancel;
 pub mod objects;
 mod spec;
 mod verdict;
 mod vocabulary;
 
 pub use alphabet::{Alphabet, Automaton, Bound, ClassId, StateId};
+pub use cancel::Cancel;
 pub use spec::{Next, Spec, key_of};
 pub use verdict::{Attempt, Counterexample, Explanation, Limit, Unknown, Verdict, Witness};
 pub use vocabulary::{
-    Decoded, Failures, Interpretation, Method, Misfit, Recorded, Vocabulary, interpret,
+    Decoded, Failures, Interpretation, Method, Misfit, Reader, Recorded, Vocabulary, interpret,
 };

@@ -1,5 +1,6 @@
 //! The trait that a sequential specification implements.
 
+use crate::Cancel;
 use std::fmt::Debug;
 use std::hash::{BuildHasher, Hash};
 
@@ -64,6 +65,18 @@ pub trait Spec: Send + Sync {
         op: &Self::Op,
         ret: Option<&Self::Ret>,
     ) -> Next<Self::State>;
+
+    /// [`step`](Spec::step) for specifications whose steps may take long: an implementation looks
+    /// at `cancel` now and then and may give up with any answer once it is raised.
+    fn step_or_cancel(
+        &self,
+        state: &Self::State,
+        op: &Self::Op,
+        ret: Option<&Self::Ret>,
+        _cancel: &Cancel,
+    ) -> Next<Self::State> {
+        self.step(state, op, ret)
+    }
 
     /// Whether the operation with this result never changes the state.
     fn is_read_only(&self, _op: &Self::Op, _ret: Option<&Self::Ret>) -> bool {
@@ -132,11 +145,7 @@ impl<S> Next<S> {
     /// The step leads to a state if a condition holds, else it is impossible.
     #[inline]
     pub fn when(possible: bool, state: impl FnOnce() -> S) -> Self {
-        if possible {
-            Next::One(state())
-        } else {
-            Next::None
-        }
+        if possible { Next::One(state()) } else { Next::None }
     }
 
     /// Whether the step is impossible.

@@ -2,6 +2,7 @@
 
 use crate::{Alphabet, Bound, ClassId, Spec};
 use seriatim_history::{History, InputError, OpId, Operation, Outcome, Problem, ValueId};
+use std::sync::Arc;
 
 /// A specification that understands recorded operations.
 pub trait Vocabulary: Spec {
@@ -30,9 +31,7 @@ pub struct Method {
 impl Method {
     /// Whether a recorded name means this method. Case does not matter.
     pub fn is(&self, name: &str) -> bool {
-        self.names
-            .iter()
-            .any(|known| known.eq_ignore_ascii_case(name))
+        self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 }
 
@@ -106,12 +105,7 @@ impl<'h> Recorded<'h> {
 
     /// The two parts of an argument that is a pair.
     pub fn pair(&self) -> Result<(ValueId, ValueId), Misfit> {
-        match self
-            .operation
-            .history
-            .values()
-            .as_pair(self.operation.arg())
-        {
+        match self.operation.history.values().as_pair(self.operation.arg()) {
             Some(pair) => Ok(pair),
             None => Misfit::expected("a list of two values as argument"),
         }
@@ -152,7 +146,7 @@ impl<'h> Recorded<'h> {
 /// A history as a specification reads it: the class of each operation, and the classes.
 pub struct Interpretation {
     /// What the specification says of the classes.
-    pub alphabet: Box<dyn Alphabet>,
+    pub alphabet: Arc<dyn Alphabet>,
     classes: Vec<u32>,
 }
 
@@ -161,13 +155,10 @@ const DROPPED: u32 = u32::MAX;
 impl Interpretation {
     /// An interpretation from the class of each operation, `None` where it did not happen.
     pub fn new(
-        alphabet: Box<dyn Alphabet>,
+        alphabet: Arc<dyn Alphabet>,
         classes: impl IntoIterator<Item = Option<ClassId>>,
     ) -> Self {
-        let classes = classes
-            .into_iter()
-            .map(|class| class.map_or(DROPPED, |c| c.0))
-            .collect();
+        let classes = classes.into_iter().map(|class| class.map_or(DROPPED, |c| c.0)).collect();
         Interpretation { alphabet, classes }
     }
 
@@ -182,10 +173,17 @@ impl Interpretation {
 
     /// The operations that happened or may have happened, in call order.
     pub fn operations(&self) -> impl Iterator<Item = OpId> + '_ {
-        (0..self.classes.len())
-            .map(OpId::from)
-            .filter(|&op| self.class(op).is_some())
+        (0..self.classes.len()).map(OpId::from).filter(|&op| self.class(op).is_some())
     }
+}
+
+/// Something that reads histories: a specification chosen by name, or a user's own.
+pub trait Reader: Sync {
+    /// The specification's name, for messages.
+    fn name(&self) -> String;
+
+    /// What each operation of a history means.
+    fn read(&self, history: &History) -> Result<Interpretation, InputError>;
 }
 
 /// Reads a history under a specification. A pending operation that changes nothing says nothing
@@ -208,7 +206,7 @@ pub fn interpret<S: Vocabulary + 'static>(
             Decoded::Dropped => None,
         });
     }
-    Ok(Interpretation::new(Box::new(bound), classes))
+    Ok(Interpretation::new(Arc::new(bound), classes))
 }
 
 fn refuse<S: Vocabulary>(
@@ -223,18 +221,15 @@ fn refuse<S: Vocabulary>(
             spec: spec_name.to_owned(),
             known: known_names(spec.methods()),
         },
-        Misfit::Expected(expected) => Problem::BadOperation {
-            operation: operation.to_string(),
-            expected,
-        },
+        Misfit::Expected(expected) => {
+            Problem::BadOperation { operation: operation.to_string(), expected }
+        }
     };
     InputError::new(operation.history.source(), operation.line(), problem)
 }
 
 fn known_names(methods: &[Method]) -> String {
-    let names: Vec<String> = methods
-        .iter()
-        .map(|method| format!("{}{}", method.names[0], method.signature))
-        .collect();
+    let names: Vec<String> =
+        methods.iter().map(|method| format!("{}{}", method.names[0], method.signature)).collect();
     names.join(", ")
 }

@@ -1,0 +1,3 @@
+//! Histories to verdicts.
+
+pub mod search;
