@@ -1,3 +1,16 @@
 //! Histories to verdicts.
+//!
+//! This crate takes a [`History`](seriatim_history::History) and a specification (anything that can
+//! [read](seriatim_spec::Reader) the history) and gives a [`Verdict`](seriatim_spec::Verdict): a witness,
+//! a minimal counterexample, or what ran out. The history is [split](partition) into independent parts;
+//! each is decided by the general [`search`], which is exact for every specification.
 
+mod assemble;
+mod check;
+mod minimise;
+pub mod partition;
 pub mod search;
+
+pub use check::{Checked, DecidedBy, Detail, Options, PartReport, PartStanding, check};
+pub use search::Strategy;
+pub use search::dovetail::{Standing, StopAt};

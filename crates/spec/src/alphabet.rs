@@ -40,6 +40,9 @@ pub trait Alphabet: Send + Sync {
     /// A class among these that nothing among them can explain; see [`Spec::inexplicable`].
     fn inexplicable(&self, classes: &[ClassId]) -> Option<(ClassId, String)>;
 
+    /// The data values that the class names; see [`Spec::values`].
+    fn values(&self, class: ClassId) -> Vec<u64>;
+
     /// A fresh automaton, which numbers states as it meets them. Once `cancel` is raised, its
     /// answers mean nothing.
     fn automaton(&self, cancel: &Cancel) -> Box<dyn Automaton + '_>;
@@ -144,6 +147,11 @@ impl<S: Spec> Alphabet for Bound<S> {
         let operations: Vec<_> = classes.iter().map(|&class| self.members(class)).collect();
         let (position, reason) = self.spec.inexplicable(&operations)?;
         Some((classes[position], reason))
+    }
+
+    fn values(&self, class: ClassId) -> Vec<u64> {
+        let (op, ret) = self.members(class);
+        self.spec.values(op, ret)
     }
 
     fn automaton(&self, cancel: &Cancel) -> Box<dyn Automaton + '_> {

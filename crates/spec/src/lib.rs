@@ -16,7 +16,9 @@ mod vocabulary;
 pub use alphabet::{Alphabet, Automaton, Bound, ClassId, StateId};
 pub use cancel::Cancel;
 pub use spec::{Next, Spec, key_of};
-pub use verdict::{Attempt, Counterexample, Explanation, Limit, Unknown, Verdict, Witness};
+pub use verdict::{
+    Attempt, Context, Counterexample, Explanation, Limit, Unknown, Verdict, Witness,
+};
 pub use vocabulary::{
     Decoded, Failures, Interpretation, Method, Misfit, Reader, Recorded, Vocabulary, interpret,
 };

@@ -118,6 +118,14 @@ pub trait Spec: Send + Sync {
         None
     }
 
+    /// The data values that the operation with this result names, as numbers, for objects that treat
+    /// their values alike: taking all operations that name a value out of a linearizable history
+    /// leaves a linearizable one. Counterexamples are made smaller that way. An operation that names
+    /// several values ties them together; one that names none is never taken out for this reason.
+    fn values(&self, _op: &Self::Op, _ret: Option<&Self::Ret>) -> Vec<u64> {
+        Vec::new()
+    }
+
     /// An estimate of the heap memory that a state holds, in bytes.
     fn state_bytes(&self, _state: &Self::State) -> usize {
         0

@@ -157,4 +157,8 @@ impl<M: Mask> Search for BreadthFirst<'_, M> {
     fn configurations(&self) -> usize {
         self.configurations
     }
+
+    fn settled(&self) -> &[Step] {
+        &self.settled
+    }
 }

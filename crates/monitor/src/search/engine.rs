@@ -54,6 +54,11 @@ impl<'a> Engine<'a> {
         self.search.configurations()
     }
 
+    /// Operations that can be taken first without loss, in this order, as far as the search knows.
+    pub fn settled(&self) -> Vec<OpId> {
+        operations_of(self.part, self.search.settled())
+    }
+
     /// Gives the memory of the search back to the others.
     pub fn retire(mut self, memory: &super::Memory) {
         memory.report(&mut self.reported, 0);
@@ -95,4 +100,8 @@ pub trait Search {
 
     /// The number of configurations met.
     fn configurations(&self) -> usize;
+
+    /// Steps that can be taken first without loss: the part is linearizable iff it is in an order
+    /// that begins with them.
+    fn settled(&self) -> &[Step];
 }

@@ -14,11 +14,12 @@ const ATTEMPTS: usize = 3;
 const EFFORT: usize = 20_000;
 
 /// The partial orders of a non-linearizable part that place the most operations, each with the
-/// operations that should come next and why they cannot. Looks at a limited number of orders.
-pub fn explain(part: &Part<'_>) -> Vec<Attempt> {
+/// operations that should come next and why they cannot; before them the state in which the part
+/// starts. Looks at a limited number of orders.
+pub fn explain(part: &Part<'_>) -> (String, Vec<Attempt>) {
     let mut collector = Collector::new(part);
-    collector.walk();
-    collector.attempts
+    let start = collector.walk();
+    (start, collector.attempts)
 }
 
 /// As many open operations as anyone will want explained.
@@ -36,14 +37,16 @@ impl<'a> Collector<'a> {
         Collector { part, space, attempts: Vec::new() }
     }
 
-    fn walk(&mut self) {
+    /// Walks the orders; gives the state in which the part starts.
+    fn walk(&mut self) -> String {
         let (root, steps) = self.space.root::<Wide>();
+        let start = self.space.transitions.automaton().show(root.state);
         let mut seen: HashSet<_> = [root.clone()].into_iter().collect();
         let mut stack = vec![(root, steps)];
         let mut successors = Successors::default();
         while let Some((configuration, trail)) = stack.pop() {
             if self.space.is_complete(&configuration) || seen.len() > EFFORT {
-                return;
+                break;
             }
             self.space.expand(&configuration, &mut successors);
             if successors.iter().next().is_none() {
@@ -55,6 +58,7 @@ impl<'a> Collector<'a> {
                 }
             }
         }
+        start
     }
 
     /// Keeps a dead end if it goes at least as far as those kept, and fails in another way.

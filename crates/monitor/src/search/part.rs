@@ -37,6 +37,7 @@ pub struct Part<'a> {
     pending: Vec<PendingClass>,
     /// The number of events before each frontier's return, itself not counted.
     events_before: Vec<u32>,
+    preamble: Vec<ClassId>,
 }
 
 /// Pending operations that the specification cannot tell apart.
@@ -63,6 +64,7 @@ impl<'a> Part<'a> {
             starts: vec![0],
             pending: Vec::new(),
             events_before: Vec::new(),
+            preamble: Vec::new(),
         };
         let mut pending_index: HashMap<ClassId, usize> = HashMap::new();
         for (events, event) in history.events_of(operations.iter().copied()).enumerate() {
@@ -88,6 +90,17 @@ impl<'a> Part<'a> {
         }
         part.slot_count = arrangement.slot_count as usize;
         part
+    }
+
+    /// The part as it stands after some operations have happened in this order. They are not among
+    /// its own, and each leaves the specification no choice.
+    pub fn after(self, preamble: Vec<ClassId>) -> Self {
+        Part { preamble, ..self }
+    }
+
+    /// What has happened before the part.
+    pub fn preamble(&self) -> &[ClassId] {
+        &self.preamble
     }
 
     /// The number of completed operations: the frontier at the end.

@@ -30,7 +30,7 @@
 use super::dependence::Dependence;
 use super::mask::Mask;
 use super::part::{Part, PendingId, Rank};
-use super::transitions::Transitions;
+use super::transitions::{Answer, Transitions};
 use super::used::{UseId, Uses};
 use hashbrown::HashMap;
 use seriatim_spec::{Cancel, ClassId, StateId};
@@ -143,12 +143,22 @@ impl<'a> Space<'a> {
         let mut steps = Vec::new();
         let mut root = Configuration {
             frontier: Rank(0),
-            state: self.transitions.initial(),
+            state: self.start(),
             used: UseId::NOTHING,
             linearized: M::empty(self.part.slot_count()),
         };
         self.settle(&mut root, &mut steps);
         (root, steps)
+    }
+
+    fn start(&mut self) -> StateId {
+        let mut state = self.transitions.initial();
+        for &class in self.part.preamble() {
+            if let Answer::One(next) = self.transitions.step(state, class) {
+                state = next;
+            }
+        }
+        state
     }
 
     /// Whether every completed operation is linearized.

@@ -89,6 +89,17 @@ impl Spec for Register {
         matches!((op, ret), (Op::Read, _) | (Op::Cas(..), Some(Ret::Differed)))
     }
 
+    fn values(&self, op: &Op, ret: Option<&Ret>) -> Vec<u64> {
+        match (*op, ret) {
+            (Op::Read, Some(Ret::Saw(value))) => vec![u64::from(value.0)],
+            (Op::Write(value), _) => vec![u64::from(value.0)],
+            (Op::Cas(old, new), None | Some(Ret::Done)) => {
+                vec![u64::from(old.0), u64::from(new.0)]
+            }
+            _ => Vec::new(),
+        }
+    }
+
     fn explain(&self, state: &ValueId, op: &Op, ret: Option<&Ret>) -> String {
         let show = |id: ValueId| self.values.get(id);
         let held = show(*state);
