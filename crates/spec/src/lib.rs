@@ -7,14 +7,24 @@
 //! replayer that checks a [`Witness`] without trusting any engine.
 
 mod alphabet;
+mod machine;
+mod notation;
 pub mod objects;
+mod registry;
+mod sequence;
 mod spec;
+mod validate;
 mod verdict;
 mod vocabulary;
 
 pub use alphabet::{Alphabet, Automaton, Bound, ClassId, StateId};
+pub use machine::{Answer, Effect, Machine};
+pub use registry::{Entry, Parameter, Parameters, SpecChoice, SpecError, Takes, catalogue};
+pub use sequence::Sequence;
 pub use spec::{Next, Spec, key_of};
+pub use validate::{Invalid, validate};
 pub use verdict::{Attempt, Counterexample, Explanation, Limit, Unknown, Verdict, Witness};
 pub use vocabulary::{
-    Decoded, Failures, Interpretation, Method, Misfit, Recorded, Vocabulary, interpret,
+    Decoded, Failure, Failures, Interpretation, Method, Misfit, Recorded, Split, Typed, Vocabulary,
+    bind, interpret,
 };
