@@ -110,9 +110,22 @@ impl History {
         &self.values
     }
 
-    /// The interned values, to add some (a specification's initial state).
-    pub fn values_mut(&mut self) -> &mut Values {
-        Arc::make_mut(&mut self.values)
+    /// The id of a value, which is added to the history's values if it is new.
+    pub fn intern(&mut self, value: &Value) -> ValueId {
+        // The values are shared with restricted histories: copy them only if something is new.
+        match self.values.find(value) {
+            Some(known) => known,
+            None => Arc::make_mut(&mut self.values).intern(value),
+        }
+    }
+
+    /// The items of a list, as ids.
+    pub fn items(&mut self, list: ValueId) -> Option<Vec<ValueId>> {
+        if let Some((first, second)) = self.values.as_pair(list) {
+            return Some(vec![first, second]);
+        }
+        let list = self.values.get(list);
+        list.as_list().map(|items| items.iter().map(|item| self.intern(item)).collect())
     }
 
     /// The number of processes.

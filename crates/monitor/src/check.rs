@@ -107,32 +107,23 @@ pub enum DecidedBy {
 ///
 /// ```
 /// use seriatim_monitor::{Options, check};
-/// use seriatim_spec::{Interpretation, Reader, Verdict};
-/// # use seriatim_history::{Builder, Call, History, InputError, Return, Value};
-/// # struct Always;
-/// # impl Reader for Always {
-/// #     fn name(&self) -> String { "register".into() }
-/// #     fn read(&self, history: &History) -> Result<Interpretation, InputError> {
-/// #         use seriatim_spec::objects::register::{Flavour, Register};
-/// #         let init = seriatim_history::ValueId::NIL;
-/// #         let spec = Register { values: history.values().clone(), init, flavour: Flavour::Plain };
-/// #         seriatim_spec::interpret("register", spec, history, Default::default())
-/// #     }
-/// # }
-/// # let register = Always;
+/// use seriatim_spec::{ChosenReader, Failures, SpecChoice, Verdict};
+/// # use seriatim_history::{Builder, Call, Outcome, Return, Value};
 /// # let mut builder = Builder::new("example");
 /// # let client = builder.process(&Value::Int(0));
 /// # let read = builder.method("read");
 /// # builder.call(1, client, Call::new(read)).unwrap();
 /// # let seven = builder.values().intern_int(7);
-/// # builder.ret(2, client, Return::new(seriatim_history::Outcome::Ok, seven)).unwrap();
-/// # let history = builder.finish().unwrap();
+/// # builder.ret(2, client, Return::new(Outcome::Ok, seven)).unwrap();
+/// # let mut history = builder.finish().unwrap();
+/// let choice = SpecChoice::parse("register").unwrap();
+/// let reader = ChosenReader { choice, failures: Failures::default() };
 /// // One client reads 7 from a register that nobody wrote.
-/// let checked = check(&history, &register, &Options::default()).unwrap();
+/// let checked = check(&mut history, &reader, &Options::default()).unwrap();
 /// assert!(matches!(checked.verdict, Verdict::Violation(_)));
 /// ```
 pub fn check(
-    history: &History,
+    history: &mut History,
     reader: &dyn Reader,
     options: &Options<'_>,
 ) -> Result<Checked, InputError> {
@@ -140,6 +131,7 @@ pub fn check(
     let cancel = Cancel::at(options.time.map(|time| Instant::now() + time));
     let memory = Memory::new(options.memory);
     let portions = partition(history, &reading, options.partitioning);
+    let history = &*history;
     let job = Job { history, reader, reading: &reading, options, cancel, memory };
     Ok(job.run(&portions))
 }

@@ -3,7 +3,7 @@
 //! Every reduction is *fair*: if the smaller history is not linearizable, neither is the larger one.
 //! 1. *Prefix*: linearizability is closed under prefixes, so the shortest bad prefix is found by
 //!    bisection. Operations open at its end are pending.
-//! 2. *Values*: where the specification treats values alike ([`Spec::values`](seriatim_spec::Spec)),
+//! 2. *Values*: where the specification treats values alike ([`Spec::data`](seriatim_spec::Spec)),
 //!    all operations that name a value are taken out together; values that an operation ties together
 //!    go together.
 //! 3. *Read-only operations* are taken out one by one: without them every order stays right.
@@ -90,8 +90,8 @@ impl Shrinker<'_> {
     }
 
     fn take_out_read_only(&mut self, candidate: &mut Candidate) {
-        let part = self.restricted(candidate);
-        let Ok(reading) = self.reader.read(&part) else { return };
+        let mut part = self.restricted(candidate);
+        let Ok(reading) = self.reader.read(&mut part) else { return };
         let is_read_only = |index: usize| {
             reading
                 .class(OpId::from(index))
@@ -126,13 +126,13 @@ impl Shrinker<'_> {
 
     /// The operations of each value, or of values that some operation ties together.
     fn value_lots(&self, candidate: &Candidate) -> Vec<Vec<OpId>> {
-        let part = self.restricted(candidate);
-        let Ok(reading) = self.reader.read(&part) else { return Vec::new() };
+        let mut part = self.restricted(candidate);
+        let Ok(reading) = self.reader.read(&mut part) else { return Vec::new() };
         let mut lot_of: HashMap<u64, usize> = HashMap::new();
         let mut lots: Vec<Vec<OpId>> = Vec::new();
         for (index, &op) in candidate.operations.iter().enumerate() {
             let class = reading.class(OpId::from(index));
-            let values = class.map(|class| reading.alphabet.values(class)).unwrap_or_default();
+            let values = class.map(|class| reading.alphabet.data(class)).unwrap_or_default();
             let Some(&first) = values.first() else { continue };
             let target = *lot_of.entry(first).or_insert_with(|| {
                 lots.push(Vec::new());
@@ -161,8 +161,8 @@ impl Shrinker<'_> {
         if self.cancel.is_raised() {
             return false;
         }
-        let history = self.restricted(candidate);
-        let Ok(reading) = self.reader.read(&history) else { return false };
+        let mut history = self.restricted(candidate);
+        let Ok(reading) = self.reader.read(&mut history) else { return false };
         let operations: Vec<OpId> = reading.operations().collect();
         let part = Part::new(&history, &reading, &operations);
         [Strategy::DepthFirst, Strategy::BreadthFirst]
@@ -179,8 +179,8 @@ impl Shrinker<'_> {
 
     /// Replaces what comes first without loss by the state that it leaves, and explains the rest.
     fn conclude(&mut self, candidate: Candidate) -> Counterexample {
-        let history = self.restricted(&candidate);
-        let reading = self.reader.read(&history).ok();
+        let mut history = self.restricted(&candidate);
+        let reading = self.reader.read(&mut history).ok();
         let reading = reading.as_ref();
         let original = |op: OpId| candidate.operations[op.index()];
         let mut operations: Vec<OpId> = reading.into_iter().flat_map(|r| r.operations()).collect();

@@ -40,8 +40,8 @@ pub trait Alphabet: Send + Sync {
     /// A class among these that nothing among them can explain; see [`Spec::inexplicable`].
     fn inexplicable(&self, classes: &[ClassId]) -> Option<(ClassId, String)>;
 
-    /// The data values that the class names; see [`Spec::values`].
-    fn values(&self, class: ClassId) -> Vec<u64>;
+    /// The data values that the class names; see [`Spec::data`].
+    fn data(&self, class: ClassId) -> Vec<u64>;
 
     /// A fresh automaton, which numbers states as it meets them. Once `cancel` is raised, its
     /// answers mean nothing.
@@ -149,9 +149,9 @@ impl<S: Spec> Alphabet for Bound<S> {
         Some((classes[position], reason))
     }
 
-    fn values(&self, class: ClassId) -> Vec<u64> {
+    fn data(&self, class: ClassId) -> Vec<u64> {
         let (op, ret) = self.members(class);
-        self.spec.values(op, ret)
+        self.spec.data(op, ret)
     }
 
     fn automaton(&self, cancel: &Cancel) -> Box<dyn Automaton + '_> {

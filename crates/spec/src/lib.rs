@@ -8,17 +8,29 @@
 
 mod alphabet;
 mod cancel;
+mod machine;
+mod notation;
 pub mod objects;
+mod registry;
+mod sequence;
 mod spec;
+mod validate;
 mod verdict;
 mod vocabulary;
 
 pub use alphabet::{Alphabet, Automaton, Bound, ClassId, StateId};
 pub use cancel::Cancel;
+pub use machine::{Answer, Effect, Machine};
+pub use registry::{
+    ChosenReader, Entry, Parameter, Parameters, SpecChoice, SpecError, Takes, catalogue,
+};
+pub use sequence::Sequence;
 pub use spec::{Next, Spec, key_of};
+pub use validate::{Invalid, validate};
 pub use verdict::{
     Attempt, Context, Counterexample, Explanation, Limit, Unknown, Verdict, Witness,
 };
 pub use vocabulary::{
-    Decoded, Failures, Interpretation, Method, Misfit, Reader, Recorded, Vocabulary, interpret,
+    Decoded, Failure, Failures, Interpretation, Method, Misfit, Reader, Recorded, Split, Typed,
+    Vocabulary, bind, interpret,
 };

@@ -122,7 +122,7 @@ pub trait Spec: Send + Sync {
     /// their values alike: taking all operations that name a value out of a linearizable history
     /// leaves a linearizable one. Counterexamples are made smaller that way. An operation that names
     /// several values ties them together; one that names none is never taken out for this reason.
-    fn values(&self, _op: &Self::Op, _ret: Option<&Self::Ret>) -> Vec<u64> {
+    fn data(&self, _op: &Self::Op, _ret: Option<&Self::Ret>) -> Vec<u64> {
         Vec::new()
     }
 

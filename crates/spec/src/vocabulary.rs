@@ -1,7 +1,7 @@
 //! How a specification reads the operations of a recorded history: names, arguments, results.
 
-use crate::{Alphabet, Bound, ClassId, Spec};
-use seriatim_history::{History, InputError, OpId, Operation, Outcome, Problem, ValueId};
+use crate::{Alphabet, Answer, Bound, ClassId, Spec};
+use seriatim_history::{History, InputError, OpId, Operation, Outcome, Problem, ValueId, Values};
 use std::sync::Arc;
 
 /// A specification that understands recorded operations.
@@ -76,6 +76,17 @@ impl Misfit {
     }
 }
 
+/// What the failure of an operation tells when nobody says otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// Nothing, ever: it did not happen.
+    Silent,
+    /// It did not happen; if the user wants failures observed, it gave this answer.
+    Quiet(Answer),
+    /// It gave this answer: a compare-and-set that saw another value.
+    Speaks(Answer),
+}
+
 /// The parts of a recorded operation that decoding looks at, and the checks that all
 /// specifications share.
 #[derive(Clone, Copy)]
@@ -87,6 +98,18 @@ pub struct Recorded<'h> {
 }
 
 impl<'h> Recorded<'h> {
+    /// The first name of the method among these that the operation's name means.
+    pub fn method(&self, methods: &'static [Method]) -> Result<&'static str, Misfit> {
+        let name = self.operation.method();
+        let method = methods.iter().find(|method| method.is(name));
+        method.map(|method| method.names[0]).ok_or(Misfit::Unknown)
+    }
+
+    /// The values of the history.
+    pub fn values(&self) -> &'h Values {
+        self.operation.history.values()
+    }
+
     /// The argument, which must be there.
     pub fn arg(&self) -> Result<ValueId, Misfit> {
         match self.operation.arg() {
@@ -105,41 +128,147 @@ impl<'h> Recorded<'h> {
 
     /// The two parts of an argument that is a pair.
     pub fn pair(&self) -> Result<(ValueId, ValueId), Misfit> {
-        match self.operation.history.values().as_pair(self.operation.arg()) {
+        match self.values().as_pair(self.operation.arg()) {
             Some(pair) => Ok(pair),
             None => Misfit::expected("a list of two values as argument"),
         }
     }
 
-    /// An operation whose failure says nothing: it did not happen.
-    pub fn plain<Op, Ret>(&self, op: Op, ret: Ret) -> Result<Decoded<Op, Ret>, Misfit> {
-        match (self.operation.outcome(), self.failures) {
-            (Outcome::Pending, _) => Ok(Decoded::Pending(op)),
-            (Outcome::Ok, _) => Ok(Decoded::Completed(op, ret)),
-            (Outcome::Failed, Failures::Observe) => Misfit::expected(
-                "an operation that did not fail (its failure has no meaning as an observation; \
-                 use --failures drop)",
-            ),
-            (Outcome::Failed, _) => Ok(Decoded::Dropped),
+    /// An argument that is an integer.
+    pub fn int_arg(&self) -> Result<i64, Misfit> {
+        match self.values().as_int(self.operation.arg()) {
+            Some(number) => Ok(number),
+            None => Misfit::expected("an integer as argument"),
         }
     }
 
-    /// An operation whose failure is an observation unless the user wants it dropped.
-    pub fn fallible<Op, Ret>(
+    /// What a completed, failed or pending operation means; `answer` is asked only for completed
+    /// ones.
+    pub fn settle<Op>(
         &self,
         op: Op,
-        success: Ret,
-        failure: Ret,
-    ) -> Result<Decoded<Op, Ret>, Misfit> {
-        match (self.operation.outcome(), self.failures) {
-            (Outcome::Failed, Failures::AsSpecified | Failures::Observe) => {
-                Ok(Decoded::Completed(op, failure))
+        failure: Failure,
+        answer: Result<Answer, Misfit>,
+    ) -> Result<Decoded<Op, Answer>, Misfit> {
+        match (self.operation.outcome(), self.failures, failure) {
+            (Outcome::Pending, ..) => Ok(Decoded::Pending(op)),
+            (Outcome::Ok, ..) => Ok(Decoded::Completed(op, answer?)),
+            (Outcome::Failed, Failures::Drop, _) => Ok(Decoded::Dropped),
+            (Outcome::Failed, _, Failure::Speaks(answer))
+            | (Outcome::Failed, Failures::Observe, Failure::Quiet(answer)) => {
+                Ok(Decoded::Completed(op, answer))
             }
-            (Outcome::Ok, _) if self.operation.result() == ValueId::FALSE => {
-                Ok(Decoded::Completed(op, failure))
-            }
-            _ => self.plain(op, success),
+            (Outcome::Failed, Failures::Observe, Failure::Silent) => Misfit::expected(
+                "an operation that did not fail (its failure has no meaning as an observation; \
+                 use --failures drop)",
+            ),
+            (Outcome::Failed, Failures::AsSpecified, _) => Ok(Decoded::Dropped),
         }
+    }
+
+    /// Whether the result says no more than that the operation is over: nothing, `nil`, `ok`, or
+    /// the argument repeated as Jepsen does.
+    fn is_bare(&self) -> bool {
+        let result = self.operation.result();
+        match result {
+            ValueId::ABSENT | ValueId::NIL => true,
+            _ if result == self.operation.arg() => true,
+            _ => self.values().as_str(result).is_some_and(|word| word.eq_ignore_ascii_case("ok")),
+        }
+    }
+
+    /// The answer of an operation that returns nothing.
+    pub fn done(&self) -> Result<Answer, Misfit> {
+        match self.operation.result() {
+            ValueId::TRUE => Ok(Answer::Done),
+            _ if self.is_bare() => Ok(Answer::Done),
+            _ => Misfit::expected("no result, or the argument repeated"),
+        }
+    }
+
+    /// The answer of an operation that succeeds or not; `bare` where the record says neither.
+    pub fn success(&self, bare: Answer) -> Result<Answer, Misfit> {
+        match self.operation.result().as_bool() {
+            Some(truth) => Ok(Answer::from_truth(truth)),
+            None if self.is_bare() => Ok(bare),
+            None => Misfit::expected("true or false as result"),
+        }
+    }
+
+    /// The answer of a question.
+    pub fn truth(&self) -> Result<Answer, Misfit> {
+        match (self.operation.result(), self.operation.result().as_bool()) {
+            (_, Some(truth)) => Ok(Answer::from_truth(truth)),
+            (ValueId::ABSENT | ValueId::NIL, _) => Ok(Answer::Unrecorded),
+            _ => Misfit::expected("true or false as result"),
+        }
+    }
+
+    /// The answer of a read: any value, `nil` too.
+    pub fn read(&self) -> Result<Answer, Misfit> {
+        Ok(match self.operation.result() {
+            ValueId::ABSENT => Answer::Unrecorded,
+            value => Answer::Value(value),
+        })
+    }
+
+    /// The answer of an operation that takes or shows a value of a container: `nil` when there was
+    /// none. Some recorders write the value as the argument.
+    pub fn taken(&self) -> Result<Answer, Misfit> {
+        let (arg, result) = (self.operation.arg(), self.operation.result());
+        match (arg, result) {
+            (ValueId::ABSENT | ValueId::NIL, ValueId::ABSENT) => {
+                Misfit::expected("a value as result, or nil if the container was empty")
+            }
+            (_, ValueId::NIL) => Ok(Answer::Empty),
+            (arg, ValueId::ABSENT) => Ok(Answer::Value(arg)),
+            (ValueId::ABSENT | ValueId::NIL, result) => Ok(Answer::Value(result)),
+            (arg, result) if arg == result => Ok(Answer::Value(result)),
+            _ => Misfit::expected("no argument, or the one that is the result"),
+        }
+    }
+
+    /// The answer of an operation that returns an integer.
+    pub fn number(&self) -> Result<Answer, Misfit> {
+        match (self.operation.result(), self.values().as_int(self.operation.result())) {
+            (_, Some(number)) => Ok(Answer::Number(number)),
+            (ValueId::ABSENT | ValueId::NIL, _) => Ok(Answer::Unrecorded),
+            _ => Misfit::expected("an integer as result"),
+        }
+    }
+
+    /// The answer of an operation that returns a list.
+    pub fn list(&self) -> Result<Answer, Misfit> {
+        match self.operation.result() {
+            ValueId::ABSENT | ValueId::NIL => Ok(Answer::Unrecorded),
+            result => match known_items(self.values(), result) {
+                Some(items) => Ok(Answer::Items(items)),
+                None => Misfit::expected("a list as result"),
+            },
+        }
+    }
+}
+
+/// The items of a list, which [`intern_lists`] interned before.
+pub(crate) fn known_items(values: &Values, list: ValueId) -> Option<Box<[ValueId]>> {
+    if let Some((first, second)) = values.as_pair(list) {
+        return Some([first, second].into());
+    }
+    let list = values.get(list);
+    list.as_list()?.iter().map(|item| values.find(item)).collect()
+}
+
+/// Interns the items of the lists among arguments and results, down to a depth, so that decoding
+/// can name them.
+pub(crate) fn intern_lists(history: &mut History, depth: u32) {
+    let mut lists: hashbrown::HashSet<ValueId> = history
+        .operations()
+        .flat_map(|operation| [operation.arg(), operation.result()])
+        .filter(|id| id.as_inline_int().is_none() && id.is_present())
+        .collect();
+    for _ in 0..depth {
+        let items = lists.into_iter().filter_map(|id| history.items(id));
+        lists = items.collect::<Vec<_>>().into_iter().flatten().collect();
     }
 }
 
@@ -182,8 +311,9 @@ pub trait Reader: Sync {
     /// The specification's name, for messages.
     fn name(&self) -> String;
 
-    /// What each operation of a history means.
-    fn read(&self, history: &History) -> Result<Interpretation, InputError>;
+    /// What each operation of a history means. May add values that the specification needs (its
+    /// initial state) to those of the history, and changes nothing else.
+    fn read(&self, history: &mut History) -> Result<Interpretation, InputError>;
 }
 
 /// Reads a history under a specification. A pending operation that changes nothing says nothing
@@ -194,6 +324,21 @@ pub fn interpret<S: Vocabulary + 'static>(
     history: &History,
     failures: Failures,
 ) -> Result<Interpretation, InputError> {
+    let (bound, classes) = bind(name, spec, history, failures)?;
+    Ok(Interpretation::new(Arc::new(bound), classes))
+}
+
+/// A specification bound to a history, and the class of each operation; see [`bind`].
+pub type Typed<S> = (Bound<S>, Vec<Option<ClassId>>);
+
+/// Reads a history under a specification, as [`interpret`] does, and keeps the types: for
+/// algorithms that know the object.
+pub fn bind<S: Vocabulary>(
+    name: &str,
+    spec: S,
+    history: &History,
+    failures: Failures,
+) -> Result<Typed<S>, InputError> {
     let mut bound = Bound::new(spec);
     let mut classes = Vec::with_capacity(history.len());
     for operation in history.operations() {
@@ -206,7 +351,7 @@ pub fn interpret<S: Vocabulary + 'static>(
             Decoded::Dropped => None,
         });
     }
-    Ok(Interpretation::new(Arc::new(bound), classes))
+    Ok((bound, classes))
 }
 
 fn refuse<S: Vocabulary>(
@@ -232,4 +377,23 @@ fn known_names(methods: &[Method]) -> String {
     let names: Vec<String> =
         methods.iter().map(|method| format!("{}{}", method.names[0], method.signature)).collect();
     names.join(", ")
+}
+
+/// Whether the parts of an object (the keys of a map, the elements of a set) may be checked apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// Every operation of the history acts on one part.
+    Parts,
+    /// Some operation looks at the whole, so nothing may be split.
+    Whole,
+}
+
+impl Split {
+    /// Parts, unless the history uses one of these methods, which look at the whole object.
+    pub fn unless_used(history: &History, whole: &[Method]) -> Self {
+        let used = (0..history.method_count())
+            .map(|method| history.method_name(method.into()))
+            .any(|name| whole.iter().any(|method| method.is(name)));
+        if used { Split::Whole } else { Split::Parts }
+    }
 }

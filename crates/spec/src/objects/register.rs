@@ -1,13 +1,16 @@
-//! Register: `read`, `write`, and, as the CAS register, `cas`.
+//! Register: `read`, `write`; with compare-and-set (`cas-register`); with read-modify-write (`rmw`).
 //!
 //! A failed `cas` is an observation: the register held another value.
 
-use crate::vocabulary::{Decoded, Failures, Method, Misfit, Recorded, Vocabulary};
-use crate::{Next, Spec};
-use seriatim_history::{Operation, ValueId, Values};
+use crate::machine::{Answer, Effect, Flow, Machine, unexplained_value};
+use crate::registry::{Entry, Parameter, Parameters};
+use crate::vocabulary::{
+    Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, interpret,
+};
+use seriatim_history::{History, Operation, Value, ValueId, Values};
 use std::sync::Arc;
 
-/// A register, with compare-and-set or without.
+/// A register.
 #[derive(Clone, Debug)]
 pub struct Register {
     /// The values of the history, for messages.
@@ -23,8 +26,10 @@ pub struct Register {
 pub enum Flavour {
     /// `read` and `write`.
     Plain,
-    /// `read`, `write` and `cas`.
+    /// `read`, `write`, `cas` and `swap`.
     Cas,
+    /// `read`, `write` and read-modify-write.
+    Rmw,
 }
 
 /// An operation of a register.
@@ -36,105 +41,185 @@ pub enum Op {
     Write(ValueId),
     /// Replaces the first value by the second if the register holds the first.
     Cas(ValueId, ValueId),
+    /// Replaces the value and returns the old one.
+    Swap(ValueId),
 }
 
-/// A result of a register's operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Ret {
-    /// A read saw a value.
-    Saw(ValueId),
-    /// A read whose value was not recorded.
-    SawSomething,
-    /// A write is done, or a `cas` found its value.
-    Done,
-    /// A `cas` found another value.
-    Differed,
-}
-
-const METHODS: &[Method] = &[
-    Method { names: &["read", "get", "load"], signature: "() -> value", meaning: "the value" },
+const READ: Method =
+    Method { names: &["read", "get", "load", "r"], signature: "() -> value", meaning: "the value" };
+const WRITE: Method = Method {
+    names: &["write", "put", "set", "store", "w"],
+    signature: "(value)",
+    meaning: "replace it",
+};
+const SWAP: Method = Method {
+    names: &["swap", "exchange", "get-and-set", "getAndSet"],
+    signature: "(new) -> old",
+    meaning: "replace it, return the old one",
+};
+const PLAIN: &[Method] = &[READ, WRITE];
+const CAS: &[Method] = &[
+    READ,
+    WRITE,
     Method {
-        names: &["write", "put", "set", "store"],
-        signature: "(value)",
-        meaning: "replace it",
-    },
-    Method {
-        names: &["cas", "compare-and-set", "compare_exchange"],
+        names: &[
+            "cas",
+            "compare-and-set",
+            "compare_and_set",
+            "compareAndSet",
+            "compare-and-swap",
+            "compare_exchange",
+        ],
         signature: "(old, new) -> bool",
         meaning: "replace old by new; fails on another value",
     },
+    SWAP,
+];
+const RMW: &[Method] = &[
+    READ,
+    WRITE,
+    Method {
+        names: &["rmw", "read_modify_write", "read-modify-write"],
+        signature: "(old, new)",
+        meaning: "read old and write new in one step",
+    },
+    SWAP,
 ];
 
-impl Spec for Register {
+const INIT: &[Parameter] = &[Parameter::value("init", "nil", "the value before the first write")];
+const INIT_ZERO: &[Parameter] =
+    &[Parameter::value("init", "0", "the value before the first write")];
+
+/// The registers in the catalogue.
+pub const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "register",
+        aliases: &["rw-register", "atomic-register"],
+        meaning: "one value that is read and written",
+        parameters: INIT,
+        methods: PLAIN,
+        bind: |parameters, history, failures| {
+            let register = Register::build(parameters, history, Flavour::Plain);
+            interpret("register", register, history, failures)
+        },
+    },
+    Entry {
+        name: "cas-register",
+        aliases: &["casregister", "atomic"],
+        meaning: "a register with compare-and-set; a failed cas saw another value",
+        parameters: INIT,
+        methods: CAS,
+        bind: |parameters, history, failures| {
+            let register = Register::build(parameters, history, Flavour::Cas);
+            interpret("cas-register", register, history, failures)
+        },
+    },
+    Entry {
+        name: "rmw",
+        aliases: &["rmw-register", "read-modify-write"],
+        meaning: "a register with read-modify-write",
+        parameters: INIT_ZERO,
+        methods: RMW,
+        bind: |parameters, history, failures| {
+            let register = Register::build(parameters, history, Flavour::Rmw);
+            interpret("rmw", register, history, failures)
+        },
+    },
+];
+
+impl Register {
+    /// The register that the parameters describe.
+    pub fn build(parameters: &Parameters, history: &mut History, flavour: Flavour) -> Self {
+        let init = match (parameters.value("init"), flavour) {
+            (Some(init), _) => init.clone(),
+            (None, Flavour::Rmw) => Value::Int(0),
+            (None, _) => Value::Nil,
+        };
+        let init = history.intern(&init);
+        let values = history.values().clone();
+        Register { values, init, flavour }
+    }
+}
+
+impl Machine for Register {
     type State = ValueId;
     type Op = Op;
-    type Ret = Ret;
 
-    fn initial(&self) -> ValueId {
+    fn values(&self) -> &Values {
+        &self.values
+    }
+
+    fn start(&self) -> ValueId {
         self.init
     }
 
-    fn step(&self, state: &ValueId, op: &Op, ret: Option<&Ret>) -> Next<ValueId> {
-        match (*op, ret) {
-            (Op::Read, Some(Ret::Saw(seen))) => Next::when(seen == state, || *state),
-            (Op::Read, _) => Next::to(*state),
-            (Op::Write(value), _) => Next::to(value),
-            (Op::Cas(old, new), Some(Ret::Done)) => Next::when(old == *state, || new),
-            (Op::Cas(old, _), Some(_)) => Next::when(old != *state, || *state),
-            (Op::Cas(old, new), None) => Next::to(if old == *state { new } else { *state }),
+    fn run(&self, &state: &ValueId, op: &Op) -> Option<Effect<ValueId>> {
+        match *op {
+            Op::Read => Effect::none(Answer::Value(state)),
+            Op::Write(value) => Effect::change(Answer::Done, value),
+            Op::Cas(old, new) if old == state => Effect::change(Answer::Yes, new),
+            Op::Cas(..) => Effect::none(Answer::No),
+            Op::Swap(value) => Effect::change(Answer::Value(state), value),
         }
     }
 
-    fn is_read_only(&self, op: &Op, ret: Option<&Ret>) -> bool {
-        matches!((op, ret), (Op::Read, _) | (Op::Cas(..), Some(Ret::Differed)))
+    fn leaves_unchanged(&self, op: &Op, answer: Option<&Answer>) -> bool {
+        match *op {
+            Op::Read => true,
+            Op::Write(_) => false,
+            Op::Cas(old, new) => old == new || answer == Some(&Answer::No),
+            Op::Swap(value) => answer == Some(&Answer::Value(value)),
+        }
     }
 
-    fn values(&self, op: &Op, ret: Option<&Ret>) -> Vec<u64> {
-        match (*op, ret) {
-            (Op::Read, Some(Ret::Saw(value))) => vec![u64::from(value.0)],
-            (Op::Write(value), _) => vec![u64::from(value.0)],
-            (Op::Cas(old, new), None | Some(Ret::Done)) => {
-                vec![u64::from(old.0), u64::from(new.0)]
-            }
+    fn swaps(&self, a: &Op, b: &Op) -> bool {
+        match (a, b) {
+            (Op::Write(a), Op::Write(b)) => a == b,
+            _ => self.leaves_unchanged(a, None) && self.leaves_unchanged(b, None),
+        }
+    }
+
+    fn names(&self, op: &Op, answer: Option<&Answer>) -> Vec<u64> {
+        let mut names = match (*op, answer) {
+            (Op::Write(value) | Op::Swap(value), _) => vec![value],
+            (Op::Cas(old, new), None | Some(Answer::Yes | Answer::Unrecorded)) => vec![old, new],
             _ => Vec::new(),
+        };
+        if let Some(Answer::Value(seen)) = answer {
+            names.push(*seen);
+        }
+        names.into_iter().map(|value| u64::from(value.0)).collect()
+    }
+
+    fn verb(&self, op: &Op) -> String {
+        let show = |value: &ValueId| self.values.get(*value);
+        match op {
+            Op::Read => "read".to_owned(),
+            Op::Write(value) => format!("write {}", show(value)),
+            Op::Cas(old, new) => format!("cas from {} to {}", show(old), show(new)),
+            Op::Swap(value) => format!("put {} in the place of", show(value)),
         }
     }
 
-    fn explain(&self, state: &ValueId, op: &Op, ret: Option<&Ret>) -> String {
-        let show = |id: ValueId| self.values.get(id);
-        let held = show(*state);
-        match (*op, ret) {
-            (Op::Read, Some(Ret::Saw(seen))) => {
-                format!("cannot read {}: the register holds {held}", show(*seen))
-            }
-            (Op::Cas(old, _), Some(Ret::Differed)) => {
-                format!("cas cannot fail: the register holds {}", show(old))
-            }
-            (Op::Cas(old, _), _) => {
-                format!("cannot cas from {}: the register holds {held}", show(old))
-            }
-            (Op::Read | Op::Write(_), _) => "always possible".to_owned(),
-        }
+    fn fact(&self, state: &ValueId, _: &Op) -> String {
+        format!("the register holds {}", self.values.get(*state))
     }
 
-    fn show(&self, state: &ValueId) -> String {
+    fn describe(&self, state: &ValueId) -> String {
         self.values.get(*state).to_string()
     }
 
-    fn inexplicable(&self, operations: &[(&Op, Option<&Ret>)]) -> Option<(usize, String)> {
-        let mut written: hashbrown::HashSet<ValueId> = [self.init].into();
-        written.extend(operations.iter().filter_map(|(op, ret)| match (op, ret) {
-            (Op::Write(value), _) => Some(*value),
-            (Op::Cas(_, value), None | Some(Ret::Done)) => Some(*value),
+    fn unexplained(&self, operations: &[(&Op, Option<&Answer>)]) -> Option<(usize, String)> {
+        // An operation that both shows one value and brings another counts twice.
+        let brings = operations.iter().filter_map(|(op, ret)| match (op, ret) {
+            (Op::Write(value) | Op::Swap(value), _) => Some(*value),
+            (Op::Cas(_, value), None | Some(Answer::Yes | Answer::Unrecorded)) => Some(*value),
             _ => None,
-        }));
-        operations.iter().enumerate().find_map(|(position, (op, ret))| match (op, ret) {
-            (Op::Read, Some(Ret::Saw(value))) if !written.contains(value) => {
-                Some((position, "it returns a value that was never written".to_owned()))
-            }
-            (Op::Cas(old, _), Some(Ret::Done)) if !written.contains(old) => {
-                Some((position, "it found a value that was never written".to_owned()))
-            }
+        });
+        let known = brings.chain([self.init]);
+        unexplained_value(known, operations, |op, ret| match (op, ret?) {
+            (_, Answer::Value(value)) => Some(Flow::Shows(*value)),
+            (Op::Cas(old, _), Answer::Yes) => Some(Flow::Shows(*old)),
             _ => None,
         })
     }
@@ -143,8 +228,9 @@ impl Spec for Register {
 impl Vocabulary for Register {
     fn methods(&self) -> &'static [Method] {
         match self.flavour {
-            Flavour::Plain => &METHODS[..2],
-            Flavour::Cas => METHODS,
+            Flavour::Plain => PLAIN,
+            Flavour::Cas => CAS,
+            Flavour::Rmw => RMW,
         }
     }
 
@@ -152,27 +238,37 @@ impl Vocabulary for Register {
         &self,
         operation: Operation<'_>,
         failures: Failures,
-    ) -> Result<Decoded<Op, Ret>, Misfit> {
+    ) -> Result<Decoded<Op, Answer>, Misfit> {
         let recorded = Recorded { operation, failures };
-        let name = operation.method();
-        match self.methods().iter().position(|method| method.is(name)) {
-            Some(0) => {
+        match recorded.method(self.methods())? {
+            "read" => {
                 recorded.no_arg()?;
-                recorded.plain(Op::Read, saw(operation.result()))
+                recorded.settle(Op::Read, Failure::Silent, recorded.read())
             }
-            Some(1) => recorded.plain(Op::Write(recorded.arg()?), Ret::Done),
-            Some(_) => {
+            "write" => {
+                let op = Op::Write(recorded.arg()?);
+                recorded.settle(op, Failure::Silent, recorded.done())
+            }
+            "cas" => {
                 let (old, new) = recorded.pair()?;
-                recorded.fallible(Op::Cas(old, new), Ret::Done, Ret::Differed)
+                let answer = recorded.success(Answer::Yes);
+                recorded.settle(Op::Cas(old, new), Failure::Speaks(Answer::No), answer)
             }
-            None => Err(Misfit::Unknown),
+            "rmw" => self.decode_rmw(recorded),
+            _ => recorded.settle(Op::Swap(recorded.arg()?), Failure::Silent, recorded.read()),
         }
     }
 }
 
-fn saw(result: ValueId) -> Ret {
-    match result {
-        ValueId::ABSENT => Ret::SawSomething,
-        value => Ret::Saw(value),
+impl Register {
+    /// The value read stands in the argument (`old new`), or it is the result.
+    fn decode_rmw(&self, recorded: Recorded<'_>) -> Result<Decoded<Op, Answer>, Misfit> {
+        match recorded.pair() {
+            Ok((old, new)) => {
+                let answer = recorded.success(Answer::Yes);
+                recorded.settle(Op::Cas(old, new), Failure::Speaks(Answer::No), answer)
+            }
+            Err(_) => recorded.settle(Op::Swap(recorded.arg()?), Failure::Silent, recorded.read()),
+        }
     }
 }

@@ -1,0 +1,237 @@
+//! Counter and fetch-and-add: a number that is added to.
+//!
+//! The counter's `inc`, `dec` and `add` return nothing (their answer, where one is recorded as an
+//! integer, is the value after them); fetch-and-add returns the value before.
+
+use crate::machine::{Answer, Effect, Machine};
+use crate::registry::{Entry, Parameter, Parameters};
+use crate::vocabulary::{
+    Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, interpret,
+};
+use seriatim_history::{History, Operation, ValueId, Values};
+use std::sync::Arc;
+
+/// A counter.
+#[derive(Clone, Debug)]
+pub struct Counter {
+    /// The values of the history, for messages.
+    pub values: Arc<Values>,
+    /// The value before the first operation.
+    pub init: i64,
+    /// What additions are called and return.
+    pub flavour: Flavour,
+}
+
+/// Which operations a counter has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flavour {
+    /// `inc`, `dec`, `add`, `read`.
+    Counter,
+    /// `fetch_add`, `read`.
+    FetchAndAdd,
+}
+
+/// An operation of a counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Adds and returns nothing.
+    Add(i64),
+    /// Adds and returns the new value.
+    AddAndGet(i64),
+    /// Adds and returns the old value.
+    FetchAdd(i64),
+    /// The value.
+    Read,
+}
+
+const READ: Method = Method {
+    names: &["read", "get", "load", "value"],
+    signature: "() -> integer",
+    meaning: "the value",
+};
+const COUNTER: &[Method] = &[
+    READ,
+    Method {
+        names: &["inc", "increment", "incr"],
+        signature: "() -> nothing or integer",
+        meaning: "add 1, or the argument",
+    },
+    Method {
+        names: &["dec", "decrement", "decr"],
+        signature: "() -> nothing or integer",
+        meaning: "subtract 1, or the argument",
+    },
+    Method {
+        names: &["add"],
+        signature: "(integer) -> nothing or integer",
+        meaning: "add; an integer as result is the new value",
+    },
+];
+const FETCH_AND_ADD: &[Method] = &[
+    READ,
+    Method {
+        names: &[
+            "fetch_add",
+            "fetch-and-add",
+            "fetch_and_add",
+            "fetch-add",
+            "getAndAdd",
+            "faa",
+            "inc",
+            "getAndIncrement",
+        ],
+        signature: "(integer) -> integer",
+        meaning: "add the argument, 1 without one; return the value before",
+    },
+];
+const INIT: &[Parameter] = &[Parameter::integer("init", "0", "the value at the start")];
+
+/// The counters in the catalogue.
+pub const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "counter",
+        aliases: &["atomic-counter", "pn-counter"],
+        meaning: "a number that is added to and read",
+        parameters: INIT,
+        methods: COUNTER,
+        bind: |parameters, history, failures| {
+            let counter = Counter::build(parameters, history, Flavour::Counter);
+            interpret("counter", counter, history, failures)
+        },
+    },
+    Entry {
+        name: "fetch-and-add",
+        aliases: &["faa", "fetch-add"],
+        meaning: "a number whose addition returns the value before",
+        parameters: INIT,
+        methods: FETCH_AND_ADD,
+        bind: |parameters, history, failures| {
+            let counter = Counter::build(parameters, history, Flavour::FetchAndAdd);
+            interpret("fetch-and-add", counter, history, failures)
+        },
+    },
+];
+
+impl Counter {
+    /// The counter that the parameters describe.
+    pub fn build(parameters: &Parameters, history: &mut History, flavour: Flavour) -> Self {
+        let init = parameters.integer("init", 0);
+        let values = history.values().clone();
+        Counter { values, init, flavour }
+    }
+
+    /// What is added: the argument, 1 without one.
+    fn amount(recorded: Recorded<'_>) -> Result<i64, Misfit> {
+        match recorded.operation.arg() {
+            ValueId::ABSENT | ValueId::NIL => Ok(1),
+            _ => recorded.int_arg(),
+        }
+    }
+
+    fn decode_add(recorded: Recorded<'_>, amount: i64) -> Result<Decoded<Op, Answer>, Misfit> {
+        let operation = recorded.operation;
+        let echoed = operation.result() == operation.arg();
+        match recorded.values().as_int(operation.result()) {
+            Some(new) if !echoed => {
+                let answer = Ok(Answer::Number(new));
+                recorded.settle(Op::AddAndGet(amount), Failure::Silent, answer)
+            }
+            _ => recorded.settle(Op::Add(amount), Failure::Silent, recorded.done()),
+        }
+    }
+}
+
+impl Machine for Counter {
+    type State = i64;
+    type Op = Op;
+
+    fn values(&self) -> &Values {
+        &self.values
+    }
+
+    fn start(&self) -> i64 {
+        self.init
+    }
+
+    fn run(&self, &state: &i64, op: &Op) -> Option<Effect<i64>> {
+        match *op {
+            Op::Add(amount) => Effect::change(Answer::Done, state.checked_add(amount)?),
+            Op::AddAndGet(amount) => {
+                let sum = state.checked_add(amount)?;
+                Effect::change(Answer::Number(sum), sum)
+            }
+            Op::FetchAdd(amount) => {
+                Effect::change(Answer::Number(state), state.checked_add(amount)?)
+            }
+            Op::Read => Effect::none(Answer::Number(state)),
+        }
+    }
+
+    fn leaves_unchanged(&self, op: &Op, _: Option<&Answer>) -> bool {
+        matches!(op, Op::Read | Op::Add(0) | Op::AddAndGet(0) | Op::FetchAdd(0))
+    }
+
+    fn swaps(&self, a: &Op, b: &Op) -> bool {
+        // Additions of one sign cannot overflow in one order only.
+        let additions = matches!((a, b), (Op::Add(x), Op::Add(y)) if (*x < 0) == (*y < 0));
+        let reads = |op| self.leaves_unchanged(op, None);
+        additions || (reads(a) && reads(b))
+    }
+
+    fn verb(&self, op: &Op) -> String {
+        match op {
+            Op::Add(amount) | Op::AddAndGet(amount) => format!("add {amount}"),
+            Op::FetchAdd(amount) => format!("fetch_add {amount}"),
+            Op::Read => "read".to_owned(),
+        }
+    }
+
+    fn fact(&self, state: &i64, op: &Op) -> String {
+        match *op {
+            Op::Add(amount) | Op::AddAndGet(amount) | Op::FetchAdd(amount)
+                if state.checked_add(amount).is_none() =>
+            {
+                format!("the value is {state}, and the sum has more than 64 bits")
+            }
+            _ => format!("the value is {state}"),
+        }
+    }
+
+    fn describe(&self, state: &i64) -> String {
+        state.to_string()
+    }
+}
+
+impl Vocabulary for Counter {
+    fn methods(&self) -> &'static [Method] {
+        match self.flavour {
+            Flavour::Counter => COUNTER,
+            Flavour::FetchAndAdd => FETCH_AND_ADD,
+        }
+    }
+
+    fn decode(
+        &self,
+        operation: Operation<'_>,
+        failures: Failures,
+    ) -> Result<Decoded<Op, Answer>, Misfit> {
+        let recorded = Recorded { operation, failures };
+        match recorded.method(self.methods())? {
+            "read" => {
+                recorded.no_arg()?;
+                recorded.settle(Op::Read, Failure::Silent, recorded.number())
+            }
+            "fetch_add" => {
+                let op = Op::FetchAdd(Self::amount(recorded)?);
+                recorded.settle(op, Failure::Silent, recorded.number())
+            }
+            "dec" => {
+                let amount = Self::amount(recorded)?.checked_neg();
+                let amount = amount.ok_or(Misfit::Expected("a smaller integer".into()))?;
+                Self::decode_add(recorded, amount)
+            }
+            "inc" => Self::decode_add(recorded, Self::amount(recorded)?),
+            _ => Self::decode_add(recorded, recorded.int_arg()?),
+        }
+    }
+}

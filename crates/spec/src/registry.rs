@@ -1,0 +1,496 @@
+//! The built-in specifications by name: `queue`, `cas-register(init=0)`, `priority-queue(max)`.
+//!
+//! Each object file describes itself in an [`Entry`]; this file finds entries by name, checks the
+//! parameters against what the entry declares, binds a history, and guesses the specification
+//! of a history that names none from the methods that it uses.
+
+use crate::notation::{self, Given};
+use crate::objects;
+use crate::vocabulary::{Failures, Interpretation, Method, Reader};
+use seriatim_history::{History, InputError, Value, ValueId};
+use std::fmt;
+
+/// A built-in specification as the catalogue describes it.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// Other names that are understood.
+    pub aliases: &'static [&'static str],
+    /// What it is, in a few words.
+    pub meaning: &'static str,
+    /// What can be configured.
+    pub parameters: &'static [Parameter],
+    /// Its operations.
+    pub methods: &'static [Method],
+    /// Reads a history under it.
+    pub(crate) bind: fn(&Parameters, &mut History, Failures) -> Result<Interpretation, InputError>,
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Entry").field(&self.name).finish()
+    }
+}
+
+/// A parameter of a specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub takes: Takes,
+    /// What holds when it is not given, as one would write it.
+    pub default: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// What a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// Nothing: it is there or not.
+    Nothing,
+    /// Any value.
+    Value,
+    /// An integer.
+    Integer,
+    /// A list.
+    List,
+    /// A map.
+    Map,
+}
+
+impl Parameter {
+    /// A parameter that takes any value.
+    pub(crate) const fn value(
+        name: &'static str,
+        default: &'static str,
+        meaning: &'static str,
+    ) -> Self {
+        let takes = Takes::Value;
+        Parameter { name, takes, default, meaning }
+    }
+
+    /// A parameter that takes a list.
+    pub(crate) const fn list(
+        name: &'static str,
+        default: &'static str,
+        meaning: &'static str,
+    ) -> Self {
+        let takes = Takes::List;
+        Parameter { name, takes, default, meaning }
+    }
+
+    /// A parameter that takes a map.
+    pub(crate) const fn map(
+        name: &'static str,
+        default: &'static str,
+        meaning: &'static str,
+    ) -> Self {
+        let takes = Takes::Map;
+        Parameter { name, takes, default, meaning }
+    }
+
+    /// A parameter that takes an integer.
+    pub(crate) const fn integer(
+        name: &'static str,
+        default: &'static str,
+        meaning: &'static str,
+    ) -> Self {
+        let takes = Takes::Integer;
+        Parameter { name, takes, default, meaning }
+    }
+
+    /// A parameter that is there or not.
+    pub(crate) const fn flag(name: &'static str, meaning: &'static str) -> Self {
+        let (takes, default) = (Takes::Nothing, "not given");
+        Parameter { name, takes, default, meaning }
+    }
+}
+
+/// The parameters that were given to a specification, all of them as it declares.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parameters {
+    given: Vec<(&'static str, Value)>,
+}
+
+impl Parameters {
+    /// The value of a parameter, if it was given.
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        self.given.iter().find_map(|(known, value)| (*known == name).then_some(value))
+    }
+
+    /// Whether a flag was given.
+    pub fn flag(&self, name: &str) -> bool {
+        self.value(name).is_some()
+    }
+
+    /// The value of an integer parameter, or what holds without it.
+    pub fn integer(&self, name: &str, default: i64) -> i64 {
+        self.value(name).and_then(Value::as_int).unwrap_or(default)
+    }
+
+    /// The items of a list parameter, interned; none if it was not given.
+    pub(crate) fn items(&self, name: &str, history: &mut History) -> Vec<ValueId> {
+        let items = self.value(name).and_then(Value::as_list).unwrap_or_default();
+        let intern = |item| history.intern(item);
+        items.iter().map(intern).collect()
+    }
+
+    /// The entries of a map parameter, interned, in ascending order of the keys.
+    pub(crate) fn entries(&self, name: &str, history: &mut History) -> Vec<(ValueId, ValueId)> {
+        let Some(Value::Map(entries)) = self.value(name) else {
+            return Vec::new();
+        };
+        let mut entries: Vec<_> = entries
+            .iter()
+            .map(|(key, value)| (history.intern(key), history.intern(value)))
+            .collect();
+        entries.sort_unstable();
+        entries
+    }
+}
+
+/// All built-in specifications.
+///
+/// ```
+/// assert!(seriatim_spec::catalogue().any(|entry| entry.name == "queue"));
+/// ```
+pub fn catalogue() -> impl Iterator<Item = &'static Entry> {
+    objects::CATALOGUE.iter().copied().flatten()
+}
+
+/// A specification that was chosen by name, with its parameters.
+///
+/// ```
+/// use seriatim_spec::SpecChoice;
+/// let choice = SpecChoice::parse("cas-register(init=0)").unwrap();
+/// assert_eq!(choice.name(), "cas-register");
+/// let error = SpecChoice::parse("qeue").unwrap_err();
+/// assert!(error.to_string().contains("did you mean `queue`"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct SpecChoice {
+    entry: &'static Entry,
+    parameters: Parameters,
+}
+
+impl PartialEq for SpecChoice {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name() && self.parameters == other.parameters
+    }
+}
+
+impl Eq for SpecChoice {}
+
+impl SpecChoice {
+    /// The specification that a text names: `queue`, `cas-register(init=0)`,
+    /// `multi-register {:x 0 :y 0}`, `cas-register, init 0`.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        let (name, given) = notation::parse(text)?;
+        let entry = find(&name).ok_or_else(|| unknown(&name))?;
+        let mut parameters = Parameters::default();
+        for given in given {
+            let (parameter, value) = fit(entry, given)?;
+            if parameters.flag(parameter) {
+                let (spec, parameter) = (entry.name, parameter.to_owned());
+                return Err(SpecError::Repeated { spec, parameter });
+            }
+            parameters.given.push((parameter, value));
+        }
+        Ok(SpecChoice { entry, parameters })
+    }
+
+    /// The specification of a history that nobody named: the one that its source names, else the
+    /// only one that has all the methods that it uses.
+    pub fn guess(history: &History) -> Result<Self, SpecError> {
+        if let Some(named) = history.spec() {
+            return SpecChoice::parse(named);
+        }
+        let used: Vec<&str> =
+            (0..history.method_count()).map(|method| history.method_name(method.into())).collect();
+        let knows = |entry: &Entry, name: &str| entry.methods.iter().any(|m| m.is(name));
+        let fits = |entry: &&Entry| used.iter().all(|name| knows(entry, name));
+        let keyed = history.operations().any(|op| op.key().is_present());
+        let fitting: Vec<&'static Entry> =
+            catalogue().filter(fits).filter(|entry| keyed == KEYED.contains(&entry.name)).collect();
+        match preferred(&fitting, &used) {
+            Some(entry) => Ok(SpecChoice { entry, parameters: Parameters::default() }),
+            None => Err(SpecError::Ambiguous {
+                methods: used.iter().map(|&name| name.to_owned()).collect(),
+                candidates: fitting.iter().map(|entry| entry.name).collect(),
+            }),
+        }
+    }
+
+    /// The specification's name in the catalogue.
+    pub fn name(&self) -> &'static str {
+        self.entry.name
+    }
+
+    /// Its description.
+    pub fn entry(&self) -> &'static Entry {
+        self.entry
+    }
+
+    /// The parameters that were given, for algorithms that know the object: `Queue::build`.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// Reads a history under the specification.
+    pub fn bind(
+        &self,
+        history: &mut History,
+        failures: Failures,
+    ) -> Result<Interpretation, InputError> {
+        (self.entry.bind)(&self.parameters, history, failures)
+    }
+}
+
+/// A specification chosen by name that reads failed operations in a given way.
+#[derive(Clone, Debug)]
+pub struct ChosenReader {
+    /// The specification.
+    pub choice: SpecChoice,
+    /// What a failed operation tells.
+    pub failures: Failures,
+}
+
+impl Reader for ChosenReader {
+    fn name(&self) -> String {
+        self.choice.to_string()
+    }
+
+    fn read(&self, history: &mut History) -> Result<Interpretation, InputError> {
+        self.choice.bind(history, self.failures)
+    }
+}
+
+impl fmt::Display for SpecChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        for (index, (name, value)) in self.parameters.given.iter().enumerate() {
+            f.write_str(if index == 0 { "(" } else { ", " })?;
+            let flag = |p: &&Parameter| p.name == *name && p.takes == Takes::Nothing;
+            match self.entry.parameters.iter().find(flag) {
+                Some(_) => f.write_str(name)?,
+                None => write!(f, "{name}={value}")?,
+            }
+        }
+        f.write_str(if self.parameters.given.is_empty() { "" } else { ")" })
+    }
+}
+
+/// Specifications whose operations name a key apart from the argument.
+const KEYED: &[&str] = &["map", "kv"];
+
+/// Of several specifications that fit the methods, the one that people mean: methods that only one
+/// kind of object has (`enqueue`, `push`) are told by the first name, which aliases never outrank.
+fn preferred(fitting: &[&'static Entry], used: &[&str]) -> Option<&'static Entry> {
+    if let [only] = fitting {
+        return Some(only);
+    }
+    let all_first = |entry: &&&'static Entry| {
+        used.iter().all(|name| {
+            let mut methods = entry.methods.iter();
+            methods.any(|method| method.names[0].eq_ignore_ascii_case(name))
+        })
+    };
+    let by_first_name: Vec<_> = fitting.iter().filter(all_first).collect();
+    match by_first_name[..] {
+        [only] => Some(only),
+        // Objects of one family: the plain one has everything that the history uses.
+        [first, ..] if FAMILIES.contains(&first.name) && !used.is_empty() => Some(first),
+        _ => None,
+    }
+}
+
+/// Specifications whose larger relatives also fit whenever they do.
+const FAMILIES: &[&str] = &["register"];
+
+fn find(name: &str) -> Option<&'static Entry> {
+    let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_', ' '], "");
+    let wanted = plain(name);
+    catalogue().find(|entry| {
+        let mut names = entry.aliases.iter().chain([&entry.name]);
+        names.any(|known| plain(known) == wanted)
+    })
+}
+
+fn unknown(name: &str) -> SpecError {
+    let names = catalogue().flat_map(|entry| entry.aliases.iter().chain([&entry.name]));
+    let nearest = names
+        .map(|&known| (distance(known, name), known))
+        .min()
+        .filter(|&(distance, known)| distance <= 1 + known.len() / 4);
+    SpecError::Unknown {
+        name: name.to_owned(),
+        nearest: nearest.map(|(_, known)| known),
+        known: catalogue().map(|entry| entry.name).collect(),
+    }
+}
+
+/// The parameter that something given means, and its value.
+fn fit(entry: &'static Entry, given: Given) -> Result<(&'static str, Value), SpecError> {
+    let takes_it = |parameter: &&Parameter| match (&given.name, &given.value) {
+        (Some(name), _) => parameter.name.eq_ignore_ascii_case(name),
+        (None, Some(_)) => parameter.takes != Takes::Nothing,
+        (None, None) => false,
+    };
+    let Some(parameter) = entry.parameters.iter().find(takes_it) else {
+        let (spec, parameter) = (entry.name, given.to_string());
+        let known = entry.parameters.iter().map(|known| known.name).collect();
+        return Err(SpecError::UnknownParameter { spec, parameter, known });
+    };
+    let value = match (parameter.takes, given.value) {
+        (Takes::Nothing, None) => Ok(Value::Bool(true)),
+        (Takes::Value, Some(value)) => Ok(value),
+        (Takes::Integer, Some(value @ Value::Int(_))) => Ok(value),
+        (Takes::List, Some(value @ Value::List(_))) => Ok(value),
+        (Takes::Map, Some(value @ Value::Map(_))) => Ok(value),
+        (_, found) => Err(SpecError::BadParameter {
+            spec: entry.name,
+            parameter: *parameter,
+            found: found.map_or("nothing".to_owned(), |value| value.to_string()),
+        }),
+    };
+    Ok((parameter.name, value?))
+}
+
+/// The number of insertions, deletions and replacements between two words.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// Why a text names no specification.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SpecError {
+    /// No specification has that name.
+    Unknown {
+        /// The name.
+        name: String,
+        /// The name that may have been meant.
+        nearest: Option<&'static str>,
+        /// All names.
+        known: Vec<&'static str>,
+    },
+    /// The specification has no such parameter.
+    UnknownParameter {
+        /// The specification.
+        spec: &'static str,
+        /// What was given.
+        parameter: String,
+        /// The parameters that it has.
+        known: Vec<&'static str>,
+    },
+    /// A parameter was given twice.
+    Repeated {
+        /// The specification.
+        spec: &'static str,
+        /// The parameter.
+        parameter: String,
+    },
+    /// The parameter does not take this.
+    BadParameter {
+        /// The specification.
+        spec: &'static str,
+        /// The parameter.
+        parameter: Parameter,
+        /// What was given.
+        found: String,
+    },
+    /// The text cannot be read.
+    Syntax {
+        /// What was expected.
+        expected: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// A history names no specification, and its methods do not tell which one is meant.
+    Ambiguous {
+        /// The methods of the history.
+        methods: Vec<String>,
+        /// The specifications that have all of them.
+        candidates: Vec<&'static str>,
+    },
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SpecError::Unknown { name, nearest, known } => {
+                write!(f, "there is no specification `{name}`")?;
+                if let Some(nearest) = nearest {
+                    write!(f, "; did you mean `{nearest}`?")?;
+                }
+                write!(f, " (known: {})", known.join(", "))
+            }
+            SpecError::UnknownParameter { spec, parameter, known } if known.is_empty() => {
+                write!(f, "{spec} takes no parameters, but `{parameter}` was given")
+            }
+            SpecError::UnknownParameter { spec, parameter, known } => write!(
+                f,
+                "{spec} has no parameter `{parameter}`; expected one of: {}",
+                known.join(", ")
+            ),
+            SpecError::Repeated { spec, parameter } => {
+                write!(f, "{parameter} of {spec} is given twice")
+            }
+            SpecError::BadParameter { spec, parameter, found } => {
+                let expected = match parameter.takes {
+                    Takes::Nothing => "no value: it is a flag",
+                    Takes::Value => "a value",
+                    Takes::Integer => "an integer",
+                    Takes::List => "a list such as [1, 2]",
+                    Takes::Map => "a map such as {x: 0, y: 0}",
+                };
+                let name = parameter.name;
+                write!(f, "{name} of {spec} takes {expected}, found {found}")
+            }
+            SpecError::Syntax { expected, found } => {
+                write!(
+                    f,
+                    "cannot read the specification: expected {expected}, found {found}; write it \
+                     as name, name(parameter=value) or name(flag)"
+                )
+            }
+            SpecError::Ambiguous { methods, candidates } if methods.is_empty() => write!(
+                f,
+                "the history has no operations and names no specification; name one with --spec \
+                 (one of: {})",
+                candidates.join(", ")
+            ),
+            SpecError::Ambiguous { methods, candidates } if candidates.is_empty() => write!(
+                f,
+                "no specification has all the operations of the history ({}); name one with \
+                 --spec to see what it lacks",
+                methods.join(", ")
+            ),
+            SpecError::Ambiguous { methods, candidates } => write!(
+                f,
+                "the history names no specification, and several have its operations ({}); give \
+                 one of: {}",
+                methods.join(", "),
+                candidates
+                    .iter()
+                    .map(|name| format!("--spec {name}"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
+        }
+    }
+}
+
+impl std::error::Error for SpecError {}
