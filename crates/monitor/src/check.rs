@@ -9,6 +9,7 @@ use seriatim_history::{History, InputError, OpId};
 use seriatim_spec::{
     Cancel, ClassId, Counterexample, Explanation, Interpretation, Limit, Reader, Unknown, Verdict,
 };
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// How to check.
@@ -45,7 +46,7 @@ impl Default for Options<'_> {
         Options {
             time: None,
             memory: 4 << 30,
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            threads: all_cores(),
             partitioning: Partitioning::ByKey,
             stop_at: StopAt::FirstViolation,
             strategies: vec![Strategy::DepthFirst, Strategy::BreadthFirst],
@@ -53,6 +54,12 @@ impl Default for Options<'_> {
             observer: None,
         }
     }
+}
+
+/// The number of cores, asked once: the answer takes a look at the file system.
+fn all_cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// What a check found.
