@@ -7,10 +7,14 @@
 
 mod assemble;
 mod check;
+mod check_partition;
 mod minimise;
 pub mod partition;
 pub mod search;
+mod typed;
 
 pub use check::{Checked, DecidedBy, Detail, Options, PartReport, PartStanding, check};
+pub use check_partition::{Refutation, refute_partition};
 pub use search::Strategy;
 pub use search::dovetail::{Standing, StopAt};
+pub use typed::Recording;

@@ -9,6 +9,7 @@
 use crate::{Cancel, Next, Spec};
 use hashbrown::{HashMap, HashTable};
 use std::hash::BuildHasher;
+use std::sync::Arc;
 
 /// A state of an [`Automaton`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -90,15 +91,15 @@ pub trait Automaton: Send {
 /// assert_eq!(automaton.show(next[0]), "true");
 /// ```
 pub struct Bound<S: Spec> {
-    spec: S,
+    spec: Arc<S>,
     classes: Vec<(S::Op, Option<S::Ret>)>,
     index: HashMap<(S::Op, Option<S::Ret>), ClassId>,
 }
 
 impl<S: Spec> Bound<S> {
     /// A specification without classes yet.
-    pub fn new(spec: S) -> Self {
-        Bound { spec, classes: Vec::new(), index: HashMap::new() }
+    pub fn new(spec: impl Into<Arc<S>>) -> Self {
+        Bound { spec: spec.into(), classes: Vec::new(), index: HashMap::new() }
     }
 
     /// The class of an operation; `None` for a result that nobody knows.

@@ -76,47 +76,6 @@ impl Oracle<'_> {
     }
 }
 
-/// All ways in which `count` operations can overlap: sequences of calls (`None`) and of returns of
-/// the operation of a number; operations that do not return are pending.
-pub fn overlaps(count: usize) -> Vec<Vec<Option<usize>>> {
-    let mut all = Vec::new();
-    extend(count, 0, &mut Vec::new(), &mut Vec::new(), &mut all);
-    all
-}
-
-fn extend(
-    count: usize,
-    called: usize,
-    open: &mut Vec<usize>,
-    events: &mut Vec<Option<usize>>,
-    all: &mut Vec<Vec<Option<usize>>>,
-) {
-    if called == count {
-        all.push(events.clone());
-    }
-    for place in 0..open.len() {
-        let op = open.remove(place);
-        events.push(Some(op));
-        extend(count, called, open, events, all);
-        events.pop();
-        open.insert(place, op);
-    }
-    if called < count {
-        open.push(called);
-        events.push(None);
-        extend(count, called + 1, open, events, all);
-        events.pop();
-        open.pop();
-    }
-}
-
-/// Whether an overlap lets exactly those operations return that have a result.
-pub fn fits(overlap: &[Option<usize>], word: &[Letter]) -> bool {
-    let returns = overlap.iter().flatten().count();
-    let expected = word.iter().filter(|letter| letter.result != Answer::Never).count();
-    returns == expected && overlap.iter().flatten().all(|&op| word[op].result != Answer::Never)
-}
-
 /// The history of an overlap whose operations are the letters of a word.
 pub fn build(overlap: &[Option<usize>], word: &[Letter]) -> History {
     let mut builder = Builder::new("generated");
