@@ -85,6 +85,11 @@ impl History {
         self.spec.as_deref()
     }
 
+    /// Says which specification the history is for.
+    pub fn name_spec(&mut self, spec: &str) {
+        self.spec = Some(spec.to_owned());
+    }
+
     /// The number of operations, pending ones included.
     pub fn len(&self) -> usize {
         self.call.len()
@@ -242,10 +247,7 @@ impl History {
     /// ascending order; with `Until(stamp)` every operation that returns later is pending.
     pub fn restricted(&self, keep: &[OpId], horizon: Horizon) -> History {
         let order: Vec<u32> = keep.iter().map(|op| op.0).collect();
-        let mut part = History {
-            values: self.values.clone(),
-            ..History::empty(&self.source)
-        };
+        let mut part = History { values: self.values.clone(), ..History::empty(&self.source) };
         part.spec = self.spec.clone();
         part.process_names = self.process_names.clone();
         part.methods = self.methods.clone();
