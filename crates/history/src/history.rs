@@ -85,6 +85,11 @@ impl History {
         self.spec.as_deref()
     }
 
+    /// Says which specification the history is for.
+    pub fn name_spec(&mut self, spec: &str) {
+        self.spec = Some(spec.to_owned());
+    }
+
     /// The number of operations, pending ones included.
     pub fn len(&self) -> usize {
         self.call.len()
