@@ -25,6 +25,6 @@ pub use spec::{Next, Spec, key_of};
 pub use validate::{Invalid, validate};
 pub use verdict::{Attempt, Counterexample, Explanation, Limit, Unknown, Verdict, Witness};
 pub use vocabulary::{
-    Decoded, Failure, Failures, Interpretation, Method, Misfit, Recorded, Split, Typed, Vocabulary,
-    bind, interpret,
+    Decoded, Echo, Failure, Failures, Interpretation, Method, Misfit, Recorded, Split, Typed,
+    Vocabulary, bind, interpret,
 };

@@ -386,3 +386,29 @@ impl Split {
         if used { Split::Whole } else { Split::Parts }
     }
 }
+
+/// What it means that an operation which may return an integer returned its own argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Echo {
+    /// The recorder repeats arguments: no result is known.
+    Arguments,
+    /// It is a result like any other.
+    Results,
+}
+
+impl Echo {
+    /// Results, if some operation of these methods returned an integer that is not its argument.
+    pub fn of(history: &History, methods: &[Method]) -> Self {
+        let differs = |operation: &Operation<'_>| {
+            let result = operation.result();
+            let number = history.values().as_int(result).is_some();
+            number && result != operation.arg()
+        };
+        let named =
+            |operation: &Operation<'_>| methods.iter().any(|method| method.is(operation.method()));
+        match history.operations().filter(differs).any(|operation| named(&operation)) {
+            true => Echo::Results,
+            false => Echo::Arguments,
+        }
+    }
+}
