@@ -62,7 +62,7 @@ impl Micro {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Op(pub Box<[Micro]>);
 
-/// The registers that were set, in ascending order.
+/// The registers that do not hold `nil`, in ascending order.
 pub type Registers = Box<[(ValueId, ValueId)]>;
 
 const METHODS: &[Method] = &[Method {
@@ -183,10 +183,14 @@ fn get(state: &[(ValueId, ValueId)], register: ValueId) -> ValueId {
     place.map_or(ValueId::NIL, |place| state[place].1)
 }
 
+/// A register that holds `nil` is not kept: so it is the same as one that was never set.
 fn set(state: &mut Vec<(ValueId, ValueId)>, register: ValueId, value: ValueId) {
-    match state.binary_search_by_key(&register, |entry| entry.0) {
-        Ok(place) => state[place].1 = value,
-        Err(place) => state.insert(place, (register, value)),
+    let place = state.binary_search_by_key(&register, |entry| entry.0);
+    match (place, value) {
+        (Ok(place), ValueId::NIL) => _ = state.remove(place),
+        (Ok(place), value) => state[place].1 = value,
+        (Err(_), ValueId::NIL) => {}
+        (Err(place), value) => state.insert(place, (register, value)),
     }
 }
 
@@ -199,7 +203,8 @@ impl Machine for MultiRegister {
     }
 
     fn start(&self) -> Registers {
-        self.init.clone().into()
+        let set = |entry: &&(ValueId, ValueId)| entry.1 != ValueId::NIL;
+        self.init.iter().filter(set).copied().collect()
     }
 
     fn run(&self, state: &Registers, op: &Op) -> Option<Effect<Registers>> {
@@ -229,8 +234,27 @@ impl Machine for MultiRegister {
         }
     }
 
-    fn leaves_unchanged(&self, op: &Op, _: Option<&Answer>) -> bool {
-        op.0.iter().all(|micro| matches!(micro, Micro::Read(_)))
+    /// Nothing is written, or every register ends with the value that was read before it was written.
+    fn leaves_unchanged(&self, op: &Op, answer: Option<&Answer>) -> bool {
+        let mut reads = match answer {
+            Some(Answer::Items(reads)) => reads.iter().copied(),
+            _ => [].iter().copied(),
+        };
+        let mut seen: HashMap<ValueId, ValueId> = HashMap::new();
+        let mut written: HashMap<ValueId, ValueId> = HashMap::new();
+        for micro in &op.0 {
+            match *micro {
+                Micro::Read(register) => {
+                    let value = reads.next().filter(|value| value.is_present());
+                    if let Some(value) = value.filter(|_| !written.contains_key(&register)) {
+                        seen.insert(register, value);
+                    }
+                }
+                Micro::Write(register, value) => _ = written.insert(register, value),
+            }
+        }
+        let restored = |(register, value): (&ValueId, &ValueId)| seen.get(register) == Some(value);
+        written.iter().all(restored)
     }
 
     fn part(&self, op: &Op) -> Option<u64> {
