@@ -2,7 +2,7 @@
 //! specification: calls and returns pair up, a process does one thing at a time, time runs forward,
 //! ids are unique.
 
-use crate::history::{Annotation, History};
+use crate::history::{Annotation, History, Nil};
 use crate::{Column, InputError, MethodId, OpId, Outcome, Problem, ProcessId, Time};
 use crate::{Value, ValueId, Values};
 use hashbrown::HashMap;
@@ -123,6 +123,11 @@ impl Builder {
     /// The interned values.
     pub fn values(&mut self) -> &mut Values {
         &mut self.values
+    }
+
+    /// Says what a result `nil` of the source means.
+    pub fn nil_means(&mut self, nil: Nil) {
+        self.history.nil = nil;
     }
 
     /// Notes which specification the source names.

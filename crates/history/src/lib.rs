@@ -22,6 +22,6 @@ pub use formats::{
     Format, Inexpressible, ReadOptions, UnknownFormatName, WriteError, expand, open, read,
     read_from, read_str, read_with, write,
 };
-pub use history::{Annotation, History, Horizon, Tally};
+pub use history::{Annotation, History, Horizon, Nil, Tally};
 pub use operation::{MethodId, OpId, Operation, Outcome, ProcessId, Time};
 pub use value::{Value, ValueId, Values};

@@ -33,7 +33,7 @@ mod write;
 pub use source::{expand, open};
 pub use write::{Inexpressible, WriteError, write};
 
-use crate::{Builder, History, InputError};
+use crate::{Builder, History, InputError, Nil};
 use block::Block;
 use jepsen::Keys;
 use std::fmt;
@@ -180,6 +180,7 @@ pub fn read_from(
     match format {
         Some(Format::JsonLines | Format::JsonEvents) => jsonl::read(&mut block, &mut builder)?,
         Some(Format::Edn | Format::Porcupine) => {
+            builder.nil_means(Nil::Unknown);
             jepsen_edn::read(&mut block, &mut builder, keys)?;
         }
         Some(Format::JepsenLog) => jepsen_log::read(&mut block, &mut builder, keys)?,
