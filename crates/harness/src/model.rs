@@ -1,7 +1,7 @@
 //! A specification from a closure: the object as one would write it for one thread.
 
 use crate::reply::Reply;
-use crate::run::Run;
+use crate::subject::Caller;
 use seriatim_history::{History, InputError, Outcome, Value, ValueId};
 use seriatim_spec::{Bound, Interpretation, Next, Reader, Spec};
 use std::fmt::Debug;
@@ -13,8 +13,7 @@ use std::sync::Arc;
 pub struct ModelCall {
     name: Arc<str>,
     arg: Option<Value>,
-    /// The thread that calls; the main thread has the number after the last.
-    pub(crate) thread: usize,
+    caller: Caller,
 }
 
 impl ModelCall {
@@ -32,6 +31,11 @@ impl ModelCall {
         arg.unwrap_or_else(|| {
             panic!("the model asks for another argument type than `{self:?}` has")
         })
+    }
+
+    /// Who calls.
+    pub fn caller(&self) -> Caller {
+        self.caller
     }
 
     pub(crate) fn value(&self) -> Option<&Value> {
@@ -113,17 +117,18 @@ impl<S: Spec<Op = ModelCall, Ret = Answered> + 'static> Reader for ModelReader<S
     }
 
     fn read(&self, history: &mut History) -> Result<Interpretation, InputError> {
-        let mut bound: Bound<Arc<S>> = Bound::new(self.spec.clone());
+        let mut bound: Bound<S> = Bound::new(self.spec.clone());
         let classes: Vec<_> = history
             .operations()
             .map(|operation| {
                 let values = history.values();
                 let get = |id: ValueId| id.is_present().then(|| values.get(id));
-                let thread = history.process_name(operation.process()).as_int();
+                let process = history.process_name(operation.process());
+                let thread = process.as_int().and_then(|number| usize::try_from(number).ok());
                 let op = ModelCall {
                     name: operation.method().into(),
                     arg: get(operation.arg()),
-                    thread: thread.map_or(usize::MAX, |thread| thread as usize),
+                    caller: thread.map_or(Caller::Main, Caller::Thread),
                 };
                 let ret = match operation.outcome() {
                     Outcome::Ok => Some(Reply::Answer(get(operation.result()))),
@@ -135,9 +140,4 @@ impl<S: Spec<Op = ModelCall, Ret = Answered> + 'static> Reader for ModelReader<S
             .collect();
         Ok(Interpretation::new(Arc::new(bound), classes))
     }
-}
-
-/// The number of threads of a run, which names the main thread to handles.
-pub(crate) fn main_thread(run: &Run) -> usize {
-    run.threads.len()
 }

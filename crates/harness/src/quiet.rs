@@ -40,6 +40,7 @@ impl Caught {
     }
 
     /// What it carries.
+    #[cfg(feature = "loom")]
     pub fn payload(&self) -> &(dyn Any + Send) {
         &*self.payload
     }

@@ -36,9 +36,4 @@ impl Random {
     pub fn between(&mut self, least: usize, most: usize) -> usize {
         least + self.below((most - least) as u64 + 1) as usize
     }
-
-    /// Yes, once in so many times.
-    pub fn once_in(&mut self, times: u64) -> bool {
-        self.below(times) == 0
-    }
 }

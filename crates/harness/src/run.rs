@@ -2,8 +2,10 @@
 
 use crate::reply::Reply;
 use crate::scenario::{KindId, Step};
-use crate::subject::{Blocking, Subject};
-use seriatim_history::{Builder, Call, History, InputError, Interval, Outcome, Return, Time, Value};
+use crate::subject::{Blocking, Caller, Subject};
+use seriatim_history::{
+    Builder, Call, History, InputError, Interval, Outcome, Return, Time, Value,
+};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
@@ -43,15 +45,18 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// All calls with the number of the thread; the main thread has the number after the last.
-    pub fn calls(&self) -> impl Iterator<Item = (usize, &Called)> {
-        let main = self.main.iter().map(move |called| (self.threads.len(), called));
+    /// All calls with their callers.
+    pub fn calls(&self) -> impl Iterator<Item = (Caller, &Called)> {
+        let main = self.main.iter().map(|called| (Caller::Main, called));
         let threads = self.threads.iter().enumerate();
-        threads.flat_map(|(thread, calls)| calls.iter().map(move |called| (thread, called))).chain(main)
+        let threads = threads.flat_map(|(thread, calls)| {
+            calls.iter().map(move |called| (Caller::Thread(thread), called))
+        });
+        threads.chain(main)
     }
 
-    /// The first panic, if there was one: the thread, the call, the message.
-    pub fn panic(&self) -> Option<(usize, &Called, &str)> {
+    /// The first panic, if there was one: the caller, the call, the message.
+    pub fn panic(&self) -> Option<(Caller, &Called, &str)> {
         self.calls().find_map(|(thread, called)| match &called.slot.end {
             End::Panicked(message) => Some((thread, called, message.as_str())),
             _ => None,
@@ -59,7 +64,10 @@ impl Run {
     }
 
     /// The calls that wait for ever although they must not.
-    pub fn stuck<'r>(&'r self, subject: &'r dyn Subject) -> impl Iterator<Item = (usize, &'r Called)> {
+    pub fn stuck<'r>(
+        &'r self,
+        subject: &'r dyn Subject,
+    ) -> impl Iterator<Item = (Caller, &'r Called)> {
         self.calls().filter(|(_, called)| {
             let never = matches!(subject.kind(called.step.kind).blocking, Blocking::Never);
             called.slot.end == End::Stuck && never
@@ -68,13 +76,17 @@ impl Run {
 
     /// The execution as a history. The line of an operation is its number among
     /// [`calls`](Run::calls), from 1.
-    pub fn history(&self, subject: &dyn Subject, spec: Option<&str>) -> Result<History, InputError> {
+    pub fn history(
+        &self,
+        subject: &dyn Subject,
+        spec: Option<&str>,
+    ) -> Result<History, InputError> {
         let mut builder = Builder::new("test");
         if let Some(spec) = spec {
             builder.name_spec(spec);
         }
-        for (line, (thread, called)) in self.calls().enumerate() {
-            self.record(&mut builder, subject, line as u64 + 1, (thread, called))?;
+        for (line, call) in self.calls().enumerate() {
+            self.record(&mut builder, subject, line as u64 + 1, call)?;
         }
         builder.finish()
     }
@@ -84,12 +96,12 @@ impl Run {
         builder: &mut Builder,
         subject: &dyn Subject,
         line: u64,
-        (thread, called): (usize, &Called),
+        (caller, called): (Caller, &Called),
     ) -> Result<(), InputError> {
         let kind = subject.kind(called.step.kind);
-        let process = match thread == self.threads.len() {
-            true => Value::Name("main".into()),
-            false => Value::Int(thread as i64),
+        let process = match caller {
+            Caller::Main => Value::Name("main".into()),
+            Caller::Thread(thread) => Value::Int(thread as i64),
         };
         let process = builder.process(&process);
         let (name, interval, reply) = match (&called.slot.end, &kind.blocking) {
@@ -130,7 +142,7 @@ impl Run {
     /// times themselves: same calls, same results, same operations before each other. `None` for
     /// executions that are too long to repeat themselves.
     pub fn fingerprint(&self) -> Option<u128> {
-        let calls: Vec<(usize, &Called)> = self.calls().collect();
+        let calls: Vec<(Caller, &Called)> = self.calls().collect();
         if calls.len() > 64 {
             return None;
         }

@@ -10,7 +10,7 @@
 
 use crate::generator::Draw;
 use crate::random::Random;
-use crate::subject::{Blocking, Subject};
+use crate::subject::{Blocking, Caller, Subject};
 use seriatim_history::Value;
 use std::fmt::Write;
 
@@ -164,7 +164,8 @@ fn find(name: &str, subject: &dyn Subject) -> Result<KindId, String> {
 
 /// Splits at a separator, except in strings and brackets.
 fn split<'t>(text: &'t str, separator: &str) -> Vec<&'t str> {
-    let (mut parts, mut start, mut depth, mut quoted, mut escaped) = (vec![], 0, 0_i32, false, false);
+    let (mut parts, mut start, mut depth, mut quoted, mut escaped) =
+        (vec![], 0, 0_i32, false, false);
     for (place, character) in text.char_indices() {
         match character {
             _ if escaped => escaped = false,
@@ -172,7 +173,11 @@ fn split<'t>(text: &'t str, separator: &str) -> Vec<&'t str> {
             '"' => quoted = !quoted,
             '[' | '(' | '{' if !quoted => depth += 1,
             ']' | ')' | '}' if !quoted => depth -= 1,
-            _ if !quoted && depth == 0 && place >= start && text[place..].starts_with(separator) => {
+            _ if !quoted
+                && depth == 0
+                && place >= start
+                && text[place..].starts_with(separator) =>
+            {
                 parts.push(&text[start..place]);
                 start = place + separator.len();
             }
@@ -227,13 +232,6 @@ fn unescaped(text: &str) -> Option<String> {
         });
     }
     Some(plain)
-}
-
-/// Who calls.
-#[derive(Clone, Copy)]
-enum Caller {
-    Main,
-    Thread(usize),
 }
 
 struct Drawing<'s> {

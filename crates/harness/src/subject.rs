@@ -36,6 +36,15 @@ impl Stamps for Clock {
     }
 }
 
+/// Who calls an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Caller {
+    /// One of the threads that run in parallel, counted from 0.
+    Thread(usize),
+    /// The main thread, before the others start or after they are done.
+    Main,
+}
+
 /// What a declared operation is called and how it may be used.
 #[derive(Clone, Debug)]
 pub(crate) struct Kind {
@@ -79,8 +88,8 @@ pub(crate) trait Subject: Send + Sync {
 
 /// One object.
 pub(crate) trait Instance: Send + Sync {
-    /// A thread's view of it. The main thread has the number after the last.
-    fn attach(&self, thread: usize) -> Box<dyn Attached>;
+    /// A thread's view of it.
+    fn attach(&self, caller: Caller) -> Box<dyn Attached>;
     /// The checks at the end.
     fn inspect(&self) -> Result<(), String>;
 }
@@ -148,7 +157,7 @@ pub(crate) type Inspection<T> = Box<dyn Fn(&T) -> Result<(), String> + Send + Sy
 /// The object as the user declared it: a type `T`, shared, and a handle `H` for each thread.
 pub(crate) struct Declaration<T, H> {
     pub make: Box<dyn Fn() -> T + Send + Sync>,
-    pub handle: Box<dyn Fn(&Arc<T>, usize) -> H + Send + Sync>,
+    pub handle: Box<dyn Fn(&Arc<T>, Caller) -> H + Send + Sync>,
     pub operations: Vec<Declared<H>>,
     pub inspections: Vec<Inspection<T>>,
     pub ledgers: Vec<Arc<Ledger>>,
@@ -196,8 +205,8 @@ struct Fresh<T, H> {
 }
 
 impl<T: Send + Sync + 'static, H: 'static> Instance for Fresh<T, H> {
-    fn attach(&self, thread: usize) -> Box<dyn Attached> {
-        let handle = (self.declaration.handle)(&self.object, thread);
+    fn attach(&self, caller: Caller) -> Box<dyn Attached> {
+        let handle = (self.declaration.handle)(&self.object, caller);
         Box::new(Holder { handle, declaration: self.declaration.clone() })
     }
 

@@ -2,7 +2,7 @@
 //! specification: calls and returns pair up, a process does one thing at a time, time runs forward,
 //! ids are unique.
 
-use crate::history::{Annotation, History};
+use crate::history::{Annotation, History, Nil};
 use crate::{Column, InputError, MethodId, OpId, Outcome, Problem, ProcessId, Time};
 use crate::{Value, ValueId, Values};
 use hashbrown::HashMap;
@@ -125,6 +125,11 @@ impl Builder {
         &mut self.values
     }
 
+    /// Says what a result `nil` of the source means.
+    pub fn nil_means(&mut self, nil: Nil) {
+        self.history.nil = nil;
+    }
+
     /// Notes which specification the source names.
     pub fn name_spec(&mut self, spec: &str) {
         self.history.spec = Some(spec.to_owned());
@@ -156,6 +161,11 @@ impl Builder {
             }
             _ => self.new_or_known_process(name, small),
         }
+    }
+
+    /// The process of an interned name, if it has been seen.
+    pub(crate) fn known_process(&self, name: ValueId) -> Option<ProcessId> {
+        self.processes.get(&name).copied()
     }
 
     fn new_or_known_process(&mut self, name: ValueId, small: Option<usize>) -> ProcessId {
@@ -210,6 +220,40 @@ impl Builder {
     /// Changes the argument of an operation, for formats that tell it only at the return.
     pub fn set_arg(&mut self, op: OpId, arg: ValueId) {
         self.history.arg.set(op.index(), u64::from(arg.0));
+    }
+
+    /// Changes the result of an operation, for formats that tell it apart from the return.
+    pub(crate) fn set_result(&mut self, op: OpId, result: ValueId) {
+        self.history.result.set(op.index(), u64::from(result.0));
+    }
+
+    /// The note of an operation so far.
+    pub(crate) fn note_of(&self, op: OpId) -> Option<&Value> {
+        self.history.notes.get(&op)
+    }
+
+    /// The stamp of the next event.
+    pub(crate) fn now(&self) -> Time {
+        self.events
+    }
+
+    /// The stamp of the first event at or after a recorded time; the time itself, as the number of
+    /// an event, when the log has no times.
+    pub(crate) fn stamp_at(&self, time: Time) -> Time {
+        let clock = &self.history.clock;
+        if clock.is_empty() {
+            return time;
+        }
+        let (mut low, mut high) = (0, clock.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if clock.get(middle) < time {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low as Time
     }
 
     /// A process calls an operation: the next event of the log.

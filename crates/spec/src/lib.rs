@@ -31,6 +31,6 @@ pub use verdict::{
     Attempt, Context, Counterexample, Explanation, Limit, Unknown, Verdict, Witness,
 };
 pub use vocabulary::{
-    Decoded, Failure, Failures, Interpretation, Method, Misfit, Reader, Recorded, Split, Typed,
-    Vocabulary, bind, interpret,
+    Decoded, Echo, Failure, Failures, Interpretation, Method, Misfit, Reader, Recorded, Split,
+    Typed, Vocabulary, bind, interpret,
 };

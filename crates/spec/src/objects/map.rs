@@ -439,7 +439,7 @@ impl Vocabulary for Map {
         let recorded = Recorded { operation, failures };
         let only_key = || arguments(recorded, 0).map(|(key, _)| key);
         let with_value = || arguments(recorded, 1).map(|(key, rest)| (key, rest[0]));
-        let refused = Failure::Quiet(Answer::No);
+        let refused = Failure::Speaks(Answer::No);
         match recorded.method(METHODS)? {
             "get" => recorded.settle(Op::Get(only_key()?), Failure::Silent, recorded.read()),
             "put" => {
