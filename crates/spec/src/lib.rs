@@ -7,6 +7,7 @@
 //! replayer that checks a [`Witness`] without trusting any engine.
 
 mod alphabet;
+pub mod generate;
 mod machine;
 mod notation;
 pub mod objects;
