@@ -40,21 +40,48 @@ impl<'l> Fields<'l> {
     /// The next field, which must be a whole number that is not negative.
     #[inline]
     pub fn unsigned(&mut self, what: &str) -> Result<u64, InputError> {
-        let word = self.word();
-        match parse_unsigned(word) {
+        match self.digits() {
             Some(number) => Ok(number),
-            None => Err(self.line.expected(what, word)),
+            None => {
+                let word = self.word();
+                parse_unsigned(word).ok_or_else(|| self.line.expected(what, word))
+            }
         }
     }
 
     /// The next field, which must be a whole number.
     #[inline]
     pub fn integer(&mut self, what: &str) -> Result<i64, InputError> {
-        let word = self.word();
-        match parse_integer(word) {
-            Some(number) => Ok(number),
-            None => Err(self.line.expected(what, word)),
+        match self.digits().map(i64::try_from) {
+            Some(Ok(number)) => Ok(number),
+            _ => {
+                let word = self.word();
+                parse_integer(word).ok_or_else(|| self.line.expected(what, word))
+            }
         }
+    }
+
+    /// Takes the next field if it is a number of at most 18 digits, in one pass.
+    #[inline(always)]
+    fn digits(&mut self) -> Option<u64> {
+        let bytes = self.line.bytes;
+        let mut at = self.at;
+        while at < bytes.len() && is_blank(bytes[at]) {
+            at += 1;
+        }
+        let begin = at;
+        let mut number = 0u64;
+        while at < bytes.len() && bytes[at].is_ascii_digit() {
+            let digit = u64::from(bytes[at] - b'0');
+            number = number.wrapping_mul(10).wrapping_add(digit);
+            at += 1;
+        }
+        let ends = at == bytes.len() || is_blank(bytes[at]);
+        if !ends || at == begin || at - begin > 18 {
+            return None;
+        }
+        self.at = at;
+        Some(number)
     }
 
     /// The next field, which must be 0 or 1.
@@ -70,6 +97,9 @@ impl<'l> Fields<'l> {
     /// Checks that nothing is left.
     #[inline]
     pub fn end(&mut self) -> Result<(), InputError> {
+        if self.at == self.line.bytes.len() {
+            return Ok(());
+        }
         match self.word() {
             b"" => Ok(()),
             word => Err(self.line.expected("the end of the line", word)),
@@ -83,30 +113,15 @@ fn is_blank(byte: u8) -> bool {
 }
 
 /// A whole number that is not negative, written in digits only.
-#[inline]
 pub(super) fn parse_unsigned(word: &[u8]) -> Option<u64> {
-    if word.is_empty() || word.len() > 20 {
+    let digit = |&byte: &u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
+    if word.is_empty() {
         return None;
     }
-    if word.len() < 20 {
-        let mut number = 0u64;
-        for &byte in word {
-            let digit = byte.wrapping_sub(b'0');
-            if digit > 9 {
-                return None;
-            }
-            number = number * 10 + u64::from(digit);
-        }
-        return Some(number);
-    }
-    word.iter().try_fold(0u64, |number, &byte| {
-        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
-        number.checked_mul(10)?.checked_add(digit)
-    })
+    word.iter().try_fold(0u64, |number, byte| number.checked_mul(10)?.checked_add(digit(byte)?))
 }
 
 /// A whole number, with a minus sign or without.
-#[inline]
 pub(super) fn parse_integer(word: &[u8]) -> Option<i64> {
     match word.strip_prefix(b"-") {
         None => i64::try_from(parse_unsigned(word)?).ok(),
