@@ -67,7 +67,7 @@ impl Column {
     }
 
     /// The number at `index`. Panics when there is none.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, index: usize) -> u64 {
         match &self.0 {
             Width::Zero(len) => {
@@ -82,7 +82,7 @@ impl Column {
     }
 
     /// Appends a number, widening the column when it does not fit.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, value: u64) {
         match &mut self.0 {
             Width::Zero(len) if value == 0 => *len += 1,
