@@ -279,6 +279,7 @@ impl Builder {
     }
 
     /// An operation that the log tells whole, with its times.
+    #[inline]
     pub fn operation(
         &mut self,
         line: u64,
@@ -287,9 +288,8 @@ impl Builder {
         interval: Interval,
         ret: Return,
     ) -> Result<OpId, InputError> {
-        if let Some(ret) = interval.ret.filter(|&ret| ret < interval.call) {
-            let call = interval.call;
-            return Err(self.error(line, Problem::ReturnBeforeCall { call, ret }));
+        if let Some(ret) = interval.ret.filter(|&ret| ret < interval.call || ret == Time::MAX) {
+            return Err(self.bad_return(line, interval.call, ret));
         }
         self.anonymous |= process.is_none();
         self.in_call_order &= self.last_time <= interval.call;
@@ -335,6 +335,19 @@ impl Builder {
         Ok(self.history)
     }
 
+    #[cold]
+    fn bad_return(&self, line: u64, call: Time, ret: Time) -> InputError {
+        let problem = match ret {
+            Time::MAX => Problem::Syntax {
+                expected: "times below 2^64 - 1".into(),
+                found: format!("`{ret}`"),
+            },
+            _ => Problem::ReturnBeforeCall { call, ret },
+        };
+        self.error(line, problem)
+    }
+
+    #[cold]
     fn error(&self, line: u64, problem: Problem) -> InputError {
         InputError::new(&self.history.source, line, problem)
     }

@@ -55,6 +55,7 @@ fn histories_that_cannot_be_are_refused_in_every_format() {
         (r#"{"op":"a","call":9,"return":8}"#, 1, "returns at 8, before its call at 9"),
         ("# stack\npush 1 9 8", 2, "returns at 8, before its call at 9"),
         ("# stack\n0 9 8 PUSH 1", 2, "returns at 8, before its call at 9"),
+        ("# stack\npush 1 0 18446744073709551615", 2, "times below 2^64 - 1"),
         // Time that runs backwards.
         (
             "{\"process\":1,\"type\":\"call\",\"op\":\"a\",\"time\":9}\n{\"process\":1,\"type\":\"return\",\"time\":8}",

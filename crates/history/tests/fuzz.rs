@@ -44,7 +44,7 @@ const SEEDS: [(Format, &str); 11] = [
     (Format::PolyLin, "# queue\nenq 1 1 2\npeek 1 3 4\ndeq 1 5 6\ndeq -1 7 8\n"),
     (
         Format::PolyLin,
-        "# set\ninsert 1 1 1 2\ncontains 2 0 18446744073709551615 18446744073709551615\n",
+        "# set\ninsert 1 1 1 2\ncontains 2 0 18446744073709551614 18446744073709551614\n",
     ),
     (Format::Fptlin, "# set\n0 1 5 INSERT 1 1\n1 2 6 REMOVE 1 0\n"),
     (Format::Fptlin, "# rmw\n0 1 5 READ_MODIFY_WRITE 0 1\n"),

@@ -37,28 +37,49 @@ impl<'l> Fields<'l> {
         &bytes[begin..at]
     }
 
-    /// The next field, which must be a whole number that is not negative.
+    /// The first field, if it is one of these names: its position among them.
     #[inline]
+    pub fn first_of(&mut self, names: &[Name]) -> Option<usize> {
+        let eight = u64::from_le_bytes(*self.line.padded.first_chunk()?);
+        let matches = |name: &&Name| {
+            let end = name.text.len();
+            eight & name.mask == name.key
+                && self.line.bytes.get(end).is_none_or(|&byte| is_blank(byte))
+                && self.line.bytes[..end.min(self.line.bytes.len())] == *name.text.as_bytes()
+        };
+        let index = names.iter().position(|name| matches(&name))?;
+        self.at = names[index].text.len();
+        Some(index)
+    }
+
+    /// The next field, which must be a whole number that is not negative.
+    #[inline(always)]
     pub fn unsigned(&mut self, what: &str) -> Result<u64, InputError> {
         match self.digits() {
             Some(number) => Ok(number),
-            None => {
-                let word = self.word();
-                parse_unsigned(word).ok_or_else(|| self.line.expected(what, word))
-            }
+            None => self.long_unsigned(what),
         }
     }
 
     /// The next field, which must be a whole number.
-    #[inline]
+    #[inline(always)]
     pub fn integer(&mut self, what: &str) -> Result<i64, InputError> {
-        match self.digits().map(i64::try_from) {
-            Some(Ok(number)) => Ok(number),
-            _ => {
-                let word = self.word();
-                parse_integer(word).ok_or_else(|| self.line.expected(what, word))
-            }
+        match self.digits() {
+            Some(number) => Ok(number as i64),
+            None => self.long_integer(what),
         }
+    }
+
+    #[cold]
+    fn long_unsigned(&mut self, what: &str) -> Result<u64, InputError> {
+        let word = self.word();
+        parse_unsigned(word).ok_or_else(|| self.line.expected(what, word))
+    }
+
+    #[cold]
+    fn long_integer(&mut self, what: &str) -> Result<i64, InputError> {
+        let word = self.word();
+        parse_integer(word).ok_or_else(|| self.line.expected(what, word))
     }
 
     /// Takes the next field if it is a number of at most 18 digits, in one pass.
@@ -69,12 +90,12 @@ impl<'l> Fields<'l> {
         while bytes.get(at).is_some_and(|&byte| is_blank(byte)) {
             at += 1;
         }
-        let rest = &bytes[at..];
-        let (number, length) = match rest.first_chunk().map(|eight| short_number(*eight)) {
+        let eight = self.line.padded.get(at..).and_then(|rest| rest.first_chunk());
+        let (number, length) = match eight.map(|eight| short_number(*eight)) {
             Some((number, length)) if length < 8 => (number, length),
-            _ => long_number(rest),
+            _ => long_number(&bytes[at..]),
         };
-        let ends = rest.get(length).is_none_or(|&byte| is_blank(byte));
+        let ends = bytes.get(at + length).is_none_or(|&byte| is_blank(byte));
         if !ends || length == 0 || length > 18 {
             return None;
         }
@@ -102,6 +123,25 @@ impl<'l> Fields<'l> {
             b"" => Ok(()),
             word => Err(self.line.expected("the end of the line", word)),
         }
+    }
+}
+
+/// A name that a line may begin with, ready to be compared eight bytes at once.
+pub(super) struct Name {
+    text: &'static str,
+    /// The first eight bytes, or as many as there are.
+    key: u64,
+    mask: u64,
+}
+
+impl Name {
+    /// A name.
+    pub fn new(text: &'static str) -> Self {
+        let mut eight = [0; 8];
+        let length = text.len().min(8);
+        eight[..length].copy_from_slice(&text.as_bytes()[..length]);
+        let mask = u64::MAX >> (8 * (8 - length));
+        Name { text, key: u64::from_le_bytes(eight), mask }
     }
 }
 
