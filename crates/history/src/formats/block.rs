@@ -10,6 +10,9 @@ use std::io::{ErrorKind, Read};
 
 const BLOCK: usize = 128 << 10;
 
+/// How many bytes of the buffer stay free behind the text.
+const SLACK: usize = 8;
+
 /// The longest line that is read; a longer one is an error.
 pub(super) const LONGEST_LINE: usize = 64 << 20;
 
@@ -33,6 +36,9 @@ pub(super) struct Line<'b> {
     pub source: &'b str,
     pub number: u64,
     pub bytes: &'b [u8],
+    /// The same bytes and some behind them, the first of which is no digit, for readers that look at
+    /// eight bytes at once. May be no longer than the line.
+    pub padded: &'b [u8],
 }
 
 impl<'b> Line<'b> {
@@ -40,6 +46,14 @@ impl<'b> Line<'b> {
     #[cold]
     pub fn expected(&self, expected: &str, found: &[u8]) -> InputError {
         expected_found(self.source, self.number, expected, found)
+    }
+
+    /// The line as if it had only these bytes.
+    pub fn with_bytes<'c>(&self, bytes: &'c [u8]) -> Line<'c>
+    where
+        'b: 'c,
+    {
+        Line { source: self.source, number: self.number, bytes, padded: bytes }
     }
 
     /// Whether there is nothing but blanks.
@@ -81,7 +95,7 @@ impl<'r> Block<'r> {
         Block {
             input: nothing,
             source,
-            buffer: text.to_vec(),
+            buffer: [text, &[b'\n'; SLACK]].concat(),
             start: 0,
             end: text.len(),
             lines: 0,
@@ -125,6 +139,7 @@ impl<'r> Block<'r> {
             source: self.source,
             number: self.lines,
             bytes: bytes.strip_suffix(b"\r").unwrap_or(bytes),
+            padded: &self.buffer[begin..end + SLACK],
         }))
     }
 
@@ -216,16 +231,18 @@ impl<'r> Block<'r> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
-        if self.end == self.buffer.len() {
+        if self.end + SLACK >= self.buffer.len() {
             if self.end >= LONGEST_LINE {
                 return Err(self.too_long());
             }
-            self.buffer.resize((self.end * 2).max(self.step), 0);
+            self.buffer.resize((self.end * 2).max(self.step) + SLACK, 0);
         }
+        let free = self.buffer.len() - SLACK;
         loop {
-            match self.input.read(&mut self.buffer[self.end..]) {
+            match self.input.read(&mut self.buffer[self.end..free]) {
                 Ok(read) => {
                     self.end += read;
+                    self.buffer[self.end] = b'\n';
                     return Ok(read > 0);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

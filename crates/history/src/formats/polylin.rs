@@ -19,7 +19,7 @@
 
 use super::Format;
 use super::block::{Block, Line};
-use super::fields::Fields;
+use super::fields::{Fields, Name};
 use super::write::{Inexpressible, Roles, WriteError, only_arg_and_result};
 use crate::{Builder, Call, History, InputError, Interval, MethodId, Operation, Outcome, Return};
 use crate::{Value, ValueId};
@@ -88,22 +88,28 @@ pub(super) fn read(block: &mut Block<'_>, builder: &mut Builder) -> Result<(), I
         return Ok(());
     };
     builder.name_spec(object.spec);
+    let names: Vec<Name> = object.methods.iter().map(|(name, _)| Name::new(name)).collect();
     let mut methods: [Option<MethodId>; 6] = [None; 6];
     while let Some(line) = block.next_line()? {
         let mut fields = Fields::of(line);
-        let name = fields.word();
-        let known = |(method, _): &(&str, Shape)| method.as_bytes() == name;
-        let Some(index) = object.methods.iter().position(known) else {
+        let Some(index) = fields.first_of(&names).or_else(|| indented(&mut fields, object)) else {
             if line.is_blank() {
                 continue;
             }
-            return Err(unknown_method(line, object, name));
+            return Err(unknown_method(line, object));
         };
         let (name, shape) = object.methods[index];
         let method = *methods[index].get_or_insert_with(|| builder.method(name));
         operation(line, &mut fields, builder, (method, shape))?;
     }
     Ok(())
+}
+
+/// The method of a line that does not begin with its name at once.
+#[cold]
+fn indented(fields: &mut Fields<'_>, object: &Object) -> Option<usize> {
+    let word = fields.word();
+    object.methods.iter().position(|(name, _)| name.as_bytes() == word)
 }
 
 #[inline]
@@ -159,7 +165,8 @@ pub(super) fn header_name(line: &[u8]) -> Option<&[u8]> {
 }
 
 #[cold]
-fn unknown_method(line: Line<'_>, object: &Object, found: &[u8]) -> InputError {
+fn unknown_method(line: Line<'_>, object: &Object) -> InputError {
+    let found = Fields::of(line).word();
     let names: Vec<&str> = object.methods.iter().map(|(name, _)| *name).collect();
     let expected = format!("an operation of a {}: {}", object.name, names.join(", "));
     line.expected(&expected, found)
