@@ -477,6 +477,9 @@ impl Builder {
     #[inline]
     fn row(&mut self, interval: Interval) -> ProcessId {
         self.anonymous = true;
+        if !self.in_call_order {
+            return ProcessId(0);
+        }
         self.in_rows += 1;
         let until = interval.ret.unwrap_or(Time::MAX);
         ProcessId(self.rows.place(interval.call, until) as u32)
