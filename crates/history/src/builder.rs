@@ -102,6 +102,9 @@ pub struct Builder {
     in_call_order: bool,
     /// Operations of a log that names no processes: rows are assigned at the end.
     anonymous: bool,
+    /// The rows of the operations so far, as long as they come in call order.
+    rows: Rows,
+    in_rows: usize,
 }
 
 impl Builder {
@@ -119,6 +122,8 @@ impl Builder {
             last_time: 0,
             in_call_order: true,
             anonymous: false,
+            rows: Rows::default(),
+            in_rows: 0,
         }
     }
 
@@ -296,10 +301,10 @@ impl Builder {
         if let Some(ret) = interval.ret.filter(|&ret| ret < interval.call || ret == Time::MAX) {
             return Err(self.bad_return(line, interval.call, ret));
         }
-        self.anonymous |= process.is_none();
         self.in_call_order &= self.last_time <= interval.call;
         self.last_time = interval.call;
-        let op = self.push(line, process.unwrap_or(ProcessId(0)), call, interval, ret);
+        let process = process.unwrap_or_else(|| self.row(interval));
+        let op = self.push(line, process, call, interval, ret);
         self.register_id(line, call.id, op)?;
         Ok(op)
     }
@@ -473,16 +478,30 @@ impl Builder {
         }
     }
 
+    /// The row of the next operation of an anonymous log; right as long as they come in call order.
+    #[inline]
+    fn row(&mut self, interval: Interval) -> ProcessId {
+        self.anonymous = true;
+        if !self.in_call_order {
+            return ProcessId(0);
+        }
+        self.in_rows += 1;
+        let until = interval.ret.unwrap_or(Time::MAX);
+        ProcessId(self.rows.place(interval.call, until) as u32)
+    }
+
     /// Gives every operation of an anonymous log the first row that is free at its call.
     fn assign_rows(&mut self) {
-        let mut rows = Rows::default();
-        let mut process = Column::default();
-        for op in (0..self.history.len()).map(OpId::from) {
-            let until = self.history.ret(op).unwrap_or(Time::MAX);
-            process.push(rows.place(self.history.call(op), until));
+        if !self.in_call_order || self.in_rows < self.history.len() {
+            self.rows = Rows::default();
+            let mut process = Column::default();
+            for op in (0..self.history.len()).map(OpId::from) {
+                let until = self.history.ret(op).unwrap_or(Time::MAX);
+                process.push(self.rows.place(self.history.call(op), until));
+            }
+            self.history.process = process;
         }
-        self.history.process = process;
-        self.history.process_names = (0..rows.count() as i64).map(Value::Int).collect();
+        self.history.process_names = (0..self.rows.count() as i64).map(Value::Int).collect();
     }
 
     /// In a log of operations, those of one process must not overlap.

@@ -319,3 +319,41 @@ fn format_names_are_read_as_they_are_written() {
     let error = "csv".parse::<Format>().unwrap_err().to_string();
     assert!(error.contains("jsonl-events"), "{error}");
 }
+
+/// Gives a few bytes at a time, to cut lines everywhere.
+struct Drip<'t>(&'t [u8], usize);
+
+impl std::io::Read for Drip<'_> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.1.min(self.0.len()).min(out.len());
+        out[..count].copy_from_slice(&self.0[..count]);
+        self.0 = &self.0[count..];
+        Ok(count)
+    }
+}
+
+#[test]
+fn long_logs_are_read_whole_however_they_are_cut() {
+    let count = 40_000u64;
+    let line = |i: u64| match i % 7 {
+        0 => format!("  enq\t{i} {i} {}\n", i + 3),
+        1 => format!("enq {i} {i} {}\r\n", i + 3),
+        _ => format!("enq {i} {i} {}\n", i + 3),
+    };
+    let text = String::from("# queue\n") + &(0..count).map(line).collect::<String>();
+    let mut backwards: Vec<String> = (0..count).map(line).collect();
+    backwards.reverse();
+    let backwards = String::from("# queue\n") + &backwards.concat();
+    for (text, step) in [(&text, 1 << 20), (&text, 7), (&text, 100_001), (&backwards, 999)] {
+        let history =
+            read_from(Drip(text.as_bytes(), step), "drip", ReadOptions::default()).unwrap();
+        assert_eq!(history.len() as u64, count);
+        for (i, operation) in history.operations().enumerate() {
+            let i = i as u64;
+            assert_eq!((operation.call(), operation.ret()), (i, Some(i + 3)), "line {i}");
+            assert_eq!(history.values().as_int(operation.arg()), Some(i as i64));
+            let row = u64::from(operation.process().0);
+            assert_eq!((row, history.process_count()), (i % 4, 4));
+        }
+    }
+}

@@ -36,9 +36,6 @@ pub(super) struct Line<'b> {
     pub source: &'b str,
     pub number: u64,
     pub bytes: &'b [u8],
-    /// The same bytes and some behind them, the first of which is no digit, for readers that look at
-    /// eight bytes at once. May be no longer than the line.
-    pub padded: &'b [u8],
 }
 
 impl<'b> Line<'b> {
@@ -53,7 +50,7 @@ impl<'b> Line<'b> {
     where
         'b: 'c,
     {
-        Line { source: self.source, number: self.number, bytes, padded: bytes }
+        Line { source: self.source, number: self.number, bytes }
     }
 
     /// Whether there is nothing but blanks.
@@ -139,8 +136,24 @@ impl<'r> Block<'r> {
             source: self.source,
             number: self.lines,
             bytes: bytes.strip_suffix(b"\r").unwrap_or(bytes),
-            padded: &self.buffer[begin..end + SLACK],
         }))
+    }
+
+    /// The unread bytes that are in the buffer, and a few behind them, the first of which is `\n`.
+    #[inline]
+    pub fn window(&self) -> &[u8] {
+        &self.buffer[self.start..self.end + SLACK]
+    }
+
+    /// Takes a line of this length, its end included, if all of it is in the buffer; its number.
+    #[inline]
+    pub fn take_line(&mut self, length: usize) -> Option<u64> {
+        if length > self.end - self.start {
+            return None;
+        }
+        self.start += length;
+        self.lines += 1;
+        Some(self.lines)
     }
 
     /// The bounds of a line whose end is not in the buffer yet.

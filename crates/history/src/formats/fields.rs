@@ -37,21 +37,6 @@ impl<'l> Fields<'l> {
         &bytes[begin..at]
     }
 
-    /// The first field, if it is one of these names: its position among them.
-    #[inline]
-    pub fn first_of(&mut self, names: &[Name]) -> Option<usize> {
-        let eight = u64::from_le_bytes(*self.line.padded.first_chunk()?);
-        let matches = |name: &&Name| {
-            let end = name.text.len();
-            eight & name.mask == name.key
-                && self.line.bytes.get(end).is_none_or(|&byte| is_blank(byte))
-                && self.line.bytes[..end.min(self.line.bytes.len())] == *name.text.as_bytes()
-        };
-        let index = names.iter().position(|name| matches(&name))?;
-        self.at = names[index].text.len();
-        Some(index)
-    }
-
     /// The next field, which must be a whole number that is not negative.
     #[inline(always)]
     pub fn unsigned(&mut self, what: &str) -> Result<u64, InputError> {
@@ -90,10 +75,10 @@ impl<'l> Fields<'l> {
         while bytes.get(at).is_some_and(|&byte| is_blank(byte)) {
             at += 1;
         }
-        let eight = self.line.padded.get(at..).and_then(|rest| rest.first_chunk());
-        let (number, length) = match eight.map(|eight| short_number(*eight)) {
+        let rest = &bytes[at..];
+        let (number, length) = match rest.first_chunk().map(|eight| short_number(*eight)) {
             Some((number, length)) if length < 8 => (number, length),
-            _ => long_number(&bytes[at..]),
+            _ => long_number(rest),
         };
         let ends = bytes.get(at + length).is_none_or(|&byte| is_blank(byte));
         if !ends || length == 0 || length > 18 {
@@ -142,6 +127,31 @@ impl Name {
         eight[..length].copy_from_slice(&text.as_bytes()[..length]);
         let mask = u64::MAX >> (8 * (8 - length));
         Name { text, key: u64::from_le_bytes(eight), mask }
+    }
+}
+
+/// Which of the names bytes begin with, and how long it is.
+#[inline(always)]
+pub(super) fn leading_name(bytes: &[u8], names: &[Name]) -> Option<(usize, usize)> {
+    let eight = u64::from_le_bytes(*bytes.first_chunk()?);
+    let index = names.iter().position(|name| eight & name.mask == name.key)?;
+    let text = names[index].text.as_bytes();
+    let same = text.len() <= 8 || bytes.starts_with(text);
+    same.then_some((index, text.len()))
+}
+
+/// The number of at most 15 digits that bytes begin with, and how many it has.
+#[inline(always)]
+pub(super) fn leading_number(bytes: &[u8]) -> Option<(u64, usize)> {
+    let (number, length) = short_number(*bytes.first_chunk()?);
+    match length {
+        0 => None,
+        1..8 => Some((number, length)),
+        _ => {
+            let (rest, more) = short_number(*bytes[8..].first_chunk()?);
+            let shifted = number * 10u64.pow(more as u32);
+            (more < 8).then_some((shifted + rest, 8 + more))
+        }
     }
 }
 
