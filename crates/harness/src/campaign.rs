@@ -5,7 +5,8 @@ use crate::engine::{Effort, Engine, Found, Schedule};
 use crate::failure::{Failed, Failure, busy_threads, columns, explanation};
 use crate::oracle::{Judge, Law, Misuse};
 use crate::random::Random;
-use crate::scenario::{KindId, Scenario};
+use crate::run::Run;
+use crate::scenario::{KindId, Scenario, Step};
 use crate::shrink::shrink;
 use crate::subject::Subject;
 use seriatim_history::{Format, History, write};
@@ -51,6 +52,9 @@ impl std::fmt::Display for Passed {
     }
 }
 
+/// What became of a test: it passed, it failed, or it cannot be run.
+pub(crate) type Ran = Result<Result<Passed, Box<Failed>>, Misuse>;
+
 /// A declared test, ready to run.
 pub(crate) struct Campaign {
     pub subject: Arc<dyn Subject>,
@@ -64,7 +68,7 @@ pub(crate) struct Campaign {
 
 impl Campaign {
     /// Runs the test.
-    pub fn run(&self, engine: &mut dyn Engine) -> Result<Result<Passed, Box<Failed>>, Misuse> {
+    pub fn run(&self, engine: &mut dyn Engine) -> Ran {
         let mut judge = Judge::new(self.subject.clone(), self.law.clone());
         let until = Instant::now() + self.budget;
         let mut random = Random::of(self.seed);
@@ -86,11 +90,7 @@ impl Campaign {
     }
 
     /// Runs one execution again.
-    pub fn replay(
-        &self,
-        engine: &mut dyn Engine,
-        line: &str,
-    ) -> Result<Result<Passed, Box<Failed>>, Misuse> {
+    pub fn replay(&self, engine: &mut dyn Engine, line: &str) -> Ran {
         let misread = |error| Misuse(format!("cannot replay `{line}`: {error}"));
         let (scenario, schedule) = line
             .rsplit_once('@')
@@ -111,6 +111,20 @@ impl Campaign {
                 undecided: judge.undecided,
             })),
         }
+    }
+
+    /// The report of a call of the main thread that does not return.
+    pub fn hang(
+        &self,
+        scenario: Arc<Scenario>,
+        step: &Step,
+        patience: Duration,
+    ) -> Result<Box<Failed>, Misuse> {
+        let calls = vec![step.text(&*self.subject)];
+        let failure = Failure::Hang { calls, patience: format!("{patience:?}") };
+        let run = Run::default();
+        let found = Found { scenario, failure, run, schedule: Schedule::Stress };
+        self.report(&mut Judge::new(self.subject.clone(), self.law.clone()), found, 0)
     }
 
     fn draw(&self, engine: &mut dyn Engine, turn: u64, random: &mut Random) -> Scenario {

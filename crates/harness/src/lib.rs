@@ -19,6 +19,7 @@ mod oracle;
 mod pool;
 mod quiet;
 mod random;
+mod recorder;
 mod reply;
 mod run;
 mod scenario;
@@ -26,6 +27,7 @@ mod sequential;
 mod shrink;
 #[cfg(feature = "shuttle")]
 mod shuttle_engine;
+mod stream;
 mod stress;
 mod subject;
 mod test;
@@ -39,8 +41,10 @@ pub use generator::{
     Distinct, Draw, DrawnBy, Generator, TrackedValues, distinct, drawn_by, tracked,
 };
 pub use model::ModelCall;
+pub use recorder::{IntoArgument, Log, MethodName, Recorder};
 pub use reply::{IntoReply, IntoValue, Reply};
 pub use seriatim_sync as sync;
+pub use stream::Stream;
 pub use subject::Caller;
 pub use test::{Own, Shared, Test, test};
 pub use tracked::{Ledger, Tracked};

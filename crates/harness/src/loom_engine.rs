@@ -21,7 +21,7 @@ use crate::quiet;
 use crate::random::Random;
 use crate::run::{Called, End, Run, Slot, drain};
 use crate::scenario::{Scenario, Shape, Step};
-use crate::subject::{Attached, Caller, Instance, Stamps, Subject};
+use crate::subject::{Attached, Caller, Instance, Stamps, Subject, kept};
 use loom::sync::atomic::fence;
 use seriatim_history::Time;
 use std::collections::HashSet;
@@ -137,12 +137,14 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk
                         break;
                     }
                 }
+                kept::keep(attached);
             })
         })
         .collect();
     for thread in threads {
         let _ = thread.join();
     }
+    kept::let_go();
     let mut run = desk.run();
     if run.panic().is_none() {
         main_calls(&mut *main, &scenario.after, desk);

@@ -108,6 +108,9 @@ impl Batch {
     fn call_all(&self, thread: usize) {
         let board = &self.boards[thread];
         let mut random = Random::of(self.seed ^ (thread as u64) << 32);
+        // A handle lives until all threads are done with its object: a receiver that goes early would
+        // close the channel.
+        let mut last = None;
         for (execution, instance) in self.instances.iter().enumerate() {
             let mut attached = instance.attach(Caller::Thread(thread));
             let steps = &self.scenario.threads[thread];
@@ -115,6 +118,7 @@ impl Batch {
             if !self.gate.pass(execution) {
                 return;
             }
+            drop(last.take());
             for (place, step) in steps.iter().enumerate() {
                 think(&mut random);
                 board.at.store(place + 1, Ordering::Relaxed);
@@ -130,7 +134,10 @@ impl Batch {
             let mut executions = board.executions.lock().expect("nobody panics inside");
             executions.truncate(execution);
             executions.push(calls);
+            drop(executions);
+            last = Some(attached);
         }
+        self.gate.pass(self.instances.len());
     }
 
     fn call(

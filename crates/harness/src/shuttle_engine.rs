@@ -19,7 +19,7 @@ use crate::quiet;
 use crate::random::Random;
 use crate::run::{Called, End, Run, Slot, drain};
 use crate::scenario::{Scenario, Shape, Step};
-use crate::subject::{Attached, Caller, Instance, Stamps, Subject};
+use crate::subject::{Attached, Caller, Instance, Stamps, Subject, kept};
 use seriatim_history::Time;
 use shuttle::scheduler::{
     DfsScheduler, PctScheduler, RandomScheduler, RoundRobinScheduler, Schedule as Seeded,
@@ -138,11 +138,13 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk
                     break;
                 }
             }
+            kept::keep(attached);
         }));
     }
     desk.main_waits.store(true, Ordering::Relaxed);
     shuttle::thread::yield_now();
     desk.main_waits.store(false, Ordering::Relaxed);
+    kept::let_go();
     let mut run = desk.run();
     let stuck = run.calls().any(|(_, called)| called.slot.end == End::Stuck);
     if !stuck && run.panic().is_none() {

@@ -9,11 +9,11 @@ use crate::failure::Failure;
 use crate::oracle::{Cost, Judge, Misuse};
 use crate::pool::{Batch, Ended, Pool};
 use crate::random::Random;
-use crate::run::{Called, Run, drain};
+use crate::run::{Called, Run, Slot, drain};
 use crate::scenario::{Scenario, Shape, Step};
 use crate::subject::{Attached, Caller, Subject};
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// The engine of real threads.
 pub(crate) struct Stress {
@@ -23,6 +23,7 @@ pub(crate) struct Stress {
     pool: Pool,
     random: Random,
     hang_after: Duration,
+    main_call: Arc<MainCall>,
     /// Threads that were left behind in calls that wait for ever.
     left_behind: usize,
 }
@@ -39,11 +40,34 @@ struct Before {
     calls: Vec<Called>,
 }
 
+/// The call that the main thread is in, for those who watch it: it may never return either.
+#[derive(Default)]
+pub(crate) struct MainCall(Mutex<Option<(Arc<Scenario>, Step, Instant)>>);
+
+impl MainCall {
+    fn set(&self, now: Option<(Arc<Scenario>, Step, Instant)>) {
+        *self.0.lock().expect("nobody panics with the lock") = now;
+    }
+
+    /// The scenario and the call, if it has lasted longer than this.
+    pub fn longer_than(&self, patience: Duration) -> Option<(Arc<Scenario>, Step)> {
+        let now = self.0.lock().expect("nobody panics with the lock");
+        let (scenario, step, since) = now.as_ref()?;
+        (since.elapsed() > patience).then(|| (scenario.clone(), step.clone()))
+    }
+}
+
 /// More threads than this are not left behind.
 const LEFT_BEHIND: usize = 256;
 
 impl Stress {
-    pub fn new(subject: Arc<dyn Subject>, cost: Cost, hang_after: Duration, seed: u64) -> Self {
+    pub fn new(
+        subject: Arc<dyn Subject>,
+        cost: Cost,
+        hang_after: Duration,
+        seed: u64,
+        main_call: Arc<MainCall>,
+    ) -> Self {
         Stress {
             subject,
             cost,
@@ -51,6 +75,7 @@ impl Stress {
             pool: Pool::new(),
             random: Random::of(seed),
             hang_after,
+            main_call,
             left_behind: 0,
         }
     }
@@ -61,7 +86,7 @@ impl Stress {
         for _ in 0..executions {
             let instance = self.subject.fresh();
             let mut attached = instance.attach(Caller::Main);
-            let calls = self.call_all(&mut *attached, &scenario.before);
+            let calls = self.call_all(scenario, &mut *attached, &scenario.before);
             before.push(Before { attached, calls });
             instances.push(instance);
         }
@@ -72,10 +97,24 @@ impl Stress {
         Running { batch, before }
     }
 
-    fn call_all(&self, attached: &mut dyn Attached, steps: &[Step]) -> Vec<Called> {
-        let call =
-            |step: &Step| Called { step: step.clone(), slot: attached.run(step, &*self.clock) };
+    fn call_all(
+        &self,
+        scenario: &Arc<Scenario>,
+        attached: &mut dyn Attached,
+        steps: &[Step],
+    ) -> Vec<Called> {
+        let call = |step: &Step| {
+            let slot = self.call(scenario, attached, step);
+            Called { step: step.clone(), slot }
+        };
         steps.iter().map(call).collect()
+    }
+
+    fn call(&self, scenario: &Arc<Scenario>, attached: &mut dyn Attached, step: &Step) -> Slot {
+        self.main_call.set(Some((scenario.clone(), step.clone(), Instant::now())));
+        let slot = attached.run(step, &*self.clock);
+        self.main_call.set(None);
+        slot
     }
 
     /// Waits for a batch and lets the main thread do the rest.
@@ -116,13 +155,13 @@ impl Stress {
     }
 
     /// What the main thread does when the others are done.
-    fn end(&self, run: &mut Run, mut attached: Box<dyn Attached>, scenario: &Scenario) {
+    fn end(&self, run: &mut Run, mut attached: Box<dyn Attached>, scenario: &Arc<Scenario>) {
         if run.panic().is_some() {
             return;
         }
-        run.main.extend(self.call_all(&mut *attached, &scenario.after));
+        run.main.extend(self.call_all(scenario, &mut *attached, &scenario.after));
         if let Some(kind) = scenario.drain {
-            run.main.extend(drain(kind, |step| attached.run(step, &*self.clock)));
+            run.main.extend(drain(kind, |step| self.call(scenario, &mut *attached, step)));
         }
     }
 

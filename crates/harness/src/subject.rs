@@ -227,3 +227,26 @@ impl<T, H> Attached for Holder<T, H> {
         (declared.run)(&mut self.handle, step.arg.as_ref(), stamps)
     }
 }
+
+/// Handles that live until all threads of an execution are done. Explorers run all of them on one thread of the
+/// system, so that this is one list an exploration.
+#[cfg(any(feature = "shuttle", feature = "loom"))]
+pub(crate) mod kept {
+    use super::Attached;
+    use std::cell::RefCell;
+
+    thread_local! {
+        static KEPT: RefCell<Vec<Box<dyn Attached>>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// Keeps the handle of a thread that is done.
+    pub fn keep(handle: Box<dyn Attached>) {
+        KEPT.with(|kept| kept.borrow_mut().push(handle));
+    }
+
+    /// Drops them all.
+    pub fn let_go() {
+        let handles = KEPT.take();
+        drop(handles);
+    }
+}

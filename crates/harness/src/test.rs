@@ -1,6 +1,6 @@
 //! The declaration of a test: an object, its operations, what is right.
 
-use crate::campaign::{Campaign, Passed};
+use crate::campaign::{Campaign, Passed, Ran};
 use crate::engine::Engine;
 use crate::failure::Failed;
 use crate::generator::Generator;
@@ -10,9 +10,10 @@ use crate::random::Random;
 use crate::reply::{IntoReply, Reply};
 use crate::scenario::KindId;
 use crate::sequential::Sequential;
-use crate::stress::Stress;
+use crate::stress::{MainCall, Stress};
 use crate::subject::{Blocking, Caller, Declaration, Declared, Erased, Subject};
 use seriatim_spec::{ChosenReader, Failures, Reader, SpecChoice};
+use seriatim_sync::Backend;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::marker::PhantomData;
@@ -365,7 +366,7 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
         }
     }
 
-    fn try_run(self) -> Result<Result<Passed, Box<Failed>>, Misuse> {
+    fn try_run(self) -> Ran {
         let Test { declaration, settings, .. } = self;
         if declaration.operations.is_empty() {
             return Err(Misuse("it declares no operation".to_owned()));
@@ -383,29 +384,55 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
             drain,
             seed,
         };
-        let mut engine = engine(subject, law.cost, &settings, seed);
-        match settings.replay.clone().or_else(|| std::env::var("SERIATIM_REPLAY").ok()) {
-            Some(line) => campaign.replay(&mut *engine, &line),
-            None => campaign.run(&mut *engine),
+        let replay = settings.replay.clone().or_else(|| std::env::var("SERIATIM_REPLAY").ok());
+        match seriatim_sync::BACKEND {
+            Backend::Std => stress(campaign, law.cost, settings.hang_after, replay),
+            _ => go(&campaign, &mut *explorer(subject, seed), replay.as_deref()),
         }
     }
 }
 
-/// The engine of this build.
-fn engine(
-    subject: Arc<dyn Subject>,
-    cost: Cost,
-    settings: &Settings,
-    seed: u64,
-) -> Box<dyn Engine> {
+fn go(campaign: &Campaign, engine: &mut dyn Engine, replay: Option<&str>) -> Ran {
+    match replay {
+        Some(line) => campaign.replay(engine, line),
+        None => campaign.run(engine),
+    }
+}
+
+/// Stresses on a thread of its own and watches it: the object may hang in the main thread's calls too.
+fn stress(campaign: Campaign, cost: Cost, hang_after: Duration, replay: Option<String>) -> Ran {
+    let campaign = Arc::new(campaign);
+    let main_call = Arc::new(MainCall::default());
+    let (inner, watched) = (campaign.clone(), main_call.clone());
+    let run = move || {
+        let (subject, seed) = (inner.subject.clone(), inner.seed);
+        let mut engine = Stress::new(subject, cost, hang_after, seed, watched);
+        go(&inner, &mut engine, replay.as_deref())
+    };
+    let thread = std::thread::Builder::new().name(campaign.name.clone());
+    let thread = thread.spawn(run).expect("the system starts threads");
+    let mut pause = Duration::from_micros(100);
+    while !thread.is_finished() {
+        std::thread::sleep(pause);
+        pause = (2 * pause).min(Duration::from_millis(10));
+        if let Some((scenario, step)) = main_call.longer_than(hang_after) {
+            return campaign.hang(scenario, &step, hang_after).map(Err);
+        }
+    }
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// The explorer of this build.
+fn explorer(subject: Arc<dyn Subject>, seed: u64) -> Box<dyn Engine> {
     match seriatim_sync::BACKEND {
         #[cfg(feature = "shuttle")]
-        seriatim_sync::Backend::Shuttle => {
-            Box::new(crate::shuttle_engine::Shuttle::new(subject, seed))
-        }
+        Backend::Shuttle => Box::new(crate::shuttle_engine::Shuttle::new(subject, seed)),
         #[cfg(feature = "loom")]
-        seriatim_sync::Backend::Loom => Box::new(crate::loom_engine::Loom::new(subject, seed)),
-        _ => Box::new(Stress::new(subject, cost, settings.hang_after, seed)),
+        Backend::Loom => Box::new(crate::loom_engine::Loom::new(subject, seed)),
+        other => unreachable!(
+            "{other:?} explores nothing for {} operations and seed {seed}",
+            subject.kinds().len()
+        ),
     }
 }
 

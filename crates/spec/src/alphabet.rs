@@ -44,6 +44,9 @@ pub trait Alphabet: Send + Sync {
     /// The data values that the class names; see [`Spec::data`].
     fn data(&self, class: ClassId) -> Vec<u64>;
 
+    /// Whether the class may make possible again what a state precludes; see [`Spec::reopens`].
+    fn reopens(&self, class: ClassId) -> bool;
+
     /// A fresh automaton, which numbers states as it meets them. Once `cancel` is raised, its
     /// answers mean nothing.
     fn automaton(&self, cancel: &Cancel) -> Box<dyn Automaton + '_>;
@@ -56,6 +59,9 @@ pub trait Automaton: Send {
 
     /// Appends the successors of a state under a class to `next`, each once.
     fn step(&mut self, state: StateId, class: ClassId, next: &mut Vec<StateId>);
+
+    /// Whether a class can never happen from this state on; see [`Spec::precludes`].
+    fn precludes(&self, state: StateId, class: ClassId) -> bool;
 
     /// Why a class is impossible in a state.
     fn explain(&self, state: StateId, class: ClassId) -> String;
@@ -155,6 +161,10 @@ impl<S: Spec> Alphabet for Bound<S> {
         self.spec.data(op, ret)
     }
 
+    fn reopens(&self, class: ClassId) -> bool {
+        self.spec.reopens(self.members(class).0)
+    }
+
     fn automaton(&self, cancel: &Cancel) -> Box<dyn Automaton + '_> {
         Box::new(Interned {
             bound: self,
@@ -215,6 +225,11 @@ impl<S: Spec> Automaton for Interned<'_, S> {
                 }
             }
         }
+    }
+
+    fn precludes(&self, state: StateId, class: ClassId) -> bool {
+        let (op, ret) = self.bound.members(class);
+        self.bound.spec.precludes(&self.states[state.0 as usize], op, ret)
     }
 
     fn explain(&self, state: StateId, class: ClassId) -> String {

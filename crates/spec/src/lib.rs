@@ -8,6 +8,7 @@
 
 mod alphabet;
 mod cancel;
+pub mod generate;
 mod machine;
 mod notation;
 pub mod objects;

@@ -369,7 +369,7 @@ fn every_specification_keeps_its_promises() {
         let whole = ["size", "is_empty", "take"];
         let reads_all = matches!(choice.name(), "set" | "multiset");
         let partial =
-            |(method, ..): &Recorded| !whole.contains(method) && !(reads_all && *method == "read");
+            |(method, ..): &Recorded| !(whole.contains(method) || reads_all && *method == "read");
         let parts: Vec<Recorded> = calls.iter().filter(|call| partial(call)).cloned().collect();
         for calls in [calls, parts] {
             let universe = universe(&choice, &calls);

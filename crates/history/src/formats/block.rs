@@ -10,6 +10,9 @@ use std::io::{ErrorKind, Read};
 
 const BLOCK: usize = 128 << 10;
 
+/// How many bytes of the buffer stay free behind the text.
+const SLACK: usize = 8;
+
 /// The longest line that is read; a longer one is an error.
 pub(super) const LONGEST_LINE: usize = 64 << 20;
 
@@ -40,6 +43,14 @@ impl<'b> Line<'b> {
     #[cold]
     pub fn expected(&self, expected: &str, found: &[u8]) -> InputError {
         expected_found(self.source, self.number, expected, found)
+    }
+
+    /// The line as if it had only these bytes.
+    pub fn with_bytes<'c>(&self, bytes: &'c [u8]) -> Line<'c>
+    where
+        'b: 'c,
+    {
+        Line { source: self.source, number: self.number, bytes }
     }
 
     /// Whether there is nothing but blanks.
@@ -81,7 +92,7 @@ impl<'r> Block<'r> {
         Block {
             input: nothing,
             source,
-            buffer: text.to_vec(),
+            buffer: [text, &[b'\n'; SLACK]].concat(),
             start: 0,
             end: text.len(),
             lines: 0,
@@ -126,6 +137,23 @@ impl<'r> Block<'r> {
             number: self.lines,
             bytes: bytes.strip_suffix(b"\r").unwrap_or(bytes),
         }))
+    }
+
+    /// The unread bytes that are in the buffer, and a few behind them, the first of which is `\n`.
+    #[inline]
+    pub fn window(&self) -> &[u8] {
+        &self.buffer[self.start..self.end + SLACK]
+    }
+
+    /// Takes a line of this length, its end included, if all of it is in the buffer; its number.
+    #[inline]
+    pub fn take_line(&mut self, length: usize) -> Option<u64> {
+        if length > self.end - self.start {
+            return None;
+        }
+        self.start += length;
+        self.lines += 1;
+        Some(self.lines)
     }
 
     /// The bounds of a line whose end is not in the buffer yet.
@@ -216,16 +244,18 @@ impl<'r> Block<'r> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
-        if self.end == self.buffer.len() {
+        if self.end + SLACK >= self.buffer.len() {
             if self.end >= LONGEST_LINE {
                 return Err(self.too_long());
             }
-            self.buffer.resize((self.end * 2).max(self.step), 0);
+            self.buffer.resize((self.end * 2).max(self.step) + SLACK, 0);
         }
+        let free = self.buffer.len() - SLACK;
         loop {
-            match self.input.read(&mut self.buffer[self.end..]) {
+            match self.input.read(&mut self.buffer[self.end..free]) {
                 Ok(read) => {
                     self.end += read;
+                    self.buffer[self.end] = b'\n';
                     return Ok(read > 0);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

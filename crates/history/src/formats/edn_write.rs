@@ -11,6 +11,7 @@ use std::io::{self, Write};
 
 /// Writes one map a line.
 pub(super) fn edn(history: &History, out: &mut dyn Write) -> Result<(), WriteError> {
+    check_groups(history)?;
     let mut annotations = moments(history);
     for line in told(Format::Edn, history) {
         let line = line?;
@@ -60,6 +61,18 @@ fn event(operation: Operation<'_>, line: &Told, out: &mut dyn Write) -> Result<(
         if value.is_present() {
             write!(out, ", :{name} ")?;
             write_value(out, &values.get(value))?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses annotations that would be read back as the end of an operation.
+fn check_groups(history: &History) -> Result<(), WriteError> {
+    for annotation in history.annotations() {
+        let group = name_or_text(&annotation.group);
+        if history.process_names.contains(&group) {
+            let reason = format!("{group} is a process and a group of annotations");
+            return Err(Inexpressible::whole(Format::Edn, &reason));
         }
     }
     Ok(())

@@ -62,7 +62,7 @@ pub(super) fn has_level(line: &[u8]) -> bool {
 fn event(line: Line<'_>, rest: &[u8], jepsen: &mut Jepsen<'_>) -> Result<Event, InputError> {
     let rest = rest.strip_prefix(b":").unwrap_or(rest).trim_ascii_start();
     let rest = rest.strip_prefix(b"- ").unwrap_or(rest);
-    let mut fields = Fields::of(Line { bytes: rest, ..line });
+    let mut fields = Fields::of(line.with_bytes(rest));
     let process = fields.word();
     let kind = fields.word();
     let kind = kind.strip_prefix(b":").and_then(Kind::named).ok_or_else(|| {

@@ -160,6 +160,16 @@ impl<'h> Annotations<'h> {
         Annotations { history, waiting }
     }
 
+    /// The recorded time of a stamp, or one after all others for a stamp behind the last event.
+    fn time(&self, stamp: Time) -> Time {
+        let clock = &self.history.clock;
+        match clock.len() {
+            0 => stamp,
+            events if stamp < events as Time => clock.get(stamp as usize),
+            events => clock.get(events - 1).saturating_add(1),
+        }
+    }
+
     /// Writes what comes before the event of a stamp.
     fn write_until(&mut self, stamp: Time, out: &mut dyn Write) -> Result<(), WriteError> {
         while let Some(&annotation) = self.waiting.last()
@@ -167,7 +177,7 @@ impl<'h> Annotations<'h> {
         {
             self.waiting.pop();
             let (start, end) = (annotation.start, annotation.end);
-            let time = |stamp| self.history.display_time(stamp);
+            let time = |stamp| self.time(stamp);
             let moments = (start != end).then(|| (time(start), time(end)));
             write_annotation(out, annotation, moments)?;
         }

@@ -19,10 +19,10 @@
 
 use super::Format;
 use super::block::{Block, Line};
-use super::fields::Fields;
+use super::fields::{Fields, Name, leading_name, leading_number};
 use super::write::{Inexpressible, Roles, WriteError, only_arg_and_result};
 use crate::{Builder, Call, History, InputError, Interval, MethodId, Operation, Outcome, Return};
-use crate::{Value, ValueId};
+use crate::{Time, Value, ValueId};
 use std::io::Write;
 
 /// What the number after a method's name is.
@@ -88,49 +88,102 @@ pub(super) fn read(block: &mut Block<'_>, builder: &mut Builder) -> Result<(), I
         return Ok(());
     };
     builder.name_spec(object.spec);
+    let names: Vec<Name> = object.methods.iter().map(|(name, _)| Name::new(name)).collect();
     let mut methods: [Option<MethodId>; 6] = [None; 6];
-    while let Some(line) = block.next_line()? {
-        let mut fields = Fields::of(line);
-        let name = fields.word();
-        let known = |(method, _): &(&str, Shape)| method.as_bytes() == name;
-        let Some(index) = object.methods.iter().position(known) else {
-            if line.is_blank() {
-                continue;
-            }
-            return Err(unknown_method(line, object, name));
+    loop {
+        if let Some((row, length)) = plain_row(block.window(), object, &names)
+            && let Some(number) = block.take_line(length)
+        {
+            add(number, row, object, &mut methods, builder)?;
+            continue;
+        }
+        let Some(line) = block.next_line()? else {
+            return Ok(());
         };
-        let (name, shape) = object.methods[index];
-        let method = *methods[index].get_or_insert_with(|| builder.method(name));
-        operation(line, &mut fields, builder, (method, shape))?;
+        if !line.is_blank() {
+            let row = any_row(line, object)?;
+            add(line.number, row, object, &mut methods, builder)?;
+        }
     }
-    Ok(())
+}
+
+/// One line.
+struct Row {
+    /// The position of its method among the object's.
+    method: usize,
+    value: i64,
+    answer: ValueId,
+    call: Time,
+    ret: Time,
+}
+
+/// The line that bytes begin with, and its length, if it is as plain as they mostly are: one blank
+/// between the fields, numbers of at most 15 digits. [`any_row`] reads the others, and says what is
+/// wrong with those that are none.
+#[inline]
+fn plain_row(bytes: &[u8], object: &Object, names: &[Name]) -> Option<(Row, usize)> {
+    let (method, mut at) = leading_name(bytes, names)?;
+    let number = |at: &mut usize| {
+        let (number, length) = leading_number(bytes.get(*at + 1..)?)?;
+        let blank = bytes[*at] == b' ';
+        *at += 1 + length;
+        blank.then_some(number)
+    };
+    let value = number(&mut at)? as i64;
+    let answer = match object.methods[method].1 {
+        Asks => {
+            let answer = match bytes.get(at..at + 2)? {
+                b" 0" => ValueId::FALSE,
+                b" 1" => ValueId::TRUE,
+                _ => return None,
+            };
+            at += 2;
+            answer
+        }
+        Adds | Takes => ValueId::ABSENT,
+    };
+    let (call, ret) = (number(&mut at)?, number(&mut at)?);
+    let row = Row { method, value, answer, call, ret };
+    (*bytes.get(at)? == b'\n').then_some((row, at + 1))
+}
+
+/// Any line.
+fn any_row(line: Line<'_>, object: &Object) -> Result<Row, InputError> {
+    let mut fields = Fields::of(line);
+    let word = fields.word();
+    let method = object.methods.iter().position(|(name, _)| name.as_bytes() == word);
+    let method = method.ok_or_else(|| unknown_method(line, object, word))?;
+    let value = fields.integer("a whole number as value")?;
+    let answer = match object.methods[method].1 {
+        Asks => fields.truth("0 or 1 as the set's answer")?,
+        Adds | Takes => ValueId::ABSENT,
+    };
+    let call = fields.unsigned("the start, a whole number")?;
+    let ret = fields.unsigned("the end, a whole number")?;
+    fields.end()?;
+    Ok(Row { method, value, answer, call, ret })
 }
 
 #[inline]
-fn operation(
-    line: Line<'_>,
-    fields: &mut Fields<'_>,
+fn add(
+    line: u64,
+    row: Row,
+    object: &Object,
+    methods: &mut [Option<MethodId>; 6],
     builder: &mut Builder,
-    (method, shape): (MethodId, Shape),
 ) -> Result<(), InputError> {
-    let number = fields.integer("a whole number as value")?;
-    let value = builder.values().intern_int(number);
+    let (name, shape) = object.methods[row.method];
+    let method = *methods[row.method].get_or_insert_with(|| builder.method(name));
+    let value = builder.values().intern_int(row.value);
     let (arg, result) = match shape {
         Adds => (value, ValueId::ABSENT),
-        Takes if number == -1 => (ValueId::ABSENT, ValueId::NIL),
+        Takes if row.value == -1 => (ValueId::ABSENT, ValueId::NIL),
         Takes => (ValueId::ABSENT, value),
-        Asks => (value, fields.truth("0 or 1 as the set's answer")?),
+        Asks => (value, row.answer),
     };
-    let call = fields.unsigned("the start, a whole number")?;
-    let ret = Some(fields.unsigned("the end, a whole number")?);
-    fields.end()?;
-    builder.operation(
-        line.number,
-        None,
-        Call::new(method).arg(arg),
-        Interval { call, ret },
-        Return::new(Outcome::Ok, result),
-    )?;
+    let call = Call::new(method).arg(arg);
+    let interval = Interval { call: row.call, ret: Some(row.ret) };
+    builder.operation(line, None, call, interval, Return::new(Outcome::Ok, result))?;
     Ok(())
 }
 
@@ -216,5 +269,68 @@ fn numbers(operation: Operation<'_>, shape: Shape) -> Result<String, WriteError>
             (Some(number), Some(truth)) => Ok(format!("{number} {}", i32::from(truth))),
             _ => refuse("it needs a 32-bit argument and a truth value as result"),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORDS: [&str; 24] = [
+        "insert",
+        "remove",
+        "contains",
+        "push_front",
+        "push_back",
+        "push_fronts",
+        "inserts",
+        "0",
+        "1",
+        "7",
+        "-1",
+        "00",
+        "1234567",
+        "12345678",
+        "123456789",
+        "999999999999999",
+        "1234567890123456",
+        "18446744073709551615",
+        "x",
+        "1x",
+        "",
+        " ",
+        "\t",
+        "\r",
+    ];
+
+    #[test]
+    fn plain_lines_mean_what_any_line_means() {
+        let mut seed = 3u64;
+        let mut below = |limit: usize| {
+            seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            (seed >> 33) as usize % limit
+        };
+        let mut plain_ones = 0;
+        for round in 0..200_000 {
+            let object = &OBJECTS[3 + round % 2];
+            let names: Vec<Name> = object.methods.iter().map(|(name, _)| Name::new(name)).collect();
+            let mut words: Vec<&str> = (0..3 + below(3)).map(|_| WORDS[7 + below(10)]).collect();
+            words.insert(0, WORDS[below(5)]);
+            if below(2) == 0 {
+                let (place, word) = (below(words.len()), below(WORDS.len()));
+                words[place] = WORDS[word];
+            }
+            let text = words.join(" ");
+            let padded = format!("{text}\n\n\n\n\n\n\n\n\n\n\n");
+            let Some((plain, length)) = plain_row(padded.as_bytes(), object, &names) else {
+                continue;
+            };
+            plain_ones += 1;
+            let line = Line { source: "text", number: 1, bytes: text.as_bytes() };
+            let any = any_row(line, object).unwrap_or_else(|error| panic!("{error}"));
+            let told = |row: Row| (row.method, row.value, row.answer, row.call, row.ret);
+            assert_eq!((told(plain), length), (told(any), text.len() + 1), "{text}");
+        }
+        assert!(plain_ones > 5_000, "{plain_ones}");
     }
 }

@@ -11,8 +11,23 @@ use seriatim_spec::{
 #[derive(Clone, Copy, Debug)]
 pub struct Letter {
     pub method: &'static str,
-    pub arg: Option<i64>,
+    pub arg: Arg,
     pub result: Answer,
+}
+
+/// What an operation of a small history is given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arg {
+    None,
+    Int(i64),
+    Key(&'static str),
+    Entry(&'static str, &'static str),
+}
+
+impl From<Option<i64>> for Arg {
+    fn from(arg: Option<i64>) -> Self {
+        arg.map_or(Arg::None, Arg::Int)
+    }
 }
 
 /// What an operation of a small history returns.
@@ -22,11 +37,12 @@ pub enum Answer {
     Int(i64),
     Bool(bool),
     Nil,
+    Text(&'static str),
     Never,
 }
 
-pub fn letter(method: &'static str, arg: Option<i64>, result: Answer) -> Letter {
-    Letter { method, arg, result }
+pub fn letter(method: &'static str, arg: impl Into<Arg>, result: Answer) -> Letter {
+    Letter { method, arg: arg.into(), result }
 }
 
 pub fn reader(spec: &str) -> ChosenReader {
@@ -86,8 +102,15 @@ pub fn build(overlap: &[Option<usize>], word: &[Letter]) -> History {
             None => {
                 let process = builder.process(&Value::Int(called as i64));
                 let method: MethodId = builder.method(word[called].method);
-                let arg = word[called].arg.map(|arg| builder.values().intern_int(arg));
-                let call = Call::new(method).arg(arg.unwrap_or(ValueId::ABSENT));
+                let values = builder.values();
+                let call = match word[called].arg {
+                    Arg::None => Call::new(method),
+                    Arg::Int(arg) => Call::new(method).arg(values.intern_int(arg)),
+                    Arg::Key(key) => Call::new(method).key(values.intern_text(key)),
+                    Arg::Entry(key, text) => {
+                        Call::new(method).key(values.intern_text(key)).arg(values.intern_text(text))
+                    }
+                };
                 builder.call(line, process, call).expect("a legal call");
                 called += 1;
             }
@@ -97,6 +120,7 @@ pub fn build(overlap: &[Option<usize>], word: &[Letter]) -> History {
                     Answer::Int(value) => builder.values().intern_int(value),
                     Answer::Bool(truth) => ValueId::from(truth),
                     Answer::Nil => ValueId::NIL,
+                    Answer::Text(text) => builder.values().intern_text(text),
                 };
                 let ret = Return::new(Outcome::Ok, result);
                 builder.ret(line, ProcessId::from(*op), ret).expect("a legal return");

@@ -1,10 +1,8 @@
 //! Every small history of the common objects: brute force, depth first and breadth first agree, every
 //! witness is replayed, every counterexample is rejected by brute force.
 
-mod common;
-
-use common::Answer::{Bool, Int, Never, Nil, Nothing};
-use common::{Letter, brute_force, build, letter, reader};
+use crate::oracle::Answer::{Bool, Int, Never, Nil, Nothing};
+use crate::oracle::{Letter, brute_force, build, letter, reader};
 use seriatim_history::History;
 use seriatim_monitor::{Detail, Options, Strategy, check};
 use seriatim_spec::{ChosenReader, Reader, Verdict, validate};

@@ -1,10 +1,8 @@
 //! Random histories, larger than those that can be exhausted, of objects with richer operations: both
 //! directions, with and without partitioning, agree with brute force.
 
-mod common;
-
-use common::Answer::{Bool, Int, Never, Nil, Nothing};
-use common::{Letter, brute_force, build, letter, reader};
+use crate::oracle::Answer::{Bool, Int, Never, Nil, Nothing, Text};
+use crate::oracle::{Arg, Letter, brute_force, build, letter, reader};
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Detail, Options, Strategy, check};
 use seriatim_spec::{Reader, Verdict, validate};
@@ -128,6 +126,23 @@ fn random_sets_are_decided_right_split_or_whole() {
         letters.push(letter("remove", Some(value), Never));
     }
     agree_on("set", &letters, 3_000);
+}
+
+#[test]
+fn random_texts_that_grow_are_decided_right_split_or_whole() {
+    let mut letters = Vec::new();
+    for key in ["k", "l"] {
+        for text in ["a", "b"] {
+            letters.push(letter("append", Arg::Entry(key, text), Nothing));
+            letters.push(letter("append", Arg::Entry(key, text), Never));
+            letters.push(letter("put", Arg::Entry(key, text), Nothing));
+            letters.push(letter("put", Arg::Entry(key, text), Never));
+        }
+        for text in ["", "a", "ab", "ba", "aba"] {
+            letters.push(letter("get", Arg::Key(key), Text(text)));
+        }
+    }
+    agree_on("kv", &letters, 10_000);
 }
 
 #[test]
