@@ -31,8 +31,8 @@ pub(crate) struct Batch {
 struct Board {
     /// Moves whenever the thread does.
     progress: AtomicU64,
-    /// Whether it is inside a call that may wait for ever.
-    in_blocking_call: AtomicBool,
+    /// Whether it is inside a call that may wait for ever, or done and waits for those who are.
+    waits: AtomicBool,
     /// The number of the call that it is in, from 1; 0 between calls.
     at: AtomicUsize,
     /// What it said when it panicked outside of a call: in making or dropping a handle.
@@ -137,6 +137,7 @@ impl Batch {
             drop(executions);
             last = Some(attached);
         }
+        board.waits.store(true, Ordering::Release);
         self.gate.pass(self.instances.len());
     }
 
@@ -154,9 +155,9 @@ impl Batch {
         let slot = Slot { call: self.clock.call(), end: End::Running };
         let calls = before.iter().cloned().chain([Called { step: step.clone(), slot }]).collect();
         board.executions.lock().expect("nobody panics inside").push(calls);
-        board.in_blocking_call.store(true, Ordering::Release);
+        board.waits.store(true, Ordering::Release);
         let slot = attached.run(step, &*self.clock);
-        board.in_blocking_call.store(false, Ordering::Release);
+        board.waits.store(false, Ordering::Release);
         board.executions.lock().expect("nobody panics inside").pop();
         slot
     }
@@ -240,10 +241,10 @@ impl Pool {
             if now != progress {
                 (progress, since) = (now, Instant::now());
             }
-            let waiting =
-                |&thread: &usize| batch.boards[thread].in_blocking_call.load(Ordering::Acquire);
+            let waiting = |&thread: &usize| batch.boards[thread].waits.load(Ordering::Acquire);
             if since.elapsed() > WAITING && unfinished.iter().all(waiting) && !unfinished.is_empty()
             {
+                batch.gate.abandoned.store(true, Ordering::Relaxed);
                 return Ended::Waiting;
             }
             if since.elapsed() > hang_after {
