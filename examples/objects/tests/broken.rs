@@ -58,7 +58,7 @@ fn the_queue_that_looks_then_stores_loses_a_value() {
 }
 
 #[test]
-#[cfg(feature = "shuttle")]
+#[cfg(any(feature = "shuttle", feature = "loom"))]
 fn the_lazy_set_that_ignores_marks_loses_a_key() {
     finds_violation(set::<lazy_set::IgnoresMarks>);
 }
@@ -69,11 +69,13 @@ fn the_ring_buffer_off_by_one_overwrites_a_value() {
 }
 
 #[test]
+#[cfg(any(feature = "shuttle", feature = "loom"))]
 fn the_sum_of_shards_is_not_linearizable() {
     finds_violation(sharded);
 }
 
 #[test]
+#[cfg(any(feature = "shuttle", feature = "loom"))]
 fn the_sequence_lock_that_looks_once_tears() {
     finds_violation(seqlock::<seqlock::LooksOnce>);
 }
