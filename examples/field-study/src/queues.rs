@@ -241,7 +241,7 @@ fn std_mpsc(budget: Duration) -> Outcome {
         (sender, Mutex::new(Some(receiver)))
     })
     .handles(Ends::of)
-    .operation("push", distinct(), |ends, value| ends.sender.send(value).is_ok())
+    .operation("push", distinct(), |ends, value| ends.sender.send(value))
     .operation("pop", (), |ends, ()| ends.pop())
     .only_on_thread(0)
     .spec("queue")
@@ -255,7 +255,12 @@ fn std_sync(budget: Duration) -> Outcome {
         (sender, Mutex::new(Some(receiver)))
     })
     .handles(Ends::of)
-    .operation("push", distinct(), |ends, value| ends.sender.try_send(value).is_ok())
+    .operation("push", distinct(), |ends, value| match ends.sender.try_send(value) {
+        Ok(()) => true.reply(),
+        Err(mpsc::TrySendError::Full(_)) => false.reply(),
+        // The main thread sends after the receiver has gone.
+        Err(mpsc::TrySendError::Disconnected(_)) => Reply::Unknown,
+    })
     .operation("pop", (), |ends, ()| ends.pop())
     .only_on_thread(0)
     .model(VecDeque::new(), two_places)
