@@ -2,13 +2,16 @@
 //!
 //! First everything goes that the counterexample of the failing execution does not need; then threads,
 //! parts and single calls are left out one after another as long as what remains fails in the same
-//! way; at last distinct values are numbered anew. Every step is run again, so that the result is
+//! way. If that ends with more than a handful of calls, which happens when every smaller scenario fails too rarely
+//! to be caught, scenarios of a handful of calls are drawn at random as long as there is time; at
+//! last distinct values are numbered anew. Every step is run again, so that the result is
 //! a failure that was seen and not one that was inferred. It ends when nothing can be left out or
 //! the time is over.
 
 use crate::engine::{Effort, Engine, Found};
 use crate::oracle::{Judge, Misuse};
-use crate::scenario::{Scenario, Step};
+use crate::random::Random;
+use crate::scenario::{Scenario, Shape, Step};
 use crate::subject::{Caller, Subject};
 use seriatim_history::Value;
 use std::collections::{HashMap, HashSet};
@@ -23,13 +26,20 @@ pub(crate) fn shrink(
     found: Found,
     effort: Effort,
 ) -> Result<Found, Misuse> {
-    let mut shrinking = Shrinking { engine, judge, subject, effort, tried: HashSet::new() };
+    let mut shrinking =
+        Shrinking { engine, judge, subject, effort, tried: HashSet::new(), random: Random::of(1) };
     let mut found = found;
     if let Some(smaller) = shrinking.by_counterexample(&found)? {
         found = smaller;
     }
-    while let Some(smaller) = shrinking.by_leaving_out(&found)? {
-        found = smaller;
+    loop {
+        while let Some(smaller) = shrinking.by_leaving_out(&found)? {
+            found = smaller;
+        }
+        match shrinking.by_luck(&found)? {
+            Some(smaller) => found = smaller,
+            None => break,
+        }
     }
     let scenario = renumbered(&found.scenario, subject);
     if scenario != *found.scenario
@@ -47,7 +57,11 @@ struct Shrinking<'s> {
     subject: &'s dyn Subject,
     effort: Effort,
     tried: HashSet<Scenario>,
+    random: Random,
 }
+
+/// So many calls are easy to follow.
+const HANDFUL: usize = 5;
 
 impl Shrinking<'_> {
     /// Runs a candidate; gives the failure if it fails like the original.
@@ -102,6 +116,32 @@ impl Shrinking<'_> {
     /// Whether operations are bound to threads, whose numbers must then stay.
     fn subject_binds_threads(&self) -> bool {
         self.subject.kinds().iter().any(|kind| kind.thread.is_some())
+    }
+
+    /// A scenario of a handful of calls, drawn at random, if the present one is larger.
+    fn by_luck(&mut self, found: &Found) -> Result<Option<Found>, Misuse> {
+        let threads_are_bound = self.subject_binds_threads();
+        while found.scenario.len() > HANDFUL && !self.effort.is_over() {
+            let threads = match threads_are_bound {
+                true => found.scenario.threads.len(),
+                false => self.random.between(1, 3),
+            };
+            let shape = Shape {
+                threads,
+                calls: self.random.between(1, HANDFUL.div_ceil(threads)),
+                before: self.random.between(0, 2),
+                after: self.random.between(0, 2),
+            };
+            let luck = Random::of(self.random.any());
+            let mut candidate = Scenario::draw(self.subject, shape, luck);
+            candidate.drain = found.scenario.drain;
+            if candidate.len() <= HANDFUL
+                && let Some(smaller) = self.attempt(found, candidate)?
+            {
+                return Ok(Some(smaller));
+            }
+        }
+        Ok(None)
     }
 
     /// One thread, part or call less.

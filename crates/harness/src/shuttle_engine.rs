@@ -35,7 +35,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Once};
 /// An execution of more steps than this is not waited for.
 const STEPS: usize = 20_000;
 /// The number of executions between two judgements.
-const SLICE: u64 = 100;
+const SLICE: u64 = 50;
 
 /// The engine.
 pub(crate) struct Shuttle {
@@ -425,28 +425,31 @@ impl Engine for Shuttle {
         scenario: &Arc<Scenario>,
         effort: Effort,
     ) -> Result<Hunted, Misuse> {
-        let mut left = effort.executions;
+        let (mut left, mut quiet) = (effort.executions, 0);
         for turn in 0.. {
-            let last = left <= SLICE;
+            // When two slices in a row showed nothing new, there is little to be seen in this scenario.
+            let last = left <= SLICE || quiet >= 2;
             let strategy = match (last, turn % 2) {
                 (true, _) if scenario.parallel() <= 3 => Strategy::DepthFirst,
                 (_, 0) => Strategy::Random(self.random.any()),
                 _ => Strategy::Pct(self.random.any()),
             };
             // What is small deserves to be seen whole.
-            let executions = if strategy == Strategy::DepthFirst { 10 * SLICE } else { SLICE };
+            let executions = if strategy == Strategy::DepthFirst { 20 * SLICE } else { SLICE };
             let slice = Effort { executions, ..effort };
+            let different = judge.different;
             let hunted = self.slice(judge, scenario, strategy, slice)?;
             if last || hunted.found.is_some() || effort.is_over() {
                 return Ok(hunted);
             }
+            quiet = if judge.different == different { quiet + 1 } else { 0 };
             left -= SLICE;
         }
         unreachable!("the executions run out")
     }
 
     fn patience(&self, _: &Scenario) -> u64 {
-        3 * SLICE
+        8 * SLICE
     }
 
     fn replay(

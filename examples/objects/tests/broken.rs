@@ -48,7 +48,11 @@ fn finds_violation<T: Send + Sync + 'static>(declare: impl Fn() -> Test<T>) {
 #[test]
 #[cfg(any(feature = "shuttle", feature = "loom"))]
 fn treibers_stack_without_tags_has_aba() {
-    finds_violation(treiber::<stack::None>);
+    for failed in finds(treiber::<stack::None>) {
+        // The free list has ABA too: its loss shows as an arena that is full too early.
+        let known = matches!(failed.failure, Failure::Violation(_) | Failure::Panic { .. });
+        assert!(known, "{}", failed.report);
+    }
 }
 
 #[test]
