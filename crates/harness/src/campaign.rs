@@ -11,7 +11,7 @@ use crate::shrink::shrink;
 use crate::subject::Subject;
 use seriatim_history::{Format, History, write};
 use seriatim_monitor::Detail;
-use seriatim_spec::Verdict;
+use seriatim_spec::{Counterexample, Verdict};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -160,12 +160,13 @@ impl Campaign {
         mut found: Found,
         executions: u64,
     ) -> Result<Box<Failed>, Misuse> {
-        let mut why = String::new();
+        let (mut why, mut shown) = (String::new(), None);
         let history = match &found.failure {
             Failure::Violation(_) => {
                 let (history, checked) = judge.check(&found.run, Detail::Minimal)?;
                 if let Verdict::Violation(counterexample) = checked.verdict {
                     why = explanation(&counterexample, &history);
+                    shown = shown_calls(&found.run, &counterexample, &history);
                     found.failure = Failure::Violation(counterexample);
                 }
                 history
@@ -190,7 +191,13 @@ impl Campaign {
             executions,
             report: String::new(),
         };
-        failed.report = self.text(&failed, &columns(&found.run, &*self.subject), &why);
+        let columns = match shown {
+            Some(run) => {
+                format!("the calls that matter:\n{}", columns(&run, &*self.subject))
+            }
+            None => columns(&found.run, &*self.subject),
+        };
+        failed.report = self.text(&failed, &columns, &why);
         Ok(Box::new(failed))
     }
 
@@ -225,6 +232,13 @@ impl Campaign {
         write(history, Format::JsonLines, &mut file).ok()?;
         Some(path)
     }
+}
+
+/// The part of a long execution that the counterexample names; `None` if it is short enough as it is.
+fn shown_calls(run: &Run, counterexample: &Counterexample, history: &History) -> Option<Run> {
+    let named: Vec<usize> =
+        counterexample.operations.iter().map(|&op| history.line(op) as usize - 1).collect();
+    (run.calls().count() > 16).then(|| run.restricted(&named))
 }
 
 /// `SERIATIM_OUT`, else the folder `seriatim` beside the test binary's, else a temporary one.

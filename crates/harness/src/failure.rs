@@ -185,13 +185,21 @@ fn table(titles: &[String], cells: impl Iterator<Item = (usize, String)>) -> Str
 pub(crate) fn explanation(counterexample: &Counterexample, history: &History) -> String {
     let mut text = String::new();
     let name = |op: &OpId| history.operation(*op).to_string();
+    let mut told = Vec::new();
     for attempt in counterexample.explanation.attempts.iter().take(3) {
+        // Two operations that look alike make two attempts that read alike.
+        let start = text.len();
         let order: Vec<String> = attempt.order.iter().map(name).collect();
         let order = if order.is_empty() { "nothing".to_owned() } else { order.join(", ") };
         let _ = writeln!(text, "  after {order}");
         let _ = writeln!(text, "    the state is {}", attempt.state);
         for (op, reason) in &attempt.stuck {
             let _ = writeln!(text, "    {} cannot be next: {reason}", name(op));
+        }
+        let attempt = text.split_off(start);
+        if !told.contains(&attempt) {
+            text.push_str(&attempt);
+            told.push(attempt);
         }
     }
     text

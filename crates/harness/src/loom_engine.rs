@@ -148,7 +148,7 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk
     let mut run = desk.run();
     if run.panic().is_none() {
         main_calls(&mut *main, &scenario.after, desk);
-        if let Some(kind) = scenario.drain {
+        if let Some(kind) = scenario.drain.filter(|_| desk.run().panic().is_none()) {
             let calls = drain(kind, |step| main.run(step, &**desk));
             open(&desk.main).extend(calls);
         }
@@ -161,7 +161,11 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk
 fn main_calls(attached: &mut dyn Attached, steps: &[Step], desk: &Desk) {
     for step in steps {
         let slot = attached.run(step, desk);
+        let panicked = matches!(slot.end, End::Panicked(_));
         open(&desk.main).push(Called { step: step.clone(), slot });
+        if panicked {
+            return;
+        }
     }
 }
 

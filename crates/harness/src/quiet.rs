@@ -3,8 +3,6 @@
 //! A broken object may panic thousands of times while its failure is being shrunk. The panic hook of the
 //! process is wrapped, once, by one that says nothing about panics which the harness catches on the
 //! same thread and passes all others on, so that other tests of the binary keep their messages.
-//! Shuttle installs a hook of its own when it first runs and prints its schedule; ours is put on top of
-//! it again before each exploration (see [`install`]).
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -57,7 +55,7 @@ pub(crate) fn catch<R>(run: impl FnOnce() -> R) -> Result<R, Caught> {
 }
 
 /// Puts the quiet hook on top of the present one.
-pub(crate) fn install() {
+fn install() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
         let quiet = CATCHING.try_with(|catching| catching.get() > 0).unwrap_or(false);

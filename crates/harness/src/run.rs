@@ -55,6 +55,20 @@ impl Run {
         threads.chain(main)
     }
 
+    /// The execution with some of its calls only, named by their places among [`calls`](Run::calls).
+    pub fn restricted(&self, places: &[usize]) -> Run {
+        let mut place = 0;
+        let mut keep = |calls: &Vec<Called>| {
+            let kept = calls.iter().filter(|_| {
+                place += 1;
+                places.contains(&(place - 1))
+            });
+            kept.cloned().collect::<Vec<Called>>()
+        };
+        let threads = self.threads.iter().map(&mut keep).collect();
+        Run { threads, main: keep(&self.main), complaint: self.complaint.clone() }
+    }
+
     /// The first panic, if there was one: the caller, the call, the message.
     pub fn panic(&self) -> Option<(Caller, &Called, &str)> {
         self.calls().find_map(|(thread, called)| match &called.slot.end {

@@ -66,6 +66,12 @@ const HANDFUL: usize = 5;
 impl Shrinking<'_> {
     /// Runs a candidate; gives the failure if it fails like the original.
     fn attempt(&mut self, found: &Found, candidate: Scenario) -> Result<Option<Found>, Misuse> {
+        let same = |other: &Found| discriminant(&other.failure) == discriminant(&found.failure);
+        Ok(self.try_out(found, candidate)?.filter(same))
+    }
+
+    /// Runs a candidate; gives the failure if it fails somehow.
+    fn try_out(&mut self, found: &Found, candidate: Scenario) -> Result<Option<Found>, Misuse> {
         let useless = candidate.threads.iter().all(Vec::is_empty) && candidate.parallel() == 0;
         if useless && found.scenario.parallel() > 0 && candidate.before.is_empty() {
             return Ok(None);
@@ -74,11 +80,10 @@ impl Shrinking<'_> {
             return Ok(None);
         }
         self.judge.forget();
-        let executions = 4 * self.engine.patience(&candidate);
+        let executions = 8 * self.engine.patience(&candidate);
         let effort = Effort { executions, ..self.effort };
         let hunted = self.engine.hunt(self.judge, &Arc::new(candidate), effort)?;
-        let same = |other: &Found| discriminant(&other.failure) == discriminant(&found.failure);
-        Ok(hunted.found.filter(same))
+        Ok(hunted.found)
     }
 
     /// Only the calls that the counterexample of the failing execution names.
@@ -135,8 +140,9 @@ impl Shrinking<'_> {
             let luck = Random::of(self.random.any());
             let mut candidate = Scenario::draw(self.subject, shape, luck);
             candidate.drain = found.scenario.drain;
+            // A small scenario that fails in another way is worth more than a large one.
             if candidate.len() <= HANDFUL
-                && let Some(smaller) = self.attempt(found, candidate)?
+                && let Some(smaller) = self.try_out(found, candidate)?
             {
                 return Ok(Some(smaller));
             }

@@ -10,7 +10,7 @@
 //! - It takes it for a failure when threads wait for ever, and for a panic of the whole run. Here the main
 //!   thread does not join: [`Watched`] lets it go on only when nothing else can, and then whoever has
 //!   not finished waits for ever. The oracle decides whether that is right.
-//! - It prints in the panic hook. The hook is wrapped again after Shuttle has set it.
+//! - It sets a panic hook for the whole process, which prints. The hook before it is put back.
 
 use crate::engine::{Effort, Engine, Found, Hunted, Schedule};
 use crate::failure::Failure;
@@ -149,7 +149,7 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk
     let stuck = run.calls().any(|(_, called)| called.slot.end == End::Stuck);
     if !stuck && run.panic().is_none() {
         main_calls(&mut *main, &scenario.after, desk);
-        if let Some(kind) = scenario.drain {
+        if let Some(kind) = scenario.drain.filter(|_| desk.run().panic().is_none()) {
             let calls = drain(kind, |step| main.run(step, &Ticks { desk }));
             open(&desk.main).extend(calls);
         }
@@ -163,7 +163,11 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk
 fn main_calls(attached: &mut dyn Attached, steps: &[Step], desk: &Desk) {
     for step in steps {
         let slot = attached.run(step, &Ticks { desk });
+        let panicked = matches!(slot.end, End::Panicked(_));
         open(&desk.main).push(Called { step: step.clone(), slot });
+        if panicked {
+            return;
+        }
     }
 }
 
@@ -273,12 +277,15 @@ fn config() -> Config {
     config
 }
 
-/// Lets Shuttle set its panic hook and puts ours on top of it.
+/// Lets Shuttle set its panic hook, which it does once a process, and puts back the one before it: the hook
+/// prints schedules that nobody needs here.
 fn prepare() {
     static PREPARED: Once = Once::new();
     PREPARED.call_once(|| {
+        let before = std::panic::take_hook();
         Runner::new(RoundRobinScheduler::new(1), config()).run(|| {});
-        quiet::install();
+        drop(std::panic::take_hook());
+        std::panic::set_hook(before);
     });
 }
 
@@ -427,15 +434,15 @@ impl Engine for Shuttle {
     ) -> Result<Hunted, Misuse> {
         let (mut left, mut quiet) = (effort.executions, 0);
         for turn in 0.. {
-            // When two slices in a row showed nothing new, there is little to be seen in this scenario.
-            let last = left <= SLICE || quiet >= 2;
+            // When a slice showed nothing new, there is little more to be seen in this scenario.
+            let last = left <= SLICE || quiet >= 1;
             let strategy = match (last, turn % 2) {
-                (true, _) if scenario.parallel() <= 3 => Strategy::DepthFirst,
+                (true, _) if scenario.parallel() <= 2 => Strategy::DepthFirst,
                 (_, 0) => Strategy::Random(self.random.any()),
                 _ => Strategy::Pct(self.random.any()),
             };
             // What is small deserves to be seen whole.
-            let executions = if strategy == Strategy::DepthFirst { 20 * SLICE } else { SLICE };
+            let executions = if strategy == Strategy::DepthFirst { 10 * SLICE } else { SLICE };
             let slice = Effort { executions, ..effort };
             let different = judge.different;
             let hunted = self.slice(judge, scenario, strategy, slice)?;
@@ -449,7 +456,7 @@ impl Engine for Shuttle {
     }
 
     fn patience(&self, _: &Scenario) -> u64 {
-        8 * SLICE
+        4 * SLICE
     }
 
     fn replay(

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::oracle::{Cost, Judge, Misuse};
 use crate::pool::{Batch, Ended, Pool};
 use crate::random::Random;
-use crate::run::{Called, Run, Slot, drain};
+use crate::run::{Called, End, Run, Slot, drain};
 use crate::scenario::{Scenario, Shape, Step};
 use crate::subject::{Attached, Caller, Subject};
 use std::sync::{Arc, Mutex};
@@ -103,11 +103,16 @@ impl Stress {
         attached: &mut dyn Attached,
         steps: &[Step],
     ) -> Vec<Called> {
-        let call = |step: &Step| {
+        let mut calls = Vec::with_capacity(steps.len());
+        for step in steps {
             let slot = self.call(scenario, attached, step);
-            Called { step: step.clone(), slot }
-        };
-        steps.iter().map(call).collect()
+            let panicked = matches!(slot.end, End::Panicked(_));
+            calls.push(Called { step: step.clone(), slot });
+            if panicked {
+                break;
+            }
+        }
+        calls
     }
 
     fn call(&self, scenario: &Arc<Scenario>, attached: &mut dyn Attached, step: &Step) -> Slot {
@@ -160,7 +165,7 @@ impl Stress {
             return;
         }
         run.main.extend(self.call_all(scenario, &mut *attached, &scenario.after));
-        if let Some(kind) = scenario.drain {
+        if let Some(kind) = scenario.drain.filter(|_| run.panic().is_none()) {
             run.main.extend(drain(kind, |step| self.call(scenario, &mut *attached, step)));
         }
     }
