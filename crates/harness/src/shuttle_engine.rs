@@ -13,7 +13,7 @@
 //! - It sets a panic hook for the whole process, which prints. The hook before it is put back.
 
 use crate::engine::{Effort, Engine, Found, Hunted, Schedule};
-use crate::failure::Failure;
+use crate::failure::{Failure, busy_threads};
 use crate::oracle::{Judge, Misuse};
 use crate::quiet;
 use crate::random::Random;
@@ -438,8 +438,9 @@ impl Engine for Shuttle {
             let last = left <= SLICE || quiet >= 1;
             let strategy = match (last, turn % 2) {
                 (true, _) if scenario.parallel() <= 2 => Strategy::DepthFirst,
-                (_, 0) => Strategy::Random(self.random.any()),
-                _ => Strategy::Pct(self.random.any()),
+                // PCT refuses to schedule what has no choice.
+                (_, 1) if busy_threads(scenario) > 1 => Strategy::Pct(self.random.any()),
+                _ => Strategy::Random(self.random.any()),
             };
             // What is small deserves to be seen whole.
             let executions = if strategy == Strategy::DepthFirst { 10 * SLICE } else { SLICE };
