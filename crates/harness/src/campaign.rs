@@ -193,9 +193,12 @@ impl Campaign {
         };
         let columns = match shown {
             Some(run) => {
-                format!("the calls that matter:\n{}", columns(&run, &*self.subject))
+                format!(
+                    "the calls that matter:\n{}",
+                    columns(&run, &*self.subject, &found.schedule)
+                )
             }
-            None => columns(&found.run, &*self.subject),
+            None => columns(&found.run, &*self.subject, &found.schedule),
         };
         failed.report = self.text(&failed, &columns, &why);
         Ok(Box::new(failed))

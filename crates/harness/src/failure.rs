@@ -1,5 +1,6 @@
 //! What can be wrong with an object, and the report of it.
 
+use crate::engine::Schedule;
 use crate::reply::Reply;
 use crate::run::{Called, End, Run};
 use crate::scenario::Scenario;
@@ -111,9 +112,12 @@ pub struct Failed {
     pub report: String,
 }
 
-/// The calls of an execution in columns, one for each thread, in the order of their stamps; with the
-/// explorer's steps where it knows them.
-pub(crate) fn columns(run: &Run, subject: &dyn Subject) -> String {
+/// Stamps of an explorer count its steps; this many bits below tell events of one step apart.
+pub(crate) const STEP_SHIFT: u32 = 8;
+
+/// The calls of an execution in columns, one for each thread, in the order of their stamps; and where the
+/// schedule is known, how many steps a call had taken when another thread came between.
+pub(crate) fn columns(run: &Run, subject: &dyn Subject, schedule: &Schedule) -> String {
     let mut callers: Vec<Caller> = (0..run.threads.len()).map(Caller::Thread).collect();
     if !run.main.is_empty() {
         callers.insert(0, Caller::Main);
@@ -123,6 +127,11 @@ pub(crate) fn columns(run: &Run, subject: &dyn Subject) -> String {
         let column = callers.iter().position(|&known| known == caller).expect("all are listed");
         events.extend(events_of(called, subject).map(|(stamp, text)| (stamp, column, text)));
     }
+    if let Schedule::Shuttle(stretches) = schedule {
+        let threads = callers.len() - run.threads.len();
+        let interruptions = interruptions(run, stretches).into_iter();
+        events.extend(interruptions.map(|(stamp, thread, text)| (stamp, threads + thread, text)));
+    }
     events.sort_by_key(|&(stamp, ..)| stamp);
     join_quiet_calls(&mut events);
     let title = |caller: &Caller| match caller {
@@ -131,6 +140,34 @@ pub(crate) fn columns(run: &Run, subject: &dyn Subject) -> String {
     };
     let titles: Vec<String> = callers.iter().map(title).collect();
     table(&titles, events.into_iter().map(|(_, column, text)| (column, text)))
+}
+
+/// Where a thread was interrupted inside a call: the stamp, the thread, and the number of steps it took.
+fn interruptions(run: &Run, stretches: &[(usize, usize)]) -> Vec<(u64, usize, String)> {
+    let mut found = Vec::new();
+    let mut before = 0;
+    for &(task, steps) in stretches {
+        let after = before + steps;
+        let end = ((after as u64) << STEP_SHIFT) + (1 << STEP_SHIFT) - 1;
+        let open = |called: &&Called| {
+            let returned = matches!(called.slot.end, End::Returned(ret, _) if ret <= end);
+            called.slot.call <= end && !returned
+        };
+        // Task 0 is the main thread.
+        let thread = task.checked_sub(1).filter(|&thread| thread < run.threads.len());
+        if let Some(thread) = thread
+            && let Some(called) = run.threads[thread].iter().find(open)
+        {
+            let begun = (called.slot.call >> STEP_SHIFT) as usize;
+            let taken = after - before.max(begun).min(after);
+            if taken > 0 {
+                let plural = if taken == 1 { "" } else { "s" };
+                found.push((end, thread, format!("· {taken} step{plural}")));
+            }
+        }
+        before = after;
+    }
+    found
 }
 
 fn events_of(called: &Called, subject: &dyn Subject) -> impl Iterator<Item = (u64, String)> {
@@ -148,13 +185,16 @@ fn events_of(called: &Called, subject: &dyn Subject) -> impl Iterator<Item = (u6
     [(called.slot.call, format!("{text} …"))].into_iter().chain(end)
 }
 
-/// A call whose return is the next event needs one line only.
+/// A call and the next event need one line only if nothing comes between them.
 fn join_quiet_calls(events: &mut Vec<(u64, usize, String)>) {
     let mut index = 0;
     while index + 1 < events.len() {
         let same = events[index].1 == events[index + 1].1 && events[index].2.ends_with('…');
         if same {
-            events.remove(index);
+            let call = events.remove(index).2;
+            if let Some(steps) = events[index].2.strip_prefix('·') {
+                events[index].2 = format!("{call}{steps}");
+            }
         }
         index += 1;
     }

@@ -23,7 +23,7 @@ pub(crate) struct Misuse(pub String);
 /// What the right behaviour is.
 #[derive(Clone)]
 pub(crate) struct Law {
-    pub reader: Arc<dyn Reader + Send + Sync>,
+    pub reader: Arc<dyn Reader + Send>,
     /// The specification's name for history files, where it has one.
     pub spec: Option<String>,
     pub cost: Cost,

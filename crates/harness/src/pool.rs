@@ -59,7 +59,7 @@ impl Gate {
                 return false;
             }
             spins += 1;
-            if spins % 64 == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
+            if spins.is_multiple_of(64) { std::thread::yield_now() } else { std::hint::spin_loop() }
         }
         true
     }

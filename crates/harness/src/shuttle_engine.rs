@@ -13,7 +13,7 @@
 //! - It sets a panic hook for the whole process, which prints. The hook before it is put back.
 
 use crate::engine::{Effort, Engine, Found, Hunted, Schedule};
-use crate::failure::{Failure, busy_threads};
+use crate::failure::{Failure, STEP_SHIFT, busy_threads};
 use crate::oracle::{Judge, Misuse};
 use crate::quiet;
 use crate::random::Random;
@@ -76,6 +76,14 @@ fn open<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Desk {
+    /// The next stamp: the number of steps so far, and within a step one after another.
+    fn tick(&self) -> Time {
+        let first = (open(&self.steps).len() as Time) << STEP_SHIFT;
+        let stamp = first.max(self.stamps.load(Ordering::Relaxed) + 1);
+        self.stamps.store(stamp, Ordering::Relaxed);
+        stamp
+    }
+
     fn clear(&self, threads: usize) {
         self.main_waits.store(false, Ordering::Relaxed);
         self.over.store(false, Ordering::Relaxed);
@@ -98,18 +106,18 @@ impl Desk {
     }
 }
 
-/// The stamps of an execution: numbers in the order in which things happen, as only one thread runs.
+/// The stamps of an execution, in the order in which things happen, as only one thread runs.
 struct Ticks<'d> {
     desk: &'d Desk,
 }
 
 impl Stamps for Ticks<'_> {
     fn call(&self) -> Time {
-        self.desk.stamps.fetch_add(1, Ordering::Relaxed)
+        self.desk.tick()
     }
 
     fn ret(&self) -> Time {
-        self.desk.stamps.fetch_add(1, Ordering::Relaxed)
+        self.desk.tick()
     }
 
     fn is_over(&self) -> bool {
@@ -174,7 +182,7 @@ fn main_calls(attached: &mut dyn Attached, steps: &[Step], desk: &Desk) {
 /// Makes a call of a thread; false if it panicked.
 fn thread_call(attached: &mut dyn Attached, step: &Step, thread: usize, desk: &Desk) -> bool {
     // Should it never return, this is what will be known of it.
-    let call = desk.stamps.fetch_add(1, Ordering::Relaxed);
+    let call = desk.tick();
     let waiting = Called { step: step.clone(), slot: Slot { call, end: End::Stuck } };
     open(&desk.threads)[thread].push(waiting);
     let slot = attached.run(step, &Ticks { desk });

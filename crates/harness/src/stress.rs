@@ -123,7 +123,7 @@ impl Stress {
     }
 
     /// Waits for a batch and lets the main thread do the rest.
-    fn finish(&mut self, running: Running) -> Result<Vec<Run>, Failure> {
+    fn finish(&mut self, running: Running) -> Result<Vec<Run>, Box<Failure>> {
         let Running { batch, before } = running;
         let scenario = batch.scenario.clone();
         let threads = scenario.threads.len();
@@ -138,11 +138,12 @@ impl Stress {
                     scenario.threads[thread][place].text(&*self.subject)
                 };
                 let calls = hanging.into_iter().map(text).collect();
-                return Err(Failure::Hang { calls, patience: format!("{:?}", self.hang_after) });
+                let patience = format!("{:?}", self.hang_after);
+                return Err(Box::new(Failure::Hang { calls, patience }));
             }
             Ended::Crashed(message) => {
                 let call = "making or dropping a thread's handle".to_owned();
-                return Err(Failure::Panic { call, message });
+                return Err(Box::new(Failure::Panic { call, message }));
             }
             Ended::Done | Ended::Waiting => {}
         }
@@ -247,6 +248,7 @@ impl Engine for Stress {
             match self.finish(running) {
                 Ok(runs) => done = runs,
                 Err(failure) => {
+                    let failure = *failure;
                     let (scenario, schedule) = (scenario.clone(), Schedule::Stress);
                     let run =
                         Run { threads: vec![Vec::new(); scenario.threads.len()], ..Run::default() };

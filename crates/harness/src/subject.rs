@@ -99,12 +99,16 @@ pub(crate) trait Attached {
     fn run(&mut self, step: &Step, stamps: &dyn Stamps) -> Slot;
 }
 
+type DrawOne = Box<dyn Fn(&mut Draw) -> Option<Value> + Send + Sync>;
+type Accepts = Box<dyn Fn(Option<&Value>) -> bool + Send + Sync>;
+type RunOne<H> = Box<dyn Fn(&mut H, Option<&Value>, &dyn Stamps) -> Slot + Send + Sync>;
+
 /// An operation as the user declared it.
 pub(crate) struct Declared<H> {
     pub kind: Kind,
-    pub draw: Box<dyn Fn(&mut Draw) -> Option<Value> + Send + Sync>,
-    pub accepts: Box<dyn Fn(Option<&Value>) -> bool + Send + Sync>,
-    pub run: Box<dyn Fn(&mut H, Option<&Value>, &dyn Stamps) -> Slot + Send + Sync>,
+    draw: DrawOne,
+    accepts: Accepts,
+    run: RunOne<H>,
 }
 
 impl<H: 'static> Declared<H> {
@@ -154,10 +158,13 @@ fn stamped<R: IntoReply>(stamps: &dyn Stamps, operation: impl FnOnce() -> R) -> 
 /// A final check of an object.
 pub(crate) type Inspection<T> = Box<dyn Fn(&T) -> Result<(), String> + Send + Sync>;
 
+/// Makes a thread's handle of an object.
+pub(crate) type MakeHandle<T, H> = Box<dyn Fn(&Arc<T>, Caller) -> H + Send + Sync>;
+
 /// The object as the user declared it: a type `T`, shared, and a handle `H` for each thread.
 pub(crate) struct Declaration<T, H> {
     pub make: Box<dyn Fn() -> T + Send + Sync>,
-    pub handle: Box<dyn Fn(&Arc<T>, Caller) -> H + Send + Sync>,
+    pub handle: MakeHandle<T, H>,
     pub operations: Vec<Declared<H>>,
     pub inspections: Vec<Inspection<T>>,
     pub ledgers: Vec<Arc<Ledger>>,

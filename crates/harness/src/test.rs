@@ -99,7 +99,7 @@ impl Default for Settings {
 enum Right {
     Named(String),
     Itself,
-    Reader(Arc<dyn Reader + Send + Sync>),
+    Reader(Arc<dyn Reader + Send>),
 }
 
 impl<T: Send + Sync + 'static> Test<T, Arc<T>, Shared> {
@@ -280,7 +280,7 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
 
     /// What is right: anything that reads histories, such as a specification of your own with its
     /// [`Vocabulary`](seriatim_spec::Vocabulary).
-    pub fn reader(mut self, reader: impl Reader + Send + Sync + 'static) -> Self {
+    pub fn reader(mut self, reader: impl Reader + Send + 'static) -> Self {
         self.settings.right = Some(Right::Reader(Arc::new(reader)));
         self
     }

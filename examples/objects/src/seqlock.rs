@@ -56,7 +56,7 @@ impl<L: SecondLook> SeqLock<L> {
     pub fn write(&self, first: u32, second: u32) {
         loop {
             let before = self.sequence.load(SeqCst);
-            let free = before % 2 == 0;
+            let free = before.is_multiple_of(2);
             if free && self.sequence.compare_exchange(before, before + 1, SeqCst, SeqCst).is_ok() {
                 self.words[0].store(first, SeqCst);
                 self.words[1].store(second, SeqCst);
@@ -71,7 +71,7 @@ impl<L: SecondLook> SeqLock<L> {
     pub fn read(&self) -> (u32, u32) {
         loop {
             let before = self.sequence.load(SeqCst);
-            if before % 2 == 0 {
+            if before.is_multiple_of(2) {
                 let pair = (self.words[0].load(SeqCst), self.words[1].load(SeqCst));
                 if L::is_good(&self.sequence, before) {
                     return pair;
