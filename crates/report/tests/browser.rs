@@ -6,6 +6,8 @@
 //! anew.
 
 mod common;
+#[path = "common/large.rs"]
+mod large;
 
 use serde_json::{Value, json};
 use seriatim_history::{History, OpId};
@@ -29,7 +31,7 @@ fn knowledge(history: &History, verdict: &Verdict) -> Value {
         all().map(|op| all().filter(|&other| holds(op, other)).count()).collect()
     };
     let precedes = |a: OpId, b: OpId| history.operation(a).precedes(&history.operation(b));
-    let first = (!history.is_empty()).then(|| history.call(OpId(0))).unwrap_or(0);
+    let first = history.operations().next().map_or(0, |op| op.call());
     let order: Vec<u32> = match verdict {
         Verdict::Linearizable(witness) => witness.order.iter().map(|op| op.0).collect(),
         Verdict::Violation(found) => {
@@ -60,10 +62,10 @@ fn write_pages(directory: &Path) -> io::Result<()> {
         let knowledge = knowledge(&sample.history, &sample.verdict);
         std::fs::write(directory.join(format!("{name}.json")), knowledge.to_string())?;
     }
-    let (history, verdict) = common::large::store(1_000);
+    let (history, verdict) = large::store(1_000);
     page("thousand", &Report::new(&history, "map", &verdict))?;
     std::fs::write(directory.join("thousand.json"), knowledge(&history, &verdict).to_string())?;
-    let (history, verdict) = common::large::store(1_000_000);
+    let (history, verdict) = large::store(1_000_000);
     page("million", &Report::new(&history, "map", &verdict))
 }
 

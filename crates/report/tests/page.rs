@@ -1,6 +1,8 @@
 //! The page as a file: self-contained, small, and safe whatever the history holds.
 
 mod common;
+#[path = "common/large.rs"]
+mod large;
 
 use seriatim_report::{Report, html};
 
@@ -36,7 +38,7 @@ fn a_history_cannot_break_out_of_its_place() {
 
 #[test]
 fn an_operation_takes_at_most_twenty_bytes() {
-    let (history, verdict) = common::large::store(100_000);
+    let (history, verdict) = large::store(100_000);
     let bytes = html::render(&Report::new(&history, "map", &verdict)).len();
     assert!(bytes <= 20 * history.len(), "{} bytes an operation", bytes / history.len());
 }

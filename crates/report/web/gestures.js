@@ -56,7 +56,7 @@ function listen(timeline, actions) {
       const unit = event.deltaMode === 1 ? 18 : 1;
       if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
         timeline.pan(-(event.deltaX || event.deltaY) * unit, 0);
-      } else if (event.altKey) {
+      } else if (event.altKey || place(event).x < timeline.gutter) {
         timeline.pan(0, -event.deltaY * unit);
       } else {
         timeline.zoom(Math.exp(-event.deltaY * unit * 0.0018), place(event).x);

@@ -26,6 +26,8 @@ class Page {
     this.axisKind = "order";
     this.found = null;
     this.build();
+    // Of a long order the end, where it fails.
+    this.firstStep = this.small ? Math.max(0, this.scene.chosen.length - STEPS / 2) : 0;
     this.timeline.fit();
     this.applyFilter();
     this.stayReadable();
@@ -55,6 +57,11 @@ class Page {
 
   get attempt() {
     return this.view === "small" ? this.verdict.counterexample.attempts[this.attemptIndex] : undefined;
+  }
+
+  /** The attempt whose steps the scene shows, in either view. */
+  get shownAttempt() {
+    return this.view === "small" ? this.attempt : this.verdict.counterexample?.attempts[0];
   }
 
   get orderTitle() {
@@ -119,7 +126,7 @@ class Page {
     if (this.view === "whole" && history.length > FEW) return orderAxis(history);
     this.timeline.colours ??= palette();
     const letter = 7.6;
-    return labelAxis(history, (i) => Math.min(history.label(i).length + 3, 46) * letter + 20);
+    return labelAxis(history, (i) => Math.min(history.label(i).length + 4, 46) * letter + 20);
   }
 
   /** From the first call of the counterexample to its end, in positions. */
@@ -152,8 +159,8 @@ class Page {
   chooseAttempt(index) {
     const { selected } = this.scene;
     this.attemptIndex = index;
-    this.firstStep = 0;
     this.build();
+    this.firstStep = Math.max(0, this.scene.chosen.length - STEPS / 2);
     this.scene.selected = selected;
     this.applyFilter();
   }
@@ -465,7 +472,7 @@ function showTip(page, tip, operation, { x, y }) {
   if (operation < 0) return;
   const { history, stuck } = page.scene;
   const lines = [make("b", {}, history.label(operation)), make("br"), history.names.processes[history.process[operation]]];
-  const reason = page.attempt?.stuck.find(([id]) => id === page.original(operation))?.[1];
+  const reason = page.shownAttempt?.stuck.find(([id]) => id === page.original(operation))?.[1];
   if (stuck.has(operation)) lines.push(make("br"), `✗ ${reason ?? "cannot be placed"}`);
   const note = page.verdict.notes[page.original(operation)];
   if (note) lines.push(make("br"), note);
@@ -486,7 +493,8 @@ async function start() {
   followTheme(() => {
     if (!page.scene) return;
     page.timeline.colours = palette();
-    page.timeline.redraw();
+    // At once: a printer does not wait for the next frame.
+    page.timeline.draw();
     showLegend(page);
   });
   showParts(page);

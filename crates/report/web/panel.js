@@ -45,14 +45,14 @@ function chips(page, operations) {
 /** What an operation has to do with the order that is shown. */
 function standing(page, operation) {
   const { scene } = page;
-  const attempt = page.attempt;
+  const attempt = page.shownAttempt;
   if (attempt) {
     const stuck = attempt.stuck.find(([id]) => id === page.original(operation));
     if (stuck) return make("span", { class: "stuck" }, `✗ cannot be placed: ${stuck[1]}`);
   }
   const step = scene.stepOf ? scene.stepOf[operation] : -1;
   if (step >= 0) {
-    const what = attempt ? `step ${step + 1} of ${attempt.order.length} of the order shown` : `step ${grouped(step + 1)} of the order`;
+    const what = `step ${grouped(step + 1)} of ${grouped(scene.chosen.length)}`;
     const state = page.stateAfter(step);
     return make("span", {}, what, state === undefined ? null : make("span", {}, ", leaving ", make("code", {}, state)));
   }
@@ -120,15 +120,16 @@ function showOrders(page) {
   const { chosen } = scene;
   const selected = scene.selected >= 0 ? scene.stepOf[scene.selected] : -1;
   if (selected >= 0 && (selected < page.firstStep || selected >= page.firstStep + STEPS)) page.firstStep = Math.max(0, selected - 10);
+  if (scene.stuck.has(scene.selected) && page.shownAttempt) page.firstStep = Math.max(0, chosen.length - STEPS / 2);
   const first = Math.min(page.firstStep, Math.max(0, chosen.length - 1));
   const last = Math.min(first + STEPS, chosen.length);
   const items = [];
   const context = page.verdict.counterexample?.context;
-  if (page.attempt && context) {
+  if (page.attempt && context && first === 0) {
     items.push(make("li", { class: "start", "data-step": "…" }, `${counted(context.count, "earlier operation")}`, make("span", { class: "state" }, `→ ${context.state}`)));
   }
   for (let step = first; step < last; step++) items.push(stepItem(page, { step, operation: chosen[step], state: page.stateAfter(step) }));
-  if (page.attempt) items.push(...stuckItems(page));
+  if (page.shownAttempt && last === chosen.length) items.push(...stuckItems(page));
   if (chosen.length > STEPS) children.push(pager(page, first, last, chosen.length));
   children.push(make("ol", { class: "steps" }, ...items));
   box.replaceChildren(...children);
@@ -137,7 +138,7 @@ function showOrders(page) {
 /** The operations that would have to come next. */
 function stuckItems(page) {
   const { history } = page.scene;
-  return page.attempt.stuck.map(([id, reason]) => {
+  return page.shownAttempt.stuck.map(([id, reason]) => {
     const operation = page.local(id);
     return make(
       "li",
@@ -239,6 +240,7 @@ function showLegend(page) {
   );
   items.push(sign({ borderStyle: "dashed", borderRightStyle: "none", borderColor: colours.soft }, "pending"));
   if (scene.stuck.size > 0) items.push(sign({ background: colours.badWash, borderColor: colours.bad, borderWidth: "2px" }, "✗ cannot be placed"));
+  if (scene.marked.length > 0) items.push(sign({ borderColor: colours.bad }, "in the counterexample"));
   if (scene.points) items.push(sign({ width: "11px", borderRadius: "9px", borderColor: colours.accent }, "linearization point"));
   for (const group of page.groups) {
     const box = make("input", { type: "checkbox", checked: !page.hidden.has(group) });

@@ -235,7 +235,9 @@ class Timeline {
     if (scene.span) {
       const [from, to] = scene.span.map((position) => this.x(position));
       context.fillStyle = colours.badWash;
+      context.globalAlpha = 0.55;
       context.fillRect(Math.max(from - 3, this.gutter), this.top - 4, Math.max(to - from, 2) + 6, this.height);
+      context.globalAlpha = 1;
     }
     for (const lane of scene.lanes) {
       for (const item of lane.items) {

@@ -254,7 +254,9 @@ const tests = {
     await page.press("#search", "Enter");
     check((await page.innerText("#details")).includes("deq → 117"), "the match is selected");
     await page.click("#to-violation");
-    check((await page.innerText("#details")).includes("deq → 8"), "and back to the violation");
+    const details = await page.innerText("#details");
+    check(details.includes("deq → 8") && details.includes("the front is 7"), "and back to the violation");
+    check(await page.isVisible("#orders .fail .reason"), "with the end of the longest order");
     await close();
   },
 
@@ -382,7 +384,7 @@ async function picture() {
     ["register", { colorScheme: "dark" }, async () => {}],
     ["stack", { colorScheme: "light" }, (page) => page.keyboard.press("v")],
   ]) {
-    const { page, close } = await open(name, { ...options, viewport: { width: 1120, height: 640 } });
+    const { page, close } = await open(name, { ...options, viewport: { width: 1200, height: 620 } });
     await prepare(page);
     await drawn(page);
     await page.screenshot({ path: join(images, `report-${name}.png`) });
