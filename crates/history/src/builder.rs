@@ -29,14 +29,7 @@ impl Call {
     /// A call without argument.
     pub fn new(method: MethodId) -> Self {
         let absent = ValueId::ABSENT;
-        Call {
-            method,
-            object: absent,
-            key: absent,
-            arg: absent,
-            id: absent,
-            time: None,
-        }
+        Call { method, object: absent, key: absent, arg: absent, id: absent, time: None }
     }
 
     /// The call with an argument.
@@ -66,12 +59,7 @@ pub struct Return {
 impl Return {
     /// A return of the given outcome and result.
     pub fn new(outcome: Outcome, result: ValueId) -> Self {
-        Return {
-            outcome,
-            result,
-            id: ValueId::ABSENT,
-            time: None,
-        }
+        Return { outcome, result, id: ValueId::ABSENT, time: None }
     }
 
     /// A return without result.
@@ -161,9 +149,7 @@ impl Builder {
     /// The process whose name is an interned value.
     #[inline]
     pub fn process_of(&mut self, name: ValueId) -> ProcessId {
-        let small = name
-            .as_inline_int()
-            .and_then(|number| usize::try_from(number).ok());
+        let small = name.as_inline_int().and_then(|number| usize::try_from(number).ok());
         match small.filter(|&number| number < self.small_processes.len()) {
             Some(number) if self.small_processes[number] != 0 => {
                 ProcessId(self.small_processes[number] - 1)
@@ -233,23 +219,9 @@ impl Builder {
         if open != 0 {
             let open_since = self.history.line(OpId(open - 1));
             let process = self.history.process_name(process).to_string();
-            return Err(self.error(
-                line,
-                Problem::ProcessBusy {
-                    process,
-                    open_since,
-                },
-            ));
+            return Err(self.error(line, Problem::ProcessBusy { process, open_since }));
         }
-        let op = self.push(
-            line,
-            process,
-            call,
-            Interval {
-                call: stamp,
-                ret: None,
-            },
-        );
+        let op = self.push(line, process, call, Interval { call: stamp, ret: None });
         self.register_id(line, call.id, op)?;
         self.open[process.index()] = op.0 + 1;
         Ok(op)
@@ -372,9 +344,7 @@ impl Builder {
         self.history.result.set(index, u64::from(ret.result.0));
         let span = stamp - self.history.call(op);
         self.history.span.set(index, span.saturating_add(1));
-        self.history
-            .failed
-            .set(index, u64::from(ret.outcome == Outcome::Failed));
+        self.history.failed.set(index, u64::from(ret.outcome == Outcome::Failed));
     }
 
     fn returning(
@@ -423,10 +393,8 @@ impl Builder {
                 place[old as usize] = new;
             }
             let notes = std::mem::take(&mut history.notes);
-            history.notes = notes
-                .into_iter()
-                .map(|(op, note)| (place[op.index()].into(), note))
-                .collect();
+            history.notes =
+                notes.into_iter().map(|(op, note)| (place[op.index()].into(), note)).collect();
         }
     }
 
@@ -474,10 +442,7 @@ impl Builder {
             if overlaps {
                 let process = history.process_name(process).to_string();
                 let open_since = before.line();
-                let problem = Problem::ProcessBusy {
-                    process,
-                    open_since,
-                };
+                let problem = Problem::ProcessBusy { process, open_since };
                 return Err(self.error(operation.line(), problem));
             }
         }
@@ -496,13 +461,7 @@ mod tests {
             let process = builder.process(&Value::Int(process));
             let line = index as u64 + 1;
             let interval = Interval { call, ret };
-            builder.operation(
-                line,
-                Some(process),
-                Call::new(method),
-                interval,
-                Return::ok(),
-            )?;
+            builder.operation(line, Some(process), Call::new(method), interval, Return::ok())?;
         }
         builder.finish()
     }
@@ -510,10 +469,8 @@ mod tests {
     #[test]
     fn operations_come_out_in_call_order_with_their_lines() {
         let history = operations(&[(0, 5, Some(6)), (1, 1, None), (2, 3, Some(3))]).unwrap();
-        let seen: Vec<_> = history
-            .operations()
-            .map(|op| (op.line(), op.call(), op.ret()))
-            .collect();
+        let seen: Vec<_> =
+            history.operations().map(|op| (op.line(), op.call(), op.ret())).collect();
         assert_eq!(seen, [(2, 1, None), (3, 3, Some(3)), (1, 5, Some(6))]);
     }
 
@@ -521,10 +478,7 @@ mod tests {
     fn overlapping_operations_of_one_process_are_refused() {
         let error = operations(&[(0, 1, Some(4)), (0, 3, Some(5))]).unwrap_err();
         assert_eq!(error.line, 2);
-        assert!(matches!(
-            error.problem,
-            Problem::ProcessBusy { open_since: 1, .. }
-        ));
+        assert!(matches!(error.problem, Problem::ProcessBusy { open_since: 1, .. }));
     }
 
     #[test]
@@ -538,13 +492,8 @@ mod tests {
         let mut builder = Builder::new("log");
         let method = builder.method("m");
         for (call, ret) in [(0, 10), (2, 3), (4, 6), (6, 9)] {
-            let interval = Interval {
-                call,
-                ret: Some(ret),
-            };
-            builder
-                .operation(1, None, Call::new(method), interval, Return::ok())
-                .unwrap();
+            let interval = Interval { call, ret: Some(ret) };
+            builder.operation(1, None, Call::new(method), interval, Return::ok()).unwrap();
         }
         let history = builder.finish().unwrap();
         let rows: Vec<u32> = history.operations().map(|op| op.process().0).collect();
@@ -558,22 +507,13 @@ mod tests {
         let process = builder.process(&Value::Int(0));
         for i in 0..10_000u64 {
             let arg = builder.values().intern_int(i as i64 * 10_000);
-            let interval = Interval {
-                call: i << 33,
-                ret: Some((i << 33) + (1 << 20)),
-            };
+            let interval = Interval { call: i << 33, ret: Some((i << 33) + (1 << 20)) };
             let call = Call::new(method).arg(arg);
             let ret = Return::new(Outcome::Ok, arg);
-            builder
-                .operation(i + 1, Some(process), call, interval, ret)
-                .unwrap();
+            builder.operation(i + 1, Some(process), call, interval, ret).unwrap();
         }
         let history = builder.finish().unwrap();
-        assert!(
-            history.bytes() <= 40 * history.len(),
-            "{} bytes",
-            history.bytes()
-        );
+        assert!(history.bytes() <= 40 * history.len(), "{} bytes", history.bytes());
     }
 
     #[test]
@@ -582,21 +522,10 @@ mod tests {
         let method = builder.method("m");
         let process = builder.process(&Value::Int(0));
         let id = builder.values().intern_text("a");
-        let call = Call {
-            id,
-            ..Call::new(method)
-        };
+        let call = Call { id, ..Call::new(method) };
         builder.call(1, process, call).unwrap();
-        builder
-            .ret(2, process, Return { id, ..Return::ok() })
-            .unwrap();
+        builder.ret(2, process, Return { id, ..Return::ok() }).unwrap();
         let error = builder.call(3, process, call).unwrap_err();
-        assert_eq!(
-            error.problem,
-            Problem::DuplicateId {
-                id: "\"a\"".into(),
-                first: 1
-            }
-        );
+        assert_eq!(error.problem, Problem::DuplicateId { id: "\"a\"".into(), first: 1 });
     }
 }

@@ -180,17 +180,7 @@ mod tests {
 
     #[test]
     fn a_column_is_a_vector_whatever_widths_it_went_through() {
-        let limits = [
-            0,
-            1,
-            255,
-            256,
-            65_535,
-            65_536,
-            u64::from(u32::MAX),
-            1 << 32,
-            u64::MAX,
-        ];
+        let limits = [0, 1, 255, 256, 65_535, 65_536, u64::from(u32::MAX), 1 << 32, u64::MAX];
         for first in limits {
             for second in limits {
                 let numbers = vec![0, first, second, 3, first];
@@ -199,10 +189,7 @@ mod tests {
                 column.set(0, second);
                 assert_eq!(column.get(0), second);
                 let turned = column.permuted(&[4, 3, 2, 1, 0]);
-                assert_eq!(
-                    turned.iter().collect::<Vec<_>>(),
-                    [first, 3, second, first, second]
-                );
+                assert_eq!(turned.iter().collect::<Vec<_>>(), [first, 3, second, first, second]);
             }
         }
     }

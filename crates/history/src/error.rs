@@ -23,11 +23,7 @@ pub struct InputError {
 impl InputError {
     /// A problem in a line of a source; line 0 means the whole source.
     pub fn new(source: &str, line: u64, problem: Problem) -> Self {
-        InputError {
-            source: source.into(),
-            line,
-            problem,
-        }
+        InputError { source: source.into(), line, problem }
     }
 
     /// A text that does not follow the grammar.
@@ -129,10 +125,7 @@ impl fmt::Display for Problem {
                 f,
                 "process {process} returns, but it has no open call; expected its call before"
             ),
-            Problem::ProcessBusy {
-                process,
-                open_since,
-            } => write!(
+            Problem::ProcessBusy { process, open_since } => write!(
                 f,
                 "process {process} calls again while its call of line {open_since} is open; \
                  expected that call's return first (a process has one operation at a time)"
@@ -153,22 +146,13 @@ impl fmt::Display for Problem {
                  call"
             ),
             Problem::UnknownOperation { name, spec, known } => {
-                write!(
-                    f,
-                    "{spec} has no operation `{name}`; expected one of: {known}"
-                )
+                write!(f, "{spec} has no operation `{name}`; expected one of: {known}")
             }
-            Problem::BadOperation {
-                operation,
-                expected,
-            } => {
+            Problem::BadOperation { operation, expected } => {
                 write!(f, "cannot take `{operation}`; expected {expected}")
             }
             Problem::Mismatch { call, ret } => {
-                write!(
-                    f,
-                    "the return says `{ret}` but the call that it closes says `{call}`"
-                )
+                write!(f, "the return says `{ret}` but the call that it closes says `{call}`")
             }
             Problem::Unreadable(reason) => write!(f, "cannot read: {reason}"),
             Problem::UnknownFormat { found } => write!(

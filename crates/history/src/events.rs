@@ -39,11 +39,7 @@ impl History {
 
     /// The events of some operations, named in ascending order.
     pub fn events_of<I: Iterator<Item = OpId>>(&self, operations: I) -> Events<'_, I> {
-        Events {
-            history: self,
-            calls: operations.peekable(),
-            open: BinaryHeap::new(),
-        }
+        Events { history: self, calls: operations.peekable(), open: BinaryHeap::new() }
     }
 }
 

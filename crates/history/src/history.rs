@@ -242,10 +242,7 @@ impl History {
     /// ascending order; with `Until(stamp)` every operation that returns later is pending.
     pub fn restricted(&self, keep: &[OpId], horizon: Horizon) -> History {
         let order: Vec<u32> = keep.iter().map(|op| op.0).collect();
-        let mut part = History {
-            values: self.values.clone(),
-            ..History::empty(&self.source)
-        };
+        let mut part = History { values: self.values.clone(), ..History::empty(&self.source) };
         part.spec = self.spec.clone();
         part.process_names = self.process_names.clone();
         part.methods = self.methods.clone();

@@ -161,10 +161,7 @@ impl<'h> Operation<'h> {
 
     /// The result as text: a value, `failed`, `?` when pending, nothing when nothing was returned.
     pub fn result_text(&self) -> String {
-        let value = self
-            .result()
-            .is_present()
-            .then(|| self.history.values().get(self.result()));
+        let value = self.result().is_present().then(|| self.history.values().get(self.result()));
         match (self.outcome(), value) {
             (Outcome::Pending, _) => "?".into(),
             (Outcome::Failed, None) => "failed".into(),

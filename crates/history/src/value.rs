@@ -211,12 +211,7 @@ pub struct Values {
 impl Default for Values {
     fn default() -> Self {
         // The first entries are the constants of `ValueId`; entry 0 stands for ABSENT.
-        let entries = vec![
-            Value::Nil,
-            Value::Nil,
-            Value::Bool(false),
-            Value::Bool(true),
-        ];
+        let entries = vec![Value::Nil, Value::Nil, Value::Bool(false), Value::Bool(true)];
         Values {
             entries,
             entry_index: HashTable::new(),
@@ -262,17 +257,14 @@ impl Values {
     pub fn intern_pair(&mut self, first: ValueId, second: ValueId) -> ValueId {
         let hash = self.hasher.hash_one((first, second));
         let pairs = &self.pairs;
-        let found = self
-            .pair_index
-            .find(hash, |&i| pairs[i as usize] == (first, second));
+        let found = self.pair_index.find(hash, |&i| pairs[i as usize] == (first, second));
         if let Some(&index) = found {
             return ValueId(index << 2 | 2);
         }
         let index = index_of_new(self.pairs.len());
         self.pairs.push((first, second));
         let (pairs, hasher) = (&self.pairs, &self.hasher);
-        self.pair_index
-            .insert_unique(hash, index, |&i| hasher.hash_one(pairs[i as usize]));
+        self.pair_index.insert_unique(hash, index, |&i| hasher.hash_one(pairs[i as usize]));
         ValueId(index << 2 | 2)
     }
 
@@ -287,16 +279,12 @@ impl Values {
             Value::List(items) if items.len() == 2 => {
                 let pair = (self.find(&items[0])?, self.find(&items[1])?);
                 let hash = self.hasher.hash_one(pair);
-                let index = self
-                    .pair_index
-                    .find(hash, |&i| self.pairs[i as usize] == pair)?;
+                let index = self.pair_index.find(hash, |&i| self.pairs[i as usize] == pair)?;
                 Some(ValueId(index << 2 | 2))
             }
             _ => {
                 let hash = self.hash_of(value);
-                let index = self
-                    .entry_index
-                    .find(hash, |&i| self.entries[i as usize] == *value)?;
+                let index = self.entry_index.find(hash, |&i| self.entries[i as usize] == *value)?;
                 Some(ValueId(index << 2))
             }
         }
@@ -329,8 +317,7 @@ impl Values {
 
     /// The integer, if the value is one.
     pub fn as_int(&self, id: ValueId) -> Option<i64> {
-        id.as_inline_int()
-            .or_else(|| id.entry().and_then(|index| self.entries[index].as_int()))
+        id.as_inline_int().or_else(|| id.entry().and_then(|index| self.entries[index].as_int()))
     }
 
     /// The items of a list, interned.
@@ -344,11 +331,7 @@ impl Values {
 
     /// An estimate of the heap memory in use, in bytes.
     pub fn bytes(&self) -> usize {
-        let texts: usize = self
-            .entries
-            .iter()
-            .map(|v| v.as_str().map_or(0, str::len))
-            .sum();
+        let texts: usize = self.entries.iter().map(|v| v.as_str().map_or(0, str::len)).sum();
         self.entries.len() * (size_of::<Value>() + 5) + texts + self.pairs.len() * 13
     }
 
@@ -366,18 +349,15 @@ impl Values {
         make: impl FnOnce() -> Value,
     ) -> ValueId {
         let hash = self.hasher.hash_one(value.into());
-        let found = self
-            .entry_index
-            .find(hash, |&i| same(&self.entries[i as usize]));
+        let found = self.entry_index.find(hash, |&i| same(&self.entries[i as usize]));
         if let Some(&index) = found {
             return ValueId(index << 2);
         }
         let index = index_of_new(self.entries.len());
         self.entries.push(make());
         let (entries, hasher) = (&self.entries, &self.hasher);
-        self.entry_index.insert_unique(hash, index, |&i| {
-            hasher.hash_one(Hashed::from(&entries[i as usize]))
-        });
+        self.entry_index
+            .insert_unique(hash, index, |&i| hasher.hash_one(Hashed::from(&entries[i as usize])));
         ValueId(index << 2)
     }
 }
@@ -400,10 +380,7 @@ impl<'v> From<&'v Value> for Hashed<'v> {
 }
 
 fn index_of_new(len: usize) -> u32 {
-    assert!(
-        len < 1 << 30,
-        "a history holds at most 2^30 distinct values of one kind"
-    );
+    assert!(len < 1 << 30, "a history holds at most 2^30 distinct values of one kind");
     len as u32
 }
 
@@ -412,18 +389,7 @@ mod tests {
     use super::*;
 
     fn samples() -> Vec<Value> {
-        let ints = [
-            0,
-            1,
-            -1,
-            5,
-            1 << 29,
-            1 << 30,
-            (1 << 30) - 1,
-            -(1 << 30),
-            i64::MAX,
-            i64::MIN,
-        ];
+        let ints = [0, 1, -1, 5, 1 << 29, 1 << 30, (1 << 30) - 1, -(1 << 30), i64::MAX, i64::MIN];
         let mut samples: Vec<Value> = ints.into_iter().map(Value::Int).collect();
         samples.extend([Value::Nil, Value::Bool(true), Value::Bool(false)]);
         samples.extend([Value::text(""), Value::text("5"), Value::Name("5".into())]);
@@ -432,10 +398,7 @@ mod tests {
         samples.push(Value::list([Value::Int(1)]));
         samples.push(Value::list([Value::Int(1), Value::text("x")]));
         samples.push(Value::list([Value::Int(1), Value::Int(2), Value::Int(3)]));
-        samples.push(Value::list([
-            Value::list([Value::Nil, Value::Nil]),
-            Value::Nil,
-        ]));
+        samples.push(Value::list([Value::list([Value::Nil, Value::Nil]), Value::Nil]));
         samples.push(Value::map([(Value::Int(1), Value::Int(2))]));
         samples
     }
@@ -452,11 +415,7 @@ mod tests {
             assert_eq!(values.find(value), Some(id));
         }
         for (i, a) in ids.iter().enumerate() {
-            assert!(
-                ids[..i].iter().all(|b| a != b),
-                "{} has the id of another",
-                samples[i]
-            );
+            assert!(ids[..i].iter().all(|b| a != b), "{} has the id of another", samples[i]);
         }
     }
 
@@ -465,9 +424,7 @@ mod tests {
         let values = Values::default();
         for value in samples() {
             let builtin = matches!(value, Value::Nil | Value::Bool(_));
-            let small = value
-                .as_int()
-                .is_some_and(|i| ValueId::inline_int(i).is_some());
+            let small = value.as_int().is_some_and(|i| ValueId::inline_int(i).is_some());
             assert_eq!(values.find(&value).is_some(), builtin || small, "{value}");
         }
     }

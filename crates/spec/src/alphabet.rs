@@ -94,11 +94,7 @@ pub struct Bound<S: Spec> {
 impl<S: Spec> Bound<S> {
     /// A specification without classes yet.
     pub fn new(spec: S) -> Self {
-        Bound {
-            spec,
-            classes: Vec::new(),
-            index: HashMap::new(),
-        }
+        Bound { spec, classes: Vec::new(), index: HashMap::new() }
     }
 
     /// The class of an operation; `None` for a result that nobody knows.
@@ -180,8 +176,7 @@ impl<S: Spec> Interned<'_, S> {
         self.heap += self.bound.spec.state_bytes(&state);
         self.states.push(state);
         let (states, hasher) = (&self.states, &self.hasher);
-        self.index
-            .insert_unique(hash, id, |&i| hasher.hash_one(&states[i as usize]));
+        self.index.insert_unique(hash, id, |&i| hasher.hash_one(&states[i as usize]));
         StateId(id)
     }
 }
@@ -193,11 +188,7 @@ impl<S: Spec> Automaton for Interned<'_, S> {
 
     fn step(&mut self, state: StateId, class: ClassId, next: &mut Vec<StateId>) {
         let (op, ret) = self.bound.members(class);
-        match self
-            .bound
-            .spec
-            .step(&self.states[state.0 as usize], op, ret)
-        {
+        match self.bound.spec.step(&self.states[state.0 as usize], op, ret) {
             Next::None => {}
             Next::One(successor) => next.push(self.intern(successor)),
             Next::Many(successors) => {
@@ -214,9 +205,7 @@ impl<S: Spec> Automaton for Interned<'_, S> {
 
     fn explain(&self, state: StateId, class: ClassId) -> String {
         let (op, ret) = self.bound.members(class);
-        self.bound
-            .spec
-            .explain(&self.states[state.0 as usize], op, ret)
+        self.bound.spec.explain(&self.states[state.0 as usize], op, ret)
     }
 
     fn show(&self, state: StateId) -> String {

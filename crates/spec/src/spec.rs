@@ -132,11 +132,7 @@ impl<S> Next<S> {
     /// The step leads to a state if a condition holds, else it is impossible.
     #[inline]
     pub fn when(possible: bool, state: impl FnOnce() -> S) -> Self {
-        if possible {
-            Next::One(state())
-        } else {
-            Next::None
-        }
+        if possible { Next::One(state()) } else { Next::None }
     }
 
     /// Whether the step is impossible.

@@ -68,10 +68,7 @@ pub struct Explanation {
 impl Explanation {
     /// An explanation that needs no attempts.
     pub fn because(sentence: impl Into<String>) -> Self {
-        Explanation {
-            sentence: sentence.into(),
-            attempts: Vec::new(),
-        }
+        Explanation { sentence: sentence.into(), attempts: Vec::new() }
     }
 }
 

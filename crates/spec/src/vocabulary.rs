@@ -30,9 +30,7 @@ pub struct Method {
 impl Method {
     /// Whether a recorded name means this method. Case does not matter.
     pub fn is(&self, name: &str) -> bool {
-        self.names
-            .iter()
-            .any(|known| known.eq_ignore_ascii_case(name))
+        self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 }
 
@@ -106,12 +104,7 @@ impl<'h> Recorded<'h> {
 
     /// The two parts of an argument that is a pair.
     pub fn pair(&self) -> Result<(ValueId, ValueId), Misfit> {
-        match self
-            .operation
-            .history
-            .values()
-            .as_pair(self.operation.arg())
-        {
+        match self.operation.history.values().as_pair(self.operation.arg()) {
             Some(pair) => Ok(pair),
             None => Misfit::expected("a list of two values as argument"),
         }
@@ -164,10 +157,7 @@ impl Interpretation {
         alphabet: Box<dyn Alphabet>,
         classes: impl IntoIterator<Item = Option<ClassId>>,
     ) -> Self {
-        let classes = classes
-            .into_iter()
-            .map(|class| class.map_or(DROPPED, |c| c.0))
-            .collect();
+        let classes = classes.into_iter().map(|class| class.map_or(DROPPED, |c| c.0)).collect();
         Interpretation { alphabet, classes }
     }
 
@@ -182,9 +172,7 @@ impl Interpretation {
 
     /// The operations that happened or may have happened, in call order.
     pub fn operations(&self) -> impl Iterator<Item = OpId> + '_ {
-        (0..self.classes.len())
-            .map(OpId::from)
-            .filter(|&op| self.class(op).is_some())
+        (0..self.classes.len()).map(OpId::from).filter(|&op| self.class(op).is_some())
     }
 }
 
@@ -223,18 +211,15 @@ fn refuse<S: Vocabulary>(
             spec: spec_name.to_owned(),
             known: known_names(spec.methods()),
         },
-        Misfit::Expected(expected) => Problem::BadOperation {
-            operation: operation.to_string(),
-            expected,
-        },
+        Misfit::Expected(expected) => {
+            Problem::BadOperation { operation: operation.to_string(), expected }
+        }
     };
     InputError::new(operation.history.source(), operation.line(), problem)
 }
 
 fn known_names(methods: &[Method]) -> String {
-    let names: Vec<String> = methods
-        .iter()
-        .map(|method| format!("{}{}", method.names[0], method.signature))
-        .collect();
+    let names: Vec<String> =
+        methods.iter().map(|method| format!("{}{}", method.names[0], method.signature)).collect();
     names.join(", ")
 }

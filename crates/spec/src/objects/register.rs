@@ -52,11 +52,7 @@ pub enum Ret {
 }
 
 const METHODS: &[Method] = &[
-    Method {
-        names: &["read", "get", "load"],
-        signature: "() -> value",
-        meaning: "the value",
-    },
+    Method { names: &["read", "get", "load"], signature: "() -> value", meaning: "the value" },
     Method {
         names: &["write", "put", "set", "store"],
         signature: "(value)",
@@ -90,10 +86,7 @@ impl Spec for Register {
     }
 
     fn is_read_only(&self, op: &Op, ret: Option<&Ret>) -> bool {
-        matches!(
-            (op, ret),
-            (Op::Read, _) | (Op::Cas(..), Some(Ret::Differed))
-        )
+        matches!((op, ret), (Op::Read, _) | (Op::Cas(..), Some(Ret::Differed)))
     }
 
     fn explain(&self, state: &ValueId, op: &Op, ret: Option<&Ret>) -> String {
@@ -124,20 +117,15 @@ impl Spec for Register {
             (Op::Cas(_, value), None | Some(Ret::Done)) => Some(*value),
             _ => None,
         }));
-        operations
-            .iter()
-            .enumerate()
-            .find_map(|(position, (op, ret))| match (op, ret) {
-                (Op::Read, Some(Ret::Saw(value))) if !written.contains(value) => Some((
-                    position,
-                    "it returns a value that was never written".to_owned(),
-                )),
-                (Op::Cas(old, _), Some(Ret::Done)) if !written.contains(old) => Some((
-                    position,
-                    "it found a value that was never written".to_owned(),
-                )),
-                _ => None,
-            })
+        operations.iter().enumerate().find_map(|(position, (op, ret))| match (op, ret) {
+            (Op::Read, Some(Ret::Saw(value))) if !written.contains(value) => {
+                Some((position, "it returns a value that was never written".to_owned()))
+            }
+            (Op::Cas(old, _), Some(Ret::Done)) if !written.contains(old) => {
+                Some((position, "it found a value that was never written".to_owned()))
+            }
+            _ => None,
+        })
     }
 }
 
@@ -154,10 +142,7 @@ impl Vocabulary for Register {
         operation: Operation<'_>,
         failures: Failures,
     ) -> Result<Decoded<Op, Ret>, Misfit> {
-        let recorded = Recorded {
-            operation,
-            failures,
-        };
+        let recorded = Recorded { operation, failures };
         let name = operation.method();
         match self.methods().iter().position(|method| method.is(name)) {
             Some(0) => {

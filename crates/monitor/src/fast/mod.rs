@@ -1,0 +1,62 @@
+//! Exact monitors: one file an object, each with its theorem, its cost and its precondition.
+//!
+//! Every monitor takes a [`Part`] of a history (all of it, or the operations of one key) and gives
+//! `Result<Verdict, Declined>`: a verdict is exact and carries a witness or a counterexample; a
+//! monitor whose precondition does not hold declines with the reason, and the caller falls back to
+//! the general search. [`check`] finds the monitor of an [`Object`].
+//!
+//! ```
+//! use seriatim_history::{Builder, Call, Return, Value};
+//! use seriatim_monitor::fast::{self, Object, Part};
+//! let mut builder = Builder::new("example");
+//! let client = builder.process(&Value::Int(0));
+//! let (enq, deq) = (builder.method("enq"), builder.method("deq"));
+//! let seven = builder.values().intern_int(7);
+//! builder.call(1, client, Call::new(enq).arg(seven)).unwrap();
+//! builder.ret(2, client, Return::ok()).unwrap();
+//! builder.call(3, client, Call::new(deq)).unwrap();
+//! builder.ret(4, client, Return { result: seven, ..Return::ok() }).unwrap();
+//! let history = builder.finish().unwrap();
+//! let verdict = fast::check(Object::Queue, Part::whole(&history)).unwrap();
+//! assert_eq!(verdict.word(), "linearizable");
+//! ```
+
+mod bit_tree;
+mod buckets;
+mod container;
+mod declined;
+mod min_tree;
+mod part;
+mod pending;
+pub mod priority_queue;
+pub mod queue;
+mod shrink;
+mod stab_tree;
+pub mod stack;
+mod tune;
+
+pub use declined::Declined;
+pub use part::Part;
+pub use priority_queue::Priority;
+
+use seriatim_spec::Verdict;
+
+/// An object that has a fast monitor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Object {
+    /// First in, first out: [`queue`].
+    Queue,
+    /// Last in, first out: [`stack`].
+    Stack,
+    /// The first by priority out: [`priority_queue`].
+    PriorityQueue(Priority),
+}
+
+/// Decides a part of a history with the monitor of an object.
+pub fn check(object: Object, part: Part<'_>) -> Result<Verdict, Declined> {
+    match object {
+        Object::Queue => queue::check(part),
+        Object::Stack => stack::check(part),
+        Object::PriorityQueue(priority) => priority_queue::check(part, priority),
+    }
+}
