@@ -208,9 +208,15 @@ pub(super) enum Dense {
 impl Dense {
     /// Numbers for the values of a part.
     pub fn new(part: &Part<'_>) -> Self {
+        Dense::with(part, ValueId::ABSENT)
+    }
+
+    /// Numbers for the values of a part and one more.
+    pub fn with(part: &Part<'_>, more: ValueId) -> Self {
         let history = part.history;
         let ids = part.operations();
-        let largest = ids.map(|op| history.arg(op).0.max(history.result(op).0)).max().unwrap_or(0);
+        let largest =
+            ids.map(|op| history.arg(op).0.max(history.result(op).0)).fold(more.0, u32::max);
         match (largest as usize) < 8 * part.len() + 64 {
             true => Dense::Table(vec![u32::MAX; largest as usize + 1]),
             false => Dense::Map(HashMap::new()),

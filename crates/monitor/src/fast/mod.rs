@@ -25,20 +25,29 @@ mod bit_tree;
 mod buckets;
 mod container;
 mod declined;
+mod flag;
 mod min_tree;
+pub mod mutex;
+mod online;
 mod part;
 mod pending;
 pub mod priority_queue;
 pub mod queue;
+pub mod register;
+pub mod set;
 mod shrink;
 mod stab_tree;
 pub mod stack;
+mod trace;
 mod tune;
+mod violation;
 
 pub use declined::Declined;
+pub use online::{Called, Online, Returned, Stop, Violation};
 pub use part::Part;
 pub use priority_queue::Priority;
 
+use seriatim_history::ValueId;
 use seriatim_spec::Verdict;
 
 /// An object that has a fast monitor.
@@ -50,6 +59,12 @@ pub enum Object {
     Stack,
     /// The first by priority out: [`priority_queue`].
     PriorityQueue(Priority),
+    /// Keys that are in or out: [`set`].
+    Set,
+    /// One lock: [`mutex`].
+    Mutex,
+    /// One value, initially the given one: [`register`].
+    Register(ValueId),
 }
 
 /// Decides a part of a history with the monitor of an object.
@@ -58,5 +73,8 @@ pub fn check(object: Object, part: Part<'_>) -> Result<Verdict, Declined> {
         Object::Queue => queue::check(part),
         Object::Stack => stack::check(part),
         Object::PriorityQueue(priority) => priority_queue::check(part, priority),
+        Object::Set => set::check(part),
+        Object::Mutex => mutex::check(part),
+        Object::Register(initial) => register::check(part, initial),
     }
 }

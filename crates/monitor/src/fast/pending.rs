@@ -15,9 +15,10 @@
 use super::container::{Container, Flaw, Item, NEVER, Names, Peek, Rank, Refusal, Span};
 use super::shrink::shrink;
 use super::tune::{Tuned, nonempty_cells};
+use super::violation::counterexample;
 use super::{Declined, Part};
-use seriatim_history::{History, Horizon, OpId};
-use seriatim_spec::{Counterexample, Explanation, Verdict, Witness};
+use seriatim_history::{History, OpId};
+use seriatim_spec::{Verdict, Witness};
 
 /// How many cases of pending removals are tried before the monitor declines.
 const NODES: usize = 4096;
@@ -426,17 +427,6 @@ fn operations_of(core: &Container) -> Vec<OpId> {
     let spans = spans.chain(core.peeks.iter().map(|peek| &peek.span));
     let spans = spans.chain(&core.empties).chain(&core.pending);
     spans.filter(|span| span.exists()).map(|span| span.op).collect()
-}
-
-/// A violation shown by some operations.
-pub(super) fn counterexample(mut operations: Vec<OpId>, sentence: String) -> Verdict {
-    operations.sort_unstable();
-    operations.dedup();
-    Verdict::Violation(Counterexample {
-        operations,
-        horizon: Horizon::Whole,
-        explanation: Explanation::because(sentence),
-    })
 }
 
 /// The verdict about a history that no container explains.

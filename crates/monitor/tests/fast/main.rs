@@ -8,3 +8,4 @@ mod enumerate;
 mod generate;
 mod models;
 mod oracle;
+mod simple;

@@ -2,6 +2,7 @@
 
 use crate::oracle::{Model, Op};
 use seriatim_history::Value;
+use std::collections::BTreeSet;
 
 /// The order in which a container gives its values back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,73 @@ impl Model for Containers {
             }
             "peek" if fits(seen) => vec![next],
             "is_empty" if fits(Value::Bool(head.is_none())) => vec![next],
+            _ => vec![],
+        }
+    }
+}
+
+/// A set of which each operation answers true or false.
+#[derive(Clone, Copy, Debug)]
+pub struct Keys;
+
+impl Model for Keys {
+    type State = BTreeSet<Value>;
+
+    fn initial(&self) -> BTreeSet<Value> {
+        BTreeSet::new()
+    }
+
+    fn step(&self, state: &BTreeSet<Value>, op: &Op) -> Vec<BTreeSet<Value>> {
+        let key = op.arg.clone().unwrap_or(Value::Nil);
+        let mut next = state.clone();
+        let result = match op.method {
+            "insert" => next.insert(key),
+            "remove" => next.remove(&key),
+            _ => next.contains(&key),
+        };
+        let fits = op.ret.is_none() || op.result == Some(Value::Bool(result));
+        if fits { vec![next] } else { vec![] }
+    }
+}
+
+/// A mutex that anybody may release.
+#[derive(Clone, Copy, Debug)]
+pub struct Mutex;
+
+impl Model for Mutex {
+    type State = bool;
+
+    fn initial(&self) -> bool {
+        false
+    }
+
+    fn step(&self, held: &bool, op: &Op) -> Vec<bool> {
+        let answers = |answer: bool| op.ret.is_none() || op.result == Some(Value::Bool(answer));
+        match op.method {
+            "lock" if !held => vec![true],
+            "unlock" if *held => vec![false],
+            "try_lock" if answers(!held) => vec![true],
+            "is_locked" if answers(*held) => vec![*held],
+            _ => vec![],
+        }
+    }
+}
+
+/// A register that holds nil at first.
+#[derive(Clone, Copy, Debug)]
+pub struct Register;
+
+impl Model for Register {
+    type State = Value;
+
+    fn initial(&self) -> Value {
+        Value::Nil
+    }
+
+    fn step(&self, state: &Value, op: &Op) -> Vec<Value> {
+        match op.method {
+            "write" => op.arg.iter().cloned().collect(),
+            "read" if op.ret.is_none() || op.result.as_ref() == Some(state) => vec![state.clone()],
             _ => vec![],
         }
     }

@@ -1,8 +1,10 @@
 //! The oracle: tries every order of the operations of a small history. Shares nothing with the
 //! monitors.
 
-use seriatim_history::{Builder, Call, History, Interval, OpId, Outcome, Return, Value};
-use seriatim_monitor::fast::Declined;
+use seriatim_history::{
+    Builder, Call, Event, History, Horizon, Interval, OpId, Outcome, Return, Value,
+};
+use seriatim_monitor::fast::{Called, Declined, Online, Returned, Stop};
 use seriatim_spec::Verdict;
 use std::collections::HashSet;
 use std::fmt;
@@ -30,6 +32,16 @@ impl fmt::Display for Op {
             (_, None) => write!(f, " -> ? [{}, ..)", self.call),
             (Some(result), Some(ret)) => write!(f, " -> {result} [{}, {ret}]", self.call),
             (None, Some(ret)) => write!(f, " [{}, {ret}]", self.call),
+        }
+    }
+}
+
+impl Op {
+    /// The operation as it is known at a moment.
+    pub fn until(&self, moment: u64) -> Op {
+        match self.ret {
+            Some(ret) if ret <= moment => self.clone(),
+            _ => Op { ret: None, result: None, ..self.clone() },
         }
     }
 }
@@ -159,8 +171,11 @@ pub fn agree<M: Model>(
                 counterexample.explanation.sentence,
                 show(ops)
             );
-            let core: Vec<Op> =
-                counterexample.operations.iter().map(|op| ops[op.index()].clone()).collect();
+            let known = |op: &OpId| match counterexample.horizon {
+                Horizon::Whole => ops[op.index()].clone(),
+                Horizon::Until(until) => ops[op.index()].until(until),
+            };
+            let core: Vec<Op> = counterexample.operations.iter().map(known).collect();
             assert!(
                 !linearizable(model, &core),
                 "the core is linearizable:\n{}\ncore ({}):\n{}",
@@ -172,4 +187,44 @@ pub fn agree<M: Model>(
         }
         Verdict::Unknown(_) => panic!("a fast monitor never says unknown"),
     }
+}
+
+/// Compares an online monitor with the oracle after every event of one history.
+pub fn agree_online<M: Model>(model: &M, mut monitor: impl Online, ops: &[Op]) -> Agreed {
+    let history = history(ops);
+    let mut prefix: Vec<Op> = Vec::new();
+    for event in history.events() {
+        let step = match event {
+            Event::Call(op) => {
+                let operation = history.operation(op);
+                prefix.push(Op {
+                    ret: None,
+                    result: None,
+                    call: history.call(op),
+                    ..ops[op.index()].clone()
+                });
+                monitor.call(Called {
+                    op,
+                    method: operation.method(),
+                    key: operation.key(),
+                    arg: operation.arg(),
+                })
+            }
+            Event::Return(op) => {
+                prefix[op.index()] = ops[op.index()].clone();
+                monitor.ret(Returned { op, outcome: Outcome::Ok, result: history.result(op) })
+            }
+        };
+        let right = linearizable(model, &prefix);
+        match step {
+            Ok(()) => assert!(right, "missed at {event:?}:\n{}", show(&prefix)),
+            Err(Stop::Violation(violation)) => {
+                let reason = violation.reason;
+                assert!(!right, "{reason}, wrongly, at {event:?}:\n{}", show(&prefix));
+                return Agreed::Violation;
+            }
+            Err(Stop::Declined(_)) => return Agreed::Declined,
+        }
+    }
+    Agreed::Linearizable
 }
