@@ -223,6 +223,11 @@ impl Dense {
         }
     }
 
+    /// Numbers for few values with any ids.
+    pub fn hashed() -> Self {
+        Dense::Map(HashMap::new())
+    }
+
     /// The number of a value; `next` if it is new.
     #[inline]
     pub fn number(&mut self, value: ValueId, next: u32) -> u32 {

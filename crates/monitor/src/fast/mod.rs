@@ -23,21 +23,31 @@
 
 mod bit_tree;
 mod buckets;
+mod chain;
 mod container;
+pub mod counter;
 mod declined;
+pub mod fetch_and_add;
 mod flag;
+mod locality;
+pub mod log;
+pub mod map;
 mod min_tree;
+pub mod multiset;
 pub mod mutex;
 mod online;
 mod part;
 mod pending;
 pub mod priority_queue;
 pub mod queue;
+pub mod queue_online;
 pub mod register;
+pub mod semaphore;
 pub mod set;
 mod shrink;
 mod stab_tree;
 pub mod stack;
+mod tally;
 mod trace;
 mod tune;
 mod violation;
@@ -61,10 +71,22 @@ pub enum Object {
     PriorityQueue(Priority),
     /// Keys that are in or out: [`set`].
     Set,
+    /// Keys with copies: [`multiset`].
+    Multiset,
     /// One lock: [`mutex`].
     Mutex,
     /// One value, initially the given one: [`register`].
     Register(ValueId),
+    /// A register a key, initially nil: [`map`].
+    Map,
+    /// A number that is raised and lowered by one: [`counter`].
+    Counter,
+    /// A number that tells what it was: [`fetch_and_add`].
+    FetchAndAdd,
+    /// Permits, initially the given number: [`semaphore`].
+    Semaphore(u32),
+    /// What is appended stays: [`log`].
+    Log,
 }
 
 /// Decides a part of a history with the monitor of an object.
@@ -74,7 +96,13 @@ pub fn check(object: Object, part: Part<'_>) -> Result<Verdict, Declined> {
         Object::Stack => stack::check(part),
         Object::PriorityQueue(priority) => priority_queue::check(part, priority),
         Object::Set => set::check(part),
+        Object::Multiset => multiset::check(part),
         Object::Mutex => mutex::check(part),
         Object::Register(initial) => register::check(part, initial),
+        Object::Map => map::check(part),
+        Object::Counter => counter::check(part),
+        Object::FetchAndAdd => fetch_and_add::check(part),
+        Object::Semaphore(permits) => semaphore::check(part, permits),
+        Object::Log => log::check(part),
     }
 }

@@ -46,7 +46,7 @@ impl Online for Watch {
         self.0.call(called)
     }
 
-    fn ret(&mut self, returned: Returned) -> Result<(), Stop> {
+    fn ret(&mut self, returned: Returned<'_>) -> Result<(), Stop> {
         self.0.ret(returned)
     }
 

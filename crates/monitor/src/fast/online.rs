@@ -5,7 +5,7 @@
 //! pending. It keeps what the open operations and the object need, not what is past.
 
 use super::Declined;
-use seriatim_history::{OpId, Outcome, ValueId};
+use seriatim_history::{OpId, Outcome, ValueId, Values};
 
 /// A call, as it is recorded.
 #[derive(Clone, Copy, Debug)]
@@ -18,17 +18,21 @@ pub struct Called<'m> {
     pub key: ValueId,
     /// The argument.
     pub arg: ValueId,
+    /// The values of the stream.
+    pub values: &'m Values,
 }
 
 /// A return, as it is recorded.
 #[derive(Clone, Copy, Debug)]
-pub struct Returned {
+pub struct Returned<'v> {
     /// The operation.
     pub op: OpId,
     /// How it ended. A pending one stays open for ever.
     pub outcome: Outcome,
     /// Its result.
     pub result: ValueId,
+    /// The values of the stream.
+    pub values: &'v Values,
 }
 
 /// Why an online monitor stops.
@@ -69,7 +73,7 @@ pub trait Online {
     fn call(&mut self, called: Called<'_>) -> Result<(), Stop>;
 
     /// An operation returns.
-    fn ret(&mut self, returned: Returned) -> Result<(), Stop>;
+    fn ret(&mut self, returned: Returned<'_>) -> Result<(), Stop>;
 
     /// How many operations, values and other things are remembered.
     fn remembered(&self) -> usize;

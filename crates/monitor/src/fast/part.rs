@@ -49,7 +49,7 @@ impl<'h> Part<'h> {
     }
 
     /// The position of an operation of the part.
-    fn position(&self, op: OpId) -> usize {
+    pub(super) fn position(&self, op: OpId) -> usize {
         match self.chosen {
             None => op.index(),
             Some(chosen) => chosen.partition_point(|&other| other < op),

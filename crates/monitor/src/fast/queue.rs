@@ -40,7 +40,7 @@ pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
 
 pub(super) struct Queue;
 
-const WORDS: Words = Words {
+pub(super) const WORDS: Words = Words {
     object: "queue",
     names: Names {
         insert: &["enq", "enqueue", "add", "offer", "push", "send", "put", "insert"],

@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 
 /// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Method {
+pub(super) enum Method {
     Read,
     Write,
 }
@@ -86,9 +86,34 @@ impl Zone {
     }
 }
 
+/// Says of an operation what it does and with which value; nothing if it says nothing.
+pub(super) type Meaning<'m> = &'m dyn Fn(OpId) -> Result<Option<(Method, ValueId)>, Declined>;
+
 /// Decides a part of a register's history.
 pub fn check(part: Part<'_>, initial: ValueId) -> Result<Verdict, Declined> {
-    let zones = match Zones::read(&part, initial)? {
+    let history = part.history;
+    let names = (0..history.method_count()).map(|id| history.method_name(MethodId::from(id)));
+    let methods: Vec<_> = names.map(Method::named).collect();
+    let meaning = |op: OpId| {
+        let method = methods[history.method(op).index()].clone()?;
+        Ok(match (method, history.outcome(op)) {
+            (_, Outcome::Failed) | (Method::Read, Outcome::Pending) => None,
+            (Method::Read, Outcome::Ok) => Some(history.result(op)).filter(|v| v.is_present()),
+            (Method::Write, _) => Some(history.arg(op)),
+        }
+        .map(|value| (method, value)))
+    };
+    decide(part, initial, Dense::with(&part, initial), &meaning)
+}
+
+/// Decides a part of a history whose operations mean reads and writes.
+pub(super) fn decide(
+    part: Part<'_>,
+    initial: ValueId,
+    dense: Dense,
+    meaning: Meaning<'_>,
+) -> Result<Verdict, Declined> {
+    let zones = match Zones::read(&part, initial, dense, meaning)? {
         Ok(zones) => zones,
         Err(violation) => return Ok(violation),
     };
@@ -113,29 +138,25 @@ struct Zones {
 }
 
 impl Zones {
-    fn read(part: &Part<'_>, initial: ValueId) -> Result<Result<Self, Verdict>, Declined> {
+    fn read(
+        part: &Part<'_>,
+        initial: ValueId,
+        mut dense: Dense,
+        meaning: Meaning<'_>,
+    ) -> Result<Result<Self, Verdict>, Declined> {
         let history = part.history;
-        let names = (0..history.method_count()).map(|id| history.method_name(MethodId::from(id)));
-        let methods: Vec<_> = names.map(Method::named).collect();
         let ranks = part.ranks();
-        let mut dense = Dense::with(part, initial);
         let mut zones = vec![Zone::new(initial)];
         zones[0].f = (0, NOBODY);
         dense.number(initial, 0);
         let mut reads = Vec::new();
         let mut spans = Vec::new();
         for (position, op) in part.operations().enumerate() {
-            let method = methods[history.method(op).index()].clone()?;
+            let Some((method, value)) = meaning(op)? else {
+                continue;
+            };
             let span = ranks.span(position, op);
             let span = Span { op, call: span.call + 1, ret: span.ret.saturating_add(1) };
-            let value = match (method, history.outcome(op)) {
-                (_, Outcome::Failed) | (Method::Read, Outcome::Pending) => continue,
-                (Method::Read, Outcome::Ok) => history.result(op),
-                (Method::Write, _) => history.arg(op),
-            };
-            if value == ValueId::ABSENT && method == Method::Read {
-                continue;
-            }
             let zone = dense.number(value, zones.len() as u32);
             if zone as usize == zones.len() {
                 zones.push(Zone::new(value));
@@ -333,7 +354,7 @@ impl Online for Watch {
         Ok(())
     }
 
-    fn ret(&mut self, returned: Returned) -> Result<(), Stop> {
+    fn ret(&mut self, returned: Returned<'_>) -> Result<(), Stop> {
         self.now += 1;
         let op = returned.op;
         match returned.outcome {

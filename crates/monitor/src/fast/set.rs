@@ -423,7 +423,7 @@ impl Online for Watch {
         Ok(())
     }
 
-    fn ret(&mut self, returned: Returned) -> Result<(), Stop> {
+    fn ret(&mut self, returned: Returned<'_>) -> Result<(), Stop> {
         let op = returned.op;
         if returned.outcome == Outcome::Pending {
             return Ok(());

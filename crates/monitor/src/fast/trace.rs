@@ -17,6 +17,8 @@ impl Place {
 
 /// Writes an order down.
 pub(super) trait Trace {
+    /// Whether the order is kept.
+    const KEEPS: bool;
     /// An operation takes effect now.
     fn place(&mut self, op: OpId) -> Place;
     /// Some operation takes effect now; it is named later.
@@ -32,6 +34,8 @@ pub(super) trait Trace {
 pub(super) struct Forget;
 
 impl Trace for Forget {
+    const KEEPS: bool = false;
+
     fn place(&mut self, _: OpId) -> Place {
         Place::START
     }
@@ -79,6 +83,8 @@ impl Keep {
 }
 
 impl Trace for Keep {
+    const KEEPS: bool = true;
+
     fn place(&mut self, op: OpId) -> Place {
         self.order.push(op);
         Place(self.order.len() as u32 - 1)

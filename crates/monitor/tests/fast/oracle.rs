@@ -208,11 +208,17 @@ pub fn agree_online<M: Model>(model: &M, mut monitor: impl Online, ops: &[Op]) -
                     method: operation.method(),
                     key: operation.key(),
                     arg: operation.arg(),
+                    values: history.values(),
                 })
             }
             Event::Return(op) => {
                 prefix[op.index()] = ops[op.index()].clone();
-                monitor.ret(Returned { op, outcome: Outcome::Ok, result: history.result(op) })
+                monitor.ret(Returned {
+                    op,
+                    outcome: Outcome::Ok,
+                    result: history.result(op),
+                    values: history.values(),
+                })
             }
         };
         let right = linearizable(model, &prefix);
