@@ -48,6 +48,9 @@ pub(super) trait Discipline {
     /// Whether pending removals may be assigned in order.
     fn assigns_in_order(&self, container: &Container) -> bool;
 
+    /// Decides a history in which values repeat.
+    fn repeated(&self, part: Part<'_>) -> Result<Verdict, Declined>;
+
     /// Why the values of a small core that no empty operation is part of have no order.
     fn explain(&self, container: &Container, tuned: &Tuned, show: &Show<'_>) -> String;
 }
@@ -91,6 +94,7 @@ pub(super) fn decide<D: Discipline>(discipline: &D, part: Part<'_>) -> Result<Ve
     let words = discipline.words();
     let mut container = match Container::read(&part, &words.names) {
         Ok(container) => container,
+        Err(Refusal::Declined(Declined::RepeatedValue { .. })) => return discipline.repeated(part),
         Err(Refusal::Declined(declined)) => return Err(declined),
         Err(Refusal::Flaw(flaw)) => return Ok(flawed(part.history, words, flaw)),
     };
@@ -110,14 +114,15 @@ pub(super) fn decide<D: Discipline>(discipline: &D, part: Part<'_>) -> Result<Ve
     }
 }
 
-enum Solution {
+/// What became of a container.
+pub(super) enum Solution {
     Order(Vec<OpId>),
     Cores(Core),
     Flaw(Flaw),
 }
 
 /// Runs the monitor and, where it is stuck and removals are pending, branches.
-fn solve<D: Discipline>(
+pub(super) fn solve<D: Discipline>(
     discipline: &D,
     history: &History,
     container: &Container,
@@ -274,7 +279,7 @@ fn assign_in_order(container: &mut Container) {
 }
 
 /// A core from which no value can be left out, under the present assignment.
-fn minimal<D: Discipline>(discipline: &D, container: &Container, core: Core) -> Core {
+pub(super) fn minimal<D: Discipline>(discipline: &D, container: &Container, core: Core) -> Core {
     let empties: Vec<u32> = core.empty.into_iter().collect();
     let wrong = |items: &[Item]| {
         let part = Selection::of(container, items, &empties).container(container);
@@ -358,7 +363,7 @@ fn renumber(container: &mut Container, old_end: Rank) {
 }
 
 /// The violation of a container whose core is known, or is to be looked for in all of it.
-fn violation<D: Discipline>(
+pub(super) fn violation<D: Discipline>(
     discipline: &D,
     history: &History,
     whole: &Container,
@@ -430,7 +435,7 @@ fn operations_of(core: &Container) -> Vec<OpId> {
 }
 
 /// The verdict about a history that no container explains.
-fn flawed(history: &History, words: &Words, flaw: Flaw) -> Verdict {
+pub(super) fn flawed(history: &History, words: &Words, flaw: Flaw) -> Verdict {
     let show = |op: OpId| history.operation(op).to_string();
     let Words { inserted, removed, .. } = words;
     let (operations, sentence) = match flaw {

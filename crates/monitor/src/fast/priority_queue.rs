@@ -22,6 +22,7 @@ use super::bit_tree::BitTree;
 use super::buckets::Buckets;
 use super::container::{Container, Item, NEVER, Names, Rank, Span};
 use super::pending::{Core, Discipline, Show, Words, decide};
+use super::repeated::{self, Guess};
 use super::tune::{Tuned, chain_over, empty_cells};
 use super::{Declined, Part};
 use seriatim_history::{History, OpId, ValueId};
@@ -103,6 +104,10 @@ impl Discipline for PriorityQueue<'_> {
         false
     }
 
+    fn repeated(&self, part: Part<'_>) -> Result<Verdict, Declined> {
+        repeated::decide(self, part, Guess::Earliest)
+    }
+
     fn explain(&self, container: &Container, tuned: &Tuned, show: &Show<'_>) -> String {
         let by_priority = self.sorted(&container.values);
         let Err(core) = Sweep::new(container, tuned, &by_priority).run() else {
@@ -128,8 +133,7 @@ impl PriorityQueue<'_> {
         let values = self.history.values();
         let mut items: Vec<Item> = (0..ids.len()).map(Item::from).collect();
         if ids.iter().all(|id| id.as_inline_int().is_some()) {
-            let number = |item: &Item| ids[item.index()].as_inline_int();
-            items.sort_unstable_by_key(number);
+            sort_by_number(&mut items, ids);
         } else {
             items.sort_by_cached_key(|item| values.get(ids[item.index()]));
         }
@@ -137,6 +141,37 @@ impl PriorityQueue<'_> {
             items.reverse();
         }
         items
+    }
+}
+
+/// Sorts values that are small integers: a bucket sort by 11 bits at a time.
+fn sort_by_number(items: &mut Vec<Item>, ids: &[ValueId]) {
+    let number = |item: &Item| ids[item.index()].as_inline_int().unwrap_or(0);
+    let least = items.iter().map(number).min().unwrap_or(0);
+    let most = items.iter().map(number).max().unwrap_or(0);
+    let mut keyed: Vec<(u32, u32)> =
+        items.iter().map(|item| ((number(item) - least) as u32, item.0)).collect();
+    let mut other = vec![(0, 0); keyed.len()];
+    let mut shift = 0;
+    while (most - least) >> shift > 0 {
+        let digit = |key: u32| (key >> shift) as usize & 2047;
+        let mut next = [0u32; 2049];
+        for &(key, _) in &keyed {
+            next[digit(key) + 1] += 1;
+        }
+        for index in 1..next.len() {
+            next[index] += next[index - 1];
+        }
+        for &entry in &keyed {
+            let place = &mut next[digit(entry.0)];
+            other[*place as usize] = entry;
+            *place += 1;
+        }
+        std::mem::swap(&mut keyed, &mut other);
+        shift += 11;
+    }
+    for (item, (_, sorted)) in items.iter_mut().zip(keyed) {
+        *item = Item(sorted);
     }
 }
 
@@ -150,6 +185,8 @@ struct Sweep<'c> {
     by_priority: &'c [Item],
     /// By value, its place in `by_priority`.
     place: Vec<u32>,
+    /// By place, the first and the last place of an equal value; empty if all values differ.
+    equals: Vec<(u32, u32)>,
     /// By event, the value of its operation.
     who: Vec<u32>,
     /// Places of the values that are certainly inside.
@@ -198,6 +235,7 @@ impl<'c> Sweep<'c> {
             tuned,
             by_priority,
             place,
+            equals: equals(by_priority, &container.values),
             who,
             inside: BitTree::new(count),
             wanted: BitTree::new(count),
@@ -248,6 +286,15 @@ impl<'c> Sweep<'c> {
             self.nearest();
         }
         Ok((self.removed, self.peeked))
+    }
+
+    /// The first and the last place of values equal to the one at a place.
+    #[inline]
+    fn equal_places(&self, place: u32) -> (u32, u32) {
+        match self.equals.is_empty() {
+            true => (place, place),
+            false => self.equals[place as usize],
+        }
     }
 
     /// The removal of a value from the moment at which it may happen.
@@ -316,7 +363,7 @@ impl<'c> Sweep<'c> {
     /// Serves whatever no value inside goes before.
     #[inline]
     fn serve(&mut self, cell: Rank) {
-        let least = self.inside.max().unwrap_or(0);
+        let least = self.inside.max().map_or(0, |place| self.equal_places(place).0);
         while let Some(place) = self.wanted.max().filter(|&place| place >= least) {
             self.wanted.remove(place);
             let index = self.by_priority[place as usize].index();
@@ -337,8 +384,8 @@ impl<'c> Sweep<'c> {
 
     /// An operation for a value has no good cell: the values that block every one of its cells.
     fn blocked(&self, item: Item, span: Span) -> Core {
-        let place = self.place[item.index()];
-        let before = self.by_priority[place as usize + 1..].iter().copied();
+        let (_, last) = self.equal_places(self.place[item.index()]);
+        let before = self.by_priority[last as usize + 1..].iter().copied();
         let mut items = vec![item];
         items.extend(chain_over(self.tuned, span, before));
         Core { items, empty: None }
@@ -349,7 +396,7 @@ impl<'c> Sweep<'c> {
     fn nearest(&mut self) {
         let cells = Lowest::new(&self.most);
         for item in self.container.items() {
-            let limit = self.place[item.index()] + 1;
+            let limit = self.equal_places(self.place[item.index()]).1 + 1;
             let (lo, hi) = (self.tuned.lo[item.index()], self.tuned.hi[item.index()]);
             let (from, to) = (lo.min(hi) + 1, lo.max(hi));
             let from_peek = self.container.peeks.partition_point(|peek| peek.item < item);
@@ -373,6 +420,26 @@ impl<'c> Sweep<'c> {
             }
         }
     }
+}
+
+/// By place, the first and the last place of an equal value; empty if all values differ.
+fn equals(by_priority: &[Item], values: &[ValueId]) -> Vec<(u32, u32)> {
+    let value = |place: usize| values[by_priority[place].index()];
+    if !(1..by_priority.len()).any(|place| value(place) == value(place - 1)) {
+        return Vec::new();
+    }
+    let mut equals: Vec<(u32, u32)> = (0..by_priority.len() as u32).map(|p| (p, p)).collect();
+    for place in 1..equals.len() {
+        if value(place) == value(place - 1) {
+            equals[place].0 = equals[place - 1].0;
+        }
+    }
+    for place in (1..equals.len()).rev() {
+        if value(place) == value(place - 1) {
+            equals[place - 1].1 = equals[place].1;
+        }
+    }
+    equals
 }
 
 /// A tree of minima over numbers by cell.

@@ -28,6 +28,7 @@
 use super::buckets::Buckets;
 use super::container::{Container, Item, NEVER, Names, Rank, Span};
 use super::pending::{Core, Discipline, Show, Words, decide};
+use super::queue_repeated;
 use super::tune::{Tuned, empty_cells};
 use super::{Declined, Part};
 use seriatim_history::OpId;
@@ -86,6 +87,10 @@ impl Discipline for Queue {
     fn assigns_in_order(&self, container: &Container) -> bool {
         let removed = |item: Item| container.remove[item.index()].exists();
         container.peeks.iter().all(|peek| removed(peek.item))
+    }
+
+    fn repeated(&self, part: Part<'_>) -> Result<Verdict, Declined> {
+        queue_repeated::decide(part)
     }
 
     fn explain(&self, container: &Container, tuned: &Tuned, show: &Show<'_>) -> String {

@@ -26,6 +26,7 @@ use super::buckets::Buckets;
 use super::container::{Container, Item, Names, Rank, Span};
 use super::min_tree::MinTree;
 use super::pending::{Core, Discipline, Show, Words, decide};
+use super::repeated::{self, Guess};
 use super::stab_tree::StabTree;
 use super::tune::{Tuned, empty_cells};
 use super::{Declined, Part};
@@ -85,6 +86,10 @@ impl Discipline for Stack {
 
     fn assigns_in_order(&self, _: &Container) -> bool {
         false
+    }
+
+    fn repeated(&self, part: Part<'_>) -> Result<Verdict, Declined> {
+        repeated::decide(self, part, Guess::Latest)
     }
 
     fn explain(&self, container: &Container, tuned: &Tuned, show: &Show<'_>) -> String {

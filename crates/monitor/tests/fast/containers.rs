@@ -18,7 +18,7 @@ fn object(order: Order) -> Object {
     }
 }
 
-fn judge(order: Order) -> impl Fn(&History) -> Result<Verdict, Declined> {
+pub fn judge(order: Order) -> impl Fn(&History) -> Result<Verdict, Declined> {
     move |history| check(object(order), Part::whole(history))
 }
 

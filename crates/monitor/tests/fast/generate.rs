@@ -1,5 +1,6 @@
 //! Random histories: mostly linearizable by construction, then damaged a little.
 
+use crate::models::Containers;
 use crate::oracle::{Model, Op};
 use seriatim_history::Value;
 
@@ -125,4 +126,43 @@ fn damage(random: &mut Random, ops: &mut Vec<Op>) {
             ops.remove(a);
         }
     }
+}
+
+/// A history that processes make by taking turns at random: each call, effect and return is a turn. `call`
+/// draws an operation; its result is what the model answers.
+pub fn concurrent_run(
+    random: &mut Random,
+    operations: usize,
+    processes: usize,
+    model: &Containers,
+    mut call: impl FnMut(&mut Random, usize) -> (&'static str, Option<Value>),
+) -> Vec<Op> {
+    let mut ops: Vec<Op> = Vec::new();
+    let mut state = model.initial();
+    // The open operation of each process, and whether it has taken effect.
+    let mut open: Vec<Option<(usize, bool)>> = vec![None; processes];
+    let mut time = 0;
+    let mut returned = 0;
+    while returned < operations {
+        time += 1;
+        let process = random.below(processes as u64) as usize;
+        open[process] = match open[process] {
+            None if ops.len() == operations => None,
+            None => {
+                let (method, arg) = call(random, ops.len());
+                ops.push(Op { method, arg, result: None, call: time, ret: None });
+                Some((ops.len() - 1, false))
+            }
+            Some((op, false)) => {
+                ops[op].result = model.answer(&mut state, &ops[op]);
+                Some((op, true))
+            }
+            Some((op, true)) => {
+                ops[op].ret = Some(time);
+                returned += 1;
+                None
+            }
+        };
+    }
+    ops
 }

@@ -8,4 +8,5 @@ mod enumerate;
 mod generate;
 mod models;
 mod oracle;
+mod repeated;
 mod simple;

@@ -29,6 +29,19 @@ impl Containers {
     }
 }
 
+impl Containers {
+    /// Lets an operation take effect and gives its result.
+    pub fn answer(&self, state: &mut Vec<Value>, op: &Op) -> Option<Value> {
+        match op.method {
+            "insert" => {
+                state.extend(op.arg.clone());
+                None
+            }
+            _ => Some(self.head(state).map_or(Value::Nil, |head| state.remove(head))),
+        }
+    }
+}
+
 impl Model for Containers {
     type State = Vec<Value>;
 
