@@ -126,6 +126,11 @@ impl Parameters {
         self.value(name).is_some()
     }
 
+    /// The names of the parameters that were given.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.given.iter().map(|&(name, _)| name)
+    }
+
     /// The value of an integer parameter, or what holds without it.
     pub fn integer(&self, name: &str, default: i64) -> i64 {
         self.value(name).and_then(Value::as_int).unwrap_or(default)
@@ -261,6 +266,10 @@ pub struct ChosenReader {
 impl Reader for ChosenReader {
     fn name(&self) -> String {
         self.choice.to_string()
+    }
+
+    fn chosen(&self) -> Option<&ChosenReader> {
+        Some(self)
     }
 
     fn read(&self, history: &mut History) -> Result<Interpretation, InputError> {

@@ -1,6 +1,6 @@
 //! How a specification reads the operations of a recorded history: names, arguments, results.
 
-use crate::{Alphabet, Answer, Bound, ClassId, Spec};
+use crate::{Alphabet, Answer, Bound, ChosenReader, ClassId, Spec};
 use seriatim_history::{
     History, InputError, Nil, OpId, Operation, Outcome, Problem, ValueId, Values,
 };
@@ -306,6 +306,11 @@ impl Interpretation {
 pub trait Reader: Sync {
     /// The specification's name, for messages.
     fn name(&self) -> String;
+
+    /// The built-in specification, if it is one: engines may know more about those.
+    fn chosen(&self) -> Option<&ChosenReader> {
+        None
+    }
 
     /// What each operation of a history means. May add values that the specification needs (its
     /// initial state) to those of the history, and changes nothing else.

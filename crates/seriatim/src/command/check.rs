@@ -6,7 +6,9 @@ use super::progress::ProgressLine;
 use super::{Exit, Failure};
 use clap::ValueEnum;
 use seriatim::monitor::partition::Partitioning;
-use seriatim::monitor::{DecidedBy, PartReport, PartStanding, StopAt, Strategy, refute_partition};
+use seriatim::monitor::{
+    DecidedBy, Monitors, PartReport, PartStanding, StopAt, Strategy, refute_partition,
+};
 use seriatim::report::terminal::{Colour, Glyphs, Style};
 use seriatim::report::{PartLine, Report, Standing, States, Statistics, json, junit, terminal};
 use seriatim::spec::Reader;
@@ -88,6 +90,8 @@ pub struct Arguments {
 enum Engine {
     /// Whatever is fastest and exact
     Auto,
+    /// The general search, both ways
+    Search,
     /// The general search, depth first
     DepthFirst,
     /// The general search, breadth first
@@ -172,8 +176,12 @@ fn options(arguments: &Arguments) -> Options<'static> {
             false => Partitioning::ByKey,
         },
         stop_at: if arguments.all { StopAt::End } else { StopAt::FirstViolation },
+        monitors: match arguments.engine {
+            Engine::Auto => Monitors::Use,
+            _ => Monitors::Skip,
+        },
         strategies: match arguments.engine {
-            Engine::Auto => vec![Strategy::DepthFirst, Strategy::BreadthFirst],
+            Engine::Auto | Engine::Search => vec![Strategy::DepthFirst, Strategy::BreadthFirst],
             Engine::DepthFirst => vec![Strategy::DepthFirst],
             Engine::BreadthFirst => vec![Strategy::BreadthFirst],
         },
@@ -222,7 +230,9 @@ fn report<'r>(done: &'r Done, spec: &'r str) -> Report<'r> {
         memory: checked.memory as u64,
     };
     report.warnings.extend(warnings.iter().cloned());
-    report.states = States::replay(history, reader, &checked.verdict, 0);
+    if matches!(checked.verdict, Verdict::Violation(_)) {
+        report.states = States::replay(history, reader, &checked.verdict, 0);
+    }
     report
 }
 
@@ -236,6 +246,7 @@ fn part_line(part: &PartReport) -> PartLine {
             PartStanding::Open => Standing::Open,
         },
         decided_by: match part.decided_by {
+            DecidedBy::Monitor(name) => name.to_owned(),
             DecidedBy::Inspection => "a look at the operations".to_owned(),
             DecidedBy::Search(Strategy::DepthFirst) => "depth-first search".to_owned(),
             DecidedBy::Search(Strategy::BreadthFirst) => "breadth-first search".to_owned(),
