@@ -7,6 +7,7 @@
 //! replayer that checks a [`Witness`] without trusting any engine.
 
 mod alphabet;
+mod collection;
 pub mod generate;
 mod machine;
 mod notation;
@@ -19,6 +20,7 @@ mod verdict;
 mod vocabulary;
 
 pub use alphabet::{Alphabet, Automaton, Bound, ClassId, StateId};
+pub use collection::Collection;
 pub use machine::{Answer, Effect, Machine};
 pub use registry::{Entry, Parameter, Parameters, SpecChoice, SpecError, Takes, catalogue};
 pub use sequence::Sequence;
