@@ -2,7 +2,7 @@
 //!
 //! Threads take random steps: call, take effect, return. An operation's result is what the object
 //! gives at the moment at which it takes effect, so the order of these moments is a witness. The
-//! objects are small mutable [models](model), written apart from the specifications; tests replay the
+//! objects are small mutable models, written apart from the specifications; tests replay the
 //! witness against the specification, so the two check each other.
 //!
 //! **A planted violation is provable.** Somewhere in the history one process does a few operations one
