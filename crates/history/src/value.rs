@@ -320,15 +320,6 @@ impl Values {
         id.as_inline_int().or_else(|| id.entry().and_then(|index| self.entries[index].as_int()))
     }
 
-    /// The items of a list, interned.
-    pub fn items(&mut self, id: ValueId) -> Option<Vec<ValueId>> {
-        if let Some((first, second)) = self.as_pair(id) {
-            return Some(vec![first, second]);
-        }
-        let items = self.get(id).as_list()?.to_vec();
-        Some(items.iter().map(|item| self.intern(item)).collect())
-    }
-
     /// An estimate of the heap memory in use, in bytes.
     pub fn bytes(&self) -> usize {
         let texts: usize = self.entries.iter().map(|v| v.as_str().map_or(0, str::len)).sum();

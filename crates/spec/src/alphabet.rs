@@ -6,9 +6,10 @@
 //! this form by [`Bound`], once; the engines are compiled once, whatever the number of
 //! specifications, and the inner loop compares integers.
 
-use crate::{Next, Spec};
+use crate::{Cancel, Next, Spec};
 use hashbrown::{HashMap, HashTable};
 use std::hash::BuildHasher;
+use std::sync::Arc;
 
 /// A state of an [`Automaton`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -40,8 +41,15 @@ pub trait Alphabet: Send + Sync {
     /// A class among these that nothing among them can explain; see [`Spec::inexplicable`].
     fn inexplicable(&self, classes: &[ClassId]) -> Option<(ClassId, String)>;
 
-    /// A fresh automaton, which numbers states as it meets them.
-    fn automaton(&self) -> Box<dyn Automaton + '_>;
+    /// The data values that the class names; see [`Spec::data`].
+    fn data(&self, class: ClassId) -> Vec<u64>;
+
+    /// Whether the class may make possible again what a state precludes; see [`Spec::reopens`].
+    fn reopens(&self, class: ClassId) -> bool;
+
+    /// A fresh automaton, which numbers states as it meets them. Once `cancel` is raised, its
+    /// answers mean nothing.
+    fn automaton(&self, cancel: &Cancel) -> Box<dyn Automaton + '_>;
 }
 
 /// The state machine of a specification over an [`Alphabet`], explored lazily.
@@ -51,6 +59,9 @@ pub trait Automaton: Send {
 
     /// Appends the successors of a state under a class to `next`, each once.
     fn step(&mut self, state: StateId, class: ClassId, next: &mut Vec<StateId>);
+
+    /// Whether a class can never happen from this state on; see [`Spec::precludes`].
+    fn precludes(&self, state: StateId, class: ClassId) -> bool;
 
     /// Why a class is impossible in a state.
     fn explain(&self, state: StateId, class: ClassId) -> String;
@@ -68,7 +79,7 @@ pub trait Automaton: Send {
 /// A typed specification with the classes of a history.
 ///
 /// ```
-/// use seriatim_spec::{Alphabet, Bound, Next, Spec};
+/// use seriatim_spec::{Alphabet, Bound, Cancel, Next, Spec};
 /// # struct Flag;
 /// # impl Spec for Flag {
 /// #     type State = bool; type Op = (); type Ret = bool;
@@ -80,21 +91,21 @@ pub trait Automaton: Send {
 /// // `Flag` has one operation, test-and-set, which returns the old state.
 /// let mut bound = Bound::new(Flag);
 /// let first = bound.class((), Some(false));
-/// let mut automaton = bound.automaton();
+/// let mut automaton = bound.automaton(&Cancel::never());
 /// let (start, mut next) = (automaton.initial(), Vec::new());
 /// automaton.step(start, first, &mut next);
 /// assert_eq!(automaton.show(next[0]), "true");
 /// ```
 pub struct Bound<S: Spec> {
-    spec: S,
+    spec: Arc<S>,
     classes: Vec<(S::Op, Option<S::Ret>)>,
     index: HashMap<(S::Op, Option<S::Ret>), ClassId>,
 }
 
 impl<S: Spec> Bound<S> {
     /// A specification without classes yet.
-    pub fn new(spec: S) -> Self {
-        Bound { spec, classes: Vec::new(), index: HashMap::new() }
+    pub fn new(spec: impl Into<Arc<S>>) -> Self {
+        Bound { spec: spec.into(), classes: Vec::new(), index: HashMap::new() }
     }
 
     /// The class of an operation; `None` for a result that nobody knows.
@@ -145,9 +156,19 @@ impl<S: Spec> Alphabet for Bound<S> {
         Some((classes[position], reason))
     }
 
-    fn automaton(&self) -> Box<dyn Automaton + '_> {
+    fn data(&self, class: ClassId) -> Vec<u64> {
+        let (op, ret) = self.members(class);
+        self.spec.data(op, ret)
+    }
+
+    fn reopens(&self, class: ClassId) -> bool {
+        self.spec.reopens(self.members(class).0)
+    }
+
+    fn automaton(&self, cancel: &Cancel) -> Box<dyn Automaton + '_> {
         Box::new(Interned {
             bound: self,
+            cancel: cancel.clone(),
             states: Vec::new(),
             index: HashTable::new(),
             heap: 0,
@@ -159,6 +180,7 @@ impl<S: Spec> Alphabet for Bound<S> {
 /// Numbers the states of a typed specification in the order in which they are met.
 struct Interned<'b, S: Spec> {
     bound: &'b Bound<S>,
+    cancel: Cancel,
     states: Vec<S::State>,
     index: HashTable<u32>,
     heap: usize,
@@ -188,7 +210,9 @@ impl<S: Spec> Automaton for Interned<'_, S> {
 
     fn step(&mut self, state: StateId, class: ClassId, next: &mut Vec<StateId>) {
         let (op, ret) = self.bound.members(class);
-        match self.bound.spec.step(&self.states[state.0 as usize], op, ret) {
+        let state = &self.states[state.0 as usize];
+        let next_states = self.bound.spec.step_or_cancel(state, op, ret, &self.cancel);
+        match next_states {
             Next::None => {}
             Next::One(successor) => next.push(self.intern(successor)),
             Next::Many(successors) => {
@@ -201,6 +225,11 @@ impl<S: Spec> Automaton for Interned<'_, S> {
                 }
             }
         }
+    }
+
+    fn precludes(&self, state: StateId, class: ClassId) -> bool {
+        let (op, ret) = self.bound.members(class);
+        self.bound.spec.precludes(&self.states[state.0 as usize], op, ret)
     }
 
     fn explain(&self, state: StateId, class: ClassId) -> String {

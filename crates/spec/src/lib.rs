@@ -7,6 +7,7 @@
 //! replayer that checks a [`Witness`] without trusting any engine.
 
 mod alphabet;
+mod cancel;
 mod collection;
 pub mod generate;
 mod machine;
@@ -20,14 +21,19 @@ mod verdict;
 mod vocabulary;
 
 pub use alphabet::{Alphabet, Automaton, Bound, ClassId, StateId};
+pub use cancel::Cancel;
 pub use collection::Collection;
 pub use machine::{Answer, Effect, Machine};
-pub use registry::{Entry, Parameter, Parameters, SpecChoice, SpecError, Takes, catalogue};
+pub use registry::{
+    ChosenReader, Entry, Parameter, Parameters, SpecChoice, SpecError, Takes, catalogue,
+};
 pub use sequence::Sequence;
 pub use spec::{Next, Spec, key_of};
 pub use validate::{Invalid, validate};
-pub use verdict::{Attempt, Counterexample, Explanation, Limit, Unknown, Verdict, Witness};
+pub use verdict::{
+    Attempt, Context, Counterexample, Explanation, Limit, Unknown, Verdict, Witness,
+};
 pub use vocabulary::{
-    Decoded, Echo, Failure, Failures, Interpretation, Method, Misfit, Recorded, Split, Typed,
-    Vocabulary, bind, interpret,
+    Decoded, Echo, Failure, Failures, Interpretation, Method, Misfit, Reader, Recorded, Split,
+    Typed, Vocabulary, bind, interpret,
 };

@@ -131,6 +131,21 @@ pub trait Machine: Send + Sync {
         None
     }
 
+    /// See [`Spec::data`].
+    fn names(&self, _op: &Self::Op, _answer: Option<&Answer>) -> Vec<u64> {
+        Vec::new()
+    }
+
+    /// See [`Spec::precludes`].
+    fn rules_out(&self, _state: &Self::State, _op: &Self::Op, _answer: Option<&Answer>) -> bool {
+        false
+    }
+
+    /// See [`Spec::reopens`].
+    fn undoes(&self, _op: &Self::Op) -> bool {
+        true
+    }
+
     /// See [`Spec::state_bytes`].
     fn heap(&self, _state: &Self::State) -> usize {
         0
@@ -187,6 +202,18 @@ impl<M: Machine> Spec for M {
 
     fn inexplicable(&self, operations: &[(&M::Op, Option<&Answer>)]) -> Option<(usize, String)> {
         self.unexplained(operations)
+    }
+
+    fn data(&self, op: &M::Op, ret: Option<&Answer>) -> Vec<u64> {
+        self.names(op, ret)
+    }
+
+    fn precludes(&self, state: &M::State, op: &M::Op, ret: Option<&Answer>) -> bool {
+        self.rules_out(state, op, ret)
+    }
+
+    fn reopens(&self, op: &M::Op) -> bool {
+        self.undoes(op)
     }
 
     fn state_bytes(&self, state: &M::State) -> usize {

@@ -6,7 +6,7 @@
 
 use crate::notation::{self, Given};
 use crate::objects;
-use crate::vocabulary::{Failures, Interpretation, Method};
+use crate::vocabulary::{Failures, Interpretation, Method, Reader};
 use seriatim_history::{History, InputError, Value, ValueId};
 use std::fmt;
 
@@ -134,7 +134,7 @@ impl Parameters {
     /// The items of a list parameter, interned; none if it was not given.
     pub(crate) fn items(&self, name: &str, history: &mut History) -> Vec<ValueId> {
         let items = self.value(name).and_then(Value::as_list).unwrap_or_default();
-        let intern = |item| history.values_mut().intern(item);
+        let intern = |item| history.intern(item);
         items.iter().map(intern).collect()
     }
 
@@ -143,9 +143,10 @@ impl Parameters {
         let Some(Value::Map(entries)) = self.value(name) else {
             return Vec::new();
         };
-        let values = history.values_mut();
-        let mut entries: Vec<_> =
-            entries.iter().map(|(key, value)| (values.intern(key), values.intern(value))).collect();
+        let mut entries: Vec<_> = entries
+            .iter()
+            .map(|(key, value)| (history.intern(key), history.intern(value)))
+            .collect();
         entries.sort_unstable();
         entries
     }
@@ -232,7 +233,7 @@ impl SpecChoice {
     }
 
     fn reads(&self, history: &History) -> bool {
-        let bound = self.bind(&mut history.clone(), Failures::AsSpecified);
+        let bound = self.bind(&mut history.clone(), Failures::Drop);
         bound.is_ok()
     }
 
@@ -258,6 +259,25 @@ impl SpecChoice {
         failures: Failures,
     ) -> Result<Interpretation, InputError> {
         (self.entry.bind)(&self.parameters, history, failures)
+    }
+}
+
+/// A specification chosen by name that reads failed operations in a given way.
+#[derive(Clone, Debug)]
+pub struct ChosenReader {
+    /// The specification.
+    pub choice: SpecChoice,
+    /// What a failed operation tells.
+    pub failures: Failures,
+}
+
+impl Reader for ChosenReader {
+    fn name(&self) -> String {
+        self.choice.to_string()
+    }
+
+    fn read(&self, history: &mut History) -> Result<Interpretation, InputError> {
+        self.choice.bind(history, self.failures)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The trait that a sequential specification implements.
 
+use crate::Cancel;
 use std::fmt::Debug;
 use std::hash::{BuildHasher, Hash};
 
@@ -65,6 +66,18 @@ pub trait Spec: Send + Sync {
         ret: Option<&Self::Ret>,
     ) -> Next<Self::State>;
 
+    /// [`step`](Spec::step) for specifications whose steps may take long: an implementation looks
+    /// at `cancel` now and then and may give up with any answer once it is raised.
+    fn step_or_cancel(
+        &self,
+        state: &Self::State,
+        op: &Self::Op,
+        ret: Option<&Self::Ret>,
+        _cancel: &Cancel,
+    ) -> Next<Self::State> {
+        self.step(state, op, ret)
+    }
+
     /// Whether the operation with this result never changes the state.
     fn is_read_only(&self, _op: &Self::Op, _ret: Option<&Self::Ret>) -> bool {
         false
@@ -103,6 +116,27 @@ pub trait Spec: Send + Sync {
         _operations: &[(&Self::Op, Option<&Self::Ret>)],
     ) -> Option<(usize, String)> {
         None
+    }
+
+    /// The data values that the operation with this result names, as numbers, for objects that treat
+    /// their values alike: taking all operations that name a value out of a linearizable history
+    /// leaves a linearizable one. Counterexamples are made smaller that way. An operation that names
+    /// several values ties them together; one that names none is never taken out for this reason.
+    fn data(&self, _op: &Self::Op, _ret: Option<&Self::Ret>) -> Vec<u64> {
+        Vec::new()
+    }
+
+    /// Whether from this state on the operation can never return this, whatever happens before an
+    /// operation that [`reopens`](Spec::reopens): a text that does not begin with what was already
+    /// appended. Lets searches give up early; `false` is always right.
+    fn precludes(&self, _state: &Self::State, _op: &Self::Op, _ret: Option<&Self::Ret>) -> bool {
+        false
+    }
+
+    /// Whether the operation may make possible again what a state [`precludes`](Spec::precludes).
+    /// `true` is always right.
+    fn reopens(&self, _op: &Self::Op) -> bool {
+        true
     }
 
     /// An estimate of the heap memory that a state holds, in bytes.

@@ -8,7 +8,7 @@
 //! Where every operation has a [`key`](crate::Spec::key), each key is replayed by itself: that
 //! relies on the specification's word that keys are independent, as every engine does.
 
-use crate::{Interpretation, Witness};
+use crate::{Cancel, Interpretation, Witness};
 use hashbrown::HashMap;
 use seriatim_history::{History, OpId, Outcome, Time};
 use std::fmt;
@@ -108,7 +108,7 @@ fn is_legal(
     let alphabet = &interpretation.alphabet;
     let classes = || witness.order.iter().filter_map(|&op| interpretation.class(op));
     let split = classes().all(|class| alphabet.key(class).is_some());
-    let mut automaton = alphabet.automaton();
+    let mut automaton = alphabet.automaton(&Cancel::never());
     let initial = automaton.initial();
     let mut states = HashMap::new();
     for (position, (&op, class)) in witness.order.iter().zip(classes()).enumerate() {

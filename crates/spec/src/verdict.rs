@@ -52,8 +52,22 @@ pub struct Counterexample {
     pub operations: Vec<OpId>,
     /// How far the part reaches: what returns after the horizon counts as pending.
     pub horizon: Horizon,
+    /// What comes before the part and is left out, if anything.
+    pub context: Option<Context>,
     /// Why no order explains it.
     pub explanation: Explanation,
+}
+
+/// The operations before a counterexample, when it starts in the middle of a history.
+///
+/// The engine showed that nothing is lost by taking these operations first, in this order: if the
+/// history were linearizable, it would be in an order that begins like this.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// The operations left out, in that order.
+    pub order: Vec<OpId>,
+    /// The state in which they leave the object.
+    pub state: String,
 }
 
 /// Why no order of some operations is right.

@@ -1,7 +1,10 @@
 //! How a specification reads the operations of a recorded history: names, arguments, results.
 
 use crate::{Alphabet, Answer, Bound, ClassId, Spec};
-use seriatim_history::{History, InputError, OpId, Operation, Outcome, Problem, ValueId, Values};
+use seriatim_history::{
+    History, InputError, Nil, OpId, Operation, Outcome, Problem, ValueId, Values,
+};
+use std::sync::Arc;
 
 /// A specification that understands recorded operations.
 pub trait Vocabulary: Spec {
@@ -37,14 +40,11 @@ impl Method {
 /// What a failed operation (Jepsen's `:fail`) tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Failures {
-    /// What the specification thinks right: an operation whose failure shows something of the
-    /// object (a compare-and-set that saw another value) is an observation, any other is dropped.
+    /// It did not happen: what Jepsen means by it.
     #[default]
-    AsSpecified,
-    /// It did not happen.
     Drop,
-    /// It happened and says that its condition did not hold; refused where the specification gives
-    /// failure no meaning.
+    /// It happened and found its condition not met (a compare-and-set that saw another value), where
+    /// the specification gives failure such a meaning; any other did not happen.
     Observe,
 }
 
@@ -75,14 +75,12 @@ impl Misfit {
     }
 }
 
-/// What the failure of an operation tells when nobody says otherwise.
+/// What the failure of an operation tells if the user wants failures observed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Nothing, ever: it did not happen.
+    /// Nothing: it did not happen.
     Silent,
-    /// It did not happen; if the user wants failures observed, it gave this answer.
-    Quiet(Answer),
-    /// It gave this answer: a compare-and-set that saw another value.
+    /// It gave this answer.
     Speaks(Answer),
 }
 
@@ -152,16 +150,10 @@ impl<'h> Recorded<'h> {
         match (self.operation.outcome(), self.failures, failure) {
             (Outcome::Pending, ..) => Ok(Decoded::Pending(op)),
             (Outcome::Ok, ..) => Ok(Decoded::Completed(op, answer?)),
-            (Outcome::Failed, Failures::Drop, _) => Ok(Decoded::Dropped),
-            (Outcome::Failed, _, Failure::Speaks(answer))
-            | (Outcome::Failed, Failures::Observe, Failure::Quiet(answer)) => {
+            (Outcome::Failed, Failures::Observe, Failure::Speaks(answer)) => {
                 Ok(Decoded::Completed(op, answer))
             }
-            (Outcome::Failed, Failures::Observe, Failure::Silent) => Misfit::expected(
-                "an operation that did not fail (its failure has no meaning as an observation; \
-                 use --failures drop)",
-            ),
-            (Outcome::Failed, Failures::AsSpecified, _) => Ok(Decoded::Dropped),
+            (Outcome::Failed, ..) => Ok(Decoded::Dropped),
         }
     }
 
@@ -209,6 +201,11 @@ impl<'h> Recorded<'h> {
             ValueId::ABSENT => Answer::Unrecorded,
             value => Answer::Value(value),
         })
+    }
+
+    /// Whether the source writes `nil` for a result that nobody recorded.
+    pub fn nil_is_unknown(&self) -> bool {
+        self.operation.history.nil() == Nil::Unknown
     }
 
     /// The answer of an operation that takes or shows a value of a container: `nil` when there was
@@ -271,8 +268,7 @@ pub(crate) fn intern_lists(history: &mut History, depth: u32) {
         // In order, so that new values get the same ids in every run.
         lists.sort_unstable();
         lists.dedup();
-        let values = history.values_mut();
-        let items = lists.iter().filter_map(|&id| values.items(id));
+        let items = lists.iter().filter_map(|&id| history.items(id));
         lists = items.flatten().collect();
     }
 }
@@ -280,7 +276,7 @@ pub(crate) fn intern_lists(history: &mut History, depth: u32) {
 /// A history as a specification reads it: the class of each operation, and the classes.
 pub struct Interpretation {
     /// What the specification says of the classes.
-    pub alphabet: Box<dyn Alphabet>,
+    pub alphabet: Arc<dyn Alphabet>,
     classes: Vec<u32>,
 }
 
@@ -289,7 +285,7 @@ const DROPPED: u32 = u32::MAX;
 impl Interpretation {
     /// An interpretation from the class of each operation, `None` where it did not happen.
     pub fn new(
-        alphabet: Box<dyn Alphabet>,
+        alphabet: Arc<dyn Alphabet>,
         classes: impl IntoIterator<Item = Option<ClassId>>,
     ) -> Self {
         let classes = classes.into_iter().map(|class| class.map_or(DROPPED, |c| c.0)).collect();
@@ -311,6 +307,16 @@ impl Interpretation {
     }
 }
 
+/// Something that reads histories: a specification chosen by name, or a user's own.
+pub trait Reader: Sync {
+    /// The specification's name, for messages.
+    fn name(&self) -> String;
+
+    /// What each operation of a history means. May add values that the specification needs (its
+    /// initial state) to those of the history, and changes nothing else.
+    fn read(&self, history: &mut History) -> Result<Interpretation, InputError>;
+}
+
 /// Reads a history under a specification. A pending operation that changes nothing says nothing
 /// and is dropped.
 pub fn interpret<S: Vocabulary + 'static>(
@@ -320,7 +326,7 @@ pub fn interpret<S: Vocabulary + 'static>(
     failures: Failures,
 ) -> Result<Interpretation, InputError> {
     let (bound, classes) = bind(name, spec, history, failures)?;
-    Ok(Interpretation::new(Box::new(bound), classes))
+    Ok(Interpretation::new(Arc::new(bound), classes))
 }
 
 /// A specification bound to a history, and the class of each operation; see [`bind`].

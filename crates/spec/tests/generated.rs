@@ -5,7 +5,7 @@
 use seriatim_history::{Builder, Call, History, OpId, Outcome, Return, Value};
 use seriatim_spec::generate::{Generated, Generator, Profile, Repetition, Spread, Violation};
 use seriatim_spec::{
-    Failures, Interpretation, Invalid, SpecChoice, StateId, Witness, catalogue, validate,
+    Cancel, Failures, Interpretation, Invalid, SpecChoice, StateId, Witness, catalogue, validate,
 };
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ fn make(choice: &SpecChoice, profile: Profile) -> (Generated, Interpretation) {
     let choice = SpecChoice::parse(generator.spec()).unwrap();
     let mut made = generator.history().unwrap();
     assert_eq!(SpecChoice::guess(&made.history).unwrap(), choice);
-    let read = choice.bind(&mut made.history, Failures::AsSpecified);
+    let read = choice.bind(&mut made.history, Failures::Observe);
     let read = read.unwrap_or_else(|error| panic!("{choice}: {error}"));
     (made, read)
 }
@@ -114,7 +114,7 @@ fn linearizable(history: &History, read: &Interpretation) -> bool {
             (0..operations.len()).filter(|&i| precedes(operations[i], b)).map(|i| 1 << i).sum()
         })
         .collect();
-    let mut automaton = read.alphabet.automaton();
+    let mut automaton = read.alphabet.automaton(&Cancel::never());
     let mut stack: Vec<(u64, StateId)> = vec![(0, automaton.initial())];
     let mut seen: HashSet<(u64, StateId)> = stack.iter().copied().collect();
     while let Some((placed, state)) = stack.pop() {
@@ -214,7 +214,7 @@ fn intervals_are_closed_and_objects_are_apart() {
     add(objects[1], Call::new(read), (7, 8), seen(seriatim_history::ValueId::NIL));
     let mut history = builder.finish().unwrap();
     let choice = SpecChoice::parse("register").unwrap();
-    let read = choice.bind(&mut history, Failures::AsSpecified).unwrap();
+    let read = choice.bind(&mut history, Failures::Observe).unwrap();
     let check = |order: [u32; 3]| {
         let order = order.map(OpId).to_vec();
         validate(&history, &read, &Witness { order })

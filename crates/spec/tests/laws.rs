@@ -5,7 +5,9 @@
 //! gets. Whatever a specification refuses to read is left out of the universe.
 
 use seriatim_history::{Builder, Call, History, Outcome, Return, Value};
-use seriatim_spec::{Automaton, ClassId, Failures, Interpretation, SpecChoice, StateId, catalogue};
+use seriatim_spec::{
+    Automaton, Cancel, ClassId, Failures, Interpretation, SpecChoice, StateId, catalogue,
+};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// A recorded operation: method, key, argument.
@@ -198,7 +200,7 @@ fn universe(choice: &SpecChoice, calls: &[Recorded]) -> Universe {
             let size = (("scan", None, None), Ok(Some(Value::list([Value::Nil, Value::Nil]))));
             let one = (call.clone(), Ok(result.clone()));
             let both = if choice.name() == "snapshot" { vec![size, one] } else { vec![one] };
-            choice.bind(&mut history(&both), Failures::AsSpecified).is_ok()
+            choice.bind(&mut history(&both), Failures::Observe).is_ok()
         };
         let results: Vec<_> = results().into_iter().filter(readable).collect();
         assert!(!results.is_empty(), "{choice} reads no result of {call:?}");
@@ -208,7 +210,7 @@ fn universe(choice: &SpecChoice, calls: &[Recorded]) -> Universe {
     }
     let mut history = history(&operations);
     let interpretation = choice
-        .bind(&mut history, Failures::AsSpecified)
+        .bind(&mut history, Failures::Observe)
         .unwrap_or_else(|error| panic!("{choice}: {error}"));
     let mut next = 0;
     let class = |index: usize| interpretation.class(index.into());
@@ -251,7 +253,7 @@ fn reachable(universe: &Universe, automaton: &mut dyn Automaton, depth: usize) -
 
 fn check(universe: &Universe) {
     let alphabet = &universe.interpretation.alphabet;
-    let mut automaton = alphabet.automaton();
+    let mut automaton = alphabet.automaton(&Cancel::never());
     let automaton = &mut *automaton;
     let states = reachable(universe, automaton, 3);
     let shown: HashSet<String> = states.iter().map(|&state| automaton.show(state)).collect();
@@ -294,7 +296,7 @@ fn check(universe: &Universe) {
 
 fn check_pairs(universe: &Universe) {
     let alphabet = &universe.interpretation.alphabet;
-    let mut automaton = alphabet.automaton();
+    let mut automaton = alphabet.automaton(&Cancel::never());
     let automaton = &mut *automaton;
     let states = reachable(universe, automaton, 2);
     let mut both = |a: ClassId, b: ClassId, state: StateId| -> BTreeSet<StateId> {
@@ -320,7 +322,7 @@ fn check_pairs(universe: &Universe) {
 /// Whatever a specification allows, nothing of it may be called inexplicable.
 fn check_inexplicable(universe: &Universe) {
     let alphabet = &universe.interpretation.alphabet;
-    let mut automaton = alphabet.automaton();
+    let mut automaton = alphabet.automaton(&Cancel::never());
     let mut stack = vec![(automaton.initial(), Vec::new())];
     while let Some((state, run)) = stack.pop() {
         assert_eq!(alphabet.inexplicable(&run), None, "{}", universe.name);
@@ -397,7 +399,7 @@ fn parts_are_told_apart_exactly_when_nothing_looks_at_the_whole() {
         let choice = SpecChoice::parse(spec).unwrap();
         let keyed = |operations: &[(Recorded, Result<Option<Value>, ()>)]| {
             let mut history = history(operations);
-            let read = choice.bind(&mut history, Failures::AsSpecified).unwrap();
+            let read = choice.bind(&mut history, Failures::Observe).unwrap();
             read.alphabet.key(read.class(0_usize.into()).unwrap()).is_some()
         };
         assert_eq!(keyed(&[(add.clone(), Ok(None))]), split, "{spec}");
@@ -419,8 +421,8 @@ fn every_alias_means_its_method() {
                 let nil = ((name, call.1.clone(), call.2.clone()), Ok(Some(Value::Nil)));
                 let read = |operation| {
                     let mut history = history(&[operation]);
-                    choice.bind(&mut history, Failures::AsSpecified).map(|read| {
-                        let mut automaton = read.alphabet.automaton();
+                    choice.bind(&mut history, Failures::Observe).map(|read| {
+                        let mut automaton = read.alphabet.automaton(&Cancel::never());
                         let state = automaton.initial();
                         let next = step(&mut *automaton, state, ClassId(0));
                         (automaton.explain(state, ClassId(0)), next)
@@ -445,9 +447,9 @@ fn reasons_are_written_for_people() {
         let mut operations: Vec<_> = before.iter().map(|call| (call.clone(), Ok(None))).collect();
         operations.push((call, Ok(result)));
         let mut history = history(&operations);
-        let read = SpecChoice::parse(spec).unwrap().bind(&mut history, Failures::AsSpecified);
+        let read = SpecChoice::parse(spec).unwrap().bind(&mut history, Failures::Observe);
         let read = read.unwrap();
-        let mut automaton = read.alphabet.automaton();
+        let mut automaton = read.alphabet.automaton(&Cancel::never());
         let mut state = automaton.initial();
         for index in 0..before.len() {
             let class = read.class(index.into()).unwrap();
@@ -503,7 +505,7 @@ fn reasons_are_written_for_people() {
 fn what_makes_no_sense_is_refused_with_what_was_expected() {
     let refused = |spec: &str, call: Recorded, result: Option<Value>| {
         let mut history = history(&[(call, Ok(result))]);
-        let read = SpecChoice::parse(spec).unwrap().bind(&mut history, Failures::AsSpecified);
+        let read = SpecChoice::parse(spec).unwrap().bind(&mut history, Failures::Observe);
         match read {
             Ok(_) => panic!("{spec} takes it"),
             Err(error) => error.to_string(),
@@ -550,8 +552,8 @@ fn an_owned_mutex_is_released_by_its_owner_only() {
     for (spec, possible) in [("mutex", true), ("mutex(owner)", false)] {
         let mut history = history(&operations);
         let choice = SpecChoice::parse(spec).unwrap();
-        let read = choice.bind(&mut history, Failures::AsSpecified).unwrap();
-        let mut automaton = read.alphabet.automaton();
+        let read = choice.bind(&mut history, Failures::Observe).unwrap();
+        let mut automaton = read.alphabet.automaton(&Cancel::never());
         let free = automaton.initial();
         let held = step(&mut *automaton, free, ClassId(0));
         let after = step(&mut *automaton, *held.first().unwrap(), ClassId(1));
@@ -577,7 +579,7 @@ fn a_value_that_nobody_put_there_is_inexplicable() {
     for (spec, call, result) in shown {
         let mut history = history(&[(call.clone(), Ok(result.clone()))]);
         let choice = SpecChoice::parse(spec).unwrap();
-        let read = choice.bind(&mut history, Failures::AsSpecified).unwrap();
+        let read = choice.bind(&mut history, Failures::Observe).unwrap();
         let found = read.alphabet.inexplicable(&[ClassId(0)]);
         assert!(found.is_some_and(|(class, _)| class == ClassId(0)), "{spec}");
     }
@@ -608,17 +610,12 @@ fn a_failure_tells_what_the_user_says_it_does() {
     let write = ("write", None, int(1));
     let observed = Ok(Some(true));
     let dropped = Ok(None);
-    for (spec, call, default, observe) in [
-        ("cas-register", &cas, &observed, Some(&observed)),
-        ("queue", &dequeue, &dropped, Some(&observed)),
-        ("register", &write, &dropped, None),
+    for (spec, call, observe) in [
+        ("cas-register", &cas, &observed),
+        ("queue", &dequeue, &observed),
+        ("register", &write, &dropped),
     ] {
-        assert_eq!(&failed(spec, call, Failures::AsSpecified), default, "{spec}");
         assert_eq!(&failed(spec, call, Failures::Drop), &dropped, "{spec}");
-        let found = failed(spec, call, Failures::Observe);
-        match observe {
-            Some(observe) => assert_eq!(&found, observe, "{spec}"),
-            None => assert!(found.unwrap_err().contains("--failures drop"), "{spec}"),
-        }
+        assert_eq!(&failed(spec, call, Failures::Observe), observe, "{spec}");
     }
 }

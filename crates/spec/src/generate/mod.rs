@@ -171,7 +171,7 @@ impl Generated {
 /// let choice = SpecChoice::parse("queue").unwrap();
 /// let generator = Generator::new(&choice, Profile { pending: 0.1, ..Profile::default() }).unwrap();
 /// let mut made = generator.history().unwrap();
-/// let interpretation = choice.bind(&mut made.history, Failures::AsSpecified).unwrap();
+/// let interpretation = choice.bind(&mut made.history, Failures::Drop).unwrap();
 /// validate(&made.history, &interpretation, &made.witness(&interpretation)).unwrap();
 /// ```
 pub struct Generator {

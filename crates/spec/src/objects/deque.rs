@@ -221,7 +221,7 @@ impl Vocabulary for Deque {
             let op = Op::Push(end, recorded.arg()?);
             recorded.settle(op, Failure::Silent, recorded.done())
         };
-        let take = |op| recorded.settle(op, Failure::Quiet(Answer::Empty), recorded.taken());
+        let take = |op| recorded.settle(op, Failure::Speaks(Answer::Empty), recorded.taken());
         match recorded.method(METHODS)? {
             "push_front" => push(End::Front),
             "push_back" => push(End::Back),

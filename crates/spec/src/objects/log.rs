@@ -107,6 +107,19 @@ impl Machine for Log {
         !matches!(op, Op::Append(_))
     }
 
+    /// The log only grows: what a `read` will see begins with what is there.
+    fn rules_out(&self, state: &Sequence, op: &Op, answer: Option<&Answer>) -> bool {
+        match (op, answer) {
+            (Op::Read, Some(Answer::Items(seen))) => !seen.starts_with(&state.oldest_first()),
+            (Op::Length, Some(Answer::Number(seen))) => *seen < state.len() as i64,
+            _ => false,
+        }
+    }
+
+    fn undoes(&self, _op: &Op) -> bool {
+        false
+    }
+
     fn verb(&self, op: &Op) -> String {
         match op {
             Op::Append(value) => format!("append {}", self.values.get(*value)),
@@ -172,7 +185,7 @@ impl Vocabulary for Log {
                         ValueId::NIL => Ok(Answer::Empty),
                         _ => recorded.read(),
                     };
-                    recorded.settle(Op::Get(index), Failure::Quiet(Answer::Empty), answer)
+                    recorded.settle(Op::Get(index), Failure::Speaks(Answer::Empty), answer)
                 }
                 Err(_) => Misfit::expected("an index, 0 or more"),
             },

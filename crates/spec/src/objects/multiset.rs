@@ -262,7 +262,7 @@ fn named(op: &Op) -> Option<ValueId> {
 }
 
 fn decode_take(recorded: Recorded<'_>) -> Result<Decoded<Op, Answer>, Misfit> {
-    let empty = Failure::Quiet(Answer::Empty);
+    let empty = Failure::Speaks(Answer::Empty);
     let decoded = recorded.settle(Op::Take, empty, recorded.taken())?;
     Ok(match decoded {
         Decoded::Completed(_, Answer::Value(value)) => {
@@ -289,7 +289,7 @@ impl Vocabulary for Multiset {
             "remove" if recorded.no_arg().is_err() => {
                 let answer = recorded.success(Answer::Yes);
                 let op = Op::Remove(recorded.arg()?);
-                recorded.settle(op, Failure::Quiet(Answer::No), answer)
+                recorded.settle(op, Failure::Speaks(Answer::No), answer)
             }
             "remove" | "take" => decode_take(recorded),
             "contains" => recorded.settle(Op::Contains(recorded.arg()?), silent, recorded.truth()),

@@ -255,7 +255,7 @@ impl Vocabulary for PriorityQueue {
         failures: Failures,
     ) -> Result<Decoded<Op, Answer>, Misfit> {
         let recorded = Recorded { operation, failures };
-        let empty = Failure::Quiet(Answer::Empty);
+        let empty = Failure::Speaks(Answer::Empty);
         match recorded.method(METHODS)? {
             "insert" => match self.rank(recorded.arg()?) {
                 Some(rank) => recorded.settle(Op::Insert(rank), Failure::Silent, recorded.done()),

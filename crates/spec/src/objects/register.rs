@@ -135,7 +135,7 @@ impl Register {
             (None, Flavour::Rmw) => Value::Int(0),
             (None, _) => Value::Nil,
         };
-        let init = history.values_mut().intern(&init);
+        let init = history.intern(&init);
         let values = history.values().clone();
         Register { values, init, flavour }
     }
@@ -177,6 +177,18 @@ impl Machine for Register {
             (Op::Write(a), Op::Write(b)) => a == b,
             _ => self.leaves_unchanged(a, None) && self.leaves_unchanged(b, None),
         }
+    }
+
+    fn names(&self, op: &Op, answer: Option<&Answer>) -> Vec<u64> {
+        let mut names = match (*op, answer) {
+            (Op::Write(value) | Op::Swap(value), _) => vec![value],
+            (Op::Cas(old, new), None | Some(Answer::Yes | Answer::Unrecorded)) => vec![old, new],
+            _ => Vec::new(),
+        };
+        if let Some(Answer::Value(seen)) = answer {
+            names.push(*seen);
+        }
+        names.into_iter().map(|value| u64::from(value.0)).collect()
     }
 
     fn verb(&self, op: &Op) -> String {
@@ -231,7 +243,13 @@ impl Vocabulary for Register {
         match recorded.method(self.methods())? {
             "read" => {
                 recorded.no_arg()?;
-                recorded.settle(Op::Read, Failure::Silent, recorded.read())
+                let answer = match operation.result() {
+                    ValueId::NIL if self.init != ValueId::NIL && recorded.nil_is_unknown() => {
+                        Ok(Answer::Unrecorded)
+                    }
+                    _ => recorded.read(),
+                };
+                recorded.settle(Op::Read, Failure::Silent, answer)
             }
             "write" => {
                 let op = Op::Write(recorded.arg()?);

@@ -309,7 +309,7 @@ impl Vocabulary for Set {
     ) -> Result<Decoded<Op, Answer>, Misfit> {
         let recorded = Recorded { operation, failures };
         let element = || recorded.arg().map(|value| self.element(value));
-        let refused = Failure::Quiet(Answer::No);
+        let refused = Failure::Speaks(Answer::No);
         match recorded.method(METHODS)? {
             "add" => {
                 let answer = recorded.success(Answer::Unrecorded);

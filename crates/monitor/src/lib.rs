@@ -1,0 +1,20 @@
+//! Histories to verdicts.
+//!
+//! This crate takes a [`History`](seriatim_history::History) and a specification (anything that can
+//! [read](seriatim_spec::Reader) the history) and gives a [`Verdict`](seriatim_spec::Verdict): a witness,
+//! a minimal counterexample, or what ran out. The history is [split](partition) into independent parts;
+//! each is decided by the general [`search`], which is exact for every specification.
+
+mod assemble;
+mod check;
+mod check_partition;
+mod minimise;
+pub mod partition;
+pub mod search;
+mod typed;
+
+pub use check::{Checked, DecidedBy, Detail, Options, PartReport, PartStanding, check};
+pub use check_partition::{Refutation, refute_partition};
+pub use search::Strategy;
+pub use search::dovetail::{Standing, StopAt};
+pub use typed::Recording;

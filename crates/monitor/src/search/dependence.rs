@@ -1,0 +1,82 @@
+//! Which operations depend on each other.
+//!
+//! Two operations are independent if they commute whatever they return. The search linearizes before
+//! the frontier's operation only what is connected with it by dependent pairs: for a map that is not
+//! partitioned, operations on the same key.
+
+use super::part::{Part, PendingId, Rank};
+use seriatim_spec::{Alphabet, ClassId};
+
+/// The dependence between the classes of a part.
+pub enum Dependence<'a> {
+    /// Everything depends on everything.
+    Total,
+    /// Classes of the same key depend on each other, others do not: the key of each class.
+    ByKey(Vec<u64>),
+    /// As the specification says of each pair.
+    Pairwise(&'a dyn Alphabet),
+}
+
+impl<'a> Dependence<'a> {
+    /// The dependence between the classes that occur in a part.
+    pub fn new(alphabet: &'a dyn Alphabet, occurring: &[ClassId]) -> Self {
+        let keys: Option<Vec<u64>> = occurring.iter().map(|&class| alphabet.key(class)).collect();
+        match keys {
+            Some(keys) if keys.windows(2).all(|pair| pair[0] == pair[1]) => Dependence::Total,
+            Some(keys) => {
+                let classes = occurring.last().map_or(0, |last| last.0 as usize + 1);
+                let mut table = vec![0; classes];
+                for (class, key) in occurring.iter().zip(keys) {
+                    table[class.0 as usize] = key;
+                }
+                Dependence::ByKey(table)
+            }
+            None if some_commute(alphabet, occurring) => Dependence::Pairwise(alphabet),
+            None => Dependence::Total,
+        }
+    }
+
+    /// Keeps of the candidates (the first is the frontier's operation) and of the pending classes
+    /// those that are connected with the first candidate.
+    pub fn keep_relevant(
+        &self,
+        part: &Part<'_>,
+        candidates: &mut Vec<Rank>,
+        pending: &mut Vec<PendingId>,
+    ) {
+        let Some(&first) = candidates.first() else {
+            return;
+        };
+        match self {
+            Dependence::Total => {}
+            Dependence::ByKey(keys) => {
+                let key = |class: ClassId| keys[class.0 as usize];
+                let wanted = key(part.class(first));
+                candidates.retain(|&rank| key(part.class(rank)) == wanted);
+                pending.retain(|&id| key(part.pending_class(id)) == wanted);
+            }
+            Dependence::Pairwise(alphabet) => {
+                let mut reached = vec![part.class(first)];
+                let mut next = 0;
+                while next < reached.len() {
+                    let from = reached[next];
+                    let all = candidates.iter().map(|&rank| part.class(rank));
+                    for class in all.chain(pending.iter().map(|&id| part.pending_class(id))) {
+                        if !reached.contains(&class) && !alphabet.commute(from, class) {
+                            reached.push(class);
+                        }
+                    }
+                    next += 1;
+                }
+                candidates.retain(|&rank| reached.contains(&part.class(rank)));
+                pending.retain(|&id| reached.contains(&part.pending_class(id)));
+            }
+        }
+    }
+}
+
+/// Whether it is worth asking about pairs: some of the first classes commute.
+fn some_commute(alphabet: &dyn Alphabet, occurring: &[ClassId]) -> bool {
+    let sample = &occurring[..occurring.len().min(32)];
+    sample.iter().any(|&a| sample.iter().any(|&b| a != b && alphabet.commute(a, b)))
+}

@@ -1,0 +1,298 @@
+//! All parts of a history, both directions, any number of threads: everybody takes turns.
+//!
+//! Parts are independent (P-compositionality), so each is searched for itself. A part that runs for
+//! long goes back into the queue and those with less effort behind them come first, so an easy
+//! violation is found whatever hard part stands before it. A part that its depth-first search does not
+//! decide in the first turn gets a breadth-first one as a competitor; with several threads the two run
+//! at the same time, and the first answer wins.
+
+use super::engine::{Engine, Strategy, operations_of};
+use super::{Memory, Part, Progress};
+use seriatim_history::{History, OpId};
+use seriatim_spec::{Cancel, Interpretation, Limit};
+use std::collections::BinaryHeap;
+use std::sync::{Condvar, Mutex, OnceLock};
+
+/// What is known of a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// It is linearizable in this order.
+    Linearizable(Vec<OpId>),
+    /// It is not.
+    Violation,
+    /// Something ran out; so many of its events are linearizable.
+    Open(Limit, usize),
+}
+
+/// What to decide and when to stop.
+pub struct Plan<'a> {
+    /// The history.
+    pub history: &'a History,
+    /// The history as the specification reads it.
+    pub reading: &'a Interpretation,
+    /// The operations of each part, in call order.
+    pub parts: &'a [Vec<OpId>],
+    /// The directions to try, the first one first.
+    pub strategies: &'a [Strategy],
+    /// The number of threads.
+    pub threads: usize,
+    /// When the first violation is found, the rest is left open.
+    pub stop_at_first: StopAt,
+    /// Who may stop it.
+    pub cancel: &'a Cancel,
+    /// The memory that it may use.
+    pub memory: &'a Memory,
+    /// Told now and then how it goes.
+    pub observer: Option<&'a (dyn Fn(Standing) + Sync)>,
+}
+
+/// When to stop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StopAt {
+    /// At the first violation.
+    FirstViolation,
+    /// When all parts are decided.
+    End,
+}
+
+/// How a long check stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Standing {
+    /// Parts decided.
+    pub parts_decided: usize,
+    /// All parts.
+    pub parts: usize,
+    /// Operations in decided parts.
+    pub operations_decided: usize,
+    /// All operations.
+    pub operations: usize,
+    /// Configurations met so far.
+    pub configurations: usize,
+}
+
+/// What was found, and how.
+pub struct Outcome {
+    /// What is known of each part.
+    pub findings: Vec<Finding>,
+    /// Which direction decided each part.
+    pub strategies: Vec<Strategy>,
+    /// Configurations met in all parts.
+    pub configurations: usize,
+}
+
+/// The expansions of a first turn, beyond one for each operation.
+const FIRST_TURN: u64 = 1 << 11;
+/// The expansions of the longest turn.
+const LONGEST_TURN: u64 = 1 << 16;
+
+/// Decides all parts, as far as the limits allow.
+pub fn run(plan: &Plan<'_>) -> Outcome {
+    let parts: Vec<OnceLock<Part<'_>>> = plan.parts.iter().map(|_| OnceLock::new()).collect();
+    let desk = Desk::new(plan, &parts);
+    if plan.threads <= 1 || plan.parts.len() * plan.strategies.len() <= 1 {
+        desk.work();
+    } else {
+        std::thread::scope(|scope| {
+            for _ in 0..plan.threads {
+                scope.spawn(|| desk.work());
+            }
+        });
+    }
+    desk.outcome()
+}
+
+/// A search that waits for its turn.
+struct Task<'a> {
+    part: usize,
+    strategy: Strategy,
+    engine: Option<Engine<'a>>,
+    turn: u64,
+    effort: u64,
+}
+
+impl Task<'_> {
+    /// The least effort first, then the smallest part.
+    fn urgency(&self) -> std::cmp::Reverse<(u64, usize)> {
+        std::cmp::Reverse((self.effort, self.part))
+    }
+}
+
+impl PartialEq for Task<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.urgency() == other.urgency()
+    }
+}
+
+impl Eq for Task<'_> {}
+
+impl PartialOrd for Task<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Task<'_> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.urgency().cmp(&other.urgency())
+    }
+}
+
+/// Where the threads fetch their work and leave their results.
+struct Desk<'p, 'a> {
+    plan: &'p Plan<'a>,
+    parts: &'p [OnceLock<Part<'p>>],
+    state: Mutex<State<'p>>,
+    changed: Condvar,
+}
+
+struct State<'p> {
+    waiting: BinaryHeap<Task<'p>>,
+    running: usize,
+    findings: Vec<Option<Finding>>,
+    strategies: Vec<Strategy>,
+    standing: Standing,
+    stopped: bool,
+}
+
+impl<'p, 'a: 'p> Desk<'p, 'a> {
+    fn new(plan: &'p Plan<'a>, parts: &'p [OnceLock<Part<'p>>]) -> Self {
+        let first = plan.strategies[0];
+        let waiting = (0..plan.parts.len())
+            .map(|part| Task { part, strategy: first, engine: None, turn: 0, effort: 0 })
+            .collect();
+        let operations = plan.parts.iter().map(Vec::len).sum();
+        let standing = Standing { parts: plan.parts.len(), operations, ..Standing::default() };
+        let state = State {
+            waiting,
+            running: 0,
+            findings: vec![None; plan.parts.len()],
+            strategies: vec![first; plan.parts.len()],
+            standing,
+            stopped: false,
+        };
+        Desk { plan, parts, state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// Takes turns until nothing is left to do.
+    fn work(&self) {
+        while let Some(task) = self.fetch() {
+            self.take_turn(task);
+        }
+    }
+
+    fn fetch(&self) -> Option<Task<'p>> {
+        let mut state = self.state.lock().expect("no thread panics with the lock");
+        loop {
+            if state.stopped {
+                return None;
+            }
+            match state.waiting.pop() {
+                Some(task) if state.is_settled(task.part) => self.retire(task),
+                Some(task) => {
+                    state.running += 1;
+                    return Some(task);
+                }
+                None if state.running == 0 => return None,
+                None => state = self.changed.wait(state).expect("no thread panics with the lock"),
+            }
+        }
+    }
+
+    fn take_turn(&self, mut task: Task<'p>) {
+        let plan = self.plan;
+        let part = self.parts[task.part]
+            .get_or_init(|| Part::new(plan.history, plan.reading, &plan.parts[task.part]));
+        let engine =
+            task.engine.get_or_insert_with(|| Engine::new(part, task.strategy, plan.cancel));
+        let expansions = match task.turn {
+            0 => FIRST_TURN + u64::from(part.end().0) * 2,
+            turn => (FIRST_TURN << turn).min(LONGEST_TURN),
+        };
+        let before = engine.configurations();
+        let progress = engine.run(expansions, plan.cancel, plan.memory);
+        let met = engine.configurations() - before;
+        let events = engine.linearizable_events();
+        task.effort += expansions;
+        let finding = match progress {
+            Progress::Found(steps) => Some(Finding::Linearizable(operations_of(part, &steps))),
+            Progress::Exhausted => Some(Finding::Violation),
+            Progress::Paused => None,
+            Progress::OutOfMemory => Some(Finding::Open(Limit::Memory, events)),
+            Progress::Cancelled if plan.cancel.is_late() => {
+                Some(Finding::Open(Limit::Time, events))
+            }
+            Progress::Cancelled => Some(Finding::Open(Limit::Cancelled, events)),
+        };
+        self.hand_in(task, finding, met);
+    }
+
+    fn hand_in(&self, mut task: Task<'p>, finding: Option<Finding>, met: usize) {
+        let mut state = self.state.lock().expect("no thread panics with the lock");
+        state.running -= 1;
+        state.standing.configurations += met;
+        if state.is_settled(task.part) {
+            self.retire(task);
+        } else if let Some(finding) = finding {
+            state.record(&task, finding, self.plan);
+            self.retire(task);
+        } else {
+            if task.turn == 0 {
+                self.add_competitors(&mut state, &task);
+            }
+            task.turn += 1;
+            state.waiting.push(task);
+        }
+        if let Some(observer) = self.plan.observer {
+            observer(state.standing);
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    fn add_competitors(&self, state: &mut State<'p>, task: &Task<'p>) {
+        for &strategy in self.plan.strategies.iter().filter(|&&other| other != task.strategy) {
+            let competes = task.strategy == self.plan.strategies[0];
+            if competes {
+                let (part, effort) = (task.part, 0);
+                state.waiting.push(Task { part, strategy, engine: None, turn: 0, effort });
+            }
+        }
+    }
+
+    fn retire(&self, task: Task<'p>) {
+        if let Some(engine) = task.engine {
+            engine.retire(self.plan.memory);
+        }
+    }
+
+    fn outcome(self) -> Outcome {
+        let state = self.state.into_inner().expect("no thread panics with the lock");
+        let open = Finding::Open(Limit::Cancelled, 0);
+        Outcome {
+            findings: state.findings.into_iter().map(|f| f.unwrap_or(open.clone())).collect(),
+            strategies: state.strategies,
+            configurations: state.standing.configurations,
+        }
+    }
+}
+
+impl State<'_> {
+    /// Whether a part has its answer.
+    fn is_settled(&self, part: usize) -> bool {
+        matches!(
+            self.findings[part],
+            Some(Finding::Linearizable(_) | Finding::Violation | Finding::Open(Limit::Time, _))
+        )
+    }
+
+    fn record(&mut self, task: &Task<'_>, finding: Finding, plan: &Plan<'_>) {
+        self.strategies[task.part] = task.strategy;
+        if matches!(finding, Finding::Linearizable(_) | Finding::Violation) {
+            self.standing.parts_decided += 1;
+            self.standing.operations_decided += plan.parts[task.part].len();
+        }
+        self.stopped |=
+            finding == Finding::Violation && plan.stop_at_first == StopAt::FirstViolation;
+        self.findings[task.part] = Some(finding);
+    }
+}

@@ -1,0 +1,107 @@
+//! One search of one part, whatever its direction and the width of its sets.
+
+use super::breadth_first::BreadthFirst;
+use super::depth_first::DepthFirst;
+use super::mask::Mask;
+use super::part::{Part, Rank};
+use super::space::{Space, Step};
+use super::used::{UseId, Uses};
+use super::{Effort, Progress};
+use seriatim_history::OpId;
+use seriatim_spec::Cancel;
+
+/// The direction of a search.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Strategy {
+    /// Wing & Gong's search with memory.
+    DepthFirst,
+    /// Just-in-time linearization.
+    BreadthFirst,
+}
+
+/// A search that can be paused and resumed, on any thread.
+pub struct Engine<'a> {
+    search: Box<dyn Search + Send + 'a>,
+    part: &'a Part<'a>,
+    reported: usize,
+}
+
+impl<'a> Engine<'a> {
+    /// A search of a part, before its first step.
+    pub fn new(part: &'a Part<'a>, strategy: Strategy, cancel: &Cancel) -> Self {
+        let space = Space::new(part, cancel);
+        let search = match part.slot_count() {
+            0..=64 => searching::<[u64; 1]>(space, strategy),
+            65..=256 => searching::<[u64; 4]>(space, strategy),
+            _ => searching::<Box<[u64]>>(space, strategy),
+        };
+        Engine { search, part, reported: 0 }
+    }
+
+    /// Goes on for some expansions at most.
+    pub fn run(&mut self, expansions: u64, cancel: &Cancel, memory: &super::Memory) -> Progress {
+        let mut effort = Effort::new(expansions, cancel, memory, &mut self.reported);
+        self.search.run(&mut effort)
+    }
+
+    /// The number of events of the part that are known to be linearizable.
+    pub fn linearizable_events(&self) -> usize {
+        self.part.events_before(self.search.farthest())
+    }
+
+    /// The number of configurations met.
+    pub fn configurations(&self) -> usize {
+        self.search.configurations()
+    }
+
+    /// Operations that can be taken first without loss, in this order, as far as the search knows.
+    pub fn settled(&self) -> Vec<OpId> {
+        operations_of(self.part, self.search.settled())
+    }
+
+    /// Gives the memory of the search back to the others.
+    pub fn retire(mut self, memory: &super::Memory) {
+        memory.report(&mut self.reported, 0);
+    }
+}
+
+/// The operations that steps name, in order: pending ones of a class go in call order.
+pub fn operations_of(part: &Part<'_>, steps: &[Step]) -> Vec<OpId> {
+    let mut uses = Uses::default();
+    let mut used = UseId::NOTHING;
+    let name = |step: &Step| match *step {
+        Step::Completed(rank) => part.operation(rank),
+        Step::Pending(pending) => {
+            let nth = uses.count(used, pending);
+            used = uses.with(used, pending);
+            part.pending_operation(pending, nth)
+        }
+    };
+    steps.iter().map(name).collect()
+}
+
+fn searching<'a, M: Mask + 'a>(
+    space: Space<'a>,
+    strategy: Strategy,
+) -> Box<dyn Search + Send + 'a> {
+    match strategy {
+        Strategy::DepthFirst => Box::new(DepthFirst::<M>::new(space)),
+        Strategy::BreadthFirst => Box::new(BreadthFirst::<M>::new(space)),
+    }
+}
+
+/// What both directions offer.
+pub trait Search {
+    /// Goes on until there is an answer or the effort is spent.
+    fn run(&mut self, effort: &mut Effort<'_>) -> Progress;
+
+    /// The frontier that a configuration has reached: what lies before it is linearizable.
+    fn farthest(&self) -> Rank;
+
+    /// The number of configurations met.
+    fn configurations(&self) -> usize;
+
+    /// Steps that can be taken first without loss: the part is linearizable iff it is in an order
+    /// that begins with them.
+    fn settled(&self) -> &[Step];
+}

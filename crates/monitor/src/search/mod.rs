@@ -1,0 +1,26 @@
+//! The general search: exact, for every specification.
+//!
+//! One [`Space`](space::Space) of configurations, two ways through it: [`depth_first`] finds witnesses
+//! fast, [`breadth_first`] refutes early and forgets the past. Both can be paused, so that
+//! [`dovetail`] lets all parts of a history and both ways take turns: one hard part never hides an
+//! easy violation, even on one thread.
+
+mod breadth_first;
+mod dependence;
+mod depth_first;
+pub mod dovetail;
+mod effort;
+mod engine;
+mod explain;
+mod mask;
+mod outlook;
+mod part;
+mod seen;
+mod space;
+mod transitions;
+mod used;
+
+pub use effort::{Effort, Memory, Progress};
+pub use engine::{Engine, Strategy};
+pub use explain::explain;
+pub use part::Part;

@@ -1,0 +1,423 @@
+//! The space that both searches walk: configurations and their successors.
+//!
+//! A configuration says which operations are linearized, how many pending ones were used, and the
+//! state that results. A history is linearizable iff a configuration in which every completed
+//! operation is linearized can be reached from the initial one. From a configuration, an open
+//! operation can be linearized if the specification allows its result in the state.
+//!
+//! Not every successor is generated. Each rule below keeps this promise: *if a configuration can be
+//! completed, one of its generated successors can.* Let `f` be the operation at the frontier, the
+//! first to return of those not yet linearized.
+//!
+//! - **Reads at once** ([`Space::settle`]). An open operation that changes no state and fits the
+//!   present one is linearized now: taking it out of its later place changes nothing there, and here
+//!   it is allowed.
+//! - **Only what matters for `f`** ([`Dependence`]). Before `f`, only operations connected with
+//!   it by non-commuting pairs among the open ones need be linearized: the others commute with all of
+//!   those and can be moved behind `f`, whose return they do not precede in real time.
+//! - **Equals in the order of their returns.** Of open operations of one class, only the first to
+//!   return is tried: exchanging the two leaves both within their intervals.
+//! - **A pending operation only where it is needed.** In a completion that uses the fewest pending
+//!   operations, the operation right after a pending one must lead to a state to which it could not
+//!   have led without: otherwise the pending one could be left out. So pending operations are tried
+//!   only as chains, each enabling the next, that end in a completed operation. Nothing ends a
+//!   completion: the last pending operation would be useless.
+//! - **Nothing without hope** ([`Outlook`]). A configuration whose state precludes a result that must
+//!   still be seen is dropped: it cannot be completed.
+//!
+//! The rules hold together because each is a transformation of a completion that does not raise the
+//! number of pending operations, so a completion with the fewest can be brought into the form that all
+//! of them demand. Unsound would be: a specification whose `is_read_only` or `commute` lies.
+
+use super::dependence::Dependence;
+use super::mask::Mask;
+use super::outlook::Outlook;
+use super::part::{Part, PendingId, Rank};
+use super::transitions::{Answer, Transitions};
+use super::used::{UseId, Uses};
+use hashbrown::HashMap;
+use seriatim_spec::{Cancel, ClassId, StateId};
+use std::sync::Arc;
+
+/// Which operations are linearized and what state that leaves.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Configuration<M> {
+    /// Every completed operation before it is linearized, the one at it is not.
+    pub frontier: Rank,
+    /// The state of the object.
+    pub state: StateId,
+    /// The pending operations used.
+    pub used: UseId,
+    /// The slots of the open operations that are linearized.
+    pub linearized: M,
+}
+
+/// One operation put at the end of a linearization.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// A completed operation.
+    Completed(Rank),
+    /// A pending operation of a class.
+    Pending(PendingId),
+}
+
+/// The successors of a configuration, each with the steps that lead to it.
+pub struct Successors<M> {
+    /// Each successor with the end of its steps in `steps`.
+    list: Vec<(Configuration<M>, u32)>,
+    steps: Vec<Step>,
+}
+
+impl<M> Default for Successors<M> {
+    fn default() -> Self {
+        Successors { list: Vec::new(), steps: Vec::new() }
+    }
+}
+
+impl<M> Successors<M> {
+    fn clear(&mut self) {
+        self.list.clear();
+        self.steps.clear();
+    }
+
+    /// The successors with their steps, in the order in which they were found.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Configuration<M>, &[Step])> {
+        (0..self.list.len()).map(|index| {
+            let start = index.checked_sub(1).map_or(0, |before| self.list[before].1) as usize;
+            let (configuration, end) = &self.list[index];
+            (configuration, &self.steps[start..*end as usize])
+        })
+    }
+}
+
+/// A pending operation that makes another one possible: it leads from a state to `between`, and the
+/// other from there to `after`.
+#[derive(Clone, Copy)]
+struct Enabler {
+    pending: PendingId,
+    between: StateId,
+    after: StateId,
+}
+
+/// A part of a history with all that is needed to walk its configurations.
+pub struct Space<'a> {
+    /// The part.
+    pub part: &'a Part<'a>,
+    /// The specification's steps.
+    pub transitions: Transitions<'a>,
+    /// The uses of pending operations met so far.
+    pub uses: Uses,
+    read_only: Vec<bool>,
+    dependence: Dependence<'a>,
+    outlook: Option<Outlook>,
+    enablers: HashMap<(StateId, ClassId), Arc<[Enabler]>>,
+    chains: HashMap<StateId, Arc<[(PendingId, Enabler)]>>,
+    candidates: Vec<Rank>,
+    helpers: Vec<PendingId>,
+}
+
+/// Beyond this many remembered enablers all are forgotten.
+const ENABLER_LIMIT: usize = 1 << 20;
+
+impl<'a> Space<'a> {
+    /// The space of a part.
+    pub fn new(part: &'a Part<'a>, cancel: &Cancel) -> Self {
+        let alphabet = part.alphabet;
+        let occurring = part.occurring_classes();
+        let classes = occurring.last().map_or(0, |last| last.0 as usize + 1);
+        let mut read_only = vec![false; classes];
+        for &class in &occurring {
+            read_only[class.0 as usize] = alphabet.is_read_only(class);
+        }
+        Space {
+            part,
+            transitions: Transitions::new(alphabet.automaton(cancel), part.end().0 as usize),
+            uses: Uses::default(),
+            read_only,
+            dependence: Dependence::new(alphabet, &occurring),
+            outlook: Outlook::new(part, &occurring),
+            enablers: HashMap::new(),
+            chains: HashMap::new(),
+            candidates: Vec::new(),
+            helpers: Vec::new(),
+        }
+    }
+
+    /// The configuration before anything is linearized, with the steps that are taken at once.
+    pub fn root<M: Mask>(&mut self) -> (Configuration<M>, Vec<Step>) {
+        let mut steps = Vec::new();
+        let mut root = Configuration {
+            frontier: Rank(0),
+            state: self.start(),
+            used: UseId::NOTHING,
+            linearized: M::empty(self.part.slot_count()),
+        };
+        self.settle(&mut root, &mut steps);
+        (root, steps)
+    }
+
+    fn start(&mut self) -> StateId {
+        let mut state = self.transitions.initial();
+        for &class in self.part.preamble() {
+            if let Answer::One(next) = self.transitions.step(state, class) {
+                state = next;
+            }
+        }
+        state
+    }
+
+    /// Whether every completed operation is linearized.
+    pub fn is_complete<M>(&self, configuration: &Configuration<M>) -> bool {
+        configuration.frontier == self.part.end()
+    }
+
+    /// Generates the successors of a configuration that is not complete.
+    pub fn expand<M: Mask>(
+        &mut self,
+        configuration: &Configuration<M>,
+        successors: &mut Successors<M>,
+    ) {
+        successors.clear();
+        self.transitions.begin();
+        self.choose_candidates(configuration);
+        let candidates = std::mem::take(&mut self.candidates);
+        for &rank in &candidates {
+            let answer = self.transitions.step(configuration.state, self.part.class(rank));
+            for nth in 0..self.transitions.count(answer) {
+                let after = self.transitions.nth(answer, nth);
+                self.emit(configuration, configuration.used, &[], (rank, after), successors);
+            }
+        }
+        if !self.helpers.is_empty() {
+            let helpers = std::mem::take(&mut self.helpers);
+            self.expand_pending(configuration, &candidates, &helpers, successors);
+            self.helpers = helpers;
+        }
+        self.candidates = candidates;
+    }
+
+    /// The open operations and the classes of pending ones that are worth trying: those that matter
+    /// for the frontier's operation, of each class the first to return.
+    fn choose_candidates<M: Mask>(&mut self, configuration: &Configuration<M>) {
+        let part = self.part;
+        let frontier = configuration.frontier;
+        self.candidates.clear();
+        self.helpers.clear();
+        for &rank in part.open(frontier) {
+            let class = part.class(rank);
+            let is_known = self.candidates.iter().any(|&other| part.class(other) == class);
+            if !is_known && !configuration.linearized.has(part.slot(rank)) {
+                self.candidates.push(rank);
+            }
+        }
+        for pending in part.pending() {
+            let available = part.available(pending, frontier);
+            if available > self.uses.count(configuration.used, pending) {
+                self.helpers.push(pending);
+            }
+        }
+        self.dependence.keep_relevant(part, &mut self.candidates, &mut self.helpers);
+    }
+
+    /// Tries every chain of pending operations that ends in a candidate.
+    fn expand_pending<M: Mask>(
+        &mut self,
+        from: &Configuration<M>,
+        candidates: &[Rank],
+        helpers: &[PendingId],
+        successors: &mut Successors<M>,
+    ) {
+        for &rank in candidates {
+            for enabler in self.enablers(from.state, self.part.class(rank)).iter() {
+                if helpers.binary_search(&enabler.pending).is_ok() {
+                    let used = self.uses.with(from.used, enabler.pending);
+                    let steps = [Step::Pending(enabler.pending)];
+                    self.emit(from, used, &steps, (rank, enabler.after), successors);
+                }
+            }
+        }
+        let mut walk = ChainWalk { candidates, helpers, steps: Vec::new(), seen: HashMap::new() };
+        for (second, enabler) in self.chains(from.state).iter() {
+            let first = enabler.pending;
+            if helpers.binary_search(&first).is_err() || helpers.binary_search(second).is_err() {
+                continue;
+            }
+            let used = self.uses.with(from.used, first);
+            if self.is_exhausted(from.frontier, used, *second) {
+                continue;
+            }
+            let used = self.uses.with(used, *second);
+            walk.steps.extend([Step::Pending(first), Step::Pending(*second)]);
+            let states = (enabler.between, enabler.after);
+            self.follow_chain(from, used, states, &mut walk, successors);
+            walk.steps.clear();
+        }
+    }
+
+    /// Continues a chain of pending operations whose last one led from the first of `states` to the
+    /// second.
+    fn follow_chain<M: Mask>(
+        &mut self,
+        from: &Configuration<M>,
+        used: UseId,
+        states: (StateId, StateId),
+        walk: &mut ChainWalk<'_>,
+        successors: &mut Successors<M>,
+    ) {
+        let known = walk.seen.entry(states).or_default();
+        if known.iter().any(|&other| self.uses.dominates(other, used)) {
+            return;
+        }
+        known.push(used);
+        let (before, now) = states;
+        for &rank in walk.candidates {
+            for after in self.gained(before, now, self.part.class(rank)) {
+                self.emit(from, used, &walk.steps, (rank, after), successors);
+            }
+        }
+        for &pending in walk.helpers {
+            if self.is_exhausted(from.frontier, used, pending) {
+                continue;
+            }
+            for after in self.gained(before, now, self.part.pending_class(pending)) {
+                if after != now {
+                    let used = self.uses.with(used, pending);
+                    walk.steps.push(Step::Pending(pending));
+                    self.follow_chain(from, used, (now, after), walk, successors);
+                    walk.steps.pop();
+                }
+            }
+        }
+    }
+
+    /// Whether all pending operations of a class that are called are used.
+    fn is_exhausted(&self, frontier: Rank, used: UseId, pending: PendingId) -> bool {
+        self.part.available(pending, frontier) <= self.uses.count(used, pending)
+    }
+
+    /// The states to which a class leads from `now` but not from `before`.
+    fn gained(&mut self, before: StateId, now: StateId, class: ClassId) -> Vec<StateId> {
+        let answer = self.transitions.step(now, class);
+        let after: Vec<StateId> =
+            (0..self.transitions.count(answer)).map(|i| self.transitions.nth(answer, i)).collect();
+        after.into_iter().filter(|&s| !self.transitions.leads_to(before, class, s)).collect()
+    }
+
+    /// The pending operations that make a class lead somewhere new from a state.
+    fn enablers(&mut self, state: StateId, class: ClassId) -> Arc<[Enabler]> {
+        if let Some(known) = self.enablers.get(&(state, class)) {
+            return known.clone();
+        }
+        let mut found = Vec::new();
+        for pending in self.part.pending() {
+            let answer = self.transitions.step(state, self.part.pending_class(pending));
+            for nth in 0..self.transitions.count(answer) {
+                let between = self.transitions.nth(answer, nth);
+                if between == state {
+                    continue;
+                }
+                let gained = self.gained(state, between, class);
+                found.extend(gained.iter().map(|&after| Enabler { pending, between, after }));
+            }
+        }
+        if self.enablers.len() > ENABLER_LIMIT {
+            self.enablers.clear();
+        }
+        let found: Arc<[Enabler]> = found.into();
+        self.enablers.insert((state, class), found.clone());
+        found
+    }
+
+    /// The pairs of pending operations of which the first makes the second lead somewhere new.
+    fn chains(&mut self, state: StateId) -> Arc<[(PendingId, Enabler)]> {
+        if let Some(known) = self.chains.get(&state) {
+            return known.clone();
+        }
+        let mut found = Vec::new();
+        for second in self.part.pending() {
+            for enabler in self.enablers(state, self.part.pending_class(second)).iter() {
+                if enabler.after != enabler.between {
+                    found.push((second, *enabler));
+                }
+            }
+        }
+        if self.chains.len() > ENABLER_LIMIT {
+            self.chains.clear();
+        }
+        let found: Arc<[(PendingId, Enabler)]> = found.into();
+        self.chains.insert(state, found.clone());
+        found
+    }
+
+    /// Adds the successor in which some pending operations and then a completed one are linearized.
+    fn emit<M: Mask>(
+        &mut self,
+        from: &Configuration<M>,
+        used: UseId,
+        before: &[Step],
+        (rank, state): (Rank, StateId),
+        successors: &mut Successors<M>,
+    ) {
+        let mut next = Configuration { state, used, ..from.clone() };
+        next.linearized.insert(self.part.slot(rank));
+        if self.is_hopeless(&next, self.part.class(rank)) {
+            return;
+        }
+        successors.steps.extend_from_slice(before);
+        successors.steps.push(Step::Completed(rank));
+        self.settle(&mut next, &mut successors.steps);
+        successors.list.push((next, successors.steps.len() as u32));
+    }
+
+    /// Whether something still to be seen is precluded after an operation of a class was linearized.
+    fn is_hopeless<M: Mask>(&self, configuration: &Configuration<M>, class: ClassId) -> bool {
+        let Some(outlook) = &self.outlook else { return false };
+        let ahead = outlook.ahead(self.part, configuration, class);
+        let automaton = self.transitions.automaton();
+        ahead.is_some_and(|seen| automaton.precludes(configuration.state, seen))
+    }
+
+    /// Moves the frontier over what is linearized, and linearizes every open operation that changes
+    /// nothing and fits.
+    fn settle<M: Mask>(&mut self, configuration: &mut Configuration<M>, steps: &mut Vec<Step>) {
+        let part = self.part;
+        loop {
+            while configuration.frontier < part.end()
+                && configuration.linearized.has(part.slot(configuration.frontier))
+            {
+                configuration.linearized.remove(part.slot(configuration.frontier));
+                configuration.frontier.0 += 1;
+            }
+            if configuration.frontier == part.end() {
+                return;
+            }
+            for &rank in part.open(configuration.frontier) {
+                let (class, slot) = (part.class(rank), part.slot(rank));
+                if self.read_only[class.0 as usize]
+                    && !configuration.linearized.has(slot)
+                    && self.transitions.is_possible(configuration.state, class)
+                {
+                    configuration.linearized.insert(slot);
+                    steps.push(Step::Completed(rank));
+                }
+            }
+            if !configuration.linearized.has(part.slot(configuration.frontier)) {
+                return;
+            }
+        }
+    }
+
+    /// An estimate of the memory in use, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.transitions.bytes() + self.uses.bytes() + self.enablers.len() * 64
+    }
+}
+
+/// What a walk along chains of pending operations needs to know.
+struct ChainWalk<'c> {
+    candidates: &'c [Rank],
+    helpers: &'c [PendingId],
+    steps: Vec<Step>,
+    /// The least uses with which each pair of states was reached.
+    seen: HashMap<(StateId, StateId), Vec<UseId>>,
+}

@@ -1,0 +1,17 @@
+//! Verdicts to people: a drawn timeline on the terminal, JSON for programs, JUnit for pipelines,
+//! one self-contained page.
+//!
+//! This crate takes a [`Report`] (a history, the verdict on it, and what the check says about itself)
+//! and gives text: [`terminal::render`], [`json::render`] and [`junit::render`]. It
+//! decides nothing: what it says about a history is what the verdict says, and the only thing that it
+//! computes are the [`States`] along an order that an engine found.
+
+pub mod json;
+pub mod junit;
+mod report;
+mod states;
+pub mod terminal;
+mod text;
+
+pub use report::{PartLine, Report, Standing, Statistics};
+pub use states::States;

@@ -1,0 +1,157 @@
+//! The report on a terminal: the verdict first, then what makes one believe it.
+//!
+//! A violation is drawn as a timeline (a row a process, a bar an operation, the order of events kept
+//! and their distances not), followed by the orders that were tried and the step at which each fails.
+//! Everything that a colour says is also said by a glyph or a word.
+
+mod explanation;
+mod layout;
+mod style;
+mod summary;
+mod timeline;
+mod window;
+
+pub use style::{Colour, Glyphs, Style};
+
+use crate::report::{Report, returns_within, stuck_operations};
+use crate::text;
+use seriatim_history::{Horizon, OpId};
+use seriatim_spec::{Counterexample, Verdict};
+use style::Paint;
+
+/// The report as text for a terminal, with a line break at its end.
+pub fn render(report: &Report<'_>, style: &Style) -> String {
+    let mut page = Page { style, text: String::new() };
+    summary::headline(report, &mut page);
+    match report.verdict {
+        Verdict::Linearizable(_) => summary::summary(report, &mut page),
+        Verdict::Violation(counterexample) => {
+            summary::summary(report, &mut page);
+            violation(report, counterexample, &mut page);
+        }
+        Verdict::Unknown(unknown) => {
+            summary::summary(report, &mut page);
+            summary::unknown(report, unknown, &mut page);
+        }
+    }
+    summary::warnings(report, &mut page);
+    page.text
+}
+
+fn violation(report: &Report<'_>, counterexample: &Counterexample, page: &mut Page<'_>) {
+    let (history, style) = (report.history, page.style);
+    let stuck = stuck_operations(counterexample);
+    let window = window::window(history, counterexample, &stuck);
+    page.blank();
+    page.line(&style.clean(&introduction(report, counterexample)));
+    if window.earlier > 0 {
+        let earlier = text::count(window.earlier, "operation");
+        page.faint(&format!("({earlier} before these not drawn)"));
+    }
+    page.blank();
+    for line in timeline::timeline(history, counterexample, &window.shown, &stuck, style) {
+        page.raw(&line);
+    }
+    page.blank();
+    legend(report, counterexample, &window.shown, page);
+    let hidden = window.earlier + window.others;
+    if hidden > 0 {
+        page.line(&format!(
+            "{} not drawn; --html and --json show the whole counterexample.",
+            text::count(hidden, "operation"),
+        ));
+    }
+    explanation::write(report, counterexample, page);
+}
+
+fn introduction(report: &Report<'_>, counterexample: &Counterexample) -> String {
+    let of_part = report.violated_part().map(|part| format!(" of {part}")).unwrap_or_default();
+    let operations = match counterexample.operations.len() {
+        1 => "this operation".to_owned(),
+        all => format!("these {}", text::count(all, "operation")),
+    };
+    let after = counterexample.context.as_ref().map(|context| {
+        let state = text::shortened(&context.state, 300);
+        let earlier = text::count(context.order.len(), "earlier operation");
+        format!(" after {earlier}, which leave the {} in state {state}", report.object_name())
+    });
+    format!("No order explains {operations}{of_part}{}:", after.unwrap_or_default())
+}
+
+fn legend(report: &Report<'_>, found: &Counterexample, shown: &[OpId], page: &mut Page<'_>) {
+    let style = page.style;
+    let mut notes = vec!["Time runs to the right, not to scale.".to_owned()];
+    if !stuck_operations(found).is_empty() {
+        notes.push(format!("{} cannot be placed.", style.pick("┣━┫", "#==#")));
+    }
+    let is_pending = |&op: &OpId| !returns_within(report.history, op, found.horizon);
+    if shown.iter().any(is_pending) {
+        let when = match found.horizon {
+            Horizon::Whole => "never returned",
+            Horizon::Until(_) => "has not returned by then",
+        };
+        notes.push(format!("{} {when}.", style.pick("├╌…", "|..>")));
+    }
+    page.faint(&notes.join(" "));
+}
+
+/// Where the report is written, line by line, indented by two columns.
+struct Page<'s> {
+    style: &'s Style,
+    text: String,
+}
+
+impl Page<'_> {
+    fn blank(&mut self) {
+        self.text.push('\n');
+    }
+
+    /// A line that is as wide as it is.
+    fn raw(&mut self, line: &str) {
+        let line = line.trim_end();
+        if !line.is_empty() {
+            self.text.push_str("  ");
+            self.text.push_str(line);
+        }
+        self.blank();
+    }
+
+    /// A paragraph.
+    fn line(&mut self, text: &str) {
+        self.block(2, "", text, Paint::Plain);
+    }
+
+    /// A paragraph of little weight.
+    fn faint(&mut self, text: &str) {
+        self.block(2, "", text, Paint::Faint);
+    }
+
+    /// A paragraph that hangs from its first word.
+    fn item(&mut self, head: &str, text: &str, paint: Paint) {
+        self.block(2, head, text, paint);
+    }
+
+    /// A paragraph under an item.
+    fn nested(&mut self, head: &str, text: &str, paint: Paint) {
+        self.block(5, head, text, paint);
+    }
+
+    fn block(&mut self, indent: usize, head: &str, text: &str, paint: Paint) {
+        let hang = if head.is_empty() { 0 } else { text::columns(head) + 1 };
+        let width = self.style.columns().saturating_sub(indent + hang);
+        for (index, line) in text::wrapped(text, width).iter().enumerate() {
+            self.text.push_str(&" ".repeat(indent));
+            match (index, hang) {
+                (_, 0) => {}
+                (0, _) if !head.trim().is_empty() => {
+                    self.text.push_str(&self.style.paint(paint, head));
+                    self.text.push(' ');
+                }
+                _ => self.text.push_str(&" ".repeat(hang)),
+            }
+            let paint = if hang == 0 || paint == Paint::Faint { paint } else { Paint::Plain };
+            self.text.push_str(&self.style.paint(paint, line));
+            self.blank();
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Words and numbers, as all reports write them.
+
+use seriatim_history::{History, Horizon, OpId, Outcome, ProcessId, Value};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// A number with separators: `1,204`.
+pub fn grouped(number: impl TryInto<u64>) -> String {
+    let digits = number.try_into().unwrap_or(u64::MAX).to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number with its noun: `1 operation`, `1,204 operations`.
+pub fn count(number: usize, noun: &str) -> String {
+    match (number, noun.strip_suffix("ss")) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(stem)) => format!("{} {stem}sses", grouped(number)),
+        (_, None) => format!("{} {noun}s", grouped(number)),
+    }
+}
+
+/// A duration with a unit that fits: `850 µs`, `12 ms`, `3.4 s`.
+pub fn duration(duration: std::time::Duration) -> String {
+    match duration.as_micros() {
+        micros @ 0..1_000 => format!("{micros} µs"),
+        micros @ 1_000..1_000_000 => format!("{} ms", micros / 1_000),
+        _ => format!("{:.1} s", duration.as_secs_f64()),
+    }
+}
+
+/// The noun with its article: `a queue`, `an or-set`.
+pub fn with_article(noun: &str) -> String {
+    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {noun}")
+}
+
+/// A process, as a person calls it: `process 3`, or its own name.
+pub fn process(history: &History, process: ProcessId) -> String {
+    match history.process_name(process) {
+        Value::Int(number) => format!("process {number}"),
+        Value::Text(name) | Value::Name(name) => name.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// The call of an operation: `enq(7)`, `deq`.
+pub fn call(history: &History, op: OpId) -> String {
+    let text = history.operation(op).call_text();
+    let text = text.strip_suffix("()").unwrap_or(&text).to_owned();
+    match history.object(op) {
+        object if object.is_present() => format!("{}.{text}", history.values().get(object)),
+        _ => text,
+    }
+}
+
+/// What an operation gave back as far as a part of a history knows; `None` if it gave nothing.
+pub fn result(history: &History, op: OpId, horizon: Horizon) -> Option<String> {
+    let operation = history.operation(op);
+    let known = crate::report::returns_within(history, op, horizon);
+    match operation.outcome() {
+        Outcome::Pending => Some("?".into()),
+        _ if !known => Some("?".into()),
+        _ => Some(operation.result_text()).filter(|text| !text.is_empty()),
+    }
+}
+
+/// The columns that a text takes on a terminal.
+pub fn columns(text: &str) -> usize {
+    text.width()
+}
+
+/// The columns that a character takes on a terminal.
+pub fn columns_of(character: char) -> usize {
+    character.width().unwrap_or(0)
+}
+
+/// A text of at most `limit` columns: its end gives way to an ellipsis.
+pub fn shortened(text: &str, limit: usize) -> String {
+    if columns(text) <= limit {
+        return text.to_owned();
+    }
+    let mut short = String::new();
+    let mut width = 0;
+    for character in text.chars() {
+        width += columns_of(character);
+        if width + 1 > limit {
+            break;
+        }
+        short.push(character);
+    }
+    short.push('…');
+    short
+}
+
+/// Breaks a text into lines of at most `width` columns, between words where it can.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(8);
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if columns(line) + 1 + columns(word) <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+        while columns(lines.last().expect("there is a line")) > width {
+            let long = lines.pop().expect("there is a line");
+            let (head, tail) = long.split_at(cut(&long, width));
+            lines.push(head.to_owned());
+            lines.push(tail.to_owned());
+        }
+    }
+    lines
+}
+
+/// The place at which a text reaches a width.
+fn cut(text: &str, width: usize) -> usize {
+    let mut seen = 0;
+    for (place, character) in text.char_indices() {
+        seen += columns_of(character);
+        if seen > width {
+            return place.max(1);
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        let texts: Vec<String> = [0u64, 999, 1_000, 1_234_567].into_iter().map(grouped).collect();
+        assert_eq!(texts, ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(count(2, "process"), "2 processes");
+        assert_eq!(count(1, "operation"), "1 operation");
+    }
+
+    #[test]
+    fn no_wrapped_line_is_wider_than_asked_and_nothing_is_lost() {
+        let text =
+            "every order fails because averyveryverylongwordthatdoesnotfit 字字字字字字字字 is";
+        for width in 8..60 {
+            let lines = wrapped(text, width);
+            assert!(lines.iter().all(|line| columns(line) <= width), "{lines:?}");
+            let bare = |text: &str| text.split_whitespace().collect::<String>();
+            assert_eq!(bare(&lines.concat()), bare(text));
+        }
+    }
+
+    #[test]
+    fn a_shortened_text_fits() {
+        assert_eq!(shortened("abcdef", 4), "abc…");
+        assert_eq!(shortened("abcd", 4), "abcd");
+        assert_eq!(shortened("字字字", 4), "字…");
+    }
+}
