@@ -257,14 +257,19 @@ pub(crate) fn known_items(values: &Values, list: ValueId) -> Option<Box<[ValueId
 /// Interns the items of the lists among arguments and results, down to a depth, so that decoding
 /// can name them.
 pub(crate) fn intern_lists(history: &mut History, depth: u32) {
-    let mut lists: hashbrown::HashSet<ValueId> = history
+    let values = history.values();
+    let mut lists: Vec<ValueId> = history
         .operations()
         .flat_map(|operation| [operation.arg(), operation.result()])
-        .filter(|id| id.as_inline_int().is_none() && id.is_present())
+        .filter(|&id| id.as_inline_int().is_none() && id.is_present())
+        .filter(|&id| values.as_str(id).is_none())
         .collect();
     for _ in 0..depth {
-        let items = lists.into_iter().filter_map(|id| history.items(id));
-        lists = items.collect::<Vec<_>>().into_iter().flatten().collect();
+        // In order, so that new values get the same ids in every run.
+        lists.sort_unstable();
+        lists.dedup();
+        let items = lists.iter().filter_map(|&id| history.items(id));
+        lists = items.flatten().collect();
     }
 }
 
