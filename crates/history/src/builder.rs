@@ -2,10 +2,12 @@
 //! specification: calls and returns pair up, a process does one thing at a time, time runs forward,
 //! ids are unique.
 
-use crate::history::{Annotation, History};
+use crate::history::{Annotation, History, Nil};
 use crate::{Column, InputError, MethodId, OpId, Outcome, Problem, ProcessId, Time};
 use crate::{Value, ValueId, Values};
 use hashbrown::HashMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 /// What a process calls.
@@ -100,6 +102,9 @@ pub struct Builder {
     in_call_order: bool,
     /// Operations of a log that names no processes: rows are assigned at the end.
     anonymous: bool,
+    /// The rows of the operations so far, as long as they come in call order.
+    rows: Rows,
+    in_rows: usize,
 }
 
 impl Builder {
@@ -117,12 +122,19 @@ impl Builder {
             last_time: 0,
             in_call_order: true,
             anonymous: false,
+            rows: Rows::default(),
+            in_rows: 0,
         }
     }
 
     /// The interned values.
     pub fn values(&mut self) -> &mut Values {
         &mut self.values
+    }
+
+    /// Says what a result `nil` of the source means.
+    pub fn nil_means(&mut self, nil: Nil) {
+        self.history.nil = nil;
     }
 
     /// Notes which specification the source names.
@@ -156,6 +168,11 @@ impl Builder {
             }
             _ => self.new_or_known_process(name, small),
         }
+    }
+
+    /// The process of an interned name, if it has been seen.
+    pub(crate) fn known_process(&self, name: ValueId) -> Option<ProcessId> {
+        self.processes.get(&name).copied()
     }
 
     fn new_or_known_process(&mut self, name: ValueId, small: Option<usize>) -> ProcessId {
@@ -212,6 +229,40 @@ impl Builder {
         self.history.arg.set(op.index(), u64::from(arg.0));
     }
 
+    /// Changes the result of an operation, for formats that tell it apart from the return.
+    pub(crate) fn set_result(&mut self, op: OpId, result: ValueId) {
+        self.history.result.set(op.index(), u64::from(result.0));
+    }
+
+    /// The note of an operation so far.
+    pub(crate) fn note_of(&self, op: OpId) -> Option<&Value> {
+        self.history.notes.get(&op)
+    }
+
+    /// The stamp of the next event.
+    pub(crate) fn now(&self) -> Time {
+        self.events
+    }
+
+    /// The stamp of the first event at or after a recorded time; the time itself, as the number of
+    /// an event, when the log has no times.
+    pub(crate) fn stamp_at(&self, time: Time) -> Time {
+        let clock = &self.history.clock;
+        if clock.is_empty() {
+            return time;
+        }
+        let (mut low, mut high) = (0, clock.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if clock.get(middle) < time {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low as Time
+    }
+
     /// A process calls an operation: the next event of the log.
     pub fn call(&mut self, line: u64, process: ProcessId, call: Call) -> Result<OpId, InputError> {
         let stamp = self.next_stamp(line, call.time)?;
@@ -221,7 +272,8 @@ impl Builder {
             let process = self.history.process_name(process).to_string();
             return Err(self.error(line, Problem::ProcessBusy { process, open_since }));
         }
-        let op = self.push(line, process, call, Interval { call: stamp, ret: None });
+        let interval = Interval { call: stamp, ret: None };
+        let op = self.push(line, process, call, interval, Return::ok());
         self.register_id(line, call.id, op)?;
         self.open[process.index()] = op.0 + 1;
         Ok(op)
@@ -237,6 +289,7 @@ impl Builder {
     }
 
     /// An operation that the log tells whole, with its times.
+    #[inline]
     pub fn operation(
         &mut self,
         line: u64,
@@ -245,18 +298,14 @@ impl Builder {
         interval: Interval,
         ret: Return,
     ) -> Result<OpId, InputError> {
-        if let Some(ret) = interval.ret.filter(|&ret| ret < interval.call) {
-            let call = interval.call;
-            return Err(self.error(line, Problem::ReturnBeforeCall { call, ret }));
+        if let Some(ret) = interval.ret.filter(|&ret| ret < interval.call || ret == Time::MAX) {
+            return Err(self.bad_return(line, interval.call, ret));
         }
-        self.anonymous |= process.is_none();
         self.in_call_order &= self.last_time <= interval.call;
         self.last_time = interval.call;
-        let op = self.push(line, process.unwrap_or(ProcessId(0)), call, interval);
+        let process = process.unwrap_or_else(|| self.row(interval));
+        let op = self.push(line, process, call, interval, ret);
         self.register_id(line, call.id, op)?;
-        if let Some(stamp) = interval.ret {
-            self.set_return(op, stamp, ret);
-        }
         Ok(op)
     }
 
@@ -296,6 +345,19 @@ impl Builder {
         Ok(self.history)
     }
 
+    #[cold]
+    fn bad_return(&self, line: u64, call: Time, ret: Time) -> InputError {
+        let problem = match ret {
+            Time::MAX => Problem::Syntax {
+                expected: "times below 2^64 - 1".into(),
+                found: format!("`{ret}`"),
+            },
+            _ => Problem::ReturnBeforeCall { call, ret },
+        };
+        self.error(line, problem)
+    }
+
+    #[cold]
     fn error(&self, line: u64, problem: Problem) -> InputError {
         InputError::new(&self.history.source, line, problem)
     }
@@ -320,18 +382,34 @@ impl Builder {
         Ok(stamp)
     }
 
-    fn push(&mut self, line: u64, process: ProcessId, call: Call, interval: Interval) -> OpId {
+    /// Appends an operation; without return its result counts for nothing.
+    #[inline]
+    fn push(
+        &mut self,
+        line: u64,
+        process: ProcessId,
+        call: Call,
+        interval: Interval,
+        ret: Return,
+    ) -> OpId {
         let op = OpId::from(self.history.len());
+        let (span, result, failed) = match (interval.ret, ret.outcome) {
+            (None, _) | (_, Outcome::Pending) => (0, ValueId::ABSENT, 0),
+            (Some(stamp), outcome) => {
+                let span = (stamp - interval.call).saturating_add(1);
+                (span, ret.result, u64::from(outcome == Outcome::Failed))
+            }
+        };
         let history = &mut self.history;
         history.process.push(u64::from(process.0));
         history.method.push(u64::from(call.method.0));
         history.object.push(u64::from(call.object.0));
         history.key.push(u64::from(call.key.0));
         history.arg.push(u64::from(call.arg.0));
-        history.result.push(u64::from(ValueId::ABSENT.0));
+        history.result.push(u64::from(result.0));
         history.call.push(interval.call);
-        history.span.push(0);
-        history.failed.push(0);
+        history.span.push(span);
+        history.failed.push(failed);
         history.line.push(line);
         op
     }
@@ -366,10 +444,12 @@ impl Builder {
         }
     }
 
+    #[inline]
     fn register_id(&mut self, line: u64, id: ValueId, op: OpId) -> Result<(), InputError> {
-        if !id.is_present() {
-            return Ok(());
-        }
+        if id.is_present() { self.register_new_id(line, id, op) } else { Ok(()) }
+    }
+
+    fn register_new_id(&mut self, line: u64, id: ValueId, op: OpId) -> Result<(), InputError> {
         match self.ids.insert(id, op) {
             None => Ok(()),
             Some(first) => {
@@ -398,34 +478,30 @@ impl Builder {
         }
     }
 
+    /// The row of the next operation of an anonymous log; right as long as they come in call order.
+    #[inline]
+    fn row(&mut self, interval: Interval) -> ProcessId {
+        self.anonymous = true;
+        if !self.in_call_order {
+            return ProcessId(0);
+        }
+        self.in_rows += 1;
+        let until = interval.ret.unwrap_or(Time::MAX);
+        ProcessId(self.rows.place(interval.call, until) as u32)
+    }
+
     /// Gives every operation of an anonymous log the first row that is free at its call.
     fn assign_rows(&mut self) {
-        let mut busy_until = std::collections::BinaryHeap::new();
-        let mut free_rows = std::collections::BinaryHeap::new();
-        let mut rows = 0;
-        let mut process = Column::default();
-        for op in (0..self.history.len()).map(OpId::from) {
-            let call = self.history.call(op);
-            while let Some(&std::cmp::Reverse((until, row))) = busy_until.peek() {
-                if until >= call {
-                    break;
-                }
-                busy_until.pop();
-                free_rows.push(std::cmp::Reverse(row));
+        if !self.in_call_order || self.in_rows < self.history.len() {
+            self.rows = Rows::default();
+            let mut process = Column::default();
+            for op in (0..self.history.len()).map(OpId::from) {
+                let until = self.history.ret(op).unwrap_or(Time::MAX);
+                process.push(self.rows.place(self.history.call(op), until));
             }
-            let row = free_rows.pop().map_or_else(
-                || {
-                    rows += 1;
-                    rows - 1
-                },
-                |std::cmp::Reverse(row)| row,
-            );
-            let until = self.history.ret(op).unwrap_or(Time::MAX);
-            busy_until.push(std::cmp::Reverse((until, row)));
-            process.push(row);
+            self.history.process = process;
         }
-        self.history.process = process;
-        self.history.process_names = (0..rows as i64).map(Value::Int).collect();
+        self.history.process_names = (0..self.rows.count() as i64).map(Value::Int).collect();
     }
 
     /// In a log of operations, those of one process must not overlap.
@@ -447,6 +523,62 @@ impl Builder {
             }
         }
         Ok(())
+    }
+}
+
+/// Rows that intervals are laid in, the first free one for each.
+///
+/// The first rows are searched one by one, which is fast for the usual few; the others wait in
+/// heaps.
+#[derive(Default)]
+struct Rows {
+    first_busy_until: Vec<Time>,
+    busy_until: BinaryHeap<Reverse<(Time, u64)>>,
+    free: BinaryHeap<Reverse<u64>>,
+    others: u64,
+}
+
+impl Rows {
+    const SEARCHED: usize = 16;
+
+    fn count(&self) -> u64 {
+        self.first_busy_until.len() as u64 + self.others
+    }
+
+    /// The row of an interval; intervals come in the order of their calls.
+    #[inline]
+    fn place(&mut self, call: Time, until: Time) -> u64 {
+        let rows = self.first_busy_until.iter_mut().enumerate();
+        for (row, busy_until) in rows {
+            if *busy_until < call {
+                *busy_until = until;
+                return row as u64;
+            }
+        }
+        if self.first_busy_until.len() < Self::SEARCHED {
+            self.first_busy_until.push(until);
+            return self.first_busy_until.len() as u64 - 1;
+        }
+        self.place_among_others(call, until)
+    }
+
+    fn place_among_others(&mut self, call: Time, until: Time) -> u64 {
+        while let Some(&Reverse((busy_until, row))) = self.busy_until.peek() {
+            if busy_until >= call {
+                break;
+            }
+            self.busy_until.pop();
+            self.free.push(Reverse(row));
+        }
+        let row = self.free.pop().map_or_else(
+            || {
+                self.others += 1;
+                self.count() - 1
+            },
+            |Reverse(row)| row,
+        );
+        self.busy_until.push(Reverse((until, row)));
+        row
     }
 }
 
@@ -498,6 +630,24 @@ mod tests {
         let history = builder.finish().unwrap();
         let rows: Vec<u32> = history.operations().map(|op| op.process().0).collect();
         assert_eq!(rows, [0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn rows_are_the_first_free_ones_however_many_there_are() {
+        let mut rows = Rows::default();
+        let mut busy_until: Vec<Time> = Vec::new();
+        let mut seed = 1u64;
+        for call in 0..5_000u64 {
+            seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            let until = call + (seed >> 40) % 60;
+            let free = busy_until.iter().position(|&busy| busy < call);
+            let row = free.unwrap_or(busy_until.len());
+            busy_until.resize(busy_until.len().max(row + 1), 0);
+            busy_until[row] = until;
+            assert_eq!(rows.place(call, until), row as u64);
+        }
+        assert_eq!(rows.count(), busy_until.len() as u64);
+        assert!(busy_until.len() > 2 * Rows::SEARCHED);
     }
 
     #[test]

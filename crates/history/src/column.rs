@@ -67,7 +67,7 @@ impl Column {
     }
 
     /// The number at `index`. Panics when there is none.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, index: usize) -> u64 {
         match &self.0 {
             Width::Zero(len) => {
@@ -82,7 +82,7 @@ impl Column {
     }
 
     /// Appends a number, widening the column when it does not fit.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, value: u64) {
         match &mut self.0 {
             Width::Zero(len) if value == 0 => *len += 1,
@@ -90,11 +90,14 @@ impl Column {
             Width::Two(v) if value <= u64::from(u16::MAX) => v.push(value as u16),
             Width::Four(v) if value <= u64::from(u32::MAX) => v.push(value as u32),
             Width::Eight(v) => v.push(value),
-            _ => {
-                self.widen_for(value);
-                self.push(value);
-            }
+            _ => self.push_wider(value),
         }
+    }
+
+    #[cold]
+    fn push_wider(&mut self, value: u64) {
+        self.widen_for(value);
+        self.push(value);
     }
 
     /// Replaces the number at `index`, widening the column when it does not fit.
@@ -106,11 +109,14 @@ impl Column {
             Width::Two(v) if value <= u64::from(u16::MAX) => v[index] = value as u16,
             Width::Four(v) if value <= u64::from(u32::MAX) => v[index] = value as u32,
             Width::Eight(v) => v[index] = value,
-            _ => {
-                self.widen_for(value);
-                self.set(index, value);
-            }
+            _ => self.set_wider(index, value),
         }
+    }
+
+    #[cold]
+    fn set_wider(&mut self, index: usize, value: u64) {
+        self.widen_for(value);
+        self.set(index, value);
     }
 
     /// The numbers, in order.

@@ -101,6 +101,11 @@ pub enum Problem {
     },
     /// The source could not be read.
     Unreadable(String),
+    /// More than one format fits.
+    AmbiguousFormat {
+        /// The formats that fit.
+        candidates: String,
+    },
     /// No known format fits.
     UnknownFormat {
         /// What the first line looks like.
@@ -155,6 +160,11 @@ impl fmt::Display for Problem {
                 write!(f, "the return says `{ret}` but the call that it closes says `{call}`")
             }
             Problem::Unreadable(reason) => write!(f, "cannot read: {reason}"),
+            Problem::AmbiguousFormat { candidates } => write!(
+                f,
+                "the text fits more than one format: {candidates}; expected one of them to be \
+                 named with --format"
+            ),
             Problem::UnknownFormat { found } => write!(
                 f,
                 "no known history format starts with {found}; expected JSON Lines, EDN, a Jepsen \

@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub struct History {
     pub(crate) source: Arc<str>,
     pub(crate) spec: Option<String>,
+    pub(crate) nil: Nil,
     pub(crate) values: Arc<Values>,
     pub(crate) process_names: Vec<Value>,
     pub(crate) methods: Vec<Box<str>>,
@@ -56,6 +57,7 @@ impl History {
         History {
             source: source.into(),
             spec: None,
+            nil: Nil::Value,
             values: Arc::default(),
             process_names: Vec::new(),
             methods: Vec::new(),
@@ -83,6 +85,16 @@ impl History {
     /// The specification that the source names, if it names one.
     pub fn spec(&self) -> Option<&str> {
         self.spec.as_deref()
+    }
+
+    /// Says which specification the history is for.
+    pub fn name_spec(&mut self, spec: &str) {
+        self.spec = Some(spec.to_owned());
+    }
+
+    /// What a result `nil` of the source means.
+    pub fn nil(&self) -> Nil {
+        self.nil
     }
 
     /// The number of operations, pending ones included.
@@ -257,6 +269,7 @@ impl History {
         let order: Vec<u32> = keep.iter().map(|op| op.0).collect();
         let mut part = History { values: self.values.clone(), ..History::empty(&self.source) };
         part.spec = self.spec.clone();
+        part.nil = self.nil;
         part.process_names = self.process_names.clone();
         part.methods = self.methods.clone();
         for (target, source) in part.columns_mut().into_iter().zip(self.columns()) {
@@ -315,6 +328,15 @@ impl History {
             &mut self.line,
         ]
     }
+}
+
+/// What a recorded result `nil` means where the object cannot hold `nil`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Nil {
+    /// The operation returned nothing: an observation like any other.
+    Value,
+    /// Nobody recorded the result. Jepsen's histories use `nil` so.
+    Unknown,
 }
 
 /// How far a restricted history reaches.

@@ -9,6 +9,7 @@ mod builder;
 mod column;
 mod error;
 mod events;
+mod formats;
 mod history;
 mod operation;
 mod value;
@@ -17,6 +18,10 @@ pub use builder::{Builder, Call, Interval, Return};
 pub use column::Column;
 pub use error::{InputError, Problem};
 pub use events::{Event, Events};
-pub use history::{Annotation, History, Horizon, Tally};
+pub use formats::{
+    Format, Inexpressible, ReadOptions, UnknownFormatName, WriteError, expand, open, read,
+    read_from, read_str, read_with, write,
+};
+pub use history::{Annotation, History, Horizon, Nil, Tally};
 pub use operation::{MethodId, OpId, Operation, Outcome, ProcessId, Time};
 pub use value::{Value, ValueId, Values};

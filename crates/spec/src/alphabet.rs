@@ -9,6 +9,7 @@
 use crate::{Cancel, Next, Spec};
 use hashbrown::{HashMap, HashTable};
 use std::hash::BuildHasher;
+use std::sync::Arc;
 
 /// A state of an [`Automaton`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -43,6 +44,9 @@ pub trait Alphabet: Send + Sync {
     /// The data values that the class names; see [`Spec::data`].
     fn data(&self, class: ClassId) -> Vec<u64>;
 
+    /// Whether the class may make possible again what a state precludes; see [`Spec::reopens`].
+    fn reopens(&self, class: ClassId) -> bool;
+
     /// A fresh automaton, which numbers states as it meets them. Once `cancel` is raised, its
     /// answers mean nothing.
     fn automaton(&self, cancel: &Cancel) -> Box<dyn Automaton + '_>;
@@ -55,6 +59,9 @@ pub trait Automaton: Send {
 
     /// Appends the successors of a state under a class to `next`, each once.
     fn step(&mut self, state: StateId, class: ClassId, next: &mut Vec<StateId>);
+
+    /// Whether a class can never happen from this state on; see [`Spec::precludes`].
+    fn precludes(&self, state: StateId, class: ClassId) -> bool;
 
     /// Why a class is impossible in a state.
     fn explain(&self, state: StateId, class: ClassId) -> String;
@@ -90,15 +97,15 @@ pub trait Automaton: Send {
 /// assert_eq!(automaton.show(next[0]), "true");
 /// ```
 pub struct Bound<S: Spec> {
-    spec: S,
+    spec: Arc<S>,
     classes: Vec<(S::Op, Option<S::Ret>)>,
     index: HashMap<(S::Op, Option<S::Ret>), ClassId>,
 }
 
 impl<S: Spec> Bound<S> {
     /// A specification without classes yet.
-    pub fn new(spec: S) -> Self {
-        Bound { spec, classes: Vec::new(), index: HashMap::new() }
+    pub fn new(spec: impl Into<Arc<S>>) -> Self {
+        Bound { spec: spec.into(), classes: Vec::new(), index: HashMap::new() }
     }
 
     /// The class of an operation; `None` for a result that nobody knows.
@@ -152,6 +159,10 @@ impl<S: Spec> Alphabet for Bound<S> {
     fn data(&self, class: ClassId) -> Vec<u64> {
         let (op, ret) = self.members(class);
         self.spec.data(op, ret)
+    }
+
+    fn reopens(&self, class: ClassId) -> bool {
+        self.spec.reopens(self.members(class).0)
     }
 
     fn automaton(&self, cancel: &Cancel) -> Box<dyn Automaton + '_> {
@@ -214,6 +225,11 @@ impl<S: Spec> Automaton for Interned<'_, S> {
                 }
             }
         }
+    }
+
+    fn precludes(&self, state: StateId, class: ClassId) -> bool {
+        let (op, ret) = self.bound.members(class);
+        self.bound.spec.precludes(&self.states[state.0 as usize], op, ret)
     }
 
     fn explain(&self, state: StateId, class: ClassId) -> String {

@@ -8,6 +8,8 @@
 
 mod alphabet;
 mod cancel;
+mod collection;
+pub mod generate;
 mod machine;
 mod notation;
 pub mod objects;
@@ -20,6 +22,7 @@ mod vocabulary;
 
 pub use alphabet::{Alphabet, Automaton, Bound, ClassId, StateId};
 pub use cancel::Cancel;
+pub use collection::Collection;
 pub use machine::{Answer, Effect, Machine};
 pub use registry::{
     ChosenReader, Entry, Parameter, Parameters, SpecChoice, SpecError, Takes, catalogue,
@@ -31,6 +34,6 @@ pub use verdict::{
     Attempt, Context, Counterexample, Explanation, Limit, Unknown, Verdict, Witness,
 };
 pub use vocabulary::{
-    Decoded, Failure, Failures, Interpretation, Method, Misfit, Reader, Recorded, Split, Typed,
-    Vocabulary, bind, interpret,
+    Decoded, Echo, Failure, Failures, Interpretation, Method, Misfit, Reader, Recorded, Split,
+    Typed, Vocabulary, bind, interpret,
 };

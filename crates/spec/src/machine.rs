@@ -87,6 +87,22 @@ pub trait Machine: Send + Sync {
         *recorded == Answer::Unrecorded || recorded == answer
     }
 
+    /// The states after the operation gave the recorded answer, any answer for `None`. Only an
+    /// object that leaves a choice says more than [`run`](Machine::run) does.
+    fn successors(
+        &self,
+        state: &Self::State,
+        op: &Self::Op,
+        recorded: Option<&Answer>,
+    ) -> Next<Self::State> {
+        match self.run(state, op) {
+            Some(effect) if recorded.is_none_or(|ret| self.agrees(op, ret, &effect.answer)) => {
+                Next::One(effect.after.unwrap_or_else(|| state.clone()))
+            }
+            _ => Next::None,
+        }
+    }
+
     /// Whether the operation with this answer never changes the state; `None`: with any answer.
     fn leaves_unchanged(&self, op: &Self::Op, answer: Option<&Answer>) -> bool;
 
@@ -120,6 +136,16 @@ pub trait Machine: Send + Sync {
         Vec::new()
     }
 
+    /// See [`Spec::precludes`].
+    fn rules_out(&self, _state: &Self::State, _op: &Self::Op, _answer: Option<&Answer>) -> bool {
+        false
+    }
+
+    /// See [`Spec::reopens`].
+    fn undoes(&self, _op: &Self::Op) -> bool {
+        true
+    }
+
     /// See [`Spec::state_bytes`].
     fn heap(&self, _state: &Self::State) -> usize {
         0
@@ -136,12 +162,7 @@ impl<M: Machine> Spec for M {
     }
 
     fn step(&self, state: &M::State, op: &M::Op, ret: Option<&Answer>) -> Next<M::State> {
-        match self.run(state, op) {
-            Some(effect) if ret.is_none_or(|ret| self.agrees(op, ret, &effect.answer)) => {
-                Next::One(effect.after.unwrap_or_else(|| state.clone()))
-            }
-            _ => Next::None,
-        }
+        self.successors(state, op, ret)
     }
 
     fn is_read_only(&self, op: &M::Op, ret: Option<&Answer>) -> bool {
@@ -185,6 +206,14 @@ impl<M: Machine> Spec for M {
 
     fn data(&self, op: &M::Op, ret: Option<&Answer>) -> Vec<u64> {
         self.names(op, ret)
+    }
+
+    fn precludes(&self, state: &M::State, op: &M::Op, ret: Option<&Answer>) -> bool {
+        self.rules_out(state, op, ret)
+    }
+
+    fn reopens(&self, op: &M::Op) -> bool {
+        self.undoes(op)
     }
 
     fn state_bytes(&self, state: &M::State) -> usize {

@@ -126,6 +126,19 @@ pub trait Spec: Send + Sync {
         Vec::new()
     }
 
+    /// Whether from this state on the operation can never return this, whatever happens before an
+    /// operation that [`reopens`](Spec::reopens): a text that does not begin with what was already
+    /// appended. Lets searches give up early; `false` is always right.
+    fn precludes(&self, _state: &Self::State, _op: &Self::Op, _ret: Option<&Self::Ret>) -> bool {
+        false
+    }
+
+    /// Whether the operation may make possible again what a state [`precludes`](Spec::precludes).
+    /// `true` is always right.
+    fn reopens(&self, _op: &Self::Op) -> bool {
+        true
+    }
+
     /// An estimate of the heap memory that a state holds, in bytes.
     fn state_bytes(&self, _state: &Self::State) -> usize {
         0

@@ -1,7 +1,9 @@
 //! How a specification reads the operations of a recorded history: names, arguments, results.
 
-use crate::{Alphabet, Answer, Bound, ClassId, Spec};
-use seriatim_history::{History, InputError, OpId, Operation, Outcome, Problem, ValueId, Values};
+use crate::{Alphabet, Answer, Bound, ChosenReader, ClassId, Spec};
+use seriatim_history::{
+    History, InputError, Nil, OpId, Operation, Outcome, Problem, ValueId, Values,
+};
 use std::sync::Arc;
 
 /// A specification that understands recorded operations.
@@ -38,14 +40,11 @@ impl Method {
 /// What a failed operation (Jepsen's `:fail`) tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Failures {
-    /// What the specification thinks right: an operation whose failure shows something of the
-    /// object (a compare-and-set that saw another value) is an observation, any other is dropped.
+    /// It did not happen: what Jepsen means by it.
     #[default]
-    AsSpecified,
-    /// It did not happen.
     Drop,
-    /// It happened and says that its condition did not hold; refused where the specification gives
-    /// failure no meaning.
+    /// It happened and found its condition not met (a compare-and-set that saw another value), where
+    /// the specification gives failure such a meaning; any other did not happen.
     Observe,
 }
 
@@ -76,14 +75,12 @@ impl Misfit {
     }
 }
 
-/// What the failure of an operation tells when nobody says otherwise.
+/// What the failure of an operation tells if the user wants failures observed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Nothing, ever: it did not happen.
+    /// Nothing: it did not happen.
     Silent,
-    /// It did not happen; if the user wants failures observed, it gave this answer.
-    Quiet(Answer),
-    /// It gave this answer: a compare-and-set that saw another value.
+    /// It gave this answer.
     Speaks(Answer),
 }
 
@@ -153,16 +150,10 @@ impl<'h> Recorded<'h> {
         match (self.operation.outcome(), self.failures, failure) {
             (Outcome::Pending, ..) => Ok(Decoded::Pending(op)),
             (Outcome::Ok, ..) => Ok(Decoded::Completed(op, answer?)),
-            (Outcome::Failed, Failures::Drop, _) => Ok(Decoded::Dropped),
-            (Outcome::Failed, _, Failure::Speaks(answer))
-            | (Outcome::Failed, Failures::Observe, Failure::Quiet(answer)) => {
+            (Outcome::Failed, Failures::Observe, Failure::Speaks(answer)) => {
                 Ok(Decoded::Completed(op, answer))
             }
-            (Outcome::Failed, Failures::Observe, Failure::Silent) => Misfit::expected(
-                "an operation that did not fail (its failure has no meaning as an observation; \
-                 use --failures drop)",
-            ),
-            (Outcome::Failed, Failures::AsSpecified, _) => Ok(Decoded::Dropped),
+            (Outcome::Failed, ..) => Ok(Decoded::Dropped),
         }
     }
 
@@ -210,6 +201,11 @@ impl<'h> Recorded<'h> {
             ValueId::ABSENT => Answer::Unrecorded,
             value => Answer::Value(value),
         })
+    }
+
+    /// Whether the source writes `nil` for a result that nobody recorded.
+    pub fn nil_is_unknown(&self) -> bool {
+        self.operation.history.nil() == Nil::Unknown
     }
 
     /// The answer of an operation that takes or shows a value of a container: `nil` when there was
@@ -261,14 +257,19 @@ pub(crate) fn known_items(values: &Values, list: ValueId) -> Option<Box<[ValueId
 /// Interns the items of the lists among arguments and results, down to a depth, so that decoding
 /// can name them.
 pub(crate) fn intern_lists(history: &mut History, depth: u32) {
-    let mut lists: hashbrown::HashSet<ValueId> = history
+    let values = history.values();
+    let mut lists: Vec<ValueId> = history
         .operations()
         .flat_map(|operation| [operation.arg(), operation.result()])
-        .filter(|id| id.as_inline_int().is_none() && id.is_present())
+        .filter(|&id| id.as_inline_int().is_none() && id.is_present())
+        .filter(|&id| values.as_str(id).is_none())
         .collect();
     for _ in 0..depth {
-        let items = lists.into_iter().filter_map(|id| history.items(id));
-        lists = items.collect::<Vec<_>>().into_iter().flatten().collect();
+        // In order, so that new values get the same ids in every run.
+        lists.sort_unstable();
+        lists.dedup();
+        let items = lists.iter().filter_map(|&id| history.items(id));
+        lists = items.flatten().collect();
     }
 }
 
@@ -310,6 +311,11 @@ impl Interpretation {
 pub trait Reader: Sync {
     /// The specification's name, for messages.
     fn name(&self) -> String;
+
+    /// The built-in specification, if it is one: engines may know more about those.
+    fn chosen(&self) -> Option<&ChosenReader> {
+        None
+    }
 
     /// What each operation of a history means. May add values that the specification needs (its
     /// initial state) to those of the history, and changes nothing else.
@@ -395,5 +401,31 @@ impl Split {
             .map(|method| history.method_name(method.into()))
             .any(|name| whole.iter().any(|method| method.is(name)));
         if used { Split::Whole } else { Split::Parts }
+    }
+}
+
+/// What it means that an operation which may return an integer returned its own argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Echo {
+    /// The recorder repeats arguments: no result is known.
+    Arguments,
+    /// It is a result like any other.
+    Results,
+}
+
+impl Echo {
+    /// Results, if some operation of these methods returned an integer that is not its argument.
+    pub fn of(history: &History, methods: &[Method]) -> Self {
+        let differs = |operation: &Operation<'_>| {
+            let result = operation.result();
+            let number = history.values().as_int(result).is_some();
+            number && result != operation.arg()
+        };
+        let named =
+            |operation: &Operation<'_>| methods.iter().any(|method| method.is(operation.method()));
+        match history.operations().filter(differs).any(|operation| named(&operation)) {
+            true => Echo::Results,
+            false => Echo::Arguments,
+        }
     }
 }

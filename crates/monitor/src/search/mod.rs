@@ -13,6 +13,7 @@ mod effort;
 mod engine;
 mod explain;
 mod mask;
+mod outlook;
 mod part;
 mod seen;
 mod space;

@@ -29,6 +29,8 @@ pub struct Part<'a> {
     pub alphabet: &'a dyn Alphabet,
     classes: Vec<ClassId>,
     operations: Vec<OpId>,
+    /// The first frontier at which each operation is called.
+    called_at: Vec<Rank>,
     slots: Vec<u32>,
     slot_count: usize,
     /// The ranks open at each frontier, ascending: `open[starts[f]..starts[f + 1]]`.
@@ -58,6 +60,7 @@ impl<'a> Part<'a> {
             alphabet: &*reading.alphabet,
             classes: Vec::new(),
             operations: Vec::new(),
+            called_at: Vec::new(),
             slots: Vec::new(),
             slot_count: 0,
             open: Vec::new(),
@@ -77,11 +80,13 @@ impl<'a> Part<'a> {
                     part.pending[index].operations.push(op);
                     part.pending[index].available_from.push(Rank(part.classes.len() as u32));
                 }
-                Event::Call(op) => arrangement.call(op),
+                Event::Call(op) => arrangement.call(op, Rank(part.classes.len() as u32)),
                 Event::Return(op) => {
-                    part.open.extend(arrangement.open.iter().map(|&(rank, _)| rank));
+                    part.open.extend(arrangement.open.iter().map(|open| open.rank));
                     part.starts.push(u32::try_from(part.open.len()).expect("fits in memory"));
-                    part.slots.push(arrangement.ret());
+                    let (slot, called_at) = arrangement.ret();
+                    part.slots.push(slot);
+                    part.called_at.push(called_at);
                     part.classes.push(class(op));
                     part.operations.push(op);
                     part.events_before.push(events as u32);
@@ -125,6 +130,13 @@ impl<'a> Part<'a> {
         self.slots[rank.0 as usize]
     }
 
+    /// The first frontier at which a completed operation is called: operations of lower rank return
+    /// before its call.
+    #[inline]
+    pub fn called_at(&self, rank: Rank) -> Rank {
+        self.called_at[rank.0 as usize]
+    }
+
     /// The operation of a rank.
     pub fn operation(&self, rank: Rank) -> OpId {
         self.operations[rank.0 as usize]
@@ -147,6 +159,11 @@ impl<'a> Part<'a> {
     #[inline]
     pub fn pending_class(&self, pending: PendingId) -> ClassId {
         self.pending[pending.0 as usize].class
+    }
+
+    /// The first frontier at which a pending operation of a class is called.
+    pub fn available_from(&self, pending: PendingId) -> Rank {
+        self.pending[pending.0 as usize].available_from[0]
     }
 
     /// How many pending operations of a class have been called at a frontier.
@@ -190,7 +207,7 @@ impl<'a> Part<'a> {
 
     /// An estimate of the memory in use, in bytes.
     pub fn bytes(&self) -> usize {
-        self.classes.len() * 20 + self.open.len() * 4
+        self.classes.len() * 24 + self.open.len() * 4
     }
 }
 
@@ -203,10 +220,16 @@ impl PendingClass {
 /// Follows the open operations while the events go by.
 struct Arrangement {
     ranks: HashMap<OpId, Rank>,
-    /// The open completed operations with their slots, by rank.
-    open: Vec<(Rank, u32)>,
+    /// The open completed operations, by rank.
+    open: Vec<Open>,
     free_slots: Vec<u32>,
     slot_count: u32,
+}
+
+struct Open {
+    rank: Rank,
+    slot: u32,
+    called_at: Rank,
 }
 
 impl Arrangement {
@@ -220,20 +243,20 @@ impl Arrangement {
         Arrangement { ranks, open: Vec::new(), free_slots: Vec::new(), slot_count: 0 }
     }
 
-    fn call(&mut self, op: OpId) {
+    fn call(&mut self, op: OpId, called_at: Rank) {
         let slot = self.free_slots.pop().unwrap_or_else(|| {
             self.slot_count += 1;
             self.slot_count - 1
         });
         let rank = self.ranks[&op];
-        let place = self.open.partition_point(|&(other, _)| other < rank);
-        self.open.insert(place, (rank, slot));
+        let place = self.open.partition_point(|other| other.rank < rank);
+        self.open.insert(place, Open { rank, slot, called_at });
     }
 
-    /// The operation of the lowest rank returns; gives its slot.
-    fn ret(&mut self) -> u32 {
-        let (_, slot) = self.open.remove(0);
+    /// The operation of the lowest rank returns; gives its slot and when it was called.
+    fn ret(&mut self) -> (u32, Rank) {
+        let Open { slot, called_at, .. } = self.open.remove(0);
         self.free_slots.push(slot);
-        slot
+        (slot, called_at)
     }
 }

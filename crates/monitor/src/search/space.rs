@@ -22,6 +22,8 @@
 //!   have led without: otherwise the pending one could be left out. So pending operations are tried
 //!   only as chains, each enabling the next, that end in a completed operation. Nothing ends a
 //!   completion: the last pending operation would be useless.
+//! - **Nothing without hope** ([`Outlook`]). A configuration whose state precludes a result that must
+//!   still be seen is dropped: it cannot be completed.
 //!
 //! The rules hold together because each is a transformation of a completion that does not raise the
 //! number of pending operations, so a completion with the fewest can be brought into the form that all
@@ -29,6 +31,7 @@
 
 use super::dependence::Dependence;
 use super::mask::Mask;
+use super::outlook::Outlook;
 use super::part::{Part, PendingId, Rank};
 use super::transitions::{Answer, Transitions};
 use super::used::{UseId, Uses};
@@ -106,6 +109,7 @@ pub struct Space<'a> {
     pub uses: Uses,
     read_only: Vec<bool>,
     dependence: Dependence<'a>,
+    outlook: Option<Outlook>,
     enablers: HashMap<(StateId, ClassId), Arc<[Enabler]>>,
     chains: HashMap<StateId, Arc<[(PendingId, Enabler)]>>,
     candidates: Vec<Rank>,
@@ -131,6 +135,7 @@ impl<'a> Space<'a> {
             uses: Uses::default(),
             read_only,
             dependence: Dependence::new(alphabet, &occurring),
+            outlook: Outlook::new(part, &occurring),
             enablers: HashMap::new(),
             chains: HashMap::new(),
             candidates: Vec::new(),
@@ -355,10 +360,21 @@ impl<'a> Space<'a> {
     ) {
         let mut next = Configuration { state, used, ..from.clone() };
         next.linearized.insert(self.part.slot(rank));
+        if self.is_hopeless(&next, self.part.class(rank)) {
+            return;
+        }
         successors.steps.extend_from_slice(before);
         successors.steps.push(Step::Completed(rank));
         self.settle(&mut next, &mut successors.steps);
         successors.list.push((next, successors.steps.len() as u32));
+    }
+
+    /// Whether something still to be seen is precluded after an operation of a class was linearized.
+    fn is_hopeless<M: Mask>(&self, configuration: &Configuration<M>, class: ClassId) -> bool {
+        let Some(outlook) = &self.outlook else { return false };
+        let ahead = outlook.ahead(self.part, configuration, class);
+        let automaton = self.transitions.automaton();
+        ahead.is_some_and(|seen| automaton.precludes(configuration.state, seen))
     }
 
     /// Moves the frontier over what is linearized, and linearizes every open operation that changes

@@ -1,12 +1,13 @@
 //! Counter and fetch-and-add: a number that is added to.
 //!
-//! The counter's `inc`, `dec` and `add` return nothing (their answer, where one is recorded as an
-//! integer, is the value after them); fetch-and-add returns the value before.
+//! The counter's `inc`, `dec` and `add` return nothing or the value after them; fetch-and-add
+//! returns the value before. Some recorders repeat the argument instead of a result: a history is taken
+//! to do so if every integer that an addition returns is its argument.
 
 use crate::machine::{Answer, Effect, Machine};
 use crate::registry::{Entry, Parameter, Parameters};
 use crate::vocabulary::{
-    Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, interpret,
+    Decoded, Echo, Failure, Failures, Method, Misfit, Recorded, Vocabulary, interpret,
 };
 use seriatim_history::{History, Operation, ValueId, Values};
 use std::sync::Arc;
@@ -20,6 +21,8 @@ pub struct Counter {
     pub init: i64,
     /// What additions are called and return.
     pub flavour: Flavour,
+    /// What an integer that a counter's addition returns means.
+    pub echo: Echo,
 }
 
 /// Which operations a counter has.
@@ -116,8 +119,9 @@ impl Counter {
     /// The counter that the parameters describe.
     pub fn build(parameters: &Parameters, history: &mut History, flavour: Flavour) -> Self {
         let init = parameters.integer("init", 0);
+        let echo = Echo::of(history, &COUNTER[1..]);
         let values = history.values().clone();
-        Counter { values, init, flavour }
+        Counter { values, init, flavour, echo }
     }
 
     /// What is added: the argument, 1 without one.
@@ -128,11 +132,13 @@ impl Counter {
         }
     }
 
-    fn decode_add(recorded: Recorded<'_>, amount: i64) -> Result<Decoded<Op, Answer>, Misfit> {
-        let operation = recorded.operation;
-        let echoed = operation.result() == operation.arg();
-        match recorded.values().as_int(operation.result()) {
-            Some(new) if !echoed => {
+    fn decode_add(
+        &self,
+        recorded: Recorded<'_>,
+        amount: i64,
+    ) -> Result<Decoded<Op, Answer>, Misfit> {
+        match (recorded.values().as_int(recorded.operation.result()), self.echo) {
+            (Some(new), Echo::Results) => {
                 let answer = Ok(Answer::Number(new));
                 recorded.settle(Op::AddAndGet(amount), Failure::Silent, answer)
             }
@@ -228,10 +234,10 @@ impl Vocabulary for Counter {
             "dec" => {
                 let amount = Self::amount(recorded)?.checked_neg();
                 let amount = amount.ok_or(Misfit::Expected("a smaller integer".into()))?;
-                Self::decode_add(recorded, amount)
+                self.decode_add(recorded, amount)
             }
-            "inc" => Self::decode_add(recorded, Self::amount(recorded)?),
-            _ => Self::decode_add(recorded, recorded.int_arg()?),
+            "inc" => self.decode_add(recorded, Self::amount(recorded)?),
+            _ => self.decode_add(recorded, recorded.int_arg()?),
         }
     }
 }

@@ -309,6 +309,24 @@ impl Machine for Map {
         }
     }
 
+    /// Texts only grow by `append`: what a `get` will see begins with what is there.
+    fn rules_out(&self, state: &Entries, op: &Op, answer: Option<&Answer>) -> bool {
+        let (Op::Get(key), Some(Answer::Value(seen))) = (op, answer) else { return false };
+        let held = self.value(state, *key);
+        let held = match &held {
+            Held::Known(id) => self.values.as_str(*id),
+            Held::Text(text) => Some(&**text),
+        };
+        match (held, self.values.as_str(*seen)) {
+            (Some(held), Some(seen)) => !seen.starts_with(held),
+            _ => false,
+        }
+    }
+
+    fn undoes(&self, op: &Op) -> bool {
+        !matches!(op, Op::Get(_) | Op::Append(..) | Op::Contains(_))
+    }
+
     fn verb(&self, op: &Op) -> String {
         let show = |value: ValueId| self.values.get(value);
         match *op {
@@ -439,7 +457,7 @@ impl Vocabulary for Map {
         let recorded = Recorded { operation, failures };
         let only_key = || arguments(recorded, 0).map(|(key, _)| key);
         let with_value = || arguments(recorded, 1).map(|(key, rest)| (key, rest[0]));
-        let refused = Failure::Quiet(Answer::No);
+        let refused = Failure::Speaks(Answer::No);
         match recorded.method(METHODS)? {
             "get" => recorded.settle(Op::Get(only_key()?), Failure::Silent, recorded.read()),
             "put" => {

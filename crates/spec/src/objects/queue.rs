@@ -166,7 +166,7 @@ impl Vocabulary for Queue {
         failures: Failures,
     ) -> Result<Decoded<Op, Answer>, Misfit> {
         let recorded = Recorded { operation, failures };
-        let empty = Failure::Quiet(Answer::Empty);
+        let empty = Failure::Speaks(Answer::Empty);
         match recorded.method(METHODS)? {
             "enqueue" => {
                 let op = Op::Enqueue(recorded.arg()?);

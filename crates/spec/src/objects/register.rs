@@ -243,7 +243,13 @@ impl Vocabulary for Register {
         match recorded.method(self.methods())? {
             "read" => {
                 recorded.no_arg()?;
-                recorded.settle(Op::Read, Failure::Silent, recorded.read())
+                let answer = match operation.result() {
+                    ValueId::NIL if self.init != ValueId::NIL && recorded.nil_is_unknown() => {
+                        Ok(Answer::Unrecorded)
+                    }
+                    _ => recorded.read(),
+                };
+                recorded.settle(Op::Read, Failure::Silent, answer)
             }
             "write" => {
                 let op = Op::Write(recorded.arg()?);

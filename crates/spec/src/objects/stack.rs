@@ -166,7 +166,7 @@ impl Vocabulary for Stack {
         failures: Failures,
     ) -> Result<Decoded<Op, Answer>, Misfit> {
         let recorded = Recorded { operation, failures };
-        let empty = Failure::Quiet(Answer::Empty);
+        let empty = Failure::Speaks(Answer::Empty);
         match recorded.method(METHODS)? {
             "push" => {
                 let op = Op::Push(recorded.arg()?);

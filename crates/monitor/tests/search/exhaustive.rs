@@ -1,12 +1,10 @@
 //! Every small history of the common objects: brute force, depth first and breadth first agree, every
 //! witness is replayed, every counterexample is rejected by brute force.
 
-mod common;
-
-use common::Answer::{Bool, Int, Never, Nil, Nothing};
-use common::{Letter, brute_force, build, fits, letter, overlaps, reader};
+use crate::oracle::Answer::{Bool, Int, Never, Nil, Nothing};
+use crate::oracle::{Letter, brute_force, build, letter, reader};
 use seriatim_history::History;
-use seriatim_monitor::{Detail, Options, Strategy, check};
+use seriatim_monitor::{Detail, Monitors, Options, Strategy, check};
 use seriatim_spec::{ChosenReader, Reader, Verdict, validate};
 
 /// Checks all histories of up to `count` operations over an alphabet; gives how many there were, and
@@ -27,6 +25,47 @@ fn exhaust(spec: &str, letters: &[Letter], count: usize) -> (usize, usize) {
     (histories, violations)
 }
 
+/// All ways in which `count` operations can overlap: sequences of calls (`None`) and of returns of
+/// the operation of a number; operations that do not return are pending.
+fn overlaps(count: usize) -> Vec<Vec<Option<usize>>> {
+    let mut all = Vec::new();
+    extend(count, 0, &mut Vec::new(), &mut Vec::new(), &mut all);
+    all
+}
+
+fn extend(
+    count: usize,
+    called: usize,
+    open: &mut Vec<usize>,
+    events: &mut Vec<Option<usize>>,
+    all: &mut Vec<Vec<Option<usize>>>,
+) {
+    if called == count {
+        all.push(events.clone());
+    }
+    for place in 0..open.len() {
+        let op = open.remove(place);
+        events.push(Some(op));
+        extend(count, called, open, events, all);
+        events.pop();
+        open.insert(place, op);
+    }
+    if called < count {
+        open.push(called);
+        events.push(None);
+        extend(count, called + 1, open, events, all);
+        events.pop();
+        open.pop();
+    }
+}
+
+/// Whether an overlap lets exactly those operations return that have a result.
+fn fits(overlap: &[Option<usize>], word: &[Letter]) -> bool {
+    let returns = overlap.iter().flatten().count();
+    let expected = word.iter().filter(|letter| letter.result != Never).count();
+    returns == expected && overlap.iter().flatten().all(|&op| word[op].result != Never)
+}
+
 fn word(letters: &[Letter], mut number: usize, length: usize) -> Vec<Letter> {
     let mut word = Vec::with_capacity(length);
     for _ in 0..length {
@@ -44,7 +83,13 @@ fn agree(reader: &ChosenReader, mut history: History) -> bool {
         // Making every counterexample small would take most of the time: small histories will do.
         let detail = if history.len() < 4 { Detail::Minimal } else { Detail::Plain };
         let strategies = vec![strategy];
-        let options = Options { strategies, detail, threads: 1, ..Options::default() };
+        let options = Options {
+            strategies,
+            detail,
+            threads: 1,
+            monitors: Monitors::Skip,
+            ..Options::default()
+        };
         let checked = check(&mut history, reader, &options).expect("reads as before");
         match checked.verdict {
             Verdict::Linearizable(witness) => {

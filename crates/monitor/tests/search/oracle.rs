@@ -11,8 +11,23 @@ use seriatim_spec::{
 #[derive(Clone, Copy, Debug)]
 pub struct Letter {
     pub method: &'static str,
-    pub arg: Option<i64>,
+    pub arg: Arg,
     pub result: Answer,
+}
+
+/// What an operation of a small history is given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arg {
+    None,
+    Int(i64),
+    Key(&'static str),
+    Entry(&'static str, &'static str),
+}
+
+impl From<Option<i64>> for Arg {
+    fn from(arg: Option<i64>) -> Self {
+        arg.map_or(Arg::None, Arg::Int)
+    }
 }
 
 /// What an operation of a small history returns.
@@ -22,11 +37,12 @@ pub enum Answer {
     Int(i64),
     Bool(bool),
     Nil,
+    Text(&'static str),
     Never,
 }
 
-pub fn letter(method: &'static str, arg: Option<i64>, result: Answer) -> Letter {
-    Letter { method, arg, result }
+pub fn letter(method: &'static str, arg: impl Into<Arg>, result: Answer) -> Letter {
+    Letter { method, arg: arg.into(), result }
 }
 
 pub fn reader(spec: &str) -> ChosenReader {
@@ -76,47 +92,6 @@ impl Oracle<'_> {
     }
 }
 
-/// All ways in which `count` operations can overlap: sequences of calls (`None`) and of returns of
-/// the operation of a number; operations that do not return are pending.
-pub fn overlaps(count: usize) -> Vec<Vec<Option<usize>>> {
-    let mut all = Vec::new();
-    extend(count, 0, &mut Vec::new(), &mut Vec::new(), &mut all);
-    all
-}
-
-fn extend(
-    count: usize,
-    called: usize,
-    open: &mut Vec<usize>,
-    events: &mut Vec<Option<usize>>,
-    all: &mut Vec<Vec<Option<usize>>>,
-) {
-    if called == count {
-        all.push(events.clone());
-    }
-    for place in 0..open.len() {
-        let op = open.remove(place);
-        events.push(Some(op));
-        extend(count, called, open, events, all);
-        events.pop();
-        open.insert(place, op);
-    }
-    if called < count {
-        open.push(called);
-        events.push(None);
-        extend(count, called + 1, open, events, all);
-        events.pop();
-        open.pop();
-    }
-}
-
-/// Whether an overlap lets exactly those operations return that have a result.
-pub fn fits(overlap: &[Option<usize>], word: &[Letter]) -> bool {
-    let returns = overlap.iter().flatten().count();
-    let expected = word.iter().filter(|letter| letter.result != Answer::Never).count();
-    returns == expected && overlap.iter().flatten().all(|&op| word[op].result != Answer::Never)
-}
-
 /// The history of an overlap whose operations are the letters of a word.
 pub fn build(overlap: &[Option<usize>], word: &[Letter]) -> History {
     let mut builder = Builder::new("generated");
@@ -127,8 +102,15 @@ pub fn build(overlap: &[Option<usize>], word: &[Letter]) -> History {
             None => {
                 let process = builder.process(&Value::Int(called as i64));
                 let method: MethodId = builder.method(word[called].method);
-                let arg = word[called].arg.map(|arg| builder.values().intern_int(arg));
-                let call = Call::new(method).arg(arg.unwrap_or(ValueId::ABSENT));
+                let values = builder.values();
+                let call = match word[called].arg {
+                    Arg::None => Call::new(method),
+                    Arg::Int(arg) => Call::new(method).arg(values.intern_int(arg)),
+                    Arg::Key(key) => Call::new(method).key(values.intern_text(key)),
+                    Arg::Entry(key, text) => {
+                        Call::new(method).key(values.intern_text(key)).arg(values.intern_text(text))
+                    }
+                };
                 builder.call(line, process, call).expect("a legal call");
                 called += 1;
             }
@@ -138,6 +120,7 @@ pub fn build(overlap: &[Option<usize>], word: &[Letter]) -> History {
                     Answer::Int(value) => builder.values().intern_int(value),
                     Answer::Bool(truth) => ValueId::from(truth),
                     Answer::Nil => ValueId::NIL,
+                    Answer::Text(text) => builder.values().intern_text(text),
                 };
                 let ret = Return::new(Outcome::Ok, result);
                 builder.ret(line, ProcessId::from(*op), ret).expect("a legal return");

@@ -1,0 +1,86 @@
+//! Where the bytes come from: files, standard input, compressed or not, and patterns of names.
+
+use crate::{InputError, Problem};
+use flate2::read::MultiGzDecoder;
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+/// The name of standard input in messages.
+pub(super) const STDIN: &str = "<stdin>";
+
+/// The name of a source in messages.
+pub(super) fn name_of(path: &Path) -> String {
+    match path.to_str() {
+        Some("-") => STDIN.into(),
+        _ => path.display().to_string(),
+    }
+}
+
+/// Opens a file, or standard input for `-`. What gzip or zstd has compressed is recognised by its
+/// first bytes and decompressed.
+///
+/// ```
+/// let error = seriatim_history::open("no/such/file.jsonl").err().unwrap();
+/// assert!(error.to_string().starts_with("no/such/file.jsonl: cannot read: "));
+/// ```
+pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn Read>, InputError> {
+    let path = path.as_ref();
+    let opened = match path.to_str() {
+        Some("-") => decompressed(io::stdin()),
+        _ => File::open(path).and_then(decompressed),
+    };
+    opened.map_err(|error| unreadable(path, &error.to_string()))
+}
+
+fn unreadable(path: &Path, reason: &str) -> InputError {
+    InputError::new(&name_of(path), 0, Problem::Unreadable(reason.to_owned()))
+}
+
+/// The content of a source, decompressed if it is compressed.
+pub(super) fn decompressed(mut input: impl Read + 'static) -> io::Result<Box<dyn Read>> {
+    let mut magic = Vec::new();
+    input.by_ref().take(4).read_to_end(&mut magic)?;
+    let is_gzip = magic.starts_with(&[0x1f, 0x8b]);
+    let is_zstd = magic == [0x28, 0xb5, 0x2f, 0xfd];
+    let whole = Cursor::new(magic).chain(input);
+    Ok(if is_gzip {
+        Box::new(MultiGzDecoder::new(whole))
+    } else if is_zstd {
+        Box::new(zstd::Decoder::new(whole)?)
+    } else {
+        Box::new(whole)
+    })
+}
+
+/// The files that patterns name (`runs/*.edn`, `**` for folders of any depth), each pattern's in
+/// alphabetical order. A pattern that names nothing is an error; `-` and names without `*`, `?` or
+/// `[` stand for themselves.
+///
+/// ```
+/// let files = seriatim_history::expand(["-", "src/li*.rs"]).unwrap();
+/// assert_eq!(files.len(), 2);
+/// ```
+pub fn expand<P: AsRef<str>>(
+    patterns: impl IntoIterator<Item = P>,
+) -> Result<Vec<PathBuf>, InputError> {
+    let mut files = Vec::new();
+    for pattern in patterns {
+        let pattern = pattern.as_ref();
+        let path = Path::new(pattern);
+        if !pattern.contains(['*', '?', '[']) || path.exists() {
+            files.push(path.to_owned());
+            continue;
+        }
+        let found = glob::glob(pattern).map_err(|error| unreadable(path, error.msg))?;
+        let before = files.len();
+        for file in found {
+            let file = file.map_err(|error| unreadable(path, &error.to_string()))?;
+            files.extend(Some(file).filter(|file| !file.is_dir()));
+        }
+        if files.len() == before {
+            return Err(unreadable(path, "no file fits this pattern"));
+        }
+    }
+    Ok(files)
+}

@@ -1,0 +1,84 @@
+//! Every history of the corpus: the verdict that other tools gave, the right number of operations,
+//! both directions of the search, witnesses replayed.
+//!
+//! The corpus is data of other projects and not part of this one: it is looked for in the folder that
+//! `SERIATIM_CORPUS` names, else in `../shared/corpus` beside the repository.
+
+use seriatim_history::{History, read};
+use seriatim_monitor::{Detail, Monitors, Options, Strategy, check};
+use seriatim_spec::{ChosenReader, Failures, Reader, SpecChoice, Verdict, validate};
+use std::path::{Path, PathBuf};
+
+/// The corpus, if it is there.
+fn corpus() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    let folder = std::env::var_os("SERIATIM_CORPUS").map_or(beside, PathBuf::from);
+    if folder.join("manifest.tsv").is_file() {
+        return Some(folder);
+    }
+    eprintln!("SKIPPED: no corpus at {}; set SERIATIM_CORPUS", folder.display());
+    None
+}
+
+struct Entry {
+    file: PathBuf,
+    spec: String,
+    is_linearizable: bool,
+}
+
+fn manifest(folder: &Path) -> Vec<Entry> {
+    let text = std::fs::read_to_string(folder.join("manifest.tsv")).expect("a readable manifest");
+    let entry = |line: &str| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let is_linearizable = fields[3] == "linearizable";
+        Entry { file: folder.join(fields[0]), spec: fields[2].to_owned(), is_linearizable }
+    };
+    text.lines().skip(1).filter(|line| !line.is_empty()).map(entry).collect()
+}
+
+/// How many calls a file records, by a look at its lines that shares nothing with the parsers.
+fn calls(file: &Path) -> usize {
+    let text = std::fs::read_to_string(file).expect("a readable history");
+    let client = |line: &&str| !line.contains(":nemesis");
+    match file.extension().and_then(|e| e.to_str()) {
+        Some("hist") => text.matches("] call ").count(),
+        _ if text.contains("# @object") => text.matches("] call ").count(),
+        _ => text.lines().filter(client).map(|line| line.matches(":invoke").count()).sum(),
+    }
+}
+
+fn verdict(history: &mut History, reader: &ChosenReader, strategy: Strategy) -> Verdict {
+    let strategies = vec![strategy, Strategy::BreadthFirst];
+    let options = Options {
+        strategies,
+        detail: Detail::Plain,
+        monitors: Monitors::Skip,
+        ..Options::default()
+    };
+    check(history, reader, &options).expect("the specification fits").verdict
+}
+
+#[test]
+fn every_history_of_the_corpus_gets_its_verdict() {
+    let Some(folder) = corpus() else { return };
+    let entries = manifest(&folder);
+    assert!(entries.len() > 600, "the manifest names {} histories", entries.len());
+    for Entry { file, spec, is_linearizable } in &entries {
+        let choice = SpecChoice::parse(spec).unwrap_or_else(|error| panic!("{spec}: {error}"));
+        let mut history = read(file).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(history.len(), calls(file), "operations of {}", file.display());
+        for failures in [Failures::Drop] {
+            let reader = ChosenReader { choice: choice.clone(), failures };
+            for strategy in [Strategy::DepthFirst, Strategy::BreadthFirst] {
+                let verdict = verdict(&mut history, &reader, strategy);
+                let expected = if *is_linearizable { "linearizable" } else { "violation" };
+                assert_eq!(verdict.word(), expected, "{} {strategy:?}", file.display());
+                if let Verdict::Linearizable(witness) = verdict {
+                    let reading = reader.read(&mut history).expect("reads as before");
+                    validate(&history, &reading, &witness).expect("a right witness");
+                }
+            }
+        }
+    }
+    println!("{} histories of the corpus decided", entries.len());
+}

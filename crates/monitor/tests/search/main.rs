@@ -1,0 +1,5 @@
+//! The general search against brute force.
+
+mod exhaustive;
+mod oracle;
+mod random;

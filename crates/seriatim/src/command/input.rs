@@ -1,0 +1,75 @@
+//! The histories that a command reads.
+
+use super::Failure;
+use clap::Args;
+use seriatim::history::{Format, ReadOptions, expand, read_with};
+use seriatim::{ChosenReader, Failures, History, InputError, SpecChoice};
+use std::path::{Path, PathBuf};
+
+/// Which files to read, and how.
+#[derive(Args)]
+pub struct Input {
+    /// Histories: files, patterns such as 'runs/*.edn', or - for standard input; .gz and .zst are
+    /// unpacked
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<String>,
+
+    /// The format of the files [default: told from their first bytes]
+    #[arg(long, value_name = "FORMAT", value_parser = format_named)]
+    pub format: Option<Format>,
+
+    /// Jepsen's independent keys: a value is [key value], and each key is an object of its own
+    #[arg(long)]
+    pub independent: bool,
+}
+
+impl Input {
+    /// The files that the patterns name.
+    pub fn paths(&self) -> Result<Vec<PathBuf>, Failure> {
+        Ok(expand(&self.files)?)
+    }
+
+    /// Reads one of them.
+    pub fn read(&self, path: &Path) -> Result<History, InputError> {
+        read_with(path, ReadOptions { format: self.format, independent: self.independent })
+    }
+}
+
+/// What the histories are held against.
+#[derive(Args)]
+pub struct Against {
+    /// The specification: queue, 'cas-register(init=0)', … (`seriatim specs` lists them) [default:
+    /// what the file names, or the one that its operations fit]
+    #[arg(long, value_name = "SPEC")]
+    pub spec: Option<String>,
+
+    /// What a failed operation (Jepsen's :fail) tells: it did not happen, or it saw that its
+    /// condition did not hold (a cas that met another value)
+    #[arg(long, value_name = "drop|observe", default_value = "drop", value_parser = failures_named)]
+    pub failures: Failures,
+}
+
+impl Against {
+    /// The specification for a history.
+    pub fn reader(&self, history: &History) -> Result<ChosenReader, Failure> {
+        let choice = match &self.spec {
+            Some(name) => SpecChoice::parse(name)?,
+            None => SpecChoice::guess(history)
+                .map_err(|error| Failure(format!("{}: {error}", history.source())))?,
+        };
+        Ok(ChosenReader { choice, failures: self.failures })
+    }
+}
+
+/// The format of a name.
+pub fn format_named(name: &str) -> Result<Format, String> {
+    name.parse().map_err(|error| format!("{error}"))
+}
+
+fn failures_named(name: &str) -> Result<Failures, String> {
+    match name {
+        "drop" => Ok(Failures::Drop),
+        "observe" => Ok(Failures::Observe),
+        _ => Err("expected drop or observe".to_owned()),
+    }
+}

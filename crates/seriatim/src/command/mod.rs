@@ -1,0 +1,80 @@
+//! The command line: what the user asks for, handed to the library, and the answer printed.
+
+mod amounts;
+mod check;
+mod convert;
+mod generate;
+mod input;
+mod progress;
+mod specs;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Is a concurrent object linearizable?
+///
+/// An object is linearizable when its operations, however they overlap in time, could have happened one
+/// after another in an order that respects real time.
+///
+/// Exit codes: 0 it is, 1 it is not, 2 bad input or usage, 3 unknown (a limit was reached). With
+/// several files: 1 if any is not linearizable, else 2, else 3.
+#[derive(Parser)]
+#[command(name = "seriatim", version, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Check(check::Arguments),
+    Convert(convert::Arguments),
+    Gen(generate::Arguments),
+    Specs(specs::Arguments),
+}
+
+/// What a command comes to, by its exit code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Exit {
+    Holds = 0,
+    Violated = 1,
+    BadInput = 2,
+    Unknown = 3,
+}
+
+impl Exit {
+    /// The exit of two things together: a violation outranks bad input, that an unknown.
+    fn and(self, other: Exit) -> Exit {
+        let rank = |exit| match exit {
+            Exit::Holds => 0,
+            Exit::Unknown => 1,
+            Exit::BadInput => 2,
+            Exit::Violated => 3,
+        };
+        if rank(self) >= rank(other) { self } else { other }
+    }
+}
+
+/// Something that keeps a command from being carried out, said for the user.
+struct Failure(String);
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Failure(error.to_string())
+    }
+}
+
+/// Carries out the command line.
+pub fn run() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Convert(arguments) => convert::run(&arguments),
+        Command::Gen(arguments) => generate::run(&arguments),
+        Command::Specs(arguments) => specs::run(&arguments),
+    };
+    let exit = outcome.unwrap_or_else(|Failure(message)| {
+        eprintln!("error: {message}");
+        Exit::BadInput
+    });
+    ExitCode::from(exit as u8)
+}

@@ -1,0 +1,63 @@
+//! The line that tells how a long check goes. Only on a terminal, only when it takes long.
+
+use seriatim::monitor::Standing;
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Writes the progress line.
+pub struct ProgressLine {
+    start: Instant,
+    last: Mutex<Option<Instant>>,
+    is_on: bool,
+}
+
+/// How long a check may go without a word.
+const PATIENCE: Duration = Duration::from_millis(800);
+/// The time between two changes of the line.
+const PAUSE: Duration = Duration::from_millis(200);
+
+impl ProgressLine {
+    /// A line on standard error, if that is a terminal.
+    pub fn new() -> Self {
+        let is_on = std::io::stderr().is_terminal();
+        ProgressLine { start: Instant::now(), last: Mutex::new(None), is_on }
+    }
+
+    /// Shows how the check stands, if it is time to.
+    pub fn show(&self, standing: Standing) {
+        if !self.is_on || self.start.elapsed() < PATIENCE {
+            return;
+        }
+        let Ok(mut last) = self.last.lock() else { return };
+        if last.is_some_and(|last| last.elapsed() < PAUSE) {
+            return;
+        }
+        *last = Some(Instant::now());
+        eprint!("\r\x1b[2K{}", described(standing, self.start.elapsed()));
+        // A progress line that cannot be written is not worth a word.
+        let _ = std::io::stderr().flush();
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        if self.last.lock().is_ok_and(|last| last.is_some()) {
+            eprint!("\r\x1b[2K");
+        }
+    }
+}
+
+fn described(standing: Standing, elapsed: Duration) -> String {
+    let Standing { parts_decided, parts, operations_decided, operations, configurations } =
+        standing;
+    let seconds = elapsed.as_secs_f64();
+    let rate = configurations as f64 / seconds / 1000.0;
+    let estimate = match (operations_decided, operations - operations_decided) {
+        (0, _) | (_, 0) => String::new(),
+        (done, left) => format!(", about {:.0} s to go", seconds * left as f64 / done as f64),
+    };
+    format!(
+        "{seconds:.0} s: {operations_decided} of {operations} operations decided in {parts_decided} of \
+         {parts} parts, {configurations} configurations ({rate:.0}k/s){estimate}"
+    )
+}

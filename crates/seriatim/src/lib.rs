@@ -1,0 +1,38 @@
+//! Is a concurrent object linearizable?
+//!
+//! An object is linearizable when its operations, however they overlap in time, could have happened one
+//! after another (Latin: *seriatim*) in an order that respects real time. This crate brings the parts of
+//! Seriatim together under one name; the command `seriatim` is built on it.
+//!
+//! ```
+//! use seriatim::{ChosenReader, Failures, Options, SpecChoice, Verdict, check, read_str};
+//!
+//! let mut history = read_str(
+//!     "# @object queue\n\
+//!      [1] call enq(1)\n[1] return\n\
+//!      [1] call enq(2)\n[1] return\n\
+//!      [2] call deq\n[2] return 2\n",
+//! )?;
+//! let reader = ChosenReader { choice: SpecChoice::parse("queue")?, failures: Failures::Drop };
+//! let checked = check(&mut history, &reader, &Options::default())?;
+//! let Verdict::Violation(counterexample) = checked.verdict else { panic!("2 overtook 1") };
+//! println!("{}", counterexample.explanation.sentence);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! - [`history`]: what happened: operations, histories, file formats.
+//! - [`spec`]: what should happen: specifications, verdicts, the replayer of witnesses.
+//! - [`monitor`]: histories to verdicts.
+//! - [`report`]: verdicts to people and programs.
+
+pub use seriatim_history as history;
+pub use seriatim_monitor as monitor;
+pub use seriatim_report as report;
+pub use seriatim_spec as spec;
+
+pub use seriatim_history::{History, InputError, OpId, Value, read, read_str};
+pub use seriatim_monitor::{Checked, Options, Recording, check};
+pub use seriatim_spec::{
+    ChosenReader, Counterexample, Failures, Next, Spec, SpecChoice, Unknown, Verdict, Witness,
+    validate,
+};

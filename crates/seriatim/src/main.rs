@@ -1,0 +1,7 @@
+//! The command `seriatim`.
+
+mod command;
+
+fn main() -> std::process::ExitCode {
+    command::run()
+}

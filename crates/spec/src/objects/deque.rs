@@ -1,0 +1,236 @@
+//! Deque: a queue with two ends.
+
+use crate::machine::{Answer, Effect, Flow, Machine, listed, unexplained_value};
+use crate::registry::{Entry, Parameter, Parameters};
+use crate::vocabulary::{
+    Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, interpret,
+};
+use seriatim_history::{History, Operation, ValueId, Values};
+use std::sync::Arc;
+
+/// A deque.
+#[derive(Clone, Debug)]
+pub struct Deque {
+    /// The values of the history, for messages.
+    pub values: Arc<Values>,
+    /// The values before the first operation, the front first.
+    pub init: Vec<ValueId>,
+}
+
+/// An end of a deque.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum End {
+    /// The front.
+    Front,
+    /// The back.
+    Back,
+}
+
+/// An operation of a deque.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Adds a value at an end.
+    Push(End, ValueId),
+    /// Takes the value at an end.
+    Pop(End),
+    /// Shows the value at an end.
+    Peek(End),
+    /// The number of values.
+    Size,
+    /// Whether there is no value.
+    IsEmpty,
+}
+
+const METHODS: &[Method] = &[
+    Method {
+        names: &["push_front", "push-front", "pushFront", "addFirst", "pushLeft", "push_left"],
+        signature: "(value)",
+        meaning: "add at the front",
+    },
+    Method {
+        names: &["push_back", "push-back", "pushBack", "addLast", "pushRight", "push_right"],
+        signature: "(value)",
+        meaning: "add at the back",
+    },
+    Method {
+        names: &["pop_front", "pop-front", "popFront", "removeFirst", "popLeft", "pop_left"],
+        signature: "() -> value",
+        meaning: "take the front; nil when empty",
+    },
+    Method {
+        names: &["pop_back", "pop-back", "popBack", "removeLast", "popRight", "pop_right"],
+        signature: "() -> value",
+        meaning: "take the back; nil when empty",
+    },
+    Method {
+        names: &["front", "peek_front", "peek-front", "peekFront", "peekFirst"],
+        signature: "() -> value",
+        meaning: "show the front; nil when empty",
+    },
+    Method {
+        names: &["back", "peek_back", "peek-back", "peekBack", "peekLast"],
+        signature: "() -> value",
+        meaning: "show the back; nil when empty",
+    },
+    Method {
+        names: &["size", "len", "length", "count"],
+        signature: "() -> integer",
+        meaning: "how many values there are",
+    },
+    Method {
+        names: &["is_empty", "is-empty", "isEmpty", "empty"],
+        signature: "() -> bool",
+        meaning: "whether there is none",
+    },
+];
+
+/// The deque in the catalogue.
+pub const ENTRY: Entry = Entry {
+    name: "deque",
+    aliases: &["double-ended-queue", "atomic-deque"],
+    meaning: "values are added and taken at both ends",
+    parameters: &[Parameter::list("init", "[]", "the values at the start, the front first")],
+    methods: METHODS,
+    bind: |parameters, history, failures| {
+        interpret("deque", Deque::build(parameters, history), history, failures)
+    },
+};
+
+impl Deque {
+    /// The deque that the parameters describe.
+    pub fn build(parameters: &Parameters, history: &mut History) -> Self {
+        let init = parameters.items("init", history);
+        let values = history.values().clone();
+        Deque { values, init }
+    }
+}
+
+fn at(state: &[ValueId], end: End) -> Option<ValueId> {
+    match end {
+        End::Front => state.first().copied(),
+        End::Back => state.last().copied(),
+    }
+}
+
+impl Machine for Deque {
+    type State = Box<[ValueId]>;
+    type Op = Op;
+
+    fn values(&self) -> &Values {
+        &self.values
+    }
+
+    fn start(&self) -> Box<[ValueId]> {
+        self.init.clone().into()
+    }
+
+    fn run(&self, state: &Box<[ValueId]>, op: &Op) -> Option<Effect<Box<[ValueId]>>> {
+        match *op {
+            Op::Push(End::Front, value) => {
+                Effect::change(Answer::Done, [&[value], &state[..]].concat().into())
+            }
+            Op::Push(End::Back, value) => {
+                Effect::change(Answer::Done, [&state[..], &[value]].concat().into())
+            }
+            Op::Pop(end) => match (at(state, end), end) {
+                (Some(value), End::Front) => {
+                    Effect::change(Answer::Value(value), state[1..].into())
+                }
+                (Some(value), End::Back) => {
+                    Effect::change(Answer::Value(value), state[..state.len() - 1].into())
+                }
+                (None, _) => Effect::none(Answer::Empty),
+            },
+            Op::Peek(end) => Effect::none(Answer::from_option(at(state, end))),
+            Op::Size => Effect::none(Answer::Number(state.len() as i64)),
+            Op::IsEmpty => Effect::none(Answer::from_truth(state.is_empty())),
+        }
+    }
+
+    fn leaves_unchanged(&self, op: &Op, answer: Option<&Answer>) -> bool {
+        match op {
+            Op::Push(..) => false,
+            Op::Pop(_) => answer == Some(&Answer::Empty),
+            Op::Peek(_) | Op::Size | Op::IsEmpty => true,
+        }
+    }
+
+    fn swaps(&self, a: &Op, b: &Op) -> bool {
+        let reads = |op| self.leaves_unchanged(op, None);
+        match (a, b) {
+            (Op::Push(x, v), Op::Push(y, w)) => x != y || v == w,
+            _ => reads(a) && reads(b),
+        }
+    }
+
+    fn verb(&self, op: &Op) -> String {
+        let side = |end| match end {
+            End::Front => "front",
+            End::Back => "back",
+        };
+        match *op {
+            Op::Push(end, value) => format!("push_{} {}", side(end), self.values.get(value)),
+            Op::Pop(end) => format!("pop_{}", side(end)),
+            Op::Peek(end) => format!("see at the {}", side(end)),
+            Op::Size => "size".to_owned(),
+            Op::IsEmpty => "is_empty".to_owned(),
+        }
+    }
+
+    fn fact(&self, state: &Box<[ValueId]>, op: &Op) -> String {
+        let (end, side) = match op {
+            Op::Pop(End::Back) | Op::Peek(End::Back) => (End::Back, "back"),
+            _ => (End::Front, "front"),
+        };
+        match (op, at(state, end)) {
+            (Op::Size, _) => format!("the deque holds {}", state.len()),
+            (_, Some(value)) => format!("the {side} is {}", self.values.get(value)),
+            (_, None) => "the deque is empty".to_owned(),
+        }
+    }
+
+    fn describe(&self, state: &Box<[ValueId]>) -> String {
+        listed(&self.values, state)
+    }
+
+    fn unexplained(&self, operations: &[(&Op, Option<&Answer>)]) -> Option<(usize, String)> {
+        unexplained_value(self.init.iter().copied(), operations, |op, ret| match (op, ret) {
+            (Op::Push(_, value), _) => Some(Flow::Brings(*value)),
+            (_, Some(Answer::Value(value))) => Some(Flow::Shows(*value)),
+            _ => None,
+        })
+    }
+
+    fn heap(&self, state: &Box<[ValueId]>) -> usize {
+        size_of_val(&**state)
+    }
+}
+
+impl Vocabulary for Deque {
+    fn methods(&self) -> &'static [Method] {
+        METHODS
+    }
+
+    fn decode(
+        &self,
+        operation: Operation<'_>,
+        failures: Failures,
+    ) -> Result<Decoded<Op, Answer>, Misfit> {
+        let recorded = Recorded { operation, failures };
+        let push = |end| {
+            let op = Op::Push(end, recorded.arg()?);
+            recorded.settle(op, Failure::Silent, recorded.done())
+        };
+        let take = |op| recorded.settle(op, Failure::Speaks(Answer::Empty), recorded.taken());
+        match recorded.method(METHODS)? {
+            "push_front" => push(End::Front),
+            "push_back" => push(End::Back),
+            "pop_front" => take(Op::Pop(End::Front)),
+            "pop_back" => take(Op::Pop(End::Back)),
+            "front" => take(Op::Peek(End::Front)),
+            "back" => take(Op::Peek(End::Back)),
+            "size" => recorded.settle(Op::Size, Failure::Silent, recorded.number()),
+            _ => recorded.settle(Op::IsEmpty, Failure::Silent, recorded.truth()),
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Priority queue: the least value leaves first, or, with `max`, the greatest.
+//!
+//! Values are their own priorities and may repeat. Integers compare as numbers, texts as texts,
+//! lists item by item (so `[priority, item]` works, items breaking ties).
+
+use crate::collection::Collection;
+use crate::machine::{Answer, Effect, Flow, Machine, listed, unexplained_value};
+use crate::registry::{Entry, Parameter, Parameters};
+use crate::vocabulary::{
+    Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, interpret,
+};
+use hashbrown::HashMap;
+use seriatim_history::{History, Operation, ValueId, Values};
+use std::sync::Arc;
+
+/// A priority queue.
+#[derive(Clone, Debug)]
+pub struct PriorityQueue {
+    /// The values of the history, for messages.
+    pub values: Arc<Values>,
+    /// The values before the first operation.
+    pub init: Vec<ValueId>,
+    /// Which value leaves first.
+    pub first: First,
+    /// The values that may be inserted; those that leave later come first.
+    order: Vec<ValueId>,
+    ranks: HashMap<ValueId, Rank>,
+}
+
+/// Which value leaves a priority queue first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum First {
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+}
+
+/// The place of a value among all that may be inserted; the highest leaves first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Rank(u32);
+
+/// An operation of a priority queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Adds a value.
+    Insert(Rank),
+    /// Takes the first value.
+    Extract,
+    /// Shows the first value.
+    Peek,
+    /// The number of values.
+    Size,
+    /// Whether there is no value.
+    IsEmpty,
+}
+
+const METHODS: &[Method] = &[
+    Method {
+        names: &["insert", "add", "push", "put", "offer"],
+        signature: "(value)",
+        meaning: "add a value; it is its own priority",
+    },
+    Method {
+        names: &[
+            "extract",
+            "poll",
+            "pop",
+            "remove",
+            "take",
+            "extract-min",
+            "extract_min",
+            "delete-min",
+            "delete_min",
+            "extract-max",
+            "extract_max",
+            "delete-max",
+            "delete_max",
+        ],
+        signature: "() -> value",
+        meaning: "take the first; nil when empty",
+    },
+    Method {
+        names: &["peek", "first", "top", "min", "max", "find-min", "find-max"],
+        signature: "() -> value",
+        meaning: "show the first; nil when empty",
+    },
+    Method {
+        names: &["size", "len", "length", "count"],
+        signature: "() -> integer",
+        meaning: "how many values there are",
+    },
+    Method {
+        names: &["is_empty", "is-empty", "isEmpty", "empty"],
+        signature: "() -> bool",
+        meaning: "whether there is none",
+    },
+];
+
+/// The priority queue in the catalogue.
+pub const ENTRY: Entry = Entry {
+    name: "priority-queue",
+    aliases: &["pqueue", "pq", "heap"],
+    meaning: "the least value (with max: the greatest) leaves first",
+    parameters: &[
+        Parameter::list("init", "[]", "the values at the start"),
+        Parameter::flag("max", "the greatest value leaves first"),
+        Parameter::flag("min", "the least value leaves first"),
+    ],
+    methods: METHODS,
+    bind: |parameters, history, failures| {
+        let queue = PriorityQueue::build(parameters, history);
+        interpret("priority-queue", queue, history, failures)
+    },
+};
+
+impl PriorityQueue {
+    /// The priority queue that the parameters describe.
+    pub fn build(parameters: &Parameters, history: &mut History) -> Self {
+        let init = parameters.items("init", history);
+        let first = match parameters.flag("max") {
+            true => First::Max,
+            false => First::Min,
+        };
+        let mut inserted: Vec<ValueId> = history.operations().map(|op| op.arg()).collect();
+        inserted.extend(&init);
+        inserted.sort_unstable();
+        inserted.dedup();
+        let values = history.values().clone();
+        match inserted.iter().all(|&id| values.as_int(id).is_some()) {
+            true => inserted.sort_by_key(|&id| values.as_int(id)),
+            false => inserted.sort_by_cached_key(|&id| values.get(id)),
+        }
+        if first == First::Min {
+            inserted.reverse();
+        }
+        let places = inserted.iter().enumerate();
+        PriorityQueue {
+            values,
+            init,
+            first,
+            ranks: places.map(|(place, &id)| (id, Rank(place as u32))).collect(),
+            order: inserted,
+        }
+    }
+
+    /// A value as this queue's operations name it; `None` for one that the history never inserts.
+    pub fn rank(&self, value: ValueId) -> Option<Rank> {
+        self.ranks.get(&value).copied()
+    }
+
+    /// The value of a rank.
+    pub fn value(&self, rank: Rank) -> ValueId {
+        self.order[rank.0 as usize]
+    }
+
+    fn first(&self, state: &Collection) -> Option<ValueId> {
+        state.greatest().map(|rank| self.value(Rank(rank)))
+    }
+}
+
+impl Machine for PriorityQueue {
+    /// The ranks: the greatest leaves first.
+    type State = Collection;
+    type Op = Op;
+
+    fn values(&self) -> &Values {
+        &self.values
+    }
+
+    fn start(&self) -> Collection {
+        let ranks = self.init.iter().filter_map(|&value| self.rank(value));
+        Collection::of(ranks.map(|rank| rank.0))
+    }
+
+    fn run(&self, state: &Collection, op: &Op) -> Option<Effect<Collection>> {
+        match *op {
+            Op::Insert(rank) => Effect::change(Answer::Done, state.with(rank.0)),
+            Op::Extract => match state.greatest() {
+                Some(rank) => {
+                    let first = self.value(Rank(rank));
+                    Effect::change(Answer::Value(first), state.without(rank))
+                }
+                None => Effect::none(Answer::Empty),
+            },
+            Op::Peek => Effect::none(Answer::from_option(self.first(state))),
+            Op::Size => Effect::none(Answer::Number(state.len() as i64)),
+            Op::IsEmpty => Effect::none(Answer::from_truth(state.is_empty())),
+        }
+    }
+
+    fn leaves_unchanged(&self, op: &Op, answer: Option<&Answer>) -> bool {
+        match op {
+            Op::Insert(_) => false,
+            Op::Extract => answer == Some(&Answer::Empty),
+            Op::Peek | Op::Size | Op::IsEmpty => true,
+        }
+    }
+
+    fn swaps(&self, a: &Op, b: &Op) -> bool {
+        let inserts = |op: &Op| matches!(op, Op::Insert(_));
+        let reads = |op| self.leaves_unchanged(op, None);
+        (inserts(a) && inserts(b)) || (reads(a) && reads(b))
+    }
+
+    fn verb(&self, op: &Op) -> String {
+        match op {
+            Op::Insert(rank) => format!("insert {}", self.values.get(self.value(*rank))),
+            Op::Extract => "extract".to_owned(),
+            Op::Peek => "see first".to_owned(),
+            Op::Size => "size".to_owned(),
+            Op::IsEmpty => "is_empty".to_owned(),
+        }
+    }
+
+    fn fact(&self, state: &Collection, op: &Op) -> String {
+        let extreme = match self.first {
+            First::Min => "least",
+            First::Max => "greatest",
+        };
+        match (op, self.first(state)) {
+            (Op::Size, _) => format!("the priority queue holds {}", state.len()),
+            (_, Some(first)) => format!("the {extreme} value is {}", self.values.get(first)),
+            (_, None) => "the priority queue is empty".to_owned(),
+        }
+    }
+
+    fn describe(&self, state: &Collection) -> String {
+        let mut ids: Vec<ValueId> = state.items().map(|rank| self.value(Rank(rank))).collect();
+        ids.reverse();
+        listed(&self.values, &ids)
+    }
+
+    fn unexplained(&self, operations: &[(&Op, Option<&Answer>)]) -> Option<(usize, String)> {
+        unexplained_value(self.init.iter().copied(), operations, |op, ret| match (op, ret) {
+            (Op::Insert(rank), _) => Some(Flow::Brings(self.value(*rank))),
+            (_, Some(Answer::Value(value))) => Some(Flow::Shows(*value)),
+            _ => None,
+        })
+    }
+
+    fn heap(&self, state: &Collection) -> usize {
+        state.own_bytes()
+    }
+}
+
+impl Vocabulary for PriorityQueue {
+    fn methods(&self) -> &'static [Method] {
+        METHODS
+    }
+
+    fn decode(
+        &self,
+        operation: Operation<'_>,
+        failures: Failures,
+    ) -> Result<Decoded<Op, Answer>, Misfit> {
+        let recorded = Recorded { operation, failures };
+        let empty = Failure::Speaks(Answer::Empty);
+        match recorded.method(METHODS)? {
+            "insert" => match self.rank(recorded.arg()?) {
+                Some(rank) => recorded.settle(Op::Insert(rank), Failure::Silent, recorded.done()),
+                None => Misfit::expected("a value of the history that the queue was built for"),
+            },
+            "extract" => recorded.settle(Op::Extract, empty, recorded.taken()),
+            "peek" => recorded.settle(Op::Peek, empty, recorded.taken()),
+            "size" => recorded.settle(Op::Size, Failure::Silent, recorded.number()),
+            _ => recorded.settle(Op::IsEmpty, Failure::Silent, recorded.truth()),
+        }
+    }
+}
