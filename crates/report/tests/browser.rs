@@ -59,7 +59,18 @@ fn write_pages(directory: &Path) -> io::Result<()> {
     };
     for (name, sample) in common::samples() {
         page(name, &sample.report())?;
-        let knowledge = knowledge(&sample.history, &sample.verdict);
+        let mut knowledge = knowledge(&sample.history, &sample.verdict);
+        if name == "echoes" {
+            // Arguments and results that say nothing are left out.
+            knowledge["labels"] = json!([
+                "write(1)",
+                "write(2)",
+                "cas(2, 3) → \"2-3\"",
+                "read → 2",
+                "write(1)",
+                "read → 2"
+            ]);
+        }
         std::fs::write(directory.join(format!("{name}.json")), knowledge.to_string())?;
     }
     let (history, verdict) = large::store(1_000);

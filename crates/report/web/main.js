@@ -116,6 +116,7 @@ class Page {
     const { scene, history } = this;
     scene.chosen = order;
     scene.points = order.length > 0 ? linearizationPoints(history, order) : null;
+    if (order.length === 0 && !this.shownAttempt) return;
     scene.stepOf = new Int32Array(history.length).fill(-1);
     for (let step = 0; step < order.length; step++) scene.stepOf[order[step]] = step;
   }
@@ -487,7 +488,8 @@ async function start() {
   document.getElementById("app").hidden = false;
   showHead(verdict);
   const bytes = await inflated(document.getElementById("columns"));
-  const whole = new History(decoded(bytes, verdict.ranks), { processes: verdict.processes, methods: verdict.methods });
+  const { processes, methods, silent_args: silentArgs, silent_results: silentResults } = verdict;
+  const whole = new History(decoded(bytes, verdict.ranks), { processes, methods, silentArgs, silentResults });
   const page = new Page(verdict, whole);
   showFilters(page);
   followTheme(() => {

@@ -81,6 +81,7 @@ function showDetails(page) {
   else add("return", isCut ? `later: ${page.whole.label(original)}` : "never: it may take effect at any time after its call, or never");
   if (history.failed[operation]) add("outcome", "failed");
   if (history.line[operation]) add("line", grouped(history.line[operation]));
+  if (history.names.silentResults[history.method[operation]]) add("result", history.value(history.result[operation]));
   add("note", page.verdict.notes[original]);
   add("in the order", standing(page, operation));
   const before = history.before(operation);
@@ -109,7 +110,7 @@ function stepItem(page, { step, operation, state }) {
 function showOrders(page) {
   const box = document.getElementById("orders");
   const { scene } = page;
-  if (!scene.chosen || (scene.chosen.length === 0 && !page.attempt)) return box.replaceChildren();
+  if (!scene.stepOf) return box.replaceChildren();
   const children = [make("h2", {}, page.attempt ? "Why no order works" : page.orderTitle)];
   if (page.attempt && page.verdict.counterexample.attempts.length > 1) {
     const tabs = page.verdict.counterexample.attempts.map((_, index) =>

@@ -2,6 +2,7 @@
 
 use super::style::{Paint, Style};
 use super::{Page, window};
+use crate::labels::Labels;
 use crate::report::Report;
 use crate::text;
 use seriatim_history::OpId;
@@ -13,12 +14,19 @@ const MOST_STEPS: usize = 16;
 const MOST_STUCK: usize = 5;
 
 /// Writes the explanation of a counterexample.
-pub(super) fn write(report: &Report<'_>, counterexample: &Counterexample, page: &mut Page<'_>) {
+pub(super) fn write(
+    report: &Report<'_>,
+    counterexample: &Counterexample,
+    labels: &Labels<'_>,
+    page: &mut Page<'_>,
+) {
     let explanation = &counterexample.explanation;
     let style = page.style;
     page.blank();
     page.item("Why:", &style.clean(&capitalised(&explanation.sentence)), Paint::Strong);
-    let attempts = &explanation.attempts;
+    let says_something =
+        |attempt: &&Attempt| !attempt.order.is_empty() || !attempt.stuck.is_empty();
+    let attempts: Vec<&Attempt> = explanation.attempts.iter().filter(says_something).collect();
     if attempts.is_empty() {
         return;
     }
@@ -27,7 +35,7 @@ pub(super) fn write(report: &Report<'_>, counterexample: &Counterexample, page: 
         1 => "The order that gets farthest:".to_owned(),
         several => format!("The {several} orders that get farthest:"),
     });
-    let names = Names { report, counterexample, style };
+    let names = Names { report, counterexample, labels, style };
     for (index, attempt) in attempts.iter().enumerate() {
         write_attempt(&names, index, attempt, page);
     }
@@ -66,6 +74,7 @@ fn write_attempt(names: &Names<'_>, index: usize, attempt: &Attempt, page: &mut 
 struct Names<'n> {
     report: &'n Report<'n>,
     counterexample: &'n Counterexample,
+    labels: &'n Labels<'n>,
     style: &'n Style,
 }
 
@@ -86,9 +95,8 @@ impl Names<'_> {
     }
 
     fn plain(&self, op: OpId) -> String {
-        let history = self.report.history;
-        let mut name = text::call(history, op);
-        if let Some(result) = text::result(history, op, self.counterexample.horizon) {
+        let mut name = self.labels.call(op);
+        if let Some(result) = self.labels.result(op, self.counterexample.horizon) {
             name = format!("{name} {} {result}", self.style.arrow());
         }
         self.style.clean(&text::shortened(&name, 60))
