@@ -1,7 +1,8 @@
 // The page: which part of the history is shown, under which axis, filtered how.
 
-/** Histories of so many operations are drawn with room for every label. */
+/** Histories of so many operations are drawn with room for every label; counterexamples of more. */
 const FEW = 60;
+const MANY = 400;
 
 class Page {
   constructor(verdict, whole) {
@@ -40,6 +41,9 @@ class Page {
     timeline.scale = 0.9;
     const stuck = this.local(verdict.counterexample?.stuck[0] ?? 0);
     if (stuck >= 0) timeline.reveal(stuck);
+    const visible = (timeline.width - timeline.gutter) / timeline.scale;
+    const first = scene.axis.from - 6 / timeline.scale;
+    timeline.offset = Math.max(first, Math.min(timeline.offset, scene.axis.to - visible));
   }
 
   get history() {
@@ -89,9 +93,9 @@ class Page {
       rows: history.rows,
       lanes: this.lanes(axis),
       isSmall,
-      roomy: isSmall || history.length <= FEW,
+      roomy: history.length <= (isSmall ? MANY : FEW),
       stuck: new Set((refuted?.stuck ?? []).map((id) => this.local(id))),
-      marked: isSmall || !refuted ? [] : refuted.operations,
+      marked: isSmall || !refuted || refuted.operations.length > MANY ? [] : refuted.operations,
       span: isSmall || !refuted ? null : this.span(axis),
       matches: null,
       selected: -1,
@@ -124,7 +128,7 @@ class Page {
   axisOf() {
     const { history } = this;
     if (this.axisKind === "time") return timeAxis(history);
-    if (this.view === "whole" && history.length > FEW) return orderAxis(history);
+    if (history.length > (this.view === "small" ? MANY : FEW)) return orderAxis(history);
     this.timeline.colours ??= palette();
     const letter = 7.6;
     return labelAxis(history, (i) => Math.min(history.label(i).length + 4, 46) * letter + 20);
@@ -133,9 +137,12 @@ class Page {
   /** From the first call of the counterexample to its end, in positions. */
   span(axis) {
     const { operations, end } = this.verdict.counterexample;
-    const first = Math.min(...operations.map((i) => this.whole.call[i]));
-    const last = end ?? Math.max(...operations.map((i) => (this.whole.ret[i] === PENDING ? this.whole.call[i] : this.whole.ret[i])));
-    return [axis.at(first), axis.at(last)];
+    let [first, last] = [Infinity, 0];
+    for (const i of operations) {
+      first = Math.min(first, this.whole.call[i]);
+      last = Math.max(last, this.whole.ret[i] === PENDING ? this.whole.call[i] : this.whole.ret[i]);
+    }
+    return [axis.at(first), axis.at(end ?? last)];
   }
 
   /** The annotations by group, with positions of the scene. */
@@ -362,7 +369,9 @@ function showHead(verdict) {
   document.getElementById("title").replaceChildren(verdict.source, make("small", {}, ` as ${verdict.spec}`));
   set("facts", verdict.facts.join(" · "));
   const { sentence } = verdict;
-  set("why", sentence === "" ? "" : sentence[0].toUpperCase() + sentence.slice(1) + (/[.!?]$/.test(sentence) ? "" : "."));
+  // A capital, unless the sentence begins with the name of an operation.
+  const capital = /^[a-z]+ /.test(sentence) ? sentence[0].toUpperCase() + sentence.slice(1) : sentence;
+  set("why", sentence === "" || /[.!?]$/.test(sentence) ? capital : `${capital}.`);
   const refuted = verdict.counterexample;
   const context = document.getElementById("context");
   if (refuted) {

@@ -196,7 +196,8 @@ function showTable(page) {
   const { history } = scene;
   const list = page.found ?? { at: (index) => index, length: history.length };
   const shown = Math.min(list.length, ROWS);
-  const heads = ["Operation", "Process", "Call", "Return", "Line", "In the order"];
+  const heads = ["Operation", "Process", "Call", "Return", "Line"];
+  if (hasPlaces(scene)) heads.push("In the order");
   const rows = [];
   for (let index = 0; index < shown; index++) rows.push(tableRow(page, list.at(index)));
   const head = make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text))));
@@ -205,6 +206,11 @@ function showTable(page) {
   document.getElementById("table-title").textContent = title;
   const more = list.length - shown;
   document.getElementById("table-more").textContent = more > 0 ? `and ${counted(more, "operation")} more: filter to see them` : "";
+}
+
+/** Whether there is something to say about where operations stand in an order. */
+function hasPlaces(scene) {
+  return scene.stepOf !== null || scene.stuck.size > 0;
 }
 
 function tableRow(page, operation) {
@@ -221,7 +227,7 @@ function tableRow(page, operation) {
     cell(shortTime(page, history, history.call[operation]), "num"),
     cell(history.ret[operation] === PENDING ? "pending" : shortTime(page, history, history.ret[operation]), "num"),
     cell(history.line[operation] ? grouped(history.line[operation]) : "", "num"),
-    isStuck ? cell("✗ cannot be placed", "stuck") : cell(step),
+    !hasPlaces(page.scene) ? null : isStuck ? cell("✗ cannot be placed", "stuck") : cell(step),
   );
 }
 
@@ -239,7 +245,7 @@ function showLegend(page) {
   const items = [...used].sort((a, b) => a - b).slice(0, 10).map((method) =>
     sign({ background: colours.fill(method), borderColor: colours.edge(method) }, page.verdict.methods[method]),
   );
-  items.push(sign({ borderStyle: "dashed", borderRightStyle: "none", borderColor: colours.soft }, "pending"));
+  if (scene.history.ret.includes(PENDING)) items.push(sign({ borderStyle: "dashed", borderRightStyle: "none", borderColor: colours.soft }, "pending"));
   if (scene.stuck.size > 0) items.push(sign({ background: colours.badWash, borderColor: colours.bad, borderWidth: "2px" }, "✗ cannot be placed"));
   if (scene.marked.length > 0) items.push(sign({ borderColor: colours.bad }, "in the counterexample"));
   if (scene.points) items.push(sign({ width: "11px", borderRadius: "9px", borderColor: colours.accent }, "linearization point"));

@@ -52,12 +52,16 @@ fn write_attempt(names: &Names<'_>, index: usize, attempt: &Attempt, page: &mut 
     }
     shown.push_str(&steps[hidden..].join(style.pick(" · ", "; ")));
     if steps.is_empty() {
-        shown = "nothing can come first".to_owned();
+        shown = "No operation can come first:".to_owned();
     }
     page.item(&format!("{}.", index + 1), &shown, Paint::Plain);
     if !attempt.state.is_empty() {
         let state = text::shortened(&attempt.state, 300);
-        let state = format!("leaves the {} in state {state}", names.report.object_name());
+        let object = names.report.object_name();
+        let state = match steps.is_empty() {
+            true => format!("the {object} is in state {state}"),
+            false => format!("leaves the {object} in state {state}"),
+        };
         page.nested(" ", &style.clean(&state), Paint::Faint);
     }
     for (op, reason) in attempt.stuck.iter().take(MOST_STUCK) {
