@@ -74,11 +74,11 @@ class Page {
 
   /** The state after a step of the chosen order, if it is known. */
   stateAfter(step) {
-    if (this.attempt) return this.attempt.states[step];
+    if (this.attempt) return this.attempt.states[step] || undefined;
     const refuted = this.verdict.counterexample;
     if (!refuted) return this.verdict.states[step];
     const first = this.whole.order.length;
-    return step === first - 1 ? refuted.context?.state : refuted.attempts[0]?.states[step - first];
+    return step === first - 1 ? refuted.context?.state : refuted.attempts[0]?.states[step - first] || undefined;
   }
 
   /** Puts the scene together from view, axis and attempt. */

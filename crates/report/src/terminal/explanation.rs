@@ -43,14 +43,14 @@ pub(super) fn write(
 
 fn write_attempt(names: &Names<'_>, index: usize, attempt: &Attempt, page: &mut Page<'_>) {
     let style = page.style;
-    let steps: Vec<String> = attempt.order.iter().map(|&op| names.name(op)).collect();
-    let hidden = steps.len().saturating_sub(MOST_STEPS);
-    let mut shown = String::new();
+    let hidden = attempt.order.len().saturating_sub(MOST_STEPS);
+    let steps: Vec<String> = attempt.order[hidden..].iter().map(|&op| names.name(op)).collect();
+    let mut shown = steps.join(style.pick(" · ", "; "));
     if hidden > 0 {
         let skipped = style.pick("…", "...");
-        shown = format!("{skipped} {} {skipped} ", text::count(hidden, "operation"));
+        let number = text::count(hidden, "operation");
+        shown = format!("{skipped} {number} {skipped} {shown}");
     }
-    shown.push_str(&steps[hidden..].join(style.pick(" · ", "; ")));
     if steps.is_empty() {
         shown = "No operation can come first:".to_owned();
     }
