@@ -11,6 +11,7 @@ mod error;
 mod events;
 mod formats;
 mod history;
+mod live;
 mod operation;
 mod value;
 
@@ -23,5 +24,6 @@ pub use formats::{
     read_from, read_str, read_with, write,
 };
 pub use history::{Annotation, History, Horizon, Nil, Tally};
+pub use live::{Listener, LiveCall, LiveReturn, listen};
 pub use operation::{MethodId, OpId, Operation, Outcome, ProcessId, Time};
 pub use value::{Value, ValueId, Values};
