@@ -1,7 +1,8 @@
 //! `seriatim check`: is this recorded history linearizable?
 
-use super::amounts::{bytes, duration};
+use super::amounts::{bytes, duration, positive};
 use super::input::{Against, Input};
+use super::output::{remark, say};
 use super::progress::ProgressLine;
 use super::{Exit, Failure};
 use clap::ValueEnum;
@@ -9,13 +10,15 @@ use seriatim::monitor::partition::Partitioning;
 use seriatim::monitor::{
     DecidedBy, Monitors, PartReport, PartStanding, StopAt, Strategy, refute_partition,
 };
+use seriatim::report::junit::{self, Case};
 use seriatim::report::terminal::{Colour, Glyphs, Style};
-use seriatim::report::{PartLine, Report, Standing, States, Statistics, json, junit, terminal};
+use seriatim::report::{PartLine, Report, Standing, States, Statistics, json, terminal};
 use seriatim::spec::Reader;
-use seriatim::{Checked, ChosenReader, History, Options, Verdict, check, validate};
+use seriatim::{Checked, ChosenReader, Failures, History, Options, Verdict, check, validate};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use terminal_size::terminal_size;
 
 /// Say whether recorded histories are linearizable
 ///
@@ -38,7 +41,7 @@ pub struct Arguments {
     memory: usize,
 
     /// The number of threads [default: all cores]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = positive)]
     threads: Option<usize>,
 
     /// Do not split objects by key
@@ -61,8 +64,8 @@ pub struct Arguments {
     #[arg(long)]
     certify: bool,
 
-    /// Print the report as JSON, one document a history
-    #[arg(long)]
+    /// Print the report as JSON, one line a history
+    #[arg(long, conflicts_with = "quiet")]
     json: bool,
 
     /// Write the results as JUnit XML, for pipelines
@@ -82,7 +85,7 @@ pub struct Arguments {
     ascii: bool,
 
     /// The width of the report, in columns [default: the terminal's, else 100]
-    #[arg(long, value_name = "COLUMNS")]
+    #[arg(long, value_name = "COLUMNS", value_parser = positive)]
     width: Option<usize>,
 }
 
@@ -106,42 +109,62 @@ enum When {
     Never,
 }
 
+/// The width of a report that does not go to a terminal.
+const USUAL_WIDTH: usize = 100;
+
 /// A checked history with what its report needs.
 struct Done {
     history: History,
     reader: ChosenReader,
+    name: String,
     checked: Checked,
     elapsed: Duration,
+    /// What else was checked, and held.
+    notes: Vec<String>,
+    /// What the reader of the report should know before believing it.
     warnings: Vec<String>,
+}
+
+/// What became of a file.
+enum Outcome {
+    Checked(Box<Done>),
+    Unreadable { source: String, problem: String },
 }
 
 /// Carries out `seriatim check`.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut exit = Exit::Holds;
-    let mut done = Vec::new();
+    let mut outcomes = Vec::new();
     for path in arguments.input.paths()? {
-        match check_one(arguments, &path) {
-            Ok(one) => {
-                exit = exit.and(exit_of(&one.checked.verdict));
-                print(arguments, &one);
-                if arguments.junit.is_some() {
-                    done.push(one);
-                }
+        let outcome = match check_one(arguments, &path) {
+            Ok(done) => {
+                exit = exit.and(exit_of(&done.checked.verdict));
+                print(arguments, &done)?;
+                Outcome::Checked(Box::new(done))
             }
-            Err(Failure(message)) => {
-                eprintln!("error: {message}");
+            Err(Failure(problem)) => {
+                remark(&format!("error: {problem}"));
                 exit = exit.and(Exit::BadInput);
+                Outcome::Unreadable { source: path.display().to_string(), problem }
             }
+        };
+        if arguments.junit.is_some() {
+            outcomes.push(outcome);
         }
     }
     if let Some(path) = &arguments.junit {
-        let names: Vec<String> = done.iter().map(|one| one.reader.name()).collect();
-        let reports: Vec<Report<'_>> =
-            done.iter().zip(&names).map(|(one, name)| report(one, name)).collect();
-        std::fs::write(path, junit::render(&reports))
-            .map_err(|error| Failure(format!("{}: {error}", path.display())))?;
+        std::fs::write(path, junit::render(&cases(&outcomes)))
+            .map_err(|error| Failure(format!("{}: cannot write: {error}", path.display())))?;
     }
     Ok(exit)
+}
+
+fn cases(outcomes: &[Outcome]) -> Vec<Case<'_>> {
+    let cases = outcomes.iter().map(|outcome| match outcome {
+        Outcome::Checked(done) => Case::Checked(report(done)),
+        Outcome::Unreadable { source, problem } => Case::Unreadable { source, problem },
+    });
+    cases.collect()
 }
 
 fn exit_of(verdict: &Verdict) -> Exit {
@@ -157,20 +180,35 @@ fn check_one(arguments: &Arguments, path: &Path) -> Result<Done, Failure> {
     let reader = arguments.against.reader(&history)?;
     let progress = ProgressLine::new();
     let observer = |standing| progress.show(standing);
-    let mut options = Options { observer: Some(&observer), ..options(arguments) };
-    options.threads = arguments.threads.unwrap_or(options.threads).max(1);
+    let options = Options { observer: Some(&observer), ..options(arguments) };
     let start = Instant::now();
     let checked = check(&mut history, &reader, &options)?;
     let elapsed = start.elapsed();
     progress.clear();
-    let warnings = examine(arguments, &mut history, &reader, &checked)?;
-    Ok(Done { history, reader, checked, elapsed, warnings })
+    let notes = examine(arguments, &mut history, &reader, &checked)?;
+    let warnings = vacuous(&mut history, &reader)?.into_iter().collect();
+    let name = reader.name();
+    Ok(Done { history, reader, name, checked, elapsed, notes, warnings })
+}
+
+/// Why the verdict says nothing, if so.
+fn vacuous(history: &mut History, reader: &ChosenReader) -> Result<Option<String>, Failure> {
+    let warning = history.tally().vacuous().map(str::to_owned);
+    if warning.is_none() || reader.failures == Failures::Drop {
+        return Ok(warning);
+    }
+    // Failures may be observations: then something was checked after all.
+    let reading = reader.read(history)?;
+    let is_observed = reading.operations().any(|op| history.ret(op).is_some());
+    Ok(warning.filter(|_| !is_observed))
 }
 
 fn options(arguments: &Arguments) -> Options<'static> {
+    let defaults = Options::default();
     Options {
         time: arguments.time,
         memory: arguments.memory,
+        threads: arguments.threads.unwrap_or(defaults.threads),
         partitioning: match arguments.no_partition {
             true => Partitioning::ByObject,
             false => Partitioning::ByKey,
@@ -185,18 +223,18 @@ fn options(arguments: &Arguments) -> Options<'static> {
             Engine::DepthFirst => vec![Strategy::DepthFirst],
             Engine::BreadthFirst => vec![Strategy::BreadthFirst],
         },
-        ..Options::default()
+        ..defaults
     }
 }
 
-/// The further checks that the user asked for; gives what the reader of the report should know.
+/// The further checks that the user asked for; gives what held.
 fn examine(
     arguments: &Arguments,
     history: &mut History,
     reader: &ChosenReader,
     checked: &Checked,
 ) -> Result<Vec<String>, Failure> {
-    let mut warnings = Vec::new();
+    let mut notes = Vec::new();
     if arguments.check_partition {
         let reading = reader.read(history)?;
         if let Some(refutation) = refute_partition(&reading) {
@@ -209,27 +247,32 @@ fn examine(
                 refutation.state
             )));
         }
+        notes.push("partition: no two operations on different keys were found to interfere".into());
     }
     if let (true, Verdict::Linearizable(witness)) = (arguments.certify, &checked.verdict) {
         let reading = reader.read(history)?;
         validate(history, &reading, witness).map_err(|error| {
-            Failure(format!("the witness does not hold, which is a defect of Seriatim: {error}"))
+            let source = history.source();
+            Failure(format!(
+                "{source}: the witness does not hold, which is a defect of Seriatim: {error}"
+            ))
         })?;
-        warnings.push("certified: the replayer accepts the witness".to_owned());
+        notes.push("certified: the replayer accepts the witness".into());
     }
-    Ok(warnings)
+    Ok(notes)
 }
 
-fn report<'r>(done: &'r Done, spec: &'r str) -> Report<'r> {
-    let Done { history, reader, checked, elapsed, warnings } = done;
-    let mut report = Report::new(history, spec, &checked.verdict);
+fn report(done: &Done) -> Report<'_> {
+    let Done { history, reader, name, checked, elapsed, notes, warnings } = done;
+    let mut report = Report::new(history, name, &checked.verdict);
     report.parts = checked.parts.iter().map(part_line).collect();
     report.statistics = Statistics {
         elapsed: Some(*elapsed),
         configurations: checked.configurations as u64,
         memory: checked.memory as u64,
     };
-    report.warnings.extend(warnings.iter().cloned());
+    report.notes.clone_from(notes);
+    report.warnings.clone_from(warnings);
     if matches!(checked.verdict, Verdict::Violation(_)) {
         report.states = States::replay(history, reader, &checked.verdict, 0);
     }
@@ -255,16 +298,18 @@ fn part_line(part: &PartReport) -> PartLine {
     }
 }
 
-fn print(arguments: &Arguments, done: &Done) {
-    let spec = done.reader.name();
+fn print(arguments: &Arguments, done: &Done) -> Result<(), Failure> {
     if arguments.quiet {
-        println!("{}: {}", done.history.source(), done.checked.verdict.word());
-        return;
+        let Done { history, checked, warnings, .. } = done;
+        let (source, number) = (history.source(), history.len());
+        for warning in warnings {
+            remark(&format!("warning: {source}: {warning}"));
+        }
+        return say(&format!("{source}: {} ({number} operations)\n", checked.verdict.word()));
     }
-    let report = report(done, &spec);
     match arguments.json {
-        true => println!("{}", json::render(&report)),
-        false => print!("{}", terminal::render(&report, &style(arguments))),
+        true => say(&json::render(&report(done))),
+        false => say(&terminal::render(&report(done), &style(arguments))),
     }
 }
 
@@ -276,9 +321,10 @@ fn style(arguments: &Arguments) -> Style {
         When::Always => true,
         When::Never => false,
     };
-    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let size = is_terminal.then(terminal_size).flatten();
+    let columns = size.map(|(width, _)| usize::from(width.0));
     Style {
-        width: arguments.width.or(columns).unwrap_or(100),
+        width: arguments.width.or(columns).unwrap_or(USUAL_WIDTH),
         glyphs: if arguments.ascii { Glyphs::Ascii } else { Glyphs::Unicode },
         colour: if is_coloured { Colour::Ansi } else { Colour::Never },
     }

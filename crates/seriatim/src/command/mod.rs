@@ -5,6 +5,7 @@ mod check;
 mod convert;
 mod generate;
 mod input;
+mod output;
 mod progress;
 mod specs;
 
@@ -73,7 +74,7 @@ pub fn run() -> ExitCode {
         Command::Specs(arguments) => specs::run(&arguments),
     };
     let exit = outcome.unwrap_or_else(|Failure(message)| {
-        eprintln!("error: {message}");
+        output::remark(&format!("error: {message}"));
         Exit::BadInput
     });
     ExitCode::from(exit as u8)
