@@ -13,6 +13,7 @@ mod formats;
 mod history;
 mod live;
 mod operation;
+mod rows;
 mod value;
 
 pub use builder::{Builder, Call, Interval, Return};
