@@ -9,6 +9,7 @@ mod intern;
 mod options;
 mod outcome;
 mod pack;
+mod readable;
 mod retries;
 mod search;
 mod store;
