@@ -176,7 +176,12 @@ impl Parser<'_> {
         let mut options = Vec::new();
         if self.eat("(") {
             options = self.list(")", |p| {
-                let key = p.name("an option")?;
+                let token = p.bump();
+                if token.kind != TokenKind::Word {
+                    let message = format!("expected an option, found `{}`", token.text);
+                    return Err(Diagnostic::new(token.span, message));
+                }
+                let key = Name { text: token.text.to_string(), span: token.span };
                 p.expect(":")?;
                 let value = match p.peek().kind {
                     TokenKind::Int => OptionValue::Number(p.number()?),
