@@ -62,6 +62,14 @@ pub struct Search<'s> {
     orbit: Vec<SetId>,
 }
 
+/// A step that is taken together with another one: who, and from which state.
+pub struct Taken {
+    /// Which thread.
+    pub thread: usize,
+    /// The state before it.
+    pub from: State,
+}
+
 /// Why an expansion stops the search.
 pub enum Halt {
     /// A run goes wrong.
@@ -239,7 +247,7 @@ impl<'s> Search<'s> {
         set: SetId,
         (thread, seen): (usize, &Seen),
         before: Option<&Retired>,
-        taken: &mut Vec<(usize, State, Seen)>,
+        taken: &mut Vec<Taken>,
     ) -> Result<Option<SetId>, Halt> {
         let Some(before) = before else { return Ok(Some(set)) };
         let subject = self.subject;
@@ -261,7 +269,7 @@ impl<'s> Search<'s> {
         to: &mut State,
         mut set: SetId,
         (before, written): (&Retired, u64),
-        taken: &mut Vec<(usize, State, Seen)>,
+        taken: &mut Vec<Taken>,
     ) -> Result<Option<SetId>, Halt> {
         let subject = self.subject;
         let after = retries.retired(subject, to);
@@ -279,7 +287,7 @@ impl<'s> Search<'s> {
                 break;
             };
             set = self.events(&from, set, thread, &seen)?;
-            taken.push((thread, from, seen));
+            taken.push(Taken { thread, from });
         }
         Ok(Some(set))
     }
@@ -364,7 +372,7 @@ impl<'s> Search<'s> {
         (from, to): (&State, &mut State),
         set: SetId,
         (thread, seen): (usize, &Seen),
-        taken: &mut Vec<(usize, State, Seen)>,
+        taken: &mut Vec<Taken>,
     ) -> Option<SetId> {
         let retired = self.retired(from);
         let next = self.events(from, set, thread, seen).ok()?;
