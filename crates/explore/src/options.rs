@@ -82,6 +82,8 @@ pub enum Mode {
     /// As [`Mode::Refinement`], but each thread has its own copy of the specification's variable `scratch`, which outlives
     /// its operations as in the models of PAT: for comparing numbers of states with published ones.
     Compat,
+    /// The specification is ignored: for questions about progress.
+    Progress,
 }
 
 /// The limits of the search.

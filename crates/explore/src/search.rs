@@ -322,6 +322,9 @@ impl<'s> Search<'s> {
     ) -> Result<SetId, Halt> {
         let mut set = set;
         let mode = self.options.mode;
+        if mode == Mode::Progress {
+            return Ok(set);
+        }
         if let Some(call) = &seen.call {
             set = self.configurations.call(set, thread, call)?;
         }
@@ -355,6 +358,15 @@ impl<'s> Search<'s> {
         let pc = self.subject.machine.pc(from, thread);
         let methods = &self.subject.machine.steps.methods;
         methods.iter().position(|m| m.entry <= pc && pc < m.end).unwrap_or(0) as u32
+    }
+
+    /// The records of the representative of a state, whatever their sets.
+    pub fn lookup(&mut self, state: &State, into: &mut Vec<StateRef>) {
+        into.clear();
+        if self.canonical.run(self.subject, &self.codec, state, 0).is_ok() {
+            let first = self.store.first().map_or(EMPTY, |first| self.store.set(first));
+            self.store.find(&self.canonical.key, first, into);
+        }
     }
 
     /// Computes the representative of a product state: its key and the sets that it may have.

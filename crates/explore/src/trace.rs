@@ -42,13 +42,7 @@ pub fn counterexample(
         record = search.store.parent(record);
     }
     path.reverse();
-    let mut run = Rebuilt {
-        state: initial.clone(),
-        set: start,
-        steps: vec![],
-        history: vec![],
-        methods: vec![None; search.subject.machine.thread_count()],
-    };
+    let mut run = begin(search, initial, start);
     for record in path.into_iter().skip(1) {
         advance(search, &mut run, record);
     }
@@ -56,6 +50,30 @@ pub fn counterexample(
         fail(search, &mut run, kind);
     }
     Counterexample { kind, steps: run.steps, history: run.history, blame: None }
+}
+
+/// The run through these records.
+pub fn along(
+    search: &mut Search<'_>,
+    (initial, start): (&State, SetId),
+    path: Vec<StateRef>,
+) -> Counterexample {
+    let mut run = begin(search, initial, start);
+    for record in path.into_iter().skip(1) {
+        advance(search, &mut run, record);
+    }
+    let kind = ViolationKind::Deadlock;
+    Counterexample { kind, steps: run.steps, history: run.history, blame: None }
+}
+
+fn begin(search: &Search<'_>, initial: &State, start: SetId) -> Rebuilt {
+    Rebuilt {
+        state: initial.clone(),
+        set: start,
+        steps: vec![],
+        history: vec![],
+        methods: vec![None; search.subject.machine.thread_count()],
+    }
 }
 
 /// Takes the step whose representative is `record`.
@@ -217,6 +235,10 @@ fn headline(counterexample: &Counterexample) -> String {
         }
         (ViolationKind::WrongPoint, None) => "the results contradict the linearization points",
         (ViolationKind::Deadlock, _) => "deadlock: no thread can go on",
+        (ViolationKind::Waits, _) => "not lock-free: a thread waits for another one",
+        (ViolationKind::NoProgress { repeats }, _) => {
+            return format!("not lock-free: the last {repeats} steps can be repeated for ever, no operation returns");
+        }
         (ViolationKind::Fault(fault), _) => return format!("error: {}", fault.text()),
     }
     .to_string()
