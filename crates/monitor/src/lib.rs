@@ -15,9 +15,11 @@ mod minimise;
 pub mod partition;
 pub mod search;
 mod typed;
+mod watch;
 
 pub use check::{Checked, DecidedBy, Detail, Monitors, Options, PartReport, PartStanding, check};
 pub use check_partition::{Refutation, refute_partition};
 pub use search::Strategy;
 pub use search::dovetail::{Standing, StopAt};
 pub use typed::Recording;
+pub use watch::{WATCHED, watch};

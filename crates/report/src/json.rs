@@ -38,6 +38,7 @@ struct Document<'r> {
     parts: Vec<Part<'r>>,
     statistics: Costs,
     warnings: &'r [String],
+    notes: &'r [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     witness: Option<Order<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,6 +76,7 @@ impl<'r> Document<'r> {
                 memory_bytes: report.statistics.memory,
             },
             warnings: &report.warnings,
+            notes: &report.notes,
             witness,
             counterexample,
             unknown,

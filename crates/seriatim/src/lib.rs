@@ -36,3 +36,8 @@ pub use seriatim_spec::{
     ChosenReader, Counterexample, Failures, Next, Spec, SpecChoice, Unknown, Verdict, Witness,
     validate,
 };
+
+/// The examples of the README, run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

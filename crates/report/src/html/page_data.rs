@@ -106,6 +106,7 @@ fn facts(report: &Report<'_>) -> Vec<String> {
         facts.push(format!("decided by {name}"));
     }
     facts.extend(report.statistics.elapsed.map(text::duration));
+    facts.extend(report.notes.iter().cloned());
     facts
 }
 

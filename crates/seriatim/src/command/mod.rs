@@ -5,8 +5,13 @@ mod check;
 mod convert;
 mod generate;
 mod input;
+mod output;
+mod page;
 mod progress;
+mod question;
 mod specs;
+mod view;
+mod watch;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -31,6 +36,8 @@ enum Command {
     Convert(convert::Arguments),
     Gen(generate::Arguments),
     Specs(specs::Arguments),
+    View(view::Arguments),
+    Watch(watch::Arguments),
 }
 
 /// What a command comes to, by its exit code.
@@ -71,9 +78,11 @@ pub fn run() -> ExitCode {
         Command::Convert(arguments) => convert::run(&arguments),
         Command::Gen(arguments) => generate::run(&arguments),
         Command::Specs(arguments) => specs::run(&arguments),
+        Command::View(arguments) => view::run(&arguments),
+        Command::Watch(arguments) => watch::run(&arguments),
     };
     let exit = outcome.unwrap_or_else(|Failure(message)| {
-        eprintln!("error: {message}");
+        output::remark(&format!("error: {message}"));
         Exit::BadInput
     });
     ExitCode::from(exit as u8)
