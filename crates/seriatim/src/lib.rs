@@ -27,6 +27,7 @@
 //! - [`explore`]: every run of N threads of an algorithm, by refinement.
 //! - [`report`]: verdicts to people and programs.
 
+mod algorithms;
 mod seri_spec;
 
 pub use seriatim_explore as explore;
@@ -36,6 +37,7 @@ pub use seriatim_monitor as monitor;
 pub use seriatim_report as report;
 pub use seriatim_spec as spec;
 
+pub use algorithms::{Algorithm, algorithm, algorithms};
 pub use seri_spec::{SeriReader, history_of};
 pub use seriatim_history::{History, InputError, OpId, Value, read, read_str};
 pub use seriatim_monitor::{Checked, Options, Recording, check};
