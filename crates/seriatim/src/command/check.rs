@@ -289,17 +289,26 @@ fn part_line(part: &PartReport) -> PartLine {
 
 fn print(arguments: &Arguments, done: &Done) -> Result<(), Failure> {
     if arguments.quiet {
-        let Done { history, checked, warnings, .. } = done;
-        let (source, number) = (history.source(), history.len());
-        for warning in warnings {
-            remark(&format!("warning: {source}: {warning}"));
-        }
-        return say(&format!("{source}: {} ({number} operations)\n", checked.verdict.word()));
+        return say_in_a_line(done);
     }
     match arguments.json {
         true => say(&json::render(&report(done))),
         false => say(&terminal::render(&report(done), &style(arguments))),
     }
+}
+
+fn say_in_a_line(done: &Done) -> Result<(), Failure> {
+    let Done { history, checked, warnings, .. } = done;
+    let source = history.source();
+    for warning in warnings {
+        remark(&format!("warning: {source}: {warning}"));
+    }
+    let limit = match &checked.verdict {
+        Verdict::Unknown(unknown) => format!("; {}", unknown.limit),
+        _ => String::new(),
+    };
+    let (word, number) = (checked.verdict.word(), history.len());
+    say(&format!("{source}: {word} ({number} operations{limit})\n"))
 }
 
 fn style(arguments: &Arguments) -> Style {

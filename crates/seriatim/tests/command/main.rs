@@ -1,0 +1,13 @@
+//! The command as a user runs it: the real binary, real files, real pipes.
+
+mod catalogue;
+mod convert;
+mod examples;
+mod garbage;
+mod input;
+mod limits;
+mod pipes;
+mod reports;
+mod run;
+#[path = "../../../report/tests/schema/mod.rs"]
+mod schema;
