@@ -13,11 +13,11 @@ fn what_is_made_right_is_certified_and_what_is_made_wrong_is_refuted() {
         let spec = entry.name;
         for seed in ["1", "2"] {
             let right = made(spec, &["--pending", "2%", "--seed", seed]);
-            let check = ["check", "-", "--spec", spec, "--certify", "--check-partition"];
+            let check = ["check", "-", "--certify", "--check-partition"];
             let ran = seriatim_reading(right.as_bytes(), &check);
             ran.exits(0).says("certified: the replayer accepts the witness");
             let wrong = made(spec, &["--violation", "--values", "3", "--seed", seed]);
-            let ran = seriatim_reading(wrong.as_bytes(), &["check", "-", "--spec", spec]);
+            let ran = seriatim_reading(wrong.as_bytes(), &["check", "-"]);
             ran.exits(1).says("✗ VIOLATION").says("Why: ");
         }
     }

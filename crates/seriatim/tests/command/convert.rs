@@ -6,7 +6,7 @@ use super::run::{example, file, folder, seriatim, text};
 fn conversions_there_and_back_give_the_same_history_and_verdict() {
     let folder = folder("convert");
     let cases = [
-        ("queue.jsonl", "queue", &["jsonl-events", "edn", "limo"][..]),
+        ("queue.jsonl", "queue", &["jsonl-events", "edn"][..]),
         ("queue-overtaken.jsonl", "queue", &["jsonl-events", "edn"]),
         ("register-stale.jsonl", "register(init=0)", &["edn", "jsonl"]),
         ("cas-timeouts.edn", "cas-register", &["jsonl-events", "edn"]),

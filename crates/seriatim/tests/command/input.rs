@@ -100,7 +100,7 @@ fn wrong_usage_is_refused_with_what_was_expected() {
     let cases: [(&[&str], &str); 9] = [
         (&["check"], "<FILE>..."),
         (&["check", &queue, "--spec", "cue"], "cue"),
-        (&["check", &queue, "--spec", "queue(init=7)"], "expected"),
+        (&["check", &queue, "--spec", "queue(init=7)"], "init of queue takes a list"),
         (&["check", &queue, "--threads", "0"], "expected a whole number from 1 on"),
         (&["check", &queue, "--time", "soon"], "expected a duration such as"),
         (&["check", &queue, "--memory", "lots"], "expected an amount of memory such as"),
@@ -140,7 +140,11 @@ fn a_history_that_shows_nothing_is_warned_about_even_when_quiet() {
         ("empty", String::new(), "the history is empty"),
         ("failed", failed.to_owned(), "every operation failed"),
         ("pending", pending.to_owned(), "every operation is pending"),
-        ("mixed", format!("{failed}\n{}", pending.replace(":0", ":1")), "failed or is pending"),
+        (
+            "mixed",
+            format!("{failed}\n{}", pending.replace(":0", ":1")),
+            "every operation failed or is pending",
+        ),
     ];
     for (name, content, warning) in &cases {
         let path = file(&folder, name, content);
