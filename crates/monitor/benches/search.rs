@@ -6,7 +6,7 @@
 
 use seriatim_history::{Builder, Call, History, Outcome, Return, Value, ValueId, read};
 use seriatim_monitor::partition::Partitioning;
-use seriatim_monitor::{Detail, Options, check};
+use seriatim_monitor::{Detail, Monitors, Options, check};
 use seriatim_spec::{ChosenReader, Failures, SpecChoice, Verdict};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -75,7 +75,7 @@ fn summary(verdicts: &[Verdict]) -> String {
 }
 
 fn plain() -> Options<'static> {
-    Options { threads: 1, detail: Detail::Plain, ..Options::default() }
+    Options { threads: 1, detail: Detail::Plain, monitors: Monitors::Skip, ..Options::default() }
 }
 
 fn corpus_rows() {

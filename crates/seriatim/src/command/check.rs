@@ -7,7 +7,9 @@ use super::progress::ProgressLine;
 use super::{Exit, Failure};
 use clap::ValueEnum;
 use seriatim::monitor::partition::Partitioning;
-use seriatim::monitor::{DecidedBy, PartReport, PartStanding, StopAt, Strategy, refute_partition};
+use seriatim::monitor::{
+    DecidedBy, Monitors, PartReport, PartStanding, StopAt, Strategy, refute_partition,
+};
 use seriatim::report::junit::{self, Case};
 use seriatim::report::terminal::{Colour, Glyphs, Style};
 use seriatim::report::{PartLine, Report, Standing, States, Statistics, json, terminal};
@@ -91,6 +93,8 @@ pub struct Arguments {
 enum Engine {
     /// Whatever is fastest and exact
     Auto,
+    /// The general search, both ways
+    Search,
     /// The general search, depth first
     DepthFirst,
     /// The general search, breadth first
@@ -210,8 +214,12 @@ fn options(arguments: &Arguments) -> Options<'static> {
             false => Partitioning::ByKey,
         },
         stop_at: if arguments.all { StopAt::End } else { StopAt::FirstViolation },
+        monitors: match arguments.engine {
+            Engine::Auto => Monitors::Use,
+            _ => Monitors::Skip,
+        },
         strategies: match arguments.engine {
-            Engine::Auto => vec![Strategy::DepthFirst, Strategy::BreadthFirst],
+            Engine::Auto | Engine::Search => vec![Strategy::DepthFirst, Strategy::BreadthFirst],
             Engine::DepthFirst => vec![Strategy::DepthFirst],
             Engine::BreadthFirst => vec![Strategy::BreadthFirst],
         },
@@ -265,7 +273,9 @@ fn report(done: &Done) -> Report<'_> {
     };
     report.notes.clone_from(notes);
     report.warnings.clone_from(warnings);
-    report.states = States::replay(history, reader, &checked.verdict, 0);
+    if matches!(checked.verdict, Verdict::Violation(_)) {
+        report.states = States::replay(history, reader, &checked.verdict, 0);
+    }
     report
 }
 
@@ -279,6 +289,7 @@ fn part_line(part: &PartReport) -> PartLine {
             PartStanding::Open => Standing::Open,
         },
         decided_by: match part.decided_by {
+            DecidedBy::Monitor(name) => name.to_owned(),
             DecidedBy::Inspection => "a look at the operations".to_owned(),
             DecidedBy::Search(Strategy::DepthFirst) => "depth-first search".to_owned(),
             DecidedBy::Search(Strategy::BreadthFirst) => "breadth-first search".to_owned(),

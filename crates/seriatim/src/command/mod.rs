@@ -8,6 +8,7 @@ mod input;
 mod output;
 mod progress;
 mod specs;
+mod watch;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -32,6 +33,7 @@ enum Command {
     Convert(convert::Arguments),
     Gen(generate::Arguments),
     Specs(specs::Arguments),
+    Watch(watch::Arguments),
 }
 
 /// What a command comes to, by its exit code.
@@ -72,6 +74,7 @@ pub fn run() -> ExitCode {
         Command::Convert(arguments) => convert::run(&arguments),
         Command::Gen(arguments) => generate::run(&arguments),
         Command::Specs(arguments) => specs::run(&arguments),
+        Command::Watch(arguments) => watch::run(&arguments),
     };
     let exit = outcome.unwrap_or_else(|Failure(message)| {
         output::remark(&format!("error: {message}"));

@@ -1,0 +1,1 @@
+//! Defects of other tools, each as a history that we judge rightly.
