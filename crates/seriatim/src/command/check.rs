@@ -1,23 +1,15 @@
 //! `seriatim check`: is this recorded history linearizable?
 
-use super::amounts::{bytes, duration, positive};
-use super::input::{Against, Input};
+use super::amounts::positive;
 use super::output::{remark, say};
-use super::progress::ProgressLine;
-use super::{Exit, Failure};
+use super::question::{Done, Question};
+use super::{Exit, Failure, page};
 use clap::ValueEnum;
-use seriatim::monitor::partition::Partitioning;
-use seriatim::monitor::{
-    DecidedBy, Monitors, PartReport, PartStanding, StopAt, Strategy, refute_partition,
-};
 use seriatim::report::junit::{self, Case};
 use seriatim::report::terminal::{Colour, Glyphs, Style};
-use seriatim::report::{PartLine, Report, Standing, States, Statistics, json, terminal};
-use seriatim::spec::Reader;
-use seriatim::{Checked, ChosenReader, Failures, History, Options, Verdict, check, validate};
+use seriatim::report::{json, terminal};
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
 use terminal_size::terminal_size;
 
 /// Say whether recorded histories are linearizable
@@ -27,46 +19,15 @@ use terminal_size::terminal_size;
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
-    input: Input,
-
-    #[command(flatten)]
-    against: Against,
-
-    /// Give up after this time (90s, 5m, …) and say how far it came
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    time: Option<Duration>,
-
-    /// The memory that the search may use
-    #[arg(long, value_name = "BYTES", default_value = "4G", value_parser = bytes)]
-    memory: usize,
-
-    /// The number of threads [default: all cores]
-    #[arg(long, value_name = "NUMBER", value_parser = positive)]
-    threads: Option<usize>,
-
-    /// Do not split objects by key
-    #[arg(long)]
-    no_partition: bool,
-
-    /// Try to refute on this history that the object may be split by key
-    #[arg(long)]
-    check_partition: bool,
-
-    /// Go on after the first violation and decide all parts
-    #[arg(long)]
-    all: bool,
-
-    /// Who decides
-    #[arg(long, value_enum, default_value_t = Engine::Auto)]
-    engine: Engine,
-
-    /// Replay the order that was found for a linearizable history, independently of all engines
-    #[arg(long)]
-    certify: bool,
+    question: Question,
 
     /// Print the report as JSON, one line a history
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
+
+    /// Write the report of a history as a page that any browser opens
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 
     /// Write the results as JUnit XML, for pipelines
     #[arg(long, value_name = "FILE")]
@@ -90,18 +51,6 @@ pub struct Arguments {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Engine {
-    /// Whatever is fastest and exact
-    Auto,
-    /// The general search, both ways
-    Search,
-    /// The general search, depth first
-    DepthFirst,
-    /// The general search, breadth first
-    BreadthFirst,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum When {
     /// If the output is a terminal
     Auto,
@@ -111,19 +60,6 @@ enum When {
 
 /// The width of a report that does not go to a terminal.
 const USUAL_WIDTH: usize = 100;
-
-/// A checked history with what its report needs.
-struct Done {
-    history: History,
-    reader: ChosenReader,
-    name: String,
-    checked: Checked,
-    elapsed: Duration,
-    /// What else was checked, and held.
-    notes: Vec<String>,
-    /// What the reader of the report should know before believing it.
-    warnings: Vec<String>,
-}
 
 /// What became of a file.
 enum Outcome {
@@ -135,11 +71,18 @@ enum Outcome {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut exit = Exit::Holds;
     let mut outcomes = Vec::new();
-    for path in arguments.input.paths()? {
-        let outcome = match check_one(arguments, &path) {
+    let paths = arguments.question.input.paths()?;
+    if arguments.html.is_some() && paths.len() > 1 {
+        return Err(Failure("--html takes one history; there are several".to_owned()));
+    }
+    for path in paths {
+        let outcome = match arguments.question.answer(&path) {
             Ok(done) => {
-                exit = exit.and(exit_of(&done.checked.verdict));
+                exit = exit.and(done.exit());
                 print(arguments, &done)?;
+                if let Some(path) = &arguments.html {
+                    page::write(&done, path)?;
+                }
                 Outcome::Checked(Box::new(done))
             }
             Err(Failure(problem)) => {
@@ -161,141 +104,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 fn cases(outcomes: &[Outcome]) -> Vec<Case<'_>> {
     let cases = outcomes.iter().map(|outcome| match outcome {
-        Outcome::Checked(done) => Case::Checked(report(done)),
+        Outcome::Checked(done) => Case::Checked(done.report(0)),
         Outcome::Unreadable { source, problem } => Case::Unreadable { source, problem },
     });
     cases.collect()
-}
-
-fn exit_of(verdict: &Verdict) -> Exit {
-    match verdict {
-        Verdict::Linearizable(_) => Exit::Holds,
-        Verdict::Violation(_) => Exit::Violated,
-        Verdict::Unknown(_) => Exit::Unknown,
-    }
-}
-
-fn check_one(arguments: &Arguments, path: &Path) -> Result<Done, Failure> {
-    let mut history = arguments.input.read(path)?;
-    let reader = arguments.against.reader(&history)?;
-    let progress = ProgressLine::new();
-    let observer = |standing| progress.show(standing);
-    let options = Options { observer: Some(&observer), ..options(arguments) };
-    let start = Instant::now();
-    let checked = check(&mut history, &reader, &options)?;
-    let elapsed = start.elapsed();
-    progress.clear();
-    let notes = examine(arguments, &mut history, &reader, &checked)?;
-    let warnings = vacuous(&mut history, &reader)?.into_iter().collect();
-    let name = reader.name();
-    Ok(Done { history, reader, name, checked, elapsed, notes, warnings })
-}
-
-/// Why the verdict says nothing, if so.
-fn vacuous(history: &mut History, reader: &ChosenReader) -> Result<Option<String>, Failure> {
-    let warning = history.tally().vacuous().map(str::to_owned);
-    if warning.is_none() || reader.failures == Failures::Drop {
-        return Ok(warning);
-    }
-    // Failures may be observations: then something was checked after all.
-    let reading = reader.read(history)?;
-    let is_observed = reading.operations().any(|op| history.ret(op).is_some());
-    Ok(warning.filter(|_| !is_observed))
-}
-
-fn options(arguments: &Arguments) -> Options<'static> {
-    let defaults = Options::default();
-    Options {
-        time: arguments.time,
-        memory: arguments.memory,
-        threads: arguments.threads.unwrap_or(defaults.threads),
-        partitioning: match arguments.no_partition {
-            true => Partitioning::ByObject,
-            false => Partitioning::ByKey,
-        },
-        stop_at: if arguments.all { StopAt::End } else { StopAt::FirstViolation },
-        monitors: match arguments.engine {
-            Engine::Auto => Monitors::Use,
-            _ => Monitors::Skip,
-        },
-        strategies: match arguments.engine {
-            Engine::Auto | Engine::Search => vec![Strategy::DepthFirst, Strategy::BreadthFirst],
-            Engine::DepthFirst => vec![Strategy::DepthFirst],
-            Engine::BreadthFirst => vec![Strategy::BreadthFirst],
-        },
-        ..defaults
-    }
-}
-
-/// The further checks that the user asked for; gives what held.
-fn examine(
-    arguments: &Arguments,
-    history: &mut History,
-    reader: &ChosenReader,
-    checked: &Checked,
-) -> Result<Vec<String>, Failure> {
-    let mut notes = Vec::new();
-    if arguments.check_partition {
-        let reading = reader.read(history)?;
-        if let Some(refutation) = refute_partition(&reading) {
-            return Err(Failure(format!(
-                "{}: {} must not be split by key: {} and {} are not independent in state {}",
-                history.source(),
-                reader.name(),
-                history.operation(refutation.first),
-                history.operation(refutation.second),
-                refutation.state
-            )));
-        }
-        notes.push("partition: no two operations on different keys were found to interfere".into());
-    }
-    if let (true, Verdict::Linearizable(witness)) = (arguments.certify, &checked.verdict) {
-        let reading = reader.read(history)?;
-        validate(history, &reading, witness).map_err(|error| {
-            let source = history.source();
-            Failure(format!(
-                "{source}: the witness does not hold, which is a defect of Seriatim: {error}"
-            ))
-        })?;
-        notes.push("certified: the replayer accepts the witness".into());
-    }
-    Ok(notes)
-}
-
-fn report(done: &Done) -> Report<'_> {
-    let Done { history, reader, name, checked, elapsed, notes, warnings } = done;
-    let mut report = Report::new(history, name, &checked.verdict);
-    report.parts = checked.parts.iter().map(part_line).collect();
-    report.statistics = Statistics {
-        elapsed: Some(*elapsed),
-        configurations: checked.configurations as u64,
-        memory: checked.memory as u64,
-    };
-    report.notes.clone_from(notes);
-    report.warnings.clone_from(warnings);
-    if matches!(checked.verdict, Verdict::Violation(_)) {
-        report.states = States::replay(history, reader, &checked.verdict, 0);
-    }
-    report
-}
-
-fn part_line(part: &PartReport) -> PartLine {
-    PartLine {
-        label: part.label.clone(),
-        operations: part.operations,
-        standing: match part.standing {
-            PartStanding::Linearizable => Standing::Linearizable,
-            PartStanding::Violation => Standing::Violation,
-            PartStanding::Open => Standing::Open,
-        },
-        decided_by: match part.decided_by {
-            DecidedBy::Monitor(name) => name.to_owned(),
-            DecidedBy::Inspection => "a look at the operations".to_owned(),
-            DecidedBy::Search(Strategy::DepthFirst) => "depth-first search".to_owned(),
-            DecidedBy::Search(Strategy::BreadthFirst) => "breadth-first search".to_owned(),
-            DecidedBy::Nobody => String::new(),
-        },
-    }
 }
 
 fn print(arguments: &Arguments, done: &Done) -> Result<(), Failure> {
@@ -303,8 +115,8 @@ fn print(arguments: &Arguments, done: &Done) -> Result<(), Failure> {
         return say_in_a_line(done);
     }
     match arguments.json {
-        true => say(&json::render(&report(done))),
-        false => say(&terminal::render(&report(done), &style(arguments))),
+        true => say(&json::render(&done.report(0))),
+        false => say(&terminal::render(&done.report(0), &style(arguments))),
     }
 }
 

@@ -6,8 +6,11 @@ mod convert;
 mod generate;
 mod input;
 mod output;
+mod page;
 mod progress;
+mod question;
 mod specs;
+mod view;
 mod watch;
 
 use clap::{Parser, Subcommand};
@@ -33,6 +36,7 @@ enum Command {
     Convert(convert::Arguments),
     Gen(generate::Arguments),
     Specs(specs::Arguments),
+    View(view::Arguments),
     Watch(watch::Arguments),
 }
 
@@ -74,6 +78,7 @@ pub fn run() -> ExitCode {
         Command::Convert(arguments) => convert::run(&arguments),
         Command::Gen(arguments) => generate::run(&arguments),
         Command::Specs(arguments) => specs::run(&arguments),
+        Command::View(arguments) => view::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
     };
     let exit = outcome.unwrap_or_else(|Failure(message)| {
