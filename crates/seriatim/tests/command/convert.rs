@@ -48,3 +48,23 @@ fn what_a_format_cannot_say_is_refused_and_nothing_is_left_behind() {
     let pattern = example("queue*.jsonl");
     seriatim(&["convert", &pattern]).exits(2).complains("expected one history to convert, found 2");
 }
+
+#[test]
+fn nil_keeps_its_meaning_from_format_to_format() {
+    let folder = folder("nil");
+    let edn =
+        "{:process 0, :type :invoke, :f :read}\n{:process 0, :type :ok, :f :read, :value nil}\n";
+    let unknown = file(&folder, "unknown.edn", edn);
+    let json = r#"{"process":0,"op":"read","result":null,"call":1,"return":2}"#;
+    let value = file(&folder, "value.jsonl", json);
+    let register = ["--spec", "register(init=0)", "-q"];
+    for (path, verdict) in [(unknown, 0), (value, 1)] {
+        let mut path = path;
+        for format in ["jsonl", "edn", "jsonl-events", "edn", "jsonl"] {
+            seriatim(&[&["check", &path], &register[..]].concat()).exits(verdict);
+            let next = format!("{path}.{format}");
+            seriatim(&["convert", &path, "--to", format, "-o", &next]).exits(0);
+            path = next;
+        }
+    }
+}
