@@ -5,6 +5,7 @@ use super::output::{remark, say};
 use super::question::{Done, Question};
 use super::{Exit, Failure, page};
 use clap::ValueEnum;
+use seriatim::Verdict;
 use seriatim::report::junit::{self, Case};
 use seriatim::report::terminal::{Colour, Glyphs, Style};
 use seriatim::report::{json, terminal};

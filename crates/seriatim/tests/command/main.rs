@@ -1,5 +1,6 @@
 //! The command as a user runs it: the real binary, real files, real pipes.
 
+mod book;
 mod catalogue;
 mod convert;
 mod examples;
