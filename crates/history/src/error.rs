@@ -99,6 +99,13 @@ pub enum Problem {
         /// What the return says.
         ret: String,
     },
+    /// The specification itself is wrong.
+    BrokenSpec {
+        /// The specification.
+        spec: String,
+        /// What is wrong with it.
+        defect: String,
+    },
     /// A whole operation where events are expected as they happen.
     NotAnEvent,
     /// The listener has heard enough.
@@ -162,6 +169,9 @@ impl fmt::Display for Problem {
             }
             Problem::Mismatch { call, ret } => {
                 write!(f, "the return says `{ret}` but the call that it closes says `{call}`")
+            }
+            Problem::BrokenSpec { spec, defect } => {
+                write!(f, "the specification {spec} is wrong itself: {defect}")
             }
             Problem::NotAnEvent => f.write_str(
                 "a whole operation cannot be watched; expected calls and returns as they happen, one \

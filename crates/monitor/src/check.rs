@@ -7,7 +7,7 @@ use crate::minimise::minimise;
 use crate::partition::{Partitioning, Portion, partition};
 use crate::search::dovetail::{self, Finding, Plan, Standing, StopAt};
 use crate::search::{Memory, Strategy};
-use seriatim_history::{History, Horizon, InputError, OpId, Outcome};
+use seriatim_history::{History, Horizon, InputError, OpId, Outcome, Problem};
 use seriatim_spec::{
     Cancel, ClassId, Counterexample, Explanation, Interpretation, Limit, Reader, Unknown, Verdict,
 };
@@ -162,7 +162,14 @@ pub fn check(
     let portions = partition(history, &reading, options.partitioning);
     let history = &*history;
     let job = Job { history, reader, reading: &reading, options, monitor, cancel, memory };
-    Ok(job.run(&portions))
+    let checked = job.run(&portions);
+    match reader.defect() {
+        None => Ok(checked),
+        Some(defect) => {
+            let problem = Problem::BrokenSpec { spec: reader.name(), defect };
+            Err(InputError::new(history.source(), 0, problem))
+        }
+    }
 }
 
 struct Job<'j> {

@@ -312,6 +312,12 @@ pub trait Reader: Sync {
     /// The specification's name, for messages.
     fn name(&self) -> String;
 
+    /// What turned out to be wrong with the specification itself while it was used, if anything: then no
+    /// verdict holds.
+    fn defect(&self) -> Option<String> {
+        None
+    }
+
     /// The built-in specification, if it is one: engines may know more about those.
     fn chosen(&self) -> Option<&ChosenReader> {
         None

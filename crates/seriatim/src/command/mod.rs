@@ -1,5 +1,6 @@
 //! The command line: what the user asks for, handed to the library, and the answer printed.
 
+mod algorithms;
 mod amounts;
 mod check;
 mod convert;
@@ -9,7 +10,9 @@ mod output;
 mod page;
 mod progress;
 mod question;
+mod source;
 mod specs;
+mod verify;
 mod view;
 mod watch;
 
@@ -37,6 +40,10 @@ enum Command {
     Gen(generate::Arguments),
     Specs(specs::Arguments),
     View(view::Arguments),
+    Verify(verify::Arguments),
+    Algorithms(algorithms::List),
+    Fmt(algorithms::Format),
+    Show(algorithms::Show),
     Watch(watch::Arguments),
 }
 
@@ -78,6 +85,10 @@ pub fn run() -> ExitCode {
         Command::Convert(arguments) => convert::run(&arguments),
         Command::Gen(arguments) => generate::run(&arguments),
         Command::Specs(arguments) => specs::run(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
+        Command::Algorithms(arguments) => algorithms::list(&arguments),
+        Command::Fmt(arguments) => algorithms::format_files(&arguments),
+        Command::Show(arguments) => algorithms::show_steps(&arguments),
         Command::View(arguments) => view::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
     };

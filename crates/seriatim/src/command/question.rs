@@ -12,7 +12,7 @@ use seriatim::monitor::{
 };
 use seriatim::report::{PartLine, Report, Standing, States, Statistics};
 use seriatim::spec::Reader;
-use seriatim::{Checked, ChosenReader, Failures, History, Options, Verdict, check, validate};
+use seriatim::{Checked, Failures, History, Options, Verdict, check, validate};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -73,7 +73,7 @@ enum Engine {
 /// A checked history with what its report needs.
 pub struct Done {
     pub history: History,
-    pub reader: ChosenReader,
+    pub reader: Box<dyn Reader>,
     pub name: String,
     pub checked: Checked,
     pub elapsed: Duration,
@@ -92,12 +92,12 @@ impl Question {
         let observer = |standing| progress.show(standing);
         let options = Options { observer: Some(&observer), ..self.options() };
         let start = Instant::now();
-        let checked = check(&mut history, &reader, &options)?;
+        let checked = check(&mut history, &*reader, &options)?;
         let elapsed = start.elapsed();
         progress.clear();
-        let mut notes = self.examine(&mut history, &reader, &checked)?;
+        let mut notes = self.examine(&mut history, &*reader, &checked)?;
         notes.extend(why_no_monitor(&checked));
-        let warnings = vacuous(&mut history, &reader)?.into_iter().collect();
+        let warnings = self.vacuous(&mut history, &*reader)?.into_iter().collect();
         let name = reader.name();
         Ok(Done { history, reader, name, checked, elapsed, notes, warnings })
     }
@@ -126,11 +126,27 @@ impl Question {
         }
     }
 
+    /// Why the verdict says nothing, if so.
+    fn vacuous(
+        &self,
+        history: &mut History,
+        reader: &dyn Reader,
+    ) -> Result<Option<String>, Failure> {
+        let warning = history.tally().vacuous().map(str::to_owned);
+        if warning.is_none() || self.against.failures == Failures::Drop {
+            return Ok(warning);
+        }
+        // Failures may be observations: then something was checked after all.
+        let reading = reader.read(history)?;
+        let is_observed = reading.operations().any(|op| history.ret(op).is_some());
+        Ok(warning.filter(|_| !is_observed))
+    }
+
     /// The further checks that the user asked for; gives what held.
     fn examine(
         &self,
         history: &mut History,
-        reader: &ChosenReader,
+        reader: &dyn Reader,
         checked: &Checked,
     ) -> Result<Vec<String>, Failure> {
         let mut notes = Vec::new();
@@ -162,18 +178,6 @@ impl Question {
         }
         Ok(notes)
     }
-}
-
-/// Why the verdict says nothing, if so.
-fn vacuous(history: &mut History, reader: &ChosenReader) -> Result<Option<String>, Failure> {
-    let warning = history.tally().vacuous().map(str::to_owned);
-    if warning.is_none() || reader.failures == Failures::Drop {
-        return Ok(warning);
-    }
-    // Failures may be observations: then something was checked after all.
-    let reading = reader.read(history)?;
-    let is_observed = reading.operations().any(|op| history.ret(op).is_some());
-    Ok(warning.filter(|_| !is_observed))
 }
 
 /// Why the fast monitor did not decide, where there might have been one.
@@ -210,7 +214,7 @@ impl Done {
         report.warnings.clone_from(warnings);
         // Reading a long history again takes time and memory: only where somebody looks at the states.
         if steps > 0 || matches!(checked.verdict, Verdict::Violation(_)) {
-            report.states = States::replay(history, reader, &checked.verdict, steps);
+            report.states = States::replay(history, &**reader, &checked.verdict, steps);
         }
         report
     }
