@@ -18,7 +18,8 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    const SEARCHED: usize = 16;
+    /// How many rows are looked through before a heap takes over.
+    pub(crate) const SEARCHED: usize = 16;
 
     /// The number of rows.
     pub fn count(&self) -> u64 {

@@ -78,6 +78,9 @@ fn plain() -> Options<'static> {
     Options { threads: 1, detail: Detail::Plain, monitors: Monitors::Skip, ..Options::default() }
 }
 
+/// How long a row may take that nobody should wait for: an object that is not split, on purpose.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 fn corpus_rows() {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
     let folder = std::env::var_os("SERIATIM_CORPUS").map_or(beside, PathBuf::from);
@@ -100,7 +103,8 @@ fn corpus_rows() {
         let name = format!("kv {file}, by key");
         let mut one = [history];
         measure(Row { name: &name, peer, runs: 7 }, &mut one, &reader("kv"), &plain());
-        let whole = Options { partitioning: Partitioning::ByObject, ..plain() };
+        let time = Some(PATIENCE);
+        let whole = Options { partitioning: Partitioning::ByObject, time, ..plain() };
         let name = format!("kv {file}, not split");
         let peer = if file.starts_with("c10") { "Porcupine 1.94 / 2.73 s" } else { "" };
         measure(Row { name: &name, peer, runs: 3 }, &mut one, &reader("kv"), &whole);

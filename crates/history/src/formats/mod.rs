@@ -35,6 +35,7 @@ pub use write::{Inexpressible, WriteError, write};
 
 use crate::{Builder, History, InputError, Nil};
 use block::Block;
+use edn_write::NIL_IS_A_VALUE;
 use jepsen::Keys;
 use std::fmt;
 use std::io::Read;
@@ -191,7 +192,9 @@ pub(crate) fn read_into(
     match format {
         Some(Format::JsonLines | Format::JsonEvents) => jsonl::read(&mut block, builder)?,
         Some(Format::Edn | Format::Porcupine) => {
-            builder.nil_means(Nil::Unknown);
+            let comment = NIL_IS_A_VALUE.as_bytes();
+            let is_value = block.prefix(comment.len())?.starts_with(comment);
+            builder.nil_means(if is_value { Nil::Value } else { Nil::Unknown });
             jepsen_edn::read(&mut block, builder, keys)?;
         }
         Some(Format::JepsenLog) => jepsen_log::read(&mut block, builder, keys)?,

@@ -5,6 +5,7 @@ use super::output::{remark, say};
 use super::question::{Done, Question};
 use super::{Exit, Failure, page};
 use clap::ValueEnum;
+use seriatim::Verdict;
 use seriatim::report::junit::{self, Case};
 use seriatim::report::terminal::{Colour, Glyphs, Style};
 use seriatim::report::{json, terminal};
@@ -112,17 +113,26 @@ fn cases(outcomes: &[Outcome]) -> Vec<Case<'_>> {
 
 fn print(arguments: &Arguments, done: &Done) -> Result<(), Failure> {
     if arguments.quiet {
-        let Done { history, checked, warnings, .. } = done;
-        let (source, number) = (history.source(), history.len());
-        for warning in warnings {
-            remark(&format!("warning: {source}: {warning}"));
-        }
-        return say(&format!("{source}: {} ({number} operations)\n", checked.verdict.word()));
+        return say_in_a_line(done);
     }
     match arguments.json {
         true => say(&json::render(&done.report(0))),
         false => say(&terminal::render(&done.report(0), &style(arguments))),
     }
+}
+
+fn say_in_a_line(done: &Done) -> Result<(), Failure> {
+    let Done { history, checked, warnings, .. } = done;
+    let source = history.source();
+    for warning in warnings {
+        remark(&format!("warning: {source}: {warning}"));
+    }
+    let limit = match &checked.verdict {
+        Verdict::Unknown(unknown) => format!("; {}", unknown.limit),
+        _ => String::new(),
+    };
+    let (word, number) = (checked.verdict.word(), history.len());
+    say(&format!("{source}: {word} ({number} operations{limit})\n"))
 }
 
 fn style(arguments: &Arguments) -> Style {
