@@ -32,6 +32,7 @@ mod flag;
 mod locality;
 pub mod log;
 pub mod map;
+mod matching;
 mod min_tree;
 pub mod multiset;
 pub mod mutex;

@@ -21,8 +21,9 @@
 use super::bit_tree::BitTree;
 use super::buckets::Buckets;
 use super::container::{Container, Item, NEVER, Names, Rank, Span};
+use super::matching::Guess;
 use super::pending::{Core, Discipline, Show, Words, decide};
-use super::repeated::{self, Guess};
+use super::repeated;
 use super::tune::{Tuned, chain_over, empty_cells};
 use super::{Declined, Part};
 use seriatim_history::{History, OpId, ValueId};
@@ -145,7 +146,7 @@ impl PriorityQueue<'_> {
 }
 
 /// Sorts values that are small integers: a bucket sort by 11 bits at a time.
-fn sort_by_number(items: &mut Vec<Item>, ids: &[ValueId]) {
+fn sort_by_number(items: &mut [Item], ids: &[ValueId]) {
     let number = |item: &Item| ids[item.index()].as_inline_int().unwrap_or(0);
     let least = items.iter().map(number).min().unwrap_or(0);
     let most = items.iter().map(number).max().unwrap_or(0);
@@ -367,10 +368,9 @@ impl<'c> Sweep<'c> {
         while let Some(place) = self.wanted.max().filter(|&place| place >= least) {
             self.wanted.remove(place);
             let index = self.by_priority[place as usize].index();
-            if self.tuned.hi[index] < cell && self.container.remove[index].exists() {
-                if self.removed[index] == 0 {
-                    self.removed[index] = cell;
-                }
+            let leaves = self.tuned.hi[index] < cell && self.container.remove[index].exists();
+            if leaves && self.removed[index] == 0 {
+                self.removed[index] = cell;
             }
             if let Some(first) = self.first_waiting.get_mut(index) {
                 let mut peek = std::mem::replace(first, NONE);

@@ -345,10 +345,10 @@ impl Search {
             let op = self.outs.ops[index as usize];
             op.kind == Kind::Peek && op.value == value
         };
-        while self.has_peeks {
-            let Some(peek) = outs.possible(&self.outs).find(sees) else {
-                return;
-            };
+        if !self.has_peeks {
+            return;
+        }
+        while let Some(peek) = outs.possible(&self.outs).find(sees) {
             outs.take(peek);
             taken(peek);
         }

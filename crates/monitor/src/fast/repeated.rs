@@ -18,7 +18,8 @@
 //! all matchings together, else declined. Where removals are pending, only a guess that is right at once is
 //! taken, or a violation among the values that occur once.
 
-use super::container::{Container, Item, Meaning, NEVER, Peek, Span, meaning};
+use super::container::{Container, Item, Meaning, NEVER, Peek, Rank, Span, meaning};
+use super::matching::{Copies, Guess, cuts, guess};
 use super::pending::{Core, Discipline, Solution, minimal, solve, violation};
 use super::shrink::shrink;
 use super::tune::Tuned;
@@ -33,15 +34,6 @@ const WORK: usize = 30_000_000;
 
 /// How many values a counterexample may have before it is made smaller.
 const SHRINKABLE: usize = 256;
-
-/// Which of the equal insertions a removal is given first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Guess {
-    /// The one that was called last.
-    Latest,
-    /// The one that was called first.
-    Earliest,
-}
 
 /// The operations on one value.
 #[derive(Clone, Debug, Default)]
@@ -196,6 +188,10 @@ impl Repeats {
 }
 
 impl Value {
+    fn copies(&self) -> Copies<'_> {
+        Copies { inserts: &self.inserts, removes: &self.removes }
+    }
+
     fn is_single(&self) -> bool {
         self.inserts.len() == 1 && self.removes.len() <= 1
     }
@@ -267,8 +263,10 @@ impl<'r, D: Discipline> Search<'r, D> {
     }
 
     fn run(&mut self) -> Result<Found, Declined> {
+        let values = self.repeats.values.iter().map(Value::copies);
+        let cuts = cuts(self.repeats.end, &self.repeats.empties, values);
         for value in 0..self.repeats.values.len() {
-            if !self.match_value(value) {
+            if !self.match_value(value, &cuts) {
                 let values = vec![value];
                 let empties = false;
                 return Ok(Found::Nothing(Blamed { values, empties }));
@@ -285,30 +283,17 @@ impl<'r, D: Discipline> Search<'r, D> {
         }
     }
 
-    /// Guesses which copies the removals of a value removed. There is a matching iff each removal, by return, finds a copy
-    /// that was called before it returned; whichever is taken, as many are left for the others.
-    fn match_value(&mut self, value: usize) -> bool {
-        let Value { inserts, removes, peeks, .. } = &self.repeats.values[value];
-        if inserts.is_empty() && !peeks.is_empty() {
+    /// Guesses which copies the removals of a value removed; false if there are not enough.
+    fn match_value(&mut self, value: usize, cuts: &[Rank]) -> bool {
+        let value_ops = &self.repeats.values[value];
+        if value_ops.inserts.is_empty() && !value_ops.peeks.is_empty() {
             return false;
         }
+        let Some(matched) = guess(value_ops.copies(), cuts, self.guess) else {
+            return false;
+        };
         let first = self.first[value] as usize;
-        let mut left: std::collections::VecDeque<usize> = Default::default();
-        let mut next = 0;
-        for (position, remove) in removes.iter().enumerate() {
-            while next < inserts.len() && inserts[next].call < remove.ret {
-                left.push_back(next);
-                next += 1;
-            }
-            let copy = match self.guess {
-                Guess::Latest => left.pop_back(),
-                Guess::Earliest => left.pop_front(),
-            };
-            let Some(copy) = copy else {
-                return false;
-            };
-            self.matched[first + copy] = Some(position as u32);
-        }
+        self.matched[first..first + matched.len()].copy_from_slice(&matched);
         true
     }
 

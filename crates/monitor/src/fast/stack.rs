@@ -24,9 +24,10 @@
 use super::bit_tree::BitTree;
 use super::buckets::Buckets;
 use super::container::{Container, Item, Names, Rank, Span};
+use super::matching::Guess;
 use super::min_tree::MinTree;
 use super::pending::{Core, Discipline, Show, Words, decide};
-use super::repeated::{self, Guess};
+use super::repeated;
 use super::stab_tree::StabTree;
 use super::tune::{Tuned, empty_cells};
 use super::{Declined, Part};
