@@ -348,7 +348,11 @@ impl Search {
         if !self.has_peeks {
             return;
         }
-        while let Some(peek) = outs.possible(&self.outs).find(sees) {
+        loop {
+            let peek = outs.possible(&self.outs).find(sees);
+            let Some(peek) = peek else {
+                return;
+            };
             outs.take(peek);
             taken(peek);
         }
