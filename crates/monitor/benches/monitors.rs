@@ -245,13 +245,13 @@ fn bench(name: &str, object: Object, shape: Shape, largest: u32) {
     for power in 4..=largest {
         let operations = 10u64.pow(power);
         let history = Generator::new(object, shape, operations).history(8);
-        let repeats = (1_000_000 / operations).max(1);
+        let repeats = (5_000_000 / operations).clamp(1, 20);
         let mut best = f64::MAX;
         let before = status("VmRSS");
         // Forgets the peak so far.
         let _ = std::fs::write("/proc/self/clear_refs", "5");
         let mut word = "";
-        for _ in 0..repeats.min(10) {
+        for _ in 0..repeats {
             let start = cpu_nanoseconds();
             word = match check(object, Part::whole(&history)) {
                 Ok(verdict) => verdict.word(),

@@ -43,6 +43,7 @@ pub mod priority_queue;
 pub mod queue;
 pub mod queue_online;
 mod queue_repeated;
+mod quiet;
 pub mod register;
 mod repeated;
 pub mod semaphore;

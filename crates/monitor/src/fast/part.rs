@@ -32,6 +32,12 @@ impl<'h> Part<'h> {
         self.len() == 0
     }
 
+    /// The operation at a position in call order.
+    #[inline]
+    pub(super) fn operation(&self, position: usize) -> OpId {
+        self.chosen.map_or(OpId::from(position), |chosen| chosen[position])
+    }
+
     /// The operations in call order.
     pub fn operations(&self) -> impl Iterator<Item = OpId> + use<'h> {
         let chosen = self.chosen;

@@ -14,6 +14,7 @@
 
 use super::flag::{Flag, Impossible, Moment, Side};
 use super::online::{Called, Online, Returned, Stop};
+use super::quiet;
 use super::shrink::shrink;
 use super::trace::{Forget, Keep, Trace};
 use super::violation::counterexample_until;
@@ -71,6 +72,9 @@ pub(super) enum Presence {
 
 /// Decides a part of a history of keys that come and go.
 pub(super) fn decide(part: Part<'_>, dialect: &Dialect) -> Result<Verdict, Declined> {
+    if let Some(order) = quiet::order(&part, &Reader::new(part.history, dialect))? {
+        return Ok(Verdict::Linearizable(Witness { order }));
+    }
     let mut set = Keys::new(Keep::with_capacity(part.len()));
     match run(&mut set, part, dialect)? {
         None => {
@@ -83,10 +87,39 @@ pub(super) fn decide(part: Part<'_>, dialect: &Dialect) -> Result<Verdict, Decli
 
 /// What an operation does to its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Method {
+pub(super) enum Method {
     Insert,
     Remove,
     Contains,
+}
+
+impl Method {
+    /// The operation is called on its key.
+    pub(super) fn call(self, key: &mut Flag, op: OpId, now: Moment) {
+        match self {
+            Method::Insert => key.call(Side::Up, op, now),
+            Method::Remove => key.call(Side::Down, op, now),
+            Method::Contains => key.call_query(op, now),
+        }
+    }
+
+    /// The operation returns from its key.
+    pub(super) fn ret(
+        self,
+        key: &mut Flag,
+        success: bool,
+        (op, now): (OpId, Moment),
+        trace: &mut impl Trace,
+    ) -> Result<(), Impossible> {
+        match (self, success) {
+            (Method::Insert, true) => key.moved(Side::Up, op, now, trace),
+            (Method::Insert, false) => key.failed(Side::Up, op, now, trace),
+            (Method::Remove, true) => key.moved(Side::Down, op, now, trace),
+            (Method::Remove, false) => key.failed(Side::Down, op, now, trace),
+            (Method::Contains, true) => key.looked(Side::Up, op, now, trace),
+            (Method::Contains, false) => key.looked(Side::Down, op, now, trace),
+        }
+    }
 }
 
 impl Dialect {
@@ -197,12 +230,7 @@ impl<T: Trace> Keys<T> {
                 }
             }
         });
-        let flag = &mut self.flags[index as usize];
-        match method {
-            Method::Insert => flag.call(Side::Up, op, self.now),
-            Method::Remove => flag.call(Side::Down, op, self.now),
-            Method::Contains => flag.call_query(op, self.now),
-        }
+        method.call(&mut self.flags[index as usize], op, self.now);
     }
 
     fn ret(
@@ -216,15 +244,7 @@ impl<T: Trace> Keys<T> {
             return Ok(());
         };
         let flag = &mut self.flags[index as usize];
-        let (now, trace) = (self.now, &mut self.trace);
-        match (method, result) {
-            (Method::Insert, true) => flag.moved(Side::Up, op, now, trace)?,
-            (Method::Insert, false) => flag.failed(Side::Up, op, now, trace)?,
-            (Method::Remove, true) => flag.moved(Side::Down, op, now, trace)?,
-            (Method::Remove, false) => flag.failed(Side::Down, op, now, trace)?,
-            (Method::Contains, true) => flag.looked(Side::Up, op, now, trace)?,
-            (Method::Contains, false) => flag.looked(Side::Down, op, now, trace)?,
-        }
+        method.ret(flag, result, (op, self.now), &mut self.trace)?;
         if flag.is_idle() {
             self.present.set(key, flag.state());
             self.active.remove(&key);
@@ -242,21 +262,21 @@ impl<T: Trace> Keys<T> {
 }
 
 /// What the recorded operations mean in a dialect.
-struct Reader<'h> {
+pub(super) struct Reader<'h> {
     history: &'h History,
     dialect: &'h Dialect,
     methods: Vec<Option<Method>>,
 }
 
 impl<'h> Reader<'h> {
-    fn new(history: &'h History, dialect: &'h Dialect) -> Self {
+    pub(super) fn new(history: &'h History, dialect: &'h Dialect) -> Self {
         let names = (0..history.method_count()).map(|id| history.method_name(MethodId::from(id)));
         Reader { history, dialect, methods: names.map(|name| dialect.method(name)).collect() }
     }
 
     /// The method and the key of an operation; `None` if it did not happen or says nothing.
     #[inline]
-    fn what(&self, op: OpId) -> Result<Option<(Method, ValueId)>, Declined> {
+    pub(super) fn what(&self, op: OpId) -> Result<Option<(Method, ValueId)>, Declined> {
         let Some(method) = self.methods[self.history.method(op).index()] else {
             let method = self.history.operation(op).method().to_owned();
             return Err(Declined::UnknownMethod { method });
@@ -273,7 +293,7 @@ impl<'h> Reader<'h> {
     }
 
     #[inline]
-    fn success(&self, op: OpId) -> Result<bool, Declined> {
+    pub(super) fn success(&self, op: OpId) -> Result<bool, Declined> {
         let (outcome, result) = (self.history.outcome(op), self.history.result(op));
         self.dialect
             .success(outcome, result)
