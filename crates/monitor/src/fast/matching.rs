@@ -3,8 +3,8 @@
 //! A guess only: `repeated` tests it and repairs it. Where operations saw the container empty, each
 //! is given a moment at which, counting copies, it can have been empty; every copy that was
 //! certainly inserted before that moment must be removed by a removal called before it. Between two
-//! such moments each removal, by return, gets the latest called copy that is left (what a stack does
-//! when nothing waits: pushes at their calls, pops at their returns), or the earliest.
+//! such moments each removal, by return, gets the latest called copy that is left (what a stack
+//! does when nothing waits: pushes at their calls, pops at their returns), or the earliest.
 
 use super::container::{Rank, Span};
 use std::collections::VecDeque;
@@ -25,8 +25,8 @@ pub(super) struct Copies<'v> {
     pub removes: &'v [Span],
 }
 
-/// Cells at which the container can have been empty, one for each operation that saw it so, if there
-/// is one.
+/// Cells at which the container can have been empty, one for each operation that saw it so, if
+/// there is one.
 pub(super) fn cuts<'v>(
     end: Rank,
     empties: &[Span],
@@ -111,8 +111,8 @@ impl Window<'_> {
         let (done, open): (Vec<u32>, Vec<u32>) = (self.removes.iter())
             .filter(|&&index| removes[index as usize].call < cut)
             .partition(|&&index| returned(removes, index));
-        // Each removal that has returned takes a copy; one that stays only if enough others are left
-        // for those that must go.
+        // Each removal that has returned takes a copy; one that stays only if enough others are
+        // left for those that must go.
         let mut left: VecDeque<u32> = VecDeque::new();
         let mut next = self.inserts.clone().into_iter().peekable();
         for (position, &remove) in done.iter().enumerate() {
@@ -148,8 +148,8 @@ impl Window<'_> {
         Some(())
     }
 
-    /// Gives each removal that is left an insertion that was called before it returned. Whichever is
-    /// taken, as many are left for the others.
+    /// Gives each removal that is left an insertion that was called before it returned. Whichever
+    /// is taken, as many are left for the others.
     fn rest(&mut self) -> Option<()> {
         let Copies { inserts, removes } = self.copies;
         let mut left: VecDeque<u32> = VecDeque::new();

@@ -3,20 +3,22 @@
 //! **Decides** whether a history of a priority queue whose values are inserted once each is
 //! linearizable; the values are their own priorities.
 //!
-//! **Theorem.** The history is linearizable iff every peek and extraction of `v` owns a cell at which
-//! no value that comes out before `v` is certainly inside (a *good* cell of `v`), and every operation that
-//! saw the queue empty owns a cell that no value covers. Insertions are never in the way: where `v` has to
-//! be inside beyond its coverage to serve an operation at `x`, every cell between is bad, that is, holds a
-//! value that already blocks whatever `v` could block.
+//! **Theorem.** The history is linearizable iff every peek and extraction of `v` owns a cell at
+//! which no value that comes out before `v` is certainly inside (a *good* cell of `v`), and every
+//! operation that saw the queue empty owns a cell that no value covers. Insertions are never in the
+//! way: where `v` has to be inside beyond its coverage to serve an operation at `x`, every cell
+//! between is bad, that is, holds a value that already blocks whatever `v` could block.
 //!
-//! **How.** One sweep over the events with the set of critical values and the set of values that operations wait for;
-//! both are bitmaps by priority, so that their maximum takes a few steps.
+//! **How.** One sweep over the events with the set of critical values and the set of values that
+//! operations wait for; both are bitmaps by priority, so that their maximum takes a few steps.
 //!
 //! **Cost.** O(n log n) for sorting the values by priority, then O(n log₆₄ n).
 //!
-//! **Precondition.** Distinct values, else declined. Pending extractions by branching (`pending`).
+//! **Precondition.** Distinct values; where they repeat see `repeated`. Pending extractions by
+//! branching (`pending`).
 //!
-//! **What would make it unsound:** any cell for the order that is not the good one nearest to the coverage.
+//! **What would make it unsound:** any cell for the order that is not the good one nearest to the
+//! coverage.
 
 use super::bit_tree::BitTree;
 use super::buckets::Buckets;
@@ -52,22 +54,25 @@ pub(super) struct PriorityQueue<'h> {
 const WORDS: Words = Words {
     object: "priority queue",
     names: Names {
-        insert: &["insert", "add", "push", "enq", "offer", "put"],
+        insert: &["insert", "add", "push", "enqueue", "enq", "put", "offer"],
         remove: &[
-            "poll",
             "extract",
-            "extract_min",
-            "extract_max",
+            "poll",
             "pop",
-            "deq",
             "remove",
-            "delete_min",
-            "delete_max",
-            "remove_min",
-            "remove_max",
             "take",
+            "dequeue",
+            "deq",
+            "extract-min",
+            "extract_min",
+            "delete-min",
+            "delete_min",
+            "extract-max",
+            "extract_max",
+            "delete-max",
+            "delete_max",
         ],
-        peek: &["peek", "min", "max", "find_min", "find_max", "top"],
+        peek: &["peek", "first", "top", "min", "max", "find-min", "find-max"],
     },
     inserted: "inserted",
     removed: "extracted",
@@ -561,8 +566,8 @@ fn life(container: &Container, tuned: &Tuned, plan: &Plan, item: Item) -> (Rank,
     (entered, left)
 }
 
-/// The peeks in cells in which their value neither comes nor goes, and then the operations that saw the
-/// queue empty, by cell.
+/// The peeks in cells in which their value neither comes nor goes, and then the operations that saw
+/// the queue empty, by cell.
 fn alone(container: &Container, tuned: &Tuned, plan: &Plan) -> Vec<(Rank, OpId)> {
     let mut alone: Vec<(Rank, OpId)> = Vec::new();
     for (peek, &cell) in container.peeks.iter().zip(&plan.peeked) {

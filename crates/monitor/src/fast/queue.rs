@@ -1,29 +1,30 @@
 //! Queue: `enq`, `deq`, `peek` (the front), operations that saw it empty, pending ones.
 //!
-//! **Decides** whether a history of a first-in-first-out queue whose values are enqueued once each is
-//! linearizable.
+//! **Decides** whether a history of a first-in-first-out queue whose values are enqueued once each
+//! is linearizable.
 //!
 //! **Theorem.** For a value `v` let `lo`, `hi` be as in `tune`, and `fo` the first return of an
 //! operation that saw it at the front or dequeued it. `a` *must be ahead of* `b` if `lo(a) <
-//! in.call(b)` (it is enqueued first) or `fo(a) < hi(b)` (it is at the front first). The history is linearizable
-//! iff this relation has no cycle and every operation that saw the queue empty owns a cell that no
-//! value covers. Without peeks, cycles of two suffice (the critical pair); with peeks three may be needed:
-//! see the test `three_values_may_be_wrong_while_every_two_are_right`.
+//! in.call(b)` (it is enqueued first) or `fo(a) < hi(b)` (it is at the front first). The history is
+//! linearizable iff this relation has no cycle and every operation that saw the queue empty owns a
+//! cell that no value covers. Without peeks, cycles of two suffice (the critical pair); with peeks
+//! three may be needed: see the test `three_values_may_be_wrong_while_every_two_are_right`.
 //!
-//! **How.** Values are peeled in a topological order with four sorted lists and one cursor in each: the only
-//! values that can hold others back are the one with the least `lo` and the two with the least `fo`.
-//! Hence also the core: in a stuck rest every value is held back by one of these three, so that they hold
-//! a cycle among themselves. Operations that saw the queue empty are cuts: each splits its cell in two, and what
-//! is before the cut and what is behind it are peeled apart, by times that keep them apart.
+//! **How.** Values are peeled in a topological order with four sorted lists and one cursor in each:
+//! the only values that can hold others back are the one with the least `lo` and the two with the
+//! least `fo`. Hence also the core: in a stuck rest every value is held back by one of these three,
+//! so that they hold a cycle among themselves. Operations that saw the queue empty are cuts: each
+//! splits its cell in two, and what is before the cut and what is behind it are peeled apart, by
+//! times that keep them apart.
 //!
 //! **Cost.** O(n): bucket sorts by event rank.
 //!
-//! **Precondition.** Distinct values, else declined. Pending dequeues are assigned in order as long
-//! as no value that is never dequeued was seen at the front (deadlines are then monotone in
-//! the order of enqueues), else by branching.
+//! **Precondition.** Distinct values; where they repeat see `queue_repeated`. Pending dequeues are
+//! assigned in order as long as no value that is never dequeued was seen at the front (deadlines
+//! are then monotone in the order of enqueues), else by branching.
 //!
-//! **What would make it unsound:** forgetting that a value never dequeued covers the cells up to the
-//! very end; taking the least `fo` of *all* values, its own included, for readiness.
+//! **What would make it unsound:** forgetting that a value never dequeued covers the cells up to
+//! the very end; taking the least `fo` of *all* values, its own included, for readiness.
 
 use super::buckets::Buckets;
 use super::container::{Container, Item, NEVER, Names, Rank, Span};
@@ -44,9 +45,9 @@ pub(super) struct Queue;
 pub(super) const WORDS: Words = Words {
     object: "queue",
     names: Names {
-        insert: &["enq", "enqueue", "add", "offer", "push", "send", "put", "insert"],
-        remove: &["deq", "dequeue", "remove", "poll", "pop", "recv", "take"],
-        peek: &["peek", "front"],
+        insert: &["enqueue", "enq", "push", "add", "insert", "put", "offer", "send"],
+        remove: &["dequeue", "deq", "pop", "remove", "poll", "take", "receive", "recv"],
+        peek: &["front", "peek", "first", "head"],
     },
     inserted: "enqueued",
     removed: "dequeued",
@@ -180,7 +181,8 @@ impl Times {
         }
     }
 
-    /// The rank after which values in front of cut number `cut` and behind the previous one may act.
+    /// The rank after which values in front of cut number `cut` and behind the previous one may
+    /// act.
     fn from(&self, cut: u32) -> Rank {
         match cut {
             0 => 0,

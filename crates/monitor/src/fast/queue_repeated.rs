@@ -1,21 +1,25 @@
 //! Queue whose values may repeat: `enq`, `deq`, `peek`, operations that saw it empty, pending ones.
 //!
-//! **Decides** whether a history of a queue is linearizable when equal values are enqueued more than once.
+//! **Decides** whether a history of a queue is linearizable when equal values are enqueued more
+//! than once.
 //!
-//! **Theorem.** A linearization of a queue is an order of the enqueues and an order of the dequeues, each of
-//! which real time allows, such that the i-th dequeue returns what the i-th enqueue put in and returns after the first i
-//! enqueues were called; peeks stand among the dequeues, and at an operation that saw the queue empty everything before it, in
-//! both orders, must be allowed before everything behind it. So a depth-first search over pairs of *frontiers*
+//! **Theorem.** A linearization of a queue is an order of the enqueues and an order of the
+//! dequeues, each of which real time allows, such that the i-th dequeue returns what the i-th
+//! enqueue put in and returns after the first i enqueues were called; peeks stand among the
+//! dequeues, and at an operation that saw the queue empty everything before it, in both orders,
+//! must be allowed before everything behind it. So a depth-first search over pairs of *frontiers*
 //! (which enqueues are taken, which dequeues), each pair visited once, decides.
 //!
-//! **What keeps it small.** Taking a peek or an operation that saw the queue empty as soon as it is possible loses
-//! nothing. Of the equal enqueues that are possible only the one that returns first need be tried, and of the equal dequeues
-//! likewise: swapping two such keeps every condition (an enqueue is possible only if it was called before any dequeue that is
-//! left returns). So only *different* values that were enqueued at once and dequeued at once make choices: none at all where all
-//! values are equal.
+//! **What keeps it small.** Taking a peek or an operation that saw the queue empty as soon as it is
+//! possible loses nothing. Of the equal enqueues that are possible only the one that returns first
+//! need be tried, and of the equal dequeues likewise: swapping two such keeps every condition (an
+//! enqueue is possible only if it was called before any dequeue that is left returns). So only
+//! *different* values that were enqueued at once and dequeued at once make choices: none at all
+//! where all values are equal.
 //!
-//! **Cost.** O(n) steps where there are no choices; at worst n · 4^k pairs for k processes. A frontier is a position and
-//! the operations before it that are not taken, which are all open at one moment.
+//! **Cost.** O(n) steps where there are no choices; at worst n · 4^k pairs for k processes. A
+//! frontier is a position and the operations before it that are not taken, which are all open at
+//! one moment.
 //!
 //! **Precondition.** At most [`PAIRS`] pairs, else declined; no `is_empty` that answered false.
 
@@ -314,8 +318,9 @@ impl Search {
         choices.into_iter().map(|(_, choice)| choice).collect()
     }
 
-    /// The dequeues that may take a value out: of those that returned it the one that returned first, and a pending
-    /// one. As long as operations that saw the queue empty are left, an earlier call may matter as well.
+    /// The dequeues that may take a value out: of those that returned it the one that returned
+    /// first, and a pending one. As long as operations that saw the queue empty are left, an
+    /// earlier call may matter as well.
     fn dequeues(&self, outs: &Frontier, value: ValueId) -> Vec<u32> {
         let span = |index: u32| self.outs.ops[index as usize].span;
         let possible: Vec<u32> = outs.possible(&self.outs).collect();
@@ -372,8 +377,8 @@ impl Search {
         pair
     }
 
-    /// The order of all operations: between two that saw the queue empty, enqueues and dequeues as early as
-    /// they may, merged by cell.
+    /// The order of all operations: between two that saw the queue empty, enqueues and dequeues as
+    /// early as they may, merged by cell.
     fn order(&self) -> Vec<OpId> {
         let mut placed: Vec<((u32, Rank, u8), OpId)> = Vec::new();
         let (mut block, mut enter, mut leave) = (0, 0, 0);

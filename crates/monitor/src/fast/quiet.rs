@@ -1,14 +1,14 @@
 //! The order of a set's history, key by key in one pass over the calls.
 //!
-//! Most operations on a key begin when the one before them on that key has returned. Such an operation
-//! needs nothing but the key's state, one bit, and may take effect at its call. So the
-//! operations are read in call order, without their returns being merged in; a key remembers its last
-//! operation and its states before and after. Only where operations on a key overlap is their *window*, up to the next moment at which
-//! nothing is open on the key, handed to `flag`.
+//! Most operations on a key begin when the one before them on that key has returned. Such an
+//! operation needs nothing but the key's state, one bit, and may take effect at its call. So the
+//! operations are read in call order, without their returns being merged in; a key remembers its
+//! last operation and its states before and after. Only where operations on a key overlap is their
+//! *window*, up to the next moment at which nothing is open on the key, handed to `flag`.
 //!
-//! Each operation takes effect at a call: its own, or, in a window, the latest call among those in front of it in the
-//! window's order. So the order of everything is that of these calls. O(n), plus sorting the operations in windows;
-//! memory: a word a key and a word an operation.
+//! Each operation takes effect at a call: its own, or, in a window, the latest call among those in
+//! front of it in the window's order. So the order of everything is that of these calls. O(n), plus
+//! sorting the operations in windows; memory: a word a key and a word an operation.
 
 use super::container::Dense;
 use super::flag::{Flag, Impossible, Side};

@@ -2,21 +2,23 @@
 //!
 //! **Decides** whether a history is linearizable when equal values are inserted more than once.
 //!
-//! **Theorem.** It is iff some *matching*, which says for every removal which of the equal insertions it removed, makes the
-//! history one of distinct values that is linearizable.
+//! **Theorem.** It is iff some *matching*, which says for every removal which of the equal
+//! insertions it removed, makes the history one of distinct values that is linearizable.
 //!
-//! **How.** (1) The values that occur once, alone, must be right: leaving all operations of a value out keeps a right history
-//! right. (2) Guess a matching: give each removal, by return, the latest called equal insertion that is left (what a stack
-//! would do if nothing waited), or the earliest. (3) Run the monitor of distinct values. If it finds an order, done. If it is
-//! stuck on a core of values that has no order under the matching, then every right matching differs on some
-//! copy in the core: branch on these, the n-th branch keeping the first n - 1 copies as they are. If the core has no repeated
-//! value, or every branch fails, the history is wrong.
+//! **How.** (1) The values that occur once, alone, must be right: leaving all operations of a value
+//! out keeps a right history right. (2) Guess a matching: give each removal, by return, the latest
+//! called equal insertion that is left (what a stack would do if nothing waited), or the earliest.
+//! (3) Run the monitor of distinct values. If it finds an order, done. If it is stuck on a core of
+//! values that has no order under the matching, then every right matching differs on some copy in
+//! the core: branch on these, the n-th branch keeping the first n - 1 copies as they are. If the
+//! core has no repeated value, or every branch fails, the history is wrong.
 //!
 //! **Cost.** O(n log n) times the number of matchings tried: usually one.
 //!
-//! **Precondition.** No peek of a value that repeats; no `is_empty` that nothing forces; at most [`WORK`] operations looked at in
-//! all matchings together, else declined. Where removals are pending, only a guess that is right at once is
-//! taken, or a violation among the values that occur once.
+//! **Precondition.** No peek of a value that repeats; no `is_empty` that nothing forces; at most
+//! [`WORK`] operations looked at in all matchings together, else declined. Where removals are
+//! pending, only a guess that is right at once is taken, or a violation among the values that occur
+//! once.
 
 use super::container::{Container, Item, Meaning, NEVER, Peek, Rank, Span, meaning};
 use super::matching::{Copies, Guess, cuts, guess};
@@ -297,7 +299,8 @@ impl<'r, D: Discipline> Search<'r, D> {
         true
     }
 
-    /// The container of the present matching. Its items are the copies, without pending ones that nobody removed.
+    /// The container of the present matching. Its items are the copies, without pending ones that
+    /// nobody removed.
     fn container(&self) -> (Container, Vec<u32>) {
         let mut container = self.repeats.frame();
         let mut copy_of = Vec::with_capacity(self.copies.len());

@@ -1,14 +1,16 @@
 //! Set: `insert`, `remove`, `contains`, each answering true or false. Also online.
 //!
-//! **Decides** whether a history of a set is linearizable, keys coming and going as often as they like.
+//! **Decides** whether a history of a set is linearizable, keys coming and going as often as they
+//! like.
 //!
-//! **Theorem.** A set is as many independent flags as it has keys, and linearizability is local: see
-//! `flag` for one key. A failed insertion has seen its key present, a failed removal has seen it absent.
+//! **Theorem.** A set is as many independent flags as it has keys, and linearizability is local:
+//! see `flag` for one key. A failed insertion has seen its key present, a failed removal has seen
+//! it absent.
 //!
 //! **How.** A key on which nothing is open is one bit. Only keys with open operations have more.
 //!
-//! **Cost.** O(1) an event (plus the operations open on its key), O(n) for all; memory: the operations open
-//! and a bit a key.
+//! **Cost.** O(1) an event (plus the operations open on its key), O(n) for all; memory: the
+//! operations open and a bit a key.
 //!
 //! **Precondition.** None. An operation that never returned may or may not have happened.
 
@@ -29,9 +31,9 @@ pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
 }
 
 const DIALECT: Dialect = Dialect {
-    insert: &["insert", "add"],
-    remove: &["remove", "delete"],
-    contains: &["contains", "member", "has"],
+    insert: &["add", "insert", "put"],
+    remove: &["remove", "delete", "erase"],
+    contains: &["contains", "member", "has", "find", "search", "lookup"],
     keys: KeyRule::Argument,
     explain: |operation, key, presence| match presence {
         Presence::Present => {
@@ -58,8 +60,7 @@ pub(super) struct Dialect {
 pub(super) enum KeyRule {
     /// Its argument; it answers true or false.
     Argument,
-    /// There is one only; an answer other than true or false means true, and an operation that says
-    /// that it failed did not happen.
+    /// There is one only; an answer other than true or false means true.
     One,
 }
 
@@ -143,11 +144,10 @@ impl Dialect {
     }
 
     /// Whether an operation succeeded.
-    fn success(&self, outcome: Outcome, result: ValueId) -> Option<bool> {
-        match (self.keys, outcome, result.as_bool()) {
-            (KeyRule::Argument, Outcome::Failed, _) => Some(false),
-            (KeyRule::One, _, None) => Some(true),
-            (_, _, result) => result,
+    fn success(&self, result: ValueId) -> Option<bool> {
+        match (self.keys, result.as_bool()) {
+            (KeyRule::One, None) => Some(true),
+            (_, result) => result,
         }
     }
 }
@@ -286,7 +286,7 @@ impl<'h> Reader<'h> {
         };
         let silent = match self.history.outcome(op) {
             Outcome::Ok => false,
-            Outcome::Failed => self.dialect.keys == KeyRule::One,
+            Outcome::Failed => true,
             Outcome::Pending => method == Method::Contains,
         };
         Ok((!silent).then_some((method, key)))
@@ -294,9 +294,8 @@ impl<'h> Reader<'h> {
 
     #[inline]
     pub(super) fn success(&self, op: OpId) -> Result<bool, Declined> {
-        let (outcome, result) = (self.history.outcome(op), self.history.result(op));
         self.dialect
-            .success(outcome, result)
+            .success(self.history.result(op))
             .ok_or_else(|| self.unreadable(op, "true or false as result"))
     }
 
@@ -326,8 +325,8 @@ fn run<T: Trace>(
     Ok(None)
 }
 
-/// The violation at the return of an operation: the operations on its key since nothing was open
-/// on it, with an insertion before them if the key was present then, without the queries that do not
+/// The violation at the return of an operation: the operations on its key since nothing was open on
+/// it, with an insertion before them if the key was present then, without the queries that do not
 /// matter.
 fn violation(part: Part<'_>, dialect: &Dialect, wrong: OpId) -> Verdict {
     let history = part.history;
@@ -445,10 +444,13 @@ impl Online for Watch {
 
     fn ret(&mut self, returned: Returned<'_>) -> Result<(), Stop> {
         let op = returned.op;
-        if returned.outcome == Outcome::Pending {
-            return Ok(());
+        match returned.outcome {
+            Outcome::Pending => return Ok(()),
+            // It did not happen, but another may have relied on it.
+            Outcome::Failed => return Err(Stop::failed(op)),
+            Outcome::Ok => {}
         }
-        let success = self.dialect.success(returned.outcome, returned.result);
+        let success = self.dialect.success(returned.result);
         let success = success.ok_or_else(|| Declined::Unreadable {
             operation: format!("operation {}", op.0),
             expected: "true or false as result",

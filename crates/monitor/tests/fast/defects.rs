@@ -1,9 +1,9 @@
-//! Defects of other tools, each as a history that we judge rightly. The letters are those of the tools in
-//! `docs/monitors.md`.
+//! Defects of other tools, each as a history that we judge rightly. The letters are those of the
+//! tools in `docs/monitors.md`.
 
 use crate::models::{Containers, Keys, Map, Order};
 use crate::oracle::{Model, Op, agree, history, linearizable};
-use seriatim_history::{Horizon, Value};
+use seriatim_history::{Horizon, Value, ValueId};
 use seriatim_monitor::fast::{Object, Part, Priority, check};
 use seriatim_spec::Verdict;
 
@@ -241,7 +241,7 @@ fn a1_the_verdict_about_one_key_is_not_forgotten_over_another() {
     };
     let ops = vec![put(1, 7, 1), get(1, 8, 3), put(2, 5, 5), get(2, 5, 7)];
     assert!(!linearizable(&Map, &ops));
-    assert_eq!(word(Object::Map, &Map, ops), "violation");
+    assert_eq!(word(Object::Map(ValueId::NIL), &Map, ops), "violation");
 }
 
 #[test]

@@ -57,7 +57,8 @@ impl Shape {
 }
 
 /// A random history of an object. `call` draws an operation with its results open: `candidates` are
-/// the results to try, of which one that the model allows is taken; none: the one that the model gives.
+/// the results to try, of which one that the model allows is taken; none: the one that the model
+/// gives.
 pub fn random_history<M: Model>(
     random: &mut Random,
     shape: Shape,
@@ -132,8 +133,8 @@ fn damage(random: &mut Random, ops: &mut Vec<Op>) {
     }
 }
 
-/// A history that processes make by taking turns at random: each call, effect and return is a turn. `call`
-/// draws an operation; its result is what the model answers.
+/// A history that processes make by taking turns at random: each call, effect and return is a turn.
+/// `call` draws an operation; its result is what the model answers.
 pub fn concurrent_run(
     random: &mut Random,
     operations: usize,

@@ -205,7 +205,7 @@ fn the_multiset_monitor_agrees_on_random_histories() {
         match random.below(10) {
             0..4 => ("add", key, vec![None]),
             4..7 => ("remove", key, answers()),
-            7 => ("count", key, numbers(0..12)),
+            7 => ("multiplicity", key, numbers(0..12)),
             _ => ("contains", key, answers()),
         }
     };
@@ -251,5 +251,5 @@ fn the_map_monitor_agrees_on_random_histories() {
             }
         }
     };
-    compare::<_, counter::Watch>(Object::Map, &Map, None, 21, &draw);
+    compare::<_, counter::Watch>(Object::Map(ValueId::NIL), &Map, None, 21, &draw);
 }
