@@ -148,8 +148,10 @@ impl Deeds {
             let mut amounts = self.adds.iter().chain(&self.pending).map(|deed| deed.adds);
             let first = amounts.next();
             if !self.pending.is_empty() && amounts.any(|amount| Some(amount) != first) {
-                let value = format!("{number}: different amounts");
-                return Err(Declined::RepeatedValue { value });
+                return Err(Declined::Unreadable {
+                    operation: format!("the operation that saw {number}"),
+                    expected: "amounts that are all alike",
+                });
             }
             let Some(filler) = pending.next() else {
                 return Ok(Err(wanted.span.op));

@@ -49,11 +49,6 @@ impl<'h> Part<'h> {
         self.history.events_of(self.operations())
     }
 
-    /// Whether an operation is one of the part.
-    pub fn contains(&self, op: OpId) -> bool {
-        self.chosen.is_none_or(|chosen| chosen.binary_search(&op).is_ok())
-    }
-
     /// The position of an operation of the part.
     pub(super) fn position(&self, op: OpId) -> usize {
         match self.chosen {

@@ -30,6 +30,7 @@ use super::buckets::Buckets;
 use super::container::{Container, Item, NEVER, Names, Rank, Span};
 use super::pending::{Core, Discipline, Show, Words, decide};
 use super::queue_repeated;
+use super::repeated;
 use super::tune::{Tuned, empty_cells};
 use super::{Declined, Part};
 use seriatim_history::OpId;
@@ -91,7 +92,10 @@ impl Discipline for Queue {
     }
 
     fn repeated(&self, part: Part<'_>) -> Result<Verdict, Declined> {
-        queue_repeated::decide(part)
+        match repeated::among_single(self, part)? {
+            Some(violation) => Ok(violation),
+            None => queue_repeated::decide(part),
+        }
     }
 
     fn explain(&self, container: &Container, tuned: &Tuned, show: &Show<'_>) -> String {

@@ -99,10 +99,11 @@ pub struct Watch {
 }
 
 impl Watch {
-    fn enqueue(&mut self, op: OpId, value: ValueId) -> Result<(), Stop> {
+    fn enqueue(&mut self, called: Called<'_>) -> Result<(), Stop> {
+        let (op, value) = (called.op, called.arg);
         let (call, entered) = (self.now, OPEN);
         if self.values.insert(value, Inside { call, entered }).is_some() {
-            let value = format!("of operation {}", op.0);
+            let value = called.values.get(value).to_string();
             return Err(Stop::Declined(Declined::RepeatedValue { value }));
         }
         self.enqueues.insert(op, value);
@@ -242,7 +243,7 @@ impl Online for Watch {
             names.iter().any(|known| known.eq_ignore_ascii_case(name))
         };
         if is(super::queue::WORDS.names.insert) {
-            self.enqueue(called.op, called.arg)?;
+            self.enqueue(called)?;
         } else if is(super::queue::WORDS.names.remove) {
             self.dequeues.push(Dequeue { op: called.op, call: self.now, latest: self.latest });
         } else {

@@ -354,7 +354,7 @@ impl Online for Watch {
         let known = self.zones.iter().any(|zone| zone.value == value)
             || self.writes.values().any(|writing| writing.value == value);
         if known {
-            let value = format!("of {}({value:?})", called.method);
+            let value = called.values.get(value).to_string();
             return Err(Stop::Declined(Declined::RepeatedValue { value }));
         }
         let seen = Seen::ByNobody;

@@ -22,7 +22,7 @@
 
 use super::container::{Container, Item, Meaning, NEVER, Peek, Rank, Span, meaning};
 use super::matching::{Copies, Guess, cuts, guess};
-use super::pending::{Core, Discipline, Solution, minimal, solve, violation};
+use super::pending::{Core, Discipline, Solution, flawed, minimal, solve, violation};
 use super::shrink::shrink;
 use super::tune::Tuned;
 use super::violation::counterexample;
@@ -65,16 +65,12 @@ pub(super) fn decide<D: Discipline>(
     guess: Guess,
 ) -> Result<Verdict, Declined> {
     let repeats = Repeats::read(discipline, &part)?;
-    let once = repeats.occurring_once();
-    match solve(discipline, part.history, &once) {
-        Ok(Solution::Cores(core)) => {
-            return Ok(violation(discipline, part.history, &once, Some(core)));
-        }
-        Ok(Solution::Flaw(flaw)) => {
-            let words = discipline.words();
-            return Ok(super::pending::flawed(part.history, words, flaw));
-        }
-        Ok(Solution::Order(_)) | Err(_) => {}
+    if let Some(violation) = repeats.among_single(discipline, part) {
+        return Ok(violation);
+    }
+    if let Some(id) = repeats.peeked_copies() {
+        let value = part.history.values().get(id).to_string();
+        return Err(Declined::RepeatedValue { value });
     }
     let mut search = Search::new(discipline, &repeats, guess);
     match search.run()? {
@@ -89,7 +85,31 @@ pub(super) fn decide<D: Discipline>(
     }
 }
 
+/// A violation among the values that occur once, whatever the others do.
+pub(super) fn among_single<D: Discipline>(
+    discipline: &D,
+    part: Part<'_>,
+) -> Result<Option<Verdict>, Declined> {
+    let repeats = Repeats::read(discipline, &part)?;
+    Ok(repeats.among_single(discipline, part))
+}
+
 impl Repeats {
+    fn among_single<D: Discipline>(&self, discipline: &D, part: Part<'_>) -> Option<Verdict> {
+        let (history, once) = (part.history, self.occurring_once());
+        match solve(discipline, history, &once) {
+            Ok(Solution::Cores(core)) => Some(violation(discipline, history, &once, Some(core))),
+            Ok(Solution::Flaw(flaw)) => Some(flawed(history, discipline.words(), flaw)),
+            Ok(Solution::Order(_)) | Err(_) => None,
+        }
+    }
+
+    /// A value that repeats and that somebody peeked at.
+    fn peeked_copies(&self) -> Option<ValueId> {
+        let peeked = |value: &&Value| value.inserts.len() > 1 && !value.peeks.is_empty();
+        self.values.iter().find(peeked).and_then(|value| value.id)
+    }
+
     fn read<D: Discipline>(discipline: &D, part: &Part<'_>) -> Result<Self, Declined> {
         let history = part.history;
         let methods = discipline.words().names.methods(history);
@@ -127,11 +147,6 @@ impl Repeats {
         }
         for value in &mut repeats.values {
             value.removes.sort_by_key(|remove| remove.ret);
-            if value.inserts.len() > 1 && !value.peeks.is_empty() {
-                let id = value.id.unwrap_or(ValueId::NIL);
-                let value = history.values().get(id).to_string();
-                return Err(Declined::RepeatedValue { value });
-            }
         }
         Ok(repeats)
     }

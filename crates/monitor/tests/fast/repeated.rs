@@ -92,6 +92,20 @@ fn ten_thousand_operations_of_eight_processes_are_decided_when_values_repeat() {
                 }
                 other => panic!("{order:?}, {share} %: {other:?}"),
             }
+            // What the last completed removal of a value returned comes out once more.
+            let mut wrong = ops.clone();
+            let came_out = |op: &&Op| op.method == "remove" && op.result != Some(Value::Nil);
+            let last = ops.iter().rev().find(came_out).unwrap().clone();
+            let end = 1 + ops.iter().filter_map(|op| op.ret).max().unwrap_or(0);
+            let copies = ops.iter().filter(|op| op.arg == last.result).count();
+            for again in 0..copies as u64 {
+                let (call, ret) = (end + 2 * again, Some(end + 2 * again + 1));
+                wrong.push(Op { call, ret, ..last.clone() });
+            }
+            match judge(order)(&history(&wrong)) {
+                Ok(Verdict::Violation(_)) => {}
+                other => panic!("{order:?}, {share} %: {other:?}"),
+            }
         }
     }
 }
