@@ -359,7 +359,7 @@ impl Container {
     }
 
     /// All values.
-    pub fn items(&self) -> impl Iterator<Item = Item> + use<> {
+    pub fn items(&self) -> impl Iterator<Item = Item> + Clone + use<> {
         (0..self.values.len()).map(Item::from)
     }
 

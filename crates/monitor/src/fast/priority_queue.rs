@@ -80,8 +80,8 @@ const WORDS: Words = Words {
 
 /// The cells in which the operations happen.
 pub(super) struct Plan {
-    /// The values, the one that comes out last first.
-    by_priority: Vec<Item>,
+    /// By value, its place when what comes out last is first.
+    place: Vec<u32>,
     removed: Vec<Rank>,
     peeked: Vec<Rank>,
     empty_cells: Vec<u32>,
@@ -98,8 +98,7 @@ impl Discipline for PriorityQueue<'_> {
         let empty_cells = empty_cells(container, tuned)?;
         let by_priority = self.sorted(&container.values);
         let sweep = Sweep::new(container, tuned, &by_priority);
-        let (removed, peeked) = sweep.run()?;
-        Ok(Plan { by_priority, removed, peeked, empty_cells })
+        sweep.run(empty_cells)
     }
 
     fn order(&self, container: &Container, tuned: &Tuned, plan: Plan) -> Vec<OpId> {
@@ -116,7 +115,7 @@ impl Discipline for PriorityQueue<'_> {
 
     fn explain(&self, container: &Container, tuned: &Tuned, show: &Show<'_>) -> String {
         let by_priority = self.sorted(&container.values);
-        let Err(core) = Sweep::new(container, tuned, &by_priority).run() else {
+        let Err(core) = Sweep::new(container, tuned, &by_priority).run(Vec::new()) else {
             return "no order of the insertions and extractions is right".to_owned();
         };
         let (late, ahead) = (core.items[0], &core.items[1..]);
@@ -254,7 +253,7 @@ impl<'c> Sweep<'c> {
     }
 
     /// Good cells for removals and peeks, or the values that leave an operation without any.
-    fn run(mut self) -> Result<(Vec<Rank>, Vec<Rank>), Core> {
+    fn run(mut self, empty_cells: Vec<u32>) -> Result<Plan, Core> {
         let container = self.container;
         let has_peeks = !container.peeks.is_empty();
         let (begins, ends) = self.peek_events();
@@ -291,7 +290,7 @@ impl<'c> Sweep<'c> {
         if has_peeks {
             self.nearest();
         }
-        Ok((self.removed, self.peeked))
+        Ok(Plan { place: self.place, removed: self.removed, peeked: self.peeked, empty_cells })
     }
 
     /// The first and the last place of values equal to the one at a place.
@@ -517,18 +516,25 @@ impl Lowest {
 fn order(container: &Container, tuned: &Tuned, plan: &Plan) -> Vec<OpId> {
     let cells = container.end as usize + 1;
     let life = |item: Item| life(container, tuned, plan, item);
-    let priorities = || plan.by_priority.iter().copied();
-    let leave = priorities().rev().map(|item| (item, life(item).1));
+    let leave = container.items().map(|item| (item, life(item).1));
     let leave = leave.filter_map(|(item, cell)| cell.map(|cell| (cell, item.0)));
     let leave = Buckets::new(cells, leave);
-    let enter = priorities().map(|item| (item, life(item)));
+    let enter = container.items().map(|item| (item, life(item)));
     let enter = enter.filter(|&(_, (entered, left))| Some(entered) != left);
     let enter = Buckets::new(cells, enter.map(|(item, (entered, _))| (entered, item.0)));
+    // The few values of one cell, sorted by place.
+    let mut few: Vec<u32> = Vec::new();
+    let sort = |values: &[u32], few: &mut Vec<u32>| {
+        few.clear();
+        few.extend_from_slice(values);
+        few.sort_unstable_by_key(|&item| plan.place[item as usize]);
+    };
     let alone = alone(container, tuned, plan);
     let mut alone = alone.iter().peekable();
     let mut order = Vec::with_capacity(2 * container.len() + container.peeks.len());
     for cell in 0..cells as u32 {
-        let leaving = || leave.of(cell as usize).iter().map(|&item| Item(item));
+        sort(leave.of(cell as usize), &mut few);
+        let leaving = || few.iter().rev().map(|&item| Item(item));
         for item in leaving().filter(|&item| life(item).0 != cell) {
             push_peeks(container, plan, item, cell, &mut order);
             order.push(container.remove[item.index()].op);
@@ -541,7 +547,8 @@ fn order(container: &Container, tuned: &Tuned, plan: &Plan) -> Vec<OpId> {
         while let Some(&(_, op)) = alone.next_if(|alone| alone.0 == cell) {
             order.push(op);
         }
-        for &item in enter.of(cell as usize) {
+        sort(enter.of(cell as usize), &mut few);
+        for &item in &few {
             order.push(container.insert[item as usize].op);
             push_peeks(container, plan, Item(item), cell, &mut order);
         }

@@ -209,21 +209,29 @@ impl Times {
 
 /// The values sorted by a time.
 struct Sorted {
-    items: Vec<Item>,
+    items: Vec<u32>,
     cursor: usize,
 }
 
 impl Sorted {
-    fn by(times: &[Rank], end: Rank) -> Self {
+    fn by(times: &[Rank], end: Rank, room: &mut Vec<u32>) -> Self {
         let pairs = times.iter().zip(0..).map(|(&time, item)| (time.min(end), item));
-        let numbers = Buckets::new(end as usize + 1, pairs).into_numbers();
-        Sorted { items: numbers.into_iter().map(Item).collect(), cursor: 0 }
+        let sorted = Buckets::reusing(std::mem::take(room), end as usize + 1, pairs);
+        let (items, left) = sorted.into_parts();
+        *room = left;
+        Sorted { items, cursor: 0 }
+    }
+
+    /// The item at a position.
+    #[inline]
+    fn get(&self, position: usize) -> Option<Item> {
+        self.items.get(position).map(|&item| Item(item))
     }
 
     /// The first item from position `from` on that is not done.
     fn first(&self, from: usize, done: &[u8]) -> usize {
         let rest = self.items[from..].iter();
-        from + rest.take_while(|item| done[item.index()] & DONE != 0).count()
+        from + rest.take_while(|item| done[**item as usize] & DONE != 0).count()
     }
 }
 
@@ -233,10 +241,11 @@ const DONE: u8 = 4;
 
 /// The values in an order that respects who must be ahead of whom, or a cycle.
 fn peel(times: &Times) -> Result<Vec<Item>, Vec<Item>> {
-    let mut by_lo = Sorted::by(&times.lo, times.end);
-    let mut by_fo = Sorted::by(&times.fo, times.end);
-    let mut by_enter = Sorted::by(&times.enter, times.end);
-    let mut by_hi = Sorted::by(&times.hi, times.end);
+    let mut room = Vec::new();
+    let mut by_lo = Sorted::by(&times.lo, times.end, &mut room);
+    let mut by_fo = Sorted::by(&times.fo, times.end, &mut room);
+    let mut by_enter = Sorted::by(&times.enter, times.end, &mut room);
+    let mut by_hi = Sorted::by(&times.hi, times.end, &mut room);
     let count = times.lo.len();
     let mut marks = vec![0u8; count];
     let mut ready = Vec::new();
@@ -253,17 +262,17 @@ fn peel(times: &Times) -> Result<Vec<Item>, Vec<Item>> {
         by_lo.cursor = by_lo.first(by_lo.cursor, &marks);
         by_fo.cursor = by_fo.first(by_fo.cursor, &marks);
         second = by_fo.first(second.max(by_fo.cursor + 1), &marks);
-        let first = by_fo.items[by_fo.cursor];
-        let least_lo = times.lo[by_lo.items[by_lo.cursor].index()];
+        let first = Item(by_fo.items[by_fo.cursor]);
+        let least_lo = times.lo[by_lo.items[by_lo.cursor] as usize];
         let least_fo = times.fo[first.index()];
-        let second_fo = by_fo.items.get(second).map(|item| times.fo[item.index()]);
-        while let Some(&item) = by_enter.items.get(by_enter.cursor)
+        let second_fo = by_fo.get(second).map(|item| times.fo[item.index()]);
+        while let Some(item) = by_enter.get(by_enter.cursor)
             && times.enter[item.index()] <= least_lo
         {
             by_enter.cursor += 1;
             mark(&mut marks, &mut ready, item, IN_READY);
         }
-        while let Some(&item) = by_hi.items.get(by_hi.cursor)
+        while let Some(item) = by_hi.get(by_hi.cursor)
             && times.hi[item.index()] <= least_fo
         {
             by_hi.cursor += 1;
@@ -273,8 +282,8 @@ fn peel(times: &Times) -> Result<Vec<Item>, Vec<Item>> {
             mark(&mut marks, &mut ready, first, OUT_READY);
         }
         let Some(item) = ready.pop() else {
-            let lowest = by_lo.items[by_lo.cursor];
-            let second = by_fo.items.get(second).copied();
+            let lowest = Item(by_lo.items[by_lo.cursor]);
+            let second = by_fo.get(second);
             return Err(cycle(times, lowest, first, second));
         };
         marks[item.index()] |= DONE;
