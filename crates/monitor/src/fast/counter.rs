@@ -130,33 +130,20 @@ fn seen(values: &Values, result: ValueId) -> Option<i64> {
     values.as_int(result)
 }
 
-/// The violation at the return of a read: it, all increments called by then, and the read that saw
-/// most before it.
+/// The violation at the return of a read.
 fn violation(history: &History, deeds: &[Deed], wrong: OpId) -> Verdict {
-    let until = history.ret(wrong).unwrap_or(0);
-    let called = deeds.iter().filter(|deed| history.call(deed.op) <= until);
-    let earlier = called.clone().filter_map(|deed| match deed.guard {
-        Guard::Exactly(count) if history.ret(deed.op).is_some_and(|ret| ret <= until) => {
-            Some((count, deed.op))
-        }
-        _ => None,
-    });
-    let call = history.call(wrong);
-    let before = earlier.filter(|&(_, op)| history.ret(op).is_some_and(|ret| ret < call));
-    let most = before.max().map(|(_, op)| op);
-    let increments = called.filter(|deed| deed.change == Change::Up).map(|deed| deed.op);
-    let operations: Vec<OpId> = increments.chain(most).chain([wrong]).collect();
-    let operation = history.operation(wrong);
-    let done = deeds.iter().filter(|deed| {
-        deed.change == Change::Up && history.ret(deed.op).is_some_and(|ret| ret < call)
-    });
+    let (call, until) = (history.call(wrong), history.ret(wrong).unwrap_or(0));
+    let increments = || deeds.iter().filter(|deed| deed.change == Change::Up);
+    let returned = increments().filter(|d| history.ret(d.op).is_some_and(|ret| ret < call));
+    let called = increments().filter(|deed| history.call(deed.op) <= until);
     let sentence = format!(
-        "{operation} saw a count that the counter did not have: {} increments had returned when it was \
+        "{} saw a count that the counter did not have: {} increments had returned when it was \
          called and {} were called before it returned",
-        done.count(),
-        operations.len() - 1 - usize::from(most.is_some()),
+        history.operation(wrong),
+        returned.count(),
+        called.count(),
     );
-    counterexample_until(operations, until, sentence)
+    counterexample_until(tally::core(history, deeds, 0, wrong), until, sentence)
 }
 
 /// A counter and the operations open on it.

@@ -237,9 +237,17 @@ impl Search {
     }
 }
 
-/// The violation at the return of an operation: what was called until then, without the queries
-/// that do not matter.
+/// The violation at the return of an operation.
 pub(super) fn violation(history: &History, deeds: &[Deed], initial: i64, wrong: OpId) -> Verdict {
+    let operation = history.operation(wrong);
+    let sentence = format!("no order of the operations before it explains {operation}");
+    let until = history.ret(wrong).unwrap_or(0);
+    counterexample_until(core(history, deeds, initial, wrong), until, sentence)
+}
+
+/// What shows that the return of an operation is wrong: what was called until then, without the
+/// queries that do not matter.
+pub(super) fn core(history: &History, deeds: &[Deed], initial: i64, wrong: OpId) -> Vec<OpId> {
     let until = history.ret(wrong).unwrap_or(0);
     let called = deeds.iter().filter(|deed| history.call(deed.op) <= until);
     let (queries, changes): (Vec<Deed>, Vec<Deed>) =
@@ -263,8 +271,5 @@ pub(super) fn violation(history: &History, deeds: &[Deed], initial: i64, wrong: 
             .collect();
         matches!(order(&part, &deeds, initial), Ok(Err(_)))
     });
-    let operations = with(&queries).iter().map(|deed| deed.op).collect();
-    let operation = history.operation(wrong);
-    let sentence = format!("no order of the operations before it explains {operation}");
-    counterexample_until(operations, until, sentence)
+    with(&queries).iter().map(|deed| deed.op).collect()
 }

@@ -109,3 +109,27 @@ fn ten_thousand_operations_of_eight_processes_are_decided_when_values_repeat() {
         }
     }
 }
+
+#[test]
+fn a_late_peek_does_not_stand_in_the_way_of_an_empty_queue() {
+    let op = |method, value: Option<i64>, call, ret| {
+        let value = value.map_or(Value::Nil, Value::Int);
+        let (arg, result) = match method {
+            "insert" => (Some(value), None),
+            _ => (None, Some(value)),
+        };
+        Op { method, arg, result, call, ret: Some(ret) }
+    };
+    let ops = [
+        op("insert", Some(1), 522, 1043),
+        op("insert", Some(1), 789, 1422),
+        op("insert", Some(1), 800, 1807),
+        op("peek", None, 1027, 2063),
+        op("remove", None, 1369, 2214),
+        op("remove", Some(1), 1387, 1802),
+        op("peek", Some(1), 1631, 2515),
+        op("remove", Some(1), 1984, 2016),
+    ];
+    let agreed = agree(&Containers(Order::Fifo), judge(Order::Fifo), &ops);
+    assert_eq!(agreed, Agreed::Linearizable);
+}
