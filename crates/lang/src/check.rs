@@ -268,7 +268,9 @@ impl<'f> Checker<'f> {
         known.extend(self.functions.iter().map(|f| f.name.as_str()));
         known.extend(self.facts.consts.keys().map(|s| &**s));
         known.extend(self.facts.enums.iter().flat_map(|e| &e.variants).map(|s| &**s));
-        let near = known.into_iter().filter(|k| distance(k, name) <= 1 + name.len() / 4);
+        let near = known.into_iter().filter(|k| {
+            distance(k, name) <= name.len().div_ceil(2).min(2) && distance(k, name) < name.len()
+        });
         let error = Diagnostic::new(span, format!("unknown name `{name}`"));
         match near.min_by_key(|k| (distance(k, name), *k)) {
             Some(near) => error.hint(format!("did you mean `{near}`?")),

@@ -5,22 +5,27 @@
 
 pub mod ast;
 mod check;
+pub mod choices;
 pub mod diagnostic;
 pub mod flow;
+mod format;
 mod lexer;
 pub mod liveness;
 pub mod locality;
 mod lower;
+pub mod machine;
 mod parse;
 pub mod program;
 pub mod show;
 pub mod span;
+pub mod spec;
 pub mod steps;
 pub mod types;
 mod walk;
 
 pub use check::{PRELUDE, builtin_spec, builtin_specs, check, check_with};
 pub use diagnostic::Diagnostic;
+pub use format::format;
 pub use lower::{MAX_THREADS, lower};
 pub use parse::parse;
 pub use program::Program;

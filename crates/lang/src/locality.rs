@@ -106,12 +106,12 @@ fn private_registers(steps: &Steps, live: &Liveness, method: &MethodCode) -> Vec
 fn transfer(op: &Op, before: &Private, live: &Liveness, next: Pc) -> Private {
     let mut after = before.clone();
     let mut moved = None;
-    if let Op::Set { dst, value } = op {
-        if let [Ex::Reg(from)] = value.as_slice() {
-            let dies = !live.is_live(next, from.0 as usize) && dst != from;
-            if before.contains(&from.0) && dies {
-                moved = Some(dst.0);
-            }
+    if let Op::Set { dst, value } = op
+        && let [Ex::Reg(from)] = value.as_slice()
+    {
+        let dies = !live.is_live(next, from.0 as usize) && dst != from;
+        if before.contains(&from.0) && dies {
+            moved = Some(dst.0);
         }
     }
     escaping(op, &mut |reg| {

@@ -215,10 +215,10 @@ impl<'p> Lower<'p> {
                     return;
                 };
                 let crate::ast::ExprKind::Call(_, args) = &e.kind else { return };
-                if let Some(Meaning::Shared(var)) = self.facts.meaning(args[0].id) {
-                    if !linked.contains(&var) {
-                        linked.push(var);
-                    }
+                if let Some(Meaning::Shared(var)) = self.facts.meaning(args[0].id)
+                    && !linked.contains(&var)
+                {
+                    linked.push(var);
                 }
             });
         }

@@ -108,11 +108,12 @@ impl Lower<'_> {
         let wanted = self.facts.type_of(target).clone();
         let spot = self.spot(target)?;
         let span = target.span.to(value.span);
-        if let Some(Spot::Registers(registers)) = &spot {
-            if registers.dims.is_empty() && found.fits(&wanted) == Fit::Always {
-                let base = registers.base;
-                return self.value_into(value, base);
-            }
+        if let Some(Spot::Registers(registers)) = &spot
+            && registers.dims.is_empty()
+            && found.fits(&wanted) == Fit::Always
+        {
+            let base = registers.base;
+            return self.value_into(value, base);
         }
         let value = self.coerced(value, &wanted)?;
         self.span = span;

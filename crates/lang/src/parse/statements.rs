@@ -200,10 +200,10 @@ impl Parser<'_> {
             self.expect("=")?;
             return Ok(StmtKind::Assign(vec![None], self.expr()?));
         }
-        if self.is("(") {
-            if let Some(targets) = self.tuple_targets()? {
-                return Ok(StmtKind::Assign(targets, self.expr()?));
-            }
+        if self.is("(")
+            && let Some(targets) = self.tuple_targets()?
+        {
+            return Ok(StmtKind::Assign(targets, self.expr()?));
         }
         let target = self.expr()?;
         if self.eat("=") {
