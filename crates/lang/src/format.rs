@@ -85,13 +85,13 @@ fn spaced(
     if (a, b) == ("{", "}") || tight_after || tight_before {
         return must_part(before, token);
     }
-    match b {
-        "(" | "[" => !ends_operand(before),
-        "<" if matches!(a, "seq" | "set" | "map") => false,
-        ">" if generics > 0 => false,
-        _ if a == "<" && generics > 0 => false,
-        _ => true,
-    }
+    let tight = match b {
+        "(" | "[" => ends_operand(before),
+        "<" => matches!(a, "seq" | "set" | "map"),
+        ">" => generics > 0,
+        _ => a == "<" && generics > 0,
+    };
+    !tight || must_part(before, token)
 }
 
 /// Whether two tokens would run together into another one.

@@ -51,8 +51,6 @@ pub struct Seen {
     pub helped: bool,
     /// The result of the operation that ended.
     pub ret: Option<Vec<i32>>,
-    /// The instruction that made the shared access, if any.
-    pub access: Option<Pc>,
 }
 
 /// Why a thread took no step.
@@ -117,6 +115,7 @@ pub struct Machine {
     pub bounds: Bounds,
     boundary: Vec<bool>,
     fused: bool,
+    locks_join: bool,
     node_stride: usize,
     thread_stride: usize,
     initial_nodes: u32,
@@ -127,8 +126,13 @@ pub struct Machine {
 pub enum Granularity {
     /// At every shared access; calls and returns are steps of their own.
     Fine,
-    /// Calls ride along with the first shared access, returns with the last; the accesses marked here are local.
-    Fused(Vec<bool>),
+    /// Calls ride along with the first shared access, returns with the last.
+    Fused {
+        /// For each position, whether its access rides along with the step before it.
+        local: Vec<bool>,
+        /// Whether taking a lock is one step with the access after it, unless that may wait.
+        locks_join: bool,
+    },
 }
 
 struct Run<'m> {
@@ -138,6 +142,8 @@ struct Run<'m> {
     thread: usize,
     seen: Seen,
     links_shared: bool,
+    /// The instructions executed, if someone wants to know.
+    log: Option<Vec<Pc>>,
 }
 
 type Ran<T> = Result<T, Stop>;
@@ -146,21 +152,30 @@ impl Machine {
     /// A machine for a program within bounds.
     pub fn new(steps: Steps, bounds: Bounds, granularity: Granularity) -> Machine {
         let mut boundary: Vec<bool> = steps.code.iter().map(Instr::is_shared_access).collect();
-        let fused = match granularity {
+        let (fused, locks_join) = match granularity {
             Granularity::Fine => {
                 for (mark, instr) in boundary.iter_mut().zip(&steps.code) {
                     *mark |= matches!(instr.op, Op::Return(_)) && !instr.inside_atomic;
                 }
-                false
+                (false, false)
             }
-            Granularity::Fused(local) => {
+            Granularity::Fused { local, locks_join } => {
                 boundary.iter_mut().zip(local).for_each(|(mark, local)| *mark &= !local);
-                true
+                (true, locks_join)
             }
         };
         let node_stride = 1 + steps.structs.iter().map(|s| s.slots.len()).max().unwrap_or(0);
         let thread_stride = 2 + steps.register_count();
-        Machine { steps, bounds, boundary, fused, node_stride, thread_stride, initial_nodes: 0 }
+        Machine {
+            steps,
+            bounds,
+            boundary,
+            fused,
+            locks_join,
+            node_stride,
+            thread_stride,
+            initial_nodes: 0,
+        }
     }
 
     /// How many words a heap node takes.
@@ -201,14 +216,15 @@ impl Machine {
     /// The state in which the threads begin.
     pub fn initial(&mut self) -> Result<State, Stop> {
         let words = self.steps.shared.len() + self.thread_count() * self.thread_stride;
-        let mut state = State { words: vec![0; words], heap: vec![] };
+        let mut state = State { words: vec![NULL; words], heap: vec![] };
         let bounds = self.bounds;
         self.bounds = Bounds { nodes: None, capacity: None, ..bounds };
         let mut result = self.initialise(&mut state, 0, self.steps.init);
         for thread in 0..self.thread_count() {
             let base = self.thread_base(thread);
             let own = base + 2 + self.steps.persistent.len()..base + self.thread_stride;
-            state.words[own].fill(0);
+            state.words[own].fill(NULL);
+            self.steps.links.iter().for_each(|l| state.words[base + 2 + l.reg.0 as usize] = 0);
             result = result.and(self.initialise(&mut state, thread, self.steps.thread_init));
             state.words[base] = self.rest(self.steps.threads[thread].entry).0 as i32;
             state.words[base + 1] = 0;
@@ -221,9 +237,7 @@ impl Machine {
 
     fn initialise(&self, state: &mut State, thread: usize, entry: Pc) -> Ran<()> {
         let mut choices = Choices::default();
-        let seen = Seen::default();
-        let mut run =
-            Run { machine: self, state, choices: &mut choices, thread, seen, links_shared: false };
+        let mut run = Run::new(self, state, &mut choices, thread);
         let mut pc = entry;
         for _ in 0..FUEL {
             if matches!(self.steps.code[pc.0 as usize].op, Op::Return(_)) {
@@ -245,8 +259,7 @@ impl Machine {
         to.words.clone_from(&from.words);
         to.heap.clone_from(&from.heap);
         let pc = self.pc(from, thread);
-        let seen = Seen::default();
-        let mut run = Run { machine: self, state: to, choices, thread, seen, links_shared: false };
+        let mut run = Run::new(self, to, choices, thread);
         run.step(pc)?;
         let (seen, links_shared) = (run.seen, run.links_shared);
         if links_shared
@@ -256,6 +269,15 @@ impl Machine {
             return Err(Stop::Bounded);
         }
         Ok(seen)
+    }
+
+    /// The instructions that a step executes, up to the point where it ends or fails.
+    pub fn trace(&self, from: &State, thread: usize, choices: &mut Choices) -> Vec<Pc> {
+        let mut to = from.clone();
+        let mut run = Run::new(self, &mut to, choices, thread);
+        run.log = Some(Vec::new());
+        let _ = run.step(self.pc(from, thread));
+        run.log.unwrap_or_default()
     }
 
     /// The resting point of idle code: jumps are followed.
@@ -321,24 +343,41 @@ impl Machine {
     }
 }
 
-impl Run<'_> {
+impl<'m> Run<'m> {
+    fn new(
+        machine: &'m Machine,
+        state: &'m mut State,
+        choices: &'m mut Choices,
+        thread: usize,
+    ) -> Self {
+        let seen = Seen::default();
+        Run { machine, state, choices, thread, seen, links_shared: false, log: None }
+    }
+
     fn step(&mut self, mut pc: Pc) -> Ran<()> {
         let machine = self.machine;
         let mut budget = 1;
+        let mut joins = false;
         if machine.steps.method_at(pc).is_none() {
             pc = self.call(pc)?;
             budget = u32::from(machine.fused);
         }
         for _ in 0..FUEL {
+            let op = &machine.steps.code[pc.0 as usize].op;
             if machine.boundary[pc.0 as usize] {
+                let waits = matches!(op, Op::Lock(_) | Op::Atomic);
+                budget += u32::from(joins && !waits);
                 if budget == 0 {
                     self.set_position(pc);
                     return Ok(());
                 }
                 budget -= 1;
-                self.seen.access = Some(pc);
+                joins = machine.locks_join && matches!(op, Op::Lock(_));
             }
-            if let Op::Return(value) = &machine.steps.code[pc.0 as usize].op {
+            if let Some(log) = &mut self.log {
+                log.push(pc);
+            }
+            if let Op::Return(value) = op {
                 return self.give_back(pc, value);
             }
             pc = self.execute(pc)?;
@@ -363,7 +402,7 @@ impl Run<'_> {
                     let base = machine.thread_base(self.thread);
                     self.state.words[base + 1] = pc.0 as i32;
                     let own = base + 2 + info.first_param.0 as usize;
-                    self.state.words[own..base + machine.thread_stride].fill(0);
+                    self.state.words[own..base + machine.thread_stride].fill(NULL);
                     self.state.words[own..own + args.len()].copy_from_slice(&args);
                     self.seen.call = Some((*method, args));
                     return Ok(info.entry);
@@ -386,7 +425,7 @@ impl Run<'_> {
         self.state.words[base] = machine.rest(Pc(caller.0 + 1)).0 as i32;
         self.state.words[base + 1] = 0;
         let own = base + 2 + machine.steps.persistent.len();
-        self.state.words[own..base + machine.thread_stride].fill(0);
+        self.state.words[own..base + machine.thread_stride].fill(NULL);
         self.seen.ret = Some(value);
         Ok(())
     }
