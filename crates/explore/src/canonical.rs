@@ -265,10 +265,9 @@ impl Canonical {
             for (i, value) in order.iter().enumerate() {
                 values[*value] = (used + i) as u8;
             }
-            let mut next = used + order.len();
-            for value in values.iter_mut().filter(|v| **v == UNNAMED) {
-                *value = next as u8;
-                next += 1;
+            let rest = values.iter_mut().filter(|v| **v == UNNAMED);
+            for (value, name) in rest.zip(used + order.len()..) {
+                *value = name as u8;
             }
             let renaming = Renaming { threads, values };
             if !self.renamings.contains(&renaming) {

@@ -50,6 +50,9 @@ impl Renaming {
 /// A method with its arguments or with its result.
 pub type Message = (u32, Vec<i32>);
 
+/// What an operation may do: the state after it and its result.
+type Effects = Box<[(u32, u16)]>;
+
 /// All sets that a search meets.
 pub struct Configurations {
     mode: Mode,
@@ -58,7 +61,7 @@ pub struct Configurations {
     operations: Interner<Message>,
     results: Interner<Message>,
     sets: SliceInterner<Config>,
-    effects: FxHashMap<(u32, u16), Box<[(u32, u16)]>>,
+    effects: FxHashMap<(u32, u16), Effects>,
     calls: FxHashMap<(SetId, u8, u16), SetId>,
     returns: FxHashMap<(SetId, u8, u16), SetId>,
     renamed: FxHashMap<(SetId, Renaming), SetId>,
@@ -306,7 +309,7 @@ impl Configurations {
         subject: &Subject,
         state: u32,
         operation: u16,
-    ) -> Result<Box<[(u32, u16)]>, SpecStop> {
+    ) -> Result<Effects, SpecStop> {
         let (method, args) = self.operations.get(u32::from(operation)).clone();
         let before = self.states.get(state).clone();
         let mut found = Vec::new();

@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn equal_slices_have_equal_numbers() {
         let mut table = SliceInterner::default();
-        let numbers: Vec<u32> = (0..500u32).map(|i| table.intern(&[i % 100, i % 7 % 1])).collect();
+        let numbers: Vec<u32> = (0..500u32).map(|i| table.intern(&[i % 100, 0])).collect();
         assert_eq!(numbers[3], numbers[103]);
         assert_ne!(numbers[3], numbers[4]);
         assert_eq!(table.len(), 100);

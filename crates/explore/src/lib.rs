@@ -4,6 +4,7 @@
 mod canonical;
 mod codec;
 mod configurations;
+mod expectation;
 mod intern;
 mod options;
 mod outcome;
@@ -13,6 +14,7 @@ mod store;
 mod subject;
 mod trace;
 
+pub use expectation::{Expectation, expectations};
 pub use options::{Limits, Mode, Options, Reductions};
 pub use outcome::*;
 pub use trace::render;

@@ -2,6 +2,7 @@
 
 use seriatim_lang::Span;
 use seriatim_lang::machine::Fault;
+use seriatim_lang::spec::Datum;
 use std::time::Duration;
 
 /// The result of an exploration.
@@ -98,8 +99,8 @@ pub enum Event {
         thread: usize,
         /// Which method.
         method: String,
-        /// The arguments, as text.
-        args: Vec<String>,
+        /// The arguments.
+        args: Vec<Datum>,
     },
     /// A thread returns from the method that it called.
     Return {
@@ -107,8 +108,8 @@ pub enum Event {
         thread: usize,
         /// Which method.
         method: String,
-        /// The result, as text; `None` if the method has none.
-        result: Option<String>,
+        /// The result; the empty tuple if the method has none.
+        result: Datum,
     },
 }
 

@@ -42,6 +42,7 @@ pub struct Subject {
 struct SpecMethod {
     index: usize,
     params: Vec<(Type, usize)>,
+    result: Type,
 }
 
 impl Subject {
@@ -69,6 +70,7 @@ impl Subject {
                 .iter()
                 .map(|p| (p.ty.clone(), p.ty.width(options.threads) as usize))
                 .collect(),
+            result: m.result.clone(),
         });
         let methods = methods.collect();
         let spec = Spec::new(info, bounds);
@@ -91,15 +93,26 @@ impl Subject {
         method: u32,
         args: &[i32],
     ) -> Result<Vec<(SpecState, Datum)>, SpecStop> {
-        let info = &self.methods[method as usize];
+        let data = self.arguments(method, args);
+        self.spec.outcomes(state, self.methods[method as usize].index, &data)
+    }
+
+    /// The arguments of a method as data.
+    pub fn arguments(&self, method: u32, words: &[i32]) -> Vec<Datum> {
         let kinds = &self.machine.steps.methods[method as usize].params;
         let mut data = Vec::new();
         let mut at = 0;
-        for (ty, width) in &info.params {
-            data.push(Datum::from_scalars(ty, &kinds[at..at + width], &args[at..at + width]));
+        for (ty, width) in &self.methods[method as usize].params {
+            data.push(Datum::from_scalars(ty, &kinds[at..at + width], &words[at..at + width]));
             at += width;
         }
-        self.spec.outcomes(state, info.index, &data)
+        data
+    }
+
+    /// The result of a method as a datum.
+    pub fn result(&self, method: u32, words: &[i32]) -> Datum {
+        let kinds = &self.machine.steps.methods[method as usize].result;
+        Datum::from_scalars(&self.methods[method as usize].result, kinds, words)
     }
 
     fn find_locations(&mut self, liveness: &Liveness, reductions: &Reductions) {

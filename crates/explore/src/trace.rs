@@ -12,7 +12,6 @@ use seriatim_lang::machine::{Seen, State, Stop};
 use seriatim_lang::show;
 use seriatim_lang::spec::Datum;
 use seriatim_lang::steps::Op;
-use seriatim_lang::types::Kind;
 use std::fmt::Write;
 
 /// A step that was found: who, with which choices, what was seen, and where it led.
@@ -117,13 +116,10 @@ fn note(search: &Search<'_>, run: &mut Rebuilt, mut found: Found) {
     let steps = &machine.steps;
     let thread = found.thread;
     let mut text = Vec::new();
-    let kinds = |kinds: &[Kind], words: &[i32]| -> Vec<String> {
-        kinds.iter().zip(words).map(|(k, w)| Datum::from_scalar(*k, *w).to_string()).collect()
-    };
     if let Some((method, words)) = &found.seen.call {
         let info = &steps.methods[*method as usize];
-        let args = kinds(&info.params, words);
-        text.push(format!("call {}({})", info.name, args.join(", ")));
+        let args = search.subject.arguments(*method, words);
+        text.push(format!("call {}({})", info.name, list(&args)));
         run.history.push(Event::Call { thread, method: info.name.clone(), args });
         run.methods[thread] = Some(*method);
     }
@@ -149,14 +145,8 @@ fn note(search: &Search<'_>, run: &mut Rebuilt, mut found: Found) {
     }
     if let (Some(words), Some(method)) = (&found.seen.ret, run.methods[thread]) {
         let info = &steps.methods[method as usize];
-        let result = kinds(&info.result, words);
-        let result = match result.len() {
-            0 => None,
-            1 => Some(result.concat()),
-            _ => Some(format!("({})", result.join(", "))),
-        };
-        let shown = result.as_ref().map(|r| format!(" {r}")).unwrap_or_default();
-        text.push(format!("return{shown}"));
+        let result = search.subject.result(method, words);
+        text.push(format!("return{}", shown(" ", &result)));
         run.history.push(Event::Return { thread, method: info.name.clone(), result });
         run.methods[thread] = None;
     }
@@ -180,16 +170,27 @@ pub fn render(counterexample: &Counterexample) -> String {
     for event in &counterexample.history {
         let line = match event {
             Event::Call { thread, method, args } => {
-                format!("  t{thread} calls   {method}({})", args.join(", "))
+                format!("  t{thread} calls   {method}({})", list(args))
             }
             Event::Return { thread, method, result } => {
-                let result = result.as_ref().map(|r| format!(" = {r}")).unwrap_or_default();
-                format!("  t{thread} returns {method}{result}")
+                format!("  t{thread} returns {method}{}", shown(" = ", result))
             }
         };
         let _ = writeln!(out, "{line}");
     }
     out
+}
+
+fn list(data: &[Datum]) -> String {
+    data.iter().map(Datum::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// A result behind a separator; nothing if the method has none.
+fn shown(separator: &str, result: &Datum) -> String {
+    match result {
+        Datum::Tuple(parts) if parts.is_empty() => String::new(),
+        result => format!("{separator}{result}"),
+    }
 }
 
 fn headline(counterexample: &Counterexample) -> String {
