@@ -4,9 +4,9 @@
 use crate::lexer::{Token, TokenKind, tokens};
 
 /// Words after which a bracket or a sign begins something new.
-const OPENERS: [&str; 20] = [
+const OPENERS: [&str; 21] = [
     "if", "while", "return", "in", "let", "assume", "await", "assert", "else", "or", "repeat",
-    "method", "fn", "new", "loop", "choose", "atomic", "client", "expect", "help",
+    "method", "fn", "new", "loop", "choose", "atomic", "client", "expect", "help", "int",
 ];
 
 /// The text with uniform indentation and spacing.
@@ -28,7 +28,7 @@ pub fn format(source: &str) -> String {
             None => {}
             Some(_) if token.breaks > 0 => {
                 out.push_str(if token.breaks > 1 { "\n\n" } else { "\n" });
-                out.extend(std::iter::repeat_n("  ", brackets.len()));
+                out.extend(std::iter::repeat_n("  ", depth(brackets.len(), token)));
             }
             Some(before) if token.kind == TokenKind::Comment => {
                 let gap = token.span.start - before.span.end;
@@ -53,6 +53,16 @@ pub fn format(source: &str) -> String {
         out.push('\n');
     }
     out
+}
+
+/// How deep a line is indented: one that continues an expression deeper than its block, the `or` of a choice like
+/// the line that opened the block.
+fn depth(block: usize, first: &Token<'_>) -> usize {
+    match (first.kind, first.text) {
+        (TokenKind::Punct, "||" | "&&" | "++") => block + 2,
+        (TokenKind::Word, "or") => block.saturating_sub(1),
+        _ => block,
+    }
 }
 
 /// Whether a token ends an operand, so that what follows it is an infix or a postfix.
@@ -81,6 +91,9 @@ fn spaced(
     let (a, b) = (before.text, token.text);
     let tight_after =
         matches!(a, "(" | "[" | "." | ".." | "!" | "@" | "::") || is_sign(earlier, before);
+    if b == ":" && earlier.is_some_and(|e| e.text == "object") {
+        return true;
+    }
     let tight_before = matches!(b, ")" | "]" | "," | ";" | "." | ".." | "?" | ":" | "::");
     if (a, b) == ("{", "}") || tight_after || tight_before {
         return must_part(before, token);
@@ -114,6 +127,13 @@ mod tests {
             "method  f( k:key )->bool{\nlet x=- 1 // why\n\n\n  if !( x<k ){return  a[ 0 ..]}\n}";
         let neat = "method f(k: key) -> bool {\n  let x = -1 // why\n\n  if !(x < k) { return a[0..] }\n}\n";
         assert_eq!(format(messy), neat);
+    }
+
+    #[test]
+    fn colons_of_objects_negative_bounds_continued_conditions_and_choices_have_their_spacing() {
+        let neat = "object a : set\n\nvar b: int -1..4 = 0\n\nfn c() {\n  return x\n      || y\n  choose {\n    d()\n  or\n    e()\n  }\n}\n";
+        assert_eq!(format(neat), neat);
+        assert_eq!(format(&neat.replace(" : ", ":").replace("int -1", "int - 1")), neat);
     }
 
     #[test]
