@@ -21,6 +21,7 @@ fn main() {
             "client" => options.client = Some(value.to_string()),
             "reductions" => options.reductions = Reductions::numbered(number),
             "time" => options.limits.time = Some(std::time::Duration::from_secs(number.into())),
+            "compat" => (options.mode, options.reductions) = (Mode::Compat, Reductions::COMPAT),
             "points" => options.mode = Mode::Points,
             _ => drop(consts.insert(key.to_string(), number as i32)),
         }
@@ -31,7 +32,7 @@ fn main() {
     };
     let outcome = match options.mode {
         Mode::Points => run_points(&program, &options),
-        Mode::Refinement => run(&program, &options),
+        _ => run(&program, &options),
     };
     match outcome {
         Err(error) => eprintln!("{}", error.render(&source, &path)),

@@ -61,7 +61,7 @@ pub struct Configurations {
     operations: Interner<Message>,
     results: Interner<Message>,
     sets: SliceInterner<Config>,
-    effects: FxHashMap<(u32, u16), Effects>,
+    effects: FxHashMap<(u32, u16, u8), Effects>,
     calls: FxHashMap<(SetId, u8, u16), SetId>,
     returns: FxHashMap<(SetId, u8, u16), SetId>,
     renamed: FxHashMap<(SetId, Renaming), SetId>,
@@ -89,7 +89,11 @@ impl Configurations {
             values_in: FxHashMap::default(),
         };
         all.sets.intern(&[]);
-        let state = all.states.intern(subject.spec.initial()?);
+        let mut initial = subject.spec.initial()?;
+        if mode == Mode::Compat {
+            initial.extend((0..all.threads).map(|_| Datum::Int(0)));
+        }
+        let state = all.states.intern(initial);
         let start = all.sets.intern(&[Config::from(state) << STATE_SHIFT]);
         Ok((all, SetId(start)))
     }
@@ -139,15 +143,15 @@ impl Configurations {
             return Ok(*found);
         }
         let all = match self.mode {
-            Mode::Refinement => self.closure(subject, self.sets.get(set.0).to_vec())?,
             Mode::Points => self.sets.get(set.0).to_vec(),
+            _ => self.closure(subject, self.sets.get(set.0).to_vec())?,
         };
         let wanted = done(result);
         let left = all.into_iter().filter(|c| status(*c, thread) == wanted);
         let left: Vec<Config> = left.map(|c| with_status(c, thread, IDLE)).collect();
         let roots = match self.mode {
-            Mode::Refinement => self.roots(subject, left)?,
             Mode::Points => left,
+            _ => self.roots(subject, left)?,
         };
         let found = self.intern(roots);
         self.returns.insert(key, found);
@@ -204,7 +208,7 @@ impl Configurations {
             return Ok(*found);
         }
         let mut all = self.sets.get(large.0).to_vec();
-        if self.mode == Mode::Refinement {
+        if self.mode != Mode::Points {
             all = self.closure(subject, all)?;
         }
         let all: FxHashSet<Config> = all.into_iter().collect();
@@ -292,12 +296,14 @@ impl Configurations {
     ) -> Result<(), SpecStop> {
         let Status::Called(operation) = Status::of(status(config, thread)) else { return Ok(()) };
         let state = (config >> STATE_SHIFT) as u32;
-        if !self.effects.contains_key(&(state, operation)) {
-            let outcomes = self.outcomes(subject, state, operation)?;
-            self.effects.insert((state, operation), outcomes);
+        let who = if self.mode == Mode::Compat { thread as u8 } else { 0 };
+        let key = (state, operation, who);
+        if !self.effects.contains_key(&key) {
+            let outcomes = self.outcomes(subject, state, operation, thread)?;
+            self.effects.insert(key, outcomes);
         }
         let rest = config & ((1 << STATE_SHIFT) - 1);
-        for (state, result) in &self.effects[&(state, operation)] {
+        for (state, result) in &self.effects[&key] {
             let moved = rest | Config::from(*state) << STATE_SHIFT;
             into.push(with_status(moved, thread, done(*result)));
         }
@@ -309,11 +315,24 @@ impl Configurations {
         subject: &Subject,
         state: u32,
         operation: u16,
+        thread: usize,
     ) -> Result<Effects, SpecStop> {
         let (method, args) = self.operations.get(u32::from(operation)).clone();
-        let before = self.states.get(state).clone();
+        let mut before = self.states.get(state).clone();
+        let mut last = match self.mode {
+            Mode::Compat => before.split_off(before.len() - self.threads),
+            _ => vec![],
+        };
         let mut found = Vec::new();
-        for (after, result) in subject.spec_outcomes(&before, method, &args)? {
+        let scratch = subject.scratch().filter(|_| self.mode == Mode::Compat);
+        if let Some(scratch) = scratch {
+            before[scratch] = last[thread].clone();
+        }
+        for (mut after, result) in subject.spec_outcomes(&before, method, &args)? {
+            if let Some(scratch) = scratch {
+                last[thread] = std::mem::replace(&mut after[scratch], Datum::Int(0));
+            }
+            after.extend(last.iter().cloned());
             let state = self.states.intern(after);
             let mut words = Vec::new();
             result.scalars(&mut words);

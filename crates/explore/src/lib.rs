@@ -9,6 +9,7 @@ mod intern;
 mod options;
 mod outcome;
 mod pack;
+mod retries;
 mod search;
 mod store;
 mod subject;
@@ -52,6 +53,10 @@ pub fn run_with(
     let verdict = match ending {
         Ending::Complete => Verdict::Holds,
         Ending::Unknown(reason) => Verdict::Unknown(reason),
+        Ending::RetiredCameBack => {
+            let reductions = Reductions { retries: false, ..options.reductions };
+            return run_with(program, &Options { reductions, ..options.clone() }, progress);
+        }
         Ending::Violation(at, kind) => Verdict::Violation(Box::new(trace::counterexample(
             &mut search,
             (&initial, start),

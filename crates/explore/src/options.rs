@@ -17,6 +17,8 @@ pub struct Reductions {
     pub thread_symmetry: bool,
     /// Data values are interchangeable.
     pub value_symmetry: bool,
+    /// Iterations of retry loops that are bound to write nothing are left out.
+    pub retries: bool,
     /// A state with more specification configurations than one seen before is dropped.
     pub antichain: bool,
 }
@@ -30,8 +32,12 @@ impl Reductions {
         heap_symmetry: true,
         thread_symmetry: true,
         value_symmetry: true,
+        retries: true,
         antichain: true,
     };
+
+    /// Those that PAT's models have built in: what is dead in them is not part of their states.
+    pub const COMPAT: Reductions = Reductions { dead_registers: true, ..Reductions::NONE };
 
     /// None of them.
     pub const NONE: Reductions = Reductions {
@@ -41,10 +47,11 @@ impl Reductions {
         heap_symmetry: false,
         thread_symmetry: false,
         value_symmetry: false,
+        retries: false,
         antichain: false,
     };
 
-    /// The combination with this number out of 128: one bit for each reduction.
+    /// The combination with this number out of 256: one bit for each reduction.
     pub fn numbered(number: u32) -> Reductions {
         let bit = |i: u32| number >> i & 1 == 1;
         Reductions {
@@ -55,6 +62,7 @@ impl Reductions {
             thread_symmetry: bit(4),
             value_symmetry: bit(5),
             antichain: bit(6),
+            retries: bit(7),
         }
     }
 }
@@ -66,6 +74,9 @@ pub enum Mode {
     Refinement,
     /// Every operation takes effect where the annotations say.
     Points,
+    /// As [`Mode::Refinement`], but each thread has its own copy of the specification's variable `scratch`, which outlives
+    /// its operations as in the models of PAT: for comparing numbers of states with published ones.
+    Compat,
 }
 
 /// The limits of the search.

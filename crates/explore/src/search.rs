@@ -16,7 +16,8 @@ use crate::codec::Codec;
 use crate::configurations::{Configurations, EMPTY, Message, SetId};
 use crate::options::{Mode, Options};
 use crate::outcome::{Reason, Statistics, ViolationKind};
-use crate::store::{NONE, StateRef, Store};
+use crate::retries::{Retired, Retries};
+use crate::store::{Index, NONE, StateRef, Store};
 use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Seen, State, Stop};
@@ -37,6 +38,8 @@ pub enum Ending {
     Violation(StateRef, ViolationKind),
     /// It ended early.
     Unknown(Reason),
+    /// A retired node came back: retries must be explored after all.
+    RetiredCameBack,
 }
 
 /// A search under way.
@@ -54,14 +57,19 @@ pub struct Search<'s> {
     pub store: Store,
     /// What it took so far.
     pub statistics: Statistics,
+    retries: Option<Retries>,
     found: Vec<StateRef>,
     orbit: Vec<SetId>,
 }
 
 /// Why an expansion stops the search.
-enum Halt {
+pub enum Halt {
+    /// A run goes wrong.
     Violation(ViolationKind),
+    /// There is no answer.
     Unknown(Reason),
+    /// A retired node came back.
+    RetiredCameBack,
 }
 
 impl From<SpecStop> for Halt {
@@ -93,8 +101,12 @@ impl<'s> Search<'s> {
             configurations,
             canonical: Canonical::new(subject, &options.reductions),
             codec: Codec::new(subject, !options.reductions.dead_registers),
-            store: Store::default(),
+            store: Store::new(match options.reductions.antichain {
+                true => Index::State,
+                false => Index::StateAndSet,
+            }),
             statistics: Statistics::default(),
+            retries: retries(subject, options),
             found: vec![],
             orbit: vec![],
         };
@@ -178,6 +190,7 @@ impl<'s> Search<'s> {
     ) -> Result<(), Halt> {
         let subject = self.subject;
         let (mut moved, mut waits, mut bounded) = (false, false, false);
+        let retired = self.retired(from);
         for thread in 0..subject.machine.thread_count() {
             if self.is_redundant(from, thread) {
                 continue;
@@ -189,7 +202,10 @@ impl<'s> Search<'s> {
                         moved = true;
                         self.statistics.transitions += 1;
                         let next = self.events(from, set, thread, &seen)?;
-                        self.discover(to, next, current)?;
+                        let kept = self.settle((from, to), next, (thread, &seen), retired.as_ref(), &mut vec![])?;
+                        if let Some(next) = kept {
+                            self.discover(to, next, current)?;
+                        }
                     }
                     Err(Stop::Waits) => waits = true,
                     Err(Stop::Bounded) => bounded = true,
@@ -208,6 +224,59 @@ impl<'s> Search<'s> {
             return Err(Halt::Violation(ViolationKind::Deadlock));
         }
         Ok(())
+    }
+
+    /// Takes the steps that are bound to fail; `None` if the state need not be explored. See `retries`.
+    pub fn settle(
+        &mut self,
+        (from, to): (&State, &mut State),
+        set: SetId,
+        (thread, seen): (usize, &Seen),
+        before: Option<&Retired>,
+        taken: &mut Vec<(usize, State, Seen)>,
+    ) -> Result<Option<SetId>, Halt> {
+        let Some(before) = before else { return Ok(Some(set)) };
+        let subject = self.subject;
+        let Some(retries) = self.retries.take() else { return Ok(Some(set)) };
+        let (old, new) = (subject.location(from, thread), subject.location(to, thread));
+        let ended = !seen.wrote && seen.ret.is_none() && retries.ends_iteration(old, new);
+        let result = if ended { Ok(None) } else { self.catch_up(&retries, to, set, (before, seen.written), taken) };
+        self.retries = Some(retries);
+        result
+    }
+
+    fn catch_up(
+        &mut self,
+        retries: &Retries,
+        to: &mut State,
+        mut set: SetId,
+        (before, written): (&Retired, u64),
+        taken: &mut Vec<(usize, State, Seen)>,
+    ) -> Result<Option<SetId>, Halt> {
+        let subject = self.subject;
+        let after = retries.retired(subject, to);
+        if !before.stays(&after, written) {
+            return Err(Halt::RetiredCameBack);
+        }
+        for _ in 0..64 {
+            if retries.is_doomed(subject, to, &after) {
+                return Ok(None);
+            }
+            let Some(thread) = retries.overdue(subject, to, &after) else { break };
+            let from = to.clone();
+            let Ok(seen) = subject.machine.run(&from, thread, &mut Choices::default(), to) else {
+                to.clone_from(&from);
+                break;
+            };
+            set = self.events(&from, set, thread, &seen)?;
+            taken.push((thread, from, seen));
+        }
+        Ok(Some(set))
+    }
+
+    /// The retired nodes of a state, if retries are left out.
+    pub fn retired(&self, state: &State) -> Option<Retired> {
+        self.retries.as_ref().map(|r| r.retired(self.subject, state))
     }
 
     /// Whether an idle thread does what the one before it does.
@@ -253,8 +322,8 @@ impl<'s> Search<'s> {
         }
         if set == EMPTY {
             return Err(Halt::Violation(match mode {
-                Mode::Refinement => ViolationKind::NotLinearizable,
                 Mode::Points => ViolationKind::WrongPoint,
+                _ => ViolationKind::NotLinearizable,
             }));
         }
         Ok(set)
@@ -274,20 +343,26 @@ impl<'s> Search<'s> {
     pub fn represent(&mut self, state: &State, set: SetId) -> Result<Vec<SetId>, Reason> {
         self.name(state, set).map_err(|halt| match halt {
             Halt::Unknown(reason) => reason,
-            Halt::Violation(_) => Reason::Nodes,
+            _ => Reason::Nodes,
         })?;
         Ok(self.orbit.clone())
     }
 
-    /// The set after the events of a step, for a step that is known to be allowed; `None` if it is not.
+    /// The set after the events of a step and of those that are taken with it; `None` if they are not allowed.
     pub fn replay(
         &mut self,
-        from: &State,
+        (from, to): (&State, &mut State),
         set: SetId,
-        thread: usize,
-        seen: &Seen,
+        (thread, seen): (usize, &Seen),
+        taken: &mut Vec<(usize, State, Seen)>,
     ) -> Option<SetId> {
-        self.events(from, set, thread, seen).ok()
+        let retired = self.retired(from);
+        let next = self.events(from, set, thread, seen).ok()?;
+        match self.settle((from, to), next, (thread, seen), retired.as_ref(), taken) {
+            Ok(Some(set)) => Some(set),
+            Ok(None) => Some(next),
+            Err(_) => None,
+        }
     }
 
     fn name(&mut self, state: &State, set: SetId) -> Result<(), Halt> {
@@ -313,7 +388,7 @@ impl<'s> Search<'s> {
         let nodes = (self.canonical.key[0] & 0xff) as u8;
         self.statistics.nodes = self.statistics.nodes.max(u32::from(nodes));
         let mut found = std::mem::take(&mut self.found);
-        self.store.find(&self.canonical.key, &mut found);
+        self.store.find(&self.canonical.key, self.orbit[0], &mut found);
         let verdict = self.compare(&found);
         self.found = found;
         if verdict? {
@@ -354,5 +429,16 @@ fn ending(halt: Halt, at: StateRef) -> Ending {
     match halt {
         Halt::Violation(kind) => Ending::Violation(at, kind),
         Halt::Unknown(reason) => Ending::Unknown(reason),
+        Halt::RetiredCameBack => Ending::RetiredCameBack,
     }
+}
+
+/// Retries are left out only where steps are fused, so that calls have no state of their own, and where
+/// annotations do not make iterations visible.
+fn retries(subject: &Subject, options: &Options) -> Option<Retries> {
+    let wanted = options.reductions.retries
+        && options.reductions.fusion
+        && options.reductions.heap_symmetry
+        && options.mode == Mode::Refinement;
+    if wanted { Retries::of(subject) } else { None }
 }

@@ -14,21 +14,37 @@ pub const NONE: StateRef = StateRef(u32::MAX);
 const HEADER: usize = 3;
 const DEAD: u32 = 1 << 31;
 
+/// What a record is found by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Index {
+    /// By its state: all its records come together.
+    State,
+    /// By its state and its configuration set.
+    StateAndSet,
+}
+
 /// The states met so far.
 pub struct Store {
+    index: Index,
     words: Vec<u32>,
     table: Vec<u32>,
     count: u64,
     dead: u64,
 }
 
-impl Default for Store {
-    fn default() -> Self {
-        Store { words: Vec::new(), table: vec![u32::MAX; 1 << 12], count: 0, dead: 0 }
-    }
-}
-
 impl Store {
+    /// No states yet.
+    pub fn new(index: Index) -> Store {
+        Store { index, words: Vec::new(), table: vec![u32::MAX; 1 << 12], count: 0, dead: 0 }
+    }
+
+    fn hash(&self, key: &[u32], set: SetId) -> u64 {
+        match self.index {
+            Index::State => hash(key, 0),
+            Index::StateAndSet => hash(key, set.0),
+        }
+    }
+
     /// How many states were stored.
     pub fn len(&self) -> u64 {
         self.count
@@ -95,11 +111,11 @@ impl Store {
         }
     }
 
-    /// The living records of a packed state.
-    pub fn find(&self, key: &[u32], into: &mut Vec<StateRef>) {
+    /// The living records of a packed state (with this set, if records are found by their sets, too).
+    pub fn find(&self, key: &[u32], set: SetId, into: &mut Vec<StateRef>) {
         into.clear();
         let mask = self.table.len() - 1;
-        let mut at = hash(key) as usize & mask;
+        let mut at = self.hash(key, set) as usize & mask;
         while self.table[at] != u32::MAX {
             let state = StateRef(self.table[at]);
             if !self.is_dead(state) && self.key(state) == key {
@@ -117,7 +133,8 @@ impl Store {
         let state = StateRef(self.words.len() as u32);
         self.words.extend([set.0, parent.0, key.len() as u32]);
         self.words.extend_from_slice(key);
-        place(&mut self.table, hash(key), state);
+        let hash = self.hash(key, set);
+        place(&mut self.table, hash, state);
         self.count += 1;
         state
     }
@@ -126,7 +143,7 @@ impl Store {
         let mut table = vec![u32::MAX; self.table.len() * 2];
         let mut next = self.first();
         while let Some(state) = next {
-            place(&mut table, hash(self.key(state)), state);
+            place(&mut table, self.hash(self.key(state), self.set(state)), state);
             next = self.after(state);
         }
         self.table = table;
@@ -143,8 +160,8 @@ fn place(table: &mut [u32], hash: u64, state: StateRef) {
 }
 
 /// A hash of the words: multiply and rotate, then mixed so that the low bits are good.
-fn hash(key: &[u32]) -> u64 {
-    let mut h = 0x9e37_79b9_7f4a_7c15u64 ^ key.len() as u64;
+fn hash(key: &[u32], seed: u32) -> u64 {
+    let mut h = 0x9e37_79b9_7f4a_7c15u64 ^ u64::from(seed);
     for word in key {
         h = (h.rotate_left(23) ^ u64::from(*word)).wrapping_mul(0x9fb2_1c65_1e98_df25);
     }
@@ -159,15 +176,15 @@ mod tests {
 
     #[test]
     fn stored_states_are_found_until_they_are_killed() {
-        let mut store = Store::default();
+        let mut store = Store::new(Index::State);
         let all: Vec<StateRef> =
             (0..9_000u32).map(|i| store.insert(&[i, i / 3], SetId(i), NONE)).collect();
         let mut found = Vec::new();
-        store.find(&[77, 25], &mut found);
+        store.find(&[77, 25], SetId(0), &mut found);
         assert_eq!(found, [all[77]]);
         assert_eq!(store.set(all[77]), SetId(77));
         store.kill(all[77]);
-        store.find(&[77, 25], &mut found);
+        store.find(&[77, 25], SetId(0), &mut found);
         assert!(found.is_empty());
         assert_eq!((store.len(), store.kept()), (9_000, 8_999));
     }

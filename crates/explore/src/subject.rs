@@ -4,7 +4,6 @@
 //! registers that matter there (the live ones, or all).
 
 use crate::options::{Options, Reductions};
-use rustc_hash::FxHashMap;
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::locality::local_accesses;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State};
@@ -36,7 +35,8 @@ pub struct Subject {
     methods: Vec<SpecMethod>,
     /// All locations.
     pub locations: Vec<Location>,
-    numbers: FxHashMap<(u32, u32), u32>,
+    /// For each position, its locations by caller.
+    numbers: Vec<Vec<(u32, u32)>>,
 }
 
 struct SpecMethod {
@@ -75,7 +75,7 @@ impl Subject {
         let methods = methods.collect();
         let spec = Spec::new(info, bounds);
         let mut subject =
-            Subject { machine, spec, methods, locations: vec![], numbers: FxHashMap::default() };
+            Subject { machine, spec, methods, locations: vec![], numbers: vec![] };
         subject.find_locations(&liveness, &options.reductions);
         Ok(subject)
     }
@@ -83,7 +83,12 @@ impl Subject {
     /// The number of the location at which a thread rests.
     pub fn location(&self, state: &State, thread: usize) -> u32 {
         let base = self.machine.thread_base(thread);
-        self.numbers[&(state.words[base] as u32, state.words[base + 1] as u32)]
+        let (pc, caller) = (state.words[base] as u32, state.words[base + 1] as u32);
+        let here = &self.numbers[pc as usize];
+        match here.as_slice() {
+            [(_, number)] => *number,
+            several => several.iter().find(|(c, _)| *c == caller).map_or(0, |(_, n)| *n),
+        }
     }
 
     /// All outcomes of a method of the object according to the specification.
@@ -95,6 +100,11 @@ impl Subject {
     ) -> Result<Vec<(SpecState, Datum)>, SpecStop> {
         let data = self.arguments(method, args);
         self.spec.outcomes(state, self.methods[method as usize].index, &data)
+    }
+
+    /// The place of the specification's variable `scratch`, if it has one.
+    pub fn scratch(&self) -> Option<usize> {
+        self.spec.info().vars.iter().position(|v| v.name == "scratch")
     }
 
     /// The arguments of a method as data.
@@ -138,8 +148,11 @@ impl Subject {
                 }
             }
         }
-        let numbers = found.iter().enumerate().map(|(i, l)| ((l.pc.0, l.caller.0), i as u32));
-        self.numbers = numbers.collect();
+        let mut numbers = vec![vec![]; steps.code.len()];
+        for (number, location) in found.iter().enumerate() {
+            numbers[location.pc.0 as usize].push((location.caller.0, number as u32));
+        }
+        self.numbers = numbers;
         self.locations = found;
     }
 

@@ -66,11 +66,14 @@ fn advance(search: &mut Search<'_>, run: &mut Rebuilt, record: StateRef) {
         let mut choices = Choices::default();
         loop {
             let result = search.subject.machine.run(&run.state, thread, &mut choices, &mut to);
+            let mut taken = Vec::new();
             if let Ok(seen) = result
-                && let Some(set) = search.replay(&run.state, run.set, thread, &seen)
+                && let Some(set) =
+                    search.replay((&run.state, &mut to), run.set, (thread, &seen), &mut taken)
                 && leads_to(search, &to, set, record)
             {
                 note(search, run, Found { thread, choices, seen });
+                note_all(search, run, taken);
                 run.state = to;
                 run.set = set;
                 return;
@@ -94,20 +97,32 @@ fn fail(search: &mut Search<'_>, run: &mut Rebuilt, kind: ViolationKind) {
         let mut choices = Choices::default();
         loop {
             let result = search.subject.machine.run(&run.state, thread, &mut choices, &mut to);
+            let mut taken = Vec::new();
             let failed = match &result {
-                Ok(seen) => search.replay(&run.state, run.set, thread, seen).is_none(),
+                Ok(seen) => search
+                    .replay((&run.state, &mut to), run.set, (thread, seen), &mut taken)
+                    .is_none(),
                 Err(Stop::Fault(fault, _)) => kind == ViolationKind::Fault(*fault),
                 Err(_) => false,
             };
             if failed {
                 let seen = result.unwrap_or_default();
                 note(search, run, Found { thread, choices, seen });
+                note_all(search, run, taken);
                 return;
             }
             if !choices.advance() {
                 break;
             }
         }
+    }
+}
+
+/// Notes the steps that were taken together with another one.
+fn note_all(search: &Search<'_>, run: &mut Rebuilt, taken: Vec<(usize, State, Seen)>) {
+    for (thread, from, seen) in taken {
+        run.state = from;
+        note(search, run, Found { thread, choices: Choices::default(), seen });
     }
 }
 

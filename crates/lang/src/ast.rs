@@ -29,6 +29,8 @@ pub struct File {
     pub structs: Vec<StructDecl>,
     /// `var` and `thread var` declarations.
     pub vars: Vec<VarDecl>,
+    /// What runs before the threads start: `init { … }`.
+    pub init: Block,
     /// Methods, in order.
     pub methods: Vec<Function>,
     /// Helper functions.

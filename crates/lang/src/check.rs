@@ -160,6 +160,8 @@ impl<'f> Checker<'f> {
         self.functions = self.signatures(&self.file.functions)?;
         self.methods = self.signatures(&self.file.methods)?;
         self.reject_recursion(&self.file.functions)?;
+        self.assigned = statements::assigned_names(&self.file.init);
+        self.block(&self.file.init)?;
         for (info, f) in self.functions.clone().iter().zip(&self.file.functions) {
             self.function(info, f)?;
         }

@@ -14,7 +14,8 @@ use crate::liveness::Liveness;
 use crate::steps::*;
 use std::collections::BTreeSet;
 
-type Private = BTreeSet<u32>;
+/// Registers that hold the only reference to their node.
+pub type Private = BTreeSet<u32>;
 
 /// Slots that methods write: of a struct, or of the shared variables (`None`).
 type Written = BTreeSet<(Option<u32>, u32)>;
@@ -76,9 +77,9 @@ fn on_private_node(op: &Op, private: &Private) -> bool {
     }
 }
 
-/// For each position of a method, the registers that hold the only reference to their node; `None` if no run
+/// For each position of a method, counted from its entry, the registers that hold the only reference to their node; `None` if no run
 /// reaches the position.
-fn private_registers(steps: &Steps, live: &Liveness, method: &MethodCode) -> Vec<Option<Private>> {
+pub fn private_registers(steps: &Steps, live: &Liveness, method: &MethodCode) -> Vec<Option<Private>> {
     let (first, count) = (method.entry.0, method.end.0 - method.entry.0);
     let mut known: Vec<Option<Private>> = vec![None; count as usize];
     known[0] = Some(Private::new());

@@ -179,6 +179,7 @@ impl<'p> Lower<'p> {
             };
             self.emit(Op::Store { place, value })?;
         }
+        self.block(&self.program.file.init)?;
         self.emit(Op::Return(vec![]))?;
         self.atomic -= 1;
         Ok(entry)

@@ -51,6 +51,10 @@ pub struct Seen {
     pub helped: bool,
     /// The result of the operation that ended.
     pub ret: Option<Vec<i32>>,
+    /// Whether it wrote shared state.
+    pub wrote: bool,
+    /// Which heap nodes it wrote, as a mask; the last bit stands for all nodes from there on.
+    pub written: u64,
 }
 
 /// Why a thread took no step.

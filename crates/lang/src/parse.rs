@@ -11,11 +11,11 @@ use crate::lexer::{Token, TokenKind, tokens};
 use crate::span::Span;
 
 /// Words that cannot be used as names.
-const KEYWORDS: [&str; 37] = [
+const KEYWORDS: [&str; 38] = [
     "object", "struct", "enum", "const", "var", "thread", "method", "fn", "spec", "client",
     "expect", "let", "if", "else", "while", "loop", "repeat", "break", "continue", "return", "new",
     "atomic", "choose", "or", "assume", "assert", "true", "false", "null", "empty", "none", "self",
-    "any", "in", "inf", "await", "for",
+    "any", "in", "inf", "init", "await", "for",
 ];
 
 /// How deep expressions and blocks may nest.

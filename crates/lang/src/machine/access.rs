@@ -123,6 +123,7 @@ impl Run<'_> {
     fn write(&mut self, place: &Place, values: &[i32], pc: Pc) -> Ran<()> {
         let machine = self.machine;
         let spot = self.resolve(place, pc)?;
+        self.seen.wrote |= machine.is_boundary(pc) || machine.steps.code[pc.0 as usize].inside_atomic;
         match spot {
             Spot::Shared(at) => {
                 self.state.words[at..at + values.len()].copy_from_slice(values);
@@ -136,7 +137,10 @@ impl Run<'_> {
                     }
                 }
             }
-            Spot::Heap(at) => self.state.heap[at..at + values.len()].copy_from_slice(values),
+            Spot::Heap(at) => {
+                self.state.heap[at..at + values.len()].copy_from_slice(values);
+                self.seen.written |= 1 << (at / machine.node_stride()).min(63);
+            }
         }
         let slots = match &place.root {
             Root::Shared => &machine.steps.shared,

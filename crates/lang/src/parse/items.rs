@@ -30,6 +30,10 @@ impl Parser<'_> {
             "enum" => file.enums.push(self.enumeration()?),
             "struct" => file.structs.push(self.structure()?),
             "var" | "thread" => file.vars.push(self.variable()?),
+            "init" => {
+                self.bump();
+                file.init.extend(self.block()?);
+            }
             "method" => file.methods.push(self.function("method")?),
             "fn" => file.functions.push(self.function("fn")?),
             "spec" => file.specs.push(self.spec()?),
@@ -38,7 +42,7 @@ impl Parser<'_> {
             _ => {
                 return Err(self.unexpected("a declaration").hint(
                     "a declaration begins with `object`, `const`, `enum`, `struct`, `var`, \
-                     `thread var`, `method`, `fn`, `spec`, `client` or `expect`",
+                     `thread var`, `init`, `method`, `fn`, `spec`, `client` or `expect`",
                 ));
             }
         }
