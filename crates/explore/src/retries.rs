@@ -71,13 +71,17 @@ impl Retries {
         for method in &machine.steps.methods {
             let fresh = private_registers(&machine.steps, &live, method);
             let analysis = Analysis { machine, live: &live, local: &local, method };
-            let loops = analysis.restart().filter(|l| analysis.is_stable(*l)).map(|l| (l, analysis.dirty(l)));
+            let loops = analysis
+                .restart()
+                .filter(|l| analysis.is_stable(*l))
+                .map(|l| (l, analysis.dirty(l)));
             for (location, attempt) in subject.locations.iter().zip(&mut attempts) {
                 if location.idle || !(method.entry <= location.pc && location.pc < method.end) {
                     attempt.clean |= location.idle;
                     continue;
                 }
-                let known = fresh[(location.pc.0 - method.entry.0) as usize].clone().unwrap_or_default();
+                let known =
+                    fresh[(location.pc.0 - method.entry.0) as usize].clone().unwrap_or_default();
                 attempt.fresh = known.into_iter().collect();
                 (attempt.expected, attempt.target) = cas_references(analysis.op(location.pc));
                 let Some((restart, dirty)) = &loops else { continue };
@@ -85,7 +89,8 @@ impl Retries {
                 attempt.clean = !dirty.contains(&location.pc);
                 let references = location.registers.iter().filter(|(_, kind)| is_reference(*kind));
                 let doom = references.map(|(r, _)| *r);
-                attempt.crucial = doom.filter(|r| analysis.dooms(location.pc, *r, *restart)).collect();
+                attempt.crucial =
+                    doom.filter(|r| analysis.dooms(location.pc, *r, *restart)).collect();
             }
         }
         Some(Retries { attempts })
@@ -122,7 +127,8 @@ impl Retries {
             let holds = |register: &u32| retired.holds(subject, state, thread, *register);
             attempt.clean
                 && attempt.crucial.iter().any(|register| {
-                    let probe = attempt.target == Some(*register) && !attempt.expected.contains(register);
+                    let probe =
+                        attempt.target == Some(*register) && !attempt.expected.contains(register);
                     holds(register) && (!probe || fails_now(&subject.machine, state, thread))
                 })
         })
@@ -247,9 +253,9 @@ impl Analysis<'_> {
         let live = |reg: u32| self.live.is_live(restart, reg as usize);
         self.region(vec![restart], None).into_iter().all(|pc| match self.op(pc) {
             Op::SetAt { first, span, .. } => !(first.0..first.0 + span).any(live),
-            Op::Store { place: Place { root: Root::Node(Ex::Reg(node), _), offset, .. }, .. }
-                if self.local[pc.0 as usize] && live(node.0) =>
-            {
+            Op::Store {
+                place: Place { root: Root::Node(Ex::Reg(node), _), offset, .. }, ..
+            } if self.local[pc.0 as usize] && live(node.0) => {
                 self.is_overwritten(restart, *node, *offset)
             }
             op => !definitions(op).any(live),
@@ -266,8 +272,13 @@ impl Analysis<'_> {
             }
             let op = self.op(pc);
             match op {
-                Op::Store { place: Place { root: Root::Node(Ex::Reg(reg), _), offset, dims, .. }, value }
-                    if *reg == node && *offset == field && dims.is_empty() && !mentions_all(value, node) =>
+                Op::Store {
+                    place: Place { root: Root::Node(Ex::Reg(reg), _), offset, dims, .. },
+                    value,
+                } if *reg == node
+                    && *offset == field
+                    && dims.is_empty()
+                    && !mentions_all(value, node) =>
                 {
                     continue;
                 }
@@ -381,7 +392,9 @@ fn decided(cond: &Ex, register: u32, shared: &BTreeSet<u32>) -> Option<bool> {
             {
                 Some(false)
             }
-            (Ex::Reg(a), Ex::Const(NULL)) | (Ex::Const(NULL), Ex::Reg(a)) if a.0 == register => Some(false),
+            (Ex::Reg(a), Ex::Const(NULL)) | (Ex::Const(NULL), Ex::Reg(a)) if a.0 == register => {
+                Some(false)
+            }
             _ => None,
         },
         Ex::Bin(BinOp::And, a, b) => {

@@ -202,7 +202,13 @@ impl<'s> Search<'s> {
                         moved = true;
                         self.statistics.transitions += 1;
                         let next = self.events(from, set, thread, &seen)?;
-                        let kept = self.settle((from, to), next, (thread, &seen), retired.as_ref(), &mut vec![])?;
+                        let kept = self.settle(
+                            (from, to),
+                            next,
+                            (thread, &seen),
+                            retired.as_ref(),
+                            &mut vec![],
+                        )?;
                         if let Some(next) = kept {
                             self.discover(to, next, current)?;
                         }
@@ -240,7 +246,11 @@ impl<'s> Search<'s> {
         let Some(retries) = self.retries.take() else { return Ok(Some(set)) };
         let (old, new) = (subject.location(from, thread), subject.location(to, thread));
         let ended = !seen.wrote && seen.ret.is_none() && retries.ends_iteration(old, new);
-        let result = if ended { Ok(None) } else { self.catch_up(&retries, to, set, (before, seen.written), taken) };
+        let result = if ended {
+            Ok(None)
+        } else {
+            self.catch_up(&retries, to, set, (before, seen.written), taken)
+        };
         self.retries = Some(retries);
         result
     }

@@ -74,8 +74,7 @@ impl Subject {
         });
         let methods = methods.collect();
         let spec = Spec::new(info, bounds);
-        let mut subject =
-            Subject { machine, spec, methods, locations: vec![], numbers: vec![] };
+        let mut subject = Subject { machine, spec, methods, locations: vec![], numbers: vec![] };
         subject.find_locations(&liveness, &options.reductions);
         Ok(subject)
     }
