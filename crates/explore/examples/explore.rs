@@ -1,6 +1,6 @@
 //! Explores a `.seri` file: `cargo run --release -p seriatim-explore --example explore FILE key=value …`.
 
-use seriatim_explore::{Mode, Options, Reductions, Verdict, render, run, run_points};
+use seriatim_explore::{Mode, Options, Reductions, Verdict, render, run, run_points, run_progress};
 use std::collections::BTreeMap;
 
 fn main() {
@@ -22,6 +22,7 @@ fn main() {
             "reductions" => options.reductions = Reductions::numbered(number),
             "time" => options.limits.time = Some(std::time::Duration::from_secs(number.into())),
             "compat" => (options.mode, options.reductions) = (Mode::Compat, Reductions::COMPAT),
+            "progress" => options.mode = Mode::Progress,
             "points" => options.mode = Mode::Points,
             _ => drop(consts.insert(key.to_string(), number as i32)),
         }
@@ -32,6 +33,7 @@ fn main() {
     };
     let outcome = match options.mode {
         Mode::Points => run_points(&program, &options),
+        Mode::Progress => run_progress(&program, &options),
         _ => run(&program, &options),
     };
     match outcome {

@@ -16,6 +16,7 @@ use crate::codec::{Codec, MAX_NODES, Naming};
 use crate::configurations::{MAX_THREADS, Renaming};
 use crate::options::Reductions;
 use crate::pack::Packer;
+use crate::readable::Readable;
 use crate::subject::Subject;
 use seriatim_lang::machine::{FREED, State};
 use seriatim_lang::steps::NULL;
@@ -31,6 +32,7 @@ pub struct Canonical {
     heap: bool,
     threads: bool,
     values: bool,
+    readable: Option<Readable>,
     naming: Naming,
     todo: usize,
     packer: Packer,
@@ -61,6 +63,7 @@ impl Canonical {
             heap: reductions.heap_symmetry,
             threads: reductions.thread_symmetry && !subject.machine.steps.uses_tids,
             values: reductions.value_symmetry,
+            readable: if reductions.dead_fields { Readable::of(subject) } else { None },
             naming: Naming::default(),
             todo: 0,
             packer: Packer::default(),
@@ -84,6 +87,7 @@ impl Canonical {
         mentioned: u8,
     ) -> Result<(), TooManyNodes> {
         self.renamings.clear();
+        self.find_readable(subject, state);
         self.begin(subject, state)?;
         let count = subject.machine.thread_count();
         self.naming.order = (0..count).collect();
@@ -105,6 +109,58 @@ impl Canonical {
             self.consider(subject, codec, state, mentioned)?;
         }
         Ok(())
+    }
+
+    /// Finds the slots of each node that can still be read, as the least fixpoint over the cells that hold references.
+    fn find_readable(&mut self, subject: &Subject, state: &State) {
+        let Some(readable) = &self.readable else { return };
+        let machine = &subject.machine;
+        let stride = machine.node_stride();
+        let masks = &mut self.naming.readable;
+        masks.clear();
+        masks.resize(state.heap.len() / stride, 0);
+        let mut todo: Vec<usize> = Vec::new();
+        let mut seen = vec![false; masks.len()];
+        let mut hold =
+            |masks: &mut Vec<u64>, todo: &mut Vec<usize>, (kind, word): (Kind, i32), mask: u64| {
+                if !matches!(kind.scalar, Scalar::Ref(_)) || word == NULL {
+                    return;
+                }
+                let node = word as usize;
+                if !seen[node] || masks[node] | mask != masks[node] {
+                    seen[node] = true;
+                    masks[node] |= mask;
+                    todo.push(node);
+                }
+            };
+        for (at, slot) in machine.steps.shared.iter().enumerate() {
+            hold(masks, &mut todo, (slot.kind, state.words[at]), readable.shared(at));
+        }
+        for thread in 0..machine.thread_count() {
+            let location = subject.location(state, thread) as usize;
+            let base = machine.thread_base(thread) + 2;
+            for (index, (register, kind)) in
+                subject.locations[location].registers.iter().enumerate()
+            {
+                let word = state.words[base + *register as usize];
+                hold(masks, &mut todo, (*kind, word), readable.register(location, index));
+            }
+        }
+        while let Some(node) = todo.pop() {
+            let cells = &state.heap[node * stride..(node + 1) * stride];
+            let structure = (cells[0] & (FREED - 1)) as usize;
+            let mask = masks[node];
+            for (at, slot) in machine.steps.structs[structure].slots.iter().enumerate() {
+                if mask >> at & 1 == 1 {
+                    hold(
+                        masks,
+                        &mut todo,
+                        (slot.kind, cells[at + 1]),
+                        readable.field(structure, at),
+                    );
+                }
+            }
+        }
     }
 
     /// Numbers what the shared variables reach.
@@ -147,8 +203,11 @@ impl Canonical {
             self.todo += 1;
             let cells = &state.heap[node as usize * stride..(node as usize + 1) * stride];
             let layout = &subject.machine.steps.structs[(cells[0] & (FREED - 1)) as usize];
-            for (slot, word) in layout.slots.iter().zip(&cells[1..]) {
-                self.visit(slot.kind, *word);
+            let mask = self.naming.readable.get(node as usize).copied().unwrap_or(u64::MAX);
+            for (at, (slot, word)) in layout.slots.iter().zip(&cells[1..]).enumerate() {
+                if mask >> at & 1 == 1 {
+                    self.visit(slot.kind, *word);
+                }
             }
         }
         if self.naming.nodes.len() > MAX_NODES { Err(TooManyNodes) } else { Ok(()) }

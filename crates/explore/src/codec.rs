@@ -23,6 +23,8 @@ pub struct Naming {
     pub nodes: Vec<Option<u32>>,
     /// The number of each node.
     pub numbers: Vec<u32>,
+    /// Which slots of each node matter, as masks; empty if all do.
+    pub readable: Vec<u64>,
     /// The name of each value.
     pub values: [u8; 8],
 }
@@ -79,19 +81,30 @@ impl Codec {
                 continue;
             };
             let cells = &state.heap[*node as usize * stride..];
-            self.put_node(subject, cells, naming, into);
+            let mask = naming.readable.get(*node as usize).copied().unwrap_or(u64::MAX);
+            self.put_node(subject, (cells, mask), naming, into);
         }
     }
 
-    fn put_node(&self, subject: &Subject, cells: &[i32], naming: &Naming, into: &mut Packer) {
+    fn put_node(
+        &self,
+        subject: &Subject,
+        (cells, mask): (&[i32], u64),
+        naming: &Naming,
+        into: &mut Packer,
+    ) {
         let tag = cells[0] & (FREED - 1);
         into.put(tag as u32 + 1, self.tag_bits);
         if self.freed {
             into.put(u32::from(cells[0] & FREED != 0), 1);
         }
         let layout = &subject.machine.steps.structs[tag as usize];
-        for (slot, word) in layout.slots.iter().zip(&cells[1..]) {
-            self.put(slot.kind, *word, naming, into);
+        for (at, (slot, word)) in layout.slots.iter().zip(&cells[1..]).enumerate() {
+            if mask >> at & 1 == 1 {
+                self.put(slot.kind, *word, naming, into);
+            } else {
+                into.put(0, self.bits(slot.kind, naming.nodes.len() as u32));
+            }
         }
     }
 

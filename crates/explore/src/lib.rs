@@ -9,6 +9,8 @@ mod intern;
 mod options;
 mod outcome;
 mod pack;
+mod progress;
+mod readable;
 mod retries;
 mod search;
 mod store;
@@ -18,6 +20,7 @@ mod trace;
 pub use expectation::{Expectation, expectations};
 pub use options::{Limits, Mode, Options, Reductions};
 pub use outcome::*;
+pub use progress::run_progress;
 pub use trace::render;
 
 use search::{Ending, Search};

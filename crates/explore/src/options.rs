@@ -7,6 +7,8 @@ use std::time::Duration;
 pub struct Reductions {
     /// Registers that no run reads again are forgotten.
     pub dead_registers: bool,
+    /// Fields of nodes that nobody can read again are forgotten.
+    pub dead_fields: bool,
     /// Calls and returns ride along with shared accesses; accesses that no other thread notices are local.
     pub fusion: bool,
     /// Releasing a lock joins the step before it, taking one the step after it.
@@ -27,6 +29,7 @@ impl Reductions {
     /// All of them.
     pub const ALL: Reductions = Reductions {
         dead_registers: true,
+        dead_fields: true,
         fusion: true,
         lock_movers: true,
         heap_symmetry: true,
@@ -42,6 +45,7 @@ impl Reductions {
     /// None of them.
     pub const NONE: Reductions = Reductions {
         dead_registers: false,
+        dead_fields: false,
         fusion: false,
         lock_movers: false,
         heap_symmetry: false,
@@ -51,7 +55,7 @@ impl Reductions {
         antichain: false,
     };
 
-    /// The combination with this number out of 256: one bit for each reduction.
+    /// The combination with this number out of 512: one bit for each reduction.
     pub fn numbered(number: u32) -> Reductions {
         let bit = |i: u32| number >> i & 1 == 1;
         Reductions {
@@ -63,6 +67,7 @@ impl Reductions {
             value_symmetry: bit(5),
             antichain: bit(6),
             retries: bit(7),
+            dead_fields: bit(8),
         }
     }
 }
@@ -77,6 +82,8 @@ pub enum Mode {
     /// As [`Mode::Refinement`], but each thread has its own copy of the specification's variable `scratch`, which outlives
     /// its operations as in the models of PAT: for comparing numbers of states with published ones.
     Compat,
+    /// The specification is ignored: for questions about progress.
+    Progress,
 }
 
 /// The limits of the search.

@@ -68,6 +68,13 @@ pub enum ViolationKind {
     Deadlock,
     /// A step is an error.
     Fault(Fault),
+    /// A thread waits for another one, so the object is not lock-free.
+    Waits,
+    /// The last steps can be repeated for ever and no operation returns.
+    NoProgress {
+        /// How many of the last steps.
+        repeats: usize,
+    },
 }
 
 /// Who is at fault when linearization points fail.

@@ -8,11 +8,11 @@
 //! - a state in which some iteration is *bound* to be pure can be left out: the state in which it has not begun is
 //!   reached, too, and by a shorter run.
 //!
-//! An iteration is bound to be pure if it holds a reference to a *retired* node (one that no shared variable reaches
-//! and that is no fresh node of some thread) and every way to a write or a return first finds that reference in a shared
-//! variable, by comparison or by `cas`.
+//! A node is *retired* for a shared variable if the variable does not reach it and it is no fresh node of some thread.
+//! An iteration is bound to be pure if it holds a reference to such a node and every way to a write or a return first
+//! finds that reference in the variable, by comparison or by `cas`.
 //!
-//! A `cas` on such a node itself fails for ever once it fails, for nobody writes retired nodes. A `cas` that is bound
+//! A `cas` on a node that is retired for all variables fails for ever once it fails, for nobody writes such nodes. A `cas` that is bound
 //! to fail in an iteration that did write something is not left out but taken at once, together with the step that doomed
 //! it: it commutes with everything.
 //!
@@ -38,10 +38,12 @@ struct Attempt {
     clean: bool,
     /// It is the restart of its method.
     restart: bool,
-    /// References that doom the iteration once they are retired.
-    crucial: Vec<u32>,
-    /// References that make the next step, a `cas`, fail once they are retired.
-    expected: Vec<u32>,
+    /// References that doom the iteration once they are retired, and for which slot.
+    crucial: Vec<(u32, u32)>,
+    /// The reference to the node on which the next step, a `cas`, works, if its failure dooms the iteration.
+    fragile: bool,
+    /// References that make the next step, a `cas`, fail once they are retired, and for which slot.
+    expected: Vec<(u32, u32)>,
     /// The reference to the node on which the next step, a `cas`, works.
     target: Option<u32>,
     /// References to fresh nodes.
@@ -51,18 +53,23 @@ struct Attempt {
 /// What is known about all locations.
 pub struct Retries {
     attempts: Vec<Attempt>,
+    /// The shared slots that hold references.
+    slots: Vec<u32>,
 }
 
-/// Which nodes of a state are retired.
+/// For which shared slots each node of a state is retired: a mask, all ones if for every slot.
 pub struct Retired {
-    marks: Vec<bool>,
+    marks: Vec<u64>,
 }
 
 impl Retries {
     /// Analyses the methods of a subject; `None` if the program frees nodes, so that references can come back.
     pub fn of(subject: &Subject) -> Option<Retries> {
         let machine = &subject.machine;
-        if machine.steps.frees {
+        let shared = machine.steps.shared.iter().enumerate();
+        let slots: Vec<u32> =
+            shared.filter(|(_, s)| is_reference(s.kind)).map(|(at, _)| at as u32).collect();
+        if machine.steps.frees || slots.len() > 16 {
             return None;
         }
         let live = Liveness::of(&machine.steps);
@@ -88,12 +95,16 @@ impl Retries {
                 attempt.restart = location.pc == *restart;
                 attempt.clean = !dirty.contains(&location.pc);
                 let references = location.registers.iter().filter(|(_, kind)| is_reference(*kind));
-                let doom = references.map(|(r, _)| *r);
-                attempt.crucial =
-                    doom.filter(|r| analysis.dooms(location.pc, *r, *restart)).collect();
+                for (register, _) in references {
+                    let doom =
+                        |slot: &u32| analysis.dooms(location.pc, (*register, *slot), *restart);
+                    let slots = slots.iter().filter(|s| doom(s));
+                    attempt.crucial.extend(slots.map(|slot| (*register, *slot)));
+                }
+                attempt.fragile = analysis.is_fragile(location.pc, *restart);
             }
         }
-        Some(Retries { attempts })
+        Some(Retries { attempts, slots })
     }
 
     /// Whether a step from one location to another ended an iteration; it must have written nothing.
@@ -104,33 +115,68 @@ impl Retries {
     /// Which nodes of a state are retired.
     pub fn retired(&self, subject: &Subject, state: &State) -> Retired {
         let machine = &subject.machine;
-        let mut marks = vec![true; state.heap.len() / machine.node_stride()];
-        for node in reached(machine, state) {
-            marks[node] = false;
+        let mut marks = vec![u64::MAX; state.heap.len() / machine.node_stride()];
+        for (bit, slot) in self.slots.iter().enumerate() {
+            for node in reached(machine, state, *slot as usize) {
+                marks[node] &= !(1 << bit);
+            }
+        }
+        let every = (1 << self.slots.len()) - 1;
+        for mark in &mut marks {
+            *mark = if *mark & every == every { u64::MAX } else { *mark & every };
         }
         for thread in 0..machine.thread_count() {
             let base = machine.thread_base(thread) + 2;
             for register in &self.attempts[subject.location(state, thread) as usize].fresh {
                 let word = state.words[base + *register as usize];
                 if word != NULL {
-                    marks[word as usize] = false;
+                    marks[word as usize] = 0;
                 }
             }
         }
         Retired { marks }
     }
 
+    /// Whether a register of a thread refers to a node that is retired for a slot.
+    fn holds(
+        &self,
+        (subject, state): (&Subject, &State),
+        retired: &Retired,
+        thread: usize,
+        (register, slot): (u32, u32),
+    ) -> bool {
+        let bit = self.slots.iter().position(|s| *s == slot);
+        let word = state.words[subject.machine.thread_base(thread) + 2 + register as usize];
+        word != NULL && bit.is_some_and(|bit| retired.marks[word as usize] >> bit & 1 == 1)
+    }
+
+    /// Whether the next step of a thread is a failing `cas` on a node that is retired for every slot.
+    fn strikes_retired(
+        &self,
+        subject: &Subject,
+        state: &State,
+        retired: &Retired,
+        thread: usize,
+    ) -> bool {
+        let attempt = &self.attempts[subject.location(state, thread) as usize];
+        attempt.target.is_some_and(|register| {
+            let word = state.words[subject.machine.thread_base(thread) + 2 + register as usize];
+            word != NULL
+                && retired.marks[word as usize] == u64::MAX
+                && fails_now(&subject.machine, state, thread)
+        })
+    }
+
     /// Whether an iteration of some thread is bound to be pure.
     pub fn is_doomed(&self, subject: &Subject, state: &State, retired: &Retired) -> bool {
         (0..subject.machine.thread_count()).any(|thread| {
             let attempt = &self.attempts[subject.location(state, thread) as usize];
-            let holds = |register: &u32| retired.holds(subject, state, thread, *register);
             attempt.clean
-                && attempt.crucial.iter().any(|register| {
-                    let probe =
-                        attempt.target == Some(*register) && !attempt.expected.contains(register);
-                    holds(register) && (!probe || fails_now(&subject.machine, state, thread))
-                })
+                && (attempt
+                    .crucial
+                    .iter()
+                    .any(|c| self.holds((subject, state), retired, thread, *c))
+                    || attempt.fragile && self.strikes_retired(subject, state, retired, thread))
         })
     }
 
@@ -138,9 +184,9 @@ impl Retries {
     pub fn overdue(&self, subject: &Subject, state: &State, retired: &Retired) -> Option<usize> {
         (0..subject.machine.thread_count()).find(|thread| {
             let attempt = &self.attempts[subject.location(state, *thread) as usize];
-            let holds = |register: &u32| retired.holds(subject, state, *thread, *register);
-            let bound = attempt.expected.iter().any(holds) || attempt.target.iter().any(holds);
-            bound && fails_now(&subject.machine, state, *thread)
+            let holds = |c: &(u32, u32)| self.holds((subject, state), retired, *thread, *c);
+            attempt.expected.iter().any(holds) && fails_now(&subject.machine, state, *thread)
+                || self.strikes_retired(subject, state, retired, *thread)
         })
     }
 }
@@ -153,29 +199,31 @@ fn fails_now(machine: &Machine, state: &State, thread: usize) -> bool {
     seen.is_ok_and(|seen| !seen.wrote) && !choices.advance()
 }
 
-/// The references that a `cas` expects in a shared variable, and the one to the node on which it works.
-fn cas_references(op: &Op) -> (Vec<u32>, Option<u32>) {
+/// The references that a `cas` expects in a shared slot, and the one to the node on which it works.
+fn cas_references(op: &Op) -> (Vec<(u32, u32)>, Option<u32>) {
     let Op::Cas { place, old, .. } = op else { return (vec![], None) };
-    let registers = old.iter().filter_map(|ex| if let Ex::Reg(r) = ex { Some(r.0) } else { None });
     match &place.root {
-        Root::Shared => (registers.collect(), None),
+        Root::Shared if place.dims.is_empty() => {
+            let slots = old.iter().zip(place.offset..);
+            let pairs = slots.filter_map(|(ex, slot)| match ex {
+                Ex::Reg(r) => Some((r.0, slot)),
+                _ => None,
+            });
+            (pairs.collect(), None)
+        }
         Root::Node(Ex::Reg(node), _) => (vec![], Some(node.0)),
-        Root::Node(..) => (vec![], None),
+        _ => (vec![], None),
     }
 }
 
 impl Retired {
-    /// Whether a step neither brought a retired node back nor wrote one.
+    /// Whether a step neither brought a retired node back nor wrote one that is retired for every slot.
     pub fn stays(&self, later: &Retired, written: u64) -> bool {
         let untouched = |node: usize| written >> node.min(63) & 1 == 0;
         let mut both = self.marks.iter().zip(&later.marks).enumerate();
-        both.all(|(node, (before, after))| !before || (*after && untouched(node)))
-    }
-
-    /// Whether a register of a thread refers to a retired node.
-    fn holds(&self, subject: &Subject, state: &State, thread: usize, register: u32) -> bool {
-        let word = state.words[subject.machine.thread_base(thread) + 2 + register as usize];
-        word != NULL && self.marks.get(word as usize).copied().unwrap_or(false)
+        both.all(|(node, (before, after))| {
+            before & !after == 0 && (*before != u64::MAX || untouched(node))
+        })
     }
 }
 
@@ -183,8 +231,8 @@ fn is_reference(kind: Kind) -> bool {
     matches!(kind.scalar, Scalar::Ref(_))
 }
 
-/// The nodes that the shared variables reach.
-fn reached(machine: &Machine, state: &State) -> Vec<usize> {
+/// The nodes that a shared slot reaches.
+fn reached(machine: &Machine, state: &State, slot: usize) -> Vec<usize> {
     let stride = machine.node_stride();
     let mut seen = vec![false; state.heap.len() / stride];
     let mut found = Vec::new();
@@ -194,9 +242,7 @@ fn reached(machine: &Machine, state: &State) -> Vec<usize> {
             found.push(word as usize);
         }
     };
-    for (slot, word) in machine.steps.shared.iter().zip(&state.words) {
-        visit(slot.kind, *word, &mut found);
-    }
+    visit(machine.steps.shared[slot].kind, state.words[slot], &mut found);
     let mut at = 0;
     while at < found.len() {
         let cells = &state.heap[found[at] * stride..(found[at] + 1) * stride];
@@ -306,38 +352,46 @@ impl Analysis<'_> {
         self.region(after, Some(restart))
     }
 
-    /// Whether no run from here writes, returns, fails or waits before it restarts, if `register` is retired.
-    fn dooms(&self, from: Pc, register: u32, restart: Pc) -> bool {
+    /// Whether the next step is a `cas` on a node after whose failure nothing is written before the restart.
+    fn is_fragile(&self, pc: Pc, restart: Pc) -> bool {
+        match self.op(pc) {
+            Op::Cas { place: Place { root: Root::Node(Ex::Reg(_), _), .. }, fail, .. } => {
+                self.is_harmless(*fail, None, restart)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether no run from here writes, returns, fails or waits before it restarts, if a register is retired for a slot.
+    fn dooms(&self, from: Pc, crucial: (u32, u32), restart: Pc) -> bool {
+        from != restart && self.is_harmless(from, Some(crucial), restart)
+    }
+
+    fn is_harmless(&self, from: Pc, crucial: Option<(u32, u32)>, restart: Pc) -> bool {
         let mut seen: BTreeSet<(Pc, BTreeSet<u32>)> = BTreeSet::new();
         let mut todo = vec![(from, BTreeSet::new())];
         while let Some((pc, shared)) = todo.pop() {
-            if !seen.insert((pc, shared.clone())) || (pc == restart && !shared.is_empty()) {
+            if pc == restart || !seen.insert((pc, shared.clone())) {
                 continue;
             }
             if seen.len() > 500 {
                 return false;
             }
-            let first = pc == from;
-            let next = match (first, self.op(pc)) {
-                (true, Op::Cas { place, fail, .. }) if works_on(place, register) => {
-                    Some(vec![(*fail, shared)])
-                }
-                _ => self.harmless(pc, register, shared),
-            };
-            let Some(next) = next else { return false };
-            todo.extend(next.into_iter().filter(|(pc, _)| *pc != restart));
+            let Some(next) = self.harmless(pc, crucial, shared) else { return false };
+            todo.extend(next);
         }
         true
     }
 
-    /// What may follow an instruction that does no harm; `shared` are registers read from shared variables since.
+    /// What may follow an instruction that does no harm; `shared` are registers read from the slot since.
     fn harmless(
         &self,
         pc: Pc,
-        register: u32,
+        crucial: Option<(u32, u32)>,
         mut shared: BTreeSet<u32>,
     ) -> Option<Vec<(Pc, BTreeSet<u32>)>> {
         let op = self.op(pc);
+        let (register, slot) = crucial.unwrap_or((u32::MAX, u32::MAX));
         if definitions(op).contains(&register) {
             return None;
         }
@@ -347,7 +401,10 @@ impl Analysis<'_> {
                 let plain = place.dims.is_empty();
                 match &place.root {
                     Root::Shared if plain => {
-                        shared.extend(dst.0..dst.0 + place.width);
+                        shared.retain(|reg| !definitions(op).contains(reg));
+                        if (place.offset..place.offset + place.width).contains(&slot) {
+                            shared.insert(dst.0 + slot - place.offset);
+                        }
                         return Some(vec![(next, shared)]);
                     }
                     Root::Node(Ex::Reg(node), _) if plain && node.0 == register => vec![next],
@@ -355,7 +412,12 @@ impl Analysis<'_> {
                 }
             }
             Op::Cas { place, old, fail, .. } => {
-                let expects = place.root == Root::Shared && old.contains(&Ex::Reg(Reg(register)));
+                let expects = place.root == Root::Shared
+                    && place.dims.is_empty()
+                    && old
+                        .iter()
+                        .zip(place.offset..)
+                        .any(|(ex, s)| s == slot && *ex == Ex::Reg(Reg(register)));
                 if !expects {
                     return None;
                 }
@@ -377,11 +439,7 @@ impl Analysis<'_> {
     }
 }
 
-fn works_on(place: &Place, register: u32) -> bool {
-    matches!(&place.root, Root::Node(Ex::Reg(node), _) if node.0 == register)
-}
-
-/// The value of a condition that follows from `register` being in no shared variable.
+/// The value of a condition that follows from `register` not being in the slot.
 fn decided(cond: &Ex, register: u32, shared: &BTreeSet<u32>) -> Option<bool> {
     match cond {
         Ex::Not(inner) => decided(inner, register, shared).map(|b| !b),

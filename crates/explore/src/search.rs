@@ -62,6 +62,14 @@ pub struct Search<'s> {
     orbit: Vec<SetId>,
 }
 
+/// A step that is taken together with another one: who, and from which state.
+pub struct Taken {
+    /// Which thread.
+    pub thread: usize,
+    /// The state before it.
+    pub from: State,
+}
+
 /// Why an expansion stops the search.
 pub enum Halt {
     /// A run goes wrong.
@@ -239,7 +247,7 @@ impl<'s> Search<'s> {
         set: SetId,
         (thread, seen): (usize, &Seen),
         before: Option<&Retired>,
-        taken: &mut Vec<(usize, State, Seen)>,
+        taken: &mut Vec<Taken>,
     ) -> Result<Option<SetId>, Halt> {
         let Some(before) = before else { return Ok(Some(set)) };
         let subject = self.subject;
@@ -261,7 +269,7 @@ impl<'s> Search<'s> {
         to: &mut State,
         mut set: SetId,
         (before, written): (&Retired, u64),
-        taken: &mut Vec<(usize, State, Seen)>,
+        taken: &mut Vec<Taken>,
     ) -> Result<Option<SetId>, Halt> {
         let subject = self.subject;
         let after = retries.retired(subject, to);
@@ -279,7 +287,7 @@ impl<'s> Search<'s> {
                 break;
             };
             set = self.events(&from, set, thread, &seen)?;
-            taken.push((thread, from, seen));
+            taken.push(Taken { thread, from });
         }
         Ok(Some(set))
     }
@@ -314,6 +322,9 @@ impl<'s> Search<'s> {
     ) -> Result<SetId, Halt> {
         let mut set = set;
         let mode = self.options.mode;
+        if mode == Mode::Progress {
+            return Ok(set);
+        }
         if let Some(call) = &seen.call {
             set = self.configurations.call(set, thread, call)?;
         }
@@ -349,6 +360,15 @@ impl<'s> Search<'s> {
         methods.iter().position(|m| m.entry <= pc && pc < m.end).unwrap_or(0) as u32
     }
 
+    /// The records of the representative of a state, whatever their sets.
+    pub fn lookup(&mut self, state: &State, into: &mut Vec<StateRef>) {
+        into.clear();
+        if self.canonical.run(self.subject, &self.codec, state, 0).is_ok() {
+            let first = self.store.first().map_or(EMPTY, |first| self.store.set(first));
+            self.store.find(&self.canonical.key, first, into);
+        }
+    }
+
     /// Computes the representative of a product state: its key and the sets that it may have.
     pub fn represent(&mut self, state: &State, set: SetId) -> Result<Vec<SetId>, Reason> {
         self.name(state, set).map_err(|halt| match halt {
@@ -364,7 +384,7 @@ impl<'s> Search<'s> {
         (from, to): (&State, &mut State),
         set: SetId,
         (thread, seen): (usize, &Seen),
-        taken: &mut Vec<(usize, State, Seen)>,
+        taken: &mut Vec<Taken>,
     ) -> Option<SetId> {
         let retired = self.retired(from);
         let next = self.events(from, set, thread, seen).ok()?;

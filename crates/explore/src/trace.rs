@@ -5,20 +5,19 @@
 
 use crate::configurations::SetId;
 use crate::outcome::*;
-use crate::search::Search;
+use crate::search::{Search, Taken};
 use crate::store::{NONE, StateRef};
 use seriatim_lang::choices::Choices;
-use seriatim_lang::machine::{Seen, State, Stop};
+use seriatim_lang::machine::{State, Stop};
 use seriatim_lang::show;
 use seriatim_lang::spec::Datum;
 use seriatim_lang::steps::Op;
 use std::fmt::Write;
 
-/// A step that was found: who, with which choices, what was seen, and where it led.
+/// A step that was found: who, and with which choices.
 struct Found {
     thread: usize,
     choices: Choices,
-    seen: Seen,
 }
 
 struct Rebuilt {
@@ -43,13 +42,7 @@ pub fn counterexample(
         record = search.store.parent(record);
     }
     path.reverse();
-    let mut run = Rebuilt {
-        state: initial.clone(),
-        set: start,
-        steps: vec![],
-        history: vec![],
-        methods: vec![None; search.subject.machine.thread_count()],
-    };
+    let mut run = begin(search, initial, start);
     for record in path.into_iter().skip(1) {
         advance(search, &mut run, record);
     }
@@ -57,6 +50,30 @@ pub fn counterexample(
         fail(search, &mut run, kind);
     }
     Counterexample { kind, steps: run.steps, history: run.history, blame: None }
+}
+
+/// The run through these records.
+pub fn along(
+    search: &mut Search<'_>,
+    (initial, start): (&State, SetId),
+    path: Vec<StateRef>,
+) -> Counterexample {
+    let mut run = begin(search, initial, start);
+    for record in path.into_iter().skip(1) {
+        advance(search, &mut run, record);
+    }
+    let kind = ViolationKind::Deadlock;
+    Counterexample { kind, steps: run.steps, history: run.history, blame: None }
+}
+
+fn begin(search: &Search<'_>, initial: &State, start: SetId) -> Rebuilt {
+    Rebuilt {
+        state: initial.clone(),
+        set: start,
+        steps: vec![],
+        history: vec![],
+        methods: vec![None; search.subject.machine.thread_count()],
+    }
 }
 
 /// Takes the step whose representative is `record`.
@@ -72,7 +89,7 @@ fn advance(search: &mut Search<'_>, run: &mut Rebuilt, record: StateRef) {
                     search.replay((&run.state, &mut to), run.set, (thread, &seen), &mut taken)
                 && leads_to(search, &to, set, record)
             {
-                note(search, run, Found { thread, choices, seen });
+                note(search, run, Found { thread, choices });
                 note_all(search, run, taken);
                 run.state = to;
                 run.set = set;
@@ -106,8 +123,7 @@ fn fail(search: &mut Search<'_>, run: &mut Rebuilt, kind: ViolationKind) {
                 Err(_) => false,
             };
             if failed {
-                let seen = result.unwrap_or_default();
-                note(search, run, Found { thread, choices, seen });
+                note(search, run, Found { thread, choices });
                 note_all(search, run, taken);
                 return;
             }
@@ -119,10 +135,10 @@ fn fail(search: &mut Search<'_>, run: &mut Rebuilt, kind: ViolationKind) {
 }
 
 /// Notes the steps that were taken together with another one.
-fn note_all(search: &Search<'_>, run: &mut Rebuilt, taken: Vec<(usize, State, Seen)>) {
-    for (thread, from, seen) in taken {
+fn note_all(search: &Search<'_>, run: &mut Rebuilt, taken: Vec<Taken>) {
+    for Taken { thread, from } in taken {
         run.state = from;
-        note(search, run, Found { thread, choices: Choices::default(), seen });
+        note(search, run, Found { thread, choices: Choices::default() });
     }
 }
 
@@ -131,15 +147,15 @@ fn note(search: &Search<'_>, run: &mut Rebuilt, mut found: Found) {
     let steps = &machine.steps;
     let thread = found.thread;
     let mut text = Vec::new();
-    if let Some((method, words)) = &found.seen.call {
+    found.choices.rewind();
+    let (executed, seen) = machine.trace(&run.state, thread, &mut found.choices);
+    if let Some((method, words)) = &seen.call {
         let info = &steps.methods[*method as usize];
         let args = search.subject.arguments(*method, words);
         text.push(format!("call {}({})", info.name, list(&args)));
         run.history.push(Event::Call { thread, method: info.name.clone(), args });
         run.methods[thread] = Some(*method);
     }
-    found.choices.rewind();
-    let executed = machine.trace(&run.state, thread, &mut found.choices);
     let mut span = None;
     for pc in executed {
         let instr = &steps.code[pc.0 as usize];
@@ -158,7 +174,7 @@ fn note(search: &Search<'_>, run: &mut Rebuilt, mut found: Found) {
             text.push(show::operation(steps, method, &instr.op));
         }
     }
-    if let (Some(words), Some(method)) = (&found.seen.ret, run.methods[thread]) {
+    if let (Some(words), Some(method)) = (&seen.ret, run.methods[thread]) {
         let info = &steps.methods[method as usize];
         let result = search.subject.result(method, words);
         text.push(format!("return{}", shown(" ", &result)));
@@ -219,6 +235,10 @@ fn headline(counterexample: &Counterexample) -> String {
         }
         (ViolationKind::WrongPoint, None) => "the results contradict the linearization points",
         (ViolationKind::Deadlock, _) => "deadlock: no thread can go on",
+        (ViolationKind::Waits, _) => "not lock-free: a thread waits for another one",
+        (ViolationKind::NoProgress { repeats }, _) => {
+            return format!("not lock-free: the last {repeats} steps can be repeated for ever, no operation returns");
+        }
         (ViolationKind::Fault(fault), _) => return format!("error: {}", fault.text()),
     }
     .to_string()

@@ -87,3 +87,37 @@ fn a_missing_lock_in_the_coupled_list_is_refuted() {
     let outcome = run(&program(&broken), &two).expect("it can be explored");
     assert!(matches!(outcome.verdict, Verdict::Violation(_)));
 }
+
+#[test]
+fn a_stack_that_frees_its_nodes_falls_to_aba() {
+    let source = algorithm("treiber").replace(
+        "@lin if cas(top, t, s) { return t.val }",
+        "let v = t.val; if cas(top, t, s) { free(t); return v }",
+    );
+    let program = program(&source);
+    let options = Options { capacity: Some(2), nodes: Some(4), values: 2, ..Options::default() };
+    let outcome = run(&program, &options).expect("it can be explored");
+    let Verdict::Violation(found) = outcome.verdict else { panic!("{:?}", outcome.statistics) };
+    assert_eq!(found.kind, ViolationKind::NotLinearizable, "{}", render(&found));
+    assert!(!is_linearizable(&program, &found.history), "{}", render(&found));
+}
+
+#[test]
+fn version_counts_save_a_stack_that_frees_its_nodes_until_they_wrap() {
+    let source = "object counted : stack\n\
+        struct Node { val: value, next: Node? }\n\
+        var top: (Node?, int 0..7) = (null, 0)\n\
+        method push(v: value) {\n  let n = new Node { val: v, next: null }\n  loop {\n    let (t, c) = top\n\
+            n.next = t\n    if cas(top, (t, c), (n, c)) { return }\n  }\n}\n\
+        method pop() -> value? {\n  loop {\n    let (t, c) = top\n    if t == null { return empty }\n\
+            let s = t.next\n    let v = t.val\n    if cas(top, (t, c), (s, (c + 1) % 8)) { free(t); return v }\n  }\n}\n";
+    let few = "client few { thread user * 2 { repeat 3 { choose { push(any) or pop() } } } }";
+    let program = program(&format!("{source}{few}"));
+    let base = Options { capacity: Some(1), nodes: Some(3), values: 2, ..Options::default() };
+    let bounded = Options { client: Some("few".to_string()), ..base.clone() };
+    let outcome = run(&program, &bounded).expect("it can be explored");
+    assert!(matches!(outcome.verdict, Verdict::Holds), "{:?}", outcome.verdict);
+    let outcome = run(&program, &base).expect("it can be explored");
+    let Verdict::Violation(found) = outcome.verdict else { panic!("eight pops wrap the count") };
+    assert!(!is_linearizable(&program, &found.history), "{}", render(&found));
+}

@@ -8,11 +8,10 @@ mod common;
 
 use common::{is_linearizable, library};
 use seriatim_explore::{
-    Limits, Mode, Options, Outcome, Reason, Verdict, ViolationKind, render, run,
+    Expectation, Limits, Mode, Options, Outcome, Reason, Verdict, ViolationKind, expectations,
+    render, run,
 };
-use seriatim_lang::ast::{Expect, OptionValue};
-use seriatim_lang::{Program, check_with, parse};
-use std::collections::BTreeMap;
+use seriatim_lang::{Program, check, check_with};
 use std::path::Path;
 
 /// How many states a short run may keep.
@@ -22,39 +21,24 @@ const SHORT: u64 = 60_000;
 struct Entry {
     name: String,
     source: String,
-    expects: Vec<Expect>,
+    expects: Vec<Expectation>,
 }
 
 fn entries(folder: &str) -> Vec<Entry> {
     let read = |path: &Path| {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().to_string();
         let source = std::fs::read_to_string(path).expect("a readable file");
-        let file = parse(&source).unwrap_or_else(|e| panic!("{}", e.render(&source, &name)));
-        let expects = file.expects.into_iter().filter(|e| e.engine.text == "explore").collect();
+        let program = check(&source).unwrap_or_else(|e| panic!("{}", e.render(&source, &name)));
+        let expects = expectations(&program);
         Entry { name, source, expects }
     };
     library(folder).iter().map(|path| read(path)).collect()
 }
 
-/// The program and the bounds that a line asks for.
-fn asked(entry: &Entry, expect: &Expect) -> (Program, Options) {
-    let mut options = Options::default();
-    let mut consts = BTreeMap::new();
-    for (key, value) in &expect.options {
-        match (key.text.as_str(), value) {
-            ("client", OptionValue::Word(name)) => options.client = Some(name.clone()),
-            ("threads", OptionValue::Number(n)) => options.threads = *n as u32,
-            ("values", OptionValue::Number(n)) => options.values = *n as u32,
-            ("keys", OptionValue::Number(n)) => options.keys = *n as u32,
-            ("nodes", OptionValue::Number(n)) => options.nodes = Some(*n as u32),
-            ("capacity", OptionValue::Number(n)) => options.capacity = Some(*n as u32),
-            (name, OptionValue::Number(n)) => drop(consts.insert(name.to_string(), *n as i32)),
-            (name, OptionValue::Word(word)) => panic!("{}: option {name}: {word}", entry.name),
-        }
-    }
-    let program = check_with(&entry.source, &consts)
-        .unwrap_or_else(|error| panic!("{}", error.render(&entry.source, &entry.name)));
-    (program, options)
+/// The program with the constants that a line asks for.
+fn asked(entry: &Entry, expect: &Expectation) -> Program {
+    check_with(&entry.source, &expect.consts)
+        .unwrap_or_else(|error| panic!("{}", error.render(&entry.source, &entry.name)))
 }
 
 fn explored(entry: &Entry, program: &Program, options: &Options) -> Outcome {
@@ -67,28 +51,30 @@ fn is_long_run() -> bool {
 }
 
 /// What contradicts an expectation, if anything does; a line that was left to a long run is reported.
-fn contradiction(entry: &Entry, number: usize, expect: &Expect) -> Option<String> {
-    let (program, mut options) = asked(entry, expect);
+fn contradiction(entry: &Entry, number: usize, expect: &Expectation) -> Option<String> {
+    let program = asked(entry, expect);
+    let mut options = expect.options.clone();
     if number > 0 && !is_long_run() {
         options.limits = Limits { states: Some(SHORT), ..options.limits };
     }
-    let line = &entry.source[expect.span.start as usize..expect.span.end as usize];
+    if expect.points {
+        options.mode = Mode::Points;
+    }
     let outcome = explored(entry, &program, &options);
-    match (&outcome.verdict, expect.verdict.text.as_str()) {
+    let line = format!("{}: expected: {} for {}", entry.name, expect.verdict, outcome.bounds);
+    match (&outcome.verdict, expect.verdict.as_str()) {
         (Verdict::Holds, "holds") => None,
         (Verdict::Unknown(Reason::States), _) => {
-            eprintln!("{}: left to SERIATIM_LONG=1: {line}", entry.name);
+            eprintln!("left to SERIATIM_LONG=1: {line}");
             None
         }
         (Verdict::Violation(found), "fails") => {
             let innocent = found.kind == ViolationKind::NotLinearizable
                 && is_linearizable(&program, &found.history);
-            innocent.then(|| format!("{}: an innocent history:\n{}", entry.name, render(found)))
+            innocent.then(|| format!("{line}; an innocent history:\n{}", render(found)))
         }
-        (Verdict::Violation(found), _) => {
-            Some(format!("{}: {line}, but\n{}", entry.name, render(found)))
-        }
-        (other, _) => Some(format!("{}: {line}, but {other:?}", entry.name)),
+        (Verdict::Violation(found), _) => Some(format!("{line}, but\n{}", render(found))),
+        (other, _) => Some(format!("{line}, but {other:?}")),
     }
 }
 
@@ -119,8 +105,9 @@ fn the_linearization_points_that_the_library_names_are_right() {
     let annotated = entries("algorithms").into_iter().filter(|e| e.source.contains("@lin"));
     let mut count = 0;
     for entry in annotated {
-        let (program, options) = asked(&entry, &entry.expects[0]);
-        let outcome = explored(&entry, &program, &Options { mode: Mode::Points, ..options });
+        let program = asked(&entry, &entry.expects[0]);
+        let options = Options { mode: Mode::Points, ..entry.expects[0].options.clone() };
+        let outcome = explored(&entry, &program, &options);
         if let Verdict::Violation(found) = &outcome.verdict {
             panic!("{}: {}", entry.name, render(found));
         }
@@ -128,4 +115,14 @@ fn the_linearization_points_that_the_library_names_are_right() {
         count += 1;
     }
     assert!(count >= 10, "{count} annotated algorithms");
+}
+
+#[test]
+fn the_models_of_published_experiments_get_the_verdicts_that_they_expect() {
+    for entry in entries("algorithms/pat") {
+        let lines = entry.expects.iter().enumerate();
+        let found: Vec<_> =
+            lines.filter_map(|(number, line)| contradiction(&entry, number, line)).collect();
+        assert!(found.is_empty(), "{}", found.join("\n"));
+    }
 }

@@ -9,6 +9,9 @@ const OPENERS: [&str; 21] = [
     "method", "fn", "new", "loop", "choose", "atomic", "client", "expect", "help", "int",
 ];
 
+/// How the brace of a set is remembered.
+const SET: &str = "set";
+
 /// The text with uniform indentation and spacing.
 pub fn format(source: &str) -> String {
     let all = tokens(source);
@@ -20,10 +23,10 @@ pub fn format(source: &str) -> String {
             break;
         }
         let closes = matches!(token.text, ")" | "]" | "}") && token.kind == TokenKind::Punct;
-        if closes {
-            brackets.pop();
-        }
+        let closed = if closes { brackets.pop() } else { None };
         let before = index.checked_sub(1).map(|i| &all[i]);
+        let in_set = closed == Some(SET)
+            || before.is_some_and(|b| b.text == "{") && brackets.last() == Some(&SET);
         match before {
             None => {}
             Some(_) if token.breaks > 0 => {
@@ -36,14 +39,20 @@ pub fn format(source: &str) -> String {
             }
             Some(before) => {
                 let earlier = index.checked_sub(2).map(|i| &all[i]);
-                if spaced(earlier, before, token, generics) {
+                let apart = if in_set {
+                    must_part(before, token)
+                } else {
+                    spaced(earlier, before, token, generics)
+                };
+                if apart {
                     out.push(' ');
                 }
             }
         }
         out.push_str(token.text.trim_end());
         if matches!(token.text, "(" | "[" | "{") && token.kind == TokenKind::Punct {
-            brackets.push(token.text);
+            let set = token.text == "{" && before.is_some_and(precedes_set);
+            brackets.push(if set { SET } else { token.text });
         }
         let generic = before.is_some_and(|b| matches!(b.text, "seq" | "set" | "map"));
         generics += u32::from(token.text == "<" && generic);
@@ -63,6 +72,11 @@ fn depth(block: usize, first: &Token<'_>) -> usize {
         (TokenKind::Word, "or") => block.saturating_sub(1),
         _ => block,
     }
+}
+
+/// Whether a brace after this token opens a set and not a block.
+fn precedes_set(token: &Token<'_>) -> bool {
+    matches!(token.text, "+" | "-" | "=" | "==" | "!=" | "in" | "return" | "(" | ",")
 }
 
 /// Whether a token ends an operand, so that what follows it is an infix or a postfix.
@@ -89,11 +103,11 @@ fn spaced(
         return token.span.start > before.span.end;
     }
     let (a, b) = (before.text, token.text);
-    let tight_after =
-        matches!(a, "(" | "[" | "." | ".." | "!" | "@" | "::") || is_sign(earlier, before);
     if b == ":" && earlier.is_some_and(|e| e.text == "object") {
         return true;
     }
+    let tight_after =
+        matches!(a, "(" | "[" | "." | ".." | "!" | "@" | "::") || is_sign(earlier, before);
     let tight_before = matches!(b, ")" | "]" | "," | ";" | "." | ".." | "?" | ":" | "::");
     if (a, b) == ("{", "}") || tight_after || tight_before {
         return must_part(before, token);

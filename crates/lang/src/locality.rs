@@ -79,7 +79,11 @@ fn on_private_node(op: &Op, private: &Private) -> bool {
 
 /// For each position of a method, counted from its entry, the registers that hold the only reference to their node; `None` if no run
 /// reaches the position.
-pub fn private_registers(steps: &Steps, live: &Liveness, method: &MethodCode) -> Vec<Option<Private>> {
+pub fn private_registers(
+    steps: &Steps,
+    live: &Liveness,
+    method: &MethodCode,
+) -> Vec<Option<Private>> {
     let (first, count) = (method.entry.0, method.end.0 - method.entry.0);
     let mut known: Vec<Option<Private>> = vec![None; count as usize];
     known[0] = Some(Private::new());

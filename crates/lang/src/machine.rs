@@ -275,13 +275,13 @@ impl Machine {
         Ok(seen)
     }
 
-    /// The instructions that a step executes, up to the point where it ends or fails.
-    pub fn trace(&self, from: &State, thread: usize, choices: &mut Choices) -> Vec<Pc> {
+    /// The instructions that a step executes and what is seen of it, up to the point where it ends or fails.
+    pub fn trace(&self, from: &State, thread: usize, choices: &mut Choices) -> (Vec<Pc>, Seen) {
         let mut to = from.clone();
         let mut run = Run::new(self, &mut to, choices, thread);
         run.log = Some(Vec::new());
         let _ = run.step(self.pc(from, thread));
-        run.log.unwrap_or_default()
+        (run.log.unwrap_or_default(), run.seen)
     }
 
     /// The resting point of idle code: jumps are followed.

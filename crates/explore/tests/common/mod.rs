@@ -1,4 +1,6 @@
-//! What the tests share: an independent judge of histories, and the algorithms.
+//! What the tests share (not every test uses all of it): an independent judge of histories, and the algorithms.
+
+#![allow(dead_code)]
 
 use seriatim_explore::Event;
 use seriatim_lang::machine::Bounds;
@@ -14,7 +16,6 @@ pub fn algorithm(name: &str) -> String {
 }
 
 /// All files of the library below a folder.
-#[allow(dead_code)]
 pub fn library(folder: &str) -> Vec<PathBuf> {
     let root = PathBuf::from(format!("{}/../../{folder}", env!("CARGO_MANIFEST_DIR")));
     let Ok(entries) = std::fs::read_dir(root) else { return vec![] };

@@ -123,7 +123,8 @@ impl Run<'_> {
     fn write(&mut self, place: &Place, values: &[i32], pc: Pc) -> Ran<()> {
         let machine = self.machine;
         let spot = self.resolve(place, pc)?;
-        self.seen.wrote |= machine.is_boundary(pc) || machine.steps.code[pc.0 as usize].inside_atomic;
+        self.seen.wrote |=
+            machine.is_boundary(pc) || machine.steps.code[pc.0 as usize].inside_atomic;
         match spot {
             Spot::Shared(at) => {
                 self.state.words[at..at + values.len()].copy_from_slice(values);

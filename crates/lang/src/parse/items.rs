@@ -176,7 +176,12 @@ impl Parser<'_> {
         let mut options = Vec::new();
         if self.eat("(") {
             options = self.list(")", |p| {
-                let key = p.option_name()?;
+                let token = p.bump();
+                if token.kind != TokenKind::Word {
+                    let message = format!("expected an option, found `{}`", token.text);
+                    return Err(Diagnostic::new(token.span, message));
+                }
+                let key = Name { text: token.text.to_string(), span: token.span };
                 p.expect(":")?;
                 let value = match p.peek().kind {
                     TokenKind::Int => OptionValue::Number(p.number()?),
@@ -193,16 +198,6 @@ impl Parser<'_> {
         }
         let span = start.to(verdict.span);
         Ok(Expect { engine, options, verdict, span })
-    }
-
-    /// The name of an option, which may be a word of the language: `client`.
-    fn option_name(&mut self) -> Parsed<Name> {
-        let token = self.peek();
-        if token.kind != TokenKind::Word {
-            return Err(self.unexpected("an option"));
-        }
-        self.at += 1;
-        Ok(Name { text: token.text.to_string(), span: token.span })
     }
 
     pub(super) fn type_expr(&mut self) -> Parsed<TypeExpr> {
