@@ -33,7 +33,7 @@ fn entries(folder: &str) -> Vec<Entry> {
 }
 
 fn all() -> Vec<Entry> {
-    entries("algorithms").into_iter().chain(entries("algorithms/broken")).collect()
+    ["algorithms", "algorithms/broken", "algorithms/pat"].into_iter().flat_map(entries).collect()
 }
 
 impl Entry {
@@ -71,6 +71,7 @@ fn lower_for(entry: &Entry, expect: &Expect) {
         match (expect.engine.text.as_str(), key.text.as_str(), value) {
             ("explore", "threads", OptionValue::Number(n)) => threads = *n as u32,
             ("explore", "values" | "keys" | "nodes" | "capacity", OptionValue::Number(_)) => {}
+            ("explore", "points", _) => {}
             ("explore", name, OptionValue::Number(n)) if consts.contains(name) => {
                 fixed.insert(name.to_string(), *n as i32);
             }
@@ -111,7 +112,9 @@ fn every_file_is_formatted_and_named_after_its_object() {
     for entry in all() {
         assert!(format(&entry.source) == entry.source, "{} is not formatted", entry.name);
         let object = entry.file.object.as_ref().expect("an object");
-        assert_eq!(object.name.text, entry.name);
+        let named =
+            object.name.text == entry.name || object.name.text == format!("pat_{}", entry.name);
+        assert!(named, "{} describes `{}`", entry.name, object.name.text);
         assert!(object.spec.is_some(), "{} has no specification", entry.name);
         let wide = entry.source.lines().find(|l| l.chars().count() > 130);
         assert!(wide.is_none(), "{}: a line is too long: {wide:?}", entry.name);
@@ -192,6 +195,11 @@ fn page() -> String {
         let what = what.strip_prefix("Broken: ").unwrap_or(&what).to_string();
         let link = format!("[{0}](../algorithms/broken/{0}.seri)", entry.name);
         row(&mut page, &[link, spec(entry), what, expected(entry)]);
+    }
+    page.push_str("\n## Models of published experiments\n\n| file | object | what | expected |\n|---|---|---|---|\n");
+    for entry in &entries("algorithms/pat") {
+        let link = format!("[{0}](../algorithms/pat/{0}.seri)", entry.name);
+        row(&mut page, &[link, spec(entry), entry.story().0, expected(entry)]);
     }
     page
 }
