@@ -134,7 +134,8 @@ pub enum Granularity {
     Fused {
         /// For each position, whether its access rides along with the step before it.
         local: Vec<bool>,
-        /// Whether taking a lock is one step with the access after it, unless that may wait.
+        /// Whether taking a lock is one step with the access after it, unless that may wait or a lock is released
+        /// in between (Lipton: right movers, one access, left movers).
         locks_join: bool,
     },
 }
@@ -378,6 +379,7 @@ impl<'m> Run<'m> {
                 budget -= 1;
                 joins = machine.locks_join && matches!(op, Op::Lock(_));
             }
+            joins &= !matches!(op, Op::Unlock(_));
             if let Some(log) = &mut self.log {
                 log.push(pc);
             }
