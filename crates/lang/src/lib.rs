@@ -9,6 +9,7 @@ pub mod choices;
 pub mod diagnostic;
 pub mod flow;
 mod format;
+pub mod guarded;
 mod lexer;
 pub mod liveness;
 pub mod locality;
