@@ -286,8 +286,8 @@ impl<'s> Search<'s> {
                 to.clone_from(&from);
                 break;
             };
+            taken.push(Taken { thread, from: from.clone() });
             set = self.events(&from, set, thread, &seen)?;
-            taken.push(Taken { thread, from });
         }
         Ok(Some(set))
     }
