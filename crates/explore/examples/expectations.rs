@@ -18,8 +18,11 @@ fn main() {
             let Ok(program) = seriatim_lang::check_with(&source, &wanted.consts) else { continue };
             let limits = Limits { time: Some(Duration::from_secs(60)), ..wanted.options.limits };
             let options = Options { limits, ..wanted.options.clone() };
-            let outcome =
-                if wanted.points { run_points(&program, &options) } else { run(&program, &options) };
+            let outcome = if wanted.points {
+                run_points(&program, &options)
+            } else {
+                run(&program, &options)
+            };
             let Ok(outcome) = outcome else {
                 println!("{path}: cannot be explored");
                 continue;

@@ -108,7 +108,7 @@ impl<'s> Search<'s> {
             options,
             configurations,
             canonical: Canonical::new(subject, &options.reductions),
-            codec: Codec::new(subject, !options.reductions.dead_registers),
+            codec: Codec::new(subject, &options.reductions),
             store: Store::new(match options.reductions.antichain {
                 true => Index::State,
                 false => Index::StateAndSet,
