@@ -7,8 +7,8 @@ use common::{algorithm, is_linearizable};
 use seriatim_explore::{Limits, Options, Reductions, Verdict, ViolationKind, run};
 use seriatim_lang::check;
 
-/// Every how many mutants are tried: all of them take minutes.
-const STRIDE: usize = 9;
+/// Every how many mutants are tried with three threads: all of them take minutes.
+const STRIDE: usize = 7;
 
 fn weaker() -> [Reductions; 5] {
     let all = Reductions::ALL;
@@ -55,6 +55,9 @@ fn mutants(source: &str) -> Vec<String> {
     for drop in 0..lines.len() {
         let kept = lines.iter().enumerate().filter(|(i, _)| *i != drop).map(|(_, l)| *l);
         found.push(kept.collect::<Vec<_>>().join("\n"));
+        let twice =
+            lines.iter().enumerate().flat_map(|(i, l)| vec![*l; 1 + usize::from(i == drop)]);
+        found.push(twice.collect::<Vec<_>>().join("\n"));
         if drop > 0 {
             let mut swapped = lines.clone();
             swapped.swap(drop - 1, drop);
@@ -79,7 +82,8 @@ fn plain_store(source: &str, at: usize) -> Option<String> {
 #[track_caller]
 fn agree(name: &str, source: &str, base: &Options) -> usize {
     let mut tried = 0;
-    for mutant in mutants(source).into_iter().step_by(STRIDE) {
+    let stride = if base.threads > 2 { STRIDE } else { 1 };
+    for mutant in mutants(source).into_iter().step_by(stride) {
         let Ok(program) = check(&mutant) else { continue };
         let mut verdicts = Vec::new();
         for reductions in weaker() {
@@ -103,18 +107,27 @@ fn agree(name: &str, source: &str, base: &Options) -> usize {
     tried
 }
 
+fn all_agree(threads: u32, states: u64) -> usize {
+    let limits = Limits { states: Some(states), ..Options::default().limits };
+    let lists = Options { threads, keys: 1, limits, ..Options::default() };
+    let capacity = Some(if threads > 2 { 1 } else { 2 });
+    let queues = Options { capacity, nodes: Some(7), values: 2, ..lists.clone() };
+    agree("treiber", &algorithm("treiber"), &queues)
+        + agree("michael_scott", &algorithm("michael_scott"), &queues)
+        + agree("two_lock_queue", &algorithm("two_lock_queue"), &queues)
+        + agree("lazy_list", &algorithm("lazy_list"), &lists)
+        + agree("lock_coupling", &algorithm("lock_coupling"), &lists)
+        + agree("harris_michael", &algorithm("harris_michael"), &lists)
+}
+
 #[test]
-fn reductions_agree_on_mutants() {
-    let limits = Limits { states: Some(12_000), ..Options::default().limits };
-    let lists = Options { keys: 1, limits, ..Options::default() };
-    let queues =
-        Options { capacity: Some(2), nodes: Some(7), values: 2, limits, ..Options::default() };
-    let mut tried = 0;
-    tried += agree("treiber", &algorithm("treiber"), &queues);
-    tried += agree("michael_scott", &algorithm("michael_scott"), &queues);
-    tried += agree("two_lock_queue", &algorithm("two_lock_queue"), &queues);
-    tried += agree("lazy_list", &algorithm("lazy_list"), &lists);
-    tried += agree("lock_coupling", &algorithm("lock_coupling"), &lists);
-    tried += agree("harris_michael", &algorithm("harris_michael"), &lists);
-    assert!(tried > 20, "{tried}");
+fn reductions_agree_on_mutants_with_two_threads() {
+    let tried = all_agree(2, 6_000);
+    assert!(tried > 300, "{tried}");
+}
+
+#[test]
+fn reductions_agree_on_mutants_with_three_threads() {
+    let tried = all_agree(3, 8_000);
+    assert!(tried > 50, "{tried}");
 }

@@ -2,7 +2,7 @@
 //! and stands in `docs/algorithms.md`. `SERIATIM_BLESS=1` writes that page anew.
 
 use seriatim_lang::ast::{Expect, File, OptionValue};
-use seriatim_lang::{check_with, format, lower, parse};
+use seriatim_lang::{check_with, fmt, lower, parse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -110,7 +110,7 @@ fn every_file_checks_and_lowers_for_each_of_its_expectations() {
 #[test]
 fn every_file_is_formatted_and_named_after_its_object() {
     for entry in all() {
-        assert!(format(&entry.source) == entry.source, "{} is not formatted", entry.name);
+        assert!(fmt(&entry.source) == entry.source, "{} is not formatted", entry.name);
         let object = entry.file.object.as_ref().expect("an object");
         let named =
             object.name.text == entry.name || object.name.text == format!("pat_{}", entry.name);
