@@ -7,6 +7,7 @@ use crate::minimise::{illustrate, minimise};
 use crate::partition::{Partitioning, Portion, partition};
 use crate::search::dovetail::{self, Finding, Plan, Standing, StopAt};
 use crate::search::{Memory, Strategy};
+use crate::vet;
 use seriatim_history::{History, Horizon, InputError, OpId, Outcome, Problem};
 use seriatim_spec::{
     Cancel, ClassId, Counterexample, Explanation, Interpretation, Limit, Reader, Unknown, Verdict,
@@ -153,7 +154,7 @@ pub fn check(
     options: &Options<'_>,
 ) -> Result<Checked, InputError> {
     let monitor = Monitor::of(history, reader, options);
-    if let Some(mut checked) = monitor.check_whole(history) {
+    if let Some(mut checked) = monitor.check_whole(history, reader) {
         if let (Detail::Minimal, Verdict::Violation(core)) = (options.detail, &mut checked.verdict)
         {
             illustrate(history, reader, core);
@@ -419,12 +420,12 @@ impl Monitor {
 
     /// The verdict on a whole history, without interpreting it first: for long histories that is
     /// half the time and most of the memory. `None` if the parts have to be looked at.
-    fn check_whole(&self, history: &History) -> Option<Checked> {
+    fn check_whole(&self, history: &History, reader: &dyn Reader) -> Option<Checked> {
         let Monitor::Ready(object) = *self else { return None };
         let is_plain = history.operations().all(|operation| {
             operation.outcome() != Outcome::Failed && !operation.object().is_present()
         });
-        if history.is_empty() || !is_plain {
+        if history.is_empty() || !is_plain || !vet::is_readable(history, reader) {
             return None;
         }
         let verdict = fast::check(object, fast::Part::whole(history)).ok()?;

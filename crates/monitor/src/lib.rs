@@ -15,6 +15,7 @@ mod minimise;
 pub mod partition;
 pub mod search;
 mod typed;
+mod vet;
 mod watch;
 
 pub use check::{Checked, DecidedBy, Detail, Monitors, Options, PartReport, PartStanding, check};

@@ -46,6 +46,13 @@ fn mutated(mut lines: Vec<String>, dice: &mut Dice) -> String {
             start + line[start..].find([',', '}']).filter(|_| !line[start..].starts_with('['))?;
         Some((start, end))
     };
+    let silent = |line: &&mut String| line.contains("\"return\"") && !line.contains("\"result\"");
+    if dice.below(8) == 0
+        && let Some(line) = lines.iter_mut().find(silent)
+    {
+        let odd = ["null", "true", "false", "7", "\"ok\"", "\"x\""][dice.below(6)];
+        *line = line.replace("\"return\"", &format!("\"return\",\"result\":{odd}"));
+    }
     for _ in 0..dice.below(3) {
         let returns: Vec<usize> =
             (0..lines.len()).filter(|&line| result_of(&lines[line]).is_some()).collect();
@@ -74,7 +81,11 @@ fn answer(history: &mut History, reader: &ChosenReader, monitors: Monitors) -> (
                 checked.parts.iter().any(|part| matches!(part.decided_by, DecidedBy::Monitor(_)));
             if let Verdict::Linearizable(witness) = &checked.verdict {
                 let reading = reader.read(history).expect("it was read before");
-                validate(history, &reading, witness).expect("a right witness");
+                let valid = validate(history, &reading, witness);
+                let mut text = Vec::new();
+                write(history, Format::JsonEvents, &mut text).expect("it was read so");
+                let text = String::from_utf8_lossy(&text);
+                assert!(valid.is_ok(), "{valid:?} for\n{text}");
             }
             if let Verdict::Violation(core) = &checked.verdict {
                 let mut part = history.restricted(&core.operations, core.horizon);
@@ -92,7 +103,7 @@ fn answer(history: &mut History, reader: &ChosenReader, monitors: Monitors) -> (
 #[test]
 fn monitors_and_search_agree_on_every_object_and_odd_results() {
     let mut dice = Dice(0xA11CE);
-    let rounds = if std::env::var_os("SERIATIM_LONG").is_some() { 100_000 } else { 1_500 };
+    let rounds = if std::env::var_os("SERIATIM_LONG").is_some() { 100_000 } else { 400 };
     for entry in catalogue() {
         let (mut fast, mut violations, mut refused) = (0, 0, 0);
         for _ in 0..rounds {

@@ -37,7 +37,13 @@ pub fn check(part: Part<'_>, permits: u32) -> Result<Verdict, Declined> {
         if history.outcome(op) == Outcome::Failed {
             continue;
         }
-        let failed = history.result(op) == ValueId::FALSE;
+        let result = history.result(op);
+        let failed = result == ValueId::FALSE;
+        let is_plain =
+            matches!(result, ValueId::ABSENT | ValueId::NIL) || result.as_bool().is_some();
+        if !is_plain && !is(PERMITS) {
+            return Err(unreadable("true or false as result, or none"));
+        }
         let pending = history.outcome(op) == Outcome::Pending;
         let (change, guard) = if is(&["release", "incr", "up", "signal", "post", "v"]) {
             match failed {

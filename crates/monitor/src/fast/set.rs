@@ -143,12 +143,18 @@ impl Dialect {
         }
     }
 
-    /// Whether an operation succeeded.
+    /// Whether an operation succeeded; one on the only key may say so by saying nothing.
     fn success(&self, result: ValueId) -> Option<bool> {
-        match (self.keys, result.as_bool()) {
-            (KeyRule::One, None) => Some(true),
-            (_, result) => result,
+        match (self.keys, result) {
+            (KeyRule::One, ValueId::ABSENT | ValueId::NIL) => Some(true),
+            (_, result) => result.as_bool(),
         }
+    }
+
+    /// Whether an operation of this name must say whether it succeeded.
+    fn must_tell(&self, name: &str) -> bool {
+        let asks = self.contains.iter().any(|known| known.eq_ignore_ascii_case(name));
+        asks || name.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("try"))
     }
 }
 
@@ -294,8 +300,12 @@ impl<'h> Reader<'h> {
 
     #[inline]
     pub(super) fn success(&self, op: OpId) -> Result<bool, Declined> {
+        let result = self.history.result(op);
+        let is_silent = self.dialect.keys == KeyRule::One && result.as_bool().is_none();
+        let name = || self.history.method_name(self.history.method(op));
         self.dialect
-            .success(self.history.result(op))
+            .success(result)
+            .filter(|_| !is_silent || !self.dialect.must_tell(name()))
             .ok_or_else(|| self.unreadable(op, "true or false as result"))
     }
 
