@@ -29,12 +29,12 @@ fn refuted(name: &str, right: &str, wrong: &str, options: &Options) {
 
 #[test]
 fn a_pop_that_stores_instead_of_comparing_is_refuted() {
-    refuted("treiber", "@lin if cas(top, t, s) { return t.val }", "top = s; return t.val", &base());
+    refuted("treiber", "if cas(top, t, s) { return t.val }", "top = s; return t.val", &base());
 }
 
 #[test]
 fn a_push_that_stores_instead_of_comparing_is_refuted() {
-    refuted("treiber", "@lin if cas(top, t, n) { return }", "top = n; return", &base());
+    refuted("treiber", "if cas(top, t, n) { return }", "top = n; return", &base());
 }
 
 #[test]
@@ -91,8 +91,8 @@ fn a_missing_lock_in_the_coupled_list_is_refuted() {
 #[test]
 fn a_stack_that_frees_its_nodes_falls_to_aba() {
     let source = algorithm("treiber").replace(
-        "@lin if cas(top, t, s) { return t.val }",
-        "let v = t.val; if cas(top, t, s) { free(t); return v }",
+        "if cas(top, t, s) { return t.val }",
+        "if cas(top, t, s) { let v = t.val; free(t); return v }",
     );
     let program = program(&source);
     let options = Options { capacity: Some(2), nodes: Some(4), values: 2, ..Options::default() };

@@ -27,8 +27,8 @@ fn a_wrong_point_of_a_right_algorithm_is_the_fault_of_the_annotation() {
 
 #[test]
 fn a_wrong_algorithm_is_the_fault_of_the_algorithm() {
-    let source = algorithm("treiber")
-        .replace("@lin if cas(top, t, s) { return t.val }", "@lin top = s; return t.val");
+    let source =
+        algorithm("treiber").replace("if cas(top, t, s) { return t.val }", "top = s; return t.val");
     let outcome = run_points(&program(&source), &small()).expect("it can be explored");
     let Verdict::Violation(found) = outcome.verdict else { panic!("this is wrong") };
     assert_eq!((found.kind, found.blame), (ViolationKind::WrongPoint, Some(Blame::Algorithm)));
@@ -58,8 +58,7 @@ fn growing_bounds_cover_more_and_more_until_something_breaks() {
     let base = Options { values: 2, ..Options::default() };
     let growth = grow(&right, &base, Duration::from_millis(400)).expect("it can be explored");
     assert!(growth.violation.is_none() && !growth.covered.is_empty());
-    let source =
-        algorithm("treiber").replace("@lin if cas(top, t, n) { return }", "top = n; return");
+    let source = algorithm("treiber").replace("if cas(top, t, n) { return }", "top = n; return");
     let growth =
         grow(&program(&source), &base, Duration::from_secs(20)).expect("it can be explored");
     assert!(growth.violation.is_some());

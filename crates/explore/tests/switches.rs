@@ -140,7 +140,7 @@ fn broken_algorithms_are_refuted_by_many_combinations() {
     let some = every_one_off();
     let base = quick(Options { values: 2, capacity: Some(2), keys: 2, ..Options::default() });
     let broken = [
-        ("treiber", "@lin if cas(top, t, s) { return t.val }", "top = s; return t.val"),
+        ("treiber", "if cas(top, t, s) { return t.val }", "top = s; return t.val"),
         ("lazy_list", "if !p.marked && !c.marked && p.next == c {", "if true {"),
     ];
     for (name, right, wrong) in broken {

@@ -76,3 +76,9 @@ fn a_linearization_condition_sees_locals_only() {
     let source = "object o\nvar x: int 0..1 = 0\nmethod m() { @lin(x == 0) x = 1 }";
     refused(source, &["sees local variables only"]);
 }
+
+#[test]
+fn the_branches_of_choose_share_their_braces() {
+    let source = "object o\nmethod m() { choose { return } or { return } }";
+    refused(source, &["`or` stands inside of `choose`", "choose { … or … }"]);
+}

@@ -84,6 +84,8 @@ impl Parser<'_> {
                 Ok(StmtKind::Atomic(self.block()?))
             }
             "choose" => self.choose_statement(),
+            "or" => Err(Diagnostic::new(token.span, "`or` stands inside of `choose`")
+                .hint("the branches share one pair of braces: `choose { … or … }`")),
             "assume" | "await" => {
                 self.bump();
                 Ok(StmtKind::Assume(self.expr()?))
