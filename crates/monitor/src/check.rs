@@ -3,7 +3,7 @@
 use crate::assemble::assemble;
 use crate::choose;
 use crate::fast::{self, Object};
-use crate::minimise::minimise;
+use crate::minimise::{illustrate, minimise};
 use crate::partition::{Partitioning, Portion, partition};
 use crate::search::dovetail::{self, Finding, Plan, Standing, StopAt};
 use crate::search::{Memory, Strategy};
@@ -153,7 +153,11 @@ pub fn check(
     options: &Options<'_>,
 ) -> Result<Checked, InputError> {
     let monitor = Monitor::of(history, reader, options);
-    if let Some(checked) = monitor.check_whole(history) {
+    if let Some(mut checked) = monitor.check_whole(history) {
+        if let (Detail::Minimal, Verdict::Violation(core)) = (options.detail, &mut checked.verdict)
+        {
+            illustrate(history, reader, core);
+        }
         return Ok(checked);
     }
     let reading = reader.read(history)?;
@@ -314,10 +318,14 @@ impl Job<'_> {
     fn verdict(&self, portions: &[Portion], parts: &mut [Decision]) -> Verdict {
         let violation = parts.iter().position(|part| part.finding == Some(Finding::Violation));
         if let Some(index) = violation {
-            let core = parts[index].core.take();
-            return Verdict::Violation(
-                core.unwrap_or_else(|| self.counterexample(&portions[index])),
-            );
+            return Verdict::Violation(match (parts[index].core.take(), self.options.detail) {
+                (None, _) => self.counterexample(&portions[index]),
+                (Some(core), Detail::Plain) => core,
+                (Some(mut core), Detail::Minimal) => {
+                    illustrate(self.history, self.reader, &mut core);
+                    core
+                }
+            });
         }
         let findings = || parts.iter().map(|part| part.finding.as_ref());
         let limit = findings().find_map(|finding| match finding {

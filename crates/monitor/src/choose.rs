@@ -24,7 +24,11 @@ pub fn object(reader: &ChosenReader, history: &mut History) -> Result<Object, St
         "counter" => Object::Counter,
         "fetch-and-add" => Object::FetchAndAdd,
         "log" => Object::Log,
-        "map" => Object::Map,
+        "map" | "kv" => {
+            known = &["default"];
+            let usual = if name == "kv" { Value::text("") } else { Value::Nil };
+            Object::Map(history.intern(parameters.value("default").unwrap_or(&usual)))
+        }
         "priority-queue" => {
             known = &["max", "min"];
             let is_max = parameters.flag("max");
@@ -69,7 +73,7 @@ pub fn name(object: Object) -> &'static str {
         Object::Multiset => "multiset monitor",
         Object::Mutex => "mutex monitor",
         Object::Register(_) => "register monitor",
-        Object::Map => "map monitor",
+        Object::Map(_) => "map monitor",
         Object::Counter => "counter monitor",
         Object::FetchAndAdd => "fetch-and-add monitor",
         Object::Semaphore(_) => "semaphore monitor",

@@ -250,7 +250,7 @@ impl<'r> Shown<'r> {
         let value = |id: ValueId| id.is_present().then(|| Written(history.values().get(id)));
         let ret = operation.ret().filter(|_| known);
         let mut text = operation.call_text();
-        if let Some(result) = crate::text::result(history, op, horizon) {
+        if let Some(result) = crate::labels::result(history, op, horizon) {
             text = format!("{text} -> {result}");
         }
         Shown {

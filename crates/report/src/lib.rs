@@ -9,6 +9,7 @@
 pub mod html;
 pub mod json;
 pub mod junit;
+mod labels;
 mod report;
 mod states;
 pub mod terminal;

@@ -10,9 +10,9 @@ mod common;
 mod large;
 
 use serde_json::{Value, json};
-use seriatim_history::{History, OpId};
+use seriatim_history::{History, Horizon, OpId};
 use seriatim_report::{Report, html};
-use seriatim_spec::Verdict;
+use seriatim_spec::{Counterexample, Explanation, Verdict};
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
@@ -59,12 +59,31 @@ fn write_pages(directory: &Path) -> io::Result<()> {
     };
     for (name, sample) in common::samples() {
         page(name, &sample.report())?;
-        let knowledge = knowledge(&sample.history, &sample.verdict);
+        let mut knowledge = knowledge(&sample.history, &sample.verdict);
+        if name == "echoes" {
+            // Arguments and results that say nothing are left out.
+            knowledge["labels"] = json!([
+                "write(1)",
+                "write(2)",
+                "cas(2, 3) → \"2-3\"",
+                "read → 2",
+                "write(1)",
+                "read → 2"
+            ]);
+        }
         std::fs::write(directory.join(format!("{name}.json")), knowledge.to_string())?;
     }
     let (history, verdict) = large::store(1_000);
     page("thousand", &Report::new(&history, "map", &verdict))?;
     std::fs::write(directory.join("thousand.json"), knowledge(&history, &verdict).to_string())?;
+    let (history, _) = large::store(200_000);
+    let verdict = Verdict::Violation(Counterexample {
+        operations: (0..history.len()).map(OpId::from).collect(),
+        horizon: Horizon::Whole,
+        context: None,
+        explanation: Explanation::because("nobody made it small"),
+    });
+    page("crowd", &Report::new(&history, "map", &verdict))?;
     let (history, verdict) = large::store(1_000_000);
     page("million", &Report::new(&history, "map", &verdict))
 }

@@ -131,7 +131,7 @@ fn junit_counts_violations_as_failures_and_unknown_or_unreadable_as_errors() {
     let elements = elements(&xml);
     let count = |name: &str| elements.iter().filter(|element| *element == name).count();
     assert_eq!(count("testcase"), cases.len());
-    assert_eq!((count("failure"), count("error"), count("system-err")), (5, 2, 1));
-    assert!(xml.contains("tests=\"9\" failures=\"5\" errors=\"2\""));
+    assert_eq!((count("failure"), count("error"), count("system-err")), (6, 2, 1));
+    assert!(xml.contains("tests=\"10\" failures=\"6\" errors=\"2\""));
     assert!(xml.chars().all(|c| c == '\n' || !c.is_control()), "XML takes no control characters");
 }

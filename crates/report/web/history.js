@@ -11,7 +11,7 @@ function firstPlace(from, to, isRight) {
 }
 
 class History {
-  /** `columns` as decoded; `names` has the processes and methods. */
+  /** `columns` as decoded; `names` has the processes, the methods, and which of their values say nothing. */
   constructor(columns, names) {
     Object.assign(this, columns);
     this.names = names;
@@ -31,7 +31,8 @@ class History {
       const operations = sorted.subarray(counts[p], counts[p + 1]);
       if (operations.length > 0) rows.push({ process: p, name: this.names.processes[p], operations });
     }
-    return rows;
+    const { compare } = new Intl.Collator("en", { numeric: true });
+    return rows.sort((a, b) => compare(a.name, b.name));
   }
 
   /** A value as text; null if there is none. */
@@ -47,7 +48,7 @@ class History {
 
   callText(i) {
     const key = this.value(this.key[i]);
-    const code = this.arg[i];
+    const code = this.names.silentArgs[this.method[i]] ? 0 : this.arg[i];
     let arg = this.value(code);
     if (arg !== null && key === null && code % 2 === 0 && this.strings[code / 2 - 1].isPair) {
       arg = this.strings[code / 2 - 1].text;
@@ -62,6 +63,7 @@ class History {
   resultText(i) {
     if (this.ret[i] === PENDING) return "?";
     const value = this.value(this.result[i]);
+    if (this.names.silentResults[this.method[i]] && !this.failed[i]) return "";
     if (this.failed[i]) return value === null ? "failed" : `failed: ${value}`;
     return value ?? "";
   }

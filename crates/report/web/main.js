@@ -1,7 +1,8 @@
 // The page: which part of the history is shown, under which axis, filtered how.
 
-/** Histories of so many operations are drawn with room for every label. */
+/** Histories of so many operations are drawn with room for every label; counterexamples of more. */
 const FEW = 60;
+const MANY = 400;
 
 class Page {
   constructor(verdict, whole) {
@@ -40,6 +41,9 @@ class Page {
     timeline.scale = 0.9;
     const stuck = this.local(verdict.counterexample?.stuck[0] ?? 0);
     if (stuck >= 0) timeline.reveal(stuck);
+    const visible = (timeline.width - timeline.gutter) / timeline.scale;
+    const first = scene.axis.from - 6 / timeline.scale;
+    timeline.offset = Math.max(first, Math.min(timeline.offset, scene.axis.to - visible));
   }
 
   get history() {
@@ -70,11 +74,11 @@ class Page {
 
   /** The state after a step of the chosen order, if it is known. */
   stateAfter(step) {
-    if (this.attempt) return this.attempt.states[step];
+    if (this.attempt) return this.attempt.states[step] || undefined;
     const refuted = this.verdict.counterexample;
     if (!refuted) return this.verdict.states[step];
     const first = this.whole.order.length;
-    return step === first - 1 ? refuted.context?.state : refuted.attempts[0]?.states[step - first];
+    return step === first - 1 ? refuted.context?.state : refuted.attempts[0]?.states[step - first] || undefined;
   }
 
   /** Puts the scene together from view, axis and attempt. */
@@ -89,9 +93,9 @@ class Page {
       rows: history.rows,
       lanes: this.lanes(axis),
       isSmall,
-      roomy: isSmall || history.length <= FEW,
+      roomy: history.length <= (isSmall ? MANY : FEW),
       stuck: new Set((refuted?.stuck ?? []).map((id) => this.local(id))),
-      marked: isSmall || !refuted ? [] : refuted.operations,
+      marked: isSmall || !refuted || refuted.operations.length > MANY ? [] : refuted.operations,
       span: isSmall || !refuted ? null : this.span(axis),
       matches: null,
       selected: -1,
@@ -116,6 +120,7 @@ class Page {
     const { scene, history } = this;
     scene.chosen = order;
     scene.points = order.length > 0 ? linearizationPoints(history, order) : null;
+    if (order.length === 0 && !this.shownAttempt) return;
     scene.stepOf = new Int32Array(history.length).fill(-1);
     for (let step = 0; step < order.length; step++) scene.stepOf[order[step]] = step;
   }
@@ -123,7 +128,7 @@ class Page {
   axisOf() {
     const { history } = this;
     if (this.axisKind === "time") return timeAxis(history);
-    if (this.view === "whole" && history.length > FEW) return orderAxis(history);
+    if (history.length > (this.view === "small" ? MANY : FEW)) return orderAxis(history);
     this.timeline.colours ??= palette();
     const letter = 7.6;
     return labelAxis(history, (i) => Math.min(history.label(i).length + 4, 46) * letter + 20);
@@ -132,9 +137,12 @@ class Page {
   /** From the first call of the counterexample to its end, in positions. */
   span(axis) {
     const { operations, end } = this.verdict.counterexample;
-    const first = Math.min(...operations.map((i) => this.whole.call[i]));
-    const last = end ?? Math.max(...operations.map((i) => (this.whole.ret[i] === PENDING ? this.whole.call[i] : this.whole.ret[i])));
-    return [axis.at(first), axis.at(last)];
+    let [first, last] = [Infinity, 0];
+    for (const i of operations) {
+      first = Math.min(first, this.whole.call[i]);
+      last = Math.max(last, this.whole.ret[i] === PENDING ? this.whole.call[i] : this.whole.ret[i]);
+    }
+    return [axis.at(first), axis.at(end ?? last)];
   }
 
   /** The annotations by group, with positions of the scene. */
@@ -361,7 +369,9 @@ function showHead(verdict) {
   document.getElementById("title").replaceChildren(verdict.source, make("small", {}, ` as ${verdict.spec}`));
   set("facts", verdict.facts.join(" · "));
   const { sentence } = verdict;
-  set("why", sentence === "" ? "" : sentence[0].toUpperCase() + sentence.slice(1) + (/[.!?]$/.test(sentence) ? "" : "."));
+  // A capital, unless the sentence begins with the name of an operation.
+  const capital = /^[a-z]+ /.test(sentence) ? sentence[0].toUpperCase() + sentence.slice(1) : sentence;
+  set("why", sentence === "" || /[.!?]$/.test(sentence) ? capital : `${capital}.`);
   const refuted = verdict.counterexample;
   const context = document.getElementById("context");
   if (refuted) {
@@ -487,7 +497,8 @@ async function start() {
   document.getElementById("app").hidden = false;
   showHead(verdict);
   const bytes = await inflated(document.getElementById("columns"));
-  const whole = new History(decoded(bytes, verdict.ranks), { processes: verdict.processes, methods: verdict.methods });
+  const { processes, methods, silent_args: silentArgs, silent_results: silentResults } = verdict;
+  const whole = new History(decoded(bytes, verdict.ranks), { processes, methods, silentArgs, silentResults });
   const page = new Page(verdict, whole);
   showFilters(page);
   followTheme(() => {

@@ -81,6 +81,7 @@ function showDetails(page) {
   else add("return", isCut ? `later: ${page.whole.label(original)}` : "never: it may take effect at any time after its call, or never");
   if (history.failed[operation]) add("outcome", "failed");
   if (history.line[operation]) add("line", grouped(history.line[operation]));
+  if (history.names.silentResults[history.method[operation]]) add("result", history.value(history.result[operation]));
   add("note", page.verdict.notes[original]);
   add("in the order", standing(page, operation));
   const before = history.before(operation);
@@ -109,7 +110,7 @@ function stepItem(page, { step, operation, state }) {
 function showOrders(page) {
   const box = document.getElementById("orders");
   const { scene } = page;
-  if (!scene.chosen || (scene.chosen.length === 0 && !page.attempt)) return box.replaceChildren();
+  if (!scene.stepOf) return box.replaceChildren();
   const children = [make("h2", {}, page.attempt ? "Why no order works" : page.orderTitle)];
   if (page.attempt && page.verdict.counterexample.attempts.length > 1) {
     const tabs = page.verdict.counterexample.attempts.map((_, index) =>
@@ -195,7 +196,8 @@ function showTable(page) {
   const { history } = scene;
   const list = page.found ?? { at: (index) => index, length: history.length };
   const shown = Math.min(list.length, ROWS);
-  const heads = ["Operation", "Process", "Call", "Return", "Line", "In the order"];
+  const heads = ["Operation", "Process", "Call", "Return", "Line"];
+  if (hasPlaces(scene)) heads.push("In the order");
   const rows = [];
   for (let index = 0; index < shown; index++) rows.push(tableRow(page, list.at(index)));
   const head = make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text))));
@@ -204,6 +206,11 @@ function showTable(page) {
   document.getElementById("table-title").textContent = title;
   const more = list.length - shown;
   document.getElementById("table-more").textContent = more > 0 ? `and ${counted(more, "operation")} more: filter to see them` : "";
+}
+
+/** Whether there is something to say about where operations stand in an order. */
+function hasPlaces(scene) {
+  return scene.stepOf !== null || scene.stuck.size > 0;
 }
 
 function tableRow(page, operation) {
@@ -220,7 +227,7 @@ function tableRow(page, operation) {
     cell(shortTime(page, history, history.call[operation]), "num"),
     cell(history.ret[operation] === PENDING ? "pending" : shortTime(page, history, history.ret[operation]), "num"),
     cell(history.line[operation] ? grouped(history.line[operation]) : "", "num"),
-    isStuck ? cell("✗ cannot be placed", "stuck") : cell(step),
+    !hasPlaces(page.scene) ? null : isStuck ? cell("✗ cannot be placed", "stuck") : cell(step),
   );
 }
 
@@ -238,7 +245,7 @@ function showLegend(page) {
   const items = [...used].sort((a, b) => a - b).slice(0, 10).map((method) =>
     sign({ background: colours.fill(method), borderColor: colours.edge(method) }, page.verdict.methods[method]),
   );
-  items.push(sign({ borderStyle: "dashed", borderRightStyle: "none", borderColor: colours.soft }, "pending"));
+  if (scene.history.ret.includes(PENDING)) items.push(sign({ borderStyle: "dashed", borderRightStyle: "none", borderColor: colours.soft }, "pending"));
   if (scene.stuck.size > 0) items.push(sign({ background: colours.badWash, borderColor: colours.bad, borderWidth: "2px" }, "✗ cannot be placed"));
   if (scene.marked.length > 0) items.push(sign({ borderColor: colours.bad }, "in the counterexample"));
   if (scene.points) items.push(sign({ width: "11px", borderRadius: "9px", borderColor: colours.accent }, "linearization point"));

@@ -10,7 +10,17 @@ pub(super) struct Buckets {
 impl Buckets {
     /// Groups `(key, number)` pairs; keys are below `keys`.
     pub fn new(keys: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
-        let mut ends = vec![0u32; keys + 1];
+        Buckets::reusing(Vec::new(), keys, pairs)
+    }
+
+    /// The same with room that an earlier one has left.
+    pub fn reusing(
+        mut ends: Vec<u32>,
+        keys: usize,
+        pairs: impl Iterator<Item = (u32, u32)> + Clone,
+    ) -> Self {
+        ends.clear();
+        ends.resize(keys + 1, 0);
         for (key, _) in pairs.clone() {
             ends[key as usize + 1] += 1;
         }
@@ -40,5 +50,10 @@ impl Buckets {
     /// All numbers, sorted by key.
     pub fn into_numbers(self) -> Vec<u32> {
         self.numbers
+    }
+
+    /// All numbers, sorted by key, and room for another one.
+    pub fn into_parts(self) -> (Vec<u32>, Vec<u32>) {
+        (self.numbers, self.ends)
     }
 }

@@ -1,7 +1,7 @@
 //! Operations whose order is forced by their results: does real time allow it?
 //!
-//! An order is right for real time iff no operation returns before one that stands in front of it is
-//! called: one pass from the back with the least return so far. O(n).
+//! An order is right for real time iff no operation returns before one that stands in front of it
+//! is called: one pass from the back with the least return so far. O(n).
 
 use super::container::Span;
 

@@ -1,8 +1,8 @@
 //! The history of a container (queue, stack, priority queue) in columns by value.
 //!
-//! Events are numbered in order; *cell* `x` is the gap just before event `x`, and an operation that is
-//! called at event `c` and returns at event `r` owns the cells `c + 1 ..= r`. Everything that the
-//! container monitors ask is whether there is a cell such that …, so ranks replace times.
+//! Events are numbered in order; *cell* `x` is the gap just before event `x`, and an operation that
+//! is called at event `c` and returns at event `r` owns the cells `c + 1 ..= r`. Everything that
+//! the container monitors ask is whether there is a cell such that …, so ranks replace times.
 //!
 //! Precondition: every value is inserted once. A second insertion is declined; a second removal of
 //! a value that was inserted once, or the removal of a value that never was, is a violation.
@@ -82,7 +82,7 @@ pub(super) struct Names {
     pub peek: &'static [&'static str],
 }
 
-const IS_EMPTY: &[&str] = &["is_empty", "isempty", "empty"];
+const IS_EMPTY: &[&str] = &["is_empty", "is-empty", "isempty", "empty"];
 
 impl Names {
     fn method(&self, name: &str) -> Option<Method> {
@@ -359,7 +359,7 @@ impl Container {
     }
 
     /// All values.
-    pub fn items(&self) -> impl Iterator<Item = Item> + use<> {
+    pub fn items(&self) -> impl Iterator<Item = Item> + Clone + use<> {
         (0..self.values.len()).map(Item::from)
     }
 

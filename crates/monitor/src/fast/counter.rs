@@ -2,14 +2,14 @@
 //!
 //! **Decides** whether a history of a counter that starts at 0 is linearizable.
 //!
-//! **How, increments only.** The count is raised as late as possible: when an increment returns, or when a read
-//! returns that saw a higher count. In the second case some open increments have taken effect already: each is a
-//! *slot*, claimed by the first increment that returns and was called before it. A read that saw less than
-//! the present count is right iff it saw no less than the count at its call. O(1) an event plus the
-//! operations open; memory: the operations open.
+//! **How, increments only.** The count is raised as late as possible: when an increment returns, or
+//! when a read returns that saw a higher count. In the second case some open increments have taken
+//! effect already: each is a *slot*, claimed by the first increment that returns and was called
+//! before it. A read that saw less than the present count is right iff it saw no less than the
+//! count at its call. O(1) an event plus the operations open; memory: the operations open.
 //!
-//! **With decrements** being lazy is wrong (going up and then down and going down and then up visit different
-//! counts, and both may be needed): breadth first, see `tally`.
+//! **With decrements** being lazy is wrong (going up and then down and going down and then up visit
+//! different counts, and both may be needed): breadth first, see `tally`.
 //!
 //! **Precondition.** None without decrements; with them the limits of `tally`. Amounts other than 1
 //! are declined: with arbitrary amounts the question is as hard as subset sum.
@@ -35,11 +35,11 @@ enum Method {
 impl Method {
     fn named(name: &str) -> Result<Self, Declined> {
         let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
-        if is(&["inc", "increment", "add", "incr"]) {
+        if is(&["inc", "increment", "incr", "add"]) {
             Ok(Method::Inc)
         } else if is(&["dec", "decrement", "decr"]) {
             Ok(Method::Dec)
-        } else if is(&["read", "get", "value", "count"]) {
+        } else if is(&["read", "get", "load", "value"]) {
             Ok(Method::Read)
         } else {
             let method = name.to_owned();
@@ -113,6 +113,13 @@ fn deeds(part: &Part<'_>) -> Result<Vec<Deed>, Declined> {
         };
         if method != Method::Read {
             by_one(history.arg(op), operation.method())?;
+            if history.values().as_int(history.result(op)).is_some() {
+                // A number would be the new count.
+                return Err(Declined::Unreadable {
+                    operation: operation.to_string(),
+                    expected: "no result",
+                });
+            }
         }
         deeds.push(Deed { op, change, guard });
     }
@@ -123,33 +130,20 @@ fn seen(values: &Values, result: ValueId) -> Option<i64> {
     values.as_int(result)
 }
 
-/// The violation at the return of a read: it, all increments called by then, and the read that saw most before
-/// it.
+/// The violation at the return of a read.
 fn violation(history: &History, deeds: &[Deed], wrong: OpId) -> Verdict {
-    let until = history.ret(wrong).unwrap_or(0);
-    let called = deeds.iter().filter(|deed| history.call(deed.op) <= until);
-    let earlier = called.clone().filter_map(|deed| match deed.guard {
-        Guard::Exactly(count) if history.ret(deed.op).is_some_and(|ret| ret <= until) => {
-            Some((count, deed.op))
-        }
-        _ => None,
-    });
-    let call = history.call(wrong);
-    let before = earlier.filter(|&(_, op)| history.ret(op).is_some_and(|ret| ret < call));
-    let most = before.max().map(|(_, op)| op);
-    let increments = called.filter(|deed| deed.change == Change::Up).map(|deed| deed.op);
-    let operations: Vec<OpId> = increments.chain(most).chain([wrong]).collect();
-    let operation = history.operation(wrong);
-    let done = deeds.iter().filter(|deed| {
-        deed.change == Change::Up && history.ret(deed.op).is_some_and(|ret| ret < call)
-    });
+    let (call, until) = (history.call(wrong), history.ret(wrong).unwrap_or(0));
+    let increments = || deeds.iter().filter(|deed| deed.change == Change::Up);
+    let returned = increments().filter(|d| history.ret(d.op).is_some_and(|ret| ret < call));
+    let called = increments().filter(|deed| history.call(deed.op) <= until);
     let sentence = format!(
-        "{operation} saw a count that the counter did not have: {} increments had returned when it was \
+        "{} saw a count that the counter did not have: {} increments had returned when it was \
          called and {} were called before it returned",
-        done.count(),
-        operations.len() - 1 - usize::from(most.is_some()),
+        history.operation(wrong),
+        returned.count(),
+        called.count(),
     );
-    counterexample_until(operations, until, sentence)
+    counterexample_until(tally::core(history, deeds, 0, wrong), until, sentence)
 }
 
 /// A counter and the operations open on it.
@@ -302,11 +296,12 @@ impl Online for Watch {
                 self.counter.reads.remove(&op);
                 return Ok(());
             }
-            // A failed increment did not happen, but a read may have relied on it.
-            (Some(_), Outcome::Failed) => {
+            // It did not happen, but a read may have relied on it.
+            (Some(_), Outcome::Failed) => return Err(Stop::failed(op)),
+            (Some(_), Outcome::Ok) if returned.values.as_int(returned.result).is_some() => {
                 return Err(Stop::Declined(Declined::Unreadable {
                     operation: format!("operation {}", op.0),
-                    expected: "an increment that does not fail",
+                    expected: "an increment without a number as result",
                 }));
             }
             (Some(_), Outcome::Ok) => Guard::None,

@@ -1,12 +1,13 @@
 //! Fetch-and-add: `fetch_and_add(d)` returns the number before it; `read`.
 //!
-//! **Decides** whether a history of a number, 0 at first, to which positive amounts are added is linearizable.
+//! **Decides** whether a history of a number, 0 at first, to which positive amounts are added is
+//! linearizable.
 //!
-//! **Theorem.** The number only grows, so that results force the order: the operations by result, and
-//! before the one that saw `v` the reads of `v`. Each result is the previous one plus the previous amount. A step that is
-//! missing was a pending operation: where all amounts are alike, the pending ones are handed out by call to the
-//! missing steps from below, since a later step leaves more time. The history is linearizable iff real time
-//! allows this order (`chain`).
+//! **Theorem.** The number only grows, so that results force the order: the operations by result,
+//! and before the one that saw `v` the reads of `v`. Each result is the previous one plus the
+//! previous amount. A step that is missing was a pending operation: where all amounts are alike,
+//! the pending ones are handed out by call to the missing steps from below, since a later step
+//! leaves more time. The history is linearizable iff real time allows this order (`chain`).
 //!
 //! **Cost.** O(n log n), sorting by result.
 //!
@@ -19,9 +20,17 @@ use super::{Declined, Part};
 use seriatim_history::{History, OpId, Outcome, ValueId};
 use seriatim_spec::{Verdict, Witness};
 
-const ADD: &[&str] =
-    &["fetch_and_add", "fetch_add", "faa", "fetch-and-add", "get_and_increment", "get_and_add"];
-const READ: &[&str] = &["read", "get", "load"];
+const ADD: &[&str] = &[
+    "fetch_add",
+    "fetch-and-add",
+    "fetch_and_add",
+    "fetch-add",
+    "getAndAdd",
+    "faa",
+    "inc",
+    "getAndIncrement",
+];
+const READ: &[&str] = &["read", "get", "load", "value"];
 
 /// Decides a part of a fetch-and-add object's history.
 pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
@@ -111,7 +120,8 @@ impl Deeds {
         Ok(deeds)
     }
 
-    /// The operations in the order that their results force, or the one whose result nothing explains.
+    /// The operations in the order that their results force, or the one whose result nothing
+    /// explains.
     fn order(&self) -> Result<Result<Vec<Span>, OpId>, Declined> {
         let mut order = Vec::with_capacity(self.adds.len() + self.reads.len());
         let mut pending = self.pending.iter();
@@ -138,8 +148,10 @@ impl Deeds {
             let mut amounts = self.adds.iter().chain(&self.pending).map(|deed| deed.adds);
             let first = amounts.next();
             if !self.pending.is_empty() && amounts.any(|amount| Some(amount) != first) {
-                let value = format!("{number}: different amounts");
-                return Err(Declined::RepeatedValue { value });
+                return Err(Declined::Unreadable {
+                    operation: format!("the operation that saw {number}"),
+                    expected: "amounts that are all alike",
+                });
             }
             let Some(filler) = pending.next() else {
                 return Ok(Err(wanted.span.op));

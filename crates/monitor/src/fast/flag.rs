@@ -1,22 +1,22 @@
 //! A flag that operations raise and lower: one key of a set, a mutex.
 //!
-//! **Decides**, event by event, whether operations that raise the flag (and find it down), lower it (and
-//! find it up), or see it up or down are linearizable. What an operation does is known only
-//! when it returns: an open insertion may turn out to have found its key present, that is, to have only seen the
-//! flag up.
+//! **Decides**, event by event, whether operations that raise the flag (and find it down), lower it
+//! (and find it up), or see it up or down are linearizable. What an operation does is known only
+//! when it returns: an open insertion may turn out to have found its key present, that is, to have
+//! only seen the flag up.
 //!
-//! **How.** The flag is flipped as late as possible: when an operation returns whose result demands it. A flip
-//! that the returning operation does not make itself was made by one that is still open: it becomes a *slot*,
-//! which the first operation of its kind that returns and was called before it claims. There must always be
-//! an open operation for each slot: the i-th slot, by time, needs the i-th open operation, by call, to have
-//! been called before it (Hall's condition for nested demands). A query is right if the flag is as it saw it, or
-//! was until it last flipped, after the query's call. Operations that never return stay open: they may fill a
-//! slot and never have to.
+//! **How.** The flag is flipped as late as possible: when an operation returns whose result demands
+//! it. A flip that the returning operation does not make itself was made by one that is still open:
+//! it becomes a *slot*, which the first operation of its kind that returns and was called before it
+//! claims. There must always be an open operation for each slot: the i-th slot, by time, needs the
+//! i-th open operation, by call, to have been called before it (Hall's condition for nested
+//! demands). A query is right if the flag is as it saw it, or was until it last flipped, after the
+//! query's call. Operations that never return stay open: they may fill a slot and never have to.
 //!
 //! **Cost.** O(1) an event plus the operations open on this flag; memory: the operations open.
 //!
-//! **What would make it unsound:** counting flips against open operations without naming slots; that is
-//! right only where every operation returns.
+//! **What would make it unsound:** counting flips against open operations without naming slots;
+//! that is right only where every operation returns.
 
 use super::trace::{Place, Trace};
 use seriatim_history::OpId;

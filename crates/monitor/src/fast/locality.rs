@@ -1,7 +1,8 @@
 //! One order for independent parts (the keys of a map) out of an order for each.
 //!
-//! Linearizability is local: if each part has an order, so has the whole. Each operation gets the first
-//! cell that its place in its part's order allows; by these cells the orders are merged. O(n).
+//! Linearizability is local: if each part has an order, so has the whole. Each operation gets the
+//! first cell that its place in its part's order allows; by these cells the orders are merged.
+//! O(n).
 
 use super::Part;
 use super::buckets::Buckets;

@@ -2,15 +2,18 @@
 //!
 //! **Decides** whether a history of a log whose values are appended once each is linearizable.
 //!
-//! **Theorem.** What is read is a prefix of the final log, so that the longest read gives the order of all
-//! values that anybody saw; of two reads one must be a prefix of the other. A read of length `k` happens between the
-//! `k`-th and the next append; appends that nobody saw come after every read. The history is linearizable iff
-//! real time allows this order (`chain`); appends that nobody saw stand in the order of their calls.
+//! **Theorem.** What is read is a prefix of the final log, so that the longest read gives the order
+//! of all values that anybody saw; of two reads one must be a prefix of the other. A read of length
+//! `k` happens between the `k`-th and the next append; appends that nobody saw come after every
+//! read. The history is linearizable iff real time allows this order (`chain`); appends that nobody
+//! saw stand in the order of their calls.
 //!
-//! **Cost.** O(n + the lengths of what is read). Online: O(the length of what is read) a return; memory: the log.
+//! **Cost.** O(n + the lengths of what is read). Online: O(the length of what is read) a return;
+//! memory: the log.
 //!
-//! **Precondition.** Every value is appended once, else declined. A pending append that nobody saw is forgotten; one
-//! that somebody saw took effect. The result of an append is ignored.
+//! **Precondition.** Every value is appended once, else declined. A pending append that nobody saw
+//! is forgotten; one that somebody saw took effect. Appends that return their index and reads of
+//! one index are declined.
 
 use super::chain::reversed;
 use super::container::{NEVER, Span};
@@ -32,9 +35,9 @@ enum Method {
 impl Method {
     fn named(name: &str) -> Result<Self, Declined> {
         let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
-        if is(&["append", "add", "push", "write"]) {
+        if is(&["append", "add", "push", "write", "send"]) {
             Ok(Method::Append)
-        } else if is(&["read", "get", "scan"]) {
+        } else if is(&["read", "get", "poll"]) {
             Ok(Method::Read)
         } else {
             let method = name.to_owned();
@@ -43,11 +46,10 @@ impl Method {
     }
 }
 
-/// The values that a read saw; nil is an empty log.
+/// The values that a read saw.
 fn contents(values: &Values, result: ValueId) -> Option<Vec<Value>> {
     match values.get(result) {
         Value::List(items) => Some(items.to_vec()),
-        Value::Nil if result == ValueId::NIL => Some(Vec::new()),
         _ => None,
     }
 }
@@ -69,6 +71,16 @@ pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
         let operation = history.operation(op);
         let method = Method::named(operation.method())?;
         let span = ranks.span(position, op);
+        let by_index = match method {
+            Method::Append => history.values().as_int(history.result(op)).is_some(),
+            Method::Read => history.arg(op).is_present() && history.arg(op) != ValueId::NIL,
+        };
+        if by_index && history.outcome(op) == Outcome::Ok {
+            return Err(Declined::Unreadable {
+                operation: operation.to_string(),
+                expected: "no index",
+            });
+        }
         match (method, history.outcome(op)) {
             (_, Outcome::Failed) | (Method::Read, Outcome::Pending) => {}
             (Method::Append, _) => {
@@ -241,6 +253,12 @@ impl Online for Watch {
     fn call(&mut self, called: Called<'_>) -> Result<(), Stop> {
         self.now += 1;
         let open = match Method::named(called.method)? {
+            Method::Read if called.arg.is_present() && called.arg != ValueId::NIL => {
+                return Err(Stop::Declined(Declined::Unreadable {
+                    operation: called.method.to_owned(),
+                    expected: "no index",
+                }));
+            }
             Method::Read => Open::Read(self.now, self.longest),
             Method::Append => {
                 let value = called.values.get(called.arg);
@@ -266,8 +284,12 @@ impl Online for Watch {
         };
         match (returned.outcome, self.open.get(&op)) {
             (Outcome::Pending, _) | (_, None) => return Ok(()),
-            (Outcome::Failed, Some(Open::Append(_))) => {
-                return Err(unreadable("an append that does not fail"));
+            // It did not happen, but a read may have relied on it.
+            (Outcome::Failed, Some(Open::Append(_))) => return Err(Stop::failed(op)),
+            (Outcome::Ok, Some(Open::Append(_)))
+                if returned.values.as_int(returned.result).is_some() =>
+            {
+                return Err(unreadable("an append without an index as result"));
             }
             _ => {}
         }

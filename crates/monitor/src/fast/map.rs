@@ -1,9 +1,10 @@
 //! Map: `put(key, value)`, `get(key)`.
 //!
-//! **Decides** whether a history of a map is linearizable: every key is a register that holds nil at first.
+//! **Decides** whether a history of a map is linearizable: every key is a register of
+//! its own.
 //!
-//! **Theorem.** Linearizability is local: a history is linearizable iff its part for each key is. See
-//! `register` for one key and `locality` for the common order.
+//! **Theorem.** Linearizability is local: a history is linearizable iff its part for each key is.
+//! See `register` for one key and `locality` for the common order.
 //!
 //! **Cost.** O(n).
 //!
@@ -18,8 +19,8 @@ use hashbrown::HashMap;
 use seriatim_history::{History, OpId, Outcome, ValueId};
 use seriatim_spec::{Verdict, Witness};
 
-/// Decides a part of a map's history.
-pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
+/// Decides a part of a map's history; `default` is what a key that was not put holds.
+pub fn check(part: Part<'_>, default: ValueId) -> Result<Verdict, Declined> {
     let history = part.history;
     let mut keys: HashMap<ValueId, u32> = HashMap::new();
     let mut parts: Vec<Vec<OpId>> = Vec::new();
@@ -43,7 +44,7 @@ pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
     let mut orders = Vec::with_capacity(parts.len());
     for operations in &parts {
         let part = Part::of(history, operations);
-        match register::decide(part, ValueId::NIL, Dense::hashed(), &meaning)? {
+        match register::decide(part, default, Dense::hashed(), &meaning)? {
             Verdict::Linearizable(witness) => orders.push(witness.order),
             violation => return Ok(violation),
         }
@@ -59,9 +60,9 @@ fn read(history: &History, op: OpId) -> Result<(Method, ValueId, ValueId), Decli
         let name = operation.method();
         names.iter().any(|known| known.eq_ignore_ascii_case(name))
     };
-    let method = if is(&["get", "read", "load"]) {
+    let method = if is(&["get", "read", "lookup"]) {
         Method::Read
-    } else if is(&["put", "write", "set", "store"]) {
+    } else if is(&["put", "write", "set"]) {
         Method::Write
     } else {
         let method = operation.method().to_owned();

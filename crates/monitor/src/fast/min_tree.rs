@@ -1,8 +1,8 @@
 //! Numbers under addition to ranges, with the leftmost zero.
 //!
 //! A segment tree in one array without push-down: each node holds how much the minimum below it
-//! exceeds that of its sibling pair, and the root holds the minimum of all. Adding to a range touches
-//! the two paths from its ends and stops where nothing changes any more. O(log n) a step.
+//! exceeds that of its sibling pair, and the root holds the minimum of all. Adding to a range
+//! touches the two paths from its ends and stops where nothing changes any more. O(log n) a step.
 
 /// Numbers at least zero: add to a range, find the leftmost zero.
 pub(super) struct MinTree {

@@ -32,6 +32,7 @@ mod flag;
 mod locality;
 pub mod log;
 pub mod map;
+mod matching;
 mod min_tree;
 pub mod multiset;
 pub mod mutex;
@@ -42,6 +43,7 @@ pub mod priority_queue;
 pub mod queue;
 pub mod queue_online;
 mod queue_repeated;
+mod quiet;
 pub mod register;
 mod repeated;
 pub mod semaphore;
@@ -79,8 +81,8 @@ pub enum Object {
     Mutex,
     /// One value, initially the given one: [`register`].
     Register(ValueId),
-    /// A register a key, initially nil: [`map`].
-    Map,
+    /// A register a key, initially with the given value: [`map`].
+    Map(ValueId),
     /// A number that is raised and lowered by one: [`counter`].
     Counter,
     /// A number that tells what it was: [`fetch_and_add`].
@@ -101,7 +103,7 @@ pub fn check(object: Object, part: Part<'_>) -> Result<Verdict, Declined> {
         Object::Multiset => multiset::check(part),
         Object::Mutex => mutex::check(part),
         Object::Register(initial) => register::check(part, initial),
-        Object::Map => map::check(part),
+        Object::Map(default) => map::check(part, default),
         Object::Counter => counter::check(part),
         Object::FetchAndAdd => fetch_and_add::check(part),
         Object::Semaphore(permits) => semaphore::check(part, permits),

@@ -1,18 +1,20 @@
-//! Multiset (bag): `add`, `remove`, `contains`, `count`. Also online.
+//! Multiset (bag): `add`, `remove`, `contains`, `multiplicity`. Also online.
 //!
-//! **Decides** whether a history of a multiset is linearizable: `remove` answers whether there was a copy to
-//! remove.
+//! **Decides** whether a history of a multiset is linearizable: `remove` answers whether there was
+//! a copy to remove.
 //!
-//! **Theorem.** Linearizability is local: each key is a count of its own. As long as nobody saw a key absent, or
-//! counted its copies, additions may take effect at their calls and removals at their returns: the history is right iff at every
-//! return of a removal there were at least as many additions called as removals returned, and every query that saw a
-//! copy has a moment at which there were more. Where somebody saw it absent, whether to run out of copies before
-//! or after an addition is a real choice: breadth first, see `tally`.
+//! **Theorem.** Linearizability is local: each key is a count of its own. As long as nobody saw a
+//! key absent, or counted its copies, additions may take effect at their calls and removals at
+//! their returns: the history is right iff at every return of a removal there were at least as many
+//! additions called as removals returned, and every query that saw a copy has a moment at which
+//! there were more. Where somebody saw it absent, whether to run out of copies before or after an
+//! addition is a real choice: breadth first, see `tally`.
 //!
-//! **Cost.** O(n · configurations). Online: O(1) an event; memory: the operations open and the keys present.
+//! **Cost.** O(n · configurations). Online: O(1) an event; memory: the operations open and the keys
+//! present.
 //!
-//! **Precondition.** The limits of `tally`. Online, a query that saw a key absent is declined where it depends on
-//! the choice.
+//! **Precondition.** The limits of `tally`. Online, a query that saw a key absent is declined where
+//! it depends on the choice.
 
 use super::flag::Moment;
 use super::locality;
@@ -35,13 +37,13 @@ enum Method {
 impl Method {
     fn named(name: &str) -> Result<Self, Declined> {
         let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
-        if is(&["add", "insert"]) {
+        if is(&["add", "insert", "put", "push", "enqueue"]) {
             Ok(Method::Add)
-        } else if is(&["remove", "delete"]) {
+        } else if is(&["remove", "delete", "erase"]) {
             Ok(Method::Remove)
-        } else if is(&["contains", "member", "has"]) {
+        } else if is(&["contains", "member", "has", "find"]) {
             Ok(Method::Contains)
-        } else if is(&["count", "multiplicity"]) {
+        } else if is(&["multiplicity", "occurrences"]) {
             Ok(Method::Count)
         } else {
             let method = name.to_owned();
@@ -50,12 +52,8 @@ impl Method {
     }
 
     /// What an operation with a result does; `None` if the result is not one of the method.
-    fn deed(self, outcome: Outcome, result: ValueId) -> Option<(Change, Guard)> {
-        let success = match outcome {
-            Outcome::Failed => Some(false),
-            _ => result.as_bool(),
-        };
-        match (self, success) {
+    fn deed(self, result: ValueId) -> Option<(Change, Guard)> {
+        match (self, result.as_bool()) {
             (Method::Add, Some(false)) => None,
             (Method::Add, _) => Some((Change::Up, Guard::None)),
             (Method::Remove, Some(true)) => Some((Change::Down, Guard::Positive)),
@@ -83,15 +81,21 @@ pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
         let (change, guard) = match (method, history.outcome(op)) {
             (Method::Contains | Method::Count, Outcome::Pending) => continue,
             (Method::Remove, Outcome::Pending) => (Change::Down, Guard::Positive),
-            (Method::Add, Outcome::Failed) => continue,
-            (_, outcome) => {
-                let deed = method.deed(outcome, history.result(op));
+            (_, Outcome::Failed) => continue,
+            (_, Outcome::Ok | Outcome::Pending) => {
+                let deed = method.deed(history.result(op));
                 deed.ok_or_else(|| Declined::Unreadable {
                     operation: operation.to_string(),
                     expected: "true, false or a number as result",
                 })?
             }
         };
+        if !history.arg(op).is_present() {
+            return Err(Declined::Unreadable {
+                operation: operation.to_string(),
+                expected: "a value as argument",
+            });
+        }
         let index = *keys.entry(history.arg(op)).or_insert(parts.len() as u32);
         if index as usize == parts.len() {
             parts.push(Vec::new());
@@ -184,13 +188,16 @@ impl Online for Watch {
     fn ret(&mut self, returned: Returned<'_>) -> Result<(), Stop> {
         self.now += 1;
         let op = returned.op;
-        if returned.outcome == Outcome::Pending {
-            return Ok(());
+        match returned.outcome {
+            Outcome::Pending => return Ok(()),
+            // It did not happen, but another may have relied on it.
+            Outcome::Failed => return Err(Stop::failed(op)),
+            Outcome::Ok => {}
         }
         let Some((method, value, call)) = self.open.remove(&op) else {
             return Ok(());
         };
-        let deed = method.deed(returned.outcome, returned.result);
+        let deed = method.deed(returned.result);
         let (change, guard) = deed.ok_or_else(|| Declined::Unreadable {
             operation: format!("operation {}", op.0),
             expected: "true, false or a number as result",

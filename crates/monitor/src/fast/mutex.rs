@@ -2,12 +2,14 @@
 //!
 //! **Decides** whether a history of one lock, which anybody may release, is linearizable.
 //!
-//! **Theorem.** A mutex is one flag (see `flag`): `lock` and a `try_lock` that succeeds find it free and
-//! take it, `unlock` finds it taken and frees it, a `try_lock` that answers false has seen it taken.
+//! **Theorem.** A mutex is one flag (see `flag`): `lock` and a `try_lock` that succeeds find it
+//! free and take it, `unlock` finds it taken and frees it, a `try_lock` that answers false has seen
+//! it taken.
 //!
 //! **Cost.** O(1) an event plus the operations open; memory: the operations open.
 //!
-//! **Precondition.** None. A `lock` or `unlock` that says that it failed did not happen.
+//! **Precondition.** Anybody may release the lock. An operation that says that it failed did not
+//! happen.
 
 use super::online::{Called, Online, Returned, Stop};
 use super::set::{Dialect, KeyRule, Presence, Watch as Keys, decide};
@@ -20,9 +22,18 @@ pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
 }
 
 const DIALECT: Dialect = Dialect {
-    insert: &["lock", "acquire", "try_lock", "trylock", "try-lock"],
-    remove: &["unlock", "release"],
-    contains: &["is_locked", "locked"],
+    insert: &[
+        "acquire",
+        "lock",
+        "try_acquire",
+        "try-acquire",
+        "tryAcquire",
+        "try_lock",
+        "try-lock",
+        "tryLock",
+    ],
+    remove: &["release", "unlock"],
+    contains: &["is_locked", "is-locked", "isLocked", "locked", "read"],
     keys: KeyRule::One,
     explain: |operation, _, presence| match presence {
         Presence::Present => format!("{operation} found the lock taken, but nobody held it"),

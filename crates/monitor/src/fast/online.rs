@@ -60,6 +60,14 @@ impl From<Declined> for Stop {
 }
 
 impl Stop {
+    /// An operation says that it failed.
+    pub(super) fn failed(op: OpId) -> Self {
+        Stop::Declined(Declined::Unreadable {
+            operation: format!("operation {}", op.0),
+            expected: "an operation that does not fail",
+        })
+    }
+
     /// The return of an operation makes the history wrong.
     pub(super) fn violation(op: OpId, reason: impl Into<String>) -> Self {
         let reason = reason.into();

@@ -32,6 +32,12 @@ impl<'h> Part<'h> {
         self.len() == 0
     }
 
+    /// The operation at a position in call order.
+    #[inline]
+    pub(super) fn operation(&self, position: usize) -> OpId {
+        self.chosen.map_or(OpId::from(position), |chosen| chosen[position])
+    }
+
     /// The operations in call order.
     pub fn operations(&self) -> impl Iterator<Item = OpId> + use<'h> {
         let chosen = self.chosen;
@@ -41,11 +47,6 @@ impl<'h> Part<'h> {
     /// The events of the operations, in order.
     pub fn events(&self) -> impl Iterator<Item = Event> + use<'h> {
         self.history.events_of(self.operations())
-    }
-
-    /// Whether an operation is one of the part.
-    pub fn contains(&self, op: OpId) -> bool {
-        self.chosen.is_none_or(|chosen| chosen.binary_search(&op).is_ok())
     }
 
     /// The position of an operation of the part.

@@ -1,14 +1,14 @@
 //! The common course of the container monitors, with removals whose result nobody knows.
 //!
 //! *Pending removals.* A pending removal removed one of the values that no completed removal
-//! returned, or nothing. If it removed `v`, that only shortens the cells that `v` covers, and
-//! never harms the rest; an earlier call is at least as good. So an injective assignment of pending
+//! returned, or nothing. If it removed `v`, that only shortens the cells that `v` covers, and never
+//! harms the rest; an earlier call is at least as good. So an injective assignment of pending
 //! removals to never removed values is looked for. Where a discipline says so, the assignment in
-//! order (the first inserted to the first called) is as good as any. Else: run the monitor; if it is
-//! stuck on a core of values that has no order under the present assignment, then every solution
-//! assigns a removal to a never removed value of that core: branch on these. Exact. At most k deep for k
-//! pending removals, and immediate if no value of the core is never removed, which is the usual case
-//! of a real violation. More than [`NODES`] cases are declined.
+//! order (the first inserted to the first called) is as good as any. Else: run the monitor; if it
+//! is stuck on a core of values that has no order under the present assignment, then every solution
+//! assigns a removal to a never removed value of that core: branch on these. Exact. At most k deep
+//! for k pending removals, and immediate if no value of the core is never removed, which is the
+//! usual case of a real violation. More than [`NODES`] cases are declined.
 //!
 //! *Counterexamples* are the union of the cores, made small by `shrink`.
 
@@ -169,9 +169,9 @@ fn union(cores: Vec<Core>) -> Core {
 }
 
 /// Puts the queries that saw values into the order: each, given its cell in which some value is
-/// certainly inside, right behind the last operation that returned before that cell. Everything that
-/// has to be behind it was called later and is; the value's insertion is in front of it and its removal is
-/// not.
+/// certainly inside, right behind the last operation that returned before that cell. Everything
+/// that has to be behind it was called later and is; the value's insertion is in front of it and
+/// its removal is not.
 fn with_queries(container: &Container, order: Vec<OpId>, cells: Vec<u32>) -> Vec<OpId> {
     if cells.is_empty() {
         return order;
@@ -244,7 +244,8 @@ impl<D: Discipline> Branching<'_, D> {
     }
 
     fn node(&mut self) -> Result<Option<(Tuned, D::Plan)>, Declined> {
-        // An assigned removal returns at the end: it cannot contradict the value's other operations.
+        // An assigned removal returns at the end: it cannot contradict the value's other
+        // operations.
         let Ok(tuned) = Tuned::new(&self.container) else {
             return Ok(None);
         };

@@ -3,26 +3,29 @@
 //! **Decides** whether a history of a priority queue whose values are inserted once each is
 //! linearizable; the values are their own priorities.
 //!
-//! **Theorem.** The history is linearizable iff every peek and extraction of `v` owns a cell at which
-//! no value that comes out before `v` is certainly inside (a *good* cell of `v`), and every operation that
-//! saw the queue empty owns a cell that no value covers. Insertions are never in the way: where `v` has to
-//! be inside beyond its coverage to serve an operation at `x`, every cell between is bad, that is, holds a
-//! value that already blocks whatever `v` could block.
+//! **Theorem.** The history is linearizable iff every peek and extraction of `v` owns a cell at
+//! which no value that comes out before `v` is certainly inside (a *good* cell of `v`), and every
+//! operation that saw the queue empty owns a cell that no value covers. Insertions are never in the
+//! way: where `v` has to be inside beyond its coverage to serve an operation at `x`, every cell
+//! between is bad, that is, holds a value that already blocks whatever `v` could block.
 //!
-//! **How.** One sweep over the events with the set of critical values and the set of values that operations wait for;
-//! both are bitmaps by priority, so that their maximum takes a few steps.
+//! **How.** One sweep over the events with the set of critical values and the set of values that
+//! operations wait for; both are bitmaps by priority, so that their maximum takes a few steps.
 //!
 //! **Cost.** O(n log n) for sorting the values by priority, then O(n log₆₄ n).
 //!
-//! **Precondition.** Distinct values, else declined. Pending extractions by branching (`pending`).
+//! **Precondition.** Distinct values; where they repeat see `repeated`. Pending extractions by
+//! branching (`pending`).
 //!
-//! **What would make it unsound:** any cell for the order that is not the good one nearest to the coverage.
+//! **What would make it unsound:** any cell for the order that is not the good one nearest to the
+//! coverage.
 
 use super::bit_tree::BitTree;
 use super::buckets::Buckets;
 use super::container::{Container, Item, NEVER, Names, Rank, Span};
+use super::matching::Guess;
 use super::pending::{Core, Discipline, Show, Words, decide};
-use super::repeated::{self, Guess};
+use super::repeated;
 use super::tune::{Tuned, chain_over, empty_cells};
 use super::{Declined, Part};
 use seriatim_history::{History, OpId, ValueId};
@@ -51,22 +54,25 @@ pub(super) struct PriorityQueue<'h> {
 const WORDS: Words = Words {
     object: "priority queue",
     names: Names {
-        insert: &["insert", "add", "push", "enq", "offer", "put"],
+        insert: &["insert", "add", "push", "enqueue", "enq", "put", "offer"],
         remove: &[
-            "poll",
             "extract",
-            "extract_min",
-            "extract_max",
+            "poll",
             "pop",
-            "deq",
             "remove",
-            "delete_min",
-            "delete_max",
-            "remove_min",
-            "remove_max",
             "take",
+            "dequeue",
+            "deq",
+            "extract-min",
+            "extract_min",
+            "delete-min",
+            "delete_min",
+            "extract-max",
+            "extract_max",
+            "delete-max",
+            "delete_max",
         ],
-        peek: &["peek", "min", "max", "find_min", "find_max", "top"],
+        peek: &["peek", "first", "top", "min", "max", "find-min", "find-max"],
     },
     inserted: "inserted",
     removed: "extracted",
@@ -74,8 +80,8 @@ const WORDS: Words = Words {
 
 /// The cells in which the operations happen.
 pub(super) struct Plan {
-    /// The values, the one that comes out last first.
-    by_priority: Vec<Item>,
+    /// By value, its place when what comes out last is first.
+    place: Vec<u32>,
     removed: Vec<Rank>,
     peeked: Vec<Rank>,
     empty_cells: Vec<u32>,
@@ -92,8 +98,7 @@ impl Discipline for PriorityQueue<'_> {
         let empty_cells = empty_cells(container, tuned)?;
         let by_priority = self.sorted(&container.values);
         let sweep = Sweep::new(container, tuned, &by_priority);
-        let (removed, peeked) = sweep.run()?;
-        Ok(Plan { by_priority, removed, peeked, empty_cells })
+        sweep.run(empty_cells)
     }
 
     fn order(&self, container: &Container, tuned: &Tuned, plan: Plan) -> Vec<OpId> {
@@ -110,7 +115,7 @@ impl Discipline for PriorityQueue<'_> {
 
     fn explain(&self, container: &Container, tuned: &Tuned, show: &Show<'_>) -> String {
         let by_priority = self.sorted(&container.values);
-        let Err(core) = Sweep::new(container, tuned, &by_priority).run() else {
+        let Err(core) = Sweep::new(container, tuned, &by_priority).run(Vec::new()) else {
             return "no order of the insertions and extractions is right".to_owned();
         };
         let (late, ahead) = (core.items[0], &core.items[1..]);
@@ -145,7 +150,7 @@ impl PriorityQueue<'_> {
 }
 
 /// Sorts values that are small integers: a bucket sort by 11 bits at a time.
-fn sort_by_number(items: &mut Vec<Item>, ids: &[ValueId]) {
+fn sort_by_number(items: &mut [Item], ids: &[ValueId]) {
     let number = |item: &Item| ids[item.index()].as_inline_int().unwrap_or(0);
     let least = items.iter().map(number).min().unwrap_or(0);
     let most = items.iter().map(number).max().unwrap_or(0);
@@ -248,7 +253,7 @@ impl<'c> Sweep<'c> {
     }
 
     /// Good cells for removals and peeks, or the values that leave an operation without any.
-    fn run(mut self) -> Result<(Vec<Rank>, Vec<Rank>), Core> {
+    fn run(mut self, empty_cells: Vec<u32>) -> Result<Plan, Core> {
         let container = self.container;
         let has_peeks = !container.peeks.is_empty();
         let (begins, ends) = self.peek_events();
@@ -285,7 +290,7 @@ impl<'c> Sweep<'c> {
         if has_peeks {
             self.nearest();
         }
-        Ok((self.removed, self.peeked))
+        Ok(Plan { place: self.place, removed: self.removed, peeked: self.peeked, empty_cells })
     }
 
     /// The first and the last place of values equal to the one at a place.
@@ -367,10 +372,9 @@ impl<'c> Sweep<'c> {
         while let Some(place) = self.wanted.max().filter(|&place| place >= least) {
             self.wanted.remove(place);
             let index = self.by_priority[place as usize].index();
-            if self.tuned.hi[index] < cell && self.container.remove[index].exists() {
-                if self.removed[index] == 0 {
-                    self.removed[index] = cell;
-                }
+            let leaves = self.tuned.hi[index] < cell && self.container.remove[index].exists();
+            if leaves && self.removed[index] == 0 {
+                self.removed[index] = cell;
             }
             if let Some(first) = self.first_waiting.get_mut(index) {
                 let mut peek = std::mem::replace(first, NONE);
@@ -512,18 +516,25 @@ impl Lowest {
 fn order(container: &Container, tuned: &Tuned, plan: &Plan) -> Vec<OpId> {
     let cells = container.end as usize + 1;
     let life = |item: Item| life(container, tuned, plan, item);
-    let priorities = || plan.by_priority.iter().copied();
-    let leave = priorities().rev().map(|item| (item, life(item).1));
+    let leave = container.items().map(|item| (item, life(item).1));
     let leave = leave.filter_map(|(item, cell)| cell.map(|cell| (cell, item.0)));
     let leave = Buckets::new(cells, leave);
-    let enter = priorities().map(|item| (item, life(item)));
+    let enter = container.items().map(|item| (item, life(item)));
     let enter = enter.filter(|&(_, (entered, left))| Some(entered) != left);
     let enter = Buckets::new(cells, enter.map(|(item, (entered, _))| (entered, item.0)));
+    // The few values of one cell, sorted by place.
+    let mut few: Vec<u32> = Vec::new();
+    let sort = |values: &[u32], few: &mut Vec<u32>| {
+        few.clear();
+        few.extend_from_slice(values);
+        few.sort_unstable_by_key(|&item| plan.place[item as usize]);
+    };
     let alone = alone(container, tuned, plan);
     let mut alone = alone.iter().peekable();
     let mut order = Vec::with_capacity(2 * container.len() + container.peeks.len());
     for cell in 0..cells as u32 {
-        let leaving = || leave.of(cell as usize).iter().map(|&item| Item(item));
+        sort(leave.of(cell as usize), &mut few);
+        let leaving = || few.iter().rev().map(|&item| Item(item));
         for item in leaving().filter(|&item| life(item).0 != cell) {
             push_peeks(container, plan, item, cell, &mut order);
             order.push(container.remove[item.index()].op);
@@ -536,7 +547,8 @@ fn order(container: &Container, tuned: &Tuned, plan: &Plan) -> Vec<OpId> {
         while let Some(&(_, op)) = alone.next_if(|alone| alone.0 == cell) {
             order.push(op);
         }
-        for &item in enter.of(cell as usize) {
+        sort(enter.of(cell as usize), &mut few);
+        for &item in &few {
             order.push(container.insert[item as usize].op);
             push_peeks(container, plan, Item(item), cell, &mut order);
         }
@@ -561,8 +573,8 @@ fn life(container: &Container, tuned: &Tuned, plan: &Plan, item: Item) -> (Rank,
     (entered, left)
 }
 
-/// The peeks in cells in which their value neither comes nor goes, and then the operations that saw the
-/// queue empty, by cell.
+/// The peeks in cells in which their value neither comes nor goes, and then the operations that saw
+/// the queue empty, by cell.
 fn alone(container: &Container, tuned: &Tuned, plan: &Plan) -> Vec<(Rank, OpId)> {
     let mut alone: Vec<(Rank, OpId)> = Vec::new();
     for (peek, &cell) in container.peeks.iter().zip(&plan.peeked) {

@@ -1,34 +1,36 @@
 //! Queue: `enq`, `deq`, `peek` (the front), operations that saw it empty, pending ones.
 //!
-//! **Decides** whether a history of a first-in-first-out queue whose values are enqueued once each is
-//! linearizable.
+//! **Decides** whether a history of a first-in-first-out queue whose values are enqueued once each
+//! is linearizable.
 //!
 //! **Theorem.** For a value `v` let `lo`, `hi` be as in `tune`, and `fo` the first return of an
 //! operation that saw it at the front or dequeued it. `a` *must be ahead of* `b` if `lo(a) <
-//! in.call(b)` (it is enqueued first) or `fo(a) < hi(b)` (it is at the front first). The history is linearizable
-//! iff this relation has no cycle and every operation that saw the queue empty owns a cell that no
-//! value covers. Without peeks, cycles of two suffice (the critical pair); with peeks three may be needed:
-//! see the test `three_values_may_be_wrong_while_every_two_are_right`.
+//! in.call(b)` (it is enqueued first) or `fo(a) < hi(b)` (it is at the front first). The history is
+//! linearizable iff this relation has no cycle and every operation that saw the queue empty owns a
+//! cell that no value covers. Without peeks, cycles of two suffice (the critical pair); with peeks
+//! three may be needed: see the test `three_values_may_be_wrong_while_every_two_are_right`.
 //!
-//! **How.** Values are peeled in a topological order with four sorted lists and one cursor in each: the only
-//! values that can hold others back are the one with the least `lo` and the two with the least `fo`.
-//! Hence also the core: in a stuck rest every value is held back by one of these three, so that they hold
-//! a cycle among themselves. Operations that saw the queue empty are cuts: each splits its cell in two, and what
-//! is before the cut and what is behind it are peeled apart, by times that keep them apart.
+//! **How.** Values are peeled in a topological order with four sorted lists and one cursor in each:
+//! the only values that can hold others back are the one with the least `lo` and the two with the
+//! least `fo`. Hence also the core: in a stuck rest every value is held back by one of these three,
+//! so that they hold a cycle among themselves. Operations that saw the queue empty are cuts: each
+//! splits its cell in two, and what is before the cut and what is behind it are peeled apart, by
+//! times that keep them apart.
 //!
 //! **Cost.** O(n): bucket sorts by event rank.
 //!
-//! **Precondition.** Distinct values, else declined. Pending dequeues are assigned in order as long
-//! as no value that is never dequeued was seen at the front (deadlines are then monotone in
-//! the order of enqueues), else by branching.
+//! **Precondition.** Distinct values; where they repeat see `queue_repeated`. Pending dequeues are
+//! assigned in order as long as no value that is never dequeued was seen at the front (deadlines
+//! are then monotone in the order of enqueues), else by branching.
 //!
-//! **What would make it unsound:** forgetting that a value never dequeued covers the cells up to the
-//! very end; taking the least `fo` of *all* values, its own included, for readiness.
+//! **What would make it unsound:** forgetting that a value never dequeued covers the cells up to
+//! the very end; taking the least `fo` of *all* values, its own included, for readiness.
 
 use super::buckets::Buckets;
 use super::container::{Container, Item, NEVER, Names, Rank, Span};
 use super::pending::{Core, Discipline, Show, Words, decide};
 use super::queue_repeated;
+use super::repeated;
 use super::tune::{Tuned, empty_cells};
 use super::{Declined, Part};
 use seriatim_history::OpId;
@@ -44,9 +46,9 @@ pub(super) struct Queue;
 pub(super) const WORDS: Words = Words {
     object: "queue",
     names: Names {
-        insert: &["enq", "enqueue", "add", "offer", "push", "send", "put", "insert"],
-        remove: &["deq", "dequeue", "remove", "poll", "pop", "recv", "take"],
-        peek: &["peek", "front"],
+        insert: &["enqueue", "enq", "push", "add", "insert", "put", "offer", "send"],
+        remove: &["dequeue", "deq", "pop", "remove", "poll", "take", "receive", "recv"],
+        peek: &["front", "peek", "first", "head"],
     },
     inserted: "enqueued",
     removed: "dequeued",
@@ -90,7 +92,10 @@ impl Discipline for Queue {
     }
 
     fn repeated(&self, part: Part<'_>) -> Result<Verdict, Declined> {
-        queue_repeated::decide(part)
+        match repeated::among_single(self, part)? {
+            Some(violation) => Ok(violation),
+            None => queue_repeated::decide(part),
+        }
     }
 
     fn explain(&self, container: &Container, tuned: &Tuned, show: &Show<'_>) -> String {
@@ -180,7 +185,8 @@ impl Times {
         }
     }
 
-    /// The rank after which values in front of cut number `cut` and behind the previous one may act.
+    /// The rank after which values in front of cut number `cut` and behind the previous one may
+    /// act.
     fn from(&self, cut: u32) -> Rank {
         match cut {
             0 => 0,
@@ -203,21 +209,29 @@ impl Times {
 
 /// The values sorted by a time.
 struct Sorted {
-    items: Vec<Item>,
+    items: Vec<u32>,
     cursor: usize,
 }
 
 impl Sorted {
-    fn by(times: &[Rank], end: Rank) -> Self {
+    fn by(times: &[Rank], end: Rank, room: &mut Vec<u32>) -> Self {
         let pairs = times.iter().zip(0..).map(|(&time, item)| (time.min(end), item));
-        let numbers = Buckets::new(end as usize + 1, pairs).into_numbers();
-        Sorted { items: numbers.into_iter().map(Item).collect(), cursor: 0 }
+        let sorted = Buckets::reusing(std::mem::take(room), end as usize + 1, pairs);
+        let (items, left) = sorted.into_parts();
+        *room = left;
+        Sorted { items, cursor: 0 }
+    }
+
+    /// The item at a position.
+    #[inline]
+    fn get(&self, position: usize) -> Option<Item> {
+        self.items.get(position).map(|&item| Item(item))
     }
 
     /// The first item from position `from` on that is not done.
     fn first(&self, from: usize, done: &[u8]) -> usize {
         let rest = self.items[from..].iter();
-        from + rest.take_while(|item| done[item.index()] & DONE != 0).count()
+        from + rest.take_while(|item| done[**item as usize] & DONE != 0).count()
     }
 }
 
@@ -227,10 +241,11 @@ const DONE: u8 = 4;
 
 /// The values in an order that respects who must be ahead of whom, or a cycle.
 fn peel(times: &Times) -> Result<Vec<Item>, Vec<Item>> {
-    let mut by_lo = Sorted::by(&times.lo, times.end);
-    let mut by_fo = Sorted::by(&times.fo, times.end);
-    let mut by_enter = Sorted::by(&times.enter, times.end);
-    let mut by_hi = Sorted::by(&times.hi, times.end);
+    let mut room = Vec::new();
+    let mut by_lo = Sorted::by(&times.lo, times.end, &mut room);
+    let mut by_fo = Sorted::by(&times.fo, times.end, &mut room);
+    let mut by_enter = Sorted::by(&times.enter, times.end, &mut room);
+    let mut by_hi = Sorted::by(&times.hi, times.end, &mut room);
     let count = times.lo.len();
     let mut marks = vec![0u8; count];
     let mut ready = Vec::new();
@@ -247,17 +262,17 @@ fn peel(times: &Times) -> Result<Vec<Item>, Vec<Item>> {
         by_lo.cursor = by_lo.first(by_lo.cursor, &marks);
         by_fo.cursor = by_fo.first(by_fo.cursor, &marks);
         second = by_fo.first(second.max(by_fo.cursor + 1), &marks);
-        let first = by_fo.items[by_fo.cursor];
-        let least_lo = times.lo[by_lo.items[by_lo.cursor].index()];
+        let first = Item(by_fo.items[by_fo.cursor]);
+        let least_lo = times.lo[by_lo.items[by_lo.cursor] as usize];
         let least_fo = times.fo[first.index()];
-        let second_fo = by_fo.items.get(second).map(|item| times.fo[item.index()]);
-        while let Some(&item) = by_enter.items.get(by_enter.cursor)
+        let second_fo = by_fo.get(second).map(|item| times.fo[item.index()]);
+        while let Some(item) = by_enter.get(by_enter.cursor)
             && times.enter[item.index()] <= least_lo
         {
             by_enter.cursor += 1;
             mark(&mut marks, &mut ready, item, IN_READY);
         }
-        while let Some(&item) = by_hi.items.get(by_hi.cursor)
+        while let Some(item) = by_hi.get(by_hi.cursor)
             && times.hi[item.index()] <= least_fo
         {
             by_hi.cursor += 1;
@@ -267,8 +282,8 @@ fn peel(times: &Times) -> Result<Vec<Item>, Vec<Item>> {
             mark(&mut marks, &mut ready, first, OUT_READY);
         }
         let Some(item) = ready.pop() else {
-            let lowest = by_lo.items[by_lo.cursor];
-            let second = by_fo.items.get(second).copied();
+            let lowest = Item(by_lo.items[by_lo.cursor]);
+            let second = by_fo.get(second);
             return Err(cycle(times, lowest, first, second));
         };
         marks[item.index()] |= DONE;

@@ -1,23 +1,25 @@
 //! Queue, event by event: `enq`, `deq`, and `deq` that saw it empty.
 //!
-//! **Decides** after every event whether what has been seen of a queue is linearizable; an open dequeue has an
-//! unknown result and may have removed any value that is inside.
+//! **Decides** after every event whether what has been seen of a queue is linearizable; an open
+//! dequeue has an unknown result and may have removed any value that is inside.
 //!
-//! **Theorem.** (See `queue`; no peeks.) Let `M` be the latest call among the enqueues of values that
-//! were dequeued. (1) A dequeue that returns `a` is wrong iff `a`'s enqueue had returned before the `M` of the dequeue's
-//! call. (2) A value inside whose enqueue returned before `M` must have been removed by an open dequeue called
-//! before the moment at which `M` passed it, its *deadline*. Deadlines grow with the returns of the
-//! enqueues, so that giving the i-th such value to the i-th open dequeue is as good as anything, and one
-//! comparison each decides. (3) A moment is empty iff of the values that were inside, each has been returned by a dequeue
-//! called before the moment, or can still be: there are at least as many open dequeues called before it as such values.
-//! (2) and (3) ask for prefixes of the same list: the same assignment serves both.
+//! **Theorem.** (See `queue`; no peeks.) Let `M` be the latest call among the enqueues of values
+//! that were dequeued. (1) A dequeue that returns `a` is wrong iff `a`'s enqueue had returned
+//! before the `M` of the dequeue's call. (2) A value inside whose enqueue returned before `M` must
+//! have been removed by an open dequeue called before the moment at which `M` passed it, its
+//! *deadline*. Deadlines grow with the returns of the enqueues, so that giving the i-th such value
+//! to the i-th open dequeue is as good as anything, and one comparison each decides. (3) A moment
+//! is empty iff of the values that were inside, each has been returned by a dequeue called before
+//! the moment, or can still be: there are at least as many open dequeues called before it as such
+//! values. (2) and (3) ask for prefixes of the same list: the same assignment serves both.
 //!
-//! **How, (3).** Between two calls of open dequeues the earliest moment that can be empty is as good as any later
-//! one, so that one is kept between each two. A dequeue that saw the queue empty and depends on open ones stays
-//! on a list until they have returned; one that is right whenever another on the list is, is dropped.
+//! **How, (3).** Between two calls of open dequeues the earliest moment that can be empty is as
+//! good as any later one, so that one is kept between each two. A dequeue that saw the queue empty
+//! and depends on open ones stays on a list until they have returned; one that is right whenever
+//! another on the list is, is dropped.
 //!
-//! **Cost.** O(1 + open dequeues · list) a return, O(1) a call; memory: values inside, operations open, the
-//! list.
+//! **Cost.** O(1 + open dequeues · list) a return, O(1) a call; memory: values inside, operations
+//! open, the list.
 //!
 //! **Precondition.** No value is enqueued while an equal one is inside, else declined; no peeks.
 
@@ -44,8 +46,8 @@ impl Gap {
         self.left <= self.open
     }
 
-    /// A dequeue called at `call` returned a value whose enqueue had returned at `entered`, or none.
-    /// Whether the gap can still be empty.
+    /// A dequeue called at `call` returned a value whose enqueue had returned at `entered`, or
+    /// none. Whether the gap can still be empty.
     fn update(&mut self, call: Moment, entered: Option<Moment>) -> bool {
         let was_inside = entered.is_some_and(|entered| entered <= self.after);
         let was_open = call <= self.after;
@@ -97,10 +99,11 @@ pub struct Watch {
 }
 
 impl Watch {
-    fn enqueue(&mut self, op: OpId, value: ValueId) -> Result<(), Stop> {
+    fn enqueue(&mut self, called: Called<'_>) -> Result<(), Stop> {
+        let (op, value) = (called.op, called.arg);
         let (call, entered) = (self.now, OPEN);
         if self.values.insert(value, Inside { call, entered }).is_some() {
-            let value = format!("of operation {}", op.0);
+            let value = called.values.get(value).to_string();
             return Err(Stop::Declined(Declined::RepeatedValue { value }));
         }
         self.enqueues.insert(op, value);
@@ -240,7 +243,7 @@ impl Online for Watch {
             names.iter().any(|known| known.eq_ignore_ascii_case(name))
         };
         if is(super::queue::WORDS.names.insert) {
-            self.enqueue(called.op, called.arg)?;
+            self.enqueue(called)?;
         } else if is(super::queue::WORDS.names.remove) {
             self.dequeues.push(Dequeue { op: called.op, call: self.now, latest: self.latest });
         } else {
@@ -257,10 +260,7 @@ impl Online for Watch {
             return Ok(());
         }
         if returned.outcome == Outcome::Failed {
-            return Err(Stop::Declined(Declined::Unreadable {
-                operation: format!("operation {}", returned.op.0),
-                expected: "an operation that does not fail",
-            }));
+            return Err(Stop::failed(returned.op));
         }
         if let Some(value) = self.enqueues.remove(&returned.op) {
             self.enqueued(value);

@@ -1,21 +1,25 @@
 //! Queue whose values may repeat: `enq`, `deq`, `peek`, operations that saw it empty, pending ones.
 //!
-//! **Decides** whether a history of a queue is linearizable when equal values are enqueued more than once.
+//! **Decides** whether a history of a queue is linearizable when equal values are enqueued more
+//! than once.
 //!
-//! **Theorem.** A linearization of a queue is an order of the enqueues and an order of the dequeues, each of
-//! which real time allows, such that the i-th dequeue returns what the i-th enqueue put in and returns after the first i
-//! enqueues were called; peeks stand among the dequeues, and at an operation that saw the queue empty everything before it, in
-//! both orders, must be allowed before everything behind it. So a depth-first search over pairs of *frontiers*
+//! **Theorem.** A linearization of a queue is an order of the enqueues and an order of the
+//! dequeues, each of which real time allows, such that the i-th dequeue returns what the i-th
+//! enqueue put in and returns after the first i enqueues were called; peeks stand among the
+//! dequeues, and at an operation that saw the queue empty everything before it, in both orders,
+//! must be allowed before everything behind it. So a depth-first search over pairs of *frontiers*
 //! (which enqueues are taken, which dequeues), each pair visited once, decides.
 //!
-//! **What keeps it small.** Taking a peek or an operation that saw the queue empty as soon as it is possible loses
-//! nothing. Of the equal enqueues that are possible only the one that returns first need be tried, and of the equal dequeues
-//! likewise: swapping two such keeps every condition (an enqueue is possible only if it was called before any dequeue that is
-//! left returns). So only *different* values that were enqueued at once and dequeued at once make choices: none at all where all
-//! values are equal.
+//! **What keeps it small.** Taking an operation that saw the queue empty as soon as it is
+//! possible loses nothing. Of the equal enqueues that are possible only the one that returns first
+//! need be tried, and of the equal dequeues likewise: swapping two such keeps every condition (an
+//! enqueue is possible only if it was called before any dequeue that is left returns). So only
+//! *different* values that were enqueued at once and dequeued at once make choices: none at all
+//! where all values are equal.
 //!
-//! **Cost.** O(n) steps where there are no choices; at worst n · 4^k pairs for k processes. A frontier is a position and
-//! the operations before it that are not taken, which are all open at one moment.
+//! **Cost.** O(n) steps where there are no choices; at worst n · 4^k pairs for k processes. A
+//! frontier is a position and the operations before it that are not taken, which are all open at
+//! one moment.
 //!
 //! **Precondition.** At most [`PAIRS`] pairs, else declined; no `is_empty` that answered false.
 
@@ -176,6 +180,8 @@ impl Frontier {
 struct Pair {
     ins: Frontier,
     outs: Frontier,
+    /// The value at the front, if an enqueue is taken whose dequeue is not.
+    front: Option<ValueId>,
 }
 
 /// A step of the order that is being built.
@@ -195,11 +201,15 @@ struct Search {
     last_empty: Option<u32>,
 }
 
-/// What may happen next: an enqueue, and the dequeue of its value unless it stays at the front.
+/// What may happen next.
 #[derive(Clone, Copy, Debug)]
-struct Choice {
-    enqueue: u32,
-    dequeue: Option<u32>,
+enum Choice {
+    /// A value comes to the front.
+    Enqueue(u32),
+    /// The value at the front is seen.
+    Peek(u32),
+    /// The value at the front leaves.
+    Dequeue(u32),
 }
 
 /// A pair on the way, with the choices not yet tried.
@@ -229,7 +239,10 @@ impl Search {
         let mut next = Some(Pair::default());
         loop {
             if let Some(mut pair) = next.take() {
-                self.look_empty(&mut pair);
+                match pair.front {
+                    None => self.look_empty(&mut pair),
+                    Some(value) => self.look_front(&mut pair, value),
+                }
                 if pair.outs.is_done(&self.outs) {
                     return Ok(Some(self.order()));
                 }
@@ -278,8 +291,47 @@ impl Search {
         }
     }
 
+    /// Takes the peeks at the front that are possible and harmless.
+    fn look_front(&mut self, pair: &mut Pair, value: ValueId) {
+        if !self.has_peeks {
+            return;
+        }
+        let limit = match self.empties_left(&pair.outs) {
+            true => pair.ins.first_return(&self.ins),
+            false => NEVER,
+        };
+        loop {
+            let harmless = |&index: &u32| {
+                let op = self.outs.ops[index as usize];
+                op.kind == Kind::Peek && op.value == value && op.span.call < limit
+            };
+            let peek = pair.outs.possible(&self.outs).find(harmless);
+            let Some(peek) = peek else {
+                return;
+            };
+            pair.outs.take(peek);
+            self.steps.push(Step::Out(peek));
+        }
+    }
+
+    /// Whether operations that saw the queue empty are left.
+    fn empties_left(&self, outs: &Frontier) -> bool {
+        let kind = |&index: &u32| self.outs.ops[index as usize].kind == Kind::SawEmpty;
+        self.last_empty.is_some_and(|last| last >= outs.high) || outs.skipped.iter().any(kind)
+    }
+
     /// What may happen next, the most promising last.
     fn choices(&self, pair: &Pair) -> Vec<Choice> {
+        let mut choices = match pair.front {
+            None => self.enqueues(pair),
+            Some(value) => self.at_front(&pair.outs, value),
+        };
+        choices.sort_by_key(|&(ret, _)| std::cmp::Reverse(ret));
+        choices.into_iter().map(|(_, choice)| choice).collect()
+    }
+
+    /// The enqueues that may bring a value to the front, each with the return of what waits for it.
+    fn enqueues(&self, pair: &Pair) -> Vec<(Rank, Choice)> {
         let limit = pair.outs.first_return(&self.outs);
         let ret = |index: u32| self.ins.ops[index as usize].span.ret;
         let mut firsts: Vec<u32> = Vec::new();
@@ -295,81 +347,74 @@ impl Search {
                 None => firsts.push(index),
             }
         }
-        let mut choices: Vec<(Rank, Choice)> = Vec::new();
-        for enqueue in firsts {
-            let mut outs = pair.outs.clone();
-            self.peeks(&mut outs, enqueue, |_| {});
-            let dequeues = self.dequeues(&outs, self.ins.ops[enqueue as usize].value);
-            choices.extend(dequeues.into_iter().map(|dequeue| {
-                let ret = self.outs.ops[dequeue as usize].span.ret;
-                let dequeue = Some(dequeue);
-                (ret, Choice { enqueue, dequeue })
-            }));
-            if outs.is_done(&self.outs) {
-                let dequeue = None;
-                choices.push((0, Choice { enqueue, dequeue }));
-            }
-        }
-        choices.sort_by_key(|&(ret, _)| std::cmp::Reverse(ret));
-        choices.into_iter().map(|(_, choice)| choice).collect()
+        let waiting = |enqueue: u32| {
+            let value = self.ins.ops[enqueue as usize].value;
+            let ops = pair.outs.possible(&self.outs);
+            let ops = ops.map(|index| self.outs.ops[index as usize]);
+            let fits = ops.filter(|op| match op.kind {
+                Kind::Dequeue | Kind::Peek => op.value == value,
+                Kind::Pending => true,
+                Kind::Enqueue | Kind::SawEmpty => false,
+            });
+            fits.map(|op| op.span.ret).min()
+        };
+        let choices = firsts.into_iter();
+        choices.filter_map(|index| Some((waiting(index)?, Choice::Enqueue(index)))).collect()
     }
 
-    /// The dequeues that may take a value out: of those that returned it the one that returned first, and a pending
-    /// one. As long as operations that saw the queue empty are left, an earlier call may matter as well.
-    fn dequeues(&self, outs: &Frontier, value: ValueId) -> Vec<u32> {
-        let span = |index: u32| self.outs.ops[index as usize].span;
+    /// What may happen to the value at the front: of the dequeues that returned it the one that
+    /// returned first leaves with it, or a pending one. As long as operations that saw the queue
+    /// empty are left, a call that is late may be in their way: then a dequeue with an earlier call
+    /// counts as well, and peeks are a matter of choice.
+    fn at_front(&self, outs: &Frontier, value: ValueId) -> Vec<(Rank, Choice)> {
+        let op = |index: u32| self.outs.ops[index as usize];
         let possible: Vec<u32> = outs.possible(&self.outs).collect();
-        let kind = |index: u32| self.outs.ops[index as usize].kind;
-        let returned = possible.iter().copied().filter(|&index| {
-            kind(index) == Kind::Dequeue && self.outs.ops[index as usize].value == value
-        });
-        let mut found: Vec<u32> = returned.collect();
-        found.sort_by_key(|&index| span(index).ret);
-        let left = |&index: &u32| kind(index) == Kind::SawEmpty;
-        let empties =
-            self.last_empty.is_some_and(|last| last >= outs.high) || outs.skipped.iter().any(left);
+        let of_value = |kind: Kind| {
+            let all = possible.iter().copied();
+            all.filter(move |&index| op(index).kind == kind && op(index).value == value)
+        };
+        let empties = self.empties_left(outs);
+        let mut dequeues: Vec<u32> = of_value(Kind::Dequeue).collect();
+        dequeues.sort_by_key(|&index| op(index).span.ret);
         let mut first_call = NEVER;
-        found.retain(|&index| {
-            let keep = first_call == NEVER || empties && span(index).call < first_call;
-            first_call = first_call.min(span(index).call);
+        dequeues.retain(|&index| {
+            let keep = first_call == NEVER || empties && op(index).span.call < first_call;
+            first_call = first_call.min(op(index).span.call);
             keep
         });
-        found.extend(possible.into_iter().find(|&index| kind(index) == Kind::Pending));
-        found
-    }
-
-    /// Takes the peeks of an enqueue's value that are possible.
-    fn peeks(&self, outs: &mut Frontier, enqueue: u32, mut taken: impl FnMut(u32)) {
-        let value = self.ins.ops[enqueue as usize].value;
-        let sees = |&index: &u32| {
-            let op = self.outs.ops[index as usize];
-            op.kind == Kind::Peek && op.value == value
-        };
-        while self.has_peeks {
-            let Some(peek) = outs.possible(&self.outs).find(sees) else {
-                return;
-            };
-            outs.take(peek);
-            taken(peek);
+        let pending = possible.iter().copied().find(|&index| op(index).kind == Kind::Pending);
+        let dequeues = dequeues.into_iter().chain(pending);
+        let mut choices: Vec<(Rank, Choice)> =
+            dequeues.map(|index| (op(index).span.ret, Choice::Dequeue(index))).collect();
+        if empties {
+            let peeks = of_value(Kind::Peek);
+            choices.extend(peeks.map(|index| (op(index).span.ret, Choice::Peek(index))));
         }
+        choices
     }
 
-    /// Lets a value come to the front, be seen and be dequeued.
     fn follow(&mut self, mut pair: Pair, choice: Choice) -> Pair {
-        pair.ins.take(choice.enqueue);
-        self.steps.push(Step::In(choice.enqueue));
-        let mut steps = std::mem::take(&mut self.steps);
-        self.peeks(&mut pair.outs, choice.enqueue, |peek| steps.push(Step::Out(peek)));
-        self.steps = steps;
-        if let Some(dequeue) = choice.dequeue {
-            pair.outs.take(dequeue);
-            self.steps.push(Step::Out(dequeue));
+        match choice {
+            Choice::Enqueue(index) => {
+                pair.ins.take(index);
+                pair.front = Some(self.ins.ops[index as usize].value);
+                self.steps.push(Step::In(index));
+            }
+            Choice::Peek(index) => {
+                pair.outs.take(index);
+                self.steps.push(Step::Out(index));
+            }
+            Choice::Dequeue(index) => {
+                pair.outs.take(index);
+                pair.front = None;
+                self.steps.push(Step::Out(index));
+            }
         }
         pair
     }
 
-    /// The order of all operations: between two that saw the queue empty, enqueues and dequeues as early as
-    /// they may, merged by cell.
+    /// The order of all operations: between two that saw the queue empty, enqueues and dequeues as
+    /// early as they may, merged by cell.
     fn order(&self) -> Vec<OpId> {
         let mut placed: Vec<((u32, Rank, u8), OpId)> = Vec::new();
         let (mut block, mut enter, mut leave) = (0, 0, 0);

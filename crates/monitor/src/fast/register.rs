@@ -2,19 +2,20 @@
 //!
 //! **Decides** whether a history of a register to which each value is written once is linearizable.
 //!
-//! **Theorem** (Gibbons and Korach, zones). A value's write and its reads stand together in any order, the
-//! write first. So `a` must come before `b` iff some operation of `a` returns before some operation of `b` is
-//! called: `f(a) < s(b)`, where `f` is the first return among a value's operations and `s` the last call. The history
-//! is linearizable iff no read returns before its write is called and no two values must each come before
-//! the other: no two *forward zones* `[f, s]` overlap and no *backward zone* `[s, f]` lies within a forward one. The
-//! order by `min(f, s)` is then right. The initial value is written before everything.
+//! **Theorem** (Gibbons and Korach, zones). A value's write and its reads stand together in any
+//! order, the write first. So `a` must come before `b` iff some operation of `a` returns before
+//! some operation of `b` is called: `f(a) < s(b)`, where `f` is the first return among a value's
+//! operations and `s` the last call. The history is linearizable iff no read returns before its
+//! write is called and no two values must each come before the other: no two *forward zones* `[f,
+//! s]` overlap and no *backward zone* `[s, f]` lies within a forward one. The order by `min(f, s)`
+//! is then right. The initial value is written before everything.
 //!
-//! **Cost.** O(n), bucket sort by event rank. Online: O(values kept) an event; the values kept are those that
-//! an open read may still return.
+//! **Cost.** O(n), bucket sort by event rank. Online: O(values kept) an event; the values kept are
+//! those that an open read may still return.
 //!
 //! **Precondition.** Every value is written once, and never the initial one, else declined; no
-//! compare-and-set. A pending read, and a pending write that nobody saw, are forgotten: leaving a value out
-//! keeps a right order right.
+//! compare-and-set. A pending read, and a pending write that nobody saw, are forgotten: leaving a
+//! value out keeps a right order right.
 
 use super::buckets::Buckets;
 use super::container::{Dense, NEVER, Rank, Span};
@@ -37,9 +38,9 @@ pub(super) enum Method {
 impl Method {
     fn named(name: &str) -> Result<Self, Declined> {
         let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
-        if is(&["read", "get", "load"]) {
+        if is(&["read", "get", "load", "r"]) {
             Ok(Method::Read)
-        } else if is(&["write", "put", "set", "store"]) {
+        } else if is(&["write", "put", "set", "store", "w"]) {
             Ok(Method::Write)
         } else {
             let method = name.to_owned();
@@ -173,6 +174,13 @@ impl Zones {
         }
         for (&(zone, _), &span) in reads.iter().zip(&spans) {
             let written = zones[zone as usize].write;
+            if zones[zone as usize].value == ValueId::NIL && zone != 0 && !written.exists() {
+                // Some recorders write nil where they did not see the result.
+                return Err(Declined::Unreadable {
+                    operation: history.operation(span.op).to_string(),
+                    expected: "a value that was written",
+                });
+            }
             if zone != 0 && (!written.exists() || span.ret < written.call) {
                 return Ok(Err(unwritten(history, span.op, written)));
             }
@@ -346,7 +354,7 @@ impl Online for Watch {
         let known = self.zones.iter().any(|zone| zone.value == value)
             || self.writes.values().any(|writing| writing.value == value);
         if known {
-            let value = format!("of {}({value:?})", called.method);
+            let value = called.values.get(value).to_string();
             return Err(Stop::Declined(Declined::RepeatedValue { value }));
         }
         let seen = Seen::ByNobody;

@@ -2,24 +2,27 @@
 //!
 //! **Decides** whether a history is linearizable when equal values are inserted more than once.
 //!
-//! **Theorem.** It is iff some *matching*, which says for every removal which of the equal insertions it removed, makes the
-//! history one of distinct values that is linearizable.
+//! **Theorem.** It is iff some *matching*, which says for every removal which of the equal
+//! insertions it removed, makes the history one of distinct values that is linearizable.
 //!
-//! **How.** (1) The values that occur once, alone, must be right: leaving all operations of a value out keeps a right history
-//! right. (2) Guess a matching: give each removal, by return, the latest called equal insertion that is left (what a stack
-//! would do if nothing waited), or the earliest. (3) Run the monitor of distinct values. If it finds an order, done. If it is
-//! stuck on a core of values that has no order under the matching, then every right matching differs on some
-//! copy in the core: branch on these, the n-th branch keeping the first n - 1 copies as they are. If the core has no repeated
-//! value, or every branch fails, the history is wrong.
+//! **How.** (1) The values that occur once, alone, must be right: leaving all operations of a value
+//! out keeps a right history right. (2) Guess a matching: give each removal, by return, the latest
+//! called equal insertion that is left (what a stack would do if nothing waited), or the earliest.
+//! (3) Run the monitor of distinct values. If it finds an order, done. If it is stuck on a core of
+//! values that has no order under the matching, then every right matching differs on some copy in
+//! the core: branch on these, the n-th branch keeping the first n - 1 copies as they are. If the
+//! core has no repeated value, or every branch fails, the history is wrong.
 //!
 //! **Cost.** O(n log n) times the number of matchings tried: usually one.
 //!
-//! **Precondition.** No peek of a value that repeats; no `is_empty` that nothing forces; at most [`WORK`] operations looked at in
-//! all matchings together, else declined. Where removals are pending, only a guess that is right at once is
-//! taken, or a violation among the values that occur once.
+//! **Precondition.** No peek of a value that repeats; no `is_empty` that nothing forces; at most
+//! [`WORK`] operations looked at in all matchings together, else declined. Where removals are
+//! pending, only a guess that is right at once is taken, or a violation among the values that occur
+//! once.
 
-use super::container::{Container, Item, Meaning, NEVER, Peek, Span, meaning};
-use super::pending::{Core, Discipline, Solution, minimal, solve, violation};
+use super::container::{Container, Item, Meaning, NEVER, Peek, Rank, Span, meaning};
+use super::matching::{Copies, Guess, cuts, guess};
+use super::pending::{Core, Discipline, Solution, flawed, minimal, solve, violation};
 use super::shrink::shrink;
 use super::tune::Tuned;
 use super::violation::counterexample;
@@ -33,15 +36,6 @@ const WORK: usize = 30_000_000;
 
 /// How many values a counterexample may have before it is made smaller.
 const SHRINKABLE: usize = 256;
-
-/// Which of the equal insertions a removal is given first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Guess {
-    /// The one that was called last.
-    Latest,
-    /// The one that was called first.
-    Earliest,
-}
 
 /// The operations on one value.
 #[derive(Clone, Debug, Default)]
@@ -71,16 +65,12 @@ pub(super) fn decide<D: Discipline>(
     guess: Guess,
 ) -> Result<Verdict, Declined> {
     let repeats = Repeats::read(discipline, &part)?;
-    let once = repeats.occurring_once();
-    match solve(discipline, part.history, &once) {
-        Ok(Solution::Cores(core)) => {
-            return Ok(violation(discipline, part.history, &once, Some(core)));
-        }
-        Ok(Solution::Flaw(flaw)) => {
-            let words = discipline.words();
-            return Ok(super::pending::flawed(part.history, words, flaw));
-        }
-        Ok(Solution::Order(_)) | Err(_) => {}
+    if let Some(violation) = repeats.among_single(discipline, part) {
+        return Ok(violation);
+    }
+    if let Some(id) = repeats.peeked_copies() {
+        let value = part.history.values().get(id).to_string();
+        return Err(Declined::RepeatedValue { value });
     }
     let mut search = Search::new(discipline, &repeats, guess);
     match search.run()? {
@@ -95,7 +85,31 @@ pub(super) fn decide<D: Discipline>(
     }
 }
 
+/// A violation among the values that occur once, whatever the others do.
+pub(super) fn among_single<D: Discipline>(
+    discipline: &D,
+    part: Part<'_>,
+) -> Result<Option<Verdict>, Declined> {
+    let repeats = Repeats::read(discipline, &part)?;
+    Ok(repeats.among_single(discipline, part))
+}
+
 impl Repeats {
+    fn among_single<D: Discipline>(&self, discipline: &D, part: Part<'_>) -> Option<Verdict> {
+        let (history, once) = (part.history, self.occurring_once());
+        match solve(discipline, history, &once) {
+            Ok(Solution::Cores(core)) => Some(violation(discipline, history, &once, Some(core))),
+            Ok(Solution::Flaw(flaw)) => Some(flawed(history, discipline.words(), flaw)),
+            Ok(Solution::Order(_)) | Err(_) => None,
+        }
+    }
+
+    /// A value that repeats and that somebody peeked at.
+    fn peeked_copies(&self) -> Option<ValueId> {
+        let peeked = |value: &&Value| value.inserts.len() > 1 && !value.peeks.is_empty();
+        self.values.iter().find(peeked).and_then(|value| value.id)
+    }
+
     fn read<D: Discipline>(discipline: &D, part: &Part<'_>) -> Result<Self, Declined> {
         let history = part.history;
         let methods = discipline.words().names.methods(history);
@@ -133,11 +147,6 @@ impl Repeats {
         }
         for value in &mut repeats.values {
             value.removes.sort_by_key(|remove| remove.ret);
-            if value.inserts.len() > 1 && !value.peeks.is_empty() {
-                let id = value.id.unwrap_or(ValueId::NIL);
-                let value = history.values().get(id).to_string();
-                return Err(Declined::RepeatedValue { value });
-            }
         }
         Ok(repeats)
     }
@@ -196,6 +205,10 @@ impl Repeats {
 }
 
 impl Value {
+    fn copies(&self) -> Copies<'_> {
+        Copies { inserts: &self.inserts, removes: &self.removes }
+    }
+
     fn is_single(&self) -> bool {
         self.inserts.len() == 1 && self.removes.len() <= 1
     }
@@ -267,8 +280,10 @@ impl<'r, D: Discipline> Search<'r, D> {
     }
 
     fn run(&mut self) -> Result<Found, Declined> {
+        let values = self.repeats.values.iter().map(Value::copies);
+        let cuts = cuts(self.repeats.end, &self.repeats.empties, values);
         for value in 0..self.repeats.values.len() {
-            if !self.match_value(value) {
+            if !self.match_value(value, &cuts) {
                 let values = vec![value];
                 let empties = false;
                 return Ok(Found::Nothing(Blamed { values, empties }));
@@ -285,34 +300,22 @@ impl<'r, D: Discipline> Search<'r, D> {
         }
     }
 
-    /// Guesses which copies the removals of a value removed. There is a matching iff each removal, by return, finds a copy
-    /// that was called before it returned; whichever is taken, as many are left for the others.
-    fn match_value(&mut self, value: usize) -> bool {
-        let Value { inserts, removes, peeks, .. } = &self.repeats.values[value];
-        if inserts.is_empty() && !peeks.is_empty() {
+    /// Guesses which copies the removals of a value removed; false if there are not enough.
+    fn match_value(&mut self, value: usize, cuts: &[Rank]) -> bool {
+        let value_ops = &self.repeats.values[value];
+        if value_ops.inserts.is_empty() && !value_ops.peeks.is_empty() {
             return false;
         }
+        let Some(matched) = guess(value_ops.copies(), cuts, self.guess) else {
+            return false;
+        };
         let first = self.first[value] as usize;
-        let mut left: std::collections::VecDeque<usize> = Default::default();
-        let mut next = 0;
-        for (position, remove) in removes.iter().enumerate() {
-            while next < inserts.len() && inserts[next].call < remove.ret {
-                left.push_back(next);
-                next += 1;
-            }
-            let copy = match self.guess {
-                Guess::Latest => left.pop_back(),
-                Guess::Earliest => left.pop_front(),
-            };
-            let Some(copy) = copy else {
-                return false;
-            };
-            self.matched[first + copy] = Some(position as u32);
-        }
+        self.matched[first..first + matched.len()].copy_from_slice(&matched);
         true
     }
 
-    /// The container of the present matching. Its items are the copies, without pending ones that nobody removed.
+    /// The container of the present matching. Its items are the copies, without pending ones that
+    /// nobody removed.
     fn container(&self) -> (Container, Vec<u32>) {
         let mut container = self.repeats.frame();
         let mut copy_of = Vec::with_capacity(self.copies.len());

@@ -1,15 +1,28 @@
 //! Semaphore: `release`, `acquire`, `try_acquire`, `available`.
 //!
-//! **Decides** whether a history of a counting semaphore is linearizable: `acquire` and a `try_acquire` that
-//! succeeds take a permit that is there, a `try_acquire` that answers false has seen none.
+//! **Decides** whether a history of a counting semaphore is linearizable: `acquire` and a
+//! `try_acquire` that succeeds take a permit that is there, a `try_acquire` that answers false has
+//! seen none.
 //!
-//! **How, cost, precondition:** see `tally`. An operation that says that it failed has seen no permit if it
-//! is an acquisition, and is declined if it is a release.
+//! **How, cost, precondition:** see `tally`. An operation that says that it failed did not happen.
 
 use super::tally::{self, Change, Deed, Guard};
 use super::{Declined, Part};
 use seriatim_history::{Outcome, ValueId};
 use seriatim_spec::Verdict;
+
+const ACQUIRE: &[&str] = &[
+    "acquire",
+    "down",
+    "wait",
+    "p",
+    "try_acquire",
+    "decr",
+    "try-acquire",
+    "tryAcquire",
+    "try_wait",
+];
+const PERMITS: &[&str] = &["permits", "read", "available", "available_permits", "availablePermits"];
 
 /// Decides a part of a semaphore's history, given its permits at the start.
 pub fn check(part: Part<'_>, permits: u32) -> Result<Verdict, Declined> {
@@ -21,19 +34,22 @@ pub fn check(part: Part<'_>, permits: u32) -> Result<Verdict, Declined> {
         let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
         let unreadable =
             |expected| Declined::Unreadable { operation: operation.to_string(), expected };
-        let failed = history.outcome(op) == Outcome::Failed || history.result(op) == ValueId::FALSE;
+        if history.outcome(op) == Outcome::Failed {
+            continue;
+        }
+        let failed = history.result(op) == ValueId::FALSE;
         let pending = history.outcome(op) == Outcome::Pending;
-        let (change, guard) = if is(&["release", "incr", "inc", "signal", "post", "up"]) {
+        let (change, guard) = if is(&["release", "incr", "up", "signal", "post", "v"]) {
             match failed {
                 true => return Err(unreadable("a release that does not fail")),
                 false => (Change::Up, Guard::None),
             }
-        } else if is(&["acquire", "try_acquire", "decr", "dec", "wait", "down"]) {
+        } else if is(ACQUIRE) {
             match failed {
                 true => (Change::Same, Guard::Exactly(0)),
                 false => (Change::Down, Guard::Positive),
             }
-        } else if is(&["available", "permits", "read", "value"]) {
+        } else if is(PERMITS) {
             if pending {
                 continue;
             }

@@ -1,19 +1,22 @@
 //! Set: `insert`, `remove`, `contains`, each answering true or false. Also online.
 //!
-//! **Decides** whether a history of a set is linearizable, keys coming and going as often as they like.
+//! **Decides** whether a history of a set is linearizable, keys coming and going as often as they
+//! like.
 //!
-//! **Theorem.** A set is as many independent flags as it has keys, and linearizability is local: see
-//! `flag` for one key. A failed insertion has seen its key present, a failed removal has seen it absent.
+//! **Theorem.** A set is as many independent flags as it has keys, and linearizability is local:
+//! see `flag` for one key. A failed insertion has seen its key present, a failed removal has seen
+//! it absent.
 //!
 //! **How.** A key on which nothing is open is one bit. Only keys with open operations have more.
 //!
-//! **Cost.** O(1) an event (plus the operations open on its key), O(n) for all; memory: the operations open
-//! and a bit a key.
+//! **Cost.** O(1) an event (plus the operations open on its key), O(n) for all; memory: the
+//! operations open and a bit a key.
 //!
 //! **Precondition.** None. An operation that never returned may or may not have happened.
 
 use super::flag::{Flag, Impossible, Moment, Side};
 use super::online::{Called, Online, Returned, Stop};
+use super::quiet;
 use super::shrink::shrink;
 use super::trace::{Forget, Keep, Trace};
 use super::violation::counterexample_until;
@@ -28,9 +31,9 @@ pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
 }
 
 const DIALECT: Dialect = Dialect {
-    insert: &["insert", "add"],
-    remove: &["remove", "delete"],
-    contains: &["contains", "member", "has"],
+    insert: &["add", "insert", "put"],
+    remove: &["remove", "delete", "erase"],
+    contains: &["contains", "member", "has", "find", "search", "lookup"],
     keys: KeyRule::Argument,
     explain: |operation, key, presence| match presence {
         Presence::Present => {
@@ -57,8 +60,7 @@ pub(super) struct Dialect {
 pub(super) enum KeyRule {
     /// Its argument; it answers true or false.
     Argument,
-    /// There is one only; an answer other than true or false means true, and an operation that says
-    /// that it failed did not happen.
+    /// There is one only; an answer other than true or false means true.
     One,
 }
 
@@ -71,6 +73,9 @@ pub(super) enum Presence {
 
 /// Decides a part of a history of keys that come and go.
 pub(super) fn decide(part: Part<'_>, dialect: &Dialect) -> Result<Verdict, Declined> {
+    if let Some(order) = quiet::order(&part, &Reader::new(part.history, dialect))? {
+        return Ok(Verdict::Linearizable(Witness { order }));
+    }
     let mut set = Keys::new(Keep::with_capacity(part.len()));
     match run(&mut set, part, dialect)? {
         None => {
@@ -83,10 +88,39 @@ pub(super) fn decide(part: Part<'_>, dialect: &Dialect) -> Result<Verdict, Decli
 
 /// What an operation does to its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Method {
+pub(super) enum Method {
     Insert,
     Remove,
     Contains,
+}
+
+impl Method {
+    /// The operation is called on its key.
+    pub(super) fn call(self, key: &mut Flag, op: OpId, now: Moment) {
+        match self {
+            Method::Insert => key.call(Side::Up, op, now),
+            Method::Remove => key.call(Side::Down, op, now),
+            Method::Contains => key.call_query(op, now),
+        }
+    }
+
+    /// The operation returns from its key.
+    pub(super) fn ret(
+        self,
+        key: &mut Flag,
+        success: bool,
+        (op, now): (OpId, Moment),
+        trace: &mut impl Trace,
+    ) -> Result<(), Impossible> {
+        match (self, success) {
+            (Method::Insert, true) => key.moved(Side::Up, op, now, trace),
+            (Method::Insert, false) => key.failed(Side::Up, op, now, trace),
+            (Method::Remove, true) => key.moved(Side::Down, op, now, trace),
+            (Method::Remove, false) => key.failed(Side::Down, op, now, trace),
+            (Method::Contains, true) => key.looked(Side::Up, op, now, trace),
+            (Method::Contains, false) => key.looked(Side::Down, op, now, trace),
+        }
+    }
 }
 
 impl Dialect {
@@ -110,11 +144,10 @@ impl Dialect {
     }
 
     /// Whether an operation succeeded.
-    fn success(&self, outcome: Outcome, result: ValueId) -> Option<bool> {
-        match (self.keys, outcome, result.as_bool()) {
-            (KeyRule::Argument, Outcome::Failed, _) => Some(false),
-            (KeyRule::One, _, None) => Some(true),
-            (_, _, result) => result,
+    fn success(&self, result: ValueId) -> Option<bool> {
+        match (self.keys, result.as_bool()) {
+            (KeyRule::One, None) => Some(true),
+            (_, result) => result,
         }
     }
 }
@@ -197,12 +230,7 @@ impl<T: Trace> Keys<T> {
                 }
             }
         });
-        let flag = &mut self.flags[index as usize];
-        match method {
-            Method::Insert => flag.call(Side::Up, op, self.now),
-            Method::Remove => flag.call(Side::Down, op, self.now),
-            Method::Contains => flag.call_query(op, self.now),
-        }
+        method.call(&mut self.flags[index as usize], op, self.now);
     }
 
     fn ret(
@@ -216,15 +244,7 @@ impl<T: Trace> Keys<T> {
             return Ok(());
         };
         let flag = &mut self.flags[index as usize];
-        let (now, trace) = (self.now, &mut self.trace);
-        match (method, result) {
-            (Method::Insert, true) => flag.moved(Side::Up, op, now, trace)?,
-            (Method::Insert, false) => flag.failed(Side::Up, op, now, trace)?,
-            (Method::Remove, true) => flag.moved(Side::Down, op, now, trace)?,
-            (Method::Remove, false) => flag.failed(Side::Down, op, now, trace)?,
-            (Method::Contains, true) => flag.looked(Side::Up, op, now, trace)?,
-            (Method::Contains, false) => flag.looked(Side::Down, op, now, trace)?,
-        }
+        method.ret(flag, result, (op, self.now), &mut self.trace)?;
         if flag.is_idle() {
             self.present.set(key, flag.state());
             self.active.remove(&key);
@@ -242,21 +262,21 @@ impl<T: Trace> Keys<T> {
 }
 
 /// What the recorded operations mean in a dialect.
-struct Reader<'h> {
+pub(super) struct Reader<'h> {
     history: &'h History,
     dialect: &'h Dialect,
     methods: Vec<Option<Method>>,
 }
 
 impl<'h> Reader<'h> {
-    fn new(history: &'h History, dialect: &'h Dialect) -> Self {
+    pub(super) fn new(history: &'h History, dialect: &'h Dialect) -> Self {
         let names = (0..history.method_count()).map(|id| history.method_name(MethodId::from(id)));
         Reader { history, dialect, methods: names.map(|name| dialect.method(name)).collect() }
     }
 
     /// The method and the key of an operation; `None` if it did not happen or says nothing.
     #[inline]
-    fn what(&self, op: OpId) -> Result<Option<(Method, ValueId)>, Declined> {
+    pub(super) fn what(&self, op: OpId) -> Result<Option<(Method, ValueId)>, Declined> {
         let Some(method) = self.methods[self.history.method(op).index()] else {
             let method = self.history.operation(op).method().to_owned();
             return Err(Declined::UnknownMethod { method });
@@ -266,17 +286,16 @@ impl<'h> Reader<'h> {
         };
         let silent = match self.history.outcome(op) {
             Outcome::Ok => false,
-            Outcome::Failed => self.dialect.keys == KeyRule::One,
+            Outcome::Failed => true,
             Outcome::Pending => method == Method::Contains,
         };
         Ok((!silent).then_some((method, key)))
     }
 
     #[inline]
-    fn success(&self, op: OpId) -> Result<bool, Declined> {
-        let (outcome, result) = (self.history.outcome(op), self.history.result(op));
+    pub(super) fn success(&self, op: OpId) -> Result<bool, Declined> {
         self.dialect
-            .success(outcome, result)
+            .success(self.history.result(op))
             .ok_or_else(|| self.unreadable(op, "true or false as result"))
     }
 
@@ -306,8 +325,8 @@ fn run<T: Trace>(
     Ok(None)
 }
 
-/// The violation at the return of an operation: the operations on its key since nothing was open
-/// on it, with an insertion before them if the key was present then, without the queries that do not
+/// The violation at the return of an operation: the operations on its key since nothing was open on
+/// it, with an insertion before them if the key was present then, without the queries that do not
 /// matter.
 fn violation(part: Part<'_>, dialect: &Dialect, wrong: OpId) -> Verdict {
     let history = part.history;
@@ -425,10 +444,13 @@ impl Online for Watch {
 
     fn ret(&mut self, returned: Returned<'_>) -> Result<(), Stop> {
         let op = returned.op;
-        if returned.outcome == Outcome::Pending {
-            return Ok(());
+        match returned.outcome {
+            Outcome::Pending => return Ok(()),
+            // It did not happen, but another may have relied on it.
+            Outcome::Failed => return Err(Stop::failed(op)),
+            Outcome::Ok => {}
         }
-        let success = self.dialect.success(returned.outcome, returned.result);
+        let success = self.dialect.success(returned.result);
         let success = success.ok_or_else(|| Declined::Unreadable {
             operation: format!("operation {}", op.0),
             expected: "true or false as result",

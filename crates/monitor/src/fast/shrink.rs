@@ -1,12 +1,13 @@
 //! Makes a counterexample small: leaves out what can be left out.
 //!
-//! What may be left out without making a linearizable history wrong: a value with all its operations, a
-//! query, an operation that saw the container empty. So *wrong* is monotone: a part of which nothing
-//! can be left out alone is found by trying each thing once. Halves are tried before quarters, so
-//! that a core of a few among n costs O(log n) checks of the size of what is left.
+//! What may be left out without making a linearizable history wrong: a value with all its
+//! operations, a query, an operation that saw the container empty. So *wrong* is monotone: a part
+//! of which nothing can be left out alone is found by trying each thing once. Halves are tried
+//! before quarters, so that a core of a few among n costs O(log n) checks of the size of what is
+//! left.
 
-/// The members of `whole` that are left when everything that can go has gone. `still_wrong` judges a
-/// subset; it must hold for `whole`.
+/// The members of `whole` that are left when everything that can go has gone. `still_wrong` judges
+/// a subset; it must hold for `whole`.
 pub(super) fn shrink<T: Clone>(whole: Vec<T>, mut still_wrong: impl FnMut(&[T]) -> bool) -> Vec<T> {
     let mut kept = whole;
     let mut chunk = kept.len().div_ceil(2);

@@ -1,7 +1,7 @@
 //! Which of some intervals hold a point, each found once and then taken out.
 //!
-//! The intervals are sorted by their first cell; a tree of maxima over their last cells finds, in any
-//! range of that order, one that reaches far enough. O(log n) a step, arrays only.
+//! The intervals are sorted by their first cell; a tree of maxima over their last cells finds, in
+//! any range of that order, one that reaches far enough. O(log n) a step, arrays only.
 
 /// The last cells of intervals, in an order that the caller knows.
 pub(super) struct StabTree {

@@ -2,31 +2,35 @@
 //!
 //! **Decides** whether a history of a stack whose values are pushed once each is linearizable.
 //!
-//! **Theorem.** A value that covers no cell (see `tune`) has a cell common to all its operations, fits
-//! there back to back on any stack, and is forgotten. Of the rest, a value may lie below all others
-//! (it is *cleared*) iff each of its operations owns a cell covered by no other value that is not
-//! cleared. Clearing is monotone, so that any order of clearing will do: the history is linearizable iff every
-//! value can be cleared and every operation that saw the stack empty owns a cell that no value covers.
+//! **Theorem.** A value that covers no cell (see `tune`) has a cell common to all its operations,
+//! fits there back to back on any stack, and is forgotten. Of the rest, a value may lie below all
+//! others (it is *cleared*) iff each of its operations owns a cell covered by no other value that
+//! is not cleared. Clearing is monotone, so that any order of clearing will do: the history is
+//! linearizable iff every value can be cleared and every operation that saw the stack empty owns a
+//! cell that no value covers.
 //!
-//! **How.** Cells between which no coverage begins or ends are one *run*. A tree of minima keeps by how many values
-//! each run is covered and finds the runs that nobody covers; a tree of maxima finds the operations that own
-//! such a run, once each. For peeks the run covered by one value alone counts as well, for that value: a Fenwick
-//! tree of exclusive ors names it. The order: a value lies from the last free run before its coverage to the
-//! first one behind it, as of the moment when it was cleared.
+//! **How.** Cells between which no coverage begins or ends are one *run*. A tree of minima keeps by
+//! how many values each run is covered and finds the runs that nobody covers; a tree of maxima
+//! finds the operations that own such a run, once each. For peeks the run covered by one value
+//! alone counts as well, for that value: a Fenwick tree of exclusive ors names it. The order: a
+//! value lies from the last free run before its coverage to the first one behind it, as of the
+//! moment when it was cleared.
 //!
 //! **Cost.** O(n log n), arrays only.
 //!
-//! **Precondition.** Distinct values, else declined. Pending pops by branching (`pending`).
+//! **Precondition.** Distinct values; where they repeat see `repeated`. Pending pops by branching
+//! (`pending`).
 //!
-//! **What would make it unsound:** clearing a value while a run that became free has not yet been looked
-//! at; any other free run for the order than the nearest.
+//! **What would make it unsound:** clearing a value while a run that became free has not yet been
+//! looked at; any other free run for the order than the nearest.
 
 use super::bit_tree::BitTree;
 use super::buckets::Buckets;
 use super::container::{Container, Item, Names, Rank, Span};
+use super::matching::Guess;
 use super::min_tree::MinTree;
 use super::pending::{Core, Discipline, Show, Words, decide};
-use super::repeated::{self, Guess};
+use super::repeated;
 use super::stab_tree::StabTree;
 use super::tune::{Tuned, empty_cells};
 use super::{Declined, Part};
@@ -43,9 +47,9 @@ pub(super) struct Stack;
 const WORDS: Words = Words {
     object: "stack",
     names: Names {
-        insert: &["push", "add", "put", "insert"],
-        remove: &["pop", "remove", "take"],
-        peek: &["peek", "top"],
+        insert: &["push", "add", "insert", "put"],
+        remove: &["pop", "remove", "take", "poll"],
+        peek: &["top", "peek"],
     },
     inserted: "pushed",
     removed: "popped",
@@ -446,9 +450,9 @@ enum Midst {
     Whole(Item),
 }
 
-/// The order of the operations: in each run first the pops, the last cleared first; then what happens
-/// in the midst of the run, by cell; then the pushes, the first cleared first. A pop owns the first
-/// cell of each run that it owns, a push the last.
+/// The order of the operations: in each run first the pops, the last cleared first; then what
+/// happens in the midst of the run, by cell; then the pushes, the first cleared first. A pop owns
+/// the first cell of each run that it owns, a push the last.
 fn order(container: &Container, tuned: &Tuned, plan: &Plan) -> Vec<OpId> {
     let span = |spans: &[Span], value: u32| spans[plan.critical[value as usize].index()];
     let by_clearing = plan.cleared.iter().map(|&v| (plan.pushed[v as usize], v));

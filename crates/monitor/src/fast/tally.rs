@@ -1,17 +1,19 @@
-//! A number that operations raise and lower by one and look at: a counter, a key of a multiset, a semaphore.
+//! A number that operations raise and lower by one and look at: a counter, a key of a multiset, a
+//! semaphore.
 //!
 //! **Decides** whether such a history is linearizable, breadth first.
 //!
-//! **How.** A configuration is a count and the open operations that have taken effect. At a return every
-//! configuration is extended until the returning operation has taken effect. Three things keep them few: a query
-//! that fits the count takes effect at once, free of charge; of the open raises only the one that returns first
-//! need be tried, and of the open lowerings likewise (two that do the same and are both open can be swapped); and
-//! where nothing is open there is one configuration.
+//! **How.** A configuration is a count and the open operations that have taken effect. At a return
+//! every configuration is extended until the returning operation has taken effect. Three things
+//! keep them few: a query that fits the count takes effect at once, free of charge; of the open
+//! raises only the one that returns first need be tried, and of the open lowerings likewise (two
+//! that do the same and are both open can be swapped); and where nothing is open there is one
+//! configuration.
 //!
 //! **Cost.** O(n · configurations); exponential in the queries open at once at worst.
 //!
-//! **Precondition.** At most 64 operations open at once and [`CONFIGURATIONS`] configurations, else declined.
-//! Needs a recorded history: it looks ahead to see which operation returns first.
+//! **Precondition.** At most 64 operations open at once and [`CONFIGURATIONS`] configurations, else
+//! declined. Needs a recorded history: it looks ahead to see which operation returns first.
 
 use super::shrink::shrink;
 use super::violation::counterexample_until;
@@ -235,9 +237,17 @@ impl Search {
     }
 }
 
-/// The violation at the return of an operation: what was called until then, without the queries that
-/// do not matter.
+/// The violation at the return of an operation.
 pub(super) fn violation(history: &History, deeds: &[Deed], initial: i64, wrong: OpId) -> Verdict {
+    let operation = history.operation(wrong);
+    let sentence = format!("no order of the operations before it explains {operation}");
+    let until = history.ret(wrong).unwrap_or(0);
+    counterexample_until(core(history, deeds, initial, wrong), until, sentence)
+}
+
+/// What shows that the return of an operation is wrong: what was called until then, without the
+/// queries that do not matter.
+pub(super) fn core(history: &History, deeds: &[Deed], initial: i64, wrong: OpId) -> Vec<OpId> {
     let until = history.ret(wrong).unwrap_or(0);
     let called = deeds.iter().filter(|deed| history.call(deed.op) <= until);
     let (queries, changes): (Vec<Deed>, Vec<Deed>) =
@@ -261,8 +271,5 @@ pub(super) fn violation(history: &History, deeds: &[Deed], initial: i64, wrong: 
             .collect();
         matches!(order(&part, &deeds, initial), Ok(Err(_)))
     });
-    let operations = with(&queries).iter().map(|deed| deed.op).collect();
-    let operation = history.operation(wrong);
-    let sentence = format!("no order of the operations before it explains {operation}");
-    counterexample_until(operations, until, sentence)
+    with(&queries).iter().map(|deed| deed.op).collect()
 }

@@ -1,8 +1,9 @@
 //! Where an online monitor writes down the order that it finds, if anybody wants it.
 //!
 //! An online monitor sometimes knows that *some* open operation took effect, and learns which only
-//! when that operation returns: the order has a *slot* for it, filled later. And it sometimes learns only at
-//! its return what a query saw, an instant ago: the query then goes right in front of an earlier place.
+//! when that operation returns: the order has a *slot* for it, filled later. And it sometimes
+//! learns only at its return what a query saw, an instant ago: the query then goes right in front
+//! of an earlier place.
 
 use seriatim_history::OpId;
 

@@ -1,10 +1,10 @@
 //! What the operations of a value tell about when the value was inside a container.
 //!
-//! For a value with its insertion, its removal and its peeks: the insertion has happened by
-//! `lo`, the first return of any of its operations; the removal has not happened before `hi`, the last
-//! call of any of them. Where `lo < hi` the value is *critical*: it is certainly inside in the cells
-//! `lo + 1 ..= hi`, which it *covers*. A value that is never removed covers the cells up to the end. An
-//! insertion is as good as one in `[call, lo]`, a removal as one in `[hi, ret]`. O(n).
+//! For a value with its insertion, its removal and its peeks: the insertion has happened by `lo`,
+//! the first return of any of its operations; the removal has not happened before `hi`, the last
+//! call of any of them. Where `lo < hi` the value is *critical*: it is certainly inside in the
+//! cells `lo + 1 ..= hi`, which it *covers*. A value that is never removed covers the cells up to
+//! the end. An insertion is as good as one in `[call, lo]`, a removal as one in `[hi, ret]`. O(n).
 //!
 //! An operation that saw the container empty needs a cell that no value covers, for every
 //! discipline; all such cells can be empty at once, so that each such operation is judged alone.

@@ -135,3 +135,28 @@ fn the_priority_queue_monitors_agree_on_random_histories() {
     random(Order::Largest, 3, 12);
     random(Order::Smallest, 4, 12);
 }
+
+#[test]
+fn queries_whether_the_container_is_empty_agree_or_are_declined() {
+    for order in [Order::Fifo, Order::Lifo, Order::Largest] {
+        let model = Containers(order);
+        let mut random = Random(5);
+        let mut tally = [0u64; 3];
+        for _ in 0..rounds(5_000) {
+            let shape = Shape::random(&mut random, 10);
+            let ops = random_history(&mut random, shape, &model, |random, index| {
+                let mut seen: Vec<Option<Value>> = (0..13).map(|v| Some(Value::Int(v))).collect();
+                seen.push(Some(Value::Nil));
+                let answers = [true, false].map(|answer| Some(Value::Bool(answer)));
+                match random.below(5) {
+                    0 => ("is_empty", None, answers.to_vec()),
+                    1 | 2 => ("insert", Some(Value::Int(index as i64)), vec![None]),
+                    _ => ("remove", None, seen),
+                }
+            });
+            tally[agree(&model, judge(order), &ops) as usize] += 1;
+        }
+        println!("{order:?}, is_empty: {tally:?}");
+        assert!(tally[0] > 0 && tally[1] > 0 && tally[2] < tally[0]);
+    }
+}

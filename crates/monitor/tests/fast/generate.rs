@@ -57,7 +57,8 @@ impl Shape {
 }
 
 /// A random history of an object. `call` draws an operation with its results open: `candidates` are
-/// the results to try, of which one that the model allows is taken.
+/// the results to try, of which one that the model allows is taken; none: the one that the model
+/// gives.
 pub fn random_history<M: Model>(
     random: &mut Random,
     shape: Shape,
@@ -70,6 +71,10 @@ pub fn random_history<M: Model>(
         let (method, arg, candidates) = call(random, index);
         let point = 1000 + 100 * index;
         let (early, late) = (random.below(shape.width + 1), random.below(shape.width + 1));
+        let candidates = match candidates.is_empty() {
+            true => vec![model.answer(&state)],
+            false => candidates,
+        };
         for result in candidates {
             let op = Op {
                 method,
@@ -128,8 +133,8 @@ fn damage(random: &mut Random, ops: &mut Vec<Op>) {
     }
 }
 
-/// A history that processes make by taking turns at random: each call, effect and return is a turn. `call`
-/// draws an operation; its result is what the model answers.
+/// A history that processes make by taking turns at random: each call, effect and return is a turn.
+/// `call` draws an operation; its result is what the model answers.
 pub fn concurrent_run(
     random: &mut Random,
     operations: usize,
@@ -154,7 +159,7 @@ pub fn concurrent_run(
                 Some((ops.len() - 1, false))
             }
             Some((op, false)) => {
-                ops[op].result = model.answer(&mut state, &ops[op]);
+                ops[op].result = model.apply(&mut state, &ops[op]);
                 Some((op, true))
             }
             Some((op, true)) => {

@@ -31,7 +31,7 @@ impl Containers {
 
 impl Containers {
     /// Lets an operation take effect and gives its result.
-    pub fn answer(&self, state: &mut Vec<Value>, op: &Op) -> Option<Value> {
+    pub fn apply(&self, state: &mut Vec<Value>, op: &Op) -> Option<Value> {
         match op.method {
             "insert" => {
                 state.extend(op.arg.clone());
@@ -245,6 +245,10 @@ impl Model for Log {
 
     fn initial(&self) -> Vec<Value> {
         Vec::new()
+    }
+
+    fn answer(&self, state: &Vec<Value>) -> Option<Value> {
+        Some(Value::list(state.iter().cloned()))
     }
 
     fn step(&self, state: &Vec<Value>, op: &Op) -> Vec<Vec<Value>> {

@@ -54,6 +54,11 @@ pub trait Model {
 
     /// The states after an operation; all possible results if it is pending.
     fn step(&self, state: &Self::State, op: &Op) -> Vec<Self::State>;
+
+    /// What a query answers, where there are too many answers to try them all.
+    fn answer(&self, _: &Self::State) -> Option<Value> {
+        None
+    }
 }
 
 /// Text of a history for failing tests.

@@ -1,6 +1,7 @@
 //! What a page knows besides the columns of the history: names, the verdict, its reasons.
 
 use super::columns::Ranks;
+use crate::labels::Labels;
 use crate::report::{Report, Standing, returns_within};
 use crate::text;
 use serde::Serialize;
@@ -25,6 +26,8 @@ pub struct PageData<'r> {
     sentence: String,
     processes: Vec<String>,
     methods: Vec<&'r str>,
+    silent_args: Vec<bool>,
+    silent_results: Vec<bool>,
     ranks: usize,
     first_time: String,
     annotations: Vec<Around<'r>>,
@@ -51,7 +54,10 @@ impl<'r> PageData<'r> {
                 (unknown.limit.to_string(), None, Some(Ignorance::of(unknown)))
             }
         };
+        let Labels { silent_args, silent_results, .. } = Labels::of(history);
         PageData {
+            silent_args,
+            silent_results,
             verdict: report.verdict.word(),
             source: history.source(),
             spec: report.spec,
@@ -100,6 +106,7 @@ fn facts(report: &Report<'_>) -> Vec<String> {
         facts.push(format!("decided by {name}"));
     }
     facts.extend(report.statistics.elapsed.map(text::duration));
+    facts.extend(report.notes.iter().cloned());
     facts
 }
 
@@ -178,7 +185,10 @@ impl<'r> Refutation<'r> {
         let is_cut =
             |&&op: &&OpId| history.ret(op).is_some() && !returns_within(history, op, found.horizon);
         let states = &report.states.attempts;
-        let attempts = found.explanation.attempts.iter().enumerate();
+        let says_something = |(_, attempt): &(usize, &Attempt)| {
+            !attempt.order.is_empty() || !attempt.stuck.is_empty()
+        };
+        let attempts = found.explanation.attempts.iter().enumerate().filter(says_something);
         Refutation {
             part: report.violated_part(),
             operations: numbers(&found.operations),

@@ -342,6 +342,18 @@ const tests = {
     await empty.close();
   },
 
+  async "a counterexample that nobody made small"() {
+    const { page, close } = await open("crowd");
+    same(await page.innerText("#why"), "Nobody made it small.", "the sentence");
+    for (const key of ["v", "w", "v", "c", "+", "End"]) {
+      await page.focus("#timeline");
+      await page.keyboard.press(key);
+      await drawn(page);
+    }
+    same((await view(page)).selected, 199999, "the last operation");
+    await close();
+  },
+
   async "a million operations"() {
     const began = performance.now();
     const { page, close } = await open("million");
