@@ -4,6 +4,7 @@
 //! The codec writes a state as it is told to by a [`Naming`]: threads in a given order, nodes and values under given
 //! numbers. Choosing the naming is the business of `canonical`.
 
+use crate::options::Reductions;
 use crate::pack::{Packer, Unpacker, width};
 use crate::subject::Subject;
 use seriatim_lang::machine::{FREED, State, VACANT};
@@ -42,8 +43,8 @@ pub struct Codec {
 }
 
 impl Codec {
-    /// A codec for a subject; `undefined` says whether registers without a value are written, too.
-    pub fn new(subject: &Subject, undefined: bool) -> Codec {
+    /// A codec for a subject. Where dead registers are kept, registers without a value are written, too.
+    pub fn new(subject: &Subject, reductions: &Reductions) -> Codec {
         let steps = &subject.machine.steps;
         Codec {
             location_bits: width(subject.locations.len() as u32),
@@ -51,7 +52,7 @@ impl Codec {
             keys: subject.machine.bounds.keys,
             values: subject.machine.bounds.values,
             threads: steps.threads.len() as u32,
-            undefined,
+            undefined: !reductions.dead_registers,
             freed: steps.frees,
         }
     }

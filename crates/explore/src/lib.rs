@@ -5,6 +5,7 @@ mod canonical;
 mod codec;
 mod configurations;
 mod expectation;
+mod growth;
 mod intern;
 mod options;
 mod outcome;
@@ -18,6 +19,7 @@ mod subject;
 mod trace;
 
 pub use expectation::{Expectation, expectations};
+pub use growth::{Growth, grow};
 pub use options::{Limits, Mode, Options, Reductions};
 pub use outcome::*;
 pub use progress::run_progress;

@@ -108,7 +108,7 @@ impl<'s> Search<'s> {
             options,
             configurations,
             canonical: Canonical::new(subject, &options.reductions),
-            codec: Codec::new(subject, !options.reductions.dead_registers),
+            codec: Codec::new(subject, &options.reductions),
             store: Store::new(match options.reductions.antichain {
                 true => Index::State,
                 false => Index::StateAndSet,
@@ -286,8 +286,8 @@ impl<'s> Search<'s> {
                 to.clone_from(&from);
                 break;
             };
+            taken.push(Taken { thread, from: from.clone() });
             set = self.events(&from, set, thread, &seen)?;
-            taken.push(Taken { thread, from });
         }
         Ok(Some(set))
     }

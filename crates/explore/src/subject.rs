@@ -4,6 +4,7 @@
 //! registers that matter there (the live ones, or all).
 
 use crate::options::{Options, Reductions};
+use seriatim_lang::guarded::guarded_reads;
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::locality::local_accesses;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State};
@@ -195,8 +196,9 @@ fn granularity(steps: &Steps, liveness: &Liveness, reductions: &Reductions) -> G
     }
     let mut local = local_accesses(steps, liveness);
     if reductions.lock_movers {
-        for (mark, instr) in local.iter_mut().zip(&steps.code) {
-            *mark |= matches!(instr.op, Op::Unlock(_));
+        let guarded = guarded_reads(steps, liveness);
+        for ((mark, instr), guarded) in local.iter_mut().zip(&steps.code).zip(guarded) {
+            *mark |= guarded || matches!(instr.op, Op::Unlock(_));
         }
     }
     Granularity::Fused { local, locks_join: reductions.lock_movers }

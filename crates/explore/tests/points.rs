@@ -3,7 +3,8 @@
 mod common;
 
 use common::{algorithm, program};
-use seriatim_explore::{Blame, Options, Reason, Verdict, ViolationKind, run_points};
+use seriatim_explore::{Blame, Options, Reason, Verdict, ViolationKind, grow, run_points};
+use std::time::Duration;
 
 fn small() -> Options {
     Options { capacity: Some(2), values: 2, ..Options::default() }
@@ -49,4 +50,17 @@ fn limits_are_honoured_and_named() {
     let outcome =
         run_points(&program(&algorithm("treiber")), &options).expect("it can be explored");
     assert!(matches!(outcome.verdict, Verdict::Unknown(Reason::Unsupported(_))));
+}
+
+#[test]
+fn growing_bounds_cover_more_and_more_until_something_breaks() {
+    let right = program(&algorithm("treiber"));
+    let base = Options { values: 2, ..Options::default() };
+    let growth = grow(&right, &base, Duration::from_millis(400)).expect("it can be explored");
+    assert!(growth.violation.is_none() && !growth.covered.is_empty());
+    let source =
+        algorithm("treiber").replace("@lin if cas(top, t, n) { return }", "top = n; return");
+    let growth =
+        grow(&program(&source), &base, Duration::from_secs(20)).expect("it can be explored");
+    assert!(growth.violation.is_some());
 }

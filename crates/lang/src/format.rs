@@ -4,9 +4,9 @@
 use crate::lexer::{Token, TokenKind, tokens};
 
 /// Words after which a bracket or a sign begins something new.
-const OPENERS: [&str; 20] = [
+const OPENERS: [&str; 21] = [
     "if", "while", "return", "in", "let", "assume", "await", "assert", "else", "or", "repeat",
-    "method", "fn", "new", "loop", "choose", "atomic", "client", "expect", "help",
+    "method", "fn", "new", "loop", "choose", "atomic", "client", "expect", "help", "int",
 ];
 
 /// How the brace of a set is remembered.
@@ -31,7 +31,7 @@ pub fn format(source: &str) -> String {
             None => {}
             Some(_) if token.breaks > 0 => {
                 out.push_str(if token.breaks > 1 { "\n\n" } else { "\n" });
-                out.extend(std::iter::repeat_n("  ", brackets.len()));
+                out.extend(std::iter::repeat_n("  ", depth(brackets.len(), token)));
             }
             Some(before) if token.kind == TokenKind::Comment => {
                 let gap = token.span.start - before.span.end;
@@ -62,6 +62,16 @@ pub fn format(source: &str) -> String {
         out.push('\n');
     }
     out
+}
+
+/// How deep a line is indented: one that continues an expression deeper than its block, the `or` of a choice like
+/// the line that opened the block.
+fn depth(block: usize, first: &Token<'_>) -> usize {
+    match (first.kind, first.text) {
+        (TokenKind::Punct, "||" | "&&" | "++") => block + 2,
+        (TokenKind::Word, "or") => block.saturating_sub(1),
+        _ => block,
+    }
 }
 
 /// Whether a brace after this token opens a set and not a block.
@@ -131,6 +141,13 @@ mod tests {
             "method  f( k:key )->bool{\nlet x=- 1 // why\n\n\n  if !( x<k ){return  a[ 0 ..]}\n}";
         let neat = "method f(k: key) -> bool {\n  let x = -1 // why\n\n  if !(x < k) { return a[0..] }\n}\n";
         assert_eq!(format(messy), neat);
+    }
+
+    #[test]
+    fn colons_of_objects_negative_bounds_continued_conditions_and_choices_have_their_spacing() {
+        let neat = "object a : set\n\nvar b: int -1..4 = 0\n\nfn c() {\n  return x\n      || y\n  choose {\n    d()\n  or\n    e()\n  }\n}\n";
+        assert_eq!(format(neat), neat);
+        assert_eq!(format(&neat.replace(" : ", ":").replace("int -1", "int - 1")), neat);
     }
 
     #[test]

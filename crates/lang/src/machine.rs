@@ -134,7 +134,8 @@ pub enum Granularity {
     Fused {
         /// For each position, whether its access rides along with the step before it.
         local: Vec<bool>,
-        /// Whether taking a lock is one step with the access after it, unless that may wait.
+        /// Whether taking a lock is one step with the access after it, unless that may wait or a lock is released
+        /// in between (Lipton: right movers, one access, left movers).
         locks_join: bool,
     },
 }
@@ -383,6 +384,10 @@ impl<'m> Run<'m> {
             }
             if let Op::Return(value) = op {
                 return self.give_back(pc, value);
+            }
+            // A release moves to the left only: nothing that comes after it belongs to this step.
+            if machine.fused && matches!(op, Op::Unlock(_)) {
+                (budget, joins) = (0, false);
             }
             pc = self.execute(pc)?;
         }

@@ -1,6 +1,6 @@
 //! Every example of the reference page is what the page says it is.
 
-use seriatim_lang::{check, format, lower};
+use seriatim_lang::{check, fmt, lower};
 
 const PAGE: &str = include_str!("../../../docs/language.md");
 
@@ -40,7 +40,7 @@ fn the_examples_are_right_and_the_wrong_ones_are_refused() {
 fn the_examples_are_formatted() {
     for (fence, text) in examples() {
         if fence == "seri" {
-            assert_eq!(format(&text), text);
+            assert_eq!(fmt(&text), text);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Whatever the text, the front end answers with a program or an error, and an error can be shown.
 
-use seriatim_lang::{check, format, lower, show};
+use seriatim_lang::{check, fmt, lower, show};
 
 const WORDS: &[&str] = &[
     "object",
@@ -103,8 +103,8 @@ fn algorithms() -> Vec<String> {
 }
 
 fn digest(source: &str) {
-    let once = format(source);
-    assert_eq!(format(&once), once, "formatting is not stable");
+    let once = fmt(source);
+    assert_eq!(fmt(&once), once, "formatting is not stable");
     match check(source) {
         Ok(program) => match lower(&program, 2, None) {
             Ok(steps) => drop(show::listing(&steps)),

@@ -7,6 +7,20 @@ use crate::program::*;
 use crate::types::{Fit, Type};
 use std::collections::{HashMap, HashSet};
 
+/// Where the type of a variable comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Declared,
+    Inferred,
+}
+
+/// Whether a variable is assigned to after its declaration.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Fixed,
+    Changes,
+}
+
 impl Checker<'_> {
     /// Checks the body of a function whose signature is known.
     pub(super) fn function(&mut self, info: &FunctionInfo, declared: &Function) -> Checked<()> {
@@ -151,11 +165,12 @@ impl Checker<'_> {
             }
             None => self.expr(value, None)?,
         };
+        let origin = if declared.is_some() { Origin::Declared } else { Origin::Inferred };
         if found == Type::Unit {
             return Err(Diagnostic::new(value.span, "this has no value"));
         }
         match pattern {
-            Pattern::Bind(binding) => self.bind(binding, found, declared.is_some(), value),
+            Pattern::Bind(binding) => self.bind(binding, found, origin, value),
             Pattern::Tuple(parts) => {
                 let Type::Tuple(types) = &found else {
                     let shown = self.facts.show(&found);
@@ -168,7 +183,7 @@ impl Checker<'_> {
                 }
                 for (part, ty) in parts.iter().zip(types.clone()) {
                     if let Some(binding) = part {
-                        self.bind(binding, ty, declared.is_some(), value)?;
+                        self.bind(binding, ty, origin, value)?;
                     }
                 }
                 Ok(())
@@ -176,12 +191,17 @@ impl Checker<'_> {
         }
     }
 
-    fn bind(&mut self, binding: &Binding, found: Type, exact: bool, value: &Expr) -> Checked<()> {
-        let changes = self.assigned.contains(&binding.name.text);
+    fn bind(
+        &mut self,
+        binding: &Binding,
+        found: Type,
+        origin: Origin,
+        value: &Expr,
+    ) -> Checked<()> {
         let ty = match found {
-            ty if exact => ty,
-            Type::Int(..) if changes => self.plain_int(),
-            ty => self.widened(ty, changes),
+            ty if origin == Origin::Declared => ty,
+            ty if self.assigned.contains(&binding.name.text) => self.widened(ty, Use::Changes),
+            ty => self.widened(ty, Use::Fixed),
         };
         if ty == Type::Never.optional() || ty == Type::Never {
             return Err(Diagnostic::new(value.span, "the type of this variable is not known")
@@ -192,14 +212,14 @@ impl Checker<'_> {
     }
 
     /// The type that a variable gets from its first value: references may become null later.
-    fn widened(&self, ty: Type, changes: bool) -> Type {
+    fn widened(&self, ty: Type, used: Use) -> Type {
         match ty {
             Type::Ref(_) => ty.optional(),
-            Type::Int(..) if changes => self.plain_int(),
+            Type::Int(..) if used == Use::Changes => self.plain_int(),
             Type::Tuple(parts) => {
-                Type::Tuple(parts.into_iter().map(|p| self.widened(p, changes)).collect())
+                Type::Tuple(parts.into_iter().map(|p| self.widened(p, used)).collect())
             }
-            Type::Array(element, n) => Type::Array(Box::new(self.widened(*element, changes)), n),
+            Type::Array(element, n) => Type::Array(Box::new(self.widened(*element, used)), n),
             other => other,
         }
     }

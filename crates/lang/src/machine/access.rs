@@ -123,8 +123,9 @@ impl Run<'_> {
     fn write(&mut self, place: &Place, values: &[i32], pc: Pc) -> Ran<()> {
         let machine = self.machine;
         let spot = self.resolve(place, pc)?;
+        let instr = &machine.steps.code[pc.0 as usize];
         self.seen.wrote |=
-            machine.is_boundary(pc) || machine.steps.code[pc.0 as usize].inside_atomic;
+            machine.is_boundary(pc) || instr.inside_atomic || matches!(instr.op, Op::Unlock(_));
         match spot {
             Spot::Shared(at) => {
                 self.state.words[at..at + values.len()].copy_from_slice(values);
