@@ -99,7 +99,10 @@ fn corpus_rows() {
         ("c50-ok", "Porcupine 130 ms, Rust port 2.78 s"),
         ("c50-bad", "Porcupine 14 ms"),
     ] {
-        let Ok(history) = read(folder.join("kv").join(format!("{file}.txt"))) else { continue };
+        let Ok(history) = read(folder.join("kv").join(format!("{file}.txt"))) else {
+            println!("SKIPPED: the corpus has no kv/{file}.txt");
+            continue;
+        };
         let name = format!("kv {file}, by key");
         let mut one = [history];
         measure(Row { name: &name, peer, runs: 7 }, &mut one, &reader("kv"), &plain());

@@ -3,7 +3,7 @@
 use super::output::{remark, say};
 use super::source::Source;
 use super::{Exit, Failure};
-use seriatim::lang::{format, lower, show};
+use seriatim::lang::{fmt, lower, show};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -64,7 +64,7 @@ pub fn format_files(arguments: &Format) -> Result<Exit, Failure> {
         let text = std::fs::read_to_string(path).map_err(failed)?;
         let source = Source { name: path.display().to_string(), text };
         seriatim::lang::parse(&source.text).map_err(|error| source.complain(&error))?;
-        let formatted = format(&source.text);
+        let formatted = fmt(&source.text);
         if formatted == source.text {
             continue;
         }

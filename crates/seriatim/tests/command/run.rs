@@ -65,9 +65,10 @@ pub fn seriatim_reading(input: &[u8], arguments: &[&str]) -> Ran {
     }
 }
 
-/// An empty folder of a test's own.
+/// An empty folder of a test's own, also if the tests are run twice at the same time.
 pub fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let run = format!("run-{}", std::process::id());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(run).join(name);
     if folder.exists() {
         std::fs::remove_dir_all(&folder).expect("an old folder can be removed");
     }
