@@ -22,7 +22,7 @@ pub use error::{InputError, Problem};
 pub use events::{Event, Events};
 pub use formats::{
     Format, Inexpressible, ReadOptions, UnknownFormatName, WriteError, expand, open, read,
-    read_from, read_str, read_with, write,
+    read_from, read_str, read_with, write, write_string, write_value,
 };
 pub use history::{Annotation, History, Horizon, Nil, Tally};
 pub use live::{Listener, LiveCall, LiveReturn, listen};

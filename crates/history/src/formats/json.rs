@@ -379,8 +379,8 @@ fn number_length(bytes: &[u8]) -> Option<usize> {
     Some(at)
 }
 
-/// Writes a string.
-pub(super) fn write_string(out: &mut dyn Write, text: &str) -> io::Result<()> {
+/// Writes a string as JSON.
+pub fn write_string(out: &mut dyn Write, text: &str) -> io::Result<()> {
     out.write_all(b"\"")?;
     for c in text.chars() {
         match c {
@@ -396,8 +396,8 @@ pub(super) fn write_string(out: &mut dyn Write, text: &str) -> io::Result<()> {
     out.write_all(b"\"")
 }
 
-/// Writes a value.
-pub(super) fn write_value(out: &mut dyn Write, value: &Value) -> io::Result<()> {
+/// Writes a value as JSON, the way our own format has it.
+pub fn write_value(out: &mut dyn Write, value: &Value) -> io::Result<()> {
     match value {
         Value::Nil => out.write_all(b"null"),
         Value::Bool(truth) => write!(out, "{truth}"),

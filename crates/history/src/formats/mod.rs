@@ -30,6 +30,7 @@ mod polylin;
 mod source;
 mod write;
 
+pub use json::{write_string, write_value};
 pub use source::{expand, open};
 pub use write::{Inexpressible, WriteError, write};
 

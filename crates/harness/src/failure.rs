@@ -1,0 +1,251 @@
+//! What can be wrong with an object, and the report of it.
+
+use crate::engine::Schedule;
+use crate::reply::Reply;
+use crate::run::{Called, End, Run};
+use crate::scenario::Scenario;
+use crate::subject::{Caller, Subject};
+use seriatim_history::{History, OpId};
+use seriatim_spec::Counterexample;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// What an object did wrong.
+#[derive(Clone, Debug)]
+pub enum Failure {
+    /// Its answers fit no order of the calls.
+    Violation(Counterexample),
+    /// A call panicked.
+    Panic {
+        /// The call.
+        call: String,
+        /// What the panic said.
+        message: String,
+    },
+    /// Calls that wait for each other.
+    Deadlock {
+        /// The calls.
+        calls: Vec<String>,
+    },
+    /// Calls that do not end.
+    Hang {
+        /// The calls.
+        calls: Vec<String>,
+        /// How long was waited.
+        patience: String,
+    },
+    /// Values that the object never dropped.
+    Leak {
+        /// How many.
+        values: i64,
+    },
+    /// Values that the object dropped twice.
+    DroppedTwice {
+        /// How many.
+        values: u64,
+    },
+    /// A final check complained, or the object panicked in it.
+    Invariant {
+        /// What it said.
+        message: String,
+    },
+}
+
+impl Failure {
+    /// The failure in a word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Failure::Violation(_) => "violation",
+            Failure::Panic { .. } => "panic",
+            Failure::Deadlock { .. } => "deadlock",
+            Failure::Hang { .. } => "hang",
+            Failure::Leak { .. } => "leak",
+            Failure::DroppedTwice { .. } => "dropped twice",
+            Failure::Invariant { .. } => "final check",
+        }
+    }
+
+    /// The failure in a sentence.
+    pub fn sentence(&self) -> String {
+        match self {
+            Failure::Violation(counterexample) => {
+                format!("not linearizable: {}", counterexample.explanation.sentence)
+            }
+            Failure::Panic { call, message } => format!("{call} panicked: {message}"),
+            Failure::Deadlock { calls } => {
+                format!("deadlock: {} wait for ever", calls.join(" and "))
+            }
+            Failure::Hang { calls, patience } => {
+                format!("hang: {} did not return within {patience}", calls.join(" and "))
+            }
+            Failure::Leak { values } => {
+                format!("leak: {values} values were still alive after the object was dropped")
+            }
+            Failure::DroppedTwice { values } => {
+                format!("memory error: {values} values were dropped twice")
+            }
+            Failure::Invariant { message } => format!("the final check failed: {message}"),
+        }
+    }
+}
+
+/// A failing test: the smallest scenario that was found, one execution of it, and how to see it again.
+#[derive(Clone, Debug)]
+pub struct Failed {
+    /// What went wrong.
+    pub failure: Failure,
+    /// The scenario in one line.
+    pub scenario: String,
+    /// The number of threads that call something in parallel.
+    pub threads: usize,
+    /// The number of calls, those of the main thread included.
+    pub calls: usize,
+    /// The execution as a history.
+    pub history: History,
+    /// Where the history was written.
+    pub file: Option<PathBuf>,
+    /// What to give to [`replay`](crate::Test::replay) or `SERIATIM_REPLAY`.
+    pub replay: String,
+    /// The number of executions before the failure was found.
+    pub executions: u64,
+    /// The report as `check` prints it.
+    pub report: String,
+}
+
+/// Stamps of an explorer count its steps; this many bits below tell events of one step apart.
+pub(crate) const STEP_SHIFT: u32 = 8;
+
+/// The calls of an execution in columns, one for each thread, in the order of their stamps; and where the
+/// schedule is known, how many steps a call had taken when another thread came between.
+pub(crate) fn columns(run: &Run, subject: &dyn Subject, schedule: &Schedule) -> String {
+    let mut callers: Vec<Caller> = (0..run.threads.len()).map(Caller::Thread).collect();
+    if !run.main.is_empty() {
+        callers.insert(0, Caller::Main);
+    }
+    let mut events: Vec<(u64, usize, String)> = Vec::new();
+    for (caller, called) in run.calls() {
+        let column = callers.iter().position(|&known| known == caller).expect("all are listed");
+        events.extend(events_of(called, subject).map(|(stamp, text)| (stamp, column, text)));
+    }
+    if let Schedule::Shuttle(stretches) = schedule {
+        let threads = callers.len() - run.threads.len();
+        let interruptions = interruptions(run, stretches).into_iter();
+        events.extend(interruptions.map(|(stamp, thread, text)| (stamp, threads + thread, text)));
+    }
+    events.sort_by_key(|&(stamp, ..)| stamp);
+    join_quiet_calls(&mut events);
+    let title = |caller: &Caller| match caller {
+        Caller::Main => "main".to_owned(),
+        Caller::Thread(number) => format!("thread {number}"),
+    };
+    let titles: Vec<String> = callers.iter().map(title).collect();
+    table(&titles, events.into_iter().map(|(_, column, text)| (column, text)))
+}
+
+/// Where a thread was interrupted inside a call: the stamp, the thread, and the number of steps it took.
+fn interruptions(run: &Run, stretches: &[(usize, usize)]) -> Vec<(u64, usize, String)> {
+    let mut found = Vec::new();
+    let mut before = 0;
+    for &(task, steps) in stretches {
+        let after = before + steps;
+        let end = ((after as u64) << STEP_SHIFT) + (1 << STEP_SHIFT) - 1;
+        let open = |called: &&Called| {
+            let returned = matches!(called.slot.end, End::Returned(ret, _) if ret <= end);
+            called.slot.call <= end && !returned
+        };
+        // Task 0 is the main thread.
+        let thread = task.checked_sub(1).filter(|&thread| thread < run.threads.len());
+        if let Some(thread) = thread
+            && let Some(called) = run.threads[thread].iter().find(open)
+        {
+            let begun = (called.slot.call >> STEP_SHIFT) as usize;
+            let taken = after - before.max(begun).min(after);
+            if taken > 0 {
+                let plural = if taken == 1 { "" } else { "s" };
+                found.push((end, thread, format!("· {taken} step{plural}")));
+            }
+        }
+        before = after;
+    }
+    found
+}
+
+fn events_of(called: &Called, subject: &dyn Subject) -> impl Iterator<Item = (u64, String)> {
+    let text = called.step.text(subject);
+    let end = match &called.slot.end {
+        End::Returned(ret, Reply::Answer(None)) => Some((*ret, text.clone())),
+        End::Returned(ret, reply) => {
+            let result = format!("{:?}", crate::model::Answered(reply.clone()));
+            Some((*ret, format!("{text} -> {result}")))
+        }
+        End::Panicked(_) => Some((u64::MAX, format!("{text} panicked"))),
+        End::Stuck => Some((u64::MAX, format!("{text} waits for ever"))),
+        End::Running => Some((u64::MAX, format!("{text} -> ?"))),
+    };
+    [(called.slot.call, format!("{text} …"))].into_iter().chain(end)
+}
+
+/// A call and the next event need one line only if nothing comes between them.
+fn join_quiet_calls(events: &mut Vec<(u64, usize, String)>) {
+    let mut index = 0;
+    while index + 1 < events.len() {
+        let same = events[index].1 == events[index + 1].1 && events[index].2.ends_with('…');
+        if same {
+            let call = events.remove(index).2;
+            if let Some(steps) = events[index].2.strip_prefix('·') {
+                events[index].2 = format!("{call}{steps}");
+            }
+        }
+        index += 1;
+    }
+}
+
+fn table(titles: &[String], cells: impl Iterator<Item = (usize, String)>) -> String {
+    let cells: Vec<(usize, String)> = cells.collect();
+    let width = |column: usize| {
+        let texts = cells.iter().filter(|cell| cell.0 == column).map(|cell| cell.1.chars().count());
+        texts.max().unwrap_or(0).max(titles[column].len())
+    };
+    let widths: Vec<usize> = (0..titles.len()).map(width).collect();
+    let mut text = String::new();
+    let mut row = |cell: &dyn Fn(usize) -> String| {
+        let row: Vec<String> =
+            widths.iter().enumerate().map(|(at, &width)| format!("{:width$}", cell(at))).collect();
+        let _ = writeln!(text, "  | {} |", row.join(" | "));
+    };
+    row(&|at| titles[at].clone());
+    row(&|at| "-".repeat(widths[at]));
+    for (column, content) in &cells {
+        row(&|at| if at == *column { content.clone() } else { String::new() });
+    }
+    text
+}
+
+/// Why no order is right: the sentence and the attempts that come closest.
+pub(crate) fn explanation(counterexample: &Counterexample, history: &History) -> String {
+    let mut text = String::new();
+    let name = |op: &OpId| history.operation(*op).to_string();
+    let mut told = Vec::new();
+    for attempt in counterexample.explanation.attempts.iter().take(3) {
+        // Two operations that look alike make two attempts that read alike.
+        let start = text.len();
+        let order: Vec<String> = attempt.order.iter().map(name).collect();
+        let order = if order.is_empty() { "nothing".to_owned() } else { order.join(", ") };
+        let _ = writeln!(text, "  after {order}");
+        let _ = writeln!(text, "    the state is {}", attempt.state);
+        for (op, reason) in &attempt.stuck {
+            let _ = writeln!(text, "    {} cannot be next: {reason}", name(op));
+        }
+        let attempt = text.split_off(start);
+        if !told.contains(&attempt) {
+            text.push_str(&attempt);
+            told.push(attempt);
+        }
+    }
+    text
+}
+
+/// The number of threads of a scenario that call something.
+pub(crate) fn busy_threads(scenario: &Scenario) -> usize {
+    scenario.threads.iter().filter(|calls| !calls.is_empty()).count()
+}

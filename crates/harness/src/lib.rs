@@ -1,0 +1,50 @@
+//! Real Rust objects to histories and verdicts.
+//!
+//! This crate takes a concurrent object and a few closures that use it, and says whether its operations
+//! are linearizable: it draws scenarios, runs them on real [threads](test) or, in a build with the feature
+//! `shuttle` or `loom`, under every schedule that the explorer picks, checks the history of each
+//! execution, and shrinks what fails to a scenario of a few calls with a line that replays it. The
+//! [`Recorder`] is the part that writes histories down, for programs that drive their own load.
+
+mod argument;
+mod campaign;
+mod clock;
+mod engine;
+mod failure;
+mod generator;
+#[cfg(feature = "loom")]
+mod loom_engine;
+mod model;
+mod oracle;
+mod pool;
+mod quiet;
+mod random;
+mod recorder;
+mod reply;
+mod run;
+mod scenario;
+mod sequential;
+mod shrink;
+#[cfg(feature = "shuttle")]
+mod shuttle_engine;
+mod stream;
+mod stress;
+mod subject;
+mod test;
+mod tracked;
+
+pub use argument::Argument;
+pub use campaign::Passed;
+pub use clock::Clock;
+pub use failure::{Failed, Failure};
+pub use generator::{
+    Distinct, Draw, DrawnBy, Generator, TrackedValues, distinct, drawn_by, tracked,
+};
+pub use model::ModelCall;
+pub use recorder::{IntoArgument, Log, MethodName, Recorder};
+pub use reply::{IntoReply, IntoValue, Reply};
+pub use seriatim_sync as sync;
+pub use stream::Stream;
+pub use subject::Caller;
+pub use test::{Own, Shared, Test, test};
+pub use tracked::{Ledger, Tracked};

@@ -1,0 +1,306 @@
+//! Exploration by Loom: all schedules up to a bound on preemptions, and the stale values that C11 lets loads
+//! return.
+//!
+//! What it can see beyond interleavings: relaxed and acquire–release effects, data races on its `UnsafeCell`.
+//! Limits, which are Loom's: four threads besides the main one, seven remembered stores an atomic, SeqCst
+//! accesses treated as acquire–release (SeqCst fences are right), no load buffering; and calls that wait
+//! for ever end the exploration, so that blocking operations are not supported here.
+//!
+//! Real time needs care. Linearizability takes for granted that an operation which returned before another
+//! was called happened before it. Loom knows nothing of the recorder's clock, so that a thread could
+//! return from a write, another one call a read "later" and be given the old value: a false alarm on a
+//! correct register. A SeqCst fence on both sides of each stamp makes real time imply happens-before,
+//! which is what the definition assumes. The price: Loom does not know that the order of the stamps matters and
+//! skips executions that differ in nothing else, so that a violation which depends on the order
+//! of a return and a call alone may be missed. No alarm is false because of that.
+
+use crate::engine::{Effort, Engine, Found, Hunted, Schedule};
+use crate::failure::Failure;
+use crate::oracle::{Judge, Misuse};
+use crate::quiet;
+use crate::random::Random;
+use crate::run::{Called, End, Run, Slot, drain};
+use crate::scenario::{Scenario, Shape, Step};
+use crate::subject::{Attached, Caller, Instance, Stamps, Subject, kept};
+use loom::sync::atomic::fence;
+use seriatim_history::Time;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// The bound on preemptions.
+const PREEMPTIONS: usize = 2;
+/// More branches than this in one execution are a loop without end.
+const BRANCHES: usize = 20_000;
+
+/// The engine.
+pub(crate) struct Loom {
+    subject: Arc<dyn Subject>,
+    random: Random,
+}
+
+/// What executions and the engine tell each other. Everything here is invisible to Loom.
+struct Desk {
+    stamps: AtomicU64,
+    executions: AtomicU64,
+    main: Mutex<Vec<Called>>,
+    threads: Mutex<Vec<Vec<Called>>>,
+    results: Mutex<Vec<(Run, u64)>>,
+    seen: Mutex<HashSet<u128>>,
+    effort: Effort,
+    /// The only execution that is looked at, in a replay.
+    only: Option<u64>,
+}
+
+/// Ends an exploration from the inside.
+struct Enough;
+
+fn open<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Desk {
+    fn new(effort: Effort, only: Option<u64>) -> Self {
+        Desk {
+            stamps: AtomicU64::new(0),
+            executions: AtomicU64::new(0),
+            main: Mutex::default(),
+            threads: Mutex::default(),
+            results: Mutex::default(),
+            seen: Mutex::default(),
+            effort,
+            only,
+        }
+    }
+
+    fn tick(&self) -> Time {
+        fence(Ordering::SeqCst);
+        let stamp = self.stamps.fetch_add(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        stamp
+    }
+
+    fn run(&self) -> Run {
+        let (main, threads) = (open(&self.main).clone(), open(&self.threads).clone());
+        Run { main, threads, complaint: None }
+    }
+
+    fn publish(&self, run: Run) {
+        let number = self.executions.load(Ordering::Relaxed);
+        if self.only.is_some_and(|only| only != number) {
+            return;
+        }
+        if run.fingerprint().is_none_or(|print| open(&self.seen).insert(print)) {
+            open(&self.results).push((run, number));
+        }
+    }
+
+    /// Begins the next execution, or ends the exploration.
+    fn begin(&self, threads: usize) {
+        let number = self.executions.load(Ordering::Relaxed) + 1;
+        let over = self.only.is_some_and(|only| number > only);
+        if over || number > self.effort.executions || self.effort.is_over() {
+            std::panic::panic_any(Enough);
+        }
+        self.executions.store(number, Ordering::Relaxed);
+        self.stamps.store(0, Ordering::Relaxed);
+        open(&self.main).clear();
+        *open(&self.threads) = vec![Vec::new(); threads];
+    }
+}
+
+impl Stamps for Desk {
+    fn call(&self) -> Time {
+        self.tick()
+    }
+
+    fn ret(&self) -> Time {
+        self.tick()
+    }
+}
+
+/// One execution of a scenario, inside Loom.
+fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk>) {
+    desk.begin(scenario.threads.len());
+    let instance: Arc<dyn Instance> = subject.fresh().into();
+    let mut main = instance.attach(Caller::Main);
+    main_calls(&mut *main, &scenario.before, desk);
+    let threads: Vec<_> = (0..scenario.threads.len())
+        .map(|thread| {
+            let (instance, scenario) = (instance.clone(), scenario.clone());
+            let desk = desk.clone();
+            loom::thread::spawn(move || {
+                let mut attached = instance.attach(Caller::Thread(thread));
+                drop(instance);
+                for step in &scenario.threads[thread] {
+                    if !thread_call(&mut *attached, step, thread, &desk) {
+                        break;
+                    }
+                }
+                kept::keep(attached);
+            })
+        })
+        .collect();
+    for thread in threads {
+        let _ = thread.join();
+    }
+    kept::let_go();
+    let mut run = desk.run();
+    if run.panic().is_none() {
+        main_calls(&mut *main, &scenario.after, desk);
+        if let Some(kind) = scenario.drain.filter(|_| desk.run().panic().is_none()) {
+            let calls = drain(kind, |step| main.run(step, &**desk));
+            open(&desk.main).extend(calls);
+        }
+        run = desk.run();
+        run.complaint = instance.inspect().err();
+    }
+    desk.publish(run);
+}
+
+fn main_calls(attached: &mut dyn Attached, steps: &[Step], desk: &Desk) {
+    for step in steps {
+        let slot = attached.run(step, desk);
+        let panicked = matches!(slot.end, End::Panicked(_));
+        open(&desk.main).push(Called { step: step.clone(), slot });
+        if panicked {
+            return;
+        }
+    }
+}
+
+/// Makes a call of a thread; false if it panicked.
+fn thread_call(attached: &mut dyn Attached, step: &Step, thread: usize, desk: &Desk) -> bool {
+    let call = desk.stamps.fetch_add(1, Ordering::Relaxed);
+    let waiting = Called { step: step.clone(), slot: Slot { call, end: End::Stuck } };
+    open(&desk.threads)[thread].push(waiting);
+    let slot = attached.run(step, desk);
+    let panicked = matches!(slot.end, End::Panicked(_));
+    open(&desk.threads)[thread].last_mut().expect("it was pushed above").slot = slot;
+    !panicked
+}
+
+fn model(preemptions: usize) -> loom::model::Builder {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.max_branches = BRANCHES;
+    builder
+}
+
+/// Runs something that uses Loom's primitives, by itself.
+pub(crate) fn isolated<R: Send + 'static>(run: impl Fn() -> R + Send + Sync + 'static) -> R {
+    let result = Arc::new(Mutex::new(None));
+    let inner = result.clone();
+    model(0).check(move || *open(&inner) = Some(run()));
+    open(&result).take().expect("an execution ran to its end")
+}
+
+impl Loom {
+    pub fn new(subject: Arc<dyn Subject>, seed: u64) -> Self {
+        Loom { subject, random: Random::of(seed) }
+    }
+
+    fn explore(
+        &mut self,
+        judge: &mut Judge,
+        scenario: &Arc<Scenario>,
+        desk: Arc<Desk>,
+        preemptions: usize,
+    ) -> Result<Hunted, Misuse> {
+        if judge.may_block() {
+            return Err(Misuse("Loom cannot explore operations that wait for ever".to_owned()));
+        }
+        let (subject, planned, inner) = (self.subject.clone(), scenario.clone(), desk.clone());
+        let run = move || execute(&subject, &planned, &inner);
+        let mut complete = false;
+        match quiet::catch(|| model(preemptions).check(run)) {
+            Ok(()) => complete = true,
+            Err(panic) if panic.payload().is::<Enough>() => {}
+            Err(panic) => {
+                // Loom itself complains: a deadlock, a leak, a race outside of a call.
+                let mut run = desk.run();
+                run.complaint = Some(panic.message());
+                desk.publish(run);
+            }
+        }
+        let results = std::mem::take(&mut *open(&desk.results));
+        let executions = desk.executions.load(Ordering::Relaxed);
+        judge.executions += executions - (results.len() as u64).min(executions);
+        for (run, execution) in results {
+            if judge.is_new(&run)
+                && let Some(failure) = judge_one(judge, &run)?
+            {
+                let schedule = Schedule::Loom { preemptions, execution };
+                let found = Some(Found { scenario: scenario.clone(), failure, run, schedule });
+                return Ok(Hunted { found, complete: false });
+            }
+        }
+        Ok(Hunted { found: None, complete })
+    }
+}
+
+/// Loom tells deadlocks as panics.
+fn judge_one(judge: &mut Judge, run: &Run) -> Result<Option<Failure>, Misuse> {
+    let failure = match &run.complaint {
+        Some(message) if message.starts_with("deadlock") => judge.judge(run)?,
+        Some(message) => Some(Failure::Invariant { message: message.clone() }),
+        None => judge.judge(run)?,
+    };
+    Ok(failure)
+}
+
+impl Engine for Loom {
+    fn describe(&self) -> String {
+        format!("Loom (C11-like memory, at most {PREEMPTIONS} preemptions)")
+    }
+
+    fn shape(&mut self, turn: u64) -> Shape {
+        const SIZES: [(usize, usize); 6] = [(2, 1), (2, 2), (2, 1), (2, 2), (3, 1), (2, 3)];
+        let (threads, calls) = SIZES[turn as usize % SIZES.len()];
+        let before = self.random.between(0, 1);
+        Shape { threads, calls, before, after: self.random.between(0, 1) }
+    }
+
+    fn hunt(
+        &mut self,
+        judge: &mut Judge,
+        scenario: &Arc<Scenario>,
+        effort: Effort,
+    ) -> Result<Hunted, Misuse> {
+        self.explore(judge, scenario, Arc::new(Desk::new(effort, None)), PREEMPTIONS)
+    }
+
+    fn patience(&self, _: &Scenario) -> u64 {
+        4000
+    }
+
+    fn replay(
+        &mut self,
+        judge: &mut Judge,
+        scenario: &Arc<Scenario>,
+        schedule: &Schedule,
+        effort: Effort,
+    ) -> Result<Hunted, Misuse> {
+        match *schedule {
+            Schedule::Loom { preemptions, execution } => {
+                let desk = Desk::new(effort, Some(execution));
+                self.explore(judge, scenario, Arc::new(desk), preemptions)
+            }
+            _ => self.hunt(judge, scenario, effort),
+        }
+    }
+
+    /// Fewer preemptions, if that is enough.
+    fn simplify(&mut self, judge: &mut Judge, found: Found, effort: Effort) -> Found {
+        for preemptions in 0..PREEMPTIONS {
+            judge.forget();
+            let effort = Effort { executions: 4000, ..effort };
+            let desk = Arc::new(Desk::new(effort, None));
+            let hunted = self.explore(judge, &found.scenario, desk, preemptions);
+            if let Ok(Hunted { found: Some(simpler), .. }) = hunted {
+                return simpler;
+            }
+        }
+        found
+    }
+}

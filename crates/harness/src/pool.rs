@@ -1,0 +1,258 @@
+//! Threads that run the same scenario on many objects, all of them at once on each.
+//!
+//! The threads live as long as the test: starting one takes longer than a whole execution. They meet at a
+//! gate before each object, so that they really overlap, and wait a random moment before each call. A thread
+//! that never comes back cannot be stopped in Rust; the pool is abandoned then and leaves it behind.
+
+use crate::Clock;
+use crate::quiet;
+use crate::random::Random;
+use crate::run::{Called, End, Slot};
+use crate::scenario::{Scenario, Step};
+use crate::subject::{Blocking, Caller, Instance, Subject};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// The work of a batch: one scenario, many objects.
+pub(crate) struct Batch {
+    pub subject: Arc<dyn Subject>,
+    pub scenario: Arc<Scenario>,
+    pub instances: Vec<Box<dyn Instance>>,
+    pub clock: Arc<Clock>,
+    pub seed: u64,
+    gate: Gate,
+    boards: Vec<Board>,
+}
+
+/// What one thread shows of itself.
+#[derive(Default)]
+struct Board {
+    /// Moves whenever the thread does.
+    progress: AtomicU64,
+    /// Whether it is inside a call that may wait for ever, or done and waits for those who are.
+    waits: AtomicBool,
+    /// The number of the call that it is in, from 1; 0 between calls.
+    at: AtomicUsize,
+    /// What it said when it panicked outside of a call: in making or dropping a handle.
+    crash: Mutex<Option<String>>,
+    /// The calls of the executions so far.
+    executions: Mutex<Vec<Vec<Called>>>,
+}
+
+/// Lets all threads of a batch start an execution together.
+struct Gate {
+    threads: usize,
+    arrived: AtomicUsize,
+    abandoned: AtomicBool,
+}
+
+impl Gate {
+    /// Waits for the others before an execution; false if the batch was given up.
+    fn pass(&self, execution: usize) -> bool {
+        self.arrived.fetch_add(1, Ordering::AcqRel);
+        let expected = (execution + 1) * self.threads;
+        let mut spins = 0_u32;
+        while self.arrived.load(Ordering::Acquire) < expected {
+            if self.abandoned.load(Ordering::Relaxed) {
+                return false;
+            }
+            spins += 1;
+            if spins.is_multiple_of(64) { std::thread::yield_now() } else { std::hint::spin_loop() }
+        }
+        true
+    }
+}
+
+impl Batch {
+    pub fn new(
+        subject: Arc<dyn Subject>,
+        scenario: Arc<Scenario>,
+        instances: Vec<Box<dyn Instance>>,
+        clock: Arc<Clock>,
+        seed: u64,
+    ) -> Self {
+        let threads = scenario.threads.len();
+        let gate =
+            Gate { threads, arrived: AtomicUsize::new(0), abandoned: AtomicBool::new(false) };
+        let boards = (0..threads).map(|_| Board::default()).collect();
+        Batch { subject, scenario, instances, clock, seed, gate, boards }
+    }
+
+    /// The calls of a thread in all executions, as far as it got.
+    pub fn calls(&self, thread: usize) -> Vec<Vec<Called>> {
+        let mut executions = self.boards[thread].executions.lock().expect("nobody panics inside");
+        std::mem::take(&mut *executions)
+    }
+
+    fn progress(&self) -> u64 {
+        self.boards.iter().map(|board| board.progress.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Which of some threads are in which of their calls.
+    fn inside_calls(&self, threads: &[usize]) -> Vec<(usize, usize)> {
+        let at = |thread: usize| self.boards[thread].at.load(Ordering::Relaxed).checked_sub(1);
+        threads.iter().filter_map(|&thread| Some((thread, at(thread)?))).collect()
+    }
+
+    /// One thread's share of the batch.
+    fn work(&self, thread: usize) {
+        if let Err(panic) = quiet::catch(|| self.call_all(thread)) {
+            let mut crash = self.boards[thread].crash.lock().expect("nobody panics inside");
+            *crash = Some(panic.message());
+            self.gate.abandoned.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn call_all(&self, thread: usize) {
+        let board = &self.boards[thread];
+        let mut random = Random::of(self.seed ^ (thread as u64) << 32);
+        // A handle lives until all threads are done with its object: a receiver that goes early would
+        // close the channel.
+        let mut last = None;
+        for (execution, instance) in self.instances.iter().enumerate() {
+            let mut attached = instance.attach(Caller::Thread(thread));
+            let steps = &self.scenario.threads[thread];
+            let mut calls = Vec::with_capacity(steps.len());
+            if !self.gate.pass(execution) {
+                return;
+            }
+            drop(last.take());
+            for (place, step) in steps.iter().enumerate() {
+                think(&mut random);
+                board.at.store(place + 1, Ordering::Relaxed);
+                let slot = self.call(board, &calls, step, &mut *attached);
+                board.at.store(0, Ordering::Relaxed);
+                let panicked = matches!(slot.end, End::Panicked(_));
+                calls.push(Called { step: step.clone(), slot });
+                board.progress.fetch_add(1, Ordering::Relaxed);
+                if panicked {
+                    break;
+                }
+            }
+            let mut executions = board.executions.lock().expect("nobody panics inside");
+            executions.truncate(execution);
+            executions.push(calls);
+            drop(executions);
+            last = Some(attached);
+        }
+        board.waits.store(true, Ordering::Release);
+        self.gate.pass(self.instances.len());
+    }
+
+    fn call(
+        &self,
+        board: &Board,
+        before: &[Called],
+        step: &Step,
+        attached: &mut dyn crate::subject::Attached,
+    ) -> Slot {
+        if matches!(self.subject.kind(step.kind).blocking, Blocking::Never) {
+            return attached.run(step, &*self.clock);
+        }
+        // Should it never return, this is what will be known of it.
+        let slot = Slot { call: self.clock.call(), end: End::Running };
+        let calls = before.iter().cloned().chain([Called { step: step.clone(), slot }]).collect();
+        board.executions.lock().expect("nobody panics inside").push(calls);
+        board.waits.store(true, Ordering::Release);
+        let slot = attached.run(step, &*self.clock);
+        board.waits.store(false, Ordering::Release);
+        board.executions.lock().expect("nobody panics inside").pop();
+        slot
+    }
+}
+
+/// A pause of random length, mostly none.
+fn think(random: &mut Random) {
+    match random.below(16) {
+        0..8 => {}
+        8..15 => (0..random.below(200)).for_each(|_| std::hint::spin_loop()),
+        _ => std::thread::yield_now(),
+    }
+}
+
+/// How a batch ended.
+pub(crate) enum Ended {
+    /// Every thread did all of it.
+    Done,
+    /// The threads that did not finish wait in calls that may wait for ever.
+    Waiting,
+    /// Nothing moved for too long in these threads and their calls.
+    Hanging(Vec<(usize, usize)>),
+    /// A thread panicked outside of a call.
+    Crashed(String),
+}
+
+/// A set of threads that wait for batches.
+pub(crate) struct Pool {
+    orders: Vec<Sender<Arc<Batch>>>,
+    done: Receiver<usize>,
+    report: Sender<usize>,
+}
+
+/// How long a thread in a call that may wait for ever is given.
+const WAITING: Duration = Duration::from_millis(100);
+
+impl Pool {
+    pub fn new() -> Self {
+        let (report, done) = channel();
+        Pool { orders: Vec::new(), done, report }
+    }
+
+    /// Starts a batch.
+    pub fn start(&mut self, batch: &Arc<Batch>) {
+        while self.orders.len() < batch.boards.len() {
+            self.hire();
+        }
+        for order in &self.orders[..batch.boards.len()] {
+            order.send(batch.clone()).expect("a thread of the pool lives as long as the pool");
+        }
+    }
+
+    fn hire(&mut self) {
+        let (order, orders) = channel::<Arc<Batch>>();
+        let (thread, report) = (self.orders.len(), self.report.clone());
+        let work = move || {
+            for batch in orders {
+                batch.work(thread);
+                drop(batch);
+                if report.send(thread).is_err() {
+                    return;
+                }
+            }
+        };
+        let name = format!("seriatim-{thread}");
+        std::thread::Builder::new().name(name).spawn(work).expect("the system starts threads");
+        self.orders.push(order);
+    }
+
+    /// Waits for the end of a batch. A pool whose batch did not end well is of no more use.
+    pub fn finish(&mut self, batch: &Batch, hang_after: Duration) -> Ended {
+        let mut unfinished: Vec<usize> = (0..batch.boards.len()).collect();
+        let (mut progress, mut since) = (batch.progress(), Instant::now());
+        while !unfinished.is_empty() {
+            match self.done.recv_timeout(Duration::from_millis(20)) {
+                Ok(thread) => unfinished.retain(|&other| other != thread),
+                Err(RecvTimeoutError::Disconnected) => unreachable!("the pool holds a sender"),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now = batch.progress();
+            if now != progress {
+                (progress, since) = (now, Instant::now());
+            }
+            let waiting = |&thread: &usize| batch.boards[thread].waits.load(Ordering::Acquire);
+            if since.elapsed() > WAITING && unfinished.iter().all(waiting) && !unfinished.is_empty()
+            {
+                batch.gate.abandoned.store(true, Ordering::Relaxed);
+                return Ended::Waiting;
+            }
+            if since.elapsed() > hang_after {
+                batch.gate.abandoned.store(true, Ordering::Relaxed);
+                return Ended::Hanging(batch.inside_calls(&unfinished));
+            }
+        }
+        let crash = |board: &Board| board.crash.lock().expect("nobody panics inside").take();
+        batch.boards.iter().find_map(crash).map_or(Ended::Done, Ended::Crashed)
+    }
+}

@@ -1,0 +1,135 @@
+//! What operations give back, as a history records it.
+
+use seriatim_history::Value;
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Reply {
+    /// It returned, with a value or without one.
+    Answer(Option<Value>),
+    /// It returned a failure.
+    Failed(Option<Value>),
+    /// It came back, but nobody knows whether it took effect: a time-out, a cancellation. It stays
+    /// *pending* in the history: it may have happened at any time since, or never.
+    Unknown,
+    /// For models only: in this state the call waits.
+    Waits,
+}
+
+/// A type that operations may return.
+///
+/// `()` is no value, an `Option` is its content or nil, `Err` is a failed operation. A specification
+/// by name drops failed operations unless their failure tells something (a compare-and-set that saw
+/// another value), so give it `pop().ok()` rather than `pop()` when "empty" is an answer.
+pub trait IntoReply {
+    /// The reply that this stands for.
+    fn reply(self) -> Reply;
+}
+
+impl IntoReply for Reply {
+    fn reply(self) -> Reply {
+        self
+    }
+}
+
+impl IntoReply for () {
+    fn reply(self) -> Reply {
+        Reply::Answer(None)
+    }
+}
+
+impl IntoReply for Value {
+    fn reply(self) -> Reply {
+        Reply::Answer(Some(self))
+    }
+}
+
+/// A result that is a value.
+pub trait IntoValue {
+    /// The value as a history records it.
+    fn into_value(self) -> Value;
+}
+
+impl IntoValue for Value {
+    fn into_value(self) -> Value {
+        self
+    }
+}
+
+impl<T: IntoValue> IntoValue for Option<T> {
+    fn into_value(self) -> Value {
+        self.map_or(Value::Nil, T::into_value)
+    }
+}
+
+impl<T: IntoValue> IntoValue for Vec<T> {
+    fn into_value(self) -> Value {
+        Value::list(self.into_iter().map(T::into_value))
+    }
+}
+
+impl<T: IntoValue> IntoReply for Option<T> {
+    fn reply(self) -> Reply {
+        Reply::Answer(Some(self.into_value()))
+    }
+}
+
+impl<T: IntoValue> IntoReply for Vec<T> {
+    fn reply(self) -> Reply {
+        Reply::Answer(Some(self.into_value()))
+    }
+}
+
+impl<T: IntoReply, E> IntoReply for Result<T, E> {
+    fn reply(self) -> Reply {
+        self.map_or(Reply::Failed(None), T::reply)
+    }
+}
+
+macro_rules! plain {
+    ($($type:ty),*) => {$(
+        impl IntoValue for $type {
+            fn into_value(self) -> Value {
+                crate::Argument::to_value(&self)
+            }
+        }
+
+        impl IntoReply for $type {
+            fn reply(self) -> Reply {
+                Reply::Answer(Some(self.into_value()))
+            }
+        }
+    )*};
+}
+
+plain!(bool, char, String, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize);
+
+impl IntoValue for &str {
+    fn into_value(self) -> Value {
+        Value::text(self)
+    }
+}
+
+impl IntoReply for &str {
+    fn reply(self) -> Reply {
+        Reply::Answer(Some(self.into_value()))
+    }
+}
+
+macro_rules! tuples {
+    ($(($($name:ident $place:tt),+))*) => {$(
+        impl<$($name: IntoValue),+> IntoValue for ($($name,)+) {
+            fn into_value(self) -> Value {
+                Value::list([$(self.$place.into_value()),+])
+            }
+        }
+
+        impl<$($name: IntoValue),+> IntoReply for ($($name,)+) {
+            fn reply(self) -> Reply {
+                Reply::Answer(Some(self.into_value()))
+            }
+        }
+    )*};
+}
+
+tuples! { (A 0, B 1) (A 0, B 1, C 2) (A 0, B 1, C 2, D 3) }

@@ -1,0 +1,259 @@
+//! The object under test with its types erased: what the engines that run it see.
+//!
+//! The engines (real threads, Shuttle, Loom) do the same thing with every object: make one, attach each
+//! thread to it, let the threads take their steps, look at what came back. They need not know
+//! its type, so that there is one copy of each engine and not one for each test.
+
+use crate::generator::{Draw, Generator};
+use crate::quiet;
+use crate::reply::{IntoReply, Reply};
+use crate::run::{End, Slot};
+use crate::scenario::{KindId, Step};
+use crate::tracked::Ledger;
+use crate::{Clock, run};
+use seriatim_history::{Time, Value};
+use std::sync::Arc;
+
+/// Where the stamps of an execution come from, and whether it is over.
+pub(crate) trait Stamps {
+    /// The stamp of a call.
+    fn call(&self) -> Time;
+    /// The stamp of a return.
+    fn ret(&self) -> Time;
+    /// Whether a panic is the end of the execution and none of the object's.
+    fn is_over(&self) -> bool {
+        false
+    }
+}
+
+impl Stamps for Clock {
+    fn call(&self) -> Time {
+        Clock::call(self)
+    }
+
+    fn ret(&self) -> Time {
+        Clock::ret(self)
+    }
+}
+
+/// Who calls an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Caller {
+    /// One of the threads that run in parallel, counted from 0.
+    Thread(usize),
+    /// The main thread, before the others start or after they are done.
+    Main,
+}
+
+/// What a declared operation is called and how it may be used.
+#[derive(Clone, Debug)]
+pub(crate) struct Kind {
+    pub name: Arc<str>,
+    /// How often it is drawn, compared with the others.
+    pub weight: u32,
+    /// The only thread that may call it.
+    pub thread: Option<usize>,
+    /// How often a scenario may have it.
+    pub at_most: usize,
+    pub blocking: Blocking,
+    /// Whether its arguments are numbers that occur once in a scenario.
+    pub distinct: bool,
+}
+
+/// What it means when a call never returns.
+#[derive(Clone, Debug)]
+pub(crate) enum Blocking {
+    /// The object is broken.
+    Never,
+    /// It may wait for ever; the call is pending.
+    Pending,
+    /// It may wait for ever as long as this call would get this reply.
+    While(Arc<str>, Reply),
+}
+
+/// An object and its operations.
+pub(crate) trait Subject: Send + Sync {
+    fn kinds(&self) -> &[Kind];
+    fn draw(&self, kind: KindId, draw: &mut Draw) -> Option<Value>;
+    /// Whether an operation can take an argument.
+    fn accepts(&self, kind: KindId, arg: Option<&Value>) -> bool;
+    /// A new object.
+    fn fresh(&self) -> Box<dyn Instance>;
+    fn ledgers(&self) -> &[Arc<Ledger>];
+
+    fn kind(&self, kind: KindId) -> &Kind {
+        &self.kinds()[kind.index()]
+    }
+}
+
+/// One object.
+pub(crate) trait Instance: Send + Sync {
+    /// A thread's view of it.
+    fn attach(&self, caller: Caller) -> Box<dyn Attached>;
+    /// The checks at the end.
+    fn inspect(&self) -> Result<(), String>;
+}
+
+/// One thread's view of an object.
+pub(crate) trait Attached {
+    fn run(&mut self, step: &Step, stamps: &dyn Stamps) -> Slot;
+}
+
+type DrawOne = Box<dyn Fn(&mut Draw) -> Option<Value> + Send + Sync>;
+type Accepts = Box<dyn Fn(Option<&Value>) -> bool + Send + Sync>;
+type RunOne<H> = Box<dyn Fn(&mut H, Option<&Value>, &dyn Stamps) -> Slot + Send + Sync>;
+
+/// An operation as the user declared it.
+pub(crate) struct Declared<H> {
+    pub kind: Kind,
+    draw: DrawOne,
+    accepts: Accepts,
+    run: RunOne<H>,
+}
+
+impl<H: 'static> Declared<H> {
+    pub fn new<G: Generator, R: IntoReply>(
+        name: &str,
+        generator: G,
+        operation: impl Fn(&mut H, G::Item) -> R + Send + Sync + 'static,
+    ) -> Self {
+        let generator = Arc::new(generator);
+        let (drawing, building) = (generator.clone(), generator.clone());
+        Declared {
+            kind: Kind {
+                name: name.into(),
+                weight: 1,
+                thread: None,
+                at_most: usize::MAX,
+                blocking: Blocking::Never,
+                distinct: generator.is_distinct(),
+            },
+            draw: Box::new(move |draw| drawing.draw(draw)),
+            accepts: Box::new(move |arg| building.build(arg).is_some()),
+            run: Box::new(move |handle, arg, stamps| {
+                let item = generator.build(arg).expect("a scenario holds arguments that fit");
+                stamped(stamps, || operation(handle, item))
+            }),
+        }
+    }
+}
+
+/// Calls an operation between two stamps.
+fn stamped<R: IntoReply>(stamps: &dyn Stamps, operation: impl FnOnce() -> R) -> Slot {
+    let call = stamps.call();
+    match quiet::catch(operation) {
+        Ok(result) => {
+            let ret = stamps.ret();
+            let end = match result.reply() {
+                Reply::Unknown | Reply::Waits => End::Running,
+                reply => End::Returned(ret, reply),
+            };
+            Slot { call, end }
+        }
+        Err(panic) if stamps.is_over() => panic.resume(),
+        Err(panic) => Slot { call, end: End::Panicked(panic.message()) },
+    }
+}
+
+/// A final check of an object.
+pub(crate) type Inspection<T> = Box<dyn Fn(&T) -> Result<(), String> + Send + Sync>;
+
+/// Makes a thread's handle of an object.
+pub(crate) type MakeHandle<T, H> = Box<dyn Fn(&Arc<T>, Caller) -> H + Send + Sync>;
+
+/// The object as the user declared it: a type `T`, shared, and a handle `H` for each thread.
+pub(crate) struct Declaration<T, H> {
+    pub make: Box<dyn Fn() -> T + Send + Sync>,
+    pub handle: MakeHandle<T, H>,
+    pub operations: Vec<Declared<H>>,
+    pub inspections: Vec<Inspection<T>>,
+    pub ledgers: Vec<Arc<Ledger>>,
+}
+
+/// A declaration that can be run.
+pub(crate) struct Erased<T, H> {
+    declaration: Arc<Declaration<T, H>>,
+    kinds: Vec<Kind>,
+}
+
+impl<T, H> Erased<T, H> {
+    pub fn new(declaration: Declaration<T, H>) -> Self {
+        let kinds = declaration.operations.iter().map(|declared| declared.kind.clone()).collect();
+        Erased { declaration: Arc::new(declaration), kinds }
+    }
+}
+
+impl<T: Send + Sync + 'static, H: 'static> Subject for Erased<T, H> {
+    fn kinds(&self) -> &[Kind] {
+        &self.kinds
+    }
+
+    fn draw(&self, kind: KindId, draw: &mut Draw) -> Option<Value> {
+        (self.declaration.operations[kind.index()].draw)(draw)
+    }
+
+    fn accepts(&self, kind: KindId, arg: Option<&Value>) -> bool {
+        (self.declaration.operations[kind.index()].accepts)(arg)
+    }
+
+    fn fresh(&self) -> Box<dyn Instance> {
+        let object = Arc::new((self.declaration.make)());
+        Box::new(Fresh { object, declaration: self.declaration.clone() })
+    }
+
+    fn ledgers(&self) -> &[Arc<Ledger>] {
+        &self.declaration.ledgers
+    }
+}
+
+struct Fresh<T, H> {
+    object: Arc<T>,
+    declaration: Arc<Declaration<T, H>>,
+}
+
+impl<T: Send + Sync + 'static, H: 'static> Instance for Fresh<T, H> {
+    fn attach(&self, caller: Caller) -> Box<dyn Attached> {
+        let handle = (self.declaration.handle)(&self.object, caller);
+        Box::new(Holder { handle, declaration: self.declaration.clone() })
+    }
+
+    fn inspect(&self) -> Result<(), String> {
+        let inspect = || self.declaration.inspections.iter().try_for_each(|i| i(&self.object));
+        quiet::catch(inspect).unwrap_or_else(|panic| Err(panic.message()))
+    }
+}
+
+struct Holder<T, H> {
+    handle: H,
+    declaration: Arc<Declaration<T, H>>,
+}
+
+impl<T, H> Attached for Holder<T, H> {
+    fn run(&mut self, step: &Step, stamps: &dyn Stamps) -> run::Slot {
+        let declared = &self.declaration.operations[step.kind.index()];
+        (declared.run)(&mut self.handle, step.arg.as_ref(), stamps)
+    }
+}
+
+/// Handles that live until all threads of an execution are done. Explorers run all of them on one thread of the
+/// system, so that this is one list an exploration.
+#[cfg(any(feature = "shuttle", feature = "loom"))]
+pub(crate) mod kept {
+    use super::Attached;
+    use std::cell::RefCell;
+
+    thread_local! {
+        static KEPT: RefCell<Vec<Box<dyn Attached>>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// Keeps the handle of a thread that is done.
+    pub fn keep(handle: Box<dyn Attached>) {
+        KEPT.with(|kept| kept.borrow_mut().push(handle));
+    }
+
+    /// Drops them all.
+    pub fn let_go() {
+        let handles = KEPT.take();
+        drop(handles);
+    }
+}

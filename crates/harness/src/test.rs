@@ -1,0 +1,483 @@
+//! The declaration of a test: an object, its operations, what is right.
+
+use crate::campaign::{Campaign, Passed, Ran};
+use crate::engine::Engine;
+use crate::failure::Failed;
+use crate::generator::Generator;
+use crate::model::{Model, ModelCall, ModelReader};
+use crate::oracle::{Cost, Law, Misuse};
+use crate::random::Random;
+use crate::reply::{IntoReply, Reply};
+use crate::scenario::KindId;
+use crate::sequential::Sequential;
+use crate::stress::{MainCall, Stress};
+use crate::subject::{Blocking, Caller, Declaration, Declared, Erased, Subject};
+use seriatim_spec::{ChosenReader, Failures, Reader, SpecChoice};
+use seriatim_sync::Backend;
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Starts the declaration of a test of an object.
+///
+/// ```
+/// use seriatim_harness::{distinct, test};
+/// use std::collections::VecDeque;
+/// use std::sync::Mutex;
+///
+/// test(|| Mutex::new(VecDeque::new()))
+///     .operation("enqueue", distinct::<u32>(), |queue, value| queue.lock().unwrap().push_back(value))
+///     .operation("dequeue", (), |queue, ()| queue.lock().unwrap().pop_front())
+///     .spec("queue")
+/// #   .budget(std::time::Duration::from_millis(100))
+///     .check();
+/// ```
+///
+/// The closure makes a new object; it is called for every execution. The object is shared between the
+/// threads by reference.
+pub fn test<T: Send + Sync + 'static>(make: impl Fn() -> T + Send + Sync + 'static) -> Test<T> {
+    Test {
+        declaration: Declaration {
+            make: Box::new(make),
+            handle: Box::new(|object, _| object.clone()),
+            operations: Vec::new(),
+            inspections: Vec::new(),
+            ledgers: Vec::new(),
+        },
+        settings: Settings::default(),
+        view: PhantomData,
+    }
+}
+
+/// Threads use the object itself.
+pub struct Shared;
+
+/// Threads use handles of their own.
+pub struct Own;
+
+/// A test under declaration. See [`test`].
+///
+/// `H` is what a thread holds: the shared object, or a handle of its own (see [`handles`](Test::handles)).
+#[must_use = "a test does nothing until `check` or `run`"]
+pub struct Test<T, H = Arc<T>, V = Shared> {
+    declaration: Declaration<T, H>,
+    settings: Settings,
+    view: PhantomData<V>,
+}
+
+struct Settings {
+    right: Option<Right>,
+    budget: Duration,
+    hang_after: Duration,
+    threads: std::ops::RangeInclusive<usize>,
+    drain: Option<String>,
+    seed: Option<u64>,
+    name: Option<String>,
+    replay: Option<String>,
+    failures: Failures,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            right: None,
+            budget: Duration::from_secs(2),
+            hang_after: Duration::from_secs(20),
+            threads: 2..=4,
+            drain: None,
+            seed: None,
+            name: None,
+            replay: None,
+            failures: Failures::default(),
+        }
+    }
+}
+
+/// What is right.
+enum Right {
+    Named(String),
+    Itself,
+    Reader(Arc<dyn Reader + Send>),
+}
+
+impl<T: Send + Sync + 'static> Test<T, Arc<T>, Shared> {
+    /// Declares an operation: its name, where its arguments come from, how to call it.
+    ///
+    /// The name is the one that the specification knows (`push`, `dequeue`, `contains`, …).
+    pub fn operation<G: Generator, R: IntoReply>(
+        self,
+        name: &str,
+        arguments: G,
+        call: impl Fn(&T, G::Item) -> R + Send + Sync + 'static,
+    ) -> Self {
+        self.declare(name, arguments, move |object: &mut Arc<T>, item| call(object, item))
+    }
+
+    /// Gives every thread a handle of its own, made from the shared object: for objects that are used
+    /// through a sender, a receiver, a guard, a cached position. A handle is made on the thread
+    /// that uses it and need not be `Send`. To be called before the operations, which then take
+    /// `&mut` handles.
+    ///
+    /// ```
+    /// use seriatim_harness::{distinct, test, Caller};
+    /// use std::sync::{Mutex, mpsc};
+    ///
+    /// struct Ends { sender: mpsc::Sender<u32>, receiver: Option<mpsc::Receiver<u32>> }
+    ///
+    /// test(|| { let (sender, receiver) = mpsc::channel(); (sender, Mutex::new(Some(receiver))) })
+    ///     .handles(|(sender, receiver), caller| Ends {
+    ///         sender: sender.clone(),
+    ///         receiver: match caller {
+    ///             Caller::Thread(0) => receiver.lock().unwrap().take(),
+    ///             _ => None,
+    ///         },
+    ///     })
+    ///     .operation("enqueue", distinct(), |ends, value| ends.sender.send(value).unwrap())
+    ///     .operation("dequeue", (), |ends, ()| ends.receiver.as_ref().unwrap().try_recv().ok())
+    ///     .only_on_thread(0)
+    ///     .spec("queue")
+    /// #   .budget(std::time::Duration::from_millis(50))
+    ///     .check();
+    /// ```
+    pub fn handles<H: 'static>(
+        self,
+        handle: impl Fn(&T, Caller) -> H + Send + Sync + 'static,
+    ) -> Test<T, H, Own> {
+        assert!(
+            self.declaration.operations.is_empty(),
+            "declare `handles` before the operations: they take the handles"
+        );
+        let Declaration { make, inspections, ledgers, .. } = self.declaration;
+        Test {
+            declaration: Declaration {
+                make,
+                handle: Box::new(move |object, caller| handle(object, caller)),
+                operations: Vec::new(),
+                inspections,
+                ledgers,
+            },
+            settings: self.settings,
+            view: PhantomData,
+        }
+    }
+}
+
+impl<T: Send + Sync + 'static, H: 'static> Test<T, H, Own> {
+    /// Declares an operation on a handle: its name, where its arguments come from, how to call it.
+    pub fn operation<G: Generator, R: IntoReply>(
+        self,
+        name: &str,
+        arguments: G,
+        call: impl Fn(&mut H, G::Item) -> R + Send + Sync + 'static,
+    ) -> Self {
+        self.declare(name, arguments, call)
+    }
+}
+
+impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
+    fn declare<G: Generator, R: IntoReply>(
+        mut self,
+        name: &str,
+        arguments: G,
+        call: impl Fn(&mut H, G::Item) -> R + Send + Sync + 'static,
+    ) -> Self {
+        self.declaration.ledgers.extend(arguments.ledger());
+        self.declaration.operations.push(Declared::new(name, arguments, call));
+        self
+    }
+
+    fn last(&mut self) -> &mut Declared<H> {
+        self.declaration.operations.last_mut().expect("say this after the operation that is meant")
+    }
+
+    /// The operation declared last is called by one thread only (a single consumer): threads count
+    /// from 0.
+    pub fn only_on_thread(mut self, thread: usize) -> Self {
+        self.last().kind.thread = Some(thread);
+        let (least, most) = (*self.settings.threads.start(), *self.settings.threads.end());
+        self.settings.threads = least.max(thread + 1)..=most.max(thread + 1);
+        self
+    }
+
+    /// The operation declared last is drawn this many times as often as one of weight 1.
+    pub fn weight(mut self, weight: u32) -> Self {
+        self.last().kind.weight = weight;
+        self
+    }
+
+    /// The operation declared last occurs at most once in a scenario: `close`.
+    pub fn once(mut self) -> Self {
+        self.last().kind.at_most = 1;
+        self
+    }
+
+    /// The operation declared last may wait for ever, and that is fine: the call is pending then.
+    pub fn blocking(mut self) -> Self {
+        self.last().kind.blocking = Blocking::Pending;
+        self
+    }
+
+    /// The operation declared last may wait, but only as long as a call of `name` would reply
+    /// `reply`: a `recv` may wait while a `dequeue` would find nothing, a `lock` while a `try_lock`
+    /// would fail. A call that still waits when nothing else can happen is judged by that: a lost
+    /// wake-up is a violation. Only an explorer can tell that nothing else can happen; under
+    /// stress this is [`blocking`](Test::blocking).
+    pub fn blocking_while(mut self, name: &str, reply: impl IntoReply) -> Self {
+        self.last().kind.blocking = Blocking::While(name.into(), reply.reply());
+        self
+    }
+
+    /// What is right: a built-in specification by name, with parameters as in
+    /// `cas-register(init=0)`.
+    pub fn spec(mut self, name: &str) -> Self {
+        self.settings.right = Some(Right::Named(name.to_owned()));
+        self
+    }
+
+    /// With a specification by name: what an `Err` tells.
+    pub fn failures(mut self, failures: Failures) -> Self {
+        self.settings.failures = failures;
+        self
+    }
+
+    /// What is right: what the object itself does when its calls come one after another, as if it
+    /// stood behind one lock. Needs nothing else; for short scenarios only.
+    pub fn sequential(mut self) -> Self {
+        self.settings.right = Some(Right::Itself);
+        self
+    }
+
+    /// What is right: a model for one thread. `step` changes the state and gives the reply of a call.
+    ///
+    /// ```
+    /// use seriatim_harness::{IntoReply, test};
+    /// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    ///
+    /// test(|| AtomicU32::new(0))
+    ///     .operation("max", 0..10_u32, |object, value| object.fetch_max(value, SeqCst))
+    ///     .model(0_u32, |largest, call| {
+    ///         let before = *largest;
+    ///         *largest = before.max(call.arg());
+    ///         before.reply()
+    ///     })
+    /// #   .budget(std::time::Duration::from_millis(50))
+    ///     .check();
+    /// ```
+    pub fn model<M>(
+        mut self,
+        initial: M,
+        step: impl Fn(&mut M, &ModelCall) -> Reply + Send + Sync + 'static,
+    ) -> Self
+    where
+        M: Clone + Eq + Hash + Debug + Send + Sync + 'static,
+    {
+        let (spec, name) = (Arc::new(Model { initial, step }), "the model".to_owned());
+        self.settings.right = Some(Right::Reader(Arc::new(ModelReader { spec, name })));
+        self
+    }
+
+    /// What is right: anything that reads histories, such as a specification of your own with its
+    /// [`Vocabulary`](seriatim_spec::Vocabulary).
+    pub fn reader(mut self, reader: impl Reader + Send + 'static) -> Self {
+        self.settings.right = Some(Right::Reader(Arc::new(reader)));
+        self
+    }
+
+    /// When the threads are done, the main thread calls this operation until it finds nothing more,
+    /// so that lost values show.
+    pub fn drain(mut self, name: &str) -> Self {
+        self.settings.drain = Some(name.to_owned());
+        self
+    }
+
+    /// A check of the object at the end of every execution.
+    pub fn finally(
+        mut self,
+        check: impl Fn(&T) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        self.declaration.inspections.push(Box::new(check));
+        self
+    }
+
+    /// How long to look for a failure: 2 seconds if nothing is said. The environment variable
+    /// `SERIATIM_BUDGET` (seconds) overrides it for all tests. Shrinking a failure takes up to
+    /// as long again.
+    pub fn budget(mut self, budget: Duration) -> Self {
+        self.settings.budget = budget;
+        self
+    }
+
+    /// How many threads scenarios have: 2 to 4 if nothing is said.
+    pub fn threads(mut self, threads: std::ops::RangeInclusive<usize>) -> Self {
+        self.settings.threads = threads;
+        self
+    }
+
+    /// After how long without any progress real threads count as hanging: 20 seconds if nothing is
+    /// said.
+    pub fn hang_after(mut self, patience: Duration) -> Self {
+        self.settings.hang_after = patience;
+        self
+    }
+
+    /// Draws the scenarios of a seed, so that runs are alike as far as the scheduling allows.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.settings.seed = Some(seed);
+        self
+    }
+
+    /// The name in reports and files; that of the running test if nothing is said.
+    pub fn name(mut self, name: &str) -> Self {
+        self.settings.name = Some(name.to_owned());
+        self
+    }
+
+    /// Only repeats an execution that a report named. The environment variable `SERIATIM_REPLAY`
+    /// does the same without a change of the program.
+    pub fn replay(mut self, line: &str) -> Self {
+        self.settings.replay = Some(line.to_owned());
+        self
+    }
+
+    /// Runs the test.
+    ///
+    /// # Panics
+    /// With the report if the object fails, or if the test is declared wrongly.
+    #[track_caller]
+    pub fn check(self) {
+        match self.run() {
+            Ok(passed) => println!("{passed}"),
+            Err(failed) => panic!("{}", failed.report),
+        }
+    }
+
+    /// Runs the test and gives back what was found.
+    ///
+    /// # Panics
+    /// If the test is declared wrongly: no operation, no specification, one that cannot read the
+    /// operations.
+    #[track_caller]
+    pub fn run(self) -> Result<Passed, Box<Failed>> {
+        match self.try_run() {
+            Ok(result) => result,
+            Err(Misuse(problem)) => panic!("this test cannot be run: {problem}"),
+        }
+    }
+
+    fn try_run(self) -> Ran {
+        let Test { declaration, settings, .. } = self;
+        if declaration.operations.is_empty() {
+            return Err(Misuse("it declares no operation".to_owned()));
+        }
+        let subject: Arc<dyn Subject> = Arc::new(Erased::new(declaration));
+        let law = settings.law(&subject)?;
+        let drain = settings.drain.as_deref().map(|name| find(&*subject, name)).transpose()?;
+        let seed = settings.seed.unwrap_or_else(Random::fresh_seed);
+        let campaign = Campaign {
+            name: settings.name.clone().unwrap_or_else(current_test),
+            budget: budget_from_environment().unwrap_or(settings.budget),
+            threads: settings.threads.clone(),
+            subject: subject.clone(),
+            law: law.clone(),
+            drain,
+            seed,
+        };
+        let replay = settings.replay.clone().or_else(|| std::env::var("SERIATIM_REPLAY").ok());
+        match seriatim_sync::BACKEND {
+            Backend::Std => stress(campaign, law.cost, settings.hang_after, replay),
+            _ => go(&campaign, &mut *explorer(subject, seed), replay.as_deref()),
+        }
+    }
+}
+
+fn go(campaign: &Campaign, engine: &mut dyn Engine, replay: Option<&str>) -> Ran {
+    match replay {
+        Some(line) => campaign.replay(engine, line),
+        None => campaign.run(engine),
+    }
+}
+
+/// Stresses on a thread of its own and watches it: the object may hang in the main thread's calls too.
+fn stress(campaign: Campaign, cost: Cost, hang_after: Duration, replay: Option<String>) -> Ran {
+    let campaign = Arc::new(campaign);
+    let main_call = Arc::new(MainCall::default());
+    let (inner, watched) = (campaign.clone(), main_call.clone());
+    let run = move || {
+        let (subject, seed) = (inner.subject.clone(), inner.seed);
+        let mut engine = Stress::new(subject, cost, hang_after, seed, watched);
+        go(&inner, &mut engine, replay.as_deref())
+    };
+    let thread = std::thread::Builder::new().name(campaign.name.clone());
+    let thread = thread.spawn(run).expect("the system starts threads");
+    let mut pause = Duration::from_micros(100);
+    while !thread.is_finished() {
+        std::thread::sleep(pause);
+        pause = (2 * pause).min(Duration::from_millis(10));
+        if let Some((scenario, step)) = main_call.longer_than(hang_after) {
+            return campaign.hang(scenario, &step, hang_after).map(Err);
+        }
+    }
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// The explorer of this build.
+fn explorer(subject: Arc<dyn Subject>, seed: u64) -> Box<dyn Engine> {
+    match seriatim_sync::BACKEND {
+        #[cfg(feature = "shuttle")]
+        Backend::Shuttle => Box::new(crate::shuttle_engine::Shuttle::new(subject, seed)),
+        #[cfg(feature = "loom")]
+        Backend::Loom => Box::new(crate::loom_engine::Loom::new(subject, seed)),
+        other => unreachable!(
+            "{other:?} explores nothing for {} operations and seed {seed}",
+            subject.kinds().len()
+        ),
+    }
+}
+
+impl Settings {
+    fn law(&self, subject: &Arc<dyn Subject>) -> Result<Law, Misuse> {
+        match &self.right {
+            None => Err(Misuse(
+                "it does not say what is right; expected `spec`, `sequential`, `model` or `reader`"
+                    .to_owned(),
+            )),
+            Some(Right::Named(name)) => {
+                let choice = SpecChoice::parse(name).map_err(|error| Misuse(error.to_string()))?;
+                let spec = Some(choice.to_string());
+                let reader = Arc::new(ChosenReader { choice, failures: self.failures });
+                Ok(Law { reader, spec, cost: Cost::Cheap })
+            }
+            Some(Right::Itself) => {
+                let spec = Arc::new(Sequential::new(subject.clone()));
+                let name = "the object itself, one call after another".to_owned();
+                let reader = Arc::new(ModelReader { spec, name });
+                Ok(Law { reader, spec: None, cost: Cost::Reruns })
+            }
+            Some(Right::Reader(reader)) => {
+                Ok(Law { reader: reader.clone(), spec: None, cost: Cost::Cheap })
+            }
+        }
+    }
+}
+
+fn find(subject: &dyn Subject, name: &str) -> Result<KindId, Misuse> {
+    let place = subject.kinds().iter().position(|kind| *kind.name == *name);
+    let kind = place.map(|place| KindId(place as u32));
+    kind.ok_or_else(|| Misuse(format!("`drain` names `{name}`, which is no operation of the test")))
+}
+
+/// The test's name as the test runner gives it to its thread.
+fn current_test() -> String {
+    let thread = std::thread::current();
+    thread.name().filter(|name| *name != "main").unwrap_or("test").to_owned()
+}
+
+fn budget_from_environment() -> Option<Duration> {
+    let text = std::env::var("SERIATIM_BUDGET").ok()?;
+    let seconds: f64 = text
+        .parse()
+        .unwrap_or_else(|_| panic!("SERIATIM_BUDGET is `{text}`; expected a number of seconds"));
+    Some(Duration::from_secs_f64(seconds))
+}

@@ -1,0 +1,125 @@
+//! Values that notice when an object leaks them or drops them twice.
+
+use crate::Argument;
+use crate::reply::{IntoReply, IntoValue, Reply};
+use seriatim_history::Value;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+/// The account of a generator's values: how many live, how many died twice.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    live: AtomicI64,
+    died_twice: AtomicU64,
+}
+
+impl Ledger {
+    /// How many values have been made and not dropped.
+    pub fn live(&self) -> i64 {
+        self.live.load(Ordering::SeqCst)
+    }
+
+    /// How often a value was dropped that was dropped already.
+    pub fn died_twice(&self) -> u64 {
+        self.died_twice.load(Ordering::SeqCst)
+    }
+}
+
+/// A number that is accounted for, drawn by [`tracked`](crate::tracked).
+///
+/// ```
+/// # use seriatim_harness::{test, tracked};
+/// # use std::sync::Mutex;
+/// # use std::time::Duration;
+/// test(|| Mutex::new(Vec::new()))
+///     .operation("push", tracked(), |stack, value| stack.lock().unwrap().push(value))
+///     .operation("pop", (), |stack, ()| stack.lock().unwrap().pop())
+///     .spec("stack")
+///     .budget(Duration::from_millis(50))
+///     .check();
+/// ```
+pub struct Tracked {
+    number: i64,
+    mark: u64,
+    ledger: Arc<Ledger>,
+}
+
+const ALIVE: u64 = 0x5e51_a71a_a11f_e000;
+const DEAD: u64 = 0x5e51_a71a_dead_0000;
+
+impl Tracked {
+    pub(crate) fn new(number: i64, ledger: &Arc<Ledger>) -> Self {
+        ledger.live.fetch_add(1, Ordering::SeqCst);
+        Tracked { number, mark: ALIVE, ledger: ledger.clone() }
+    }
+
+    /// The number.
+    pub fn number(&self) -> i64 {
+        self.number
+    }
+}
+
+impl Clone for Tracked {
+    fn clone(&self) -> Self {
+        Tracked::new(self.number, &self.ledger)
+    }
+}
+
+impl Drop for Tracked {
+    fn drop(&mut self) {
+        if self.mark == DEAD {
+            self.ledger.died_twice.fetch_add(1, Ordering::SeqCst);
+            // The first drop gave the account back; take one more so that it can be given back again.
+            std::mem::forget(self.ledger.clone());
+            return;
+        }
+        // The mark must reach memory although the value dies: a second drop looks for it.
+        unsafe { std::ptr::write_volatile(&mut self.mark, DEAD) };
+        self.ledger.live.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl PartialEq for Tracked {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for Tracked {}
+
+impl PartialOrd for Tracked {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Tracked {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.number.cmp(&other.number)
+    }
+}
+
+impl std::hash::Hash for Tracked {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.number.hash(state);
+    }
+}
+
+impl fmt::Debug for Tracked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.number)
+    }
+}
+
+impl IntoValue for Tracked {
+    fn into_value(self) -> Value {
+        self.number.to_value()
+    }
+}
+
+impl IntoReply for Tracked {
+    fn reply(self) -> Reply {
+        Reply::Answer(Some(self.into_value()))
+    }
+}
