@@ -3,11 +3,12 @@
 //! ids are unique.
 
 use crate::history::{Annotation, History, Nil};
+use crate::live::{Listener, LiveCall, LiveReturn};
+use crate::rows::Rows;
 use crate::{Column, InputError, MethodId, OpId, Outcome, Problem, ProcessId, Time};
 use crate::{Value, ValueId, Values};
 use hashbrown::HashMap;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// What a process calls.
@@ -105,6 +106,14 @@ pub struct Builder {
     /// The rows of the operations so far, as long as they come in call order.
     rows: Rows,
     in_rows: usize,
+    listening: Option<Listening>,
+}
+
+/// What a builder needs that tells a listener instead of keeping a history.
+struct Listening {
+    listener: Box<dyn Listener>,
+    /// Places of operations that have returned, to be used again.
+    free: Vec<OpId>,
 }
 
 impl Builder {
@@ -124,7 +133,14 @@ impl Builder {
             anonymous: false,
             rows: Rows::default(),
             in_rows: 0,
+            listening: None,
         }
+    }
+
+    /// A builder that tells a listener of every event and keeps only the operations that are open.
+    pub(crate) fn listening(source: &str, listener: Box<dyn Listener>) -> Self {
+        let listening = Some(Listening { listener, free: Vec::new() });
+        Builder { listening, ..Builder::new(source) }
     }
 
     /// The interned values.
@@ -229,11 +245,6 @@ impl Builder {
         self.history.arg.set(op.index(), u64::from(arg.0));
     }
 
-    /// Changes the result of an operation, for formats that tell it apart from the return.
-    pub(crate) fn set_result(&mut self, op: OpId, result: ValueId) {
-        self.history.result.set(op.index(), u64::from(result.0));
-    }
-
     /// The note of an operation so far.
     pub(crate) fn note_of(&self, op: OpId) -> Option<&Value> {
         self.history.notes.get(&op)
@@ -273,9 +284,13 @@ impl Builder {
             return Err(self.error(line, Problem::ProcessBusy { process, open_since }));
         }
         let interval = Interval { call: stamp, ret: None };
-        let op = self.push(line, process, call, interval, Return::ok());
+        let op = match self.listening.as_mut().and_then(|listening| listening.free.pop()) {
+            Some(free) => self.replace(free, line, process, call),
+            None => self.push(line, process, call, interval, Return::ok()),
+        };
         self.register_id(line, call.id, op)?;
         self.open[process.index()] = op.0 + 1;
+        self.tell_call(op, line, call)?;
         Ok(op)
     }
 
@@ -285,7 +300,47 @@ impl Builder {
         let op = self.returning(line, process, ret.id)?;
         self.open[process.index()] = 0;
         self.set_return(op, stamp, ret);
+        self.tell_return(op, line, ret)?;
         Ok(op)
+    }
+
+    /// Puts an operation into the place of one that has returned.
+    fn replace(&mut self, op: OpId, line: u64, process: ProcessId, call: Call) -> OpId {
+        let (history, index) = (&mut self.history, op.index());
+        history.process.set(index, u64::from(process.0));
+        history.method.set(index, u64::from(call.method.0));
+        history.object.set(index, u64::from(call.object.0));
+        history.key.set(index, u64::from(call.key.0));
+        history.arg.set(index, u64::from(call.arg.0));
+        history.line.set(index, line);
+        op
+    }
+
+    fn tell_call(&mut self, op: OpId, line: u64, call: Call) -> Result<(), InputError> {
+        let Some(listening) = &mut self.listening else { return Ok(()) };
+        let process = self.history.process(op);
+        let method = self.history.method_name(call.method);
+        let values = &self.values;
+        let flow = listening.listener.call(LiveCall { op, line, process, method, call, values });
+        self.heard(line, flow)
+    }
+
+    fn tell_return(&mut self, op: OpId, line: u64, ret: Return) -> Result<(), InputError> {
+        let Some(listening) = &mut self.listening else { return Ok(()) };
+        if ret.outcome != Outcome::Pending {
+            listening.free.push(op);
+            self.ids.remove(&ret.id);
+        }
+        let values = &self.values;
+        let flow = listening.listener.ret(LiveReturn { op, line, ret, values });
+        self.heard(line, flow)
+    }
+
+    fn heard(&self, line: u64, flow: ControlFlow<()>) -> Result<(), InputError> {
+        match flow {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(self.error(line, Problem::Halted)),
+        }
     }
 
     /// An operation that the log tells whole, with its times.
@@ -298,6 +353,9 @@ impl Builder {
         interval: Interval,
         ret: Return,
     ) -> Result<OpId, InputError> {
+        if self.listening.is_some() {
+            return Err(self.error(line, Problem::NotAnEvent));
+        }
         if let Some(ret) = interval.ret.filter(|&ret| ret < interval.call || ret == Time::MAX) {
             return Err(self.bad_return(line, interval.call, ret));
         }
@@ -323,12 +381,16 @@ impl Builder {
 
     /// Something that happened around the operations.
     pub fn annotate(&mut self, annotation: Annotation) {
-        self.history.annotations.push(annotation);
+        if self.listening.is_none() {
+            self.history.annotations.push(annotation);
+        }
     }
 
     /// What the source says of an operation beyond its call and result.
     pub fn note(&mut self, op: OpId, note: Value) {
-        self.history.notes.insert(op, note);
+        if self.listening.is_none() {
+            self.history.notes.insert(op, note);
+        }
     }
 
     /// The history, sorted by call.
@@ -373,7 +435,7 @@ impl Builder {
             }
             self.last_time = now;
         }
-        if time.is_some() || !self.history.clock.is_empty() {
+        if self.listening.is_none() && (time.is_some() || !self.history.clock.is_empty()) {
             while (self.history.clock.len() as u64) < stamp {
                 self.history.clock.push(0);
             }
@@ -523,62 +585,6 @@ impl Builder {
             }
         }
         Ok(())
-    }
-}
-
-/// Rows that intervals are laid in, the first free one for each.
-///
-/// The first rows are searched one by one, which is fast for the usual few; the others wait in
-/// heaps.
-#[derive(Default)]
-struct Rows {
-    first_busy_until: Vec<Time>,
-    busy_until: BinaryHeap<Reverse<(Time, u64)>>,
-    free: BinaryHeap<Reverse<u64>>,
-    others: u64,
-}
-
-impl Rows {
-    const SEARCHED: usize = 16;
-
-    fn count(&self) -> u64 {
-        self.first_busy_until.len() as u64 + self.others
-    }
-
-    /// The row of an interval; intervals come in the order of their calls.
-    #[inline]
-    fn place(&mut self, call: Time, until: Time) -> u64 {
-        let rows = self.first_busy_until.iter_mut().enumerate();
-        for (row, busy_until) in rows {
-            if *busy_until < call {
-                *busy_until = until;
-                return row as u64;
-            }
-        }
-        if self.first_busy_until.len() < Self::SEARCHED {
-            self.first_busy_until.push(until);
-            return self.first_busy_until.len() as u64 - 1;
-        }
-        self.place_among_others(call, until)
-    }
-
-    fn place_among_others(&mut self, call: Time, until: Time) -> u64 {
-        while let Some(&Reverse((busy_until, row))) = self.busy_until.peek() {
-            if busy_until >= call {
-                break;
-            }
-            self.busy_until.pop();
-            self.free.push(Reverse(row));
-        }
-        let row = self.free.pop().map_or_else(
-            || {
-                self.others += 1;
-                self.count() - 1
-            },
-            |Reverse(row)| row,
-        );
-        self.busy_until.push(Reverse((until, row)));
-        row
     }
 }
 

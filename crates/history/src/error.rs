@@ -99,6 +99,17 @@ pub enum Problem {
         /// What the return says.
         ret: String,
     },
+    /// The specification itself is wrong.
+    BrokenSpec {
+        /// The specification.
+        spec: String,
+        /// What is wrong with it.
+        defect: String,
+    },
+    /// A whole operation where events are expected as they happen.
+    NotAnEvent,
+    /// The listener has heard enough.
+    Halted,
     /// The source could not be read.
     Unreadable(String),
     /// More than one format fits.
@@ -159,6 +170,14 @@ impl fmt::Display for Problem {
             Problem::Mismatch { call, ret } => {
                 write!(f, "the return says `{ret}` but the call that it closes says `{call}`")
             }
+            Problem::BrokenSpec { spec, defect } => {
+                write!(f, "the specification {spec} is wrong itself: {defect}")
+            }
+            Problem::NotAnEvent => f.write_str(
+                "a whole operation cannot be watched; expected calls and returns as they happen, one \
+                 event a line",
+            ),
+            Problem::Halted => f.write_str("reading was stopped"),
             Problem::Unreadable(reason) => write!(f, "cannot read: {reason}"),
             Problem::AmbiguousFormat { candidates } => write!(
                 f,

@@ -1,11 +1,14 @@
 //! The whole check of a recorded history: read, split, decide, explain.
 
 use crate::assemble::assemble;
-use crate::minimise::minimise;
+use crate::choose;
+use crate::fast::{self, Object};
+use crate::minimise::{illustrate, minimise};
 use crate::partition::{Partitioning, Portion, partition};
 use crate::search::dovetail::{self, Finding, Plan, Standing, StopAt};
 use crate::search::{Memory, Strategy};
-use seriatim_history::{History, InputError, OpId};
+use crate::vet;
+use seriatim_history::{History, Horizon, InputError, OpId, Outcome, Problem};
 use seriatim_spec::{
     Cancel, ClassId, Counterexample, Explanation, Interpretation, Limit, Reader, Unknown, Verdict,
 };
@@ -24,12 +27,23 @@ pub struct Options<'o> {
     pub partitioning: Partitioning,
     /// Whether to go on after the first violation.
     pub stop_at: StopAt,
+    /// Whether the fast monitors are asked first.
+    pub monitors: Monitors,
     /// The directions of the general search, the first one first.
     pub strategies: Vec<Strategy>,
     /// How much to say of a violation.
     pub detail: Detail,
     /// Told now and then how it goes.
     pub observer: Option<&'o (dyn Fn(Standing) + Sync)>,
+}
+
+/// Whether the fast monitors are asked first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Monitors {
+    /// They are.
+    Use,
+    /// The general search decides everything.
+    Skip,
 }
 
 /// How much to say of a violation.
@@ -49,6 +63,7 @@ impl Default for Options<'_> {
             threads: all_cores(),
             partitioning: Partitioning::ByKey,
             stop_at: StopAt::FirstViolation,
+            monitors: Monitors::Use,
             strategies: vec![Strategy::DepthFirst, Strategy::BreadthFirst],
             detail: Detail::Minimal,
             observer: None,
@@ -86,6 +101,8 @@ pub struct PartReport {
     pub standing: PartStanding,
     /// Who found out.
     pub decided_by: DecidedBy,
+    /// Why no fast monitor did, if that was to be expected.
+    pub fell_back: Option<String>,
 }
 
 /// What is known of one part, in a word.
@@ -104,6 +121,8 @@ pub enum PartStanding {
 pub enum DecidedBy {
     /// A look at the operations alone: a result that nothing can explain.
     Inspection,
+    /// A fast monitor, by name.
+    Monitor(&'static str),
     /// The general search in one of its directions.
     Search(Strategy),
     /// Nobody yet.
@@ -134,13 +153,28 @@ pub fn check(
     reader: &dyn Reader,
     options: &Options<'_>,
 ) -> Result<Checked, InputError> {
+    let monitor = Monitor::of(history, reader, options);
+    if let Some(mut checked) = monitor.check_whole(history, reader) {
+        if let (Detail::Minimal, Verdict::Violation(core)) = (options.detail, &mut checked.verdict)
+        {
+            illustrate(history, reader, core);
+        }
+        return Ok(checked);
+    }
     let reading = reader.read(history)?;
     let cancel = Cancel::at(options.time.map(|time| Instant::now() + time));
     let memory = Memory::new(options.memory);
     let portions = partition(history, &reading, options.partitioning);
     let history = &*history;
-    let job = Job { history, reader, reading: &reading, options, cancel, memory };
-    Ok(job.run(&portions))
+    let job = Job { history, reader, reading: &reading, options, monitor, cancel, memory };
+    let checked = job.run(&portions);
+    match reader.defect() {
+        None => Ok(checked),
+        Some(defect) => {
+            let problem = Problem::BrokenSpec { spec: reader.name(), defect };
+            Err(InputError::new(history.source(), 0, problem))
+        }
+    }
 }
 
 struct Job<'j> {
@@ -148,24 +182,75 @@ struct Job<'j> {
     reader: &'j dyn Reader,
     reading: &'j Interpretation,
     options: &'j Options<'j>,
+    monitor: Monitor,
     cancel: Cancel,
     memory: Memory,
 }
 
 impl Job<'_> {
     fn run(&self, portions: &[Portion]) -> Checked {
-        if let Some((index, counterexample)) = self.inspect(portions) {
-            return self.refuted_by_inspection(portions, index, counterexample);
+        let mut parts: Vec<Decision> = vec![Decision::default(); portions.len()];
+        self.inspect(portions, &mut parts);
+        self.ask_monitor(portions, &mut parts);
+        let configurations = self.search(portions, &mut parts);
+        let verdict = self.verdict(portions, &mut parts);
+        self.checked(portions, parts, configurations, verdict)
+    }
+
+    /// Whether enough is known: a violation, when the first one ends the check.
+    fn is_over(&self, parts: &[Decision]) -> bool {
+        self.options.stop_at == StopAt::FirstViolation
+            && parts.iter().any(|part| part.finding == Some(Finding::Violation))
+    }
+
+    /// Asks the fast monitor about each part that is not decided yet.
+    fn ask_monitor(&self, portions: &[Portion], parts: &mut [Decision]) {
+        let object = match &self.monitor {
+            Monitor::Ready(object) => *object,
+            Monitor::Unfit(reason) => {
+                return parts.iter_mut().for_each(|part| part.fell_back = Some(reason.clone()));
+            }
+            Monitor::Unwanted => return,
+        };
+        for (index, portion) in portions.iter().enumerate() {
+            if self.is_over(parts) {
+                return;
+            }
+            if parts[index].finding.is_some() {
+                continue;
+            }
+            let decided_by = DecidedBy::Monitor(choose::name(object));
+            parts[index] =
+                match fast::check(object, fast::Part::of(self.history, &portion.operations)) {
+                    Ok(Verdict::Linearizable(witness)) => {
+                        let finding = Some(Finding::Linearizable(witness.order));
+                        Decision { finding, decided_by, ..Decision::default() }
+                    }
+                    Ok(Verdict::Violation(core)) => Decision::violation(decided_by, core),
+                    Ok(Verdict::Unknown(_)) => Decision::default(),
+                    Err(declined) => {
+                        let fell_back = Some(declined.to_string());
+                        Decision { fell_back, ..Decision::default() }
+                    }
+                };
+        }
+    }
+
+    /// Searches the parts that are not decided yet; gives the number of configurations met.
+    fn search(&self, portions: &[Portion], parts: &mut [Decision]) -> usize {
+        if self.is_over(parts) {
+            return 0;
         }
         // The smallest first: an easy violation shows at once.
-        let mut order: Vec<usize> = (0..portions.len()).collect();
+        let mut order: Vec<usize> =
+            (0..portions.len()).filter(|&index| parts[index].finding.is_none()).collect();
         order.sort_by_key(|&index| portions[index].operations.len());
-        let parts: Vec<Vec<OpId>> =
+        let operations: Vec<Vec<OpId>> =
             order.iter().map(|&index| portions[index].operations.clone()).collect();
         let outcome = dovetail::run(&Plan {
             history: self.history,
             reading: self.reading,
-            parts: &parts,
+            parts: &operations,
             strategies: &self.options.strategies,
             threads: self.options.threads,
             stop_at_first: self.options.stop_at,
@@ -173,69 +258,86 @@ impl Job<'_> {
             memory: &self.memory,
             observer: self.options.observer,
         });
-        let mut reports = vec![None; portions.len()];
-        for ((&index, finding), &strategy) in
-            order.iter().zip(&outcome.findings).zip(&outcome.strategies)
-        {
-            reports[index] = Some(report(&portions[index], finding, strategy));
+        let found = outcome.findings.into_iter().zip(outcome.strategies);
+        for (&index, (finding, strategy)) in order.iter().zip(found) {
+            parts[index].decided_by = match finding {
+                Finding::Open(..) => DecidedBy::Nobody,
+                _ => DecidedBy::Search(strategy),
+            };
+            parts[index].finding = Some(finding);
         }
-        let verdict = self.verdict(portions, &order, outcome.findings);
-        Checked {
-            verdict,
-            parts: reports.into_iter().flatten().collect(),
-            configurations: outcome.configurations,
-            memory: self.memory.peak(),
-        }
+        outcome.configurations
+    }
+
+    fn checked(
+        &self,
+        portions: &[Portion],
+        parts: Vec<Decision>,
+        configurations: usize,
+        verdict: Verdict,
+    ) -> Checked {
+        let report = |(portion, part): (&Portion, Decision)| PartReport {
+            label: portion.label.clone(),
+            operations: portion.operations.len(),
+            standing: match part.finding {
+                Some(Finding::Linearizable(_)) => PartStanding::Linearizable,
+                Some(Finding::Violation) => PartStanding::Violation,
+                Some(Finding::Open(..)) | None => PartStanding::Open,
+            },
+            decided_by: part.decided_by,
+            fell_back: part.fell_back,
+        };
+        let parts = portions.iter().zip(parts).map(report).collect();
+        Checked { verdict, parts, configurations, memory: self.memory.peak() }
     }
 
     /// Looks for a result that nothing in its part can explain.
-    fn inspect(&self, portions: &[Portion]) -> Option<(usize, Counterexample)> {
-        portions.iter().enumerate().find_map(|(index, portion)| {
+    fn inspect(&self, portions: &[Portion], parts: &mut [Decision]) {
+        for (portion, part) in portions.iter().zip(parts) {
             let classes: Vec<ClassId> =
                 portion.operations.iter().filter_map(|&op| self.reading.class(op)).collect();
-            let (class, reason) = self.reading.alphabet.inexplicable(&classes)?;
+            let Some((class, reason)) = self.reading.alphabet.inexplicable(&classes) else {
+                continue;
+            };
             let mut culprits = portion.operations.iter().copied();
-            let culprit = culprits.find(|&op| self.reading.class(op) == Some(class))?;
+            let culprit = culprits.find(|&op| self.reading.class(op) == Some(class));
+            let Some(culprit) = culprit else { continue };
             let sentence = format!("{} cannot be: {reason}", self.history.operation(culprit));
-            let counterexample = Counterexample {
+            let core = Counterexample {
                 operations: vec![culprit],
-                horizon: seriatim_history::Horizon::Whole,
+                horizon: Horizon::Whole,
                 context: None,
                 explanation: Explanation::because(sentence),
             };
-            Some((index, counterexample))
-        })
-    }
-
-    fn refuted_by_inspection(
-        &self,
-        portions: &[Portion],
-        culprit: usize,
-        counterexample: Counterexample,
-    ) -> Checked {
-        let open = Finding::Open(Limit::Cancelled, 0);
-        let mut parts: Vec<PartReport> =
-            portions.iter().map(|portion| report(portion, &open, Strategy::DepthFirst)).collect();
-        parts[culprit].standing = PartStanding::Violation;
-        parts[culprit].decided_by = DecidedBy::Inspection;
-        let verdict = Verdict::Violation(counterexample);
-        Checked { verdict, parts, configurations: 0, memory: 0 }
-    }
-
-    fn verdict(&self, portions: &[Portion], order: &[usize], findings: Vec<Finding>) -> Verdict {
-        let violation = findings.iter().position(|finding| *finding == Finding::Violation);
-        if let Some(place) = violation {
-            return Verdict::Violation(self.counterexample(&portions[order[place]]));
+            *part = Decision::violation(DecidedBy::Inspection, core);
+            if self.options.stop_at == StopAt::FirstViolation {
+                return;
+            }
         }
-        let mut limits = findings.iter().filter_map(|finding| match finding {
-            Finding::Open(limit, _) => Some(*limit),
+    }
+
+    fn verdict(&self, portions: &[Portion], parts: &mut [Decision]) -> Verdict {
+        let violation = parts.iter().position(|part| part.finding == Some(Finding::Violation));
+        if let Some(index) = violation {
+            return Verdict::Violation(match (parts[index].core.take(), self.options.detail) {
+                (None, _) => self.counterexample(&portions[index]),
+                (Some(core), Detail::Plain) => core,
+                (Some(mut core), Detail::Minimal) => {
+                    illustrate(self.history, self.reader, &mut core);
+                    core
+                }
+            });
+        }
+        let findings = || parts.iter().map(|part| part.finding.as_ref());
+        let limit = findings().find_map(|finding| match finding {
+            Some(Finding::Open(limit, _)) => Some(*limit),
             _ => None,
         });
-        match limits.next_back() {
-            Some(limit) => Verdict::Unknown(self.unknown(portions, order, &findings, limit)),
+        match limit {
+            Some(limit) => Verdict::Unknown(unknown(portions, parts, limit)),
             None => {
-                let orders = findings.into_iter().filter_map(|finding| match finding {
-                    Finding::Linearizable(order) => Some(order),
+                let orders = findings().filter_map(|finding| match finding {
+                    Some(Finding::Linearizable(order)) => Some(order.clone()),
                     _ => None,
                 });
                 Verdict::Linearizable(assemble(self.history, orders.collect()))
@@ -250,42 +352,95 @@ impl Job<'_> {
             }
             Detail::Plain => Counterexample {
                 operations: portion.operations.clone(),
-                horizon: seriatim_history::Horizon::Whole,
+                horizon: Horizon::Whole,
                 context: None,
                 explanation: Explanation::because("no order of these operations is right"),
             },
         }
     }
+}
 
-    fn unknown(
-        &self,
-        portions: &[Portion],
-        order: &[usize],
-        findings: &[Finding],
-        limit: Limit,
-    ) -> Unknown {
-        let mut unknown =
-            Unknown { limit, linearizable_events: 0, decided: Vec::new(), open: Vec::new() };
-        for (&index, finding) in order.iter().zip(findings) {
-            let label = portions[index].label.clone();
-            match finding {
-                Finding::Open(_, events) => {
-                    unknown.linearizable_events += events;
-                    unknown.open.push(label);
-                }
-                _ => unknown.decided.push(label),
-            }
-        }
-        unknown
+/// What was found out about a part.
+#[derive(Clone)]
+struct Decision {
+    finding: Option<Finding>,
+    decided_by: DecidedBy,
+    fell_back: Option<String>,
+    /// The counterexample, where whoever found the violation gave one.
+    core: Option<Counterexample>,
+}
+
+impl Decision {
+    fn violation(decided_by: DecidedBy, core: Counterexample) -> Self {
+        let (finding, core) = (Some(Finding::Violation), Some(core));
+        Decision { finding, decided_by, fell_back: None, core }
     }
 }
 
-fn report(portion: &Portion, finding: &Finding, strategy: Strategy) -> PartReport {
-    let (standing, decided_by) = match finding {
-        Finding::Linearizable(_) => (PartStanding::Linearizable, DecidedBy::Search(strategy)),
-        Finding::Violation => (PartStanding::Violation, DecidedBy::Search(strategy)),
-        Finding::Open(..) => (PartStanding::Open, DecidedBy::Nobody),
-    };
-    let (label, operations) = (portion.label.clone(), portion.operations.len());
-    PartReport { label, operations, standing, decided_by }
+impl Default for Decision {
+    fn default() -> Self {
+        Decision { finding: None, decided_by: DecidedBy::Nobody, fell_back: None, core: None }
+    }
+}
+
+fn unknown(portions: &[Portion], parts: &[Decision], limit: Limit) -> Unknown {
+    let mut unknown =
+        Unknown { limit, linearizable_events: 0, decided: Vec::new(), open: Vec::new() };
+    for (portion, part) in portions.iter().zip(parts) {
+        match part.finding {
+            Some(Finding::Open(_, events)) => {
+                unknown.linearizable_events += events;
+                unknown.open.push(portion.label.clone());
+            }
+            _ => unknown.decided.push(portion.label.clone()),
+        }
+    }
+    unknown
+}
+
+/// Whether a fast monitor can be asked.
+enum Monitor {
+    /// That of this object.
+    Ready(Object),
+    /// None fits, for this reason.
+    Unfit(String),
+    /// None is wanted, or the specification is not a built-in one.
+    Unwanted,
+}
+
+impl Monitor {
+    fn of(history: &mut History, reader: &dyn Reader, options: &Options<'_>) -> Self {
+        match (options.monitors, reader.chosen()) {
+            (Monitors::Use, Some(chosen)) => {
+                choose::object(chosen, history).map_or_else(Monitor::Unfit, Monitor::Ready)
+            }
+            _ => Monitor::Unwanted,
+        }
+    }
+
+    /// The verdict on a whole history, without interpreting it first: for long histories that is
+    /// half the time and most of the memory. `None` if the parts have to be looked at.
+    fn check_whole(&self, history: &History, reader: &dyn Reader) -> Option<Checked> {
+        let Monitor::Ready(object) = *self else { return None };
+        let is_plain = history.operations().all(|operation| {
+            operation.outcome() != Outcome::Failed && !operation.object().is_present()
+        });
+        if history.is_empty() || !is_plain || !vet::is_readable(history, reader) {
+            return None;
+        }
+        let verdict = fast::check(object, fast::Part::whole(history)).ok()?;
+        let standing = match verdict {
+            Verdict::Linearizable(_) => PartStanding::Linearizable,
+            Verdict::Violation(_) => PartStanding::Violation,
+            Verdict::Unknown(_) => return None,
+        };
+        let part = PartReport {
+            label: String::new(),
+            operations: history.len(),
+            standing,
+            decided_by: DecidedBy::Monitor(choose::name(object)),
+            fell_back: None,
+        };
+        Some(Checked { verdict, parts: vec![part], configurations: 0, memory: 0 })
+    }
 }

@@ -3,18 +3,24 @@
 //! This crate takes a [`History`](seriatim_history::History) and a specification (anything that can
 //! [read](seriatim_spec::Reader) the history) and gives a [`Verdict`](seriatim_spec::Verdict): a witness,
 //! a minimal counterexample, or what ran out. The history is [split](partition) into independent parts;
-//! each is decided by the general [`search`], which is exact for every specification.
+//! each is decided by the [`fast`] monitor of its object, where its precondition holds, else by the general
+//! [`search`], which is exact for every specification.
 
 mod assemble;
 mod check;
 mod check_partition;
+mod choose;
+pub mod fast;
 mod minimise;
 pub mod partition;
 pub mod search;
 mod typed;
+mod vet;
+mod watch;
 
-pub use check::{Checked, DecidedBy, Detail, Options, PartReport, PartStanding, check};
+pub use check::{Checked, DecidedBy, Detail, Monitors, Options, PartReport, PartStanding, check};
 pub use check_partition::{Refutation, refute_partition};
 pub use search::Strategy;
 pub use search::dovetail::{Standing, StopAt};
 pub use typed::Recording;
+pub use watch::{WATCHED, watch};

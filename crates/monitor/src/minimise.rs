@@ -40,6 +40,26 @@ pub fn minimise(
     shrinker.conclude(candidate)
 }
 
+/// Adds to a small counterexample the partial orders that go farthest and where each fails.
+pub fn illustrate(history: &History, reader: &dyn Reader, counterexample: &mut Counterexample) {
+    if counterexample.operations.len() > LARGEST_ILLUSTRATED {
+        return;
+    }
+    let mut part = history.restricted(&counterexample.operations, counterexample.horizon);
+    let Ok(reading) = reader.read(&mut part) else { return };
+    let operations: Vec<OpId> = reading.operations().collect();
+    let (_, mut attempts) = explain(&Part::new(&part, &reading, &operations));
+    let rename = |op: &mut OpId| *op = counterexample.operations[op.index()];
+    for attempt in &mut attempts {
+        attempt.order.iter_mut().for_each(rename);
+        attempt.stuck.iter_mut().for_each(|(op, _)| rename(op));
+    }
+    counterexample.explanation.attempts = attempts;
+}
+
+/// Counterexamples of more operations are not illustrated: nobody reads their orders.
+const LARGEST_ILLUSTRATED: usize = 40;
+
 /// A sub-history: some operations, up to a horizon.
 #[derive(Clone)]
 struct Candidate {

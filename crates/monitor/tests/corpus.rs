@@ -5,7 +5,7 @@
 //! `SERIATIM_CORPUS` names, else in `../shared/corpus` beside the repository.
 
 use seriatim_history::{History, read};
-use seriatim_monitor::{Detail, Options, Strategy, check};
+use seriatim_monitor::{Detail, Monitors, Options, Strategy, check};
 use seriatim_spec::{ChosenReader, Failures, Reader, SpecChoice, Verdict, validate};
 use std::path::{Path, PathBuf};
 
@@ -49,7 +49,12 @@ fn calls(file: &Path) -> usize {
 
 fn verdict(history: &mut History, reader: &ChosenReader, strategy: Strategy) -> Verdict {
     let strategies = vec![strategy, Strategy::BreadthFirst];
-    let options = Options { strategies, detail: Detail::Plain, ..Options::default() };
+    let options = Options {
+        strategies,
+        detail: Detail::Plain,
+        monitors: Monitors::Skip,
+        ..Options::default()
+    };
     check(history, reader, &options).expect("the specification fits").verdict
 }
 

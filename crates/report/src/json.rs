@@ -38,6 +38,7 @@ struct Document<'r> {
     parts: Vec<Part<'r>>,
     statistics: Costs,
     warnings: &'r [String],
+    notes: &'r [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     witness: Option<Order<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,6 +76,7 @@ impl<'r> Document<'r> {
                 memory_bytes: report.statistics.memory,
             },
             warnings: &report.warnings,
+            notes: &report.notes,
             witness,
             counterexample,
             unknown,
@@ -248,7 +250,7 @@ impl<'r> Shown<'r> {
         let value = |id: ValueId| id.is_present().then(|| Written(history.values().get(id)));
         let ret = operation.ret().filter(|_| known);
         let mut text = operation.call_text();
-        if let Some(result) = crate::text::result(history, op, horizon) {
+        if let Some(result) = crate::labels::result(history, op, horizon) {
             text = format!("{text} -> {result}");
         }
         Shown {

@@ -1,13 +1,15 @@
-//! Verdicts to people: a drawn timeline on the terminal, JSON for programs, JUnit for pipelines,
+//! Verdicts to people: a drawn timeline on the terminal, JSON for programs, JUnit for pipelines, and
 //! one self-contained page.
 //!
 //! This crate takes a [`Report`] (a history, the verdict on it, and what the check says about itself)
-//! and gives text: [`terminal::render`], [`json::render`] and [`junit::render`]. It
+//! and gives text: [`terminal::render`], [`json::render`], [`junit::render`] and [`html::write`]. It
 //! decides nothing: what it says about a history is what the verdict says, and the only thing that it
 //! computes are the [`States`] along an order that an engine found.
 
+pub mod html;
 pub mod json;
 pub mod junit;
+mod labels;
 mod report;
 mod states;
 pub mod terminal;

@@ -30,6 +30,8 @@ pub struct Report<'a> {
     pub statistics: Statistics,
     /// What the reader should know before believing the verdict.
     pub warnings: Vec<String>,
+    /// What else was checked, and held.
+    pub notes: Vec<String>,
     /// The states of the object along the verdict's orders; for the page.
     pub states: States,
 }
@@ -45,6 +47,7 @@ impl<'a> Report<'a> {
             parts: Vec::new(),
             statistics: Statistics::default(),
             warnings: history.tally().vacuous().map(str::to_owned).into_iter().collect(),
+            notes: Vec::new(),
             states: States::default(),
         }
     }

@@ -1,6 +1,6 @@
 //! Words and numbers, as all reports write them.
 
-use seriatim_history::{History, Horizon, OpId, Outcome, ProcessId, Value};
+use seriatim_history::{History, ProcessId, Value};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// A number with separators: `1,204`.
@@ -46,27 +46,6 @@ pub fn process(history: &History, process: ProcessId) -> String {
         Value::Int(number) => format!("process {number}"),
         Value::Text(name) | Value::Name(name) => name.to_string(),
         other => other.to_string(),
-    }
-}
-
-/// The call of an operation: `enq(7)`, `deq`.
-pub fn call(history: &History, op: OpId) -> String {
-    let text = history.operation(op).call_text();
-    let text = text.strip_suffix("()").unwrap_or(&text).to_owned();
-    match history.object(op) {
-        object if object.is_present() => format!("{}.{text}", history.values().get(object)),
-        _ => text,
-    }
-}
-
-/// What an operation gave back as far as a part of a history knows; `None` if it gave nothing.
-pub fn result(history: &History, op: OpId, horizon: Horizon) -> Option<String> {
-    let operation = history.operation(op);
-    let known = crate::report::returns_within(history, op, horizon);
-    match operation.outcome() {
-        Outcome::Pending => Some("?".into()),
-        _ if !known => Some("?".into()),
-        _ => Some(operation.result_text()).filter(|text| !text.is_empty()),
     }
 }
 

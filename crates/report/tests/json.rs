@@ -5,7 +5,8 @@ mod schema;
 
 use schema::Schema;
 use serde_json::{Value, json};
-use seriatim_report::{Report, json, junit};
+use seriatim_report::json;
+use seriatim_report::junit::{self, Case};
 
 fn documents() -> Vec<(&'static str, Value)> {
     let samples = common::samples().into_iter();
@@ -121,14 +122,16 @@ fn elements(xml: &str) -> Vec<String> {
 }
 
 #[test]
-fn junit_counts_violations_as_failures_and_unknown_as_errors() {
+fn junit_counts_violations_as_failures_and_unknown_or_unreadable_as_errors() {
     let samples = common::samples();
-    let reports: Vec<Report<'_>> = samples.iter().map(|(_, sample)| sample.report()).collect();
-    let xml = junit::render(&reports);
+    let mut cases: Vec<Case<'_>> =
+        samples.iter().map(|(_, sample)| Case::Checked(sample.report())).collect();
+    cases.push(Case::Unreadable { source: "a.jsonl", problem: "a.jsonl:1: expected `{`" });
+    let xml = junit::render(&cases);
     let elements = elements(&xml);
     let count = |name: &str| elements.iter().filter(|element| *element == name).count();
-    assert_eq!(count("testcase"), samples.len());
-    assert_eq!((count("failure"), count("error"), count("system-err")), (5, 1, 1));
-    assert!(xml.contains("tests=\"8\" failures=\"5\" errors=\"1\""));
+    assert_eq!(count("testcase"), cases.len());
+    assert_eq!((count("failure"), count("error"), count("system-err")), (6, 2, 1));
+    assert!(xml.contains("tests=\"10\" failures=\"6\" errors=\"2\""));
     assert!(xml.chars().all(|c| c == '\n' || !c.is_control()), "XML takes no control characters");
 }

@@ -23,16 +23,30 @@
 //! - [`history`]: what happened: operations, histories, file formats.
 //! - [`spec`]: what should happen: specifications, verdicts, the replayer of witnesses.
 //! - [`monitor`]: histories to verdicts.
+//! - [`lang`]: the algorithm language: text to checked programs to atomic steps.
+//! - [`explore`]: every run of N threads of an algorithm, by refinement.
 //! - [`report`]: verdicts to people and programs.
 
+mod algorithms;
+mod seri_spec;
+
+pub use seriatim_explore as explore;
 pub use seriatim_history as history;
+pub use seriatim_lang as lang;
 pub use seriatim_monitor as monitor;
 pub use seriatim_report as report;
 pub use seriatim_spec as spec;
 
+pub use algorithms::{Algorithm, algorithm, algorithms};
+pub use seri_spec::{SeriReader, history_of};
 pub use seriatim_history::{History, InputError, OpId, Value, read, read_str};
 pub use seriatim_monitor::{Checked, Options, Recording, check};
 pub use seriatim_spec::{
     ChosenReader, Counterexample, Failures, Next, Spec, SpecChoice, Unknown, Verdict, Witness,
     validate,
 };
+
+/// The examples of the README, run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

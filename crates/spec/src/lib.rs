@@ -8,6 +8,7 @@
 
 mod alphabet;
 mod cancel;
+mod collection;
 pub mod generate;
 mod machine;
 mod notation;
@@ -21,6 +22,7 @@ mod vocabulary;
 
 pub use alphabet::{Alphabet, Automaton, Bound, ClassId, StateId};
 pub use cancel::Cancel;
+pub use collection::Collection;
 pub use machine::{Answer, Effect, Machine};
 pub use registry::{
     ChosenReader, Entry, Parameter, Parameters, SpecChoice, SpecError, Takes, catalogue,

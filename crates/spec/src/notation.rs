@@ -227,6 +227,10 @@ mod tests {
             assert_eq!(shown(text), "cas-register(init=0)", "{text}");
         }
         assert_eq!(shown("queue(init=[1, 2])"), "queue(init=[1, 2])");
+        let registers = "multi-register(init={x: 0, y: 0})";
+        for text in ["multi-register {:x 0 :y 0}", "multi-register(init={x: 0, y: 0})"] {
+            assert_eq!(shown(text), registers, "{text}");
+        }
         assert_eq!(shown("kv {\"a\" \"b\"}"), "kv(init={\"a\": \"b\"})");
         assert_eq!(
             shown("map(default=\"\", init={x: 0, :y 1})"),

@@ -126,6 +126,11 @@ impl Parameters {
         self.value(name).is_some()
     }
 
+    /// The names of the parameters that were given.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.given.iter().map(|&(name, _)| name)
+    }
+
     /// The value of an integer parameter, or what holds without it.
     pub fn integer(&self, name: &str, default: i64) -> i64 {
         self.value(name).and_then(Value::as_int).unwrap_or(default)
@@ -203,7 +208,7 @@ impl SpecChoice {
     }
 
     /// The specification of a history that nobody named: the one that its source names, else the
-    /// only one that has all the methods that it uses.
+    /// only one that can read it. Where several can, and they might disagree, it does not guess.
     pub fn guess(history: &History) -> Result<Self, SpecError> {
         if let Some(named) = history.spec() {
             return SpecChoice::parse(named);
@@ -211,17 +216,30 @@ impl SpecChoice {
         let used: Vec<&str> =
             (0..history.method_count()).map(|method| history.method_name(method.into())).collect();
         let knows = |entry: &Entry, name: &str| entry.methods.iter().any(|m| m.is(name));
-        let fits = |entry: &&Entry| used.iter().all(|name| knows(entry, name));
+        let has_all = |entry: &&Entry| used.iter().all(|name| knows(entry, name));
         let keyed = history.operations().any(|op| op.key().is_present());
-        let fitting: Vec<&'static Entry> =
-            catalogue().filter(fits).filter(|entry| keyed == KEYED.contains(&entry.name)).collect();
-        match preferred(&fitting, &used) {
-            Some(entry) => Ok(SpecChoice { entry, parameters: Parameters::default() }),
-            None => Err(SpecError::Ambiguous {
+        let parameters = Parameters::default;
+        let mut fitting: Vec<SpecChoice> = catalogue()
+            .filter(has_all)
+            .filter(|entry| keyed == KEYED.contains(&entry.name))
+            .map(|entry| SpecChoice { entry, parameters: parameters() })
+            .collect();
+        if fitting.len() > 1 && !used.is_empty() {
+            fitting.retain(|choice| choice.reads(history));
+            narrow(&mut fitting, history, &used);
+        }
+        match &fitting[..] {
+            [only] if !used.is_empty() => Ok(only.clone()),
+            several => Err(SpecError::Ambiguous {
                 methods: used.iter().map(|&name| name.to_owned()).collect(),
-                candidates: fitting.iter().map(|entry| entry.name).collect(),
+                candidates: several.iter().map(SpecChoice::name).collect(),
             }),
         }
+    }
+
+    fn reads(&self, history: &History) -> bool {
+        let bound = self.bind(&mut history.clone(), Failures::Drop);
+        bound.is_ok()
     }
 
     /// The specification's name in the catalogue.
@@ -263,6 +281,10 @@ impl Reader for ChosenReader {
         self.choice.to_string()
     }
 
+    fn chosen(&self) -> Option<&ChosenReader> {
+        Some(self)
+    }
+
     fn read(&self, history: &mut History) -> Result<Interpretation, InputError> {
         self.choice.bind(history, self.failures)
     }
@@ -283,32 +305,41 @@ impl fmt::Display for SpecChoice {
     }
 }
 
+/// Specifications that agree on reads and writes.
+const REGISTERS: &[&str] = &["register", "cas-register", "rmw"];
+
 /// Specifications whose operations name a key apart from the argument.
 const KEYED: &[&str] = &["map", "kv"];
 
-/// Of several specifications that fit the methods, the one that people mean: methods that only one
-/// kind of object has (`enqueue`, `push`) are told by the first name, which aliases never outrank.
-fn preferred(fitting: &[&'static Entry], used: &[&str]) -> Option<&'static Entry> {
-    if let [only] = fitting {
-        return Some(only);
-    }
-    let all_first = |entry: &&&'static Entry| {
+/// Of several specifications that can read a history, keeps the one that people mean, if that is
+/// clear: the one whose first names the history uses (aliases never outrank them); the plain
+/// register of all registers, which agree on reads and writes; `kv` where texts are appended; `map`
+/// where no key reads as the empty text, so that `kv` could only refuse what `map` refuses.
+fn narrow(fitting: &mut Vec<SpecChoice>, history: &History, used: &[&str]) {
+    let first_names = |choice: &SpecChoice| {
         used.iter().all(|name| {
-            let mut methods = entry.methods.iter();
+            let mut methods = choice.entry.methods.iter();
             methods.any(|method| method.names[0].eq_ignore_ascii_case(name))
         })
     };
-    let by_first_name: Vec<_> = fitting.iter().filter(all_first).collect();
-    match by_first_name[..] {
-        [only] => Some(only),
-        // Objects of one family: the plain one has everything that the history uses.
-        [first, ..] if FAMILIES.contains(&first.name) && !used.is_empty() => Some(first),
-        _ => None,
+    if fitting.iter().any(first_names) {
+        fitting.retain(first_names);
     }
+    let names: Vec<&str> = fitting.iter().map(SpecChoice::name).collect();
+    let empty_text = history.values().find(&Value::text(""));
+    let reads_empty = || {
+        let mut operations = history.operations();
+        operations.any(|operation| Some(operation.result()) == empty_text)
+    };
+    let registers = names.iter().all(|name| REGISTERS.contains(name));
+    let meant = match names[..] {
+        ["register", ..] if registers => "register",
+        ["map", "kv"] if used.contains(&"append") => "kv",
+        ["map", "kv"] if !reads_empty() => "map",
+        _ => return,
+    };
+    fitting.retain(|choice| choice.name() == meant);
 }
-
-/// Specifications whose larger relatives also fit whenever they do.
-const FAMILIES: &[&str] = &["register"];
 
 fn find(name: &str) -> Option<&'static Entry> {
     let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_', ' '], "");
@@ -494,3 +525,55 @@ impl fmt::Display for SpecError {
 }
 
 impl std::error::Error for SpecError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use seriatim_history::{Builder, Call, Outcome, Return};
+
+    /// What is guessed for a history of these operations: method, key, result.
+    fn guessed(operations: &[(&str, Option<&str>, Value)]) -> Result<&'static str, String> {
+        let mut builder = Builder::new("guess");
+        let process = builder.process(&Value::Int(0));
+        for (method, key, result) in operations {
+            let mut call = Call::new(builder.method(method));
+            if let Some(key) = key {
+                call.key = builder.values().intern_text(key);
+            }
+            let adds = ["enq", "push", "add", "write", "put", "append", "contains"];
+            if adds.contains(method) {
+                call.arg = builder.values().intern_text("v");
+            }
+            builder.call(1, process, call).unwrap();
+            let result = builder.values().intern(result);
+            let ret = Return::new(Outcome::Ok, result);
+            builder.ret(2, process, ret).unwrap();
+        }
+        let choice = SpecChoice::guess(&builder.finish().unwrap());
+        choice.map(|choice| choice.name()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_guess_is_made_only_where_it_cannot_be_wrong() {
+        let nil = Value::Nil;
+        let plain = |names: &[&'static str]| {
+            let operations: Vec<_> = names.iter().map(|&name| (name, None, nil.clone())).collect();
+            guessed(&operations)
+        };
+        assert_eq!(plain(&["enq", "deq"]), Ok("queue"));
+        assert_eq!(plain(&["push", "pop"]), Ok("stack"));
+        assert_eq!(plain(&["write", "read"]), Ok("register"));
+        let set = [("add", None, Value::Bool(false)), ("contains", None, Value::Bool(true))];
+        assert_eq!(guessed(&set), Ok("set"));
+        let get = |value: &str| ("get", Some("k"), Value::text(value));
+        let put = ("put", Some("k"), nil.clone());
+        assert_eq!(guessed(&[put.clone(), get("v")]), Ok("map"));
+        assert_eq!(guessed(&[("append", Some("k"), nil.clone()), get("v")]), Ok("kv"));
+        let error = guessed(&[put, get("")]).unwrap_err();
+        assert!(error.ends_with("give one of: --spec map, --spec kv"), "{error}");
+        let error = plain(&["acquire", "release"]).unwrap_err();
+        assert!(error.ends_with("give one of: --spec mutex, --spec semaphore"), "{error}");
+        assert!(plain(&["fly"]).unwrap_err().starts_with("no specification has all"));
+        assert!(plain(&[]).unwrap_err().starts_with("the history has no operations"));
+    }
+}

@@ -1,6 +1,6 @@
 //! How a specification reads the operations of a recorded history: names, arguments, results.
 
-use crate::{Alphabet, Answer, Bound, ClassId, Spec};
+use crate::{Alphabet, Answer, Bound, ChosenReader, ClassId, Spec};
 use seriatim_history::{
     History, InputError, Nil, OpId, Operation, Outcome, Problem, ValueId, Values,
 };
@@ -257,14 +257,19 @@ pub(crate) fn known_items(values: &Values, list: ValueId) -> Option<Box<[ValueId
 /// Interns the items of the lists among arguments and results, down to a depth, so that decoding
 /// can name them.
 pub(crate) fn intern_lists(history: &mut History, depth: u32) {
-    let mut lists: hashbrown::HashSet<ValueId> = history
+    let values = history.values();
+    let mut lists: Vec<ValueId> = history
         .operations()
         .flat_map(|operation| [operation.arg(), operation.result()])
-        .filter(|id| id.as_inline_int().is_none() && id.is_present())
+        .filter(|&id| id.as_inline_int().is_none() && id.is_present())
+        .filter(|&id| values.as_str(id).is_none())
         .collect();
     for _ in 0..depth {
-        let items = lists.into_iter().filter_map(|id| history.items(id));
-        lists = items.collect::<Vec<_>>().into_iter().flatten().collect();
+        // In order, so that new values get the same ids in every run.
+        lists.sort_unstable();
+        lists.dedup();
+        let items = lists.iter().filter_map(|&id| history.items(id));
+        lists = items.flatten().collect();
     }
 }
 
@@ -306,6 +311,17 @@ impl Interpretation {
 pub trait Reader: Sync {
     /// The specification's name, for messages.
     fn name(&self) -> String;
+
+    /// What turned out to be wrong with the specification itself while it was used, if anything: then no
+    /// verdict holds.
+    fn defect(&self) -> Option<String> {
+        None
+    }
+
+    /// The built-in specification, if it is one: engines may know more about those.
+    fn chosen(&self) -> Option<&ChosenReader> {
+        None
+    }
 
     /// What each operation of a history means. May add values that the specification needs (its
     /// initial state) to those of the history, and changes nothing else.

@@ -51,13 +51,6 @@ fn profiles() -> Vec<Profile> {
     ]
 }
 
-/// The witness of a generated history: effects of operations that the specification dropped
-/// (pending reads) are left out.
-fn witness(made: &Generated, read: &Interpretation) -> Witness {
-    let happened = |op: &&OpId| read.class(**op).is_some();
-    Witness { order: made.effects.iter().filter(happened).copied().collect() }
-}
-
 #[test]
 fn what_the_generator_did_is_what_the_specification_allows() {
     for choice in choices() {
@@ -66,7 +59,7 @@ fn what_the_generator_did_is_what_the_specification_allows() {
             let (made, read) = make(&choice, profile);
             let more = made.history.len() - operations;
             assert!(more == 0 || (choice.name() == "mutex" && more <= 8), "{choice}: {more} more");
-            validate(&made.history, &read, &witness(&made, &read))
+            validate(&made.history, &read, &made.witness(&read))
                 .unwrap_or_else(|invalid| panic!("{choice}: {invalid}"));
         }
     }
@@ -87,7 +80,7 @@ fn every_method_of_the_generator_can_be_asked_for() {
         let shares = vec![(method.to_owned(), 1.0)];
         let (made, read) = make(&choice, Profile { shares, pending: 0.1, ..Profile::default() });
         assert!(made.history.operations().any(|operation| operation.method() == method));
-        validate(&made.history, &read, &witness(&made, &read)).unwrap();
+        validate(&made.history, &read, &made.witness(&read)).unwrap();
     }
     let choice = SpecChoice::parse("queue").unwrap();
     let shares = vec![("fly".to_owned(), 1.0)];
@@ -161,7 +154,7 @@ fn no_order_explains_what_is_planted() {
             let (made, read) = make(&choice, Profile { violation, ..profile });
             assert!(made.history.len() > 12, "nothing was planted");
             assert!(!linearizable(&made.history, &read), "{choice}, seed {seed}");
-            let refused = validate(&made.history, &read, &witness(&made, &read));
+            let refused = validate(&made.history, &read, &made.witness(&read));
             assert!(matches!(refused, Err(Invalid::Illegal { .. })), "{refused:?}");
         }
     }
@@ -172,7 +165,7 @@ fn a_witness_that_was_tampered_with_is_refused() {
     let choice = SpecChoice::parse("queue").unwrap();
     let (made, read) = make(&choice, Profile { pending: 0.1, ..Profile::default() });
     let history = &made.history;
-    let right = witness(&made, &read);
+    let right = made.witness(&read);
     let tampered = |change: &dyn Fn(&mut Vec<OpId>)| {
         let mut order = right.order.clone();
         change(&mut order);

@@ -358,6 +358,9 @@ fn choices() -> Vec<SpecChoice> {
         ]
         .map(str::to_owned),
     );
+    // More than 64 elements: the set is a tree, not bits.
+    let many: Vec<String> = (100..170).map(|element| element.to_string()).collect();
+    texts.push(format!("set(init=[{}])", many.join(", ")));
     texts.iter().map(|text| SpecChoice::parse(text).unwrap()).collect()
 }
 
@@ -579,5 +582,40 @@ fn a_value_that_nobody_put_there_is_inexplicable() {
         let read = choice.bind(&mut history, Failures::Observe).unwrap();
         let found = read.alphabet.inexplicable(&[ClassId(0)]);
         assert!(found.is_some_and(|(class, _)| class == ClassId(0)), "{spec}");
+    }
+}
+
+#[test]
+fn a_failure_tells_what_the_user_says_it_does() {
+    let failed = |spec: &str, call: &Recorded, failures| {
+        let mut builder = Builder::new("failed");
+        let process = builder.process(&Value::Int(0));
+        let mut what = Call::new(builder.method(call.0));
+        if let Some(arg) = &call.2 {
+            what.arg = builder.values().intern(arg);
+        }
+        builder.call(1, process, what).unwrap();
+        let failure = Return::new(Outcome::Failed, seriatim_history::ValueId::ABSENT);
+        builder.ret(2, process, failure).unwrap();
+        let mut history = builder.finish().unwrap();
+        let read = SpecChoice::parse(spec).unwrap().bind(&mut history, failures);
+        let kept = |read: Interpretation| {
+            let class = read.class(0_usize.into());
+            class.map(|class| read.alphabet.is_read_only(class))
+        };
+        read.map(kept).map_err(|error| error.to_string())
+    };
+    let cas = ("cas", None, pair(1, 2));
+    let dequeue = ("dequeue", None, None);
+    let write = ("write", None, int(1));
+    let observed = Ok(Some(true));
+    let dropped = Ok(None);
+    for (spec, call, observe) in [
+        ("cas-register", &cas, &observed),
+        ("queue", &dequeue, &observed),
+        ("register", &write, &dropped),
+    ] {
+        assert_eq!(&failed(spec, call, Failures::Drop), &dropped, "{spec}");
+        assert_eq!(&failed(spec, call, Failures::Observe), observe, "{spec}");
     }
 }

@@ -2,16 +2,25 @@
 //!
 //! An annotation becomes an `:info` of a process that has its group's name; one that lasts becomes
 //! two, at its beginning and at its end. The specification's name has no place in the format.
+//!
+//! Jepsen writes `nil` for results that nobody recorded. A history in which `nil` is a result like any
+//! other says so in a comment at its beginning, [`NIL_IS_A_VALUE`].
 
 use super::Format;
 use super::edn_token::{character, number};
-use super::write::{Inexpressible, Told, WriteError, told};
-use crate::{Annotation, History, Operation, Outcome, Time, Value, ValueId};
+use super::write::{Inexpressible, Told, WriteError, has_nil_result, told};
+use crate::{Annotation, History, Nil, Operation, Outcome, Time, Value, ValueId};
 use std::io::{self, Write};
+
+/// The first line of a history in which `nil` is a result like any other.
+pub(super) const NIL_IS_A_VALUE: &str = "; seriatim: nil is a value\n";
 
 /// Writes one map a line.
 pub(super) fn edn(history: &History, out: &mut dyn Write) -> Result<(), WriteError> {
     check_groups(history)?;
+    if history.nil() == Nil::Value && has_nil_result(history) {
+        out.write_all(NIL_IS_A_VALUE.as_bytes())?;
+    }
     let mut annotations = moments(history);
     for line in told(Format::Edn, history) {
         let line = line?;

@@ -19,6 +19,7 @@ pub(super) enum Field {
     Note,
     Seriatim,
     Spec,
+    Nil,
     Annotation,
     Group,
     Start,
@@ -26,7 +27,7 @@ pub(super) enum Field {
     Colour,
 }
 
-const ALL: [(Field, &str); 20] = [
+const ALL: [(Field, &str); 21] = [
     (Field::Process, "process"),
     (Field::Op, "op"),
     (Field::Arg, "arg"),
@@ -42,6 +43,7 @@ const ALL: [(Field, &str); 20] = [
     (Field::Note, "note"),
     (Field::Seriatim, "seriatim"),
     (Field::Spec, "spec"),
+    (Field::Nil, "nil"),
     (Field::Annotation, "annotation"),
     (Field::Group, "group"),
     (Field::Start, "start"),
@@ -190,7 +192,7 @@ impl LineKind {
     #[inline]
     pub fn allowed(self) -> FieldSet {
         use Field::*;
-        const HEADER: FieldSet = FieldSet::of(&[Seriatim, Spec]);
+        const HEADER: FieldSet = FieldSet::of(&[Seriatim, Spec, Nil]);
         const ANNOTATION: FieldSet = FieldSet::of(&[Annotation, Group, Start, End, Colour]);
         const EVENT: FieldSet =
             FieldSet::of(&[Process, Type, Op, Arg, Result, Key, Object, Id, Time, Note]);

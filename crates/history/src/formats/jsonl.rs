@@ -17,7 +17,7 @@ use super::json::Json;
 use crate::{
     Annotation, Builder, Call, InputError, Interval, OpId, Outcome, Problem, Return, Time,
 };
-use crate::{ProcessId, Value, ValueId};
+use crate::{Nil, ProcessId, Value, ValueId};
 use std::borrow::Cow;
 
 /// Reads a file.
@@ -81,6 +81,7 @@ struct Rest<'l> {
     note: Option<Value>,
     version: u64,
     spec: Cow<'l, str>,
+    nil: Option<Nil>,
     annotation: Cow<'l, str>,
     group: Cow<'l, str>,
     colour: Option<Cow<'l, str>>,
@@ -163,6 +164,7 @@ impl<'l> Rest<'l> {
         match field {
             Field::Seriatim => self.version = json.unsigned("the format's version, 1")?,
             Field::Spec => self.spec = json.string("the specification, a string")?,
+            Field::Nil => self.nil = Some(nil(json)?),
             Field::Annotation => self.annotation = json.string("a text, a string")?,
             Field::Group => self.group = json.string("a group's name, a string")?,
             Field::Colour => self.colour = Some(json.string("a colour, a string")?),
@@ -171,6 +173,16 @@ impl<'l> Rest<'l> {
             _ => self.note = Some(json.value(0)?),
         }
         Ok(())
+    }
+}
+
+fn nil(json: &mut Json<'_>) -> Result<Nil, InputError> {
+    let expected = "\"value\" or \"unknown\" as the meaning of nil";
+    let text = json.string(expected)?;
+    match &*text {
+        "value" => Ok(Nil::Value),
+        "unknown" => Ok(Nil::Unknown),
+        _ => Err(json.expected(&format!("{expected} (it is {text:?}) before this"))),
     }
 }
 
@@ -231,6 +243,9 @@ impl File<'_> {
         }
         if record.seen.has(Field::Spec) {
             self.builder.name_spec(&record.rest.spec);
+        }
+        if let Some(nil) = record.rest.nil {
+            self.builder.nil_means(nil);
         }
         Ok(())
     }

@@ -7,8 +7,8 @@
 
 use super::Format;
 use super::json::{write_string, write_value};
-use super::write::{Told, WriteError, told};
-use crate::{Annotation, History, Operation, Outcome, Time, ValueId};
+use super::write::{Told, WriteError, has_nil_result, told};
+use crate::{Annotation, History, Nil, Operation, Outcome, Time, ValueId};
 use std::io::{self, Write};
 
 /// Writes one operation a line.
@@ -79,6 +79,9 @@ fn header(history: &History, out: &mut dyn Write) -> io::Result<()> {
     if let Some(spec) = history.spec() {
         out.write_all(b",\"spec\":")?;
         write_string(out, spec)?;
+    }
+    if history.nil() == Nil::Unknown && has_nil_result(history) {
+        out.write_all(b",\"nil\":\"unknown\"")?;
     }
     out.write_all(b"}\n")
 }

@@ -162,10 +162,19 @@ impl Log<'_> {
             b"empty" | b"Empty" => ValueId::NIL,
             word => self.value(line, word)?,
         };
-        let op = self.builder.ret(line.number, process, Return::ok())?;
+        let result = match self.builder.open_operation(process) {
+            Some(op) => self.result(line, op, told)?,
+            None => told,
+        };
+        self.builder.ret(line.number, process, Return::new(Outcome::Ok, result))?;
+        Ok(())
+    }
+
+    /// The result of an operation, from what its call and its return tell.
+    fn result(&mut self, line: Line<'_>, op: OpId, told: ValueId) -> Result<ValueId, InputError> {
         let name = self.builder.method_name(self.builder.call_of(op).method);
         let removes = matches!(name, "pop" | "deq" | "remove");
-        let result = match (self.announced.remove(&op), told) {
+        Ok(match (self.announced.remove(&op), told) {
             (None, ValueId::ABSENT) if removes => ValueId::NIL,
             (None, told) => told,
             (Some(value), ValueId::ABSENT) => value,
@@ -175,9 +184,7 @@ impl Log<'_> {
                 let (call, ret) = (values.get(value).to_string(), values.get(told).to_string());
                 return Err(line.problem(Problem::Mismatch { call, ret }));
             }
-        };
-        self.builder.set_result(op, result);
-        Ok(())
+        })
     }
 
     fn note_the_announced(&mut self) {

@@ -36,6 +36,7 @@ pub use write::{Inexpressible, WriteError, write};
 
 use crate::{Builder, History, InputError, Nil};
 use block::Block;
+use edn_write::NIL_IS_A_VALUE;
 use jepsen::Keys;
 use std::fmt;
 use std::io::Read;
@@ -163,12 +164,23 @@ pub fn read_str(text: &str) -> Result<History, InputError> {
 /// assert_eq!((history.len(), history.spec()), (2, Some("stack")));
 /// ```
 pub fn read_from(
-    mut reader: impl Read,
+    reader: impl Read,
     name: &str,
     options: ReadOptions,
 ) -> Result<History, InputError> {
-    let mut block = Block::new(&mut reader, name)?;
     let mut builder = Builder::new(name);
+    read_into(reader, name, options, &mut builder)?;
+    builder.finish()
+}
+
+/// Reads a history into a builder.
+pub(crate) fn read_into(
+    mut reader: impl Read,
+    name: &str,
+    options: ReadOptions,
+    builder: &mut Builder,
+) -> Result<(), InputError> {
+    let mut block = Block::new(&mut reader, name)?;
     let format = match options.format {
         Some(format) => Some(format),
         None => detect::detect(block.prefix(detect::ENOUGH)?)
@@ -179,19 +191,21 @@ pub fn read_from(
         false => Keys::Plain,
     };
     match format {
-        Some(Format::JsonLines | Format::JsonEvents) => jsonl::read(&mut block, &mut builder)?,
+        Some(Format::JsonLines | Format::JsonEvents) => jsonl::read(&mut block, builder)?,
         Some(Format::Edn | Format::Porcupine) => {
-            builder.nil_means(Nil::Unknown);
-            jepsen_edn::read(&mut block, &mut builder, keys)?;
+            let comment = NIL_IS_A_VALUE.as_bytes();
+            let is_value = block.prefix(comment.len())?.starts_with(comment);
+            builder.nil_means(if is_value { Nil::Value } else { Nil::Unknown });
+            jepsen_edn::read(&mut block, builder, keys)?;
         }
-        Some(Format::JepsenLog) => jepsen_log::read(&mut block, &mut builder, keys)?,
-        Some(Format::LiMo) => limo::read(&mut block, &mut builder)?,
-        Some(Format::PolyLin) => polylin::read(&mut block, &mut builder)?,
-        Some(Format::Fptlin) => fptlin::read(&mut block, &mut builder)?,
-        Some(Format::Ahorn) => ahorn::read(&mut block, &mut builder)?,
+        Some(Format::JepsenLog) => jepsen_log::read(&mut block, builder, keys)?,
+        Some(Format::LiMo) => limo::read(&mut block, builder)?,
+        Some(Format::PolyLin) => polylin::read(&mut block, builder)?,
+        Some(Format::Fptlin) => fptlin::read(&mut block, builder)?,
+        Some(Format::Ahorn) => ahorn::read(&mut block, builder)?,
         None => only_blanks(&mut block)?,
     }
-    builder.finish()
+    Ok(())
 }
 
 /// Detection found blanks only, as far as it looks: there must not be more behind them.

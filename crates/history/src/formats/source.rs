@@ -58,7 +58,7 @@ pub(super) fn decompressed(mut input: impl Read + 'static) -> io::Result<Box<dyn
 /// `[` stand for themselves.
 ///
 /// ```
-/// let files = seriatim_history::expand(["-", "src/li*.rs"]).unwrap();
+/// let files = seriatim_history::expand(["-", "src/lib*.rs"]).unwrap();
 /// assert_eq!(files.len(), 2);
 /// ```
 pub fn expand<P: AsRef<str>>(

@@ -5,7 +5,7 @@
 //! where the format has a place for it.
 
 use super::{Format, edn_write, jsonl_write, limo, polylin};
-use crate::{Event, History, OpId, Operation, ProcessId};
+use crate::{Event, History, OpId, Operation, ProcessId, ValueId};
 use std::fmt;
 use std::io::{self, Write};
 
@@ -220,4 +220,9 @@ impl Roles {
             }
         }
     }
+}
+
+/// Whether some operation has the result `nil`, so that its meaning must be told.
+pub(super) fn has_nil_result(history: &History) -> bool {
+    history.operations().any(|operation| operation.result() == ValueId::NIL)
 }

@@ -33,7 +33,7 @@ struct Collector<'a> {
 
 impl<'a> Collector<'a> {
     fn new(part: &'a Part<'a>) -> Self {
-        let space = Space::new(part, &Cancel::never());
+        let space = Space::new(part, &Cancel::never()).without_outlook();
         Collector { part, space, attempts: Vec::new() }
     }
 

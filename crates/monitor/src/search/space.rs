@@ -143,6 +143,12 @@ impl<'a> Space<'a> {
         }
     }
 
+    /// The space with those configurations, too, that cannot be completed for a reason that lies ahead:
+    /// an explanation shows the moment at which an order fails, not the moment at which it is doomed.
+    pub fn without_outlook(self) -> Self {
+        Space { outlook: None, ..self }
+    }
+
     /// The configuration before anything is linearized, with the steps that are taken at once.
     pub fn root<M: Mask>(&mut self) -> (Configuration<M>, Vec<Step>) {
         let mut steps = Vec::new();

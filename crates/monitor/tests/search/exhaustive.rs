@@ -4,7 +4,7 @@
 use crate::oracle::Answer::{Bool, Int, Never, Nil, Nothing};
 use crate::oracle::{Letter, brute_force, build, letter, reader};
 use seriatim_history::History;
-use seriatim_monitor::{Detail, Options, Strategy, check};
+use seriatim_monitor::{Detail, Monitors, Options, Strategy, check};
 use seriatim_spec::{ChosenReader, Reader, Verdict, validate};
 
 /// Checks all histories of up to `count` operations over an alphabet; gives how many there were, and
@@ -83,7 +83,13 @@ fn agree(reader: &ChosenReader, mut history: History) -> bool {
         // Making every counterexample small would take most of the time: small histories will do.
         let detail = if history.len() < 4 { Detail::Minimal } else { Detail::Plain };
         let strategies = vec![strategy];
-        let options = Options { strategies, detail, threads: 1, ..Options::default() };
+        let options = Options {
+            strategies,
+            detail,
+            threads: 1,
+            monitors: Monitors::Skip,
+            ..Options::default()
+        };
         let checked = check(&mut history, reader, &options).expect("reads as before");
         match checked.verdict {
             Verdict::Linearizable(witness) => {

@@ -4,7 +4,7 @@
 use crate::oracle::Answer::{Bool, Int, Never, Nil, Nothing, Text};
 use crate::oracle::{Arg, Letter, brute_force, build, letter, reader};
 use seriatim_monitor::partition::Partitioning;
-use seriatim_monitor::{Detail, Options, Strategy, check};
+use seriatim_monitor::{Detail, Monitors, Options, Strategy, check};
 use seriatim_spec::{Reader, Verdict, validate};
 
 /// A small generator of numbers that is the same in every run.
@@ -55,6 +55,7 @@ fn agree_on(spec: &str, letters: &[Letter], histories: usize) {
                     partitioning,
                     detail: Detail::Minimal,
                     threads: 1,
+                    monitors: Monitors::Skip,
                     ..Options::default()
                 };
                 let checked = check(&mut history, &reader, &options).expect("reads as before");

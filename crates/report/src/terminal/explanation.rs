@@ -2,6 +2,7 @@
 
 use super::style::{Paint, Style};
 use super::{Page, window};
+use crate::labels::Labels;
 use crate::report::Report;
 use crate::text;
 use seriatim_history::OpId;
@@ -13,12 +14,19 @@ const MOST_STEPS: usize = 16;
 const MOST_STUCK: usize = 5;
 
 /// Writes the explanation of a counterexample.
-pub(super) fn write(report: &Report<'_>, counterexample: &Counterexample, page: &mut Page<'_>) {
+pub(super) fn write(
+    report: &Report<'_>,
+    counterexample: &Counterexample,
+    labels: &Labels<'_>,
+    page: &mut Page<'_>,
+) {
     let explanation = &counterexample.explanation;
     let style = page.style;
     page.blank();
     page.item("Why:", &style.clean(&capitalised(&explanation.sentence)), Paint::Strong);
-    let attempts = &explanation.attempts;
+    let says_something =
+        |attempt: &&Attempt| !attempt.order.is_empty() || !attempt.stuck.is_empty();
+    let attempts: Vec<&Attempt> = explanation.attempts.iter().filter(says_something).collect();
     if attempts.is_empty() {
         return;
     }
@@ -27,7 +35,7 @@ pub(super) fn write(report: &Report<'_>, counterexample: &Counterexample, page: 
         1 => "The order that gets farthest:".to_owned(),
         several => format!("The {several} orders that get farthest:"),
     });
-    let names = Names { report, counterexample, style };
+    let names = Names { report, counterexample, labels, style };
     for (index, attempt) in attempts.iter().enumerate() {
         write_attempt(&names, index, attempt, page);
     }
@@ -35,21 +43,25 @@ pub(super) fn write(report: &Report<'_>, counterexample: &Counterexample, page: 
 
 fn write_attempt(names: &Names<'_>, index: usize, attempt: &Attempt, page: &mut Page<'_>) {
     let style = page.style;
-    let steps: Vec<String> = attempt.order.iter().map(|&op| names.name(op)).collect();
-    let hidden = steps.len().saturating_sub(MOST_STEPS);
-    let mut shown = String::new();
+    let hidden = attempt.order.len().saturating_sub(MOST_STEPS);
+    let steps: Vec<String> = attempt.order[hidden..].iter().map(|&op| names.name(op)).collect();
+    let mut shown = steps.join(style.pick(" · ", "; "));
     if hidden > 0 {
         let skipped = style.pick("…", "...");
-        shown = format!("{skipped} {} {skipped} ", text::count(hidden, "operation"));
+        let number = text::count(hidden, "operation");
+        shown = format!("{skipped} {number} {skipped} {shown}");
     }
-    shown.push_str(&steps[hidden..].join(style.pick(" · ", "; ")));
     if steps.is_empty() {
-        shown = "nothing can come first".to_owned();
+        shown = "No operation can come first:".to_owned();
     }
     page.item(&format!("{}.", index + 1), &shown, Paint::Plain);
     if !attempt.state.is_empty() {
         let state = text::shortened(&attempt.state, 300);
-        let state = format!("leaves the {} in state {state}", names.report.object_name());
+        let object = names.report.object_name();
+        let state = match steps.is_empty() {
+            true => format!("the {object} is in state {state}"),
+            false => format!("leaves the {object} in state {state}"),
+        };
         page.nested(" ", &style.clean(&state), Paint::Faint);
     }
     for (op, reason) in attempt.stuck.iter().take(MOST_STUCK) {
@@ -66,6 +78,7 @@ fn write_attempt(names: &Names<'_>, index: usize, attempt: &Attempt, page: &mut 
 struct Names<'n> {
     report: &'n Report<'n>,
     counterexample: &'n Counterexample,
+    labels: &'n Labels<'n>,
     style: &'n Style,
 }
 
@@ -86,9 +99,8 @@ impl Names<'_> {
     }
 
     fn plain(&self, op: OpId) -> String {
-        let history = self.report.history;
-        let mut name = text::call(history, op);
-        if let Some(result) = text::result(history, op, self.counterexample.horizon) {
+        let mut name = self.labels.call(op);
+        if let Some(result) = self.labels.result(op, self.counterexample.horizon) {
             name = format!("{name} {} {result}", self.style.arrow());
         }
         self.style.clean(&text::shortened(&name, 60))

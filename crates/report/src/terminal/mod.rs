@@ -13,6 +13,7 @@ mod window;
 
 pub use style::{Colour, Glyphs, Style};
 
+use crate::labels::Labels;
 use crate::report::{Report, returns_within, stuck_operations};
 use crate::text;
 use seriatim_history::{Horizon, OpId};
@@ -34,6 +35,7 @@ pub fn render(report: &Report<'_>, style: &Style) -> String {
             summary::unknown(report, unknown, &mut page);
         }
     }
+    summary::notes(report, &mut page);
     summary::warnings(report, &mut page);
     page.text
 }
@@ -49,7 +51,8 @@ fn violation(report: &Report<'_>, counterexample: &Counterexample, page: &mut Pa
         page.faint(&format!("({earlier} before these not drawn)"));
     }
     page.blank();
-    for line in timeline::timeline(history, counterexample, &window.shown, &stuck, style) {
+    let labels = Labels::of(history);
+    for line in timeline::timeline(&labels, counterexample, &window.shown, &stuck, style) {
         page.raw(&line);
     }
     page.blank();
@@ -61,7 +64,7 @@ fn violation(report: &Report<'_>, counterexample: &Counterexample, page: &mut Pa
             text::count(hidden, "operation"),
         ));
     }
-    explanation::write(report, counterexample, page);
+    explanation::write(report, counterexample, &labels, page);
 }
 
 fn introduction(report: &Report<'_>, counterexample: &Counterexample) -> String {

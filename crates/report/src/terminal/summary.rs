@@ -58,7 +58,7 @@ pub(super) fn summary(report: &Report<'_>, page: &mut Page<'_>) {
         facts.push(format!("in {}", text::duration(elapsed)));
     }
     if report.statistics.configurations > 0 {
-        facts.push(format!("{} configurations", text::grouped(report.statistics.configurations)));
+        facts.push(text::count(report.statistics.configurations as usize, "configuration"));
     }
     page.faint(&page.style.clean(&facts.join("; ")));
 }
@@ -147,6 +147,13 @@ fn hints(report: &Report<'_>, unknown: &Unknown) -> Vec<String> {
         "a value of its own for every write, so that a read tells which write it saw".to_owned(),
     );
     hints
+}
+
+/// What else was checked, and held.
+pub(super) fn notes(report: &Report<'_>, page: &mut Page<'_>) {
+    for note in &report.notes {
+        page.line(&page.style.clean(note));
+    }
 }
 
 /// What the reader should know before believing the verdict.

@@ -2,8 +2,10 @@
 
 use super::layout::{Bar, Segment, layout};
 use super::style::{Paint, Style};
+use crate::labels::Labels;
 use crate::text;
-use seriatim_history::{Annotation, History, OpId, Time};
+use hashbrown::HashMap;
+use seriatim_history::{Annotation, History, OpId, ProcessId, Time};
 use seriatim_spec::Counterexample;
 
 /// The most annotations that are drawn above the operations.
@@ -24,23 +26,31 @@ enum Kind {
 struct Drawing<'s> {
     style: &'s Style,
     rows: Vec<String>,
+    row_of: HashMap<ProcessId, usize>,
     bars: Vec<Bar>,
     labels: Vec<(Kind, String)>,
 }
 
 /// The lines of the timeline of some operations, without indentation.
 pub(super) fn timeline(
-    history: &History,
+    labels: &Labels<'_>,
     counterexample: &Counterexample,
     operations: &[OpId],
     stuck: &[OpId],
     style: &Style,
 ) -> Vec<String> {
-    let mut drawing = Drawing { style, rows: Vec::new(), bars: Vec::new(), labels: Vec::new() };
+    let mut drawing = Drawing {
+        style,
+        rows: Vec::new(),
+        row_of: HashMap::new(),
+        bars: Vec::new(),
+        labels: Vec::new(),
+    };
     let longest = (style.columns() - 12).min(LONGEST_LABEL + LONGEST_NAME);
     let name_width = longest / 3;
-    drawing.annotations(history, operations, name_width);
-    drawing.operations(history, counterexample, operations, stuck, name_width);
+    drawing.annotations(labels.history, operations, name_width);
+    drawing.name_rows(labels.history, operations, name_width);
+    drawing.operations(labels, counterexample, operations, stuck);
     drawing.lines()
 }
 
@@ -63,30 +73,35 @@ impl Drawing<'_> {
         }
     }
 
+    /// A row for each process, in the order of their names.
+    fn name_rows(&mut self, history: &History, operations: &[OpId], name_width: usize) {
+        let mut processes: Vec<ProcessId> =
+            operations.iter().map(|&op| history.process(op)).collect();
+        processes.sort_unstable_by_key(|&process| (history.process_name(process), process));
+        processes.dedup();
+        for process in processes {
+            self.row_of.insert(process, self.rows.len());
+            self.rows.push(self.style.fitted(&text::process(history, process), name_width));
+        }
+    }
+
     fn operations(
         &mut self,
-        history: &History,
+        labels: &Labels<'_>,
         counterexample: &Counterexample,
         operations: &[OpId],
         stuck: &[OpId],
-        name_width: usize,
     ) {
-        let mut processes: Vec<_> = operations.iter().map(|&op| history.process(op)).collect();
-        processes.sort_unstable();
-        processes.dedup();
-        let first_row = self.rows.len();
-        for &process in &processes {
-            self.rows.push(self.style.fitted(&text::process(history, process), name_width));
-        }
+        let history = labels.history;
         for &op in operations {
             let returns = crate::report::returns_within(history, op, counterexample.horizon);
-            let row = processes.binary_search(&history.process(op)).unwrap_or(0) + first_row;
-            let result = text::result(history, op, counterexample.horizon);
+            let row = self.row_of[&history.process(op)];
+            let result = labels.result(op, counterexample.horizon);
             let label = self.label(&match result.filter(|_| returns) {
                 Some(result) => {
-                    format!("{} {} {result}", text::call(history, op), self.style.arrow())
+                    format!("{} {} {result}", labels.call(op), self.style.arrow())
                 }
-                None => text::call(history, op),
+                None => labels.call(op),
             });
             let kind = match (stuck.contains(&op), returns) {
                 (true, _) => Kind::Stuck,

@@ -218,6 +218,25 @@ pub fn stack() -> Sample {
     Sample::new(history("stack.jsonl", text), "stack", verdict)
 }
 
+/// A register as Jepsen's recorders write it: reads of nil, writes that return their argument.
+pub fn echoes() -> Sample {
+    let text = "
+        10 write 1 -> 1 0 5
+        9 write 2 -> 2 7 12
+        2 cas 2 3 -> 2-3 14 19
+        2 read nil -> 2 20 31
+        10 write 1 -> 1 22 29
+        9 read nil -> 2 33 40
+    ";
+    let verdict = Verdict::Violation(Counterexample {
+        operations: ids([1, 2, 3, 4, 5]),
+        horizon: Horizon::Whole,
+        context: None,
+        explanation: Explanation::because("2 is read after it was replaced"),
+    });
+    Sample::new(history("echoes.edn", text), "cas-register", verdict)
+}
+
 /// A queue that is right.
 pub fn right() -> Sample {
     let text = "
@@ -324,6 +343,7 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
         ("queue", queue()),
         ("register", register()),
         ("stack", stack()),
+        ("echoes", echoes()),
         ("right", right()),
         ("long", long()),
         ("unknown", unknown()),

@@ -1,4 +1,4 @@
-//! Amounts on the command line: `90s`, `5m`, `4G`, `50%`.
+//! Amounts on the command line: `90s`, `5m`, `4G`, `50%`, `8`.
 
 use std::time::Duration;
 
@@ -20,6 +20,12 @@ pub fn bytes(text: &str) -> Result<usize, String> {
         .filter(|&bytes| bytes >= 1.0)
         .map(|bytes| bytes as usize)
         .ok_or("expected an amount of memory such as 500M or 4G".to_owned())
+}
+
+/// A number of things of which there is at least one.
+pub fn positive(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|&number| number > 0);
+    number.ok_or("expected a whole number from 1 on".to_owned())
 }
 
 /// A share: a number from 0 to 1, or a percentage.
@@ -52,9 +58,12 @@ mod tests {
         assert_eq!(bytes("2K"), Ok(2048));
         assert_eq!(bytes("1GiB"), Ok(1 << 30));
         assert_eq!(share("10%"), Ok(0.1));
+        assert_eq!(positive("2"), Ok(2));
+        assert!(positive("0").is_err());
         for nonsense in ["", "-1s", "s", "1x", "NaN", "inf", "1e999h", "é"] {
             assert!(duration(nonsense).is_err(), "{nonsense}");
             assert!(bytes(nonsense).is_err(), "{nonsense}");
+            assert!(positive(nonsense).is_err(), "{nonsense}");
         }
     }
 }

@@ -1,19 +1,17 @@
 //! `seriatim check`: is this recorded history linearizable?
 
-use super::amounts::{bytes, duration};
-use super::input::{Against, Input};
-use super::progress::ProgressLine;
-use super::{Exit, Failure};
+use super::amounts::positive;
+use super::output::{remark, say};
+use super::question::{Done, Question};
+use super::{Exit, Failure, page};
 use clap::ValueEnum;
-use seriatim::monitor::partition::Partitioning;
-use seriatim::monitor::{DecidedBy, PartReport, PartStanding, StopAt, Strategy, refute_partition};
+use seriatim::Verdict;
+use seriatim::report::junit::{self, Case};
 use seriatim::report::terminal::{Colour, Glyphs, Style};
-use seriatim::report::{PartLine, Report, Standing, States, Statistics, json, junit, terminal};
-use seriatim::spec::Reader;
-use seriatim::{Checked, ChosenReader, History, Options, Verdict, check, validate};
+use seriatim::report::{json, terminal};
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use terminal_size::terminal_size;
 
 /// Say whether recorded histories are linearizable
 ///
@@ -22,46 +20,15 @@ use std::time::{Duration, Instant};
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
-    input: Input,
+    question: Question,
 
-    #[command(flatten)]
-    against: Against,
-
-    /// Give up after this time (90s, 5m, …) and say how far it came
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    time: Option<Duration>,
-
-    /// The memory that the search may use
-    #[arg(long, value_name = "BYTES", default_value = "4G", value_parser = bytes)]
-    memory: usize,
-
-    /// The number of threads [default: all cores]
-    #[arg(long, value_name = "NUMBER")]
-    threads: Option<usize>,
-
-    /// Do not split objects by key
-    #[arg(long)]
-    no_partition: bool,
-
-    /// Try to refute on this history that the object may be split by key
-    #[arg(long)]
-    check_partition: bool,
-
-    /// Go on after the first violation and decide all parts
-    #[arg(long)]
-    all: bool,
-
-    /// Who decides
-    #[arg(long, value_enum, default_value_t = Engine::Auto)]
-    engine: Engine,
-
-    /// Replay the order that was found for a linearizable history, independently of all engines
-    #[arg(long)]
-    certify: bool,
-
-    /// Print the report as JSON, one document a history
-    #[arg(long)]
+    /// Print the report as JSON, one line a history
+    #[arg(long, conflicts_with = "quiet")]
     json: bool,
+
+    /// Write the report of a history as a page that any browser opens
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 
     /// Write the results as JUnit XML, for pipelines
     #[arg(long, value_name = "FILE")]
@@ -80,18 +47,8 @@ pub struct Arguments {
     ascii: bool,
 
     /// The width of the report, in columns [default: the terminal's, else 100]
-    #[arg(long, value_name = "COLUMNS")]
+    #[arg(long, value_name = "COLUMNS", value_parser = positive)]
     width: Option<usize>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Engine {
-    /// Whatever is fastest and exact
-    Auto,
-    /// The general search, depth first
-    DepthFirst,
-    /// The general search, breadth first
-    BreadthFirst,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -102,159 +59,80 @@ enum When {
     Never,
 }
 
-/// A checked history with what its report needs.
-struct Done {
-    history: History,
-    reader: ChosenReader,
-    checked: Checked,
-    elapsed: Duration,
-    warnings: Vec<String>,
+/// The width of a report that does not go to a terminal.
+const USUAL_WIDTH: usize = 100;
+
+/// What became of a file.
+enum Outcome {
+    Checked(Box<Done>),
+    Unreadable { source: String, problem: String },
 }
 
 /// Carries out `seriatim check`.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut exit = Exit::Holds;
-    let mut done = Vec::new();
-    for path in arguments.input.paths()? {
-        match check_one(arguments, &path) {
-            Ok(one) => {
-                exit = exit.and(exit_of(&one.checked.verdict));
-                print(arguments, &one);
-                if arguments.junit.is_some() {
-                    done.push(one);
+    let mut outcomes = Vec::new();
+    let paths = arguments.question.input.paths()?;
+    if arguments.html.is_some() && paths.len() > 1 {
+        return Err(Failure("--html takes one history; there are several".to_owned()));
+    }
+    for path in paths {
+        let outcome = match arguments.question.answer(&path) {
+            Ok(done) => {
+                exit = exit.and(done.exit());
+                print(arguments, &done)?;
+                if let Some(path) = &arguments.html {
+                    page::write(&done, path)?;
                 }
+                Outcome::Checked(Box::new(done))
             }
-            Err(Failure(message)) => {
-                eprintln!("error: {message}");
+            Err(Failure(problem)) => {
+                remark(&format!("error: {problem}"));
                 exit = exit.and(Exit::BadInput);
+                Outcome::Unreadable { source: path.display().to_string(), problem }
             }
+        };
+        if arguments.junit.is_some() {
+            outcomes.push(outcome);
         }
     }
     if let Some(path) = &arguments.junit {
-        let names: Vec<String> = done.iter().map(|one| one.reader.name()).collect();
-        let reports: Vec<Report<'_>> =
-            done.iter().zip(&names).map(|(one, name)| report(one, name)).collect();
-        std::fs::write(path, junit::render(&reports))
-            .map_err(|error| Failure(format!("{}: {error}", path.display())))?;
+        std::fs::write(path, junit::render(&cases(&outcomes)))
+            .map_err(|error| Failure(format!("{}: cannot write: {error}", path.display())))?;
     }
     Ok(exit)
 }
 
-fn exit_of(verdict: &Verdict) -> Exit {
-    match verdict {
-        Verdict::Linearizable(_) => Exit::Holds,
-        Verdict::Violation(_) => Exit::Violated,
-        Verdict::Unknown(_) => Exit::Unknown,
-    }
+fn cases(outcomes: &[Outcome]) -> Vec<Case<'_>> {
+    let cases = outcomes.iter().map(|outcome| match outcome {
+        Outcome::Checked(done) => Case::Checked(done.report(0)),
+        Outcome::Unreadable { source, problem } => Case::Unreadable { source, problem },
+    });
+    cases.collect()
 }
 
-fn check_one(arguments: &Arguments, path: &Path) -> Result<Done, Failure> {
-    let mut history = arguments.input.read(path)?;
-    let reader = arguments.against.reader(&history)?;
-    let progress = ProgressLine::new();
-    let observer = |standing| progress.show(standing);
-    let mut options = Options { observer: Some(&observer), ..options(arguments) };
-    options.threads = arguments.threads.unwrap_or(options.threads).max(1);
-    let start = Instant::now();
-    let checked = check(&mut history, &reader, &options)?;
-    let elapsed = start.elapsed();
-    progress.clear();
-    let warnings = examine(arguments, &mut history, &reader, &checked)?;
-    Ok(Done { history, reader, checked, elapsed, warnings })
-}
-
-fn options(arguments: &Arguments) -> Options<'static> {
-    Options {
-        time: arguments.time,
-        memory: arguments.memory,
-        partitioning: match arguments.no_partition {
-            true => Partitioning::ByObject,
-            false => Partitioning::ByKey,
-        },
-        stop_at: if arguments.all { StopAt::End } else { StopAt::FirstViolation },
-        strategies: match arguments.engine {
-            Engine::Auto => vec![Strategy::DepthFirst, Strategy::BreadthFirst],
-            Engine::DepthFirst => vec![Strategy::DepthFirst],
-            Engine::BreadthFirst => vec![Strategy::BreadthFirst],
-        },
-        ..Options::default()
-    }
-}
-
-/// The further checks that the user asked for; gives what the reader of the report should know.
-fn examine(
-    arguments: &Arguments,
-    history: &mut History,
-    reader: &ChosenReader,
-    checked: &Checked,
-) -> Result<Vec<String>, Failure> {
-    let mut warnings = Vec::new();
-    if arguments.check_partition {
-        let reading = reader.read(history)?;
-        if let Some(refutation) = refute_partition(&reading) {
-            return Err(Failure(format!(
-                "{}: {} must not be split by key: {} and {} are not independent in state {}",
-                history.source(),
-                reader.name(),
-                history.operation(refutation.first),
-                history.operation(refutation.second),
-                refutation.state
-            )));
-        }
-    }
-    if let (true, Verdict::Linearizable(witness)) = (arguments.certify, &checked.verdict) {
-        let reading = reader.read(history)?;
-        validate(history, &reading, witness).map_err(|error| {
-            Failure(format!("the witness does not hold, which is a defect of Seriatim: {error}"))
-        })?;
-        warnings.push("certified: the replayer accepts the witness".to_owned());
-    }
-    Ok(warnings)
-}
-
-fn report<'r>(done: &'r Done, spec: &'r str) -> Report<'r> {
-    let Done { history, reader, checked, elapsed, warnings } = done;
-    let mut report = Report::new(history, spec, &checked.verdict);
-    report.parts = checked.parts.iter().map(part_line).collect();
-    report.statistics = Statistics {
-        elapsed: Some(*elapsed),
-        configurations: checked.configurations as u64,
-        memory: checked.memory as u64,
-    };
-    report.warnings.extend(warnings.iter().cloned());
-    report.states = States::replay(history, reader, &checked.verdict, 0);
-    report
-}
-
-fn part_line(part: &PartReport) -> PartLine {
-    PartLine {
-        label: part.label.clone(),
-        operations: part.operations,
-        standing: match part.standing {
-            PartStanding::Linearizable => Standing::Linearizable,
-            PartStanding::Violation => Standing::Violation,
-            PartStanding::Open => Standing::Open,
-        },
-        decided_by: match part.decided_by {
-            DecidedBy::Inspection => "a look at the operations".to_owned(),
-            DecidedBy::Search(Strategy::DepthFirst) => "depth-first search".to_owned(),
-            DecidedBy::Search(Strategy::BreadthFirst) => "breadth-first search".to_owned(),
-            DecidedBy::Nobody => String::new(),
-        },
-    }
-}
-
-fn print(arguments: &Arguments, done: &Done) {
-    let spec = done.reader.name();
+fn print(arguments: &Arguments, done: &Done) -> Result<(), Failure> {
     if arguments.quiet {
-        println!("{}: {}", done.history.source(), done.checked.verdict.word());
-        return;
+        return say_in_a_line(done);
     }
-    let report = report(done, &spec);
     match arguments.json {
-        true => println!("{}", json::render(&report)),
-        false => print!("{}", terminal::render(&report, &style(arguments))),
+        true => say(&json::render(&done.report(0))),
+        false => say(&terminal::render(&done.report(0), &style(arguments))),
     }
+}
+
+fn say_in_a_line(done: &Done) -> Result<(), Failure> {
+    let Done { history, checked, warnings, .. } = done;
+    let source = history.source();
+    for warning in warnings {
+        remark(&format!("warning: {source}: {warning}"));
+    }
+    let limit = match &checked.verdict {
+        Verdict::Unknown(unknown) => format!("; {}", unknown.limit),
+        _ => String::new(),
+    };
+    let (word, number) = (checked.verdict.word(), history.len());
+    say(&format!("{source}: {word} ({number} operations{limit})\n"))
 }
 
 fn style(arguments: &Arguments) -> Style {
@@ -265,9 +143,10 @@ fn style(arguments: &Arguments) -> Style {
         When::Always => true,
         When::Never => false,
     };
-    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let size = is_terminal.then(terminal_size).flatten();
+    let columns = size.map(|(width, _)| usize::from(width.0));
     Style {
-        width: arguments.width.or(columns).unwrap_or(100),
+        width: arguments.width.or(columns).unwrap_or(USUAL_WIDTH),
         glyphs: if arguments.ascii { Glyphs::Ascii } else { Glyphs::Unicode },
         colour: if is_coloured { Colour::Ansi } else { Colour::Never },
     }

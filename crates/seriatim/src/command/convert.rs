@@ -1,10 +1,9 @@
 //! `seriatim convert`: from one format to another.
 
 use super::input::{Input, format_named};
+use super::output::{remark, write_history};
 use super::{Exit, Failure};
-use seriatim::history::{Format, write};
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use seriatim::history::Format;
 use std::path::PathBuf;
 
 /// Write a history in another format
@@ -32,20 +31,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure(format!("expected one history to convert, found {}", paths.len())));
     };
     let history = arguments.input.read(path)?;
-    match &arguments.output {
-        Some(output) => {
-            let file = File::create(output)
-                .map_err(|error| Failure(format!("{}: {error}", output.display())))?;
-            let mut out = BufWriter::new(file);
-            write(&history, arguments.to, &mut out)?;
-            out.flush()?;
-        }
-        None => {
-            let mut out = BufWriter::new(std::io::stdout().lock());
-            write(&history, arguments.to, &mut out)?;
-            out.flush()?;
-        }
-    }
-    eprintln!("{} operations", history.len());
+    write_history(&history, arguments.to, arguments.output.as_deref())?;
+    remark(&format!("{}: {} operations", history.source(), history.len()));
     Ok(Exit::Holds)
 }

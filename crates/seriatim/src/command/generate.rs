@@ -2,11 +2,11 @@
 
 use super::amounts::share;
 use super::input::format_named;
+use super::output::{remark, write_history};
 use super::{Exit, Failure};
 use seriatim::SpecChoice;
-use seriatim::history::{Format, write};
+use seriatim::history::Format;
 use seriatim::spec::generate::{Generator, Profile, Repetition, Spread, Violation};
-use std::io::{BufWriter, Write};
 
 /// Make a history: linearizable by construction, or with one planted violation
 ///
@@ -80,9 +80,8 @@ fn method_share(text: &str) -> Result<(String, f64), String> {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let choice = SpecChoice::parse(&arguments.spec)?;
     let generated = Generator::new(&choice, profile(arguments))?.history()?;
-    let mut out = BufWriter::new(std::io::stdout().lock());
-    write(&generated.history, arguments.to, &mut out)?;
-    out.flush()?;
+    write_history(&generated.history, arguments.to, None)?;
+    remark(&format!("{}: {} operations", arguments.spec, generated.history.len()));
     Ok(Exit::Holds)
 }
 

@@ -3,7 +3,8 @@
 use super::Failure;
 use clap::Args;
 use seriatim::history::{Format, ReadOptions, expand, read_with};
-use seriatim::{ChosenReader, Failures, History, InputError, SpecChoice};
+use seriatim::spec::Reader;
+use seriatim::{ChosenReader, Failures, History, InputError, SeriReader, SpecChoice};
 use std::path::{Path, PathBuf};
 
 /// Which files to read, and how.
@@ -38,7 +39,8 @@ impl Input {
 /// What the histories are held against.
 #[derive(Args)]
 pub struct Against {
-    /// The specification: queue, 'cas-register(init=0)', … (`seriatim specs` lists them) [default:
+    /// The specification: queue, 'cas-register(init=0)', … (`seriatim specs` lists them), or a file
+    /// FILE.seri, FILE.seri#NAME that holds one in the algorithm language [default:
     /// what the file names, or the one that its operations fit]
     #[arg(long, value_name = "SPEC")]
     pub spec: Option<String>,
@@ -51,14 +53,26 @@ pub struct Against {
 
 impl Against {
     /// The specification for a history.
-    pub fn reader(&self, history: &History) -> Result<ChosenReader, Failure> {
-        let choice = match &self.spec {
-            Some(name) => SpecChoice::parse(name)?,
+    pub fn reader(&self, history: &History) -> Result<Box<dyn Reader>, Failure> {
+        let choice = match self.spec.as_deref() {
+            Some(name) => match name.split_once(".seri") {
+                Some((stem, part)) if part.is_empty() || part.starts_with('#') => {
+                    return from_file(&format!("{stem}.seri"), part.strip_prefix('#'));
+                }
+                _ => SpecChoice::parse(name)?,
+            },
             None => SpecChoice::guess(history)
                 .map_err(|error| Failure(format!("{}: {error}", history.source())))?,
         };
-        Ok(ChosenReader { choice, failures: self.failures })
+        Ok(Box::new(ChosenReader { choice, failures: self.failures }))
     }
+}
+
+/// A specification in the algorithm language.
+fn from_file(path: &str, name: Option<&str>) -> Result<Box<dyn Reader>, Failure> {
+    let failed = |reason: String| Failure(format!("{path}: {reason}"));
+    let source = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    Ok(Box::new(SeriReader::parse(&source, name).map_err(failed)?))
 }
 
 /// The format of a name.

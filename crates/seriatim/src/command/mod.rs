@@ -1,12 +1,20 @@
 //! The command line: what the user asks for, handed to the library, and the answer printed.
 
+mod algorithms;
 mod amounts;
 mod check;
 mod convert;
 mod generate;
 mod input;
+mod output;
+mod page;
 mod progress;
+mod question;
+mod source;
 mod specs;
+mod verify;
+mod view;
+mod watch;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -31,6 +39,12 @@ enum Command {
     Convert(convert::Arguments),
     Gen(generate::Arguments),
     Specs(specs::Arguments),
+    View(view::Arguments),
+    Verify(verify::Arguments),
+    Algorithms(algorithms::List),
+    Fmt(algorithms::Format),
+    Show(algorithms::Show),
+    Watch(watch::Arguments),
 }
 
 /// What a command comes to, by its exit code.
@@ -71,9 +85,15 @@ pub fn run() -> ExitCode {
         Command::Convert(arguments) => convert::run(&arguments),
         Command::Gen(arguments) => generate::run(&arguments),
         Command::Specs(arguments) => specs::run(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
+        Command::Algorithms(arguments) => algorithms::list(&arguments),
+        Command::Fmt(arguments) => algorithms::format_files(&arguments),
+        Command::Show(arguments) => algorithms::show_steps(&arguments),
+        Command::View(arguments) => view::run(&arguments),
+        Command::Watch(arguments) => watch::run(&arguments),
     };
     let exit = outcome.unwrap_or_else(|Failure(message)| {
-        eprintln!("error: {message}");
+        output::remark(&format!("error: {message}"));
         Exit::BadInput
     });
     ExitCode::from(exit as u8)

@@ -34,17 +34,23 @@ impl ProgressLine {
             return;
         }
         *last = Some(Instant::now());
-        eprint!("\r\x1b[2K{}", described(standing, self.start.elapsed()));
-        // A progress line that cannot be written is not worth a word.
-        let _ = std::io::stderr().flush();
+        let line = described(standing, self.start.elapsed());
+        put(&line);
     }
 
     /// Takes the line away.
     pub fn clear(&self) {
         if self.last.lock().is_ok_and(|last| last.is_some()) {
-            eprint!("\r\x1b[2K");
+            put("");
         }
     }
+}
+
+/// Replaces the line. One that cannot be written is not worth a word.
+fn put(line: &str) {
+    let mut stderr = std::io::stderr().lock();
+    let _ = write!(stderr, "\r\x1b[2K{line}");
+    let _ = stderr.flush();
 }
 
 fn described(standing: Standing, elapsed: Duration) -> String {

@@ -2,7 +2,7 @@
 //!
 //! Threads take random steps: call, take effect, return. An operation's result is what the object
 //! gives at the moment at which it takes effect, so the order of these moments is a witness. The
-//! objects are small mutable [models](model), written apart from the specifications; tests replay the
+//! objects are small mutable models, written apart from the specifications; tests replay the
 //! witness against the specification, so the two check each other.
 //!
 //! **A planted violation is provable.** Somewhere in the history one process does a few operations one
@@ -22,7 +22,7 @@ mod draw;
 mod model;
 mod numbers;
 
-use crate::SpecChoice;
+use crate::{Interpretation, SpecChoice, Witness};
 use draw::Draw;
 pub use draw::{Repetition, Spread};
 use model::{Crash, Model, Thread};
@@ -149,20 +149,30 @@ impl std::error::Error for GenerateError {}
 pub struct Generated {
     /// The history.
     pub history: History,
-    /// The order in which operations took effect: a witness, unless a violation was planted.
+    /// The operations in the order in which they took effect.
     pub effects: Vec<OpId>,
+}
+
+impl Generated {
+    /// The order in which those operations took effect that the specification keeps: a witness,
+    /// unless a violation was planted. (A pending read says nothing and is dropped.)
+    pub fn witness(&self, interpretation: &Interpretation) -> Witness {
+        let kept = |op: &&OpId| interpretation.class(**op).is_some();
+        let order = self.effects.iter().filter(kept).copied().collect();
+        Witness { order }
+    }
 }
 
 /// Makes a history, event by event.
 ///
 /// ```
 /// use seriatim_spec::generate::{Generator, Profile};
-/// use seriatim_spec::{Failures, SpecChoice, Witness, validate};
+/// use seriatim_spec::{Failures, SpecChoice, validate};
 /// let choice = SpecChoice::parse("queue").unwrap();
 /// let generator = Generator::new(&choice, Profile { pending: 0.1, ..Profile::default() }).unwrap();
 /// let mut made = generator.history().unwrap();
-/// let interpretation = choice.bind(&mut made.history, Failures::AsSpecified).unwrap();
-/// validate(&made.history, &interpretation, &Witness { order: made.effects }).unwrap();
+/// let interpretation = choice.bind(&mut made.history, Failures::Drop).unwrap();
+/// validate(&made.history, &interpretation, &made.witness(&interpretation)).unwrap();
 /// ```
 pub struct Generator {
     spec: String,

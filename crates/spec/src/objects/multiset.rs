@@ -4,6 +4,7 @@
 //! is a successful `remove` of it and is read as such, so a history is checked value by value unless
 //! an operation looks at the whole: a size, a `take` that found nothing, or a pending one.
 
+use crate::collection::Collection;
 use crate::machine::{Answer, Effect, Flow, Machine, listed, unexplained_value};
 use crate::registry::{Entry, Parameter, Parameters};
 use crate::spec::{Next, key_of};
@@ -45,9 +46,6 @@ pub enum Op {
     /// All items.
     Read,
 }
-
-/// The items, in ascending order, each as often as it is in.
-pub type Items = Box<[ValueId]>;
 
 const METHODS: &[Method] = &[
     Method {
@@ -128,66 +126,55 @@ impl Multiset {
     }
 }
 
-fn with(state: &[ValueId], value: ValueId) -> Items {
-    let (less, more) = state.split_at(state.partition_point(|&held| held < value));
-    [less, &[value], more].concat().into()
-}
-
-fn without(state: &[ValueId], place: usize) -> Items {
-    [&state[..place], &state[place + 1..]].concat().into()
-}
-
-fn count(state: &[ValueId], value: ValueId) -> usize {
-    state.iter().filter(|&&held| held == value).count()
+fn items(state: &Collection) -> Box<[ValueId]> {
+    state.items().map(ValueId).collect()
 }
 
 impl Machine for Multiset {
-    type State = Items;
+    type State = Collection;
     type Op = Op;
 
     fn values(&self) -> &Values {
         &self.values
     }
 
-    fn start(&self) -> Items {
-        let mut items = self.init.clone();
-        items.sort_unstable();
-        items.into()
+    fn start(&self) -> Collection {
+        Collection::of(self.init.iter().map(|value| value.0))
     }
 
-    /// `take` takes the least item here; [`successors`](Machine::successors) allows any.
-    fn run(&self, state: &Items, op: &Op) -> Option<Effect<Items>> {
+    /// `take` takes the greatest item here; [`successors`](Machine::successors) allows any.
+    fn run(&self, state: &Collection, op: &Op) -> Option<Effect<Collection>> {
         match *op {
-            Op::Add(value) => Effect::change(Answer::Done, with(state, value)),
-            Op::Remove(value) => match state.binary_search(&value) {
-                Ok(place) => Effect::change(Answer::Yes, without(state, place)),
-                Err(_) => Effect::none(Answer::No),
-            },
-            Op::Take => match state.first() {
-                Some(&value) => Effect::change(Answer::Value(value), without(state, 0)),
+            Op::Add(value) => Effect::change(Answer::Done, state.with(value.0)),
+            Op::Remove(value) if state.count(value.0) > 0 => {
+                Effect::change(Answer::Yes, state.without(value.0))
+            }
+            Op::Remove(_) => Effect::none(Answer::No),
+            Op::Take => match state.greatest() {
+                Some(item) => Effect::change(Answer::Value(ValueId(item)), state.without(item)),
                 None => Effect::none(Answer::Empty),
             },
-            Op::Contains(value) => {
-                Effect::none(Answer::from_truth(state.binary_search(&value).is_ok()))
-            }
-            Op::Count(value) => Effect::none(Answer::Number(count(state, value) as i64)),
+            Op::Contains(value) => Effect::none(Answer::from_truth(state.count(value.0) > 0)),
+            Op::Count(value) => Effect::none(Answer::Number(i64::from(state.count(value.0)))),
             Op::Size => Effect::none(Answer::Number(state.len() as i64)),
             Op::IsEmpty => Effect::none(Answer::from_truth(state.is_empty())),
-            Op::Read => Effect::none(Answer::Items(state.clone())),
+            Op::Read => Effect::none(Answer::Items(items(state))),
         }
     }
 
-    fn successors(&self, state: &Items, op: &Op, recorded: Option<&Answer>) -> Next<Items> {
+    fn successors(
+        &self,
+        state: &Collection,
+        op: &Op,
+        recorded: Option<&Answer>,
+    ) -> Next<Collection> {
         match (op, recorded) {
-            (Op::Take, Some(Answer::Value(value))) => match state.binary_search(value) {
-                Ok(place) => Next::One(without(state, place)),
-                Err(_) => Next::None,
-            },
+            (Op::Take, Some(Answer::Value(value))) => {
+                Next::when(state.count(value.0) > 0, || state.without(value.0))
+            }
             (Op::Take, None | Some(Answer::Unrecorded)) if !state.is_empty() => {
-                let first_of_its_kind =
-                    |&place: &usize| place == 0 || state[place - 1] != state[place];
-                let places = (0..state.len()).filter(first_of_its_kind);
-                Next::Many(places.map(|place| without(state, place)).collect())
+                let each = state.counts().into_iter();
+                Next::Many(each.map(|(item, _)| state.without(item)).collect())
             }
             _ => match self.run(state, op) {
                 Some(effect) if recorded.is_none_or(|ret| self.agrees(op, ret, &effect.answer)) => {
@@ -237,18 +224,18 @@ impl Machine for Multiset {
         }
     }
 
-    fn fact(&self, state: &Items, op: &Op) -> String {
+    fn fact(&self, state: &Collection, op: &Op) -> String {
         match named(op) {
             Some(value) => {
                 let shown = self.values.get(value);
-                format!("the multiset holds {shown} {} times", count(state, value))
+                format!("the multiset holds {shown} {} times", state.count(value.0))
             }
             None => format!("the multiset is {}", self.describe(state)),
         }
     }
 
-    fn describe(&self, state: &Items) -> String {
-        listed(&self.values, state)
+    fn describe(&self, state: &Collection) -> String {
+        listed(&self.values, &items(state))
     }
 
     fn unexplained(&self, operations: &[(&Op, Option<&Answer>)]) -> Option<(usize, String)> {
@@ -262,8 +249,8 @@ impl Machine for Multiset {
         })
     }
 
-    fn heap(&self, state: &Items) -> usize {
-        size_of_val(&**state)
+    fn heap(&self, state: &Collection) -> usize {
+        state.own_bytes()
     }
 }
 

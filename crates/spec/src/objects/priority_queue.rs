@@ -3,6 +3,7 @@
 //! Values are their own priorities and may repeat. Integers compare as numbers, texts as texts,
 //! lists item by item (so `[priority, item]` works, items breaking ties).
 
+use crate::collection::Collection;
 use crate::machine::{Answer, Effect, Flow, Machine, listed, unexplained_value};
 use crate::registry::{Entry, Parameter, Parameters};
 use crate::vocabulary::{
@@ -56,7 +57,7 @@ pub enum Op {
 
 const METHODS: &[Method] = &[
     Method {
-        names: &["insert", "add", "push", "enqueue", "enq", "put", "offer"],
+        names: &["insert", "add", "push", "put", "offer"],
         signature: "(value)",
         meaning: "add a value; it is its own priority",
     },
@@ -67,8 +68,6 @@ const METHODS: &[Method] = &[
             "pop",
             "remove",
             "take",
-            "dequeue",
-            "deq",
             "extract-min",
             "extract_min",
             "delete-min",
@@ -155,35 +154,32 @@ impl PriorityQueue {
         self.order[rank.0 as usize]
     }
 
-    fn first(&self, state: &[Rank]) -> Option<ValueId> {
-        state.last().map(|&rank| self.value(rank))
+    fn first(&self, state: &Collection) -> Option<ValueId> {
+        state.greatest().map(|rank| self.value(Rank(rank)))
     }
 }
 
 impl Machine for PriorityQueue {
-    /// The ranks in ascending order: the first value to leave stands last.
-    type State = Box<[Rank]>;
+    /// The ranks: the greatest leaves first.
+    type State = Collection;
     type Op = Op;
 
     fn values(&self) -> &Values {
         &self.values
     }
 
-    fn start(&self) -> Box<[Rank]> {
-        let mut state: Vec<Rank> = self.init.iter().filter_map(|&v| self.rank(v)).collect();
-        state.sort_unstable();
-        state.into()
+    fn start(&self) -> Collection {
+        let ranks = self.init.iter().filter_map(|&value| self.rank(value));
+        Collection::of(ranks.map(|rank| rank.0))
     }
 
-    fn run(&self, state: &Box<[Rank]>, op: &Op) -> Option<Effect<Box<[Rank]>>> {
+    fn run(&self, state: &Collection, op: &Op) -> Option<Effect<Collection>> {
         match *op {
-            Op::Insert(rank) => {
-                let (less, more) = state.split_at(state.partition_point(|&held| held < rank));
-                Effect::change(Answer::Done, [less, &[rank], more].concat().into())
-            }
-            Op::Extract => match state.split_last() {
-                Some((&first, rest)) => {
-                    Effect::change(Answer::Value(self.value(first)), rest.into())
+            Op::Insert(rank) => Effect::change(Answer::Done, state.with(rank.0)),
+            Op::Extract => match state.greatest() {
+                Some(rank) => {
+                    let first = self.value(Rank(rank));
+                    Effect::change(Answer::Value(first), state.without(rank))
                 }
                 None => Effect::none(Answer::Empty),
             },
@@ -217,7 +213,7 @@ impl Machine for PriorityQueue {
         }
     }
 
-    fn fact(&self, state: &Box<[Rank]>, op: &Op) -> String {
+    fn fact(&self, state: &Collection, op: &Op) -> String {
         let extreme = match self.first {
             First::Min => "least",
             First::Max => "greatest",
@@ -229,8 +225,9 @@ impl Machine for PriorityQueue {
         }
     }
 
-    fn describe(&self, state: &Box<[Rank]>) -> String {
-        let ids: Vec<ValueId> = state.iter().rev().map(|&rank| self.value(rank)).collect();
+    fn describe(&self, state: &Collection) -> String {
+        let mut ids: Vec<ValueId> = state.items().map(|rank| self.value(Rank(rank))).collect();
+        ids.reverse();
         listed(&self.values, &ids)
     }
 
@@ -242,8 +239,8 @@ impl Machine for PriorityQueue {
         })
     }
 
-    fn heap(&self, state: &Box<[Rank]>) -> usize {
-        size_of_val(&**state)
+    fn heap(&self, state: &Collection) -> usize {
+        state.own_bytes()
     }
 }
 

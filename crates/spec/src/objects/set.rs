@@ -3,6 +3,7 @@
 //! Elements are independent of each other, so a history is checked element by element, unless an
 //! operation looks at the whole set: then nothing may be split.
 
+use crate::collection::Collection;
 use crate::machine::{Answer, Effect, Flow, Machine, listed, unexplained_value};
 use crate::registry::{Entry, Parameter, Parameters};
 use crate::spec::key_of;
@@ -53,13 +54,13 @@ pub enum Op {
     Read,
 }
 
-/// The elements of a set: bits where the history knows at most 64 values, else a sorted list.
+/// The elements of a set: bits where the history knows at most 64 values, else a tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Members {
     /// One bit for each value of the history.
     Few(u64),
-    /// The elements in ascending order.
-    Many(Box<[ValueId]>),
+    /// The elements, each once.
+    Many(Collection),
 }
 
 const METHODS: &[Method] = &[
@@ -152,28 +153,24 @@ impl Set {
     fn has(&self, state: &Members, element: Element) -> bool {
         match state {
             Members::Few(bits) => bits >> element.bit & 1 == 1,
-            Members::Many(sorted) => sorted.binary_search(&element.value).is_ok(),
+            Members::Many(tree) => tree.count(element.value.0) > 0,
         }
     }
 
     fn flipped(&self, state: &Members, element: Element) -> Members {
         match state {
             Members::Few(bits) => Members::Few(bits ^ 1 << element.bit),
-            Members::Many(sorted) => {
-                let mut members = sorted.to_vec();
-                match sorted.binary_search(&element.value) {
-                    Ok(place) => _ = members.remove(place),
-                    Err(place) => members.insert(place, element.value),
-                }
-                Members::Many(members.into())
+            Members::Many(tree) if tree.count(element.value.0) > 0 => {
+                Members::Many(tree.without(element.value.0))
             }
+            Members::Many(tree) => Members::Many(tree.with(element.value.0)),
         }
     }
 
     fn size(&self, state: &Members) -> i64 {
         match state {
             Members::Few(bits) => i64::from(bits.count_ones()),
-            Members::Many(sorted) => sorted.len() as i64,
+            Members::Many(tree) => tree.len() as i64,
         }
     }
 
@@ -183,7 +180,7 @@ impl Set {
                 .filter(|place| bits >> place & 1 == 1)
                 .map(|place| self.elements[place])
                 .collect(),
-            Members::Many(sorted) => sorted.clone(),
+            Members::Many(tree) => tree.items().map(ValueId).collect(),
         }
     }
 }
@@ -198,7 +195,7 @@ impl Machine for Set {
 
     fn start(&self) -> Members {
         let empty = match self.elements.is_empty() {
-            true => Members::Many([].into()),
+            true => Members::Many(Collection::default()),
             false => Members::Few(0),
         };
         let add = |state: Members, &value: &ValueId| {
@@ -288,7 +285,7 @@ impl Machine for Set {
     fn heap(&self, state: &Members) -> usize {
         match state {
             Members::Few(_) => 0,
-            Members::Many(sorted) => size_of_val(&**sorted),
+            Members::Many(tree) => tree.own_bytes(),
         }
     }
 }

@@ -1,0 +1,55 @@
+//! The `expect explore(…) …` lines of a file as questions with known answers.
+
+use crate::options::Options;
+use seriatim_lang::Program;
+use seriatim_lang::ast::OptionValue;
+use std::collections::BTreeMap;
+
+/// A question that a file asks, and the answer that it expects.
+#[derive(Clone, Debug)]
+pub struct Expectation {
+    /// The bounds.
+    pub options: Options,
+    /// The constants that are overridden: the program must be checked again with them.
+    pub consts: BTreeMap<String, i32>,
+    /// `holds`, `fails`, `unknown` or `refused`.
+    pub verdict: String,
+    /// Whether linearization points are to be followed.
+    pub points: bool,
+}
+
+/// The expectations of a program for this engine. Options that are not bounds name constants.
+pub fn expectations(program: &Program) -> Vec<Expectation> {
+    let lines = program.file.expects.iter().filter(|e| e.engine.text == "explore");
+    lines
+        .map(|line| {
+            let mut found = Expectation {
+                options: Options::default(),
+                consts: BTreeMap::new(),
+                verdict: line.verdict.text.clone(),
+                points: false,
+            };
+            for (key, value) in &line.options {
+                set(&mut found, &key.text, value);
+            }
+            found
+        })
+        .collect()
+}
+
+fn set(expectation: &mut Expectation, key: &str, value: &OptionValue) {
+    let options = &mut expectation.options;
+    match (key, value) {
+        ("threads", OptionValue::Number(n)) => options.threads = *n as u32,
+        ("values", OptionValue::Number(n)) => options.values = *n as u32,
+        ("keys", OptionValue::Number(n)) => options.keys = *n as u32,
+        ("nodes", OptionValue::Number(n)) => options.nodes = Some(*n as u32),
+        ("capacity", OptionValue::Number(n)) => options.capacity = Some(*n as u32),
+        ("client", OptionValue::Word(name)) => options.client = Some(name.clone()),
+        ("points", OptionValue::Word(_) | OptionValue::Number(_)) => expectation.points = true,
+        (name, OptionValue::Number(n)) => {
+            expectation.consts.insert(name.to_string(), *n as i32);
+        }
+        _ => {}
+    }
+}

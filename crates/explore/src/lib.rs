@@ -1,0 +1,133 @@
+//! Every run of N threads over a bounded object: takes a checked program, gives a verdict with its bounds, and for a
+//! violation the shortest run that shows it. Operations are unbounded; threads, heap nodes and data are not.
+
+mod canonical;
+mod codec;
+mod configurations;
+mod expectation;
+mod growth;
+mod intern;
+mod options;
+mod outcome;
+mod pack;
+mod progress;
+mod readable;
+mod retries;
+mod search;
+mod store;
+mod subject;
+mod trace;
+
+pub use expectation::{Expectation, expectations};
+pub use growth::{Growth, grow};
+pub use options::{Limits, Mode, Options, Reductions};
+pub use outcome::*;
+pub use progress::run_progress;
+pub use trace::render;
+
+use search::{Ending, Search};
+use seriatim_lang::machine::Stop;
+use seriatim_lang::{Diagnostic, Program};
+use subject::Subject;
+
+/// Explores a program within bounds.
+pub fn run(program: &Program, options: &Options) -> Result<Outcome, Diagnostic> {
+    run_with(program, options, &mut |_| {})
+}
+
+/// Explores a program within bounds and reports progress.
+pub fn run_with(
+    program: &Program,
+    options: &Options,
+    progress: &mut dyn FnMut(&Statistics),
+) -> Result<Outcome, Diagnostic> {
+    if let Some(why) = refusal(options) {
+        return Ok(unknown(options, Reason::Unsupported(why)));
+    }
+    let mut subject = Subject::new(program, options)?;
+    let initial = match subject.machine.initial() {
+        Ok(initial) => initial,
+        Err(stop) => return Err(bad_start(&subject, stop)),
+    };
+    let (mut search, start) = match Search::new(&subject, options) {
+        Ok(ready) => ready,
+        Err(reason) => return Ok(unknown(options, reason)),
+    };
+    let ending = search.run(&initial, start, progress);
+    let statistics = search.statistics;
+    let verdict = match ending {
+        Ending::Complete => Verdict::Holds,
+        Ending::Unknown(reason) => Verdict::Unknown(reason),
+        Ending::RetiredCameBack => {
+            let reductions = Reductions { retries: false, ..options.reductions };
+            return run_with(program, &Options { reductions, ..options.clone() }, progress);
+        }
+        Ending::Violation(at, kind) => Verdict::Violation(Box::new(trace::counterexample(
+            &mut search,
+            (&initial, start),
+            at,
+            kind,
+        ))),
+    };
+    Ok(Outcome { verdict, statistics, bounds: bounds(options) })
+}
+
+/// Explores with linearization points; if they fail, says whether the algorithm or the annotation is at fault.
+pub fn run_points(program: &Program, options: &Options) -> Result<Outcome, Diagnostic> {
+    let mut outcome = run(program, &Options { mode: Mode::Points, ..options.clone() })?;
+    if let Verdict::Violation(counterexample) = &mut outcome.verdict
+        && counterexample.kind == ViolationKind::WrongPoint
+    {
+        let free = run(program, &Options { mode: Mode::Refinement, ..options.clone() })?;
+        counterexample.blame = match free.verdict {
+            Verdict::Holds => Some(Blame::Annotation),
+            Verdict::Violation(_) => Some(Blame::Algorithm),
+            Verdict::Unknown(_) => None,
+        };
+    }
+    Ok(outcome)
+}
+
+fn refusal(options: &Options) -> Option<String> {
+    let most = configurations::MAX_THREADS as u32;
+    if !(1..=most).contains(&options.threads) {
+        return Some(format!("1 to {most} threads can be explored"));
+    }
+    if !(1..=8).contains(&options.values) || options.keys > 64 {
+        return Some("1 to 8 data values and at most 64 keys can be explored".to_string());
+    }
+    None
+}
+
+fn unknown(options: &Options, reason: Reason) -> Outcome {
+    let statistics = Statistics::default();
+    Outcome { verdict: Verdict::Unknown(reason), statistics, bounds: bounds(options) }
+}
+
+fn bad_start(subject: &Subject, stop: Stop) -> Diagnostic {
+    match stop {
+        Stop::Fault(fault, pc) => {
+            let span = subject.machine.steps.code[pc.0 as usize].span;
+            Diagnostic::new(span, format!("the initial state cannot be made: {}", fault.text()))
+        }
+        _ => Diagnostic::new(Default::default(), "the initial state cannot be made"),
+    }
+}
+
+/// The bounds of an exploration, as words.
+pub fn bounds(options: &Options) -> String {
+    let mut parts = vec![format!("{} threads", options.threads)];
+    if let Some(client) = &options.client {
+        parts.push(format!("client {client}"));
+    }
+    if let Some(capacity) = options.capacity {
+        parts.push(format!("at most {capacity} nodes added to the object"));
+    }
+    if let Some(nodes) = options.nodes {
+        parts.push(format!("at most {nodes} nodes alive"));
+    }
+    parts.push(format!("{} values", options.values));
+    parts.push(format!("{} keys", options.keys));
+    parts.push("any number of operations".to_string());
+    parts.join(", ")
+}

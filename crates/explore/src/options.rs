@@ -1,0 +1,137 @@
+//! What to explore, within which bounds, with which reductions, for how long.
+
+use std::time::Duration;
+
+/// The reductions, each of which can be switched off. None of them changes a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reductions {
+    /// Registers that no run reads again are forgotten.
+    pub dead_registers: bool,
+    /// Fields of nodes that nobody can read again are forgotten.
+    pub dead_fields: bool,
+    /// Calls and returns ride along with shared accesses; accesses that no other thread notices are local.
+    pub fusion: bool,
+    /// Releasing a lock joins the step before it, taking one the step after it.
+    pub lock_movers: bool,
+    /// Heap nodes are numbered in the order in which they are reached.
+    pub heap_symmetry: bool,
+    /// Threads of one role are interchangeable.
+    pub thread_symmetry: bool,
+    /// Data values are interchangeable.
+    pub value_symmetry: bool,
+    /// Iterations of retry loops that are bound to write nothing are left out.
+    pub retries: bool,
+    /// A state with more specification configurations than one seen before is dropped.
+    pub antichain: bool,
+}
+
+impl Reductions {
+    /// All of them.
+    pub const ALL: Reductions = Reductions {
+        dead_registers: true,
+        dead_fields: true,
+        fusion: true,
+        lock_movers: true,
+        heap_symmetry: true,
+        thread_symmetry: true,
+        value_symmetry: true,
+        retries: true,
+        antichain: true,
+    };
+
+    /// Those that PAT's models have built in: what is dead in them is not part of their states.
+    pub const COMPAT: Reductions = Reductions { dead_registers: true, ..Reductions::NONE };
+
+    /// None of them.
+    pub const NONE: Reductions = Reductions {
+        dead_registers: false,
+        dead_fields: false,
+        fusion: false,
+        lock_movers: false,
+        heap_symmetry: false,
+        thread_symmetry: false,
+        value_symmetry: false,
+        retries: false,
+        antichain: false,
+    };
+
+    /// The combination with this number out of 512: one bit for each reduction.
+    pub fn numbered(number: u32) -> Reductions {
+        let bit = |i: u32| number >> i & 1 == 1;
+        Reductions {
+            dead_registers: bit(0),
+            fusion: bit(1),
+            lock_movers: bit(2),
+            heap_symmetry: bit(3),
+            thread_symmetry: bit(4),
+            value_symmetry: bit(5),
+            antichain: bit(6),
+            retries: bit(7),
+            dead_fields: bit(8),
+        }
+    }
+}
+
+/// How linearizability is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// By refinement, without regard to annotations.
+    Refinement,
+    /// Every operation takes effect where the annotations say.
+    Points,
+    /// As [`Mode::Refinement`], but each thread has its own copy of the specification's variable `scratch`, which outlives
+    /// its operations as in the models of PAT: for comparing numbers of states with published ones.
+    Compat,
+    /// The specification is ignored: for questions about progress.
+    Progress,
+}
+
+/// The limits of the search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How long it may take.
+    pub time: Option<Duration>,
+    /// How many bytes the states and configuration sets may take.
+    pub memory: usize,
+    /// How many states may be kept.
+    pub states: Option<u64>,
+}
+
+/// What to explore and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// How many threads.
+    pub threads: u32,
+    /// How many data values.
+    pub values: u32,
+    /// How many keys, not counting `-inf` and `+inf`.
+    pub keys: u32,
+    /// How many heap nodes may be alive at once.
+    pub nodes: Option<u32>,
+    /// How many nodes more than at the start may hang from the shared variables.
+    pub capacity: Option<u32>,
+    /// Which client; `None` stands for the most general one.
+    pub client: Option<String>,
+    /// With or without linearization points.
+    pub mode: Mode,
+    /// Which reductions.
+    pub reductions: Reductions,
+    /// When to give up.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            threads: 2,
+            values: 3,
+            keys: 2,
+            nodes: None,
+            capacity: None,
+            client: None,
+            mode: Mode::Refinement,
+            reductions: Reductions::ALL,
+            limits: Limits { time: None, memory: 8 << 30, states: None },
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What is explored: the machine of a program, its specification, and where its threads can rest.
+//!
+//! A *location* is a resting point together with the client's call that led to it; each has its list of the
+//! registers that matter there (the live ones, or all).
+
+use crate::options::{Options, Reductions};
+use seriatim_lang::guarded::guarded_reads;
+use seriatim_lang::liveness::Liveness;
+use seriatim_lang::locality::local_accesses;
+use seriatim_lang::machine::{Bounds, Granularity, Machine, State};
+use seriatim_lang::spec::{Datum, Spec, SpecState, SpecStop};
+use seriatim_lang::steps::{Op, Pc, Steps};
+use seriatim_lang::types::{Kind, Type};
+use seriatim_lang::{Diagnostic, Program, lower};
+
+/// A resting point of a thread and what it knows there.
+#[derive(Clone, Debug)]
+pub struct Location {
+    /// Where it stands.
+    pub pc: Pc,
+    /// The client's call that it executes; 0 if it is idle.
+    pub caller: Pc,
+    /// Whether it is outside of every operation.
+    pub idle: bool,
+    /// The registers that matter.
+    pub registers: Vec<(u32, Kind)>,
+}
+
+/// The program under exploration.
+pub struct Subject {
+    /// Runs its steps.
+    pub machine: Machine,
+    /// What it must refine.
+    pub spec: Spec,
+    /// The specification's method for each of the object's.
+    methods: Vec<SpecMethod>,
+    /// All locations.
+    pub locations: Vec<Location>,
+    /// For each position, its locations by caller.
+    numbers: Vec<Vec<(u32, u32)>>,
+}
+
+struct SpecMethod {
+    index: usize,
+    params: Vec<(Type, usize)>,
+    result: Type,
+}
+
+impl Subject {
+    /// Prepares a program for exploration.
+    pub fn new(program: &Program, options: &Options) -> Result<Subject, Diagnostic> {
+        let Some(info) = program.spec.clone() else {
+            let span = program.file.object.as_ref().map(|o| o.name.span).unwrap_or_default();
+            return Err(Diagnostic::new(span, "the object names no specification")
+                .hint("write `object NAME : SPEC`"));
+        };
+        let bounds = Bounds {
+            values: options.values,
+            keys: options.keys,
+            nodes: options.nodes,
+            capacity: options.capacity,
+        };
+        let steps = lower(program, options.threads, options.client.as_deref())?;
+        let liveness = Liveness::of(&steps);
+        let granularity = granularity(&steps, &liveness, &options.reductions);
+        let machine = Machine::new(steps, bounds, granularity);
+        let methods = program.methods.iter().map(|m| SpecMethod {
+            index: info.methods.iter().position(|s| s.name == m.name).unwrap_or(0),
+            params: m
+                .params
+                .iter()
+                .map(|p| (p.ty.clone(), p.ty.width(options.threads) as usize))
+                .collect(),
+            result: m.result.clone(),
+        });
+        let methods = methods.collect();
+        let spec = Spec::new(info, bounds);
+        let mut subject = Subject { machine, spec, methods, locations: vec![], numbers: vec![] };
+        subject.find_locations(&liveness, &options.reductions);
+        Ok(subject)
+    }
+
+    /// The number of the location at which a thread rests.
+    pub fn location(&self, state: &State, thread: usize) -> u32 {
+        let base = self.machine.thread_base(thread);
+        let (pc, caller) = (state.words[base] as u32, state.words[base + 1] as u32);
+        let here = &self.numbers[pc as usize];
+        match here.as_slice() {
+            [(_, number)] => *number,
+            several => several.iter().find(|(c, _)| *c == caller).map_or(0, |(_, n)| *n),
+        }
+    }
+
+    /// All outcomes of a method of the object according to the specification.
+    pub fn spec_outcomes(
+        &self,
+        state: &SpecState,
+        method: u32,
+        args: &[i32],
+    ) -> Result<Vec<(SpecState, Datum)>, SpecStop> {
+        let data = self.arguments(method, args);
+        self.spec.outcomes(state, self.methods[method as usize].index, &data)
+    }
+
+    /// The place of the specification's variable `scratch`, if it has one.
+    pub fn scratch(&self) -> Option<usize> {
+        self.spec.info().vars.iter().position(|v| v.name == "scratch")
+    }
+
+    /// The arguments of a method as data.
+    pub fn arguments(&self, method: u32, words: &[i32]) -> Vec<Datum> {
+        let kinds = &self.machine.steps.methods[method as usize].params;
+        let mut data = Vec::new();
+        let mut at = 0;
+        for (ty, width) in &self.methods[method as usize].params {
+            data.push(Datum::from_scalars(ty, &kinds[at..at + width], &words[at..at + width]));
+            at += width;
+        }
+        data
+    }
+
+    /// The result of a method as a datum.
+    pub fn result(&self, method: u32, words: &[i32]) -> Datum {
+        let kinds = &self.machine.steps.methods[method as usize].result;
+        Datum::from_scalars(&self.methods[method as usize].result, kinds, words)
+    }
+
+    fn find_locations(&mut self, liveness: &Liveness, reductions: &Reductions) {
+        let steps = &self.machine.steps;
+        let mut found: Vec<Location> = Vec::new();
+        let mut add = |pc: Pc, caller: Pc, idle: bool| {
+            if found.iter().all(|l| (l.pc, l.caller) != (pc, caller)) {
+                let registers = self.registers(liveness, reductions, pc, (caller, idle));
+                found.push(Location { pc, caller, idle, registers });
+            }
+        };
+        for thread in &steps.threads {
+            add(rest(steps, thread.entry), Pc(0), true);
+        }
+        for (index, instr) in steps.code.iter().enumerate() {
+            let Op::Invoke { method, .. } = &instr.op else { continue };
+            let caller = Pc(index as u32);
+            add(rest(steps, Pc(caller.0 + 1)), Pc(0), true);
+            let code = &steps.methods[*method as usize];
+            for pc in (code.entry.0..code.end.0).map(Pc) {
+                if self.machine.is_boundary(pc) {
+                    add(pc, caller, false);
+                }
+            }
+        }
+        let mut numbers = vec![vec![]; steps.code.len()];
+        for (number, location) in found.iter().enumerate() {
+            numbers[location.pc.0 as usize].push((location.caller.0, number as u32));
+        }
+        self.numbers = numbers;
+        self.locations = found;
+    }
+
+    fn registers(
+        &self,
+        liveness: &Liveness,
+        reductions: &Reductions,
+        pc: Pc,
+        (caller, idle): (Pc, bool),
+    ) -> Vec<(u32, Kind)> {
+        let steps = &self.machine.steps;
+        let matters = |reg: usize| {
+            if !reductions.dead_registers {
+                return true;
+            }
+            if idle || reg >= steps.persistent.len() {
+                return liveness.is_live(pc, reg);
+            }
+            let assigned = match &steps.code[caller.0 as usize].op {
+                Op::Invoke { dst: Some(dst), method, .. } => {
+                    let width = steps.methods[*method as usize].result.len();
+                    (dst.0 as usize..dst.0 as usize + width).contains(&reg)
+                }
+                _ => false,
+            };
+            liveness.is_live(Pc(caller.0 + 1), reg) && !assigned || liveness.is_live(pc, reg)
+        };
+        let own = steps.method_at(pc).map_or(0, |m| m.regs.len());
+        let all = (0..steps.persistent.len() + own).filter(|r| matters(*r));
+        let kind = |r: usize| {
+            let slot = steps.register(pc, seriatim_lang::steps::Reg(r as u32));
+            slot.map(|s| (r as u32, s.kind))
+        };
+        all.filter_map(kind).collect()
+    }
+}
+
+fn granularity(steps: &Steps, liveness: &Liveness, reductions: &Reductions) -> Granularity {
+    if !reductions.fusion {
+        return Granularity::Fine;
+    }
+    let mut local = local_accesses(steps, liveness);
+    if reductions.lock_movers {
+        let guarded = guarded_reads(steps, liveness);
+        for ((mark, instr), guarded) in local.iter_mut().zip(&steps.code).zip(guarded) {
+            *mark |= guarded || matches!(instr.op, Op::Unlock(_));
+        }
+    }
+    Granularity::Fused { local, locks_join: reductions.lock_movers }
+}
+
+fn rest(steps: &Steps, mut pc: Pc) -> Pc {
+    for _ in 0..steps.code.len() {
+        match steps.code[pc.0 as usize].op {
+            Op::Jump(to) => pc = to,
+            _ => return pc,
+        }
+    }
+    pc
+}

@@ -1,0 +1,245 @@
+//! From the record at which a search failed back to a run with real thread numbers, step by step, and its rendering.
+//!
+//! The store knows only representatives. The run is rebuilt forwards: from the initial state, each time the step is
+//! taken whose representative is the next record. Such a step exists, since equal representatives have equal steps.
+
+use crate::configurations::SetId;
+use crate::outcome::*;
+use crate::search::{Search, Taken};
+use crate::store::{NONE, StateRef};
+use seriatim_lang::choices::Choices;
+use seriatim_lang::machine::{State, Stop};
+use seriatim_lang::show;
+use seriatim_lang::spec::Datum;
+use seriatim_lang::steps::Op;
+use std::fmt::Write;
+
+/// A step that was found: who, and with which choices.
+struct Found {
+    thread: usize,
+    choices: Choices,
+}
+
+struct Rebuilt {
+    state: State,
+    set: SetId,
+    steps: Vec<TraceStep>,
+    history: Vec<Event>,
+    methods: Vec<Option<u32>>,
+}
+
+/// The run that leads to a record and fails there.
+pub fn counterexample(
+    search: &mut Search<'_>,
+    (initial, start): (&State, SetId),
+    at: StateRef,
+    kind: ViolationKind,
+) -> Counterexample {
+    let mut path = Vec::new();
+    let mut record = at;
+    while record != NONE {
+        path.push(record);
+        record = search.store.parent(record);
+    }
+    path.reverse();
+    let mut run = begin(search, initial, start);
+    for record in path.into_iter().skip(1) {
+        advance(search, &mut run, record);
+    }
+    if kind != ViolationKind::Deadlock {
+        fail(search, &mut run, kind);
+    }
+    Counterexample { kind, steps: run.steps, history: run.history, blame: None }
+}
+
+/// The run through these records.
+pub fn along(
+    search: &mut Search<'_>,
+    (initial, start): (&State, SetId),
+    path: Vec<StateRef>,
+) -> Counterexample {
+    let mut run = begin(search, initial, start);
+    for record in path.into_iter().skip(1) {
+        advance(search, &mut run, record);
+    }
+    let kind = ViolationKind::Deadlock;
+    Counterexample { kind, steps: run.steps, history: run.history, blame: None }
+}
+
+fn begin(search: &Search<'_>, initial: &State, start: SetId) -> Rebuilt {
+    Rebuilt {
+        state: initial.clone(),
+        set: start,
+        steps: vec![],
+        history: vec![],
+        methods: vec![None; search.subject.machine.thread_count()],
+    }
+}
+
+/// Takes the step whose representative is `record`.
+fn advance(search: &mut Search<'_>, run: &mut Rebuilt, record: StateRef) {
+    let mut to = State::default();
+    for thread in 0..search.subject.machine.thread_count() {
+        let mut choices = Choices::default();
+        loop {
+            let result = search.subject.machine.run(&run.state, thread, &mut choices, &mut to);
+            let mut taken = Vec::new();
+            if let Ok(seen) = result
+                && let Some(set) =
+                    search.replay((&run.state, &mut to), run.set, (thread, &seen), &mut taken)
+                && leads_to(search, &to, set, record)
+            {
+                note(search, run, Found { thread, choices });
+                note_all(search, run, taken);
+                run.state = to;
+                run.set = set;
+                return;
+            }
+            if !choices.advance() {
+                break;
+            }
+        }
+    }
+}
+
+fn leads_to(search: &mut Search<'_>, state: &State, set: SetId, record: StateRef) -> bool {
+    let Ok(orbit) = search.represent(state, set) else { return false };
+    search.canonical.key == search.store.key(record) && orbit[0] == search.store.set(record)
+}
+
+/// Takes the step that fails.
+fn fail(search: &mut Search<'_>, run: &mut Rebuilt, kind: ViolationKind) {
+    let mut to = State::default();
+    for thread in 0..search.subject.machine.thread_count() {
+        let mut choices = Choices::default();
+        loop {
+            let result = search.subject.machine.run(&run.state, thread, &mut choices, &mut to);
+            let mut taken = Vec::new();
+            let failed = match &result {
+                Ok(seen) => search
+                    .replay((&run.state, &mut to), run.set, (thread, seen), &mut taken)
+                    .is_none(),
+                Err(Stop::Fault(fault, _)) => kind == ViolationKind::Fault(*fault),
+                Err(_) => false,
+            };
+            if failed {
+                note(search, run, Found { thread, choices });
+                note_all(search, run, taken);
+                return;
+            }
+            if !choices.advance() {
+                break;
+            }
+        }
+    }
+}
+
+/// Notes the steps that were taken together with another one.
+fn note_all(search: &Search<'_>, run: &mut Rebuilt, taken: Vec<Taken>) {
+    for Taken { thread, from } in taken {
+        run.state = from;
+        note(search, run, Found { thread, choices: Choices::default() });
+    }
+}
+
+fn note(search: &Search<'_>, run: &mut Rebuilt, mut found: Found) {
+    let machine = &search.subject.machine;
+    let steps = &machine.steps;
+    let thread = found.thread;
+    let mut text = Vec::new();
+    found.choices.rewind();
+    let (executed, seen) = machine.trace(&run.state, thread, &mut found.choices);
+    if let Some((method, words)) = &seen.call {
+        let info = &steps.methods[*method as usize];
+        let args = search.subject.arguments(*method, words);
+        text.push(format!("call {}({})", info.name, list(&args)));
+        run.history.push(Event::Call { thread, method: info.name.clone(), args });
+        run.methods[thread] = Some(*method);
+    }
+    let mut span = None;
+    for pc in executed {
+        let instr = &steps.code[pc.0 as usize];
+        let Some(method) = steps.method_at(pc) else { continue };
+        let silent = matches!(
+            instr.op,
+            Op::Jump(_)
+                | Op::Branch { .. }
+                | Op::Return(_)
+                | Op::Set { .. }
+                | Op::Check { .. }
+                | Op::Lin { .. }
+        );
+        if !silent {
+            span = span.or(Some(instr.span));
+            text.push(show::operation(steps, method, &instr.op));
+        }
+    }
+    if let (Some(words), Some(method)) = (&seen.ret, run.methods[thread]) {
+        let info = &steps.methods[method as usize];
+        let result = search.subject.result(method, words);
+        text.push(format!("return{}", shown(" ", &result)));
+        run.history.push(Event::Return { thread, method: info.name.clone(), result });
+        run.methods[thread] = None;
+    }
+    run.steps.push(TraceStep { thread, span, text });
+}
+
+/// A counterexample as text: one column for each thread, then the history.
+pub fn render(counterexample: &Counterexample) -> String {
+    let threads = counterexample.steps.iter().map(|s| s.thread + 1).max().unwrap_or(0);
+    let lines = counterexample.steps.iter().flat_map(|s| &s.text);
+    let width = lines.map(|l| l.chars().count()).max().unwrap_or(0).max(12) + 2;
+    let mut out = String::new();
+    let head: String = (0..threads).map(|t| format!("{:width$}", format!("thread {t}"))).collect();
+    let _ = writeln!(out, "{}", head.trim_end());
+    for step in &counterexample.steps {
+        for line in &step.text {
+            let _ = writeln!(out, "{}{line}", " ".repeat(width * step.thread));
+        }
+    }
+    let _ = writeln!(out, "\n{}\n\nhistory", headline(counterexample));
+    for event in &counterexample.history {
+        let line = match event {
+            Event::Call { thread, method, args } => {
+                format!("  t{thread} calls   {method}({})", list(args))
+            }
+            Event::Return { thread, method, result } => {
+                format!("  t{thread} returns {method}{}", shown(" = ", result))
+            }
+        };
+        let _ = writeln!(out, "{line}");
+    }
+    out
+}
+
+fn list(data: &[Datum]) -> String {
+    data.iter().map(Datum::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// A result behind a separator; nothing if the method has none.
+fn shown(separator: &str, result: &Datum) -> String {
+    match result {
+        Datum::Tuple(parts) if parts.is_empty() => String::new(),
+        result => format!("{separator}{result}"),
+    }
+}
+
+fn headline(counterexample: &Counterexample) -> String {
+    match (counterexample.kind, counterexample.blame) {
+        (ViolationKind::NotLinearizable, _) => "no order of the operations explains the last return",
+        (ViolationKind::WrongPoint, Some(Blame::Annotation)) => {
+            "the linearization points are wrong: the algorithm itself is linearizable within these bounds"
+        }
+        (ViolationKind::WrongPoint, Some(Blame::Algorithm)) => {
+            "the algorithm is not linearizable, whatever its linearization points"
+        }
+        (ViolationKind::WrongPoint, None) => "the results contradict the linearization points",
+        (ViolationKind::Deadlock, _) => "deadlock: no thread can go on",
+        (ViolationKind::Waits, _) => "not lock-free: a thread waits for another one",
+        (ViolationKind::NoProgress { repeats }, _) => {
+            return format!("not lock-free: the last {repeats} steps can be repeated for ever, no operation returns");
+        }
+        (ViolationKind::Fault(fault), _) => return format!("error: {}", fault.text()),
+    }
+    .to_string()
+}

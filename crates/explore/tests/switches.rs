@@ -1,0 +1,166 @@
+//! No reduction changes a verdict: every combination of switches agrees, on random programs and on the library.
+
+mod common;
+
+use common::{algorithm, is_linearizable, program};
+use seriatim_explore::{Limits, Options, Reductions, Verdict, ViolationKind, run};
+
+const COMBINATIONS: u32 = 512;
+/// How many switches there are.
+const SWITCHES: u32 = 9;
+
+/// A small generator of pseudo-random numbers (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+
+    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.below(from.len() as u64) as usize]
+    }
+}
+
+const WRITES: &[&str] = &[
+    "x = v",
+    "y = v; x = v",
+    "x = v; y = v",
+    "lock(l); x = v; y = v; unlock(l)",
+    "lock(l); y = v; unlock(l); x = v",
+    "let t = x; if cas(x, t, v) { return }; x = v",
+    "loop { let t = x; if cas(x, t, v) { return } }",
+    "atomic { x = v; y = v }",
+    "let old = swap(x, v); y = old",
+    "p = new Box { val: v }; x = v",
+    "let b = new Box { val: v }; b.val = v; p = b; x = v; y = v",
+    "let b = p; b.val = v; x = v",
+];
+
+const READS: &[&str] = &[
+    "return x",
+    "return y",
+    "return p.val",
+    "let a = x; let b = x; if a == b { return a }; return b",
+    "lock(l); let a = x; unlock(l); return a",
+    "let a = x; if a == y { return a }; return x",
+    "choose { return x or lock(l); let a = x; unlock(l); return a }",
+    "let b = p; return b.val",
+    "atomic { return x }",
+];
+
+/// A register with two cells, a box and a lock, put together at random; some are right, most are wrong.
+fn random_register(random: &mut Random) -> String {
+    let (write, read) = (random.pick(WRITES), random.pick(READS));
+    let again = random.pick(&["", "x = x", "let z = y; y = z", "if x == y { x = y }"]);
+    format!(
+        "object random : register\n\
+         struct Box {{ val: value? }}\n\
+         var x: value? = null\n\
+         var y: value? = null\n\
+         var p: Box = new Box {{ val: null }}\n\
+         var l: lock\n\
+         method write(v: value) {{ {write}\n return }}\n\
+         method read() -> value? {{ {again}\n {read} }}\n"
+    )
+}
+
+/// Whether the program holds under each combination of switches; `None` where the search was cut short.
+fn verdicts(source: &str, base: &Options, numbers: &[u32]) -> Vec<Option<bool>> {
+    let program = program(source);
+    let verdict = |number: &u32| {
+        let options = Options { reductions: Reductions::numbered(*number), ..base.clone() };
+        match run(&program, &options).expect("it can be explored").verdict {
+            Verdict::Holds => Some(true),
+            Verdict::Unknown(_) => None,
+            Verdict::Violation(found) => {
+                let real = found.kind != ViolationKind::NotLinearizable
+                    || !is_linearizable(&program, &found.history);
+                assert!(real, "combination {number} accuses an innocent history:\n{source}");
+                Some(false)
+            }
+        }
+    };
+    numbers.iter().map(verdict).collect()
+}
+
+#[track_caller]
+fn all_agree(source: &str, base: &Options, numbers: &[u32]) -> Option<bool> {
+    let all = verdicts(source, base, numbers);
+    let known: Vec<bool> = all.iter().flatten().copied().collect();
+    assert!(known.windows(2).all(|w| w[0] == w[1]), "{all:?}\n{source}");
+    known.first().copied()
+}
+
+/// All reductions, none, and all but one.
+fn every_one_off() -> Vec<u32> {
+    let all = COMBINATIONS - 1;
+    (0..SWITCHES).map(|bit| all ^ (1 << bit)).chain([all, 0]).collect()
+}
+
+fn quick(options: Options) -> Options {
+    Options { limits: Limits { states: Some(40_000), ..options.limits }, ..options }
+}
+
+#[test]
+fn random_registers_get_one_verdict_from_all_combinations() {
+    let mut random = Random(0x853c_49e6_748f_ea9b);
+    let base = quick(Options { values: 2, capacity: Some(2), ..Options::default() });
+    let (mut right, mut wrong) = (0, 0);
+    for _ in 0..24 {
+        let source = random_register(&mut random);
+        let mut some = every_one_off();
+        some.extend((0..40).map(|_| random.below(COMBINATIONS.into()) as u32));
+        match all_agree(&source, &base, &some) {
+            Some(true) => right += 1,
+            Some(false) => wrong += 1,
+            None => {}
+        }
+    }
+    assert!(right > 0 && wrong > 0, "{right} right, {wrong} wrong: the sample says nothing");
+}
+
+#[test]
+fn the_library_gets_one_verdict_from_many_combinations() {
+    let some: Vec<u32> =
+        (0..7).map(|bit| 127 ^ (1 << bit)).chain([127, 0b101_1011, 0b000_1011]).collect();
+    let base = quick(Options { values: 2, capacity: Some(1), keys: 1, ..Options::default() });
+    for name in ["treiber", "lazy_list", "lock_coupling"] {
+        assert_eq!(all_agree(&algorithm(name), &base, &some), Some(true), "{name}");
+    }
+    let capped = Options { nodes: Some(4), ..base };
+    assert_eq!(all_agree(&algorithm("michael_scott"), &capped, &some), Some(true));
+}
+
+#[test]
+fn broken_algorithms_are_refuted_by_many_combinations() {
+    let some = every_one_off();
+    let base = quick(Options { values: 2, capacity: Some(2), keys: 2, ..Options::default() });
+    let broken = [
+        ("treiber", "if cas(top, t, s) { return t.val }", "top = s; return t.val"),
+        ("lazy_list", "if !p.marked && !c.marked && p.next == c {", "if true {"),
+    ];
+    for (name, right, wrong) in broken {
+        let source = algorithm(name).replacen(right, wrong, 1);
+        assert_eq!(all_agree(&source, &base, &some), Some(false), "{name}");
+    }
+}
+
+#[test]
+fn a_deadlock_is_found_with_and_without_reductions() {
+    let source = "object o : register\nvar a: lock\nvar b: lock\nvar x: value? = null\n\
+        method write(v: value) { lock(a); lock(b); x = v; unlock(b); unlock(a) }\n\
+        method read() -> value? { lock(b); lock(a); let r = x; unlock(a); unlock(b); return r }";
+    let program = program(source);
+    for number in (0..COMBINATIONS).step_by(3) {
+        let options =
+            Options { reductions: Reductions::numbered(number), values: 1, ..Options::default() };
+        match run(&program, &options).expect("it can be explored").verdict {
+            Verdict::Violation(found) => assert_eq!(found.kind, ViolationKind::Deadlock),
+            other => panic!("combination {number}: {other:?}"),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Expressions over registers, and the instructions that touch nothing else.
+
+use super::{Fault, Ran, Run, Stop};
+use crate::lower::fits;
+use crate::steps::*;
+use crate::types::{Kind, Scalar};
+
+impl Run<'_> {
+    pub(super) fn register(&self, reg: u32) -> i32 {
+        self.state.words[self.machine.thread_base(self.thread) + 2 + reg as usize]
+    }
+
+    pub(super) fn set_register(&mut self, reg: u32, value: i32) {
+        let at = self.machine.thread_base(self.thread) + 2 + reg as usize;
+        self.state.words[at] = value;
+    }
+
+    pub(super) fn set_registers(&mut self, first: Reg, values: &[i32]) {
+        let at = self.machine.thread_base(self.thread) + 2 + first.0 as usize;
+        self.state.words[at..at + values.len()].copy_from_slice(values);
+    }
+
+    pub(super) fn evaluate_all(&self, values: &[Ex], pc: Pc) -> Ran<Vec<i32>> {
+        values.iter().map(|v| self.evaluate(v, pc)).collect()
+    }
+
+    pub(super) fn evaluate(&self, ex: &Ex, pc: Pc) -> Ran<i32> {
+        Ok(match ex {
+            Ex::Const(n) => *n,
+            Ex::Reg(reg) => self.register(reg.0),
+            Ex::At { base, dims, .. } => self.register(base.0 + self.offset(dims, pc)?),
+            Ex::SelfTid => self.thread as i32,
+            Ex::Not(a) => i32::from(self.evaluate(a, pc)? == 0),
+            Ex::Neg(a) => self.evaluate(a, pc)?.saturating_neg(),
+            Ex::Bin(BinOp::And, a, b) => match self.evaluate(a, pc)? {
+                0 => 0,
+                _ => self.evaluate(b, pc)?,
+            },
+            Ex::Bin(BinOp::Or, a, b) => match self.evaluate(a, pc)? {
+                0 => self.evaluate(b, pc)?,
+                _ => 1,
+            },
+            Ex::Bin(op, a, b) => {
+                let (a, b) = (self.evaluate(a, pc)?, self.evaluate(b, pc)?);
+                binary(*op, a, b).map_err(|fault| Stop::Fault(fault, pc))?
+            }
+            Ex::If(c, a, b) => match self.evaluate(c, pc)? {
+                0 => self.evaluate(b, pc)?,
+                _ => self.evaluate(a, pc)?,
+            },
+        })
+    }
+
+    pub(super) fn offset(&self, dims: &[Dim], pc: Pc) -> Ran<u32> {
+        let mut offset = 0;
+        for dim in dims {
+            let index = self.evaluate(&dim.index, pc)?;
+            if !(0..dim.len as i32).contains(&index) {
+                return Err(Stop::Fault(Fault::BadIndex, pc));
+            }
+            offset += index as u32 * dim.stride;
+        }
+        Ok(offset)
+    }
+
+    /// Executes an instruction and says where to go on.
+    pub(super) fn execute(&mut self, pc: Pc) -> Ran<Pc> {
+        let machine = self.machine;
+        let next = Pc(pc.0 + 1);
+        match &machine.steps.code[pc.0 as usize].op {
+            Op::Set { dst, value } => {
+                if let [value] = value.as_slice() {
+                    let value = self.evaluate(value, pc)?;
+                    self.set_register(dst.0, value);
+                } else {
+                    let values = self.evaluate_all(value, pc)?;
+                    self.set_registers(*dst, &values);
+                }
+            }
+            Op::SetAt { base, dims, value, .. } => {
+                let values = self.evaluate_all(value, pc)?;
+                let at = base.0 + self.offset(dims, pc)?;
+                self.set_registers(Reg(at), &values);
+            }
+            Op::Branch { cond, otherwise } => {
+                if self.evaluate(cond, pc)? == 0 {
+                    return Ok(*otherwise);
+                }
+            }
+            Op::Jump(to) => return Ok(*to),
+            Op::Choose(targets) => {
+                return Ok(targets[self.choices.pick(targets.len() as u32) as usize]);
+            }
+            Op::Any { dst, kind } => {
+                let count = machine.domain(*kind);
+                if count == 0 {
+                    return Err(Stop::Bounded);
+                }
+                let index = self.choices.pick(count);
+                self.set_register(dst.0, machine.element(*kind, index));
+            }
+            Op::Assume(cond) => {
+                if self.evaluate(cond, pc)? == 0 {
+                    return Err(Stop::Waits);
+                }
+            }
+            Op::Assert(cond) => {
+                if self.evaluate(cond, pc)? == 0 {
+                    return Err(Stop::Fault(Fault::Assertion, pc));
+                }
+            }
+            Op::Check { value, kind } => {
+                let value = self.evaluate(value, pc)?;
+                check(value, *kind).map_err(|fault| Stop::Fault(fault, pc))?;
+            }
+            Op::Lin { cond, help } => {
+                let holds = match cond {
+                    Some(cond) => self.evaluate(cond, pc)? != 0,
+                    None => true,
+                };
+                match help {
+                    Some(_) => self.seen.helped |= holds,
+                    None => self.seen.effects += u32::from(holds),
+                }
+            }
+            Op::Atomic => {}
+            Op::Return(_) | Op::Invoke { .. } | Op::End => return Err(Stop::Ended),
+            _ => return self.access(pc),
+        }
+        Ok(next)
+    }
+}
+
+/// Whether a value may stand in a slot.
+pub(super) fn check(value: i32, kind: Kind) -> Result<(), Fault> {
+    if fits(value, kind) {
+        return Ok(());
+    }
+    match kind.scalar {
+        Scalar::Int(..) if value != NULL => Err(Fault::OutOfRange),
+        _ => Err(Fault::UnexpectedNull),
+    }
+}
+
+fn binary(op: BinOp, a: i32, b: i32) -> Result<i32, Fault> {
+    Ok(match op {
+        BinOp::Add => a.checked_add(b).ok_or(Fault::OutOfRange)?,
+        BinOp::Sub => a.checked_sub(b).ok_or(Fault::OutOfRange)?,
+        BinOp::Mul => a.checked_mul(b).ok_or(Fault::OutOfRange)?,
+        BinOp::Div => a.checked_div_euclid(b).ok_or(Fault::DivisionByZero)?,
+        BinOp::Rem => a.checked_rem_euclid(b).ok_or(Fault::DivisionByZero)?,
+        BinOp::Eq => i32::from(a == b),
+        BinOp::Lt => i32::from(a < b),
+        BinOp::And => i32::from(a != 0 && b != 0),
+        BinOp::Or => i32::from(a != 0 || b != 0),
+    })
+}

@@ -1,0 +1,297 @@
+//! Specifications as executable objects: a state, and for each method all its outcomes.
+//!
+//! The interpreter walks the checked syntax tree. `choose` and `any` give several outcomes; an `assume` that does
+//! not hold gives none (the method is not enabled in that state).
+
+mod evaluate;
+mod values;
+
+pub use values::Datum;
+
+use crate::ast::*;
+use crate::choices::Choices;
+use crate::machine::Bounds;
+use crate::program::*;
+use crate::types::Type;
+use std::collections::HashMap;
+
+/// How many statements a method may execute.
+const FUEL: u32 = 100_000;
+
+/// The state of a specification: its variables.
+pub type SpecState = Vec<Datum>;
+
+/// Why a specification gave no outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SpecStop {
+    /// The method is not enabled in this state.
+    NotEnabled,
+    /// The specification itself is wrong: an index, a division, a loop without end.
+    Broken(String),
+}
+
+/// A specification that runs.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    info: SpecInfo,
+    bounds: Bounds,
+}
+
+enum Flow {
+    Next,
+    Break(Option<String>),
+    Continue(Option<String>),
+    Return(Datum),
+}
+
+struct Interpreter<'s> {
+    spec: &'s SpecInfo,
+    facts: &'s Facts,
+    bounds: Bounds,
+    vars: SpecState,
+    locals: HashMap<LocalId, Datum>,
+    choices: &'s mut Choices,
+    fuel: u32,
+}
+
+type Interpreted<T> = Result<T, SpecStop>;
+
+impl Spec {
+    /// A specification whose `any` ranges over bounded data.
+    pub fn new(info: SpecInfo, bounds: Bounds) -> Spec {
+        Spec { info, bounds }
+    }
+
+    /// What the checker knows about it.
+    pub fn info(&self) -> &SpecInfo {
+        &self.info
+    }
+
+    /// The place of a method in the list of methods.
+    pub fn method(&self, name: &str) -> Option<usize> {
+        self.info.methods.iter().position(|m| m.name == name)
+    }
+
+    /// The state at the start.
+    pub fn initial(&self) -> Result<SpecState, SpecStop> {
+        let mut choices = Choices::default();
+        let mut run = self.interpreter(vec![], &mut choices);
+        for var in &self.info.vars {
+            let value = match &var.init {
+                Some(init) => run.value(init)?.shaped(&var.ty),
+                None => Datum::Null,
+            };
+            run.vars.push(value);
+        }
+        Ok(run.vars)
+    }
+
+    /// All outcomes of a method: the state after it and its result.
+    pub fn outcomes(
+        &self,
+        state: &SpecState,
+        method: usize,
+        args: &[Datum],
+    ) -> Result<Vec<(SpecState, Datum)>, SpecStop> {
+        let info = &self.info.methods[method];
+        let mut found = Vec::new();
+        let mut choices = Choices::default();
+        loop {
+            let mut run = self.interpreter(state.clone(), &mut choices);
+            match run.call(info, args.to_vec()) {
+                Ok(result) => {
+                    let outcome = (run.vars, result);
+                    if !found.contains(&outcome) {
+                        found.push(outcome);
+                    }
+                }
+                Err(SpecStop::NotEnabled) => {}
+                Err(broken) => return Err(broken),
+            }
+            if !choices.advance() {
+                return Ok(found);
+            }
+        }
+    }
+
+    fn interpreter<'s>(&'s self, vars: SpecState, choices: &'s mut Choices) -> Interpreter<'s> {
+        Interpreter {
+            spec: &self.info,
+            facts: &self.info.facts,
+            bounds: self.bounds,
+            vars,
+            locals: HashMap::new(),
+            choices,
+            fuel: FUEL,
+        }
+    }
+}
+
+impl Interpreter<'_> {
+    fn call(&mut self, info: &FunctionInfo, args: Vec<Datum>) -> Interpreted<Datum> {
+        for (param, arg) in info.params.iter().zip(args) {
+            self.locals.insert(param.local, arg);
+        }
+        match self.block(&info.body)? {
+            Flow::Return(value) => Ok(value.shaped(&info.result)),
+            _ => Ok(Datum::Tuple(vec![])),
+        }
+    }
+
+    fn block(&mut self, block: &Block) -> Interpreted<Flow> {
+        for statement in block {
+            match self.statement(statement)? {
+                Flow::Next => {}
+                other => return Ok(other),
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn statement(&mut self, statement: &Stmt) -> Interpreted<Flow> {
+        self.fuel = self.fuel.checked_sub(1).ok_or_else(|| broken("it never ends"))?;
+        match &statement.kind {
+            StmtKind::Let(pattern, _, value) => {
+                let value = self.value(value)?;
+                self.bind(pattern, value);
+            }
+            StmtKind::Assign(targets, value) => self.assign(targets, value)?,
+            StmtKind::Expr(call) => drop(self.value(call)?),
+            StmtKind::If(cond, then, otherwise) => {
+                let branch = if self.truth(cond)? { then } else { otherwise };
+                return self.block(branch);
+            }
+            StmtKind::While(label, cond, body) => return self.looped(label, Some(cond), body),
+            StmtKind::Loop(label, body) => return self.looped(label, None, body),
+            StmtKind::Break(label) => {
+                return Ok(Flow::Break(label.as_ref().map(|l| l.text.clone())));
+            }
+            StmtKind::Continue(label) => {
+                return Ok(Flow::Continue(label.as_ref().map(|l| l.text.clone())));
+            }
+            StmtKind::Return(value) => {
+                let value = match value {
+                    Some(value) => self.value(value)?,
+                    None => Datum::Tuple(vec![]),
+                };
+                return Ok(Flow::Return(value));
+            }
+            StmtKind::Choose(branches) => {
+                let pick = self.choices.pick(branches.len() as u32);
+                return self.block(&branches[pick as usize]);
+            }
+            StmtKind::Assume(cond) => {
+                if !self.truth(cond)? {
+                    return Err(SpecStop::NotEnabled);
+                }
+            }
+            StmtKind::Assert(cond) => {
+                if !self.truth(cond)? {
+                    return Err(broken("an assertion of the specification fails"));
+                }
+            }
+            StmtKind::Atomic(body) => return self.block(body),
+            StmtKind::Repeat(..) => return Err(broken("`repeat` belongs into a client")),
+        }
+        Ok(Flow::Next)
+    }
+
+    fn looped(
+        &mut self,
+        label: &Option<Name>,
+        cond: Option<&Expr>,
+        body: &Block,
+    ) -> Interpreted<Flow> {
+        let own = label.as_ref().map(|l| l.text.clone());
+        let mine = |l: &Option<String>| l.is_none() || *l == own;
+        loop {
+            self.fuel = self.fuel.checked_sub(1).ok_or_else(|| broken("it never ends"))?;
+            if let Some(cond) = cond
+                && !self.truth(cond)?
+            {
+                return Ok(Flow::Next);
+            }
+            match self.block(body)? {
+                Flow::Next => {}
+                Flow::Continue(label) if mine(&label) => {}
+                Flow::Break(label) if mine(&label) => return Ok(Flow::Next),
+                other => return Ok(other),
+            }
+        }
+    }
+
+    fn bind(&mut self, pattern: &Pattern, value: Datum) {
+        match pattern {
+            Pattern::Bind(binding) => self.bind_one(binding, value),
+            Pattern::Tuple(parts) => {
+                for (part, value) in parts.iter().zip(value.into_parts()) {
+                    if let Some(binding) = part {
+                        self.bind_one(binding, value);
+                    }
+                }
+            }
+        }
+    }
+
+    fn bind_one(&mut self, binding: &Binding, value: Datum) {
+        if let Some(Meaning::Local(local)) = self.facts.meaning(binding.id) {
+            let ty = self.facts.locals[local.0 as usize].1.clone();
+            self.locals.insert(local, value.shaped(&ty));
+        }
+    }
+
+    fn assign(&mut self, targets: &[Option<Expr>], value: &Expr) -> Interpreted<()> {
+        let value = self.value(value)?;
+        if let [Some(target)] = targets {
+            return self.store(target, value);
+        }
+        for (target, value) in targets.iter().zip(value.into_parts()) {
+            if let Some(target) = target {
+                self.store(target, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn store(&mut self, target: &Expr, value: Datum) -> Interpreted<()> {
+        let value = value.shaped(self.facts.type_of(target));
+        match &target.kind {
+            ExprKind::Name(_) => {
+                match self.facts.meaning(target.id) {
+                    Some(Meaning::Local(local)) => drop(self.locals.insert(local, value)),
+                    Some(Meaning::Shared(var)) => self.vars[var.0 as usize] = value,
+                    _ => return Err(broken("this cannot be assigned to")),
+                }
+                Ok(())
+            }
+            ExprKind::Part(of, part) => {
+                let mut parts = self.value(of)?.into_parts();
+                let slot = parts.get_mut(*part as usize).ok_or_else(|| broken("no such part"))?;
+                *slot = value;
+                self.store(of, Datum::Tuple(parts))
+            }
+            ExprKind::Index(of, index) => {
+                let index = self.value(index)?;
+                let whole = self.value(of)?;
+                let changed = if let Type::Map(..) = self.facts.type_of(of) {
+                    whole.with_entry(index, value)
+                } else {
+                    let mut parts = whole.into_parts();
+                    let slot = parts.get_mut(index.number() as usize);
+                    *slot.ok_or_else(|| broken("an index is out of range"))? = value;
+                    Datum::List(parts)
+                };
+                self.store(of, changed)
+            }
+            _ => Err(broken("this cannot be assigned to")),
+        }
+    }
+
+    fn truth(&mut self, cond: &Expr) -> Interpreted<bool> {
+        Ok(self.value(cond)? == Datum::Bool(true))
+    }
+}
+
+fn broken(why: &str) -> SpecStop {
+    SpecStop::Broken(why.to_string())
+}

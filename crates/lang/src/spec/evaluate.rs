@@ -1,0 +1,198 @@
+//! Expressions of specifications.
+
+use super::{Datum, Interpreted, Interpreter, broken};
+use crate::ast::*;
+use crate::program::*;
+use crate::steps::{MINUS_INF, PLUS_INF};
+use crate::types::Type;
+
+impl Interpreter<'_> {
+    pub(super) fn value(&mut self, expr: &Expr) -> Interpreted<Datum> {
+        Ok(match &expr.kind {
+            ExprKind::Int(n) => Datum::Int(*n as i32),
+            ExprKind::Bool(b) => Datum::Bool(*b),
+            ExprKind::Null => Datum::Null,
+            ExprKind::MinusInf => Datum::Key(MINUS_INF),
+            ExprKind::PlusInf => Datum::Key(PLUS_INF),
+            ExprKind::Any => self.any(expr)?,
+            ExprKind::Name(_) => self.name(expr)?,
+            ExprKind::Part(of, part) => {
+                let parts = self.value(of)?.into_parts();
+                parts.into_iter().nth(*part as usize).ok_or_else(|| broken("no such part"))?
+            }
+            ExprKind::Index(of, index) => self.index(of, index)?,
+            ExprKind::Slice(of, low, high) => self.slice(of, low, high)?,
+            ExprKind::Call(_, args) => self.call_expression(expr, args)?,
+            ExprKind::Unary(UnaryOp::Not, a) => Datum::Bool(!self.truth(a)?),
+            ExprKind::Unary(UnaryOp::Neg, a) => {
+                Datum::Int(self.value(a)?.number().saturating_neg())
+            }
+            ExprKind::Binary(op, a, b) => self.binary(*op, a, b)?,
+            ExprKind::If(cond, a, b) => {
+                let branch = if self.truth(cond)? { a } else { b };
+                self.value(branch)?
+            }
+            ExprKind::Tuple(parts) => Datum::Tuple(self.all(parts)?),
+            ExprKind::List(parts) => Datum::List(self.all(parts)?),
+            ExprKind::Set(parts) => Datum::set(self.all(parts)?),
+            ExprKind::Fill(element, _) => {
+                let element = self.value(element)?;
+                let Type::Array(_, length) = self.facts.type_of(expr) else {
+                    return Err(broken("not an array"));
+                };
+                Datum::List(vec![element; length.count(1) as usize])
+            }
+            ExprKind::SelfTid | ExprKind::Field(..) | ExprKind::New(..) => {
+                return Err(broken("a specification has no threads and no heap"));
+            }
+        })
+    }
+
+    fn all(&mut self, parts: &[Expr]) -> Interpreted<Vec<Datum>> {
+        parts.iter().map(|p| self.value(p)).collect()
+    }
+
+    fn any(&mut self, expr: &Expr) -> Interpreted<Datum> {
+        let mut pick = |count: u32| match count {
+            0 => Err(broken("there is nothing to choose from")),
+            _ => Ok(self.choices.pick(count)),
+        };
+        Ok(match self.facts.type_of(expr) {
+            Type::Bool => Datum::Bool(pick(2)? == 1),
+            Type::Int(low, high) => {
+                let count = high.saturating_sub(*low).clamp(0, 4096) as u32 + 1;
+                Datum::Int(low + pick(count)? as i32)
+            }
+            Type::Value => Datum::Value(pick(self.bounds.values)? as i32),
+            Type::Key => Datum::Key(pick(self.bounds.keys)? as i32),
+            Type::Enum(id) => Datum::Variant(pick(self.facts.variants(*id))?),
+            _ => return Err(broken("there is nothing to choose from")),
+        })
+    }
+
+    fn name(&self, expr: &Expr) -> Interpreted<Datum> {
+        let found = match self.facts.meaning(expr.id) {
+            Some(Meaning::Local(local)) => self.locals.get(&local).cloned(),
+            Some(Meaning::Shared(var)) => self.vars.get(var.0 as usize).cloned(),
+            Some(Meaning::Const(n)) => Some(Datum::Int(n)),
+            Some(Meaning::Variant(_, n)) => Some(Datum::Variant(n)),
+            _ => None,
+        };
+        found.ok_or_else(|| broken("a name has no value"))
+    }
+
+    fn index(&mut self, of: &Expr, index: &Expr) -> Interpreted<Datum> {
+        let whole = self.value(of)?;
+        let index = self.value(index)?;
+        if let Datum::Map(entries) = whole {
+            let found = entries.into_iter().find(|(k, _)| *k == index);
+            return Ok(found.map_or(Datum::Null, |(_, v)| v));
+        }
+        let parts = whole.into_parts();
+        let at = usize::try_from(index.number()).ok();
+        at.and_then(|at| parts.get(at).cloned()).ok_or_else(|| broken("an index is out of range"))
+    }
+
+    fn slice(
+        &mut self,
+        of: &Expr,
+        low: &Option<Box<Expr>>,
+        high: &Option<Box<Expr>>,
+    ) -> Interpreted<Datum> {
+        let parts = self.value(of)?.into_parts();
+        let bound = |b: Option<Datum>, default: usize| match b {
+            Some(b) => usize::try_from(b.number()).map_err(|_| broken("a bound is negative")),
+            None => Ok(default),
+        };
+        let low = low.as_ref().map(|e| self.value(e)).transpose()?;
+        let high = high.as_ref().map(|e| self.value(e)).transpose()?;
+        let (low, high) = (bound(low, 0)?, bound(high, parts.len())?);
+        match parts.get(low..high) {
+            Some(part) => Ok(Datum::List(part.to_vec())),
+            None => Err(broken("a slice is out of range")),
+        }
+    }
+
+    fn call_expression(&mut self, expr: &Expr, args: &[Expr]) -> Interpreted<Datum> {
+        let values = self.all(args)?;
+        match self.facts.meaning(expr.id) {
+            Some(Meaning::Function(index)) => {
+                let info = &self.spec.functions[index as usize];
+                let saved = self.locals.clone();
+                let result = self.call(info, values);
+                self.locals = saved;
+                result
+            }
+            Some(Meaning::Builtin(builtin)) => collection(builtin, values),
+            _ => Err(broken("this cannot be called")),
+        }
+    }
+
+    fn binary(&mut self, op: BinaryOp, a: &Expr, b: &Expr) -> Interpreted<Datum> {
+        match op {
+            BinaryOp::And => return Ok(Datum::Bool(self.truth(a)? && self.truth(b)?)),
+            BinaryOp::Or => return Ok(Datum::Bool(self.truth(a)? || self.truth(b)?)),
+            _ => {}
+        }
+        let (left, right) = (self.value(a)?, self.value(b)?);
+        Ok(match op {
+            BinaryOp::Eq => Datum::Bool(left == right),
+            BinaryOp::Ne => Datum::Bool(left != right),
+            BinaryOp::Lt => Datum::Bool(left.number() < right.number()),
+            BinaryOp::Le => Datum::Bool(left.number() <= right.number()),
+            BinaryOp::Gt => Datum::Bool(left.number() > right.number()),
+            BinaryOp::Ge => Datum::Bool(left.number() >= right.number()),
+            BinaryOp::In => Datum::Bool(right.into_parts().contains(&left)),
+            BinaryOp::Concat => {
+                let mut parts = left.into_parts();
+                parts.extend(right.into_parts());
+                Datum::List(parts)
+            }
+            _ => arithmetic(op, left, right)?,
+        })
+    }
+}
+
+fn arithmetic(op: BinaryOp, left: Datum, right: Datum) -> Interpreted<Datum> {
+    if let (Datum::Set(mut a), Datum::Set(b)) = (left.clone(), right.clone()) {
+        if op == BinaryOp::Add {
+            a.extend(b);
+        } else {
+            a.retain(|x| !b.contains(x));
+        }
+        return Ok(Datum::set(a));
+    }
+    let (a, b) = (left.number(), right.number());
+    let result = match op {
+        BinaryOp::Add => a.checked_add(b),
+        BinaryOp::Sub => a.checked_sub(b),
+        BinaryOp::Mul => a.checked_mul(b),
+        BinaryOp::Div => a.checked_div_euclid(b),
+        _ => a.checked_rem_euclid(b),
+    };
+    result.map(Datum::Int).ok_or_else(|| broken("a calculation has no result"))
+}
+
+fn collection(builtin: Builtin, mut args: Vec<Datum>) -> Interpreted<Datum> {
+    let element = if args.len() > 1 { args.pop() } else { None };
+    let Some(whole) = args.pop() else { return Err(broken("an argument is missing")) };
+    let is_set = matches!(whole, Datum::Set(_));
+    let mut parts = whole.into_parts();
+    let by_number = |a: &&Datum, b: &&Datum| a.number().cmp(&b.number());
+    match builtin {
+        Builtin::Len => Ok(Datum::Int(parts.len() as i32)),
+        Builtin::Min => {
+            parts.iter().min_by(by_number).cloned().ok_or_else(|| broken("min of nothing"))
+        }
+        Builtin::Max => {
+            parts.iter().max_by(by_number).cloned().ok_or_else(|| broken("max of nothing"))
+        }
+        Builtin::Remove => {
+            if let Some(at) = element.and_then(|e| parts.iter().position(|p| *p == e)) {
+                parts.remove(at);
+            }
+            Ok(if is_set { Datum::Set(parts) } else { Datum::List(parts) })
+        }
+        _ => Err(broken("this belongs to algorithms")),
+    }
+}

@@ -1,0 +1,186 @@
+//! The data of specifications: like the scalars of algorithms, but tagged with their sort, and with collections.
+
+use crate::steps::{MINUS_INF, NULL, PLUS_INF};
+use crate::types::{Kind, Length, Scalar, Type};
+use std::fmt;
+
+/// A datum.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Datum {
+    /// `null`, `empty`.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// A number.
+    Int(i32),
+    /// Opaque data.
+    Value(i32),
+    /// Ordered data.
+    Key(i32),
+    /// A variant of an enum.
+    Variant(u32),
+    /// A thread.
+    Tid(u32),
+    /// A tuple; the empty one is the result of a method without result.
+    Tuple(Vec<Datum>),
+    /// A sequence or an array.
+    List(Vec<Datum>),
+    /// A set: sorted, without repetition.
+    Set(Vec<Datum>),
+    /// A map: sorted by key.
+    Map(Vec<(Datum, Datum)>),
+}
+
+impl Datum {
+    /// The datum that a scalar of an algorithm stands for.
+    pub fn from_scalar(kind: Kind, word: i32) -> Datum {
+        if word == NULL {
+            return Datum::Null;
+        }
+        match kind.scalar {
+            Scalar::Bool | Scalar::Lock => Datum::Bool(word != 0),
+            Scalar::Int(..) | Scalar::Ref(_) => Datum::Int(word),
+            Scalar::Value => Datum::Value(word),
+            Scalar::Key => Datum::Key(word),
+            Scalar::Tid => Datum::Tid(word as u32),
+            Scalar::Enum(_) => Datum::Variant(word as u32),
+        }
+    }
+
+    /// The datum of this type that consecutive scalars stand for.
+    pub fn from_scalars(ty: &Type, kinds: &[Kind], words: &[i32]) -> Datum {
+        let chunks = |count: usize| {
+            let width = (words.len() / count.max(1)).max(1);
+            words.chunks(width).zip(kinds.chunks(width))
+        };
+        match ty {
+            Type::Tuple(parts) => {
+                let mut at = 0;
+                let mut data = Vec::new();
+                for part in parts {
+                    let end = at + part.width(1) as usize;
+                    data.push(Datum::from_scalars(part, &kinds[at..end], &words[at..end]));
+                    at = end;
+                }
+                Datum::Tuple(data)
+            }
+            Type::Array(element, Length::Fixed(n)) => {
+                let one = |(w, k): (&[i32], &[Kind])| Datum::from_scalars(element, k, w);
+                Datum::List(chunks(*n as usize).map(one).collect())
+            }
+            Type::Unit => Datum::Tuple(vec![]),
+            _ => match (kinds.first(), words.first()) {
+                (Some(kind), Some(word)) => Datum::from_scalar(*kind, *word),
+                _ => Datum::Tuple(vec![]),
+            },
+        }
+    }
+
+    /// The scalars of an algorithm that stand for this datum.
+    pub fn scalars(&self, into: &mut Vec<i32>) {
+        match self {
+            Datum::Null => into.push(NULL),
+            Datum::Bool(b) => into.push(i32::from(*b)),
+            Datum::Int(n) | Datum::Value(n) | Datum::Key(n) => into.push(*n),
+            Datum::Variant(n) | Datum::Tid(n) => into.push(*n as i32),
+            Datum::Tuple(parts) | Datum::List(parts) | Datum::Set(parts) => {
+                parts.iter().for_each(|p| p.scalars(into));
+            }
+            Datum::Map(entries) => entries.iter().for_each(|(_, v)| v.scalars(into)),
+        }
+    }
+
+    /// The datum with every opaque value and thread renamed.
+    pub fn renamed(&self, values: &[u32], threads: &[u32]) -> Datum {
+        let all = |data: &[Datum]| -> Vec<Datum> {
+            data.iter().map(|d| d.renamed(values, threads)).collect()
+        };
+        match self {
+            Datum::Value(v) => Datum::Value(values[*v as usize] as i32),
+            Datum::Tid(t) => Datum::Tid(threads[*t as usize]),
+            Datum::Tuple(parts) => Datum::Tuple(all(parts)),
+            Datum::List(parts) => Datum::List(all(parts)),
+            Datum::Set(parts) => {
+                let mut parts = all(parts);
+                parts.sort();
+                Datum::Set(parts)
+            }
+            Datum::Map(entries) => {
+                let rename = |(k, v): &(Datum, Datum)| {
+                    (k.renamed(values, threads), v.renamed(values, threads))
+                };
+                let mut entries: Vec<_> = entries.iter().map(rename).collect();
+                entries.sort();
+                Datum::Map(entries)
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// An empty set stands for an empty map where a map is wanted.
+    pub(super) fn shaped(self, ty: &Type) -> Datum {
+        match (&self, ty) {
+            (Datum::Set(parts), Type::Map(..)) if parts.is_empty() => Datum::Map(vec![]),
+            _ => self,
+        }
+    }
+
+    pub(super) fn into_parts(self) -> Vec<Datum> {
+        match self {
+            Datum::Tuple(parts) | Datum::List(parts) | Datum::Set(parts) => parts,
+            Datum::Map(entries) => entries.into_iter().map(|(k, _)| k).collect(),
+            other => vec![other],
+        }
+    }
+
+    pub(super) fn number(&self) -> i32 {
+        match self {
+            Datum::Int(n) | Datum::Value(n) | Datum::Key(n) => *n,
+            Datum::Bool(b) => i32::from(*b),
+            Datum::Variant(n) | Datum::Tid(n) => *n as i32,
+            _ => NULL,
+        }
+    }
+
+    pub(super) fn set(mut parts: Vec<Datum>) -> Datum {
+        parts.sort();
+        parts.dedup();
+        Datum::Set(parts)
+    }
+
+    pub(super) fn with_entry(self, key: Datum, value: Datum) -> Datum {
+        let mut entries = match self {
+            Datum::Map(entries) => entries,
+            _ => vec![],
+        };
+        entries.retain(|(k, _)| *k != key);
+        if value != Datum::Null {
+            entries.push((key, value));
+        }
+        entries.sort();
+        Datum::Map(entries)
+    }
+}
+
+impl fmt::Display for Datum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list =
+            |parts: &[Datum]| parts.iter().map(Datum::to_string).collect::<Vec<_>>().join(", ");
+        match self {
+            Datum::Null => write!(f, "empty"),
+            Datum::Bool(b) => write!(f, "{b}"),
+            Datum::Key(MINUS_INF) => write!(f, "-inf"),
+            Datum::Key(PLUS_INF) => write!(f, "+inf"),
+            Datum::Int(n) | Datum::Value(n) | Datum::Key(n) => write!(f, "{n}"),
+            Datum::Variant(n) => write!(f, "#{n}"),
+            Datum::Tid(n) => write!(f, "t{n}"),
+            Datum::Tuple(parts) => write!(f, "({})", list(parts)),
+            Datum::List(parts) => write!(f, "[{}]", list(parts)),
+            Datum::Set(parts) => write!(f, "{{{}}}", list(parts)),
+            Datum::Map(entries) => {
+                let entries: Vec<_> = entries.iter().map(|(k, v)| format!("{k}: {v}")).collect();
+                write!(f, "{{{}}}", entries.join(", "))
+            }
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! Counter: `inc`, `dec`, `read`. Also online, without `dec`.
+//!
+//! **Decides** whether a history of a counter that starts at 0 is linearizable.
+//!
+//! **How, increments only.** The count is raised as late as possible: when an increment returns, or
+//! when a read returns that saw a higher count. In the second case some open increments have taken
+//! effect already: each is a *slot*, claimed by the first increment that returns and was called
+//! before it. A read that saw less than the present count is right iff it saw no less than the
+//! count at its call. O(1) an event plus the operations open; memory: the operations open.
+//!
+//! **With decrements** being lazy is wrong (going up and then down and going down and then up visit
+//! different counts, and both may be needed): breadth first, see `tally`.
+//!
+//! **Precondition.** None without decrements; with them the limits of `tally`. Amounts other than 1
+//! are declined: with arbitrary amounts the question is as hard as subset sum.
+
+use super::flag::Moment;
+use super::online::{Called, Online, Returned, Stop};
+use super::tally::{self, Change, Deed, Guard};
+use super::trace::{Forget, Keep, Place, Trace};
+use super::violation::counterexample_until;
+use super::{Declined, Part};
+use hashbrown::HashMap;
+use seriatim_history::{Event, History, OpId, Outcome, ValueId, Values};
+use seriatim_spec::{Verdict, Witness};
+
+/// What an operation does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Method {
+    Inc,
+    Dec,
+    Read,
+}
+
+impl Method {
+    fn named(name: &str) -> Result<Self, Declined> {
+        let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+        if is(&["inc", "increment", "incr", "add"]) {
+            Ok(Method::Inc)
+        } else if is(&["dec", "decrement", "decr"]) {
+            Ok(Method::Dec)
+        } else if is(&["read", "get", "load", "value"]) {
+            Ok(Method::Read)
+        } else {
+            let method = name.to_owned();
+            Err(Declined::UnknownMethod { method })
+        }
+    }
+}
+
+/// Checks that an increment or decrement is by one.
+fn by_one(arg: ValueId, operation: &str) -> Result<(), Declined> {
+    match arg {
+        ValueId::ABSENT | ValueId::NIL => Ok(()),
+        arg if arg.as_inline_int() == Some(1) => Ok(()),
+        _ => Err(Declined::Unreadable {
+            operation: operation.to_owned(),
+            expected: "a change by one",
+        }),
+    }
+}
+
+/// Decides a part of a counter's history.
+pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
+    let history = part.history;
+    let deeds = deeds(&part)?;
+    if deeds.iter().any(|deed| deed.change == Change::Down) {
+        return tally::decide(&part, &deeds, 0);
+    }
+    let mut counter = Counter::new(Keep::with_capacity(part.len()));
+    let mut next = deeds.iter();
+    let mut kinds: HashMap<OpId, Guard> = HashMap::new();
+    for event in part.events() {
+        let (Event::Call(op) | Event::Return(op)) = event;
+        if let Event::Call(op) = event {
+            let Some(deed) = next.as_slice().first().filter(|deed| deed.op == op) else {
+                continue;
+            };
+            next.next();
+            kinds.insert(op, deed.guard);
+            counter.call(op, deed.change);
+        } else if let Some(guard) = kinds.remove(&op)
+            && counter.ret(op, guard).is_err()
+        {
+            return Ok(violation(history, &deeds, op));
+        }
+    }
+    let order = counter.finish().into_order();
+    Ok(Verdict::Linearizable(Witness { order }))
+}
+
+/// What the operations of a part do; without those that did not happen or say nothing.
+fn deeds(part: &Part<'_>) -> Result<Vec<Deed>, Declined> {
+    let history = part.history;
+    let mut deeds = Vec::with_capacity(part.len());
+    for op in part.operations() {
+        let operation = history.operation(op);
+        let method = Method::named(operation.method())?;
+        let (change, guard) = match (method, history.outcome(op)) {
+            (_, Outcome::Failed) | (Method::Read, Outcome::Pending) => continue,
+            (Method::Read, Outcome::Ok) => match seen(history.values(), history.result(op)) {
+                Some(count) => (Change::Same, Guard::Exactly(count)),
+                None if history.result(op) == ValueId::ABSENT => continue,
+                None => {
+                    return Err(Declined::Unreadable {
+                        operation: operation.to_string(),
+                        expected: "a number as result",
+                    });
+                }
+            },
+            (Method::Inc, _) => (Change::Up, Guard::None),
+            (Method::Dec, _) => (Change::Down, Guard::None),
+        };
+        if method != Method::Read {
+            by_one(history.arg(op), operation.method())?;
+            if history.values().as_int(history.result(op)).is_some() {
+                // A number would be the new count.
+                return Err(Declined::Unreadable {
+                    operation: operation.to_string(),
+                    expected: "no result",
+                });
+            }
+        }
+        deeds.push(Deed { op, change, guard });
+    }
+    Ok(deeds)
+}
+
+fn seen(values: &Values, result: ValueId) -> Option<i64> {
+    values.as_int(result)
+}
+
+/// The violation at the return of a read.
+fn violation(history: &History, deeds: &[Deed], wrong: OpId) -> Verdict {
+    let (call, until) = (history.call(wrong), history.ret(wrong).unwrap_or(0));
+    let increments = || deeds.iter().filter(|deed| deed.change == Change::Up);
+    let returned = increments().filter(|d| history.ret(d.op).is_some_and(|ret| ret < call));
+    let called = increments().filter(|deed| history.call(deed.op) <= until);
+    let sentence = format!(
+        "{} saw a count that the counter did not have: {} increments had returned when it was \
+         called and {} were called before it returned",
+        history.operation(wrong),
+        returned.count(),
+        called.count(),
+    );
+    counterexample_until(tally::core(history, deeds, 0, wrong), until, sentence)
+}
+
+/// A counter and the operations open on it.
+struct Counter<T> {
+    trace: T,
+    count: i64,
+    open: Vec<(OpId, Moment)>,
+    slots: Vec<(Moment, Place)>,
+    /// Open reads with the count at their call.
+    reads: HashMap<OpId, i64>,
+    /// Where the count left each number; kept only for an order.
+    left: Vec<Place>,
+    now: Moment,
+}
+
+/// A read saw a count that the counter did not have.
+struct Impossible;
+
+impl<T: Trace> Counter<T> {
+    fn new(trace: T) -> Self {
+        Counter {
+            trace,
+            count: 0,
+            open: Vec::new(),
+            slots: Vec::new(),
+            reads: HashMap::new(),
+            left: Vec::new(),
+            now: 0,
+        }
+    }
+
+    fn call(&mut self, op: OpId, change: Change) {
+        self.now += 1;
+        match change {
+            Change::Same => {
+                self.reads.insert(op, self.count);
+            }
+            Change::Up | Change::Down => self.open.push((op, self.now)),
+        }
+    }
+
+    fn ret(&mut self, op: OpId, guard: Guard) -> Result<(), Impossible> {
+        self.now += 1;
+        match guard {
+            Guard::Exactly(seen) => self.read(op, seen),
+            _ => {
+                self.incremented(op);
+                Ok(())
+            }
+        }
+    }
+
+    fn incremented(&mut self, op: OpId) {
+        let Some(position) = self.open.iter().position(|&(open, _)| open == op) else {
+            return;
+        };
+        let (_, call) = self.open.remove(position);
+        match self.slots.iter().position(|&(at, _)| at > call) {
+            Some(slot) => {
+                let (_, place) = self.slots.remove(slot);
+                self.trace.fill(place, op);
+            }
+            None => {
+                let place = self.trace.place(op);
+                self.raised(place);
+            }
+        }
+    }
+
+    fn raised(&mut self, place: Place) {
+        self.count += 1;
+        if T::KEEPS {
+            self.left.push(place);
+        }
+    }
+
+    fn read(&mut self, op: OpId, seen: i64) -> Result<(), Impossible> {
+        let Some(at_call) = self.reads.remove(&op) else {
+            return Ok(());
+        };
+        if seen < at_call || seen - self.count > (self.open.len() - self.slots.len()) as i64 {
+            return Err(Impossible);
+        }
+        while self.count < seen {
+            let place = self.trace.slot();
+            self.slots.push((self.now, place));
+            self.raised(place);
+        }
+        if seen == self.count {
+            self.trace.place(op);
+        } else if T::KEEPS {
+            self.trace.before(self.left[seen as usize], op);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> T {
+        for (&(_, place), &(op, _)) in self.slots.iter().zip(&self.open) {
+            self.trace.fill(place, op);
+        }
+        self.trace
+    }
+}
+
+/// The counter monitor for live streams, without decrements.
+pub struct Watch {
+    counter: Counter<Forget>,
+    open: HashMap<OpId, Method>,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Watch { counter: Counter::new(Forget), open: HashMap::new() }
+    }
+}
+
+impl Online for Watch {
+    fn call(&mut self, called: Called<'_>) -> Result<(), Stop> {
+        let method = Method::named(called.method)?;
+        let change = match method {
+            Method::Read => Change::Same,
+            Method::Inc => Change::Up,
+            Method::Dec => {
+                let method = called.method.to_owned();
+                return Err(Stop::Declined(Declined::UnknownMethod { method }));
+            }
+        };
+        if method == Method::Inc {
+            by_one(called.arg, called.method)?;
+        }
+        self.open.insert(called.op, method);
+        self.counter.call(called.op, change);
+        Ok(())
+    }
+
+    fn ret(&mut self, returned: Returned<'_>) -> Result<(), Stop> {
+        let op = returned.op;
+        let guard = match (self.open.get(&op), returned.outcome) {
+            (None, _) | (_, Outcome::Pending) => return Ok(()),
+            (Some(Method::Read), Outcome::Ok) => match returned.result.as_inline_int() {
+                Some(seen) => Guard::Exactly(seen),
+                None => {
+                    return Err(Stop::Declined(Declined::Unreadable {
+                        operation: format!("operation {}", op.0),
+                        expected: "a number as result",
+                    }));
+                }
+            },
+            (Some(Method::Read), Outcome::Failed) => {
+                self.counter.reads.remove(&op);
+                return Ok(());
+            }
+            // It did not happen, but a read may have relied on it.
+            (Some(_), Outcome::Failed) => return Err(Stop::failed(op)),
+            (Some(_), Outcome::Ok) if returned.values.as_int(returned.result).is_some() => {
+                return Err(Stop::Declined(Declined::Unreadable {
+                    operation: format!("operation {}", op.0),
+                    expected: "an increment without a number as result",
+                }));
+            }
+            (Some(_), Outcome::Ok) => Guard::None,
+        };
+        self.open.remove(&op);
+        self.counter.ret(op, guard).map_err(|Impossible| {
+            Stop::violation(op, "it saw a count that the counter did not have")
+        })
+    }
+
+    fn remembered(&self) -> usize {
+        self.open.len() + self.counter.slots.len()
+    }
+}

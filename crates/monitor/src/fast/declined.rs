@@ -1,0 +1,57 @@
+//! Why a fast monitor does not decide a history.
+
+use std::fmt;
+
+/// Why a monitor declines: its precondition does not hold. Another engine has to decide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Declined {
+    /// The monitor has no operation of that name.
+    UnknownMethod {
+        /// The method's name.
+        method: String,
+    },
+    /// An operation lacks what the monitor needs to know: its argument or its result.
+    Unreadable {
+        /// The operation as text.
+        operation: String,
+        /// What was expected.
+        expected: &'static str,
+    },
+    /// A value is inserted or written more than once.
+    RepeatedValue {
+        /// The value as text.
+        value: String,
+    },
+    /// The query saw a container that was not empty, and nothing forces that it was not.
+    UnforcedQuery {
+        /// The operation as text.
+        operation: String,
+    },
+    /// Operations whose result nobody knows leave too many choices.
+    TooManyChoices {
+        /// How many cases were tried.
+        tried: usize,
+    },
+}
+
+impl fmt::Display for Declined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Declined::UnknownMethod { method } => {
+                write!(f, "the monitor does not know the operation {method}")
+            }
+            Declined::Unreadable { operation, expected } => {
+                write!(f, "the monitor expected {expected} of {operation}")
+            }
+            Declined::RepeatedValue { value } => write!(f, "the value {value} occurs repeatedly"),
+            Declined::UnforcedQuery { operation } => {
+                write!(f, "nothing forces what {operation} saw")
+            }
+            Declined::TooManyChoices { tried } => {
+                write!(f, "too many choices are open ({tried} were tried)")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Declined {}

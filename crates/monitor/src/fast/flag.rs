@@ -1,0 +1,213 @@
+//! A flag that operations raise and lower: one key of a set, a mutex.
+//!
+//! **Decides**, event by event, whether operations that raise the flag (and find it down), lower it
+//! (and find it up), or see it up or down are linearizable. What an operation does is known only
+//! when it returns: an open insertion may turn out to have found its key present, that is, to have
+//! only seen the flag up.
+//!
+//! **How.** The flag is flipped as late as possible: when an operation returns whose result demands
+//! it. A flip that the returning operation does not make itself was made by one that is still open:
+//! it becomes a *slot*, which the first operation of its kind that returns and was called before it
+//! claims. There must always be an open operation for each slot: the i-th slot, by time, needs the
+//! i-th open operation, by call, to have been called before it (Hall's condition for nested
+//! demands). A query is right if the flag is as it saw it, or was until it last flipped, after the
+//! query's call. Operations that never return stay open: they may fill a slot and never have to.
+//!
+//! **Cost.** O(1) an event plus the operations open on this flag; memory: the operations open.
+//!
+//! **What would make it unsound:** counting flips against open operations without naming slots;
+//! that is right only where every operation returns.
+
+use super::trace::{Place, Trace};
+use seriatim_history::OpId;
+
+/// The two states of a flag, and the two ways to change it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Side {
+    Down,
+    Up,
+}
+
+impl Side {
+    fn other(self) -> Side {
+        match self {
+            Side::Down => Side::Up,
+            Side::Up => Side::Down,
+        }
+    }
+}
+
+/// The number of an event, from 1 on.
+pub(super) type Moment = u64;
+
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    op: OpId,
+    call: Moment,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    at: Moment,
+    place: Place,
+}
+
+/// No open operation can have made a change that must have happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Impossible;
+
+/// A flag and the operations open on it.
+#[derive(Clone, Debug)]
+pub(super) struct Flag {
+    state: Side,
+    flipped: Moment,
+    flipped_at: Place,
+    /// Open operations that may move the flag to a side, by call.
+    open: [Vec<Open>; 2],
+    /// Open operations that only look.
+    looking: Vec<Open>,
+    slots: [Vec<Slot>; 2],
+}
+
+impl Flag {
+    /// A flag on which nothing is open.
+    pub fn new(state: Side) -> Self {
+        Flag {
+            state,
+            flipped: 0,
+            flipped_at: Place::START,
+            open: Default::default(),
+            looking: Vec::new(),
+            slots: Default::default(),
+        }
+    }
+
+    /// Makes an idle flag another one.
+    pub fn reset(&mut self, state: Side) {
+        debug_assert!(self.is_idle());
+        (self.state, self.flipped) = (state, 0);
+    }
+
+    /// Whether no operation is open.
+    pub fn is_idle(&self) -> bool {
+        self.open.iter().all(Vec::is_empty) && self.looking.is_empty()
+    }
+
+    /// The present state.
+    pub fn state(&self) -> Side {
+        self.state
+    }
+
+    /// An operation is called that may move the flag to a side.
+    pub fn call(&mut self, to: Side, op: OpId, now: Moment) {
+        self.open[to as usize].push(Open { op, call: now });
+    }
+
+    /// A query is called.
+    pub fn call_query(&mut self, op: OpId, now: Moment) {
+        self.looking.push(Open { op, call: now });
+    }
+
+    /// An operation returns and has moved the flag to a side.
+    pub fn moved(
+        &mut self,
+        to: Side,
+        op: OpId,
+        now: Moment,
+        trace: &mut impl Trace,
+    ) -> Result<(), Impossible> {
+        let call = take(&mut self.open[to as usize], op);
+        let slots = &mut self.slots[to as usize];
+        if let Some(slot) = slots.iter().position(|slot| slot.at > call) {
+            let slot = slots.remove(slot);
+            trace.fill(slot.place, op);
+            return Ok(());
+        }
+        if self.state == to {
+            self.flip(now, trace)?;
+        }
+        let place = trace.place(op);
+        self.turned(now, place);
+        Ok(())
+    }
+
+    /// An operation returns that could have moved the flag and has only seen it on that side.
+    pub fn failed(
+        &mut self,
+        to: Side,
+        op: OpId,
+        now: Moment,
+        trace: &mut impl Trace,
+    ) -> Result<(), Impossible> {
+        let call = take(&mut self.open[to as usize], op);
+        let needs = self.slots[to as usize].iter();
+        let mut offers = self.open[to as usize].iter();
+        for slot in needs {
+            offers.next().filter(|open| open.call < slot.at).ok_or(Impossible)?;
+        }
+        self.saw(to, op, (call, now), trace)
+    }
+
+    /// A query returns.
+    pub fn looked(
+        &mut self,
+        side: Side,
+        op: OpId,
+        now: Moment,
+        trace: &mut impl Trace,
+    ) -> Result<(), Impossible> {
+        let call = take(&mut self.looking, op);
+        self.saw(side, op, (call, now), trace)
+    }
+
+    fn saw(
+        &mut self,
+        side: Side,
+        op: OpId,
+        (call, now): (Moment, Moment),
+        trace: &mut impl Trace,
+    ) -> Result<(), Impossible> {
+        if self.state != side && self.flipped > call {
+            trace.before(self.flipped_at, op);
+            return Ok(());
+        }
+        if self.state != side {
+            self.flip(now, trace)?;
+        }
+        trace.place(op);
+        Ok(())
+    }
+
+    /// Some open operation has moved the flag by now.
+    fn flip(&mut self, now: Moment, trace: &mut impl Trace) -> Result<(), Impossible> {
+        let to = self.state.other() as usize;
+        if self.open[to].len() <= self.slots[to].len() {
+            return Err(Impossible);
+        }
+        let place = trace.slot();
+        self.slots[to].push(Slot { at: now, place });
+        self.turned(now, place);
+        Ok(())
+    }
+
+    fn turned(&mut self, now: Moment, place: Place) {
+        self.state = self.state.other();
+        self.flipped = now;
+        self.flipped_at = place;
+    }
+
+    /// Names the operations of the slots that are left: those that never return.
+    pub fn close(&mut self, trace: &mut impl Trace) {
+        for (slots, open) in self.slots.iter().zip(&self.open) {
+            for (slot, open) in slots.iter().zip(open) {
+                trace.fill(slot.place, open.op);
+            }
+        }
+    }
+}
+
+/// Takes an open operation out and gives its call.
+fn take(open: &mut Vec<Open>, op: OpId) -> Moment {
+    let position = open.iter().position(|open| open.op == op);
+    position.map_or(0, |position| open.remove(position).call)
+}

@@ -1,0 +1,67 @@
+//! Mutex: `lock`, `unlock`, `try_lock`, `is_locked`. Also online.
+//!
+//! **Decides** whether a history of one lock, which anybody may release, is linearizable.
+//!
+//! **Theorem.** A mutex is one flag (see `flag`): `lock` and a `try_lock` that succeeds find it
+//! free and take it, `unlock` finds it taken and frees it, a `try_lock` that answers false has seen
+//! it taken.
+//!
+//! **Cost.** O(1) an event plus the operations open; memory: the operations open.
+//!
+//! **Precondition.** Anybody may release the lock. An operation that says that it failed did not
+//! happen.
+
+use super::online::{Called, Online, Returned, Stop};
+use super::set::{Dialect, KeyRule, Presence, Watch as Keys, decide};
+use super::{Declined, Part};
+use seriatim_spec::Verdict;
+
+/// Decides a part of a mutex's history.
+pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
+    decide(part, &DIALECT)
+}
+
+const DIALECT: Dialect = Dialect {
+    insert: &[
+        "acquire",
+        "lock",
+        "try_acquire",
+        "try-acquire",
+        "tryAcquire",
+        "try_lock",
+        "try-lock",
+        "tryLock",
+    ],
+    remove: &["release", "unlock"],
+    contains: &["is_locked", "is-locked", "isLocked", "locked", "read"],
+    keys: KeyRule::One,
+    explain: |operation, _, presence| match presence {
+        Presence::Present => format!("{operation} found the lock taken, but nobody held it"),
+        Presence::Absent => {
+            format!("{operation} found the lock free, but it was held all the time")
+        }
+    },
+};
+
+/// The mutex monitor for live streams.
+pub struct Watch(Keys);
+
+impl Default for Watch {
+    fn default() -> Self {
+        Watch(Keys::new(&DIALECT))
+    }
+}
+
+impl Online for Watch {
+    fn call(&mut self, called: Called<'_>) -> Result<(), Stop> {
+        self.0.call(called)
+    }
+
+    fn ret(&mut self, returned: Returned<'_>) -> Result<(), Stop> {
+        self.0.ret(returned)
+    }
+
+    fn remembered(&self) -> usize {
+        self.0.remembered()
+    }
+}

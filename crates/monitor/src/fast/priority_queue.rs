@@ -1,0 +1,603 @@
+//! Priority queue: `insert`, `extract`, `peek`, operations that saw it empty, pending ones.
+//!
+//! **Decides** whether a history of a priority queue whose values are inserted once each is
+//! linearizable; the values are their own priorities.
+//!
+//! **Theorem.** The history is linearizable iff every peek and extraction of `v` owns a cell at
+//! which no value that comes out before `v` is certainly inside (a *good* cell of `v`), and every
+//! operation that saw the queue empty owns a cell that no value covers. Insertions are never in the
+//! way: where `v` has to be inside beyond its coverage to serve an operation at `x`, every cell
+//! between is bad, that is, holds a value that already blocks whatever `v` could block.
+//!
+//! **How.** One sweep over the events with the set of critical values and the set of values that
+//! operations wait for; both are bitmaps by priority, so that their maximum takes a few steps.
+//!
+//! **Cost.** O(n log n) for sorting the values by priority, then O(n log₆₄ n).
+//!
+//! **Precondition.** Distinct values; where they repeat see `repeated`. Pending extractions by
+//! branching (`pending`).
+//!
+//! **What would make it unsound:** any cell for the order that is not the good one nearest to the
+//! coverage.
+
+use super::bit_tree::BitTree;
+use super::buckets::Buckets;
+use super::container::{Container, Item, NEVER, Names, Rank, Span};
+use super::matching::Guess;
+use super::pending::{Core, Discipline, Show, Words, decide};
+use super::repeated;
+use super::tune::{Tuned, chain_over, empty_cells};
+use super::{Declined, Part};
+use seriatim_history::{History, OpId, ValueId};
+use seriatim_spec::Verdict;
+
+/// Which value comes out first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priority {
+    /// The largest.
+    LargestFirst,
+    /// The smallest.
+    SmallestFirst,
+}
+
+/// Decides a part of a priority queue's history.
+pub fn check(part: Part<'_>, priority: Priority) -> Result<Verdict, Declined> {
+    let history = part.history;
+    decide(&PriorityQueue { history, priority }, part)
+}
+
+pub(super) struct PriorityQueue<'h> {
+    pub history: &'h History,
+    pub priority: Priority,
+}
+
+const WORDS: Words = Words {
+    object: "priority queue",
+    names: Names {
+        insert: &["insert", "add", "push", "enqueue", "enq", "put", "offer"],
+        remove: &[
+            "extract",
+            "poll",
+            "pop",
+            "remove",
+            "take",
+            "dequeue",
+            "deq",
+            "extract-min",
+            "extract_min",
+            "delete-min",
+            "delete_min",
+            "extract-max",
+            "extract_max",
+            "delete-max",
+            "delete_max",
+        ],
+        peek: &["peek", "first", "top", "min", "max", "find-min", "find-max"],
+    },
+    inserted: "inserted",
+    removed: "extracted",
+};
+
+/// The cells in which the operations happen.
+pub(super) struct Plan {
+    /// By value, its place when what comes out last is first.
+    place: Vec<u32>,
+    removed: Vec<Rank>,
+    peeked: Vec<Rank>,
+    empty_cells: Vec<u32>,
+}
+
+impl Discipline for PriorityQueue<'_> {
+    type Plan = Plan;
+
+    fn words(&self) -> &'static Words {
+        &WORDS
+    }
+
+    fn plan(&self, container: &Container, tuned: &Tuned) -> Result<Plan, Core> {
+        let empty_cells = empty_cells(container, tuned)?;
+        let by_priority = self.sorted(&container.values);
+        let sweep = Sweep::new(container, tuned, &by_priority);
+        sweep.run(empty_cells)
+    }
+
+    fn order(&self, container: &Container, tuned: &Tuned, plan: Plan) -> Vec<OpId> {
+        order(container, tuned, &plan)
+    }
+
+    fn assigns_in_order(&self, _: &Container) -> bool {
+        false
+    }
+
+    fn repeated(&self, part: Part<'_>) -> Result<Verdict, Declined> {
+        repeated::decide(self, part, Guess::Earliest)
+    }
+
+    fn explain(&self, container: &Container, tuned: &Tuned, show: &Show<'_>) -> String {
+        let by_priority = self.sorted(&container.values);
+        let Err(core) = Sweep::new(container, tuned, &by_priority).run(Vec::new()) else {
+            return "no order of the insertions and extractions is right".to_owned();
+        };
+        let (late, ahead) = (core.items[0], &core.items[1..]);
+        let late = show.value(late);
+        let values = show.values(ahead.iter().copied());
+        match ahead.len() {
+            1 => format!(
+                "{late} came out while {values}, which goes before it, was inside all the time"
+            ),
+            _ => format!(
+                "{late} came out while at every moment one of {values}, which go before it, was inside"
+            ),
+        }
+    }
+}
+
+impl PriorityQueue<'_> {
+    /// The values, the one that comes out last first.
+    fn sorted(&self, ids: &[ValueId]) -> Vec<Item> {
+        let values = self.history.values();
+        let mut items: Vec<Item> = (0..ids.len()).map(Item::from).collect();
+        if ids.iter().all(|id| id.as_inline_int().is_some()) {
+            sort_by_number(&mut items, ids);
+        } else {
+            items.sort_by_cached_key(|item| values.get(ids[item.index()]));
+        }
+        if self.priority == Priority::SmallestFirst {
+            items.reverse();
+        }
+        items
+    }
+}
+
+/// Sorts values that are small integers: a bucket sort by 11 bits at a time.
+fn sort_by_number(items: &mut [Item], ids: &[ValueId]) {
+    let number = |item: &Item| ids[item.index()].as_inline_int().unwrap_or(0);
+    let least = items.iter().map(number).min().unwrap_or(0);
+    let most = items.iter().map(number).max().unwrap_or(0);
+    let mut keyed: Vec<(u32, u32)> =
+        items.iter().map(|item| ((number(item) - least) as u32, item.0)).collect();
+    let mut other = vec![(0, 0); keyed.len()];
+    let mut shift = 0;
+    while (most - least) >> shift > 0 {
+        let digit = |key: u32| (key >> shift) as usize & 2047;
+        let mut next = [0u32; 2049];
+        for &(key, _) in &keyed {
+            next[digit(key) + 1] += 1;
+        }
+        for index in 1..next.len() {
+            next[index] += next[index - 1];
+        }
+        for &entry in &keyed {
+            let place = &mut next[digit(entry.0)];
+            other[*place as usize] = entry;
+            *place += 1;
+        }
+        std::mem::swap(&mut keyed, &mut other);
+        shift += 11;
+    }
+    for (item, (_, sorted)) in items.iter_mut().zip(keyed) {
+        *item = Item(sorted);
+    }
+}
+
+/// No operation.
+const NONE: u32 = u32::MAX;
+
+/// The sweep over the events.
+struct Sweep<'c> {
+    container: &'c Container,
+    tuned: &'c Tuned,
+    by_priority: &'c [Item],
+    /// By value, its place in `by_priority`.
+    place: Vec<u32>,
+    /// By place, the first and the last place of an equal value; empty if all values differ.
+    equals: Vec<(u32, u32)>,
+    /// By event, the value of its operation.
+    who: Vec<u32>,
+    /// Places of the values that are certainly inside.
+    inside: BitTree,
+    /// Places of the values that operations wait for.
+    wanted: BitTree,
+    /// By value, the cell of its removal; 0 while it is not found.
+    removed: Vec<Rank>,
+    /// By peek, a good cell; 0 while it is not found.
+    peeked: Vec<Rank>,
+    /// By value, the first of the peeks that wait for it; by peek, the next.
+    first_waiting: Vec<u32>,
+    next_waiting: Vec<u32>,
+    /// By cell, the largest place inside plus one; only where there are peeks.
+    most: Vec<u32>,
+}
+
+impl<'c> Sweep<'c> {
+    fn new(container: &'c Container, tuned: &'c Tuned, by_priority: &'c [Item]) -> Self {
+        let count = container.len();
+        let mut place = vec![0; count];
+        for (index, item) in by_priority.iter().enumerate() {
+            place[item.index()] = index as u32;
+        }
+        let mut who = vec![NONE; container.end as usize + 1];
+        let mut note = |item: usize, span: &Span| {
+            who[span.call as usize] = item as u32;
+            if span.ret < container.end {
+                who[span.ret as usize] = item as u32;
+            }
+        };
+        for (item, span) in container.insert.iter().enumerate() {
+            note(item, span);
+        }
+        for (item, span) in container.remove.iter().enumerate() {
+            if span.exists() {
+                note(item, span);
+            }
+        }
+        for peek in &container.peeks {
+            note(peek.item.index(), &peek.span);
+        }
+        let has_peeks = !container.peeks.is_empty();
+        Sweep {
+            container,
+            tuned,
+            by_priority,
+            place,
+            equals: equals(by_priority, &container.values),
+            who,
+            inside: BitTree::new(count),
+            wanted: BitTree::new(count),
+            removed: vec![0; count],
+            peeked: vec![0; container.peeks.len()],
+            first_waiting: vec![NONE; if has_peeks { count } else { 0 }],
+            next_waiting: vec![NONE; container.peeks.len()],
+            most: Vec::new(),
+        }
+    }
+
+    /// Good cells for removals and peeks, or the values that leave an operation without any.
+    fn run(mut self, empty_cells: Vec<u32>) -> Result<Plan, Core> {
+        let container = self.container;
+        let has_peeks = !container.peeks.is_empty();
+        let (begins, ends) = self.peek_events();
+        if has_peeks {
+            self.most.push(0);
+        }
+        for event in 0..container.end {
+            let who = self.who[event as usize];
+            if has_peeks {
+                for &peek in ends.of(event as usize) {
+                    self.ends(self.peeked[peek as usize], self.peek_span(peek), peek)?;
+                }
+            }
+            if who != NONE {
+                self.value_event(who, event)?;
+            }
+            if has_peeks {
+                for &peek in begins.of(event as usize) {
+                    self.wait(peek);
+                }
+            }
+            self.serve(event + 1);
+            if has_peeks {
+                self.most.push(self.inside.max().map_or(0, |place| place + 1));
+            }
+        }
+        // What removes at the end, a pending operation, is served there: nothing returns any more.
+        for item in container.items() {
+            let remove = container.remove[item.index()];
+            if remove.exists() && self.removed[item.index()] == 0 {
+                return Err(self.blocked(item, self.removal(item)));
+            }
+        }
+        if has_peeks {
+            self.nearest();
+        }
+        Ok(Plan { place: self.place, removed: self.removed, peeked: self.peeked, empty_cells })
+    }
+
+    /// The first and the last place of values equal to the one at a place.
+    #[inline]
+    fn equal_places(&self, place: u32) -> (u32, u32) {
+        match self.equals.is_empty() {
+            true => (place, place),
+            false => self.equals[place as usize],
+        }
+    }
+
+    /// The removal of a value from the moment at which it may happen.
+    fn removal(&self, item: Item) -> Span {
+        Span { call: self.tuned.hi[item.index()], ..self.container.remove[item.index()] }
+    }
+
+    /// A peek within the life of its value.
+    fn peek_span(&self, peek: u32) -> Span {
+        let peek = self.container.peeks[peek as usize];
+        let item = peek.item.index();
+        Span {
+            op: peek.span.op,
+            call: peek.span.call.max(self.container.insert[item].call),
+            ret: peek.span.ret.min(self.container.remove[item].ret),
+        }
+    }
+
+    /// The peeks by the events at which they begin and end.
+    fn peek_events(&self) -> (Buckets, Buckets) {
+        let peeks = 0..self.container.peeks.len() as u32;
+        let keys = match peeks.is_empty() {
+            true => 0,
+            false => self.container.end as usize + 1,
+        };
+        let begins = Buckets::new(keys, peeks.clone().map(|p| (self.peek_span(p).call, p)));
+        let ends = Buckets::new(keys, peeks.map(|p| (self.peek_span(p).ret, p)));
+        (begins, ends)
+    }
+
+    fn ends(&self, cell: Rank, span: Span, peek: u32) -> Result<(), Core> {
+        match cell {
+            0 => Err(self.blocked(self.container.peeks[peek as usize].item, span)),
+            _ => Ok(()),
+        }
+    }
+
+    /// An event of a value's operation.
+    #[inline]
+    fn value_event(&mut self, who: u32, event: Rank) -> Result<(), Core> {
+        let index = who as usize;
+        let remove = self.container.remove[index];
+        if remove.ret == event && self.removed[index] == 0 {
+            return Err(self.blocked(Item(who), self.removal(Item(who))));
+        }
+        let (lo, hi) = (self.tuned.lo[index], self.tuned.hi[index]);
+        if event == hi {
+            if lo < hi {
+                self.inside.remove(self.place[index]);
+            }
+            if remove.exists() {
+                self.wanted.insert(self.place[index]);
+            }
+        } else if event == lo && lo < hi {
+            self.inside.insert(self.place[index]);
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, peek: u32) {
+        let item = self.container.peeks[peek as usize].item.index();
+        self.next_waiting[peek as usize] = std::mem::replace(&mut self.first_waiting[item], peek);
+        self.wanted.insert(self.place[item]);
+    }
+
+    /// Serves whatever no value inside goes before.
+    #[inline]
+    fn serve(&mut self, cell: Rank) {
+        let least = self.inside.max().map_or(0, |place| self.equal_places(place).0);
+        while let Some(place) = self.wanted.max().filter(|&place| place >= least) {
+            self.wanted.remove(place);
+            let index = self.by_priority[place as usize].index();
+            let leaves = self.tuned.hi[index] < cell && self.container.remove[index].exists();
+            if leaves && self.removed[index] == 0 {
+                self.removed[index] = cell;
+            }
+            if let Some(first) = self.first_waiting.get_mut(index) {
+                let mut peek = std::mem::replace(first, NONE);
+                while peek != NONE {
+                    self.peeked[peek as usize] = cell;
+                    peek = self.next_waiting[peek as usize];
+                }
+            }
+        }
+    }
+
+    /// An operation for a value has no good cell: the values that block every one of its cells.
+    fn blocked(&self, item: Item, span: Span) -> Core {
+        let (_, last) = self.equal_places(self.place[item.index()]);
+        let before = self.by_priority[last as usize + 1..].iter().copied();
+        let mut items = vec![item];
+        items.extend(chain_over(self.tuned, span, before));
+        Core { items, empty: None }
+    }
+
+    /// Moves every peek to the good cell nearest to its value's coverage, and the operations of a
+    /// value without coverage to one common cell, where there is a good one.
+    fn nearest(&mut self) {
+        let cells = Lowest::new(&self.most);
+        for item in self.container.items() {
+            let limit = self.equal_places(self.place[item.index()]).1 + 1;
+            let (lo, hi) = (self.tuned.lo[item.index()], self.tuned.hi[item.index()]);
+            let (from, to) = (lo.min(hi) + 1, lo.max(hi));
+            let from_peek = self.container.peeks.partition_point(|peek| peek.item < item);
+            let count = self.container.peeks_of(item).len();
+            let common = match hi < lo {
+                true => cells.first(from, to, limit),
+                false => None,
+            };
+            if let (Some(cell), true) = (common, self.container.remove[item.index()].exists()) {
+                self.removed[item.index()] = cell;
+            }
+            for peek in from_peek..from_peek + count {
+                let span = self.peek_span(peek as u32);
+                let (first, last) = (span.call + 1, span.ret.min(self.container.end));
+                let within = || cells.first(first.max(from), last.min(to), limit);
+                let before = || cells.last(first, last.min(from - 1), limit);
+                let behind = || cells.first(first.max(to + 1), last, limit);
+                let found = common.or_else(within).or_else(before).or_else(behind);
+                self.peeked[peek] = found.unwrap_or(NEVER);
+                debug_assert!(found.is_some(), "the sweep found a good cell");
+            }
+        }
+    }
+}
+
+/// By place, the first and the last place of an equal value; empty if all values differ.
+fn equals(by_priority: &[Item], values: &[ValueId]) -> Vec<(u32, u32)> {
+    let value = |place: usize| values[by_priority[place].index()];
+    if !(1..by_priority.len()).any(|place| value(place) == value(place - 1)) {
+        return Vec::new();
+    }
+    let mut equals: Vec<(u32, u32)> = (0..by_priority.len() as u32).map(|p| (p, p)).collect();
+    for place in 1..equals.len() {
+        if value(place) == value(place - 1) {
+            equals[place].0 = equals[place - 1].0;
+        }
+    }
+    for place in (1..equals.len()).rev() {
+        if value(place) == value(place - 1) {
+            equals[place - 1].1 = equals[place].1;
+        }
+    }
+    equals
+}
+
+/// A tree of minima over numbers by cell.
+struct Lowest {
+    leaves: usize,
+    node: Vec<u32>,
+}
+
+impl Lowest {
+    fn new(numbers: &[u32]) -> Self {
+        let leaves = numbers.len().next_power_of_two().max(1);
+        let mut node = vec![u32::MAX; 2 * leaves];
+        node[leaves..][..numbers.len()].copy_from_slice(numbers);
+        for index in (1..leaves).rev() {
+            node[index] = node[2 * index].min(node[2 * index + 1]);
+        }
+        Lowest { leaves, node }
+    }
+
+    /// The first cell from `from` to `to` whose number is at most `limit`.
+    fn first(&self, from: u32, to: u32, limit: u32) -> Option<u32> {
+        if from > to {
+            return None;
+        }
+        let mut node = from as usize + self.leaves;
+        while self.node[node] > limit {
+            // To the next subtree on the right.
+            while node & 1 == 1 {
+                node >>= 1;
+            }
+            if node == 0 {
+                return None;
+            }
+            node += 1;
+        }
+        while node < self.leaves {
+            node = 2 * node + usize::from(self.node[2 * node] > limit);
+        }
+        let cell = (node - self.leaves) as u32;
+        (cell <= to).then_some(cell)
+    }
+
+    /// The last cell from `from` to `to` whose number is at most `limit`.
+    fn last(&self, from: u32, to: u32, limit: u32) -> Option<u32> {
+        if from > to {
+            return None;
+        }
+        let mut node = to as usize + self.leaves;
+        while self.node[node] > limit {
+            // To the next subtree on the left.
+            while node & 1 == 0 {
+                node >>= 1;
+            }
+            if node == 1 {
+                return None;
+            }
+            node -= 1;
+        }
+        while node < self.leaves {
+            node = 2 * node + usize::from(self.node[2 * node + 1] <= limit);
+        }
+        let cell = (node - self.leaves) as u32;
+        (cell >= from).then_some(cell)
+    }
+}
+
+/// The order of the operations. In each cell first the extractions of values that were inside
+/// before; then peeks, and values that come and go within the cell; then the insertions of values
+/// that stay. What goes out first goes first, and comes in last.
+fn order(container: &Container, tuned: &Tuned, plan: &Plan) -> Vec<OpId> {
+    let cells = container.end as usize + 1;
+    let life = |item: Item| life(container, tuned, plan, item);
+    let leave = container.items().map(|item| (item, life(item).1));
+    let leave = leave.filter_map(|(item, cell)| cell.map(|cell| (cell, item.0)));
+    let leave = Buckets::new(cells, leave);
+    let enter = container.items().map(|item| (item, life(item)));
+    let enter = enter.filter(|&(_, (entered, left))| Some(entered) != left);
+    let enter = Buckets::new(cells, enter.map(|(item, (entered, _))| (entered, item.0)));
+    // The few values of one cell, sorted by place.
+    let mut few: Vec<u32> = Vec::new();
+    let sort = |values: &[u32], few: &mut Vec<u32>| {
+        few.clear();
+        few.extend_from_slice(values);
+        few.sort_unstable_by_key(|&item| plan.place[item as usize]);
+    };
+    let alone = alone(container, tuned, plan);
+    let mut alone = alone.iter().peekable();
+    let mut order = Vec::with_capacity(2 * container.len() + container.peeks.len());
+    for cell in 0..cells as u32 {
+        sort(leave.of(cell as usize), &mut few);
+        let leaving = || few.iter().rev().map(|&item| Item(item));
+        for item in leaving().filter(|&item| life(item).0 != cell) {
+            push_peeks(container, plan, item, cell, &mut order);
+            order.push(container.remove[item.index()].op);
+        }
+        for item in leaving().filter(|&item| life(item).0 == cell) {
+            order.push(container.insert[item.index()].op);
+            push_peeks(container, plan, item, cell, &mut order);
+            order.push(container.remove[item.index()].op);
+        }
+        while let Some(&(_, op)) = alone.next_if(|alone| alone.0 == cell) {
+            order.push(op);
+        }
+        sort(enter.of(cell as usize), &mut few);
+        for &item in &few {
+            order.push(container.insert[item as usize].op);
+            push_peeks(container, plan, Item(item), cell, &mut order);
+        }
+    }
+    order
+}
+
+/// The cells in which a value comes and goes.
+fn life(container: &Container, tuned: &Tuned, plan: &Plan, item: Item) -> (Rank, Option<Rank>) {
+    let index = item.index();
+    let mut entered = tuned.lo[index];
+    let mut left = container.remove[index].exists().then_some(plan.removed[index]);
+    entered = left.map_or(entered, |left| left.min(entered));
+    if !container.peeks.is_empty() {
+        let from = container.peeks.partition_point(|peek| peek.item < item);
+        let count = container.peeks_of(item).len();
+        for &cell in &plan.peeked[from..from + count] {
+            entered = entered.min(cell);
+            left = left.map(|left| left.max(cell));
+        }
+    }
+    (entered, left)
+}
+
+/// The peeks in cells in which their value neither comes nor goes, and then the operations that saw
+/// the queue empty, by cell.
+fn alone(container: &Container, tuned: &Tuned, plan: &Plan) -> Vec<(Rank, OpId)> {
+    let mut alone: Vec<(Rank, OpId)> = Vec::new();
+    for (peek, &cell) in container.peeks.iter().zip(&plan.peeked) {
+        let (entered, left) = life(container, tuned, plan, peek.item);
+        if cell != entered && Some(cell) != left {
+            alone.push((cell, peek.span.op));
+        }
+    }
+    let empties = container.empties.iter().map(|empty| empty.op);
+    alone.extend(plan.empty_cells.iter().copied().zip(empties));
+    alone.sort_by_key(|&(cell, _)| cell);
+    alone
+}
+
+/// Emits the peeks of a value that happen in a cell.
+fn push_peeks(container: &Container, plan: &Plan, item: Item, cell: Rank, order: &mut Vec<OpId>) {
+    if container.peeks.is_empty() {
+        return;
+    }
+    let from = container.peeks.partition_point(|peek| peek.item < item);
+    for (peek, &at) in container.peeks_of(item).iter().zip(&plan.peeked[from..]) {
+        if at == cell {
+            order.push(peek.span.op);
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Making the verdict that a history is wrong.
+
+use seriatim_history::{Horizon, OpId, Time};
+use seriatim_spec::{Counterexample, Explanation, Verdict};
+
+/// A violation shown by some operations.
+pub(super) fn counterexample(operations: Vec<OpId>, sentence: String) -> Verdict {
+    violation(operations, Horizon::Whole, sentence)
+}
+
+/// A violation shown by some operations up to a moment.
+pub(super) fn counterexample_until(
+    operations: Vec<OpId>,
+    until: Time,
+    sentence: String,
+) -> Verdict {
+    violation(operations, Horizon::Until(until), sentence)
+}
+
+fn violation(mut operations: Vec<OpId>, horizon: Horizon, sentence: String) -> Verdict {
+    operations.sort_unstable();
+    operations.dedup();
+    Verdict::Violation(Counterexample {
+        operations,
+        horizon,
+        context: None,
+        explanation: Explanation::because(sentence),
+    })
+}

@@ -1,0 +1,241 @@
+//! The oracle: tries every order of the operations of a small history. Shares nothing with the
+//! monitors.
+
+use seriatim_history::{
+    Builder, Call, Event, History, Horizon, Interval, OpId, Outcome, Return, Value,
+};
+use seriatim_monitor::fast::{Called, Declined, Online, Returned, Stop};
+use seriatim_spec::Verdict;
+use std::collections::HashSet;
+use std::fmt;
+use std::hash::Hash;
+
+/// An operation of a test history.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Op {
+    pub method: &'static str,
+    pub arg: Option<Value>,
+    /// `None`: pending, or nothing returned.
+    pub result: Option<Value>,
+    pub call: u64,
+    pub ret: Option<u64>,
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}(", self.method)?;
+        if let Some(arg) = &self.arg {
+            write!(f, "{arg}")?;
+        }
+        write!(f, ")")?;
+        match (&self.result, self.ret) {
+            (_, None) => write!(f, " -> ? [{}, ..)", self.call),
+            (Some(result), Some(ret)) => write!(f, " -> {result} [{}, {ret}]", self.call),
+            (None, Some(ret)) => write!(f, " [{}, {ret}]", self.call),
+        }
+    }
+}
+
+impl Op {
+    /// The operation as it is known at a moment.
+    pub fn until(&self, moment: u64) -> Op {
+        match self.ret {
+            Some(ret) if ret <= moment => self.clone(),
+            _ => Op { ret: None, result: None, ..self.clone() },
+        }
+    }
+}
+
+/// A sequential object.
+pub trait Model {
+    type State: Clone + Eq + Hash + fmt::Debug;
+
+    fn initial(&self) -> Self::State;
+
+    /// The states after an operation; all possible results if it is pending.
+    fn step(&self, state: &Self::State, op: &Op) -> Vec<Self::State>;
+
+    /// What a query answers, where there are too many answers to try them all.
+    fn answer(&self, _: &Self::State) -> Option<Value> {
+        None
+    }
+}
+
+/// Text of a history for failing tests.
+pub fn show(ops: &[Op]) -> String {
+    let lines: Vec<String> = ops.iter().map(|op| format!("  {op}")).collect();
+    lines.join("\n")
+}
+
+/// Whether some order of the operations is right.
+pub fn linearizable<M: Model>(model: &M, ops: &[Op]) -> bool {
+    assert!(ops.len() <= 32);
+    let mut seen = HashSet::new();
+    search(model, ops, 0, &model.initial(), &mut seen)
+}
+
+fn search<M: Model>(
+    model: &M,
+    ops: &[Op],
+    done: u32,
+    state: &M::State,
+    seen: &mut HashSet<(u32, M::State)>,
+) -> bool {
+    let open = |index: &usize| done >> index & 1 == 0;
+    let first_return = (0..ops.len()).filter(open).filter_map(|i| ops[i].ret).min();
+    let Some(first_return) = first_return else {
+        return true;
+    };
+    if !seen.insert((done, state.clone())) {
+        return false;
+    }
+    (0..ops.len()).filter(open).filter(|&i| ops[i].call <= first_return).any(|i| {
+        let next = model.step(state, &ops[i]);
+        next.iter().any(|next| search(model, ops, done | 1 << i, next, seen))
+    })
+}
+
+/// Whether an order of operations is a linearization.
+pub fn is_linearization<M: Model>(model: &M, ops: &[Op], order: &[OpId]) -> Result<(), String> {
+    let mut states = vec![model.initial()];
+    let mut placed = HashSet::new();
+    let mut latest_call = 0;
+    for op in order {
+        if !placed.insert(*op) {
+            return Err(format!("{op:?} is placed twice"));
+        }
+        let op = &ops[op.index()];
+        if op.ret.is_some_and(|ret| ret < latest_call) {
+            return Err(format!("{op} is placed behind a later operation"));
+        }
+        latest_call = latest_call.max(op.call);
+        states = states.iter().flat_map(|s| model.step(s, op)).collect();
+        if states.is_empty() {
+            return Err(format!("{op} is not possible where it is placed"));
+        }
+    }
+    let missing = |i: &usize| ops[*i].ret.is_some() && !placed.contains(&OpId::from(*i));
+    match (0..ops.len()).find(missing) {
+        Some(index) => Err(format!("{} is not placed", ops[index])),
+        None => Ok(()),
+    }
+}
+
+/// The history of some operations, which must be sorted by call.
+pub fn history(ops: &[Op]) -> History {
+    let mut builder = Builder::new("test");
+    for (index, op) in ops.iter().enumerate() {
+        let mut call = Call::new(builder.method(op.method));
+        if let Some(arg) = &op.arg {
+            call.arg = builder.values().intern(arg);
+        }
+        let mut ret = Return::ok();
+        if let Some(result) = &op.result {
+            ret = Return::new(Outcome::Ok, builder.values().intern(result));
+        }
+        let interval = Interval { call: op.call, ret: op.ret };
+        builder.operation(index as u64 + 1, None, call, interval, ret).unwrap();
+    }
+    builder.finish().unwrap()
+}
+
+/// What a comparison found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Agreed {
+    Linearizable,
+    Violation,
+    Declined,
+}
+
+/// Compares a monitor with the oracle on one history: the verdict, the witness, the core.
+pub fn agree<M: Model>(
+    model: &M,
+    check: impl Fn(&History) -> Result<Verdict, Declined>,
+    ops: &[Op],
+) -> Agreed {
+    let history = history(ops);
+    let verdict = match check(&history) {
+        Ok(verdict) => verdict,
+        Err(_) => return Agreed::Declined,
+    };
+    let expected = linearizable(model, ops);
+    match verdict {
+        Verdict::Linearizable(witness) => {
+            assert!(expected, "false linearizable:\n{}", show(ops));
+            if let Err(reason) = is_linearization(model, ops, &witness.order) {
+                let order: Vec<String> =
+                    witness.order.iter().map(|op| ops[op.index()].to_string()).collect();
+                panic!("{reason}:\n{}\nwitness:\n  {}", show(ops), order.join("\n  "));
+            }
+            Agreed::Linearizable
+        }
+        Verdict::Violation(counterexample) => {
+            assert!(
+                !expected,
+                "false violation ({}):\n{}",
+                counterexample.explanation.sentence,
+                show(ops)
+            );
+            let known = |op: &OpId| match counterexample.horizon {
+                Horizon::Whole => ops[op.index()].clone(),
+                Horizon::Until(until) => ops[op.index()].until(until),
+            };
+            let core: Vec<Op> = counterexample.operations.iter().map(known).collect();
+            assert!(
+                !linearizable(model, &core),
+                "the core is linearizable:\n{}\ncore ({}):\n{}",
+                show(ops),
+                counterexample.explanation.sentence,
+                show(&core)
+            );
+            Agreed::Violation
+        }
+        Verdict::Unknown(_) => panic!("a fast monitor never says unknown"),
+    }
+}
+
+/// Compares an online monitor with the oracle after every event of one history.
+pub fn agree_online<M: Model>(model: &M, mut monitor: impl Online, ops: &[Op]) -> Agreed {
+    let history = history(ops);
+    let mut prefix: Vec<Op> = Vec::new();
+    for event in history.events() {
+        let step = match event {
+            Event::Call(op) => {
+                let operation = history.operation(op);
+                prefix.push(Op {
+                    ret: None,
+                    result: None,
+                    call: history.call(op),
+                    ..ops[op.index()].clone()
+                });
+                monitor.call(Called {
+                    op,
+                    method: operation.method(),
+                    key: operation.key(),
+                    arg: operation.arg(),
+                    values: history.values(),
+                })
+            }
+            Event::Return(op) => {
+                prefix[op.index()] = ops[op.index()].clone();
+                monitor.ret(Returned {
+                    op,
+                    outcome: Outcome::Ok,
+                    result: history.result(op),
+                    values: history.values(),
+                })
+            }
+        };
+        let right = linearizable(model, &prefix);
+        match step {
+            Ok(()) => assert!(right, "missed at {event:?}:\n{}", show(&prefix)),
+            Err(Stop::Violation(violation)) => {
+                let reason = violation.reason;
+                assert!(!right, "{reason}, wrongly, at {event:?}:\n{}", show(&prefix));
+                return Agreed::Violation;
+            }
+            Err(Stop::Declined(_)) => return Agreed::Declined,
+        }
+    }
+    Agreed::Linearizable
+}

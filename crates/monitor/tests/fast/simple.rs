@@ -1,0 +1,255 @@
+//! Set, mutex, register and other simple objects, offline and online.
+
+use crate::enumerate::every_history;
+use crate::generate::{Random, Shape, random_history, rounds};
+use crate::models::{
+    Bag, Containers, Counter, FetchAndAdd, Keys, Log, Map, Mutex, Order, Register, Semaphore,
+};
+use crate::oracle::{Agreed, Model, Op, agree, agree_online};
+use seriatim_history::{Value, ValueId};
+use seriatim_monitor::fast::{
+    Object, Online, Part, check, counter, log, multiset, mutex, queue_online, register, set,
+};
+
+type Drawn = (&'static str, Option<Value>, Vec<Option<Value>>);
+
+/// Compares a monitor, offline and online, with the oracle on random histories.
+fn compare<M: Model, W: Online>(
+    object: Object,
+    model: &M,
+    watch: Option<&dyn Fn() -> W>,
+    seed: u64,
+    draw: &dyn Fn(&mut Random, u64) -> Drawn,
+) {
+    let mut random = Random(seed);
+    let mut tally = [[0u64; 3]; 2];
+    for _ in 0..rounds(10_000) {
+        let shape = Shape::random(&mut random, 12);
+        let ops = random_history(&mut random, shape, model, draw);
+        let judge = |history: &_| check(object, Part::whole(history));
+        tally[0][agree(model, judge, &ops) as usize] += 1;
+        if let Some(watch) = watch {
+            tally[1][agree_online(model, watch(), &ops) as usize] += 1;
+        }
+    }
+    println!("{object:?}: {tally:?}");
+    assert!(tally[0][0] > 0 && tally[0][1] > 0);
+    assert_eq!(tally[0][Agreed::Declined as usize], 0);
+}
+
+/// Compares a monitor, offline and online, with the oracle on all histories of a size.
+fn exhaust<M: Model, W: Online>(
+    object: Object,
+    model: &M,
+    watch: Option<&dyn Fn() -> W>,
+    alphabet: &[Op],
+    count: usize,
+) {
+    let mut tally = [0u64; 3];
+    every_history(alphabet, count, &mut |ops| {
+        let judge = |history: &_| check(object, Part::whole(history));
+        let agreed = agree(model, judge, ops);
+        tally[agreed as usize] += 1;
+        if let Some(watch) = watch
+            && agreed != Agreed::Declined
+        {
+            agree_online(model, watch(), ops);
+        }
+    });
+    println!("{object:?}, {count} operations: {tally:?}");
+    assert!(tally[0] > 0 && tally[1] > 0);
+}
+
+/// An operation of an alphabet, completed or pending.
+fn op(method: &'static str, arg: Option<i64>, result: Option<Value>) -> Op {
+    Op { method, arg: arg.map(Value::Int), result, call: 0, ret: Some(0) }
+}
+
+fn pending(method: &'static str, arg: Option<i64>) -> Op {
+    Op { ret: None, ..op(method, arg, None) }
+}
+
+/// The size up to which everything is tried.
+fn largest(short: usize) -> usize {
+    match std::env::var_os("SERIATIM_LONG") {
+        Some(_) => short + 2,
+        None => short,
+    }
+}
+
+fn answers() -> Vec<Option<Value>> {
+    vec![Some(Value::Bool(true)), Some(Value::Bool(false))]
+}
+
+#[test]
+fn the_set_monitor_agrees_on_random_histories() {
+    let draw = |random: &mut Random, _| {
+        let method = ["insert", "remove", "contains", "insert", "remove"][random.below(5) as usize];
+        (method, Some(Value::Int(random.below(2) as i64)), answers())
+    };
+    compare(Object::Set, &Keys, Some(&set::Watch::default), 11, &draw);
+}
+
+#[test]
+fn the_set_monitor_agrees_on_all_small_histories() {
+    let mut alphabet = vec![pending("insert", Some(1)), pending("remove", Some(1))];
+    for method in ["insert", "remove", "contains"] {
+        alphabet.extend(answers().into_iter().map(|answer| op(method, Some(1), answer)));
+    }
+    for count in 1..=largest(3) {
+        exhaust(Object::Set, &Keys, Some(&set::Watch::default), &alphabet, count);
+    }
+}
+
+#[test]
+fn the_mutex_monitor_agrees_on_random_histories() {
+    let draw = |random: &mut Random, _| match random.below(5) {
+        0 | 1 => ("unlock", None, vec![None]),
+        2 => ("lock", None, vec![None]),
+        3 => ("is_locked", None, answers()),
+        _ => ("try_lock", None, answers()),
+    };
+    compare(Object::Mutex, &Mutex, Some(&mutex::Watch::default), 12, &draw);
+}
+
+#[test]
+fn the_register_monitor_agrees_on_random_histories() {
+    let draw = |random: &mut Random, index| match random.below(5) {
+        0 | 1 => ("write", Some(Value::Int(index as i64)), vec![None]),
+        _ => {
+            let seen = (0..12).map(|value| Some(Value::Int(value)));
+            ("read", None, seen.chain([Some(Value::Nil)]).collect())
+        }
+    };
+    let watch = || register::Watch::new(ValueId::NIL);
+    compare(Object::Register(ValueId::NIL), &Register, Some(&watch), 13, &draw);
+}
+
+#[test]
+fn the_register_monitor_agrees_on_all_small_histories() {
+    let mut alphabet = vec![op("read", None, Some(Value::Nil))];
+    for value in [1, 2] {
+        alphabet.push(op("write", Some(value), None));
+        alphabet.push(pending("write", Some(value)));
+        alphabet.push(op("read", None, Some(Value::Int(value))));
+    }
+    let watch = || register::Watch::new(ValueId::NIL);
+    for count in 1..=largest(3) {
+        exhaust(Object::Register(ValueId::NIL), &Register, Some(&watch), &alphabet, count);
+    }
+}
+
+fn numbers(range: std::ops::Range<i64>) -> Vec<Option<Value>> {
+    range.map(|number| Some(Value::Int(number))).collect()
+}
+
+#[test]
+fn the_online_queue_monitor_agrees_after_every_event() {
+    let draw = |random: &mut Random, index| match random.below(9) {
+        0..4 => ("insert", Some(Value::Int(index as i64)), vec![None]),
+        _ => {
+            let mut seen = numbers(0..12);
+            seen.push(Some(Value::Nil));
+            ("remove", None, seen)
+        }
+    };
+    let watch = queue_online::Watch::default;
+    compare(Object::Queue, &Containers(Order::Fifo), Some(&watch), 14, &draw);
+}
+
+#[test]
+fn the_online_queue_monitor_agrees_on_all_small_histories() {
+    let mut alphabet = vec![pending("remove", None), op("remove", None, Some(Value::Nil))];
+    for value in [1, 2] {
+        alphabet.push(op("insert", Some(value), None));
+        alphabet.push(op("remove", None, Some(Value::Int(value))));
+    }
+    let (model, watch) = (Containers(Order::Fifo), queue_online::Watch::default);
+    for count in 1..=largest(3) {
+        exhaust(Object::Queue, &model, Some(&watch), &alphabet, count);
+    }
+}
+
+#[test]
+fn the_counter_monitor_agrees_on_random_histories() {
+    let draw = |random: &mut Random, _| match random.below(2) {
+        0 => ("inc", None, vec![None]),
+        _ => ("read", None, numbers(0..12)),
+    };
+    compare(Object::Counter, &Counter, Some(&counter::Watch::default), 15, &draw);
+}
+
+#[test]
+fn the_counter_monitor_agrees_with_decrements() {
+    let draw = |random: &mut Random, _| match random.below(4) {
+        0 => ("inc", None, vec![None]),
+        1 => ("dec", None, vec![None]),
+        _ => ("read", None, numbers(-12..12)),
+    };
+    compare::<_, counter::Watch>(Object::Counter, &Counter, None, 16, &draw);
+}
+
+#[test]
+fn the_fetch_and_add_monitor_agrees_on_random_histories() {
+    let draw = |random: &mut Random, _| match random.below(4) {
+        0 => ("read", None, numbers(0..12)),
+        _ => ("fetch_and_add", None, numbers(0..12)),
+    };
+    compare::<_, counter::Watch>(Object::FetchAndAdd, &FetchAndAdd, None, 17, &draw);
+}
+
+#[test]
+fn the_multiset_monitor_agrees_on_random_histories() {
+    let draw = |random: &mut Random, _| {
+        let key = Some(Value::Int(random.below(2) as i64));
+        match random.below(10) {
+            0..4 => ("add", key, vec![None]),
+            4..7 => ("remove", key, answers()),
+            7 => ("multiplicity", key, numbers(0..12)),
+            _ => ("contains", key, answers()),
+        }
+    };
+    compare(Object::Multiset, &Bag, Some(&multiset::Watch::default), 18, &draw);
+}
+
+#[test]
+fn the_semaphore_monitor_agrees_on_random_histories() {
+    for permits in 0..3 {
+        let draw = |random: &mut Random, _| match random.below(7) {
+            0..3 => ("release", None, vec![None]),
+            3 => ("acquire", None, vec![None]),
+            4 => ("available", None, numbers(0..12)),
+            _ => ("try_acquire", None, answers()),
+        };
+        let (object, model) = (Object::Semaphore(permits), Semaphore(i64::from(permits)));
+        compare::<_, counter::Watch>(object, &model, None, 19, &draw);
+    }
+}
+
+#[test]
+fn the_log_monitor_agrees_on_random_histories() {
+    let draw = |random: &mut Random, index| match random.below(2) {
+        0 => ("append", Some(Value::Int(index as i64)), vec![None]),
+        _ => ("read", None, vec![]),
+    };
+    compare(Object::Log, &Log, Some(&log::Watch::default), 20, &draw);
+}
+
+#[test]
+fn the_map_monitor_agrees_on_random_histories() {
+    let draw = |random: &mut Random, index| {
+        let key = Value::Int(random.below(2) as i64);
+        match random.below(2) {
+            0 => {
+                let pair = Value::list([key, Value::Int(index as i64)]);
+                ("put", Some(pair), vec![None])
+            }
+            _ => {
+                let mut seen = numbers(0..12);
+                seen.push(Some(Value::Nil));
+                ("get", Some(key), seen)
+            }
+        }
+    };
+    compare::<_, counter::Watch>(Object::Map(ValueId::NIL), &Map, None, 21, &draw);
+}

@@ -1,0 +1,66 @@
+//! Where the command speaks: standard output for what was asked for, standard error for the rest.
+//!
+//! A reader that goes away (`| head`) has had enough: that is neither a failure nor a reason to decide
+//! less, so what it would have read is dropped and the exit code stays what it is.
+
+use super::Failure;
+use seriatim::History;
+use seriatim::history::{Format, WriteError, write};
+use std::fs::File;
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::Path;
+
+/// Prints a text on standard output.
+pub fn say(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure(format!("standard output: cannot write: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prints a line on standard error. If nobody can hear it, there is nobody to tell.
+pub fn remark(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Writes a history to a file, or to standard output without one.
+pub fn write_history(
+    history: &History,
+    format: Format,
+    file: Option<&Path>,
+) -> Result<(), Failure> {
+    match file {
+        Some(path) => write_file(history, format, path),
+        None => match write_all(history, format, std::io::stdout().lock()) {
+            Err(WriteError::Io(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            Err(error) => Err(Failure(format!("{}: {error}", history.source()))),
+            Ok(()) => Ok(()),
+        },
+    }
+}
+
+/// Writes a file; half a history is not left behind.
+fn write_file(history: &History, format: Format, path: &Path) -> Result<(), Failure> {
+    let unwritable = |error| Failure(format!("{}: cannot write: {error}", path.display()));
+    let file = File::create(path).map_err(unwritable)?;
+    let is_regular = file.metadata().map_err(unwritable)?.is_file();
+    write_all(history, format, file).map_err(|error| {
+        if is_regular {
+            // The history could not be written: that is what is reported, not the tidying up.
+            let _ = std::fs::remove_file(path);
+        }
+        match error {
+            WriteError::Io(error) => unwritable(error),
+            error => Failure(format!("{}: {error}", history.source())),
+        }
+    })
+}
+
+fn write_all(history: &History, format: Format, out: impl Write) -> Result<(), WriteError> {
+    let mut out = BufWriter::new(out);
+    write(history, format, &mut out)?;
+    out.flush().map_err(WriteError::Io)
+}

@@ -1,0 +1,240 @@
+//! What is asked about a history, and the answer with all that a report needs.
+
+use super::Exit;
+use super::Failure;
+use super::amounts::{bytes, duration, positive};
+use super::input::{Against, Input};
+use super::progress::ProgressLine;
+use clap::{Args, ValueEnum};
+use seriatim::monitor::partition::Partitioning;
+use seriatim::monitor::{
+    DecidedBy, Monitors, PartReport, PartStanding, StopAt, Strategy, refute_partition,
+};
+use seriatim::report::{PartLine, Report, Standing, States, Statistics};
+use seriatim::spec::Reader;
+use seriatim::{Checked, Failures, History, Options, Verdict, check, validate};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What to check, against what, and how hard to try.
+#[derive(Args)]
+pub struct Question {
+    #[command(flatten)]
+    pub input: Input,
+
+    #[command(flatten)]
+    against: Against,
+
+    /// Give up after this time (90s, 5m, …) and say how far it came
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    time: Option<Duration>,
+
+    /// The memory that the search may use
+    #[arg(long, value_name = "BYTES", default_value = "4G", value_parser = bytes)]
+    memory: usize,
+
+    /// The number of threads [default: all cores]
+    #[arg(long, value_name = "NUMBER", value_parser = positive)]
+    threads: Option<usize>,
+
+    /// Do not split objects by key
+    #[arg(long)]
+    no_partition: bool,
+
+    /// Try to refute on this history that the object may be split by key
+    #[arg(long)]
+    check_partition: bool,
+
+    /// Go on after the first violation and decide all parts
+    #[arg(long)]
+    all: bool,
+
+    /// Who decides
+    #[arg(long, value_enum, default_value_t = Engine::Auto)]
+    engine: Engine,
+
+    /// Replay the order that was found for a linearizable history, independently of all engines
+    #[arg(long)]
+    certify: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Engine {
+    /// Whatever is fastest and exact
+    Auto,
+    /// The general search, both ways
+    Search,
+    /// The general search, depth first
+    DepthFirst,
+    /// The general search, breadth first
+    BreadthFirst,
+}
+
+/// A checked history with what its report needs.
+pub struct Done {
+    pub history: History,
+    pub reader: Box<dyn Reader>,
+    pub name: String,
+    pub checked: Checked,
+    pub elapsed: Duration,
+    /// What else was checked, and held.
+    pub notes: Vec<String>,
+    /// What the reader of the report should know before believing it.
+    pub warnings: Vec<String>,
+}
+
+impl Question {
+    /// Checks one of the files.
+    pub fn answer(&self, path: &Path) -> Result<Done, Failure> {
+        let mut history = self.input.read(path)?;
+        let reader = self.against.reader(&history)?;
+        let progress = ProgressLine::new();
+        let observer = |standing| progress.show(standing);
+        let options = Options { observer: Some(&observer), ..self.options() };
+        let start = Instant::now();
+        let checked = check(&mut history, &*reader, &options)?;
+        let elapsed = start.elapsed();
+        progress.clear();
+        let mut notes = self.examine(&mut history, &*reader, &checked)?;
+        notes.extend(why_no_monitor(&checked));
+        let warnings = self.vacuous(&mut history, &*reader)?.into_iter().collect();
+        let name = reader.name();
+        Ok(Done { history, reader, name, checked, elapsed, notes, warnings })
+    }
+
+    fn options(&self) -> Options<'static> {
+        let defaults = Options::default();
+        Options {
+            time: self.time,
+            memory: self.memory,
+            threads: self.threads.unwrap_or(defaults.threads),
+            partitioning: match self.no_partition {
+                true => Partitioning::ByObject,
+                false => Partitioning::ByKey,
+            },
+            stop_at: if self.all { StopAt::End } else { StopAt::FirstViolation },
+            monitors: match self.engine {
+                Engine::Auto => Monitors::Use,
+                _ => Monitors::Skip,
+            },
+            strategies: match self.engine {
+                Engine::Auto | Engine::Search => vec![Strategy::DepthFirst, Strategy::BreadthFirst],
+                Engine::DepthFirst => vec![Strategy::DepthFirst],
+                Engine::BreadthFirst => vec![Strategy::BreadthFirst],
+            },
+            ..defaults
+        }
+    }
+
+    /// Why the verdict says nothing, if so.
+    fn vacuous(
+        &self,
+        history: &mut History,
+        reader: &dyn Reader,
+    ) -> Result<Option<String>, Failure> {
+        let warning = history.tally().vacuous().map(str::to_owned);
+        if warning.is_none() || self.against.failures == Failures::Drop {
+            return Ok(warning);
+        }
+        // Failures may be observations: then something was checked after all.
+        let reading = reader.read(history)?;
+        let is_observed = reading.operations().any(|op| history.ret(op).is_some());
+        Ok(warning.filter(|_| !is_observed))
+    }
+
+    /// The further checks that the user asked for; gives what held.
+    fn examine(
+        &self,
+        history: &mut History,
+        reader: &dyn Reader,
+        checked: &Checked,
+    ) -> Result<Vec<String>, Failure> {
+        let mut notes = Vec::new();
+        if self.check_partition {
+            let reading = reader.read(history)?;
+            if let Some(refutation) = refute_partition(&reading) {
+                return Err(Failure(format!(
+                    "{}: {} must not be split by key: {} and {} are not independent in state {}",
+                    history.source(),
+                    reader.name(),
+                    history.operation(refutation.first),
+                    history.operation(refutation.second),
+                    refutation.state
+                )));
+            }
+            notes.push(
+                "partition: no two operations on different keys were found to interfere".into(),
+            );
+        }
+        if let (true, Verdict::Linearizable(witness)) = (self.certify, &checked.verdict) {
+            let reading = reader.read(history)?;
+            validate(history, &reading, witness).map_err(|error| {
+                let source = history.source();
+                Failure(format!(
+                    "{source}: the witness does not hold, which is a defect of Seriatim: {error}"
+                ))
+            })?;
+            notes.push("certified: the replayer accepts the witness".into());
+        }
+        Ok(notes)
+    }
+}
+
+/// Why the fast monitor did not decide, where there might have been one.
+fn why_no_monitor(checked: &Checked) -> Option<String> {
+    let mut reasons = checked.parts.iter().filter_map(|part| part.fell_back.as_deref());
+    let first = reasons.next()?;
+    Some(match reasons.count() {
+        0 => format!("no fast monitor: {first}"),
+        others => format!("no fast monitor: {first} (and so for {others} more parts)"),
+    })
+}
+
+impl Done {
+    /// What the command comes to.
+    pub fn exit(&self) -> Exit {
+        match self.checked.verdict {
+            Verdict::Linearizable(_) => Exit::Holds,
+            Verdict::Violation(_) => Exit::Violated,
+            Verdict::Unknown(_) => Exit::Unknown,
+        }
+    }
+
+    /// The report, with the states along the verdict's orders: of a witness its first `steps` steps.
+    pub fn report(&self, steps: usize) -> Report<'_> {
+        let Done { history, reader, name, checked, elapsed, notes, warnings } = self;
+        let mut report = Report::new(history, name, &checked.verdict);
+        report.parts = checked.parts.iter().map(part_line).collect();
+        report.statistics = Statistics {
+            elapsed: Some(*elapsed),
+            configurations: checked.configurations as u64,
+            memory: checked.memory as u64,
+        };
+        report.notes.clone_from(notes);
+        report.warnings.clone_from(warnings);
+        // Reading a long history again takes time and memory: only where somebody looks at the states.
+        if steps > 0 || matches!(checked.verdict, Verdict::Violation(_)) {
+            report.states = States::replay(history, &**reader, &checked.verdict, steps);
+        }
+        report
+    }
+}
+
+fn part_line(part: &PartReport) -> PartLine {
+    PartLine {
+        label: part.label.clone(),
+        operations: part.operations,
+        standing: match part.standing {
+            PartStanding::Linearizable => Standing::Linearizable,
+            PartStanding::Violation => Standing::Violation,
+            PartStanding::Open => Standing::Open,
+        },
+        decided_by: match part.decided_by {
+            DecidedBy::Monitor(name) => name.to_owned(),
+            DecidedBy::Inspection => "a look at the operations".to_owned(),
+            DecidedBy::Search(Strategy::DepthFirst) => "depth-first search".to_owned(),
+            DecidedBy::Search(Strategy::BreadthFirst) => "breadth-first search".to_owned(),
+            DecidedBy::Nobody => String::new(),
+        },
+    }
+}

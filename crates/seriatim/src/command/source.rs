@@ -1,0 +1,43 @@
+//! Algorithms that a command reads: files, or names of the library.
+
+use super::Failure;
+use seriatim::lang::{Diagnostic, Program, check_with};
+use std::collections::BTreeMap;
+
+/// The text of an algorithm and what to call it in messages.
+pub struct Source {
+    /// The file, or the name in the library.
+    pub name: String,
+    /// The text.
+    pub text: String,
+}
+
+impl Source {
+    /// Reads a file, or finds an algorithm of the library.
+    pub fn find(name: &str) -> Result<Self, Failure> {
+        if !std::path::Path::new(name).exists() {
+            if let Some(found) = seriatim::algorithm(name) {
+                return Ok(Source { name: name.to_owned(), text: found.source.to_owned() });
+            }
+            if !name.ends_with(".seri") {
+                return Err(Failure(format!(
+                    "there is neither a file nor an algorithm of the library called {name} \
+                     (`seriatim algorithms` lists them)"
+                )));
+            }
+        }
+        let text = std::fs::read_to_string(name)
+            .map_err(|error| Failure(format!("{name}: cannot read: {error}")))?;
+        Ok(Source { name: name.to_owned(), text })
+    }
+
+    /// The checked program, with some constants overridden.
+    pub fn program(&self, consts: &BTreeMap<String, i32>) -> Result<Program, Failure> {
+        check_with(&self.text, consts).map_err(|error| self.complain(&error))
+    }
+
+    /// A complaint about the text, with the place shown.
+    pub fn complain(&self, diagnostic: &Diagnostic) -> Failure {
+        Failure(diagnostic.render(&self.text, &self.name))
+    }
+}

@@ -1,0 +1,336 @@
+//! `seriatim verify`: is every run of an algorithm linearizable?
+
+use super::amounts::{bytes, duration};
+use super::output::{remark, say, write_history};
+use super::source::Source;
+use super::{Exit, Failure};
+use clap::ValueEnum;
+use seriatim::explore::{
+    self, Counterexample, Limits, Mode, Options, Outcome, Reason, Reductions, Statistics, Verdict,
+    ViolationKind, expectations, render,
+};
+use seriatim::history::Format;
+use seriatim::lang::Program;
+use seriatim::{ChosenReader, Failures, SpecChoice, check, history_of};
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Say whether every run of an algorithm, within bounds, is linearizable
+///
+/// Explores every interleaving of the threads, each of which calls methods for ever, and compares it with
+/// the specification that the file names. Bounds that are not given come from the first `expect explore`
+/// line of the file. A violation comes with the shortest run that shows it.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A .seri file, or a name of the library (`seriatim algorithms`)
+    #[arg(value_name = "ALGORITHM")]
+    algorithm: String,
+
+    /// The number of threads
+    #[arg(long, value_name = "NUMBER")]
+    threads: Option<u32>,
+
+    /// The number of data values
+    #[arg(long, value_name = "NUMBER")]
+    values: Option<u32>,
+
+    /// The number of keys
+    #[arg(long, value_name = "NUMBER")]
+    keys: Option<u32>,
+
+    /// The most heap nodes alive at once
+    #[arg(long, value_name = "NUMBER")]
+    nodes: Option<u32>,
+
+    /// The most nodes that the object may hold beyond those at the start
+    #[arg(long, value_name = "NUMBER")]
+    capacity: Option<u32>,
+
+    /// The client of the file that calls the methods [default: any thread calls any method]
+    #[arg(long, value_name = "NAME")]
+    client: Option<String>,
+
+    /// A constant of the file, as in K=4
+    #[arg(long = "set", value_name = "NAME=NUMBER", value_parser = constant)]
+    constants: Vec<(String, i32)>,
+
+    /// Check the linearization points that the file annotates
+    #[arg(long)]
+    points: bool,
+
+    /// Decide lock-freedom instead of linearizability
+    #[arg(long, conflicts_with = "points")]
+    progress: bool,
+
+    /// Count states as PAT does: no reductions but what its models have built in
+    #[arg(long)]
+    compat: bool,
+
+    /// Do without a reduction
+    #[arg(long, value_enum, value_name = "REDUCTION")]
+    without: Vec<Reduction>,
+
+    /// Raise the bounds step by step until this time is over, and say what was covered
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    budget: Option<Duration>,
+
+    /// Give up after this time
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    time: Option<Duration>,
+
+    /// The memory for states
+    #[arg(long, value_name = "BYTES", default_value = "8G", value_parser = bytes)]
+    memory: usize,
+
+    /// Write the history of a violation to this file, as JSON Lines
+    #[arg(long, value_name = "FILE")]
+    history: Option<PathBuf>,
+
+    /// Print the verdict only
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Reduction {
+    DeadRegisters,
+    DeadFields,
+    Fusion,
+    LockMovers,
+    HeapSymmetry,
+    ThreadSymmetry,
+    ValueSymmetry,
+    Retries,
+    Antichain,
+}
+
+fn constant(text: &str) -> Result<(String, i32), String> {
+    let expected = "expected a constant and its value, as in K=4";
+    let (name, value) = text.split_once('=').ok_or(expected)?;
+    Ok((name.to_owned(), value.parse().map_err(|_| expected)?))
+}
+
+/// Carries out `seriatim verify`.
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let source = Source::find(&arguments.algorithm)?;
+    let (options, mut constants) = starting_bounds(&source)?;
+    constants.extend(arguments.constants.iter().cloned());
+    let program = source.program(&constants)?;
+    let options = chosen(arguments, options);
+    match arguments.budget {
+        Some(budget) => grow(arguments, &source, &program, options, budget),
+        None => {
+            let outcome = explore_once(arguments, &source, &program, &options)?;
+            tell(arguments, &source, &program, &outcome)
+        }
+    }
+}
+
+/// The bounds that the file itself names first.
+fn starting_bounds(source: &Source) -> Result<(Options, BTreeMap<String, i32>), Failure> {
+    let program = source.program(&BTreeMap::new())?;
+    let first = expectations(&program).into_iter().next();
+    Ok(first.map(|first| (first.options, first.consts)).unwrap_or_default())
+}
+
+fn chosen(arguments: &Arguments, start: Options) -> Options {
+    let mut reductions = if arguments.compat { Reductions::COMPAT } else { Reductions::ALL };
+    for reduction in &arguments.without {
+        let switch = match reduction {
+            Reduction::DeadRegisters => &mut reductions.dead_registers,
+            Reduction::DeadFields => &mut reductions.dead_fields,
+            Reduction::Fusion => &mut reductions.fusion,
+            Reduction::LockMovers => &mut reductions.lock_movers,
+            Reduction::HeapSymmetry => &mut reductions.heap_symmetry,
+            Reduction::ThreadSymmetry => &mut reductions.thread_symmetry,
+            Reduction::ValueSymmetry => &mut reductions.value_symmetry,
+            Reduction::Retries => &mut reductions.retries,
+            Reduction::Antichain => &mut reductions.antichain,
+        };
+        *switch = false;
+    }
+    Options {
+        threads: arguments.threads.unwrap_or(start.threads),
+        values: arguments.values.unwrap_or(start.values),
+        keys: arguments.keys.unwrap_or(start.keys),
+        nodes: arguments.nodes.or(start.nodes),
+        capacity: arguments.capacity.or(start.capacity),
+        client: arguments.client.clone().or(start.client),
+        mode: if arguments.compat { Mode::Compat } else { Mode::Refinement },
+        reductions,
+        limits: Limits { time: arguments.time, memory: arguments.memory, states: None },
+    }
+}
+
+fn explore_once(
+    arguments: &Arguments,
+    source: &Source,
+    program: &Program,
+    options: &Options,
+) -> Result<Outcome, Failure> {
+    let outcome = if arguments.progress {
+        explore::run_progress(program, options)
+    } else if arguments.points {
+        explore::run_points(program, options)
+    } else {
+        let line = Line::new();
+        let outcome = explore::run_with(program, options, &mut |statistics| line.show(statistics));
+        line.clear();
+        outcome
+    };
+    outcome.map_err(|diagnostic| source.complain(&diagnostic))
+}
+
+/// Raises the bounds in turn until the time is over, a run goes wrong, or memory runs out.
+fn grow(
+    arguments: &Arguments,
+    source: &Source,
+    program: &Program,
+    mut options: Options,
+    budget: Duration,
+) -> Result<Exit, Failure> {
+    let end = Instant::now() + budget;
+    let mut covered: Option<Outcome> = None;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        options.limits.time = Some(left);
+        let outcome = explore_once(arguments, source, program, &options)?;
+        match outcome.verdict {
+            Verdict::Holds => {
+                if !arguments.quiet {
+                    say(&format!(
+                        "holds for {} ({})\n",
+                        outcome.bounds,
+                        cost(&outcome.statistics)
+                    ))?;
+                }
+                covered = Some(outcome);
+            }
+            Verdict::Violation(_) => return tell(arguments, source, program, &outcome),
+            Verdict::Unknown(_) => {
+                let Some(covered) = covered else {
+                    return tell(arguments, source, program, &outcome);
+                };
+                say(&format!(
+                    "holds within the budget: covered {}; not finished: {}\n",
+                    covered.bounds, outcome.bounds
+                ))?;
+                return Ok(Exit::Holds);
+            }
+        }
+        raise(&mut options);
+    }
+}
+
+/// The next larger bounds: the object first, then the threads.
+fn raise(options: &mut Options) {
+    match &mut options.capacity {
+        Some(capacity) if *capacity <= options.threads => *capacity += 1,
+        _ => options.threads += 1,
+    }
+}
+
+fn tell(
+    arguments: &Arguments,
+    source: &Source,
+    program: &Program,
+    outcome: &Outcome,
+) -> Result<Exit, Failure> {
+    let Outcome { verdict, statistics, bounds } = outcome;
+    let name = &source.name;
+    match verdict {
+        Verdict::Holds => {
+            let what = if arguments.progress { "lock-free" } else { "linearizable" };
+            say(&format!("{name}: {what} for {bounds} ({})\n", cost(statistics)))?;
+            Ok(Exit::Holds)
+        }
+        Verdict::Unknown(reason) => {
+            say(&format!(
+                "{name}: unknown for {bounds}: {} ({})\n",
+                why(reason),
+                cost(statistics)
+            ))?;
+            Ok(Exit::Unknown)
+        }
+        Verdict::Violation(counterexample) => {
+            say(&format!("{name}: VIOLATION for {bounds} ({})\n", cost(statistics)))?;
+            if !arguments.quiet {
+                say(&format!("\n{}", render(counterexample)))?;
+            }
+            cross_check(arguments, program, counterexample)?;
+            Ok(Exit::Violated)
+        }
+    }
+}
+
+/// Has the history of a violation checked by the engine for recorded histories, and writes it.
+fn cross_check(
+    arguments: &Arguments,
+    program: &Program,
+    counterexample: &Counterexample,
+) -> Result<(), Failure> {
+    let mut history = history_of(&counterexample.history, "counterexample")?;
+    if let Some(path) = &arguments.history {
+        write_history(&history, Format::JsonEvents, Some(path))?;
+        remark(&format!("the history is in {}", path.display()));
+    }
+    let spec = program.spec.as_ref().map(|spec| spec.name.replace('_', "-"));
+    let choice = spec.and_then(|spec| SpecChoice::parse(&spec).ok());
+    if let (ViolationKind::NotLinearizable, Some(choice)) = (counterexample.kind, choice) {
+        let reader = ChosenReader { choice, failures: Failures::Drop };
+        if let Ok(checked) = check(&mut history, &reader, &seriatim::Options::default()) {
+            remark(&format!("seriatim check says of this history: {}", checked.verdict.word()));
+        }
+    }
+    Ok(())
+}
+
+fn why(reason: &Reason) -> String {
+    match reason {
+        Reason::Time => "the time limit was reached".to_owned(),
+        Reason::Memory => "the memory limit was reached".to_owned(),
+        Reason::States => "the limit on states was reached".to_owned(),
+        Reason::Nodes => "a state has too many nodes; give --nodes or --capacity".to_owned(),
+        Reason::Specification(defect) => format!("the specification is wrong: {defect}"),
+        Reason::Unsupported(why) => why.clone(),
+    }
+}
+
+fn cost(statistics: &Statistics) -> String {
+    let Statistics { kept, transitions, state_bytes, time, .. } = statistics;
+    let each = state_bytes.checked_div(*kept).unwrap_or(0);
+    format!("{kept} states of {each} bytes, {transitions} steps, {:.2} s", time.as_secs_f64())
+}
+
+/// The line that tells how a long exploration goes, on a terminal.
+struct Line {
+    is_on: bool,
+    start: Instant,
+}
+
+impl Line {
+    fn new() -> Self {
+        Line { is_on: std::io::stderr().is_terminal(), start: Instant::now() }
+    }
+
+    fn show(&self, statistics: &Statistics) {
+        let seconds = self.start.elapsed().as_secs_f64();
+        if !self.is_on || seconds < 1.0 {
+            return;
+        }
+        let Statistics { kept, depth, state_bytes, set_bytes, .. } = statistics;
+        let rate = *kept as f64 / seconds / 1000.0;
+        let memory = (state_bytes + set_bytes) >> 20;
+        eprint!(
+            "\r\x1b[2K{seconds:.0} s: {kept} states ({rate:.0}k/s), depth {depth}, {memory} MiB"
+        );
+    }
+
+    fn clear(&self) {
+        if self.is_on {
+            eprint!("\r\x1b[2K");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Specifications written in the algorithm language, for recorded histories; and histories of runs of
+//! algorithms.
+//!
+//! A `spec { … }` of a `.seri` file runs in the interpreter of `seriatim-lang`. This file turns recorded
+//! values into its data and back: integers are numbers or keys where the specification wants those, any
+//! value is opaque data, `nil` is `empty`.
+
+use seriatim_explore::Event;
+use seriatim_history::{
+    Builder, Call, History, InputError, Operation, Outcome, Problem, Return, Value, ValueId,
+};
+use seriatim_lang::machine::Bounds;
+use seriatim_lang::program::SpecInfo;
+use seriatim_lang::spec::{Datum, SpecState, SpecStop};
+use seriatim_lang::types::Type;
+use seriatim_spec::{Bound, Interpretation, Next, Reader, Spec};
+use std::sync::{Arc, OnceLock};
+
+/// A specification of a `.seri` file that reads recorded histories.
+///
+/// ```
+/// use seriatim::{Options, SeriReader, check, read_str};
+/// let source = "spec flag {
+///   var up: bool = false
+///   method raise() -> bool { let old = up; up = true; return old }
+/// }";
+/// let reader = SeriReader::parse(source, None).unwrap();
+/// let mut history = read_str(
+///     "{\"process\":0,\"op\":\"raise\",\"result\":false,\"call\":1,\"return\":2}\n\
+///      {\"process\":0,\"op\":\"raise\",\"result\":false,\"call\":3,\"return\":4}\n",
+/// )?;
+/// let checked = check(&mut history, &reader, &Options::default())?;
+/// assert_eq!(checked.verdict.word(), "violation");
+/// # Ok::<(), seriatim::InputError>(())
+/// ```
+pub struct SeriReader {
+    object: Arc<SeriObject>,
+}
+
+impl SeriReader {
+    /// The specification of that name in a source text; the only one, or the one that the object must
+    /// refine, without a name.
+    pub fn parse(source: &str, name: Option<&str>) -> Result<Self, String> {
+        let program = seriatim_lang::check(source).map_err(|error| error.render(source, "spec"))?;
+        let names = || program.specs.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ");
+        let info = match (name, &program.specs[..]) {
+            (Some(name), specs) => specs.iter().find(|spec| spec.name == name).cloned(),
+            (None, [only]) => Some(only.clone()),
+            (None, _) => program.spec.clone(),
+        };
+        let info = info.ok_or_else(|| format!("name one of its specifications: {}", names()))?;
+        let object = SeriObject::new(info);
+        match object.spec.initial() {
+            Ok(_) => Ok(SeriReader { object: Arc::new(object) }),
+            Err(stop) => Err(format!("the specification has no initial state: {stop:?}")),
+        }
+    }
+}
+
+impl Reader for SeriReader {
+    fn name(&self) -> String {
+        self.object.spec.info().name.clone()
+    }
+
+    fn defect(&self) -> Option<String> {
+        self.object.defect.get().cloned()
+    }
+
+    fn read(&self, history: &mut History) -> Result<Interpretation, InputError> {
+        let mut bound: Bound<SeriObject> = Bound::new(Arc::clone(&self.object));
+        let mut classes = Vec::with_capacity(history.len());
+        for operation in history.operations() {
+            if operation.outcome() == Outcome::Failed {
+                classes.push(None);
+                continue;
+            }
+            let (invocation, result) = self.object.decode(operation)?;
+            classes.push(Some(bound.class(invocation, result)));
+        }
+        Ok(Interpretation::new(Arc::new(bound), classes))
+    }
+}
+
+/// A specification of the language as an object of the library.
+struct SeriObject {
+    spec: seriatim_lang::spec::Spec,
+    /// What went wrong inside the specification, if anything did.
+    defect: OnceLock<String>,
+}
+
+/// A method, by number, with its arguments.
+type Invocation = (usize, Vec<Datum>);
+
+impl SeriObject {
+    fn new(info: SpecInfo) -> Self {
+        // `any` in a specification ranges over these; recorded data are not limited by them.
+        let bounds = Bounds { values: 3, keys: 3, nodes: None, capacity: None };
+        SeriObject { spec: seriatim_lang::spec::Spec::new(info, bounds), defect: OnceLock::new() }
+    }
+
+    /// What a method may do in a state. A specification that fails there is remembered as wrong.
+    fn outcomes(&self, state: &SpecState, op: &Invocation) -> Vec<(SpecState, Datum)> {
+        match self.spec.outcomes(state, op.0, &op.1) {
+            Ok(outcomes) => outcomes,
+            Err(SpecStop::NotEnabled) => Vec::new(),
+            Err(SpecStop::Broken(defect)) => {
+                self.defect.get_or_init(|| defect);
+                Vec::new()
+            }
+        }
+    }
+
+    fn decode(&self, operation: Operation<'_>) -> Result<(Invocation, Option<Datum>), InputError> {
+        let refuse =
+            |problem| InputError::new(operation.history.source(), operation.line(), problem);
+        let info = self.spec.info();
+        let Some(method) = self.spec.method(operation.method()) else {
+            let known: Vec<&str> = info.methods.iter().map(|m| m.name.as_str()).collect();
+            return Err(refuse(Problem::UnknownOperation {
+                name: operation.method().to_owned(),
+                spec: info.name.clone(),
+                known: known.join(", "),
+            }));
+        };
+        let function = &info.methods[method];
+        let types: Vec<Type> = function.params.iter().map(|param| param.ty.clone()).collect();
+        let misfit = |expected: String| {
+            refuse(Problem::BadOperation { operation: operation.to_string(), expected })
+        };
+        let args = arguments(operation, types.len())
+            .and_then(|ids| {
+                ids.iter().zip(&types).map(|(&id, ty)| datum(operation, id, ty)).collect()
+            })
+            .ok_or_else(|| {
+                misfit(format!("{} arguments as `{}` takes", types.len(), function.name))
+            })?;
+        let result = match operation.outcome() {
+            Outcome::Pending => None,
+            _ if function.result == Type::Unit => Some(Datum::Tuple(Vec::new())),
+            _ => {
+                let result = datum(operation, operation.result(), &function.result);
+                Some(result.ok_or_else(|| misfit("a result of the method's type".to_owned()))?)
+            }
+        };
+        Ok(((method, args), result))
+    }
+}
+
+impl Spec for SeriObject {
+    type State = SpecState;
+    type Op = Invocation;
+    type Ret = Datum;
+
+    fn initial(&self) -> SpecState {
+        self.spec.initial().expect("it was tried when the specification was read")
+    }
+
+    fn step(&self, state: &SpecState, op: &Invocation, ret: Option<&Datum>) -> Next<SpecState> {
+        let outcomes = self.outcomes(state, op);
+        let fitting =
+            outcomes.into_iter().filter(|(_, result)| ret.is_none_or(|ret| ret == result));
+        Next::Many(fitting.map(|(state, _)| state).collect())
+    }
+
+    fn explain(&self, state: &SpecState, op: &Invocation, ret: Option<&Datum>) -> String {
+        let name = &self.spec.info().methods[op.0].name;
+        let outcomes = self.outcomes(state, op);
+        let allowed: Vec<String> = outcomes.iter().map(|(_, result)| result.to_string()).collect();
+        match (ret, &allowed[..]) {
+            (_, []) => format!("{name} is not enabled"),
+            (Some(ret), _) => {
+                format!("{name} cannot return {ret}: it would return {}", allowed.join(" or "))
+            }
+            (None, _) => format!("{name} is impossible"),
+        }
+    }
+
+    fn show(&self, state: &SpecState) -> String {
+        let vars = self.spec.info().vars.iter().zip(state);
+        let vars: Vec<String> =
+            vars.map(|(var, value)| format!("{} = {value}", var.name)).collect();
+        vars.join(", ")
+    }
+}
+
+/// The arguments of a recorded operation: its key and its argument, or the items of the argument.
+fn arguments(operation: Operation<'_>, wanted: usize) -> Option<Vec<ValueId>> {
+    let present = [operation.key(), operation.arg()];
+    let given: Vec<ValueId> = present.into_iter().filter(|id| id.is_present()).collect();
+    match (given.len(), wanted) {
+        (given_count, wanted) if given_count == wanted => Some(given),
+        (1, 0) if given[0] == ValueId::NIL => Some(Vec::new()),
+        (1, 2) => operation.history.values().as_pair(given[0]).map(|(a, b)| vec![a, b]),
+        _ => None,
+    }
+}
+
+/// The datum of a type that a recorded value stands for.
+fn datum(operation: Operation<'_>, id: ValueId, ty: &Type) -> Option<Datum> {
+    let values = operation.history.values();
+    let number = || i32::try_from(values.as_int(id)?).ok();
+    match ty {
+        Type::Opt(_) if matches!(id, ValueId::NIL | ValueId::ABSENT) => Some(Datum::Null),
+        Type::Opt(inner) => datum(operation, id, inner),
+        Type::Bool => id.as_bool().map(Datum::Bool),
+        Type::Int(..) => number().map(Datum::Int),
+        Type::Key => number().map(Datum::Key),
+        // Opaque data are only compared: the id is as good as the value.
+        Type::Value => id.is_present().then_some(Datum::Value(id.0 as i32)),
+        Type::Unit => Some(Datum::Tuple(Vec::new())),
+        _ => None,
+    }
+}
+
+/// The history of a run of an algorithm, as any other history.
+///
+/// ```
+/// let history = seriatim::history_of(&[], "run").unwrap();
+/// assert!(history.is_empty());
+/// ```
+pub fn history_of(events: &[Event], name: &str) -> Result<History, InputError> {
+    let mut builder = Builder::new(name);
+    for (index, event) in events.iter().enumerate() {
+        let line = index as u64 + 1;
+        match event {
+            Event::Call { thread, method, args } => {
+                let process = builder.process(&Value::Int(*thread as i64));
+                let method = builder.method(method);
+                let args: Vec<Value> = args.iter().map(value).collect();
+                let arg = match &args[..] {
+                    [] => ValueId::ABSENT,
+                    [only] => builder.values().intern(only),
+                    _ => builder.values().intern(&Value::list(args)),
+                };
+                builder.call(line, process, Call::new(method).arg(arg))?;
+            }
+            Event::Return { thread, result, .. } => {
+                let process = builder.process(&Value::Int(*thread as i64));
+                let result = match result {
+                    Datum::Tuple(parts) if parts.is_empty() => ValueId::ABSENT,
+                    result => builder.values().intern(&value(result)),
+                };
+                builder.ret(line, process, Return::new(Outcome::Ok, result))?;
+            }
+        }
+    }
+    builder.finish()
+}
+
+/// The value that stands for a datum.
+fn value(datum: &Datum) -> Value {
+    match datum {
+        Datum::Null => Value::Nil,
+        Datum::Bool(truth) => Value::Bool(*truth),
+        Datum::Int(number) | Datum::Value(number) | Datum::Key(number) => {
+            Value::Int(i64::from(*number))
+        }
+        Datum::Variant(number) | Datum::Tid(number) => Value::Int(i64::from(*number)),
+        Datum::Tuple(parts) | Datum::List(parts) | Datum::Set(parts) => {
+            Value::list(parts.iter().map(value))
+        }
+        Datum::Map(entries) => Value::map(entries.iter().map(|(k, v)| (value(k), value(v)))),
+    }
+}

@@ -1,0 +1,70 @@
+//! Histories survive conversion: there and back they are the same, and so is the verdict.
+
+use super::run::{example, file, folder, seriatim, text};
+
+#[test]
+fn conversions_there_and_back_give_the_same_history_and_verdict() {
+    let folder = folder("convert");
+    let cases = [
+        ("queue.jsonl", "queue", &["jsonl-events", "edn"][..]),
+        ("queue-overtaken.jsonl", "queue", &["jsonl-events", "edn"]),
+        ("register-stale.jsonl", "register(init=0)", &["edn", "jsonl"]),
+        ("cas-timeouts.edn", "cas-register", &["jsonl-events", "edn"]),
+        ("kv-stale.edn", "kv", &["porcupine", "jsonl", "jsonl-events", "edn"]),
+        ("stack.limo", "stack", &["limo", "jsonl", "edn"]),
+        ("priority-queue.polylin", "priority-queue(max)", &["polylin", "jsonl"]),
+        ("priority-queue.fptlin", "priority-queue(max)", &["jsonl", "polylin"]),
+        ("set.ahorn", "set", &["jsonl", "jsonl-events", "edn", "polylin"]),
+    ];
+    for (name, spec, formats) in cases {
+        let original = example(name);
+        let verdict = seriatim(&["check", &original, "--spec", spec]).code;
+        let told = seriatim(&["convert", &original, "--to", "jsonl"]).exits(0);
+        for format in formats {
+            let there = text(&folder.join(format!("{name}.{format}")));
+            let ran = seriatim(&["convert", &original, "--to", format, "-o", &there]).exits(0);
+            ran.complains(" operations");
+            let again = seriatim(&["check", &there, "--spec", spec]);
+            assert_eq!(again.code, verdict, "{name} as {format}: {again:#?}");
+            let back = seriatim(&["convert", &there]).exits(0);
+            assert_eq!(back.out.lines().count(), told.out.lines().count(), "{name} as {format}");
+        }
+    }
+}
+
+#[test]
+fn what_a_format_cannot_say_is_refused_and_nothing_is_left_behind() {
+    let folder = folder("inexpressible");
+    let path = file(
+        &folder,
+        "queue.jsonl",
+        r#"{"process":0,"op":"enqueue","arg":[1,"two"],"call":1,"return":2}"#,
+    );
+    let there = folder.join("queue.polylin");
+    let ran = seriatim(&["convert", &path, "--to", "polylin", "-o", &text(&there)]).exits(2);
+    ran.complains("cannot express");
+    assert!(!there.exists(), "half a history was left behind");
+    seriatim(&["convert", &path, "--to", "fptlin"]).exits(2).complains("no writer for fptlin");
+    let pattern = example("queue*.jsonl");
+    seriatim(&["convert", &pattern]).exits(2).complains("expected one history to convert, found 2");
+}
+
+#[test]
+fn nil_keeps_its_meaning_from_format_to_format() {
+    let folder = folder("nil");
+    let edn =
+        "{:process 0, :type :invoke, :f :read}\n{:process 0, :type :ok, :f :read, :value nil}\n";
+    let unknown = file(&folder, "unknown.edn", edn);
+    let json = r#"{"process":0,"op":"read","result":null,"call":1,"return":2}"#;
+    let value = file(&folder, "value.jsonl", json);
+    let register = ["--spec", "register(init=0)", "-q"];
+    for (path, verdict) in [(unknown, 0), (value, 1)] {
+        let mut path = path;
+        for format in ["jsonl", "edn", "jsonl-events", "edn", "jsonl"] {
+            seriatim(&[&["check", &path], &register[..]].concat()).exits(verdict);
+            let next = format!("{path}.{format}");
+            seriatim(&["convert", &path, "--to", format, "-o", &next]).exits(0);
+            path = next;
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Spoiled histories through the whole command: an exit code, never a panic.
+
+use super::run::{examples, file, folder, seriatim};
+
+/// Marsaglia's xorshift: the same garbage in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound as u64) as usize
+    }
+}
+
+const PIECES: [&str; 24] = [
+    "{",
+    "}",
+    "[",
+    "]",
+    "\"",
+    ":",
+    ",",
+    "\n",
+    "null",
+    "nil",
+    "-1",
+    "99999999999999999999",
+    "1.5",
+    "\u{0}",
+    "é",
+    "\\u12",
+    ":invoke",
+    ":info",
+    "\"call\":",
+    "\"return\":",
+    "call",
+    "return",
+    "0",
+    "\t",
+];
+
+fn spoiled(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for _ in 0..1 + dice.below(3) {
+        let place = dice.below(bytes.len());
+        match dice.below(5) {
+            0 => bytes[place] = dice.below(256) as u8,
+            1 => bytes.truncate(place.max(1)),
+            2 => {
+                let end = (place + 1 + dice.below(12)).min(bytes.len());
+                if end - place < bytes.len() {
+                    bytes.drain(place..end);
+                }
+            }
+            3 => {
+                let end = (place + dice.below(80)).min(bytes.len());
+                let copy = bytes[place..end].to_vec();
+                let there = dice.below(bytes.len());
+                bytes.splice(there..there, copy);
+            }
+            _ => {
+                let piece = PIECES[dice.below(PIECES.len())];
+                bytes.splice(place..place, piece.bytes());
+            }
+        }
+    }
+    bytes
+}
+
+#[test]
+fn spoiled_histories_never_make_the_command_panic() {
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let folder = folder("garbage");
+    let mut originals: Vec<_> = std::fs::read_dir(examples())
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension != "md"))
+        .collect();
+    originals.sort();
+    for original in originals {
+        let bytes = std::fs::read(&original).expect("an example");
+        let name = original.file_name().and_then(|name| name.to_str()).expect("UTF-8");
+        let paths: Vec<String> = (0..60)
+            .map(|index| file(&folder, &format!("{index}-{name}"), spoiled(&bytes, &mut dice)))
+            .collect();
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        for way in [&["check", "--certify", "--time", "1s"][..], &["check", "--json", "--all"]] {
+            let ran = seriatim(&[way, &paths].concat());
+            let is_ended = matches!(ran.code, Some(0..=3));
+            assert!(is_ended && !ran.err.contains("panicked"), "{name}: {}", ran.err);
+        }
+        for (path, format) in paths.iter().zip(["jsonl", "jsonl-events", "edn"].iter().cycle()) {
+            let ran = seriatim(&["convert", path, "--to", format]);
+            assert!(matches!(ran.code, Some(0 | 2)), "{path}: {ran:#?}");
+        }
+    }
+}

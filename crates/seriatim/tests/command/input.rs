@@ -1,0 +1,170 @@
+//! What is wrong with an input is said with its place and what was expected; exit code 2.
+
+use super::run::{example, file, folder, seriatim, text};
+
+/// Checks a text as a file and wants the line and the complaint.
+#[track_caller]
+fn refused(name: &str, content: &str, spec: &str, line: u32, complaint: &str) {
+    let folder = folder(&format!("refused-{name}"));
+    let path = file(&folder, name, content);
+    let ran = seriatim(&["check", &path, "--spec", spec]).exits(2);
+    let place = match line {
+        0 => format!("error: {path}: "),
+        line => format!("error: {path}:{line}: "),
+    };
+    ran.complains(&place).complains(complaint);
+}
+
+#[test]
+fn every_defect_of_a_history_is_told_with_its_line_and_what_was_expected() {
+    let call = r#"{"process":0,"type":"call","op":"enqueue","arg":1}"#;
+    let ret = r#"{"process":0,"type":"return"}"#;
+    let operation = r#"{"process":0,"op":"enqueue","arg":1,"call":1,"return":2,"id":"a"}"#;
+    let cases = [
+        ("return-without-call", format!("{call}\n{ret}\n{ret}\n"), 3, "expected its call before"),
+        ("two-open-calls", format!("{call}\n{call}\n"), 2, "its call of line 1 is open; expected"),
+        (
+            "return-before-call",
+            r#"{"process":0,"op":"enqueue","arg":1,"call":5,"return":3}"#.into(),
+            1,
+            "expected call <= return",
+        ),
+        (
+            "unknown-operation",
+            r#"{"process":0,"op":"frobnicate","call":1,"return":2}"#.into(),
+            1,
+            "queue has no operation `frobnicate`; expected one of: enqueue",
+        ),
+        (
+            "wrong-arity",
+            format!("{operation}\n{}", r#"{"process":0,"op":"enqueue","call":4,"return":5}"#),
+            2,
+            "expected",
+        ),
+        (
+            "time-runs-backwards",
+            format!(
+                "{}\n{}\n",
+                r#"{"process":0,"type":"call","op":"dequeue","time":7}"#,
+                r#"{"process":0,"type":"return","result":null,"time":6}"#
+            ),
+            2,
+            "time runs backwards from 7 to 6; expected",
+        ),
+        (
+            "duplicate-id",
+            format!(
+                "{operation}\n{}",
+                operation.replace("\"call\":1,\"return\":2", "\"call\":3,\"return\":4")
+            ),
+            2,
+            "was used before, in line 1; expected",
+        ),
+        (
+            "surplus-field",
+            r#"{"process":0,"op":"dequeue","call":1,"retrun":2}"#.into(),
+            1,
+            "retrun",
+        ),
+        ("broken-json", format!("{operation}\n{{\"process\":\n"), 2, "expected"),
+        ("no-history", "lorem ipsum dolor\n".into(), 1, "no known history format starts with"),
+        (
+            "bad-result",
+            r#"{"process":0,"op":"size","result":"many","call":1,"return":2}"#.into(),
+            1,
+            "expected",
+        ),
+    ];
+    for (name, content, line, complaint) in &cases {
+        refused(name, content, "queue", *line, complaint);
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_said_with_its_name() {
+    let folder = folder("unreadable");
+    let missing = text(&folder.join("missing.jsonl"));
+    seriatim(&["check", &missing]).exits(2).complains(&format!("{missing}: cannot read"));
+    let pattern = text(&folder.join("*.edn"));
+    seriatim(&["check", &pattern]).exits(2).complains("no file fits this pattern");
+    seriatim(&["check", &text(&folder)]).exits(2).complains("cannot read");
+    let half = file(&folder, "half.gz", [0x1f, 0x8b, 8, 0, 0, 0]);
+    seriatim(&["check", &half]).exits(2).complains("half.gz");
+    let binary = file(&folder, "binary", [0xff, 0xfe, 0, 1, 2, 3, 0x80]);
+    seriatim(&["check", &binary]).exits(2).complains("binary:1: ");
+}
+
+#[test]
+fn wrong_usage_is_refused_with_what_was_expected() {
+    let queue = example("queue.jsonl");
+    let cases: [(&[&str], &str); 9] = [
+        (&["check"], "<FILE>..."),
+        (&["check", &queue, "--spec", "cue"], "cue"),
+        (&["check", &queue, "--spec", "queue(init=7)"], "init of queue takes a list"),
+        (&["check", &queue, "--threads", "0"], "expected a whole number from 1 on"),
+        (&["check", &queue, "--time", "soon"], "expected a duration such as"),
+        (&["check", &queue, "--memory", "lots"], "expected an amount of memory such as"),
+        (&["check", &queue, "--format", "xml"], "expected one of: jsonl"),
+        (&["check", &queue, "--failures", "maybe"], "expected drop or observe"),
+        (&["check", &queue, "--json", "--quiet"], "cannot be used with"),
+    ];
+    for (arguments, complaint) in cases {
+        seriatim(arguments).exits(2).complains(complaint);
+    }
+    seriatim(&["specs", "cue"]).exits(2).complains("cue");
+    seriatim(&["gen", "queue", "--threads", "0"]).exits(2).complains("must be");
+    seriatim(&["gen", "queue", "--shares", "fly=1"]).exits(2).complains("fly");
+}
+
+#[test]
+fn several_files_give_the_worst_exit_code_and_every_verdict() {
+    let (good, bad) = (example("queue.jsonl"), example("queue-overtaken.jsonl"));
+    let pattern = example("queue*.jsonl");
+    let both = seriatim(&["check", "-q", &pattern]).exits(1);
+    both.says("queue.jsonl: linearizable (5 operations)")
+        .says("queue-overtaken.jsonl: violation (5 operations)");
+    let folder = folder("several");
+    let broken = file(&folder, "broken.jsonl", "{\n");
+    let unreadable = seriatim(&["check", "-q", &broken, &good]).exits(2);
+    unreadable.complains("broken.jsonl:1: ").says("queue.jsonl: linearizable");
+    let all = seriatim(&["check", "-q", &broken, &good, &bad]).exits(1);
+    all.complains("broken.jsonl:1: ").says("queue-overtaken.jsonl: violation");
+}
+
+#[test]
+fn a_history_that_shows_nothing_is_warned_about_even_when_quiet() {
+    let folder = folder("vacuous");
+    let failed = r#"{"process":0,"op":"cas","arg":[1,2],"call":1,"return":2,"failed":true}"#;
+    let pending = r#"{"process":0,"op":"write","arg":1,"call":1}"#;
+    let cases = [
+        ("empty", String::new(), "the history is empty"),
+        ("failed", failed.to_owned(), "every operation failed"),
+        ("pending", pending.to_owned(), "every operation is pending"),
+        (
+            "mixed",
+            format!("{failed}\n{}", pending.replace(":0", ":1")),
+            "every operation failed or is pending",
+        ),
+    ];
+    for (name, content, warning) in &cases {
+        let path = file(&folder, name, content);
+        let against = ["check", &path, "--spec", "cas-register(init=0)"];
+        seriatim(&against).exits(0).says(&format!("warning: {warning}"));
+        seriatim(&[&against[..], &["-q"]].concat()).exits(0).complains(warning);
+        seriatim(&[&against[..], &["--json"]].concat()).exits(0).says(warning);
+    }
+}
+
+#[test]
+fn failures_are_observations_only_if_the_user_says_so() {
+    let folder = folder("failures");
+    let path = file(
+        &folder,
+        "cas",
+        r#"{"process":0,"op":"cas","arg":[0,2],"call":1,"return":2,"failed":true}"#,
+    );
+    let against = ["check", &path, "--spec", "cas-register(init=0)"];
+    seriatim(&against).exits(0).says("warning: every operation failed");
+    let observed = seriatim(&[&against[..], &["--failures", "observe"]].concat()).exits(1);
+    assert!(!observed.out.contains("warning"), "something was checked: {observed:?}");
+}

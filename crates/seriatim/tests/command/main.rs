@@ -1,0 +1,14 @@
+//! The command as a user runs it: the real binary, real files, real pipes.
+
+mod book;
+mod catalogue;
+mod convert;
+mod examples;
+mod garbage;
+mod input;
+mod limits;
+mod pipes;
+mod reports;
+mod run;
+#[path = "../../../report/tests/schema/mod.rs"]
+mod schema;

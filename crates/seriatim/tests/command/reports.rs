@@ -1,0 +1,69 @@
+//! What the command prints: for people, for programs, for pipelines.
+
+use super::run::{example, examples, file, folder, seriatim, text};
+use super::schema::Schema;
+
+#[test]
+fn json_reports_obey_the_schema_one_line_a_history() {
+    let schema = Schema::load();
+    let pattern = text(&examples().join("*.*"));
+    let examples = seriatim(&["check", "--json", "--spec", "queue", "--certify", &pattern]);
+    let broken = file(&folder("json"), "broken", "{");
+    let several =
+        seriatim(&["check", "--json", &example("queue.jsonl"), &broken, &example("stack.limo")]);
+    let mut verdicts = Vec::new();
+    for ran in [examples, several.exits(2)] {
+        for line in ran.out.lines() {
+            let document: serde_json::Value = serde_json::from_str(line).expect("a line of JSON");
+            schema.validate(&document).unwrap_or_else(|problem| panic!("{problem}: {line}"));
+            verdicts.push(document["verdict"].as_str().map(str::to_owned));
+        }
+    }
+    verdicts.sort();
+    verdicts.dedup();
+    assert_eq!(verdicts, [Some("linearizable".into()), Some("violation".into())]);
+}
+
+#[test]
+fn quiet_is_one_line_a_history() {
+    let ran = seriatim(&["check", "--quiet", &example("queue*.jsonl")]).exits(1);
+    assert_eq!(ran.out.lines().count(), 2, "{ran:#?}");
+    assert_eq!(ran.err, "");
+}
+
+#[test]
+fn the_terminal_report_keeps_to_its_width_and_its_characters() {
+    let wrong = example("queue-overtaken.jsonl");
+    let ran = seriatim(&["check", &wrong, "--width", "60"]).exits(1);
+    let told = ran.out.lines().skip(1).map(|line| line.chars().count()).max();
+    assert!(told <= Some(60), "{}", ran.out);
+    let ascii = seriatim(&["check", &wrong, "--ascii"]).exits(1);
+    assert!(ascii.out.is_ascii(), "{}", ascii.out);
+    assert!(!ascii.out.contains('\x1b'), "colours only on a terminal");
+    seriatim(&["check", &wrong, "--color", "always"]).exits(1).says("\x1b[");
+}
+
+#[test]
+fn junit_tells_every_file_also_those_that_cannot_be_read() {
+    let folder = folder("junit");
+    let broken = file(&folder, "broken.jsonl", "{");
+    let xml = text(&folder.join("report.xml"));
+    let pattern = example("queue*.jsonl");
+    seriatim(&["check", "-q", &pattern, &broken, "--junit", &xml]).exits(1);
+    let xml = std::fs::read_to_string(xml).expect("a report");
+    assert!(xml.contains("tests=\"3\" failures=\"1\" errors=\"1\""), "{xml}");
+    assert!(xml.contains("broken.jsonl:1: "), "{xml}");
+}
+
+#[test]
+fn engines_and_threads_agree() {
+    for (name, code) in [("queue.jsonl", 0), ("queue-overtaken.jsonl", 1)] {
+        for engine in ["auto", "depth-first", "breadth-first"] {
+            for threads in ["1", "3"] {
+                let path = example(name);
+                let choice = ["--engine", engine, "--threads", threads, "--certify", "--all"];
+                seriatim(&[&["check", &path], &choice[..]].concat()).exits(code);
+            }
+        }
+    }
+}

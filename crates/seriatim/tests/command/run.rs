@@ -1,0 +1,99 @@
+//! Running the binary.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What became of a run.
+#[derive(Debug)]
+pub struct Ran {
+    /// The exit code; `None` if a signal ended it.
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl Ran {
+    /// The run, if it ended with this exit code and without a panic.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Ran {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        assert!(!self.err.contains("panicked"), "{self:#?}");
+        self
+    }
+
+    /// The run, if standard output contains a text.
+    #[track_caller]
+    pub fn says(self, text: &str) -> Ran {
+        assert!(self.out.contains(text), "expected {text:?} in {self:#?}");
+        self
+    }
+
+    /// The run, if standard error contains a text.
+    #[track_caller]
+    pub fn complains(self, text: &str) -> Ran {
+        assert!(self.err.contains(text), "expected {text:?} in {self:#?}");
+        self
+    }
+}
+
+/// The command, ready to be run.
+pub fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seriatim"));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Runs the command.
+pub fn seriatim(arguments: &[&str]) -> Ran {
+    seriatim_reading(b"", arguments)
+}
+
+/// Runs the command with something on standard input.
+pub fn seriatim_reading(input: &[u8], arguments: &[&str]) -> Ran {
+    let mut child = command(arguments).stdin(Stdio::piped()).spawn().expect("the binary runs");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let output = std::thread::scope(|scope| {
+        // The command may end without reading everything; that is its right.
+        scope.spawn(move || stdin.write_all(input));
+        child.wait_with_output().expect("the binary ends")
+    });
+    Ran {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).expect("UTF-8 on standard output"),
+        err: String::from_utf8(output.stderr).expect("UTF-8 on standard error"),
+    }
+}
+
+/// An empty folder of a test's own, also if the tests are run twice at the same time.
+pub fn folder(name: &str) -> PathBuf {
+    let run = format!("run-{}", std::process::id());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(run).join(name);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).expect("an old folder can be removed");
+    }
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    folder
+}
+
+/// Writes a file into a folder; gives its path as text.
+pub fn file(folder: &Path, name: &str, content: impl AsRef<[u8]>) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, content).expect("a file can be written");
+    text(&path)
+}
+
+/// A path as text.
+pub fn text(path: &Path) -> String {
+    path.to_str().expect("paths of tests are UTF-8").to_owned()
+}
+
+/// The folder of the example histories.
+pub fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/histories")
+}
+
+/// An example history.
+pub fn example(name: &str) -> String {
+    text(&examples().join(name))
+}
