@@ -144,7 +144,6 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk
     for thread in threads {
         let _ = thread.join();
     }
-    kept::let_go();
     let mut run = desk.run();
     if run.panic().is_none() {
         main_calls(&mut *main, &scenario.after, desk);
@@ -155,6 +154,7 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk
         run = desk.run();
         run.complaint = instance.inspect().err();
     }
+    kept::let_go();
     desk.publish(run);
 }
 

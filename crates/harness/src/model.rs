@@ -2,7 +2,7 @@
 
 use crate::reply::Reply;
 use crate::subject::Caller;
-use seriatim_history::{History, InputError, Outcome, Value, ValueId};
+use seriatim_history::{History, InputError, Operation, Outcome, Value, ValueId};
 use seriatim_spec::{Bound, Interpretation, Next, Reader, Spec};
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -117,27 +117,71 @@ impl<S: Spec<Op = ModelCall, Ret = Answered> + 'static> Reader for ModelReader<S
     }
 
     fn read(&self, history: &mut History) -> Result<Interpretation, InputError> {
-        let mut bound: Bound<S> = Bound::new(self.spec.clone());
-        let classes: Vec<_> = history
-            .operations()
-            .map(|operation| {
-                let values = history.values();
-                let get = |id: ValueId| id.is_present().then(|| values.get(id));
-                let process = history.process_name(operation.process());
-                let thread = process.as_int().and_then(|number| usize::try_from(number).ok());
-                let op = ModelCall {
-                    name: operation.method().into(),
-                    arg: get(operation.arg()),
-                    caller: thread.map_or(Caller::Main, Caller::Thread),
-                };
-                let ret = match operation.outcome() {
-                    Outcome::Ok => Some(Reply::Answer(get(operation.result()))),
-                    Outcome::Failed => Some(Reply::Failed(get(operation.result()))),
-                    Outcome::Pending => None,
-                };
-                Some(bound.class(op, ret.map(Answered)))
-            })
-            .collect();
-        Ok(Interpretation::new(Arc::new(bound), classes))
+        let spec = self.spec.clone();
+        Ok(interpreted(spec, history, |call, reply| (call, reply.map(Answered))))
+    }
+}
+
+/// Reads the histories of a test under a user's own specification.
+pub(crate) struct OwnReader<S, O, R> {
+    pub spec: Arc<S>,
+    pub op: O,
+    pub ret: R,
+}
+
+impl<S, O, R> Reader for OwnReader<S, O, R>
+where
+    S: Spec + 'static,
+    O: Fn(&ModelCall) -> S::Op + Send + Sync,
+    R: Fn(&ModelCall, &Reply) -> S::Ret + Send + Sync,
+{
+    fn name(&self) -> String {
+        std::any::type_name::<S>().to_owned()
+    }
+
+    fn read(&self, history: &mut History) -> Result<Interpretation, InputError> {
+        Ok(interpreted(self.spec.clone(), history, |call, reply| {
+            ((self.op)(&call), reply.map(|reply| (self.ret)(&call, &reply)))
+        }))
+    }
+}
+
+/// The operations of a history as a specification knows them; a reply is `None` if nobody knows it.
+fn interpreted<S: Spec + 'static>(
+    spec: Arc<S>,
+    history: &History,
+    read: impl Fn(ModelCall, Option<Reply>) -> (S::Op, Option<S::Ret>),
+) -> Interpretation {
+    let mut bound: Bound<S> = Bound::new(spec);
+    let classes: Vec<_> = history
+        .operations()
+        .map(|operation| {
+            let (op, ret) = read(call_of(operation), reply_of(operation));
+            Some(bound.class(op, ret))
+        })
+        .collect();
+    Interpretation::new(Arc::new(bound), classes)
+}
+
+fn present(operation: Operation<'_>, id: ValueId) -> Option<Value> {
+    id.is_present().then(|| operation.history.values().get(id))
+}
+
+fn call_of(operation: Operation<'_>) -> ModelCall {
+    let process = operation.history.process_name(operation.process());
+    let thread = process.as_int().and_then(|number| usize::try_from(number).ok());
+    ModelCall {
+        name: operation.method().into(),
+        arg: present(operation, operation.arg()),
+        caller: thread.map_or(Caller::Main, Caller::Thread),
+    }
+}
+
+fn reply_of(operation: Operation<'_>) -> Option<Reply> {
+    let result = present(operation, operation.result());
+    match operation.outcome() {
+        Outcome::Ok => Some(Reply::Answer(result)),
+        Outcome::Failed => Some(Reply::Failed(result)),
+        Outcome::Pending => None,
     }
 }

@@ -9,7 +9,7 @@ use crate::quiet;
 use crate::random::Random;
 use crate::run::{Called, End, Slot};
 use crate::scenario::{Scenario, Step};
-use crate::subject::{Blocking, Caller, Instance, Subject};
+use crate::subject::{Attached, Blocking, Caller, Instance, Subject};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -31,7 +31,7 @@ pub(crate) struct Batch {
 struct Board {
     /// Moves whenever the thread does.
     progress: AtomicU64,
-    /// Whether it is inside a call that may wait for ever, or done and waits for those who are.
+    /// Whether it is inside a call that may wait for ever.
     waits: AtomicBool,
     /// The number of the call that it is in, from 1; 0 between calls.
     at: AtomicUsize,
@@ -90,6 +90,12 @@ impl Batch {
         self.boards.iter().map(|board| board.progress.load(Ordering::Relaxed)).sum()
     }
 
+    /// What a thread said that panicked outside of a call.
+    fn crash(&self) -> Option<String> {
+        let crash = |board: &Board| board.crash.lock().expect("nobody panics inside").take();
+        self.boards.iter().find_map(crash)
+    }
+
     /// Which of some threads are in which of their calls.
     fn inside_calls(&self, threads: &[usize]) -> Vec<(usize, usize)> {
         let at = |thread: usize| self.boards[thread].at.load(Ordering::Relaxed).checked_sub(1);
@@ -97,20 +103,25 @@ impl Batch {
     }
 
     /// One thread's share of the batch.
-    fn work(&self, thread: usize) {
-        if let Err(panic) = quiet::catch(|| self.call_all(thread)) {
+    ///
+    /// The handles live until the main thread is done with the objects as well: a receiver that goes
+    /// early would close the channel.
+    fn work(&self, thread: usize, handles: &mut Vec<Box<dyn Attached>>) {
+        self.guarded(thread, || self.call_all(thread, handles));
+    }
+
+    /// Runs what may panic outside of a call.
+    fn guarded(&self, thread: usize, run: impl FnOnce()) {
+        if let Err(panic) = quiet::catch(run) {
             let mut crash = self.boards[thread].crash.lock().expect("nobody panics inside");
             *crash = Some(panic.message());
             self.gate.abandoned.store(true, Ordering::Relaxed);
         }
     }
 
-    fn call_all(&self, thread: usize) {
+    fn call_all(&self, thread: usize, handles: &mut Vec<Box<dyn Attached>>) {
         let board = &self.boards[thread];
         let mut random = Random::of(self.seed ^ (thread as u64) << 32);
-        // A handle lives until all threads are done with its object: a receiver that goes early would
-        // close the channel.
-        let mut last = None;
         for (execution, instance) in self.instances.iter().enumerate() {
             let mut attached = instance.attach(Caller::Thread(thread));
             let steps = &self.scenario.threads[thread];
@@ -118,7 +129,6 @@ impl Batch {
             if !self.gate.pass(execution) {
                 return;
             }
-            drop(last.take());
             for (place, step) in steps.iter().enumerate() {
                 think(&mut random);
                 board.at.store(place + 1, Ordering::Relaxed);
@@ -135,10 +145,8 @@ impl Batch {
             executions.truncate(execution);
             executions.push(calls);
             drop(executions);
-            last = Some(attached);
+            handles.push(attached);
         }
-        board.waits.store(true, Ordering::Release);
-        self.gate.pass(self.instances.len());
     }
 
     fn call(
@@ -146,7 +154,7 @@ impl Batch {
         board: &Board,
         before: &[Called],
         step: &Step,
-        attached: &mut dyn crate::subject::Attached,
+        attached: &mut dyn Attached,
     ) -> Slot {
         if matches!(self.subject.kind(step.kind).blocking, Blocking::Never) {
             return attached.run(step, &*self.clock);
@@ -184,9 +192,17 @@ pub(crate) enum Ended {
     Crashed(String),
 }
 
+/// What a thread of the pool is to do.
+enum Order {
+    /// Work on a batch and keep the handles.
+    Work(Arc<Batch>),
+    /// Drop the handles of the last batch.
+    Release(Arc<Batch>),
+}
+
 /// A set of threads that wait for batches.
 pub(crate) struct Pool {
-    orders: Vec<Sender<Arc<Batch>>>,
+    orders: Vec<Sender<Order>>,
     done: Receiver<usize>,
     report: Sender<usize>,
 }
@@ -206,17 +222,25 @@ impl Pool {
             self.hire();
         }
         for order in &self.orders[..batch.boards.len()] {
-            order.send(batch.clone()).expect("a thread of the pool lives as long as the pool");
+            order
+                .send(Order::Work(batch.clone()))
+                .expect("a thread of the pool lives as long as the pool");
         }
     }
 
     fn hire(&mut self) {
-        let (order, orders) = channel::<Arc<Batch>>();
+        let (order, orders) = channel::<Order>();
         let (thread, report) = (self.orders.len(), self.report.clone());
         let work = move || {
-            for batch in orders {
-                batch.work(thread);
-                drop(batch);
+            let mut handles = Vec::new();
+            for order in orders {
+                match order {
+                    Order::Work(batch) => batch.work(thread, &mut handles),
+                    Order::Release(batch) => {
+                        let handles = std::mem::take(&mut handles);
+                        batch.guarded(thread, || drop(handles));
+                    }
+                }
                 if report.send(thread).is_err() {
                     return;
                 }
@@ -225,6 +249,17 @@ impl Pool {
         let name = format!("seriatim-{thread}");
         std::thread::Builder::new().name(name).spawn(work).expect("the system starts threads");
         self.orders.push(order);
+    }
+
+    /// Lets the threads drop their handles of a batch and waits until they have. Gives what one of them
+    /// said if it panicked.
+    pub fn release(&mut self, batch: &Arc<Batch>) -> Option<String> {
+        let orders = &self.orders[..batch.boards.len()];
+        let sent = orders.iter().filter(|order| order.send(Order::Release(batch.clone())).is_ok());
+        for _ in 0..sent.count() {
+            self.done.recv().expect("the pool holds a sender");
+        }
+        batch.crash()
     }
 
     /// Waits for the end of a batch. A pool whose batch did not end well is of no more use.
@@ -252,7 +287,6 @@ impl Pool {
                 return Ended::Hanging(batch.inside_calls(&unfinished));
             }
         }
-        let crash = |board: &Board| board.crash.lock().expect("nobody panics inside").take();
-        batch.boards.iter().find_map(crash).map_or(Ended::Done, Ended::Crashed)
+        batch.crash().map_or(Ended::Done, Ended::Crashed)
     }
 }

@@ -16,6 +16,16 @@ pub enum Reply {
     Waits,
 }
 
+impl Reply {
+    /// The Rust value of an answer, if it has one of that type.
+    pub fn value<A: crate::Argument>(&self) -> Option<A> {
+        match self {
+            Reply::Answer(Some(value)) | Reply::Failed(Some(value)) => A::from_value(value),
+            _ => None,
+        }
+    }
+}
+
 /// A type that operations may return.
 ///
 /// `()` is no value, an `Option` is its content or nil, `Err` is a failed operation. A specification

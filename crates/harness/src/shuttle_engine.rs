@@ -152,7 +152,6 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk
     desk.main_waits.store(true, Ordering::Relaxed);
     shuttle::thread::yield_now();
     desk.main_waits.store(false, Ordering::Relaxed);
-    kept::let_go();
     let mut run = desk.run();
     let stuck = run.calls().any(|(_, called)| called.slot.end == End::Stuck);
     if !stuck && run.panic().is_none() {
@@ -164,6 +163,7 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk
         run = desk.run();
         run.complaint = instance.inspect().err();
     }
+    kept::let_go();
     desk.publish(run);
     desk.over.store(true, Ordering::Relaxed);
 }

@@ -141,10 +141,7 @@ impl Stress {
                 let patience = format!("{:?}", self.hang_after);
                 return Err(Box::new(Failure::Hang { calls, patience }));
             }
-            Ended::Crashed(message) => {
-                let call = "making or dropping a thread's handle".to_owned();
-                return Err(Box::new(Failure::Panic { call, message }));
-            }
+            Ended::Crashed(message) => return Err(outside_of_a_call(message)),
             Ended::Done | Ended::Waiting => {}
         }
         let mut calls: Vec<_> = (0..threads).map(|t| batch.calls(t).into_iter()).collect();
@@ -157,7 +154,13 @@ impl Stress {
             }
             run
         });
-        Ok(runs.collect())
+        let runs = runs.collect();
+        match ended {
+            Ended::Done => {
+                self.pool.release(&batch).map_or(Ok(runs), |m| Err(outside_of_a_call(m)))
+            }
+            _ => Ok(runs),
+        }
     }
 
     /// What the main thread does when the others are done.
@@ -211,6 +214,11 @@ impl Stress {
         }
         Ok(None)
     }
+}
+
+fn outside_of_a_call(message: String) -> Box<Failure> {
+    let call = "making or dropping a thread's handle".to_owned();
+    Box::new(Failure::Panic { call, message })
 }
 
 impl Engine for Stress {

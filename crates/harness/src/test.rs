@@ -4,7 +4,7 @@ use crate::campaign::{Campaign, Passed, Ran};
 use crate::engine::Engine;
 use crate::failure::Failed;
 use crate::generator::Generator;
-use crate::model::{Model, ModelCall, ModelReader};
+use crate::model::{Model, ModelCall, ModelReader, OwnReader};
 use crate::oracle::{Cost, Law, Misuse};
 use crate::random::Random;
 use crate::reply::{IntoReply, Reply};
@@ -12,7 +12,7 @@ use crate::scenario::KindId;
 use crate::sequential::Sequential;
 use crate::stress::{MainCall, Stress};
 use crate::subject::{Blocking, Caller, Declaration, Declared, Erased, Subject};
-use seriatim_spec::{ChosenReader, Failures, Reader, SpecChoice};
+use seriatim_spec::{ChosenReader, Failures, Reader, Spec, SpecChoice};
 use seriatim_sync::Backend;
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -278,6 +278,45 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
         self
     }
 
+    /// What is right: a [`Spec`] of your own. `op` and `ret` say what a call and its reply are in its
+    /// types.
+    ///
+    /// ```
+    /// use seriatim_harness::test;
+    /// use seriatim_spec::{Next, Spec};
+    /// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    ///
+    /// /// A ticket machine may skip numbers, but never gives one twice.
+    /// struct Tickets;
+    ///
+    /// impl Spec for Tickets {
+    ///     type State = u32; // the last number
+    ///     type Op = ();
+    ///     type Ret = u32;
+    ///     fn initial(&self) -> u32 { 0 }
+    ///     fn step(&self, last: &u32, _: &(), ret: Option<&u32>) -> Next<u32> {
+    ///         let number = ret.copied().unwrap_or(last + 1);
+    ///         Next::when(number > *last, || number)
+    ///     }
+    /// }
+    ///
+    /// test(|| AtomicU32::new(0))
+    ///     .operation("take", (), |machine, ()| machine.fetch_add(2, SeqCst) + 2)
+    ///     .own_spec(Tickets, |_| (), |_, reply| reply.value().unwrap())
+    /// #   .budget(std::time::Duration::from_millis(50))
+    ///     .check();
+    /// ```
+    pub fn own_spec<S: Spec + 'static>(
+        mut self,
+        spec: S,
+        op: impl Fn(&ModelCall) -> S::Op + Send + Sync + 'static,
+        ret: impl Fn(&ModelCall, &Reply) -> S::Ret + Send + Sync + 'static,
+    ) -> Self {
+        let spec = Arc::new(spec);
+        self.settings.right = Some(Right::Reader(Arc::new(OwnReader { spec, op, ret })));
+        self
+    }
+
     /// What is right: anything that reads histories, such as a specification of your own with its
     /// [`Vocabulary`](seriatim_spec::Vocabulary).
     pub fn reader(mut self, reader: impl Reader + Send + 'static) -> Self {
@@ -440,7 +479,7 @@ impl Settings {
     fn law(&self, subject: &Arc<dyn Subject>) -> Result<Law, Misuse> {
         match &self.right {
             None => Err(Misuse(
-                "it does not say what is right; expected `spec`, `sequential`, `model` or `reader`"
+                "it does not say what is right; expected `spec`, `sequential`, `model`, `own_spec` or `reader`"
                     .to_owned(),
             )),
             Some(Right::Named(name)) => {

@@ -258,8 +258,8 @@ fn std_sync(budget: Duration) -> Outcome {
     .operation("push", distinct(), |ends, value| match ends.sender.try_send(value) {
         Ok(()) => true.reply(),
         Err(mpsc::TrySendError::Full(_)) => false.reply(),
-        // The main thread sends after the receiver has gone.
-        Err(mpsc::TrySendError::Disconnected(_)) => Reply::Unknown,
+        // The receiver lives as long as the object is used.
+        Err(mpsc::TrySendError::Disconnected(_)) => Reply::Failed(None),
     })
     .operation("pop", (), |ends, ()| ends.pop())
     .only_on_thread(0)
