@@ -213,7 +213,7 @@ impl Loom {
         let (subject, planned, inner) = (self.subject.clone(), scenario.clone(), desk.clone());
         let run = move || execute(&subject, &planned, &inner);
         let mut complete = false;
-        match quiet::catch(|| model(preemptions).check(run)) {
+        match quiet::catch_all(|| model(preemptions).check(run)) {
             Ok(()) => complete = true,
             Err(panic) if panic.payload().is::<Enough>() => {}
             Err(panic) => {
@@ -227,6 +227,10 @@ impl Loom {
         let executions = desk.executions.load(Ordering::Relaxed);
         judge.executions += executions - (results.len() as u64).min(executions);
         for (run, execution) in results {
+            if is_unfair(&run) {
+                judge.undecided += 1;
+                continue;
+            }
             if judge.is_new(&run)
                 && let Some(failure) = judge_one(judge, &run)?
             {
@@ -237,6 +241,14 @@ impl Loom {
         }
         Ok(Hunted { found: None, complete })
     }
+}
+
+/// Whether Loom gave up on an execution in which a thread waits in a loop for one that it does not let go on:
+/// that says nothing of the object.
+fn is_unfair(run: &Run) -> bool {
+    let gave_up = |message: &str| message.contains("exceeded maximum number of branches");
+    run.complaint.as_deref().is_some_and(gave_up)
+        || run.panic().is_some_and(|(_, _, message)| gave_up(message))
 }
 
 /// Loom tells deadlocks as panics.

@@ -54,6 +54,16 @@ pub(crate) fn catch<R>(run: impl FnOnce() -> R) -> Result<R, Caught> {
     result.map_err(|payload| Caught { payload, place: PLACE.take() })
 }
 
+/// [`catch`] around a whole exploration: executions that are given up on the way never come back from the
+/// calls that they were in, and must not leave the thread quiet for ever.
+#[cfg(any(feature = "shuttle", feature = "loom"))]
+pub(crate) fn catch_all<R>(run: impl FnOnce() -> R) -> Result<R, Caught> {
+    let before = CATCHING.get();
+    let result = catch(run);
+    CATCHING.set(before);
+    result
+}
+
 /// Puts the quiet hook on top of the present one.
 fn install() {
     let before = panic::take_hook();

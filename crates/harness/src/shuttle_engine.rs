@@ -233,11 +233,15 @@ impl<S: Scheduler> Scheduler for Watched<S> {
         };
         let chosen = match others.is_empty() {
             true => Some(main),
-            false => self.inner.next_task(&others, current, is_yielding),
+            // A scheduler that panics does so inside a call of the object, which must not be blamed.
+            false => quiet::catch(|| self.inner.next_task(&others, current, is_yielding))
+                .unwrap_or_default(),
         };
         let mut steps = open(&self.desk.steps);
-        if steps.len() >= STEPS {
-            if self.fair {
+        if steps.len() >= STEPS || chosen.is_none() {
+            // Depth first would spin in the same loop for ever.
+            self.left = 0;
+            if self.fair && chosen.is_some() {
                 let endless = (self.desk.run(), steps.clone());
                 open(&self.desk.endless).get_or_insert(endless);
             }
@@ -333,7 +337,7 @@ impl Shuttle {
         let (subject, scenario, desk) = (self.subject.clone(), scenario.clone(), desk.clone());
         let clearing = desk.clone();
         let run = move || execute(&subject, &scenario, &desk);
-        if let Err(panic) = quiet::catch(|| Runner::new(watched, config()).run(run)) {
+        if let Err(panic) = quiet::catch_all(|| Runner::new(watched, config()).run(run)) {
             // Not a call but the harness's own part panicked: making or dropping the object.
             let mut run = clearing.run();
             run.complaint = Some(panic.message());
