@@ -6,7 +6,6 @@ use crate::tracked::{Ledger, Tracked};
 use seriatim_history::Value;
 use std::marker::PhantomData;
 use std::ops::{Range, RangeInclusive};
-use std::sync::Arc;
 
 /// Draws the arguments of an operation.
 ///
@@ -31,7 +30,7 @@ pub trait Generator: Send + Sync + 'static {
     }
 
     /// The account of the values that this generator builds, if it keeps one.
-    fn ledger(&self) -> Option<Arc<Ledger>> {
+    fn ledger(&self) -> Option<&'static Ledger> {
         None
     }
 }
@@ -113,11 +112,11 @@ impl<A: Argument> Generator for Distinct<A> {
 /// Draws distinct numbers as [`Tracked`] values: the test then also fails when the object drops one
 /// twice, or still has one after it was dropped itself.
 pub fn tracked() -> TrackedValues {
-    TrackedValues(Arc::new(Ledger::default()))
+    TrackedValues(Ledger::open())
 }
 
 /// See [`tracked`].
-pub struct TrackedValues(Arc<Ledger>);
+pub struct TrackedValues(&'static Ledger);
 
 impl Generator for TrackedValues {
     type Item = Tracked;
@@ -127,15 +126,15 @@ impl Generator for TrackedValues {
     }
 
     fn build(&self, value: Option<&Value>) -> Option<Tracked> {
-        Some(Tracked::new(value?.as_int()?, &self.0))
+        Some(Tracked::new(value?.as_int()?, self.0))
     }
 
     fn is_distinct(&self) -> bool {
         true
     }
 
-    fn ledger(&self) -> Option<Arc<Ledger>> {
-        Some(self.0.clone())
+    fn ledger(&self) -> Option<&'static Ledger> {
+        Some(self.0)
     }
 }
 
@@ -237,7 +236,7 @@ macro_rules! tuples {
                 Some(($(self.$place.build(items.get($place))?,)+))
             }
 
-            fn ledger(&self) -> Option<Arc<Ledger>> {
+            fn ledger(&self) -> Option<&'static Ledger> {
                 let ledgers = [$(self.$place.ledger()),+];
                 ledgers.into_iter().flatten().next()
             }

@@ -179,6 +179,9 @@ impl Stress {
             if ledger.died_twice() > twice {
                 return Some(Failure::DroppedTwice { values: ledger.died_twice() - twice });
             }
+            if ledger.live() < live {
+                return Some(Failure::DroppedTwice { values: (live - ledger.live()) as u64 });
+            }
             if ledger.live() > live {
                 return Some(Failure::Leak { values: ledger.live() - live });
             }

@@ -79,7 +79,7 @@ pub(crate) trait Subject: Send + Sync {
     fn accepts(&self, kind: KindId, arg: Option<&Value>) -> bool;
     /// A new object.
     fn fresh(&self) -> Box<dyn Instance>;
-    fn ledgers(&self) -> &[Arc<Ledger>];
+    fn ledgers(&self) -> &[&'static Ledger];
 
     fn kind(&self, kind: KindId) -> &Kind {
         &self.kinds()[kind.index()]
@@ -167,7 +167,7 @@ pub(crate) struct Declaration<T, H> {
     pub handle: MakeHandle<T, H>,
     pub operations: Vec<Declared<H>>,
     pub inspections: Vec<Inspection<T>>,
-    pub ledgers: Vec<Arc<Ledger>>,
+    pub ledgers: Vec<&'static Ledger>,
 }
 
 /// A declaration that can be run.
@@ -201,7 +201,7 @@ impl<T: Send + Sync + 'static, H: 'static> Subject for Erased<T, H> {
         Box::new(Fresh { object, declaration: self.declaration.clone() })
     }
 
-    fn ledgers(&self) -> &[Arc<Ledger>] {
+    fn ledgers(&self) -> &[&'static Ledger] {
         &self.declaration.ledgers
     }
 }

@@ -57,7 +57,7 @@ pub struct Shared;
 /// Threads use handles of their own.
 pub struct Own;
 
-/// A test under declaration. See [`test`].
+/// A test under declaration. See [`test()`].
 ///
 /// `H` is what a thread holds: the shared object, or a handle of its own (see [`handles`](Test::handles)).
 #[must_use = "a test does nothing until `check` or `run`"]

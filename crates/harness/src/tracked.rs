@@ -4,7 +4,6 @@ use crate::Argument;
 use crate::reply::{IntoReply, IntoValue, Reply};
 use seriatim_history::Value;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 /// The account of a generator's values: how many live, how many died twice.
@@ -15,12 +14,17 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    pub(crate) fn open() -> &'static Ledger {
+        Box::leak(Box::default())
+    }
+
     /// How many values have been made and not dropped.
     pub fn live(&self) -> i64 {
         self.live.load(Ordering::SeqCst)
     }
 
-    /// How often a value was dropped that was dropped already.
+    /// How often a value was dropped in the place in which it was dropped already. A value that was
+    /// copied bit by bit and dropped in both places shows as one live value less than none.
     pub fn died_twice(&self) -> u64 {
         self.died_twice.load(Ordering::SeqCst)
     }
@@ -42,16 +46,17 @@ impl Ledger {
 pub struct Tracked {
     number: i64,
     mark: u64,
-    ledger: Arc<Ledger>,
+    /// Never freed: an object that drops a value twice must not free its account twice.
+    ledger: &'static Ledger,
 }
 
 const ALIVE: u64 = 0x5e51_a71a_a11f_e000;
 const DEAD: u64 = 0x5e51_a71a_dead_0000;
 
 impl Tracked {
-    pub(crate) fn new(number: i64, ledger: &Arc<Ledger>) -> Self {
+    pub(crate) fn new(number: i64, ledger: &'static Ledger) -> Self {
         ledger.live.fetch_add(1, Ordering::SeqCst);
-        Tracked { number, mark: ALIVE, ledger: ledger.clone() }
+        Tracked { number, mark: ALIVE, ledger }
     }
 
     /// The number.
@@ -62,7 +67,7 @@ impl Tracked {
 
 impl Clone for Tracked {
     fn clone(&self) -> Self {
-        Tracked::new(self.number, &self.ledger)
+        Tracked::new(self.number, self.ledger)
     }
 }
 
@@ -70,8 +75,6 @@ impl Drop for Tracked {
     fn drop(&mut self) {
         if self.mark == DEAD {
             self.ledger.died_twice.fetch_add(1, Ordering::SeqCst);
-            // The first drop gave the account back; take one more so that it can be given back again.
-            std::mem::forget(self.ledger.clone());
             return;
         }
         // The mark must reach memory although the value dies: a second drop looks for it.

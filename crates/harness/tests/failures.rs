@@ -109,6 +109,20 @@ fn values_that_are_never_dropped_are_a_leak() {
 }
 
 #[test]
+fn values_that_are_dropped_twice_are_told_apart_from_leaks() {
+    let failed = failure(
+        test(|| ())
+            .operation("put", tracked(), |_, value| {
+                // What a broken stack does when it gives one node to two threads. Sound here: the
+                // copy owns nothing that could be freed twice.
+                drop(unsafe { std::ptr::read(&value) });
+            })
+            .sequential(),
+    );
+    assert!(matches!(failed.failure, Failure::DroppedTwice { .. }), "{}", failed.report);
+}
+
+#[test]
 fn a_final_check_that_complains_is_a_failure() {
     let failed = failure(
         test(|| AtomicU32::new(0))

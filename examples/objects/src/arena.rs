@@ -5,9 +5,6 @@ use seriatim_sync::atomic::{AtomicU64, Ordering};
 /// Points nowhere.
 pub const NIL: u32 = u32::MAX;
 
-/// How many nodes an arena has.
-pub const CAPACITY: usize = 16;
-
 /// An index together with a tag that changes whenever the word does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {

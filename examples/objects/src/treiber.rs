@@ -5,7 +5,7 @@
 //! everything has changed: the swap succeeds when it must not. That is ABA. The right version counts
 //! every change in a tag beside the index; the broken one does not.
 
-use crate::arena::{AtomicLink, CAPACITY, Link, NIL};
+use crate::arena::{AtomicLink, Link, NIL};
 use seriatim_sync::atomic::{AtomicU32, Ordering};
 use std::marker::PhantomData;
 
@@ -51,20 +51,19 @@ struct Node {
     below: AtomicU32,
 }
 
-impl<T: Tags> Default for Treiber<T> {
-    fn default() -> Self {
-        let below = |index: usize| if index + 1 < CAPACITY { index as u32 + 1 } else { NIL };
+impl<T: Tags> Treiber<T> {
+    /// A stack with room for so many values.
+    pub fn new(room: usize) -> Self {
+        let below = |index: usize| if index + 1 < room { index as u32 + 1 } else { NIL };
         let node = |index| Node { value: AtomicU32::new(0), below: AtomicU32::new(below(index)) };
         Treiber {
             top: AtomicLink::new(NIL),
             free: AtomicLink::new(0),
-            nodes: (0..CAPACITY).map(node).collect(),
+            nodes: (0..room).map(node).collect(),
             tags: PhantomData,
         }
     }
-}
 
-impl<T: Tags> Treiber<T> {
     /// Puts a value on top.
     ///
     /// # Panics

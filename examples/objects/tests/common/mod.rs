@@ -21,7 +21,7 @@ const PLENTY: usize = match seriatim_sync::BACKEND {
 };
 
 pub fn treiber<T: Tags>() -> Test<Treiber<T>> {
-    test(Treiber::<T>::default)
+    test(|| Treiber::<T>::new(PLENTY))
         .operation("push", distinct(), |stack, value| stack.push(value))
         .operation("pop", (), |stack, ()| stack.pop())
         .spec("stack")
