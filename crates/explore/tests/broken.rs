@@ -68,17 +68,6 @@ fn a_lazy_list_without_validation_is_refuted() {
 }
 
 #[test]
-fn a_contains_that_ignores_marks_needs_three_threads() {
-    let two = Options { keys: 1, ..Options::default() };
-    let source = algorithm("lazy_list").replace("c.key == k && !c.marked ", "c.key == k");
-    let program = program(&source.replace("c.key == k && !c.marked", "c.key == k"));
-    let outcome = run(&program, &two).expect("it can be explored");
-    if let Verdict::Violation(found) = outcome.verdict {
-        assert!(!is_linearizable(&program, &found.history), "{}", render(&found));
-    }
-}
-
-#[test]
 fn a_missing_lock_in_the_coupled_list_is_refuted() {
     let two = Options { keys: 2, ..Options::default() };
     let source = algorithm("lock_coupling");

@@ -134,7 +134,8 @@ impl<T: Send + Sync + 'static> Test<T, Arc<T>, Shared> {
     ///             _ => None,
     ///         },
     ///     })
-    ///     .operation("enqueue", distinct(), |ends, value| ends.sender.send(value).unwrap())
+    ///     // A receiver that is gone takes nothing, and nobody will see what it did not take.
+    ///     .operation("enqueue", distinct(), |ends, value| { ends.sender.send(value).ok(); })
     ///     .operation("dequeue", (), |ends, ()| ends.receiver.as_ref().unwrap().try_recv().ok())
     ///     .only_on_thread(0)
     ///     .spec("queue")

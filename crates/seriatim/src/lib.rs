@@ -23,6 +23,7 @@
 //! - [`history`]: what happened: operations, histories, file formats.
 //! - [`spec`]: what should happen: specifications, verdicts, the replayer of witnesses.
 //! - [`monitor`]: histories to verdicts.
+//! - [`harness`]: real Rust objects to histories and verdicts: record, stress, explore, shrink.
 //! - [`lang`]: the algorithm language: text to checked programs to atomic steps.
 //! - [`explore`]: every run of N threads of an algorithm, by refinement.
 //! - [`report`]: verdicts to people and programs.
@@ -31,6 +32,7 @@ mod algorithms;
 mod seri_spec;
 
 pub use seriatim_explore as explore;
+pub use seriatim_harness as harness;
 pub use seriatim_history as history;
 pub use seriatim_lang as lang;
 pub use seriatim_monitor as monitor;
