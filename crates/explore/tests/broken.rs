@@ -51,7 +51,7 @@ fn a_stack_that_calls_itself_a_queue_is_refuted() {
 
 #[test]
 fn an_enqueue_that_links_by_a_plain_store_is_refuted() {
-    refuted("michael_scott", "@lin if cas(t.next, null, n) {", "t.next = n; if true {", &base());
+    refuted("michael_scott", "if cas(t.next, null, n) {", "t.next = n; if true {", &base());
 }
 
 #[test]

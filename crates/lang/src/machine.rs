@@ -384,6 +384,10 @@ impl<'m> Run<'m> {
             if let Op::Return(value) = op {
                 return self.give_back(pc, value);
             }
+            // A release moves to the left only: nothing that comes after it belongs to this step.
+            if machine.fused && matches!(op, Op::Unlock(_)) {
+                (budget, joins) = (0, false);
+            }
             pc = self.execute(pc)?;
         }
         Err(Stop::Fault(Fault::Endless, pc))

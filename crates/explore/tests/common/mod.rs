@@ -9,6 +9,7 @@ use seriatim_lang::{Program, check};
 use std::path::PathBuf;
 
 /// The text of an algorithm of the library.
+#[allow(dead_code)]
 pub fn algorithm(name: &str) -> String {
     let path = format!("{}/../../algorithms/{name}.seri", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
@@ -25,6 +26,7 @@ pub fn library(folder: &str) -> Vec<PathBuf> {
 }
 
 /// The checked program of a text; the text must be right.
+#[allow(dead_code)]
 pub fn program(source: &str) -> Program {
     check(source).unwrap_or_else(|error| panic!("{}", error.render(source, "test.seri")))
 }
