@@ -26,6 +26,9 @@ fn main() {
                     o.cases,
                     start.elapsed().as_millis()
                 );
+                if std::env::var_os("SHOW_RUN").is_some() {
+                    println!("{}", seriatim_lists::render(&program, &o));
+                }
             }
             Err(refusal) => println!("{text}: {}", refusal.diagnostic().render(&source, &args[0])),
         }

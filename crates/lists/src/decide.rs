@@ -9,7 +9,7 @@
 
 use crate::cases::{Input, cases};
 use crate::class::Refusal;
-use crate::composition::Composition;
+use crate::composition::{Composition, all_compositions};
 use crate::monitor::Monitor;
 use crate::normal::Mode;
 use crate::replay::{Counterexample, Effort, Question, confirm};
@@ -145,6 +145,11 @@ pub fn decide(
         *list = outcome.elements.clone();
     }
     Ok(outcome)
+}
+
+/// Decides every composition of `size` methods in parallel.
+pub fn table(program: &Program, size: usize, options: &Options) -> Result<Vec<Outcome>, Refusal> {
+    all_compositions(program, size).iter().map(|c| decide(program, c, options)).collect()
 }
 
 fn settle(verdict: &mut Verdict, run: Option<Counterexample>) {

@@ -9,6 +9,7 @@ use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::Fault;
 use seriatim_lang::steps::{NULL, Pc};
+use std::collections::BTreeSet;
 
 /// What is wrong with a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,10 +50,23 @@ pub struct Searched {
     pub list: Option<Found>,
     /// A run after which threads wait for ever.
     pub deadlock: Option<Vec<Choice>>,
+    /// How the runs end: the configurations and the list.
+    pub ends: BTreeSet<End>,
     /// A position where a node is made whose key is no argument.
     pub foreign_key: Option<Pc>,
     /// Whether there are more states than allowed.
     pub exhausted: bool,
+}
+
+/// How a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct End {
+    /// The set of configurations.
+    pub configurations: u32,
+    /// What the list contains.
+    pub survey: Survey,
+    /// Whether an element that is no argument may have been lost.
+    pub lost: bool,
 }
 
 /// How to search.
@@ -162,6 +176,8 @@ impl Search<'_> {
     /// Looks at the list after the last step.
     fn judge(&mut self, id: StateId, state: &ListState) {
         let end = survey(self.subject, state);
+        let (configurations, lost) = (state.configurations, state.lost);
+        self.result.ends.insert(End { configurations, survey: end, lost });
         let explained = self.monitor.explains(state.configurations, end.members);
         if state.lost || end.unlinked || !explained {
             let path = self.path(id);
@@ -185,7 +201,7 @@ impl Search<'_> {
 }
 
 /// What a list contains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Survey {
     /// The arguments that are linked and unmarked, as bits.
     pub members: u32,
