@@ -8,7 +8,7 @@
 
 use seriatim_lang::diagnostic::Diagnostic;
 use seriatim_lang::flow::place;
-use seriatim_lang::machine::State;
+use seriatim_lang::machine::{Machine, State};
 use seriatim_lang::program::Program;
 use seriatim_lang::span::Span;
 use seriatim_lang::steps::*;
@@ -176,12 +176,17 @@ fn instruction(shape: &Shape, instr: &Instr) -> Result<(), Refusal> {
 }
 
 /// Checks that the list is −∞ → +∞ at the start.
-pub fn initial_list(program: &Program, shape: &Shape, state: &State) -> Result<(), Refusal> {
+pub fn initial_list(
+    program: &Program,
+    shape: &Shape,
+    machine: &Machine,
+    state: &State,
+) -> Result<(), Refusal> {
     let span = program.file.object.as_ref().map(|o| o.name.span).unwrap_or_default();
     let wrong = || Err(Refusal::new(span, "the list does not begin as −∞ → +∞, unmarked and free"));
-    let stride = state.heap.len() / 2;
+    let stride = machine.node_stride();
     let head = state.words[shape.head];
-    if !(0..2).contains(&head) || state.heap.len() % 2 != 0 || stride == 0 {
+    if !(0..2).contains(&head) || state.heap.len() != 2 * stride {
         return wrong();
     }
     let slot = |node: i32, slot: usize| state.heap[node as usize * stride + 1 + slot];

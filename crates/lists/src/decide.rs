@@ -7,7 +7,7 @@
 //! search finds a violation and no concrete run does, the answer is *unknown*.
 //! *Cost*: the abstract states are finitely many; two operations: thousands, three: millions.
 
-use crate::cases::{Input, cases};
+use crate::cases::{Case, Input, cases};
 use crate::class::Refusal;
 use crate::composition::{Composition, all_compositions};
 use crate::monitor::Monitor;
@@ -16,7 +16,8 @@ use crate::replay::{Counterexample, Effort, Question, confirm};
 use crate::search::{Plan, Searched, search};
 use crate::subject::{Code, Subject};
 use seriatim_lang::program::Program;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// How to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,29 +115,14 @@ pub fn decide(
         cases: 0,
         may_deadlock: false,
     };
-    for case in cases(composition, options.input) {
-        let subject = Subject::new(&code, &case.ranks);
-        let mut monitor = Monitor::new(subject.operations.clone());
-        let mut start = case.state(&subject, &case.any_length(options.input));
-        start.configurations = monitor.initial(case.members());
-        let plan = Plan { mode: Mode::Abstract, most: options.max_states };
-        let searched = search(&subject, &mut monitor, &start, plan);
-        if let Some(pc) = searched.foreign_key {
-            let span = subject.machine.steps.code[pc.0 as usize].span;
-            return Err(Refusal::new(span, "a node is made whose key is no argument"));
-        }
-        outcome.add(&searched);
-        let ask = |question| confirm(&subject, &case, options.input, question, options.effort);
-        if searched.elements.is_some() {
-            settle(&mut outcome.elements, ask(Question::Elements));
-        }
-        if let (Some(list), Some(_)) = (&mut outcome.list, &searched.list)
-            && !matches!(list, Verdict::Fails(_))
-        {
-            settle(list, ask(Question::List));
-        }
-        if matches!(outcome.elements, Verdict::Fails(_)) {
-            break;
+    let cases = cases(composition, options.input);
+    let mut next = 0;
+    while next < cases.len() && !matches!(outcome.elements, Verdict::Fails(_)) {
+        let results = search_cases(&code, &cases[next..], options);
+        for searched in results {
+            let case = &cases[next];
+            next += 1;
+            outcome.judge(&Subject::new(&code, &case.ranks), case, &searched, options)?;
         }
     }
     if let (Some(list), false) = (&mut outcome.list, outcome.elements == Verdict::Holds)
@@ -152,6 +138,41 @@ pub fn table(program: &Program, size: usize, options: &Options) -> Result<Vec<Ou
     all_compositions(program, size).iter().map(|c| decide(program, c, options)).collect()
 }
 
+/// Searches cases on all cores, up to the first one with a violation; the result does not depend on the cores.
+fn search_cases(code: &Arc<Code>, cases: &[Case], options: &Options) -> Vec<Searched> {
+    let workers = std::thread::available_parallelism().map_or(1, |n| n.get()).min(cases.len());
+    let next = AtomicUsize::new(0);
+    let last = AtomicUsize::new(cases.len() - 1);
+    let results: Mutex<Vec<Option<Searched>>> = Mutex::new(vec![None; cases.len()]);
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::SeqCst);
+            if index > last.load(Ordering::SeqCst) {
+                return;
+            }
+            let searched = search_case(code, &cases[index], options);
+            if searched.elements.is_some() || searched.foreign_key.is_some() {
+                last.fetch_min(index, Ordering::SeqCst);
+            }
+            if let Ok(mut results) = results.lock() {
+                results[index] = Some(searched);
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
+    let results = results.into_inner().unwrap_or_default();
+    results.into_iter().take(last.into_inner() + 1).flatten().collect()
+}
+
+fn search_case(code: &Arc<Code>, case: &Case, options: &Options) -> Searched {
+    let subject = Subject::new(code, &case.ranks);
+    let mut monitor = Monitor::new(subject.operations.clone());
+    let mut start = case.state(&subject, &case.any_length(options.input));
+    start.configurations = monitor.initial(case.members());
+    let plan = Plan { mode: Mode::Abstract, most: options.max_states };
+    search(&subject, &mut monitor, &start, plan)
+}
+
 fn settle(verdict: &mut Verdict, run: Option<Counterexample>) {
     *verdict = match run {
         Some(run) => Verdict::Fails(Box::new(run)),
@@ -160,7 +181,18 @@ fn settle(verdict: &mut Verdict, run: Option<Counterexample>) {
 }
 
 impl Outcome {
-    fn add(&mut self, searched: &Searched) {
+    /// Takes in what a case shows.
+    fn judge(
+        &mut self,
+        subject: &Subject,
+        case: &Case,
+        searched: &Searched,
+        options: &Options,
+    ) -> Result<(), Refusal> {
+        if let Some(pc) = searched.foreign_key {
+            let span = subject.machine.steps.code[pc.0 as usize].span;
+            return Err(Refusal::new(span, "a node is made whose key is no argument"));
+        }
         self.states += searched.states;
         self.transitions += searched.transitions;
         self.cases += 1;
@@ -168,5 +200,15 @@ impl Outcome {
         if searched.exhausted {
             self.elements = Verdict::Unknown(Reason::TooManyStates);
         }
+        let ask = |question| confirm(subject, case, options.input, question, options.effort);
+        if searched.elements.is_some() {
+            settle(&mut self.elements, ask(Question::Elements));
+        }
+        if let (Some(list), Some(_)) = (&mut self.list, &searched.list)
+            && !matches!(list, Verdict::Fails(_))
+        {
+            settle(list, ask(Question::List));
+        }
+        Ok(())
     }
 }

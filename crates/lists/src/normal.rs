@@ -29,29 +29,47 @@ pub enum Mode {
     Explicit,
 }
 
-struct Normaliser<'s> {
-    subject: &'s Subject,
-    state: &'s mut ListState,
+/// Memory that is used again and again.
+#[derive(Clone, Debug, Default)]
+pub struct Buffers {
     /// In which order items were reached; `u32::MAX` for garbage.
     found: Vec<u32>,
     /// Whether a register or a remembered key refers to the item.
     pinned: Vec<bool>,
+    /// Items or keys from which the rest is reached.
+    starts: Vec<i32>,
+    /// The items in the order of the word.
+    word: Vec<usize>,
+    /// How many references lead to each item.
+    degree: Vec<u32>,
+    /// Where items go.
+    places: Vec<i32>,
+    /// Keys before and after.
+    keys: Vec<(i32, i32)>,
+    /// The new heap.
+    heap: Vec<i32>,
+    /// The new segments.
+    segments: Vec<Segment>,
+}
+
+struct Normaliser<'s> {
+    subject: &'s Subject,
+    state: &'s mut ListState,
+    buffers: &'s mut Buffers,
 }
 
 /// Brings a state into normal form.
-pub fn normalise(subject: &Subject, state: &mut ListState, mode: Mode) {
-    let count = state.segments.len();
-    let mut run =
-        Normaliser { subject, state, found: vec![u32::MAX; count], pinned: vec![false; count] };
+pub fn normalise(subject: &Subject, state: &mut ListState, mode: Mode, buffers: &mut Buffers) {
+    let mut run = Normaliser { subject, state, buffers };
     run.clear_registers();
     run.reach();
     run.collect();
-    let mut word = run.word();
+    run.order();
     if mode == Mode::Abstract {
-        run.absorb(&word);
-        run.merge(&mut word);
+        run.absorb();
+        run.merge();
     }
-    run.renumber(&word);
+    run.renumber();
 }
 
 impl Normaliser<'_> {
@@ -95,69 +113,74 @@ impl Normaliser<'_> {
         }
     }
 
-    /// Calls `visit` on each live register that holds a reference or a key, by its index among the words.
-    fn registers(&self, visit: &mut dyn FnMut(usize, Scalar)) {
+    /// The words that hold references or keys: the registers that matter.
+    fn registers(&self) -> impl Iterator<Item = (usize, Scalar)> + use<'_> {
         let machine = &self.subject.machine;
-        for thread in 0..machine.thread_count() {
-            let base = machine.thread_base(thread);
-            for (reg, kind) in &self.subject.code.live[self.state.machine.words[base] as usize] {
-                if matches!(kind.scalar, Scalar::Ref(_) | Scalar::Key) {
-                    visit(base + 2 + *reg as usize, kind.scalar);
-                }
-            }
-        }
+        let threads = (0..machine.thread_count()).map(|thread| machine.thread_base(thread));
+        threads.flat_map(|base| {
+            let live = &self.subject.code.live[self.state.machine.words[base] as usize];
+            live.iter().map(move |(reg, kind)| (base + 2 + *reg as usize, kind.scalar))
+        })
     }
 
     /// Numbers the items in the order in which they are reached.
     fn reach(&mut self) {
-        let mut starts = vec![self.state.machine.words[self.subject.code.shape.head]];
-        let mut keys = vec![];
-        self.registers(&mut |at, scalar| match scalar {
-            Scalar::Key => keys.push(self.state.machine.words[at]),
-            _ => starts.push(self.state.machine.words[at]),
-        });
-        for item in 0..self.found.len() {
-            let is_open = self.class(item).is_open();
-            if is_open && keys.contains(&self.key(item)) && self.state.segments[item].is_node() {
-                starts.push(item as i32);
+        let count = self.state.segments.len();
+        let mut starts = std::mem::take(&mut self.buffers.starts);
+        starts.clear();
+        starts.push(self.state.machine.words[self.subject.code.shape.head]);
+        let words = &self.state.machine.words;
+        let references = self.registers().filter(|(_, s)| matches!(s, Scalar::Ref(_)));
+        starts.extend(references.map(|(at, _)| words[at]));
+        for (at, _) in self.registers().filter(|(_, s)| *s == Scalar::Key) {
+            let key = words[at];
+            let known =
+                |item: &usize| self.key(*item) == key && self.state.segments[*item].is_node();
+            if key != NULL && Class::of(key).is_open() {
+                starts.extend((0..count).filter(known).map(|item| item as i32));
             }
         }
+        reset(&mut self.buffers.found, count, u32::MAX);
+        reset(&mut self.buffers.pinned, count, false);
         let mut time = 0;
-        for start in starts {
+        for &start in &starts {
             let mut item = start;
             if item != NULL {
-                self.pinned[item as usize] = true;
+                self.buffers.pinned[item as usize] = true;
             }
-            while item != NULL && self.found[item as usize] == u32::MAX {
-                self.found[item as usize] = time;
+            while item != NULL && self.buffers.found[item as usize] == u32::MAX {
+                self.buffers.found[item as usize] = time;
                 time += 1;
                 item = self.next(item as usize);
             }
         }
+        self.buffers.starts = starts;
     }
 
     fn collect(&mut self) {
         let stride = self.subject.machine.node_stride();
-        for item in 0..self.found.len() {
+        for item in 0..self.state.segments.len() {
             let vacant = self.state.machine.heap[item * stride] == VACANT;
-            if self.found[item] == u32::MAX && !vacant {
+            if self.buffers.found[item] == u32::MAX && !vacant {
                 self.state.lost |= self.class(item).is_open() && self.labels(item) & UNMARKED != 0;
             }
         }
     }
 
-    /// The items in the order of the word.
-    fn word(&self) -> Vec<usize> {
-        let mut word: Vec<usize> =
-            (0..self.found.len()).filter(|i| self.found[*i] != u32::MAX).collect();
-        word.sort_by_key(|item| (self.key(*item), self.found[*item]));
-        word
+    /// Puts the items in the order of the word.
+    fn order(&mut self) {
+        let mut word = std::mem::take(&mut self.buffers.word);
+        word.clear();
+        word.extend((0..self.state.segments.len()).filter(|i| self.buffers.found[*i] != u32::MAX));
+        word.sort_unstable_by_key(|item| (self.key(*item), self.buffers.found[*item]));
+        self.buffers.word = word;
     }
 
-    fn absorb(&mut self, word: &[usize]) {
+    fn absorb(&mut self) {
         let shape = self.subject.code.shape;
-        for &item in word {
-            let idle = !self.pinned[item] && !self.flag(item, shape.lock);
+        for at in 0..self.buffers.word.len() {
+            let item = self.buffers.word[at];
+            let idle = !self.buffers.pinned[item] && !self.flag(item, shape.lock);
             if self.class(item).is_open() && self.state.segments[item].is_node() && idle {
                 self.state.segments[item] = Segment::new(self.labels(item), 1);
                 for slot in [shape.mark, shape.lock].into_iter().flatten() {
@@ -167,29 +190,38 @@ impl Normaliser<'_> {
         }
     }
 
-    fn merge(&mut self, word: &mut Vec<usize>) {
-        let mut degree = vec![0u32; self.found.len()];
-        for &item in word.iter() {
+    fn merge(&mut self) {
+        let mut word = std::mem::take(&mut self.buffers.word);
+        reset(&mut self.buffers.degree, self.state.segments.len(), 0);
+        for &item in &word {
             if self.next(item) != NULL {
-                degree[self.next(item) as usize] += 1;
+                let next = self.next(item) as usize;
+                self.buffers.degree[next] += 1;
             }
         }
-        let mut kept: Vec<usize> = Vec::with_capacity(word.len());
-        for &item in word.iter() {
-            let joins = kept.last().is_some_and(|last| {
-                self.follows(*last, item) && degree[item] == 1 && {
-                    let before = kept.len().checked_sub(2).map(|i| kept[i]);
-                    let inner =
-                        before.is_some_and(|b| self.follows(b, *last)) && degree[*last] == 1;
-                    inner || !self.keeps_apart(*last, item)
-                }
-            });
-            match kept.last() {
-                Some(&last) if joins => self.join(last, item),
-                _ => kept.push(item),
+        let mut kept = 0;
+        for at in 0..word.len() {
+            let item = word[at];
+            if self.joins(&word[..kept], item) {
+                self.join(word[kept - 1], item);
+            } else {
+                word[kept] = item;
+                kept += 1;
             }
         }
-        *word = kept;
+        word.truncate(kept);
+        self.buffers.word = word;
+    }
+
+    /// Whether an item is merged into the last one before it.
+    fn joins(&self, before: &[usize], item: usize) -> bool {
+        let degree = &self.buffers.degree;
+        let [rest @ .., last] = before else { return false };
+        if !self.follows(*last, item) || degree[item] != 1 {
+            return false;
+        }
+        let inner = rest.last().is_some_and(|b| self.follows(*b, *last)) && degree[*last] == 1;
+        inner || !self.keeps_apart(*last, item)
     }
 
     /// Whether both are segments of one class and the first leads to the second.
@@ -215,44 +247,59 @@ impl Normaliser<'_> {
         self.state.machine.heap[link] = self.next(second);
     }
 
-    fn renumber(&mut self, word: &[usize]) {
+    fn renumber(&mut self) {
         let stride = self.subject.machine.node_stride();
         let shape = self.subject.code.shape;
-        let mut places = vec![NULL; self.found.len()];
-        word.iter().enumerate().for_each(|(place, item)| places[*item] = place as i32);
+        let mut buffers = std::mem::take(self.buffers);
+        reset(&mut buffers.places, self.state.segments.len(), NULL);
+        for (place, item) in buffers.word.iter().enumerate() {
+            buffers.places[*item] = place as i32;
+        }
+        let places = &buffers.places;
         let moved = |reference: i32| match reference {
             NULL => NULL,
             item => places[item as usize],
         };
-        let mut keys: Vec<(i32, i32)> = Vec::with_capacity(word.len());
+        buffers.heap.clear();
+        buffers.keys.clear();
+        buffers.segments.clear();
         let (mut class, mut index) = (Class::FIRST, 0);
-        for &item in word {
+        for &item in &buffers.word {
             let own = self.class(item);
             index = if own == class { index + 1 } else { 0 };
             class = own;
             let key = if own.is_open() { open_key(own, index) } else { self.key(item) };
-            keys.push((self.key(item), key));
+            buffers.keys.push((self.key(item), key));
+            let at = buffers.heap.len();
+            let cells = item * stride..(item + 1) * stride;
+            buffers.heap.extend_from_slice(&self.state.machine.heap[cells]);
+            buffers.heap[at + 1 + shape.key] = key;
+            buffers.heap[at + 1 + shape.next] = moved(self.next(item));
+            buffers.segments.push(self.state.segments[item]);
         }
-        let mut heap = Vec::with_capacity(word.len() * stride);
-        for (&item, (_, key)) in word.iter().zip(&keys) {
-            let at = heap.len();
-            heap.extend_from_slice(&self.state.machine.heap[item * stride..(item + 1) * stride]);
-            heap[at + 1 + shape.key] = *key;
-            heap[at + 1 + shape.next] = moved(self.next(item));
+        let (machine, words) = (&self.subject.machine, &mut self.state.machine.words);
+        for thread in 0..machine.thread_count() {
+            let base = machine.thread_base(thread);
+            for (reg, kind) in &self.subject.code.live[words[base] as usize] {
+                let word = &mut words[base + 2 + *reg as usize];
+                match kind.scalar {
+                    Scalar::Key => {
+                        let change = buffers.keys.iter().find(|(old, _)| old == word);
+                        *word = change.map_or(*word, |(_, new)| *new);
+                    }
+                    Scalar::Ref(_) => *word = moved(*word),
+                    _ => {}
+                }
+            }
         }
-        let mut changes = vec![];
-        self.registers(&mut |at, scalar| {
-            let old = self.state.machine.words[at];
-            let new = match scalar {
-                Scalar::Key => keys.iter().find(|(k, _)| *k == old).map_or(old, |(_, k)| *k),
-                _ => moved(old),
-            };
-            changes.push((at, new));
-        });
-        changes.into_iter().for_each(|(at, new)| self.state.machine.words[at] = new);
-        let head = &mut self.state.machine.words[shape.head];
-        *head = moved(*head);
-        self.state.machine.heap = heap;
-        self.state.segments = word.iter().map(|item| self.state.segments[*item]).collect();
+        words[shape.head] = moved(words[shape.head]);
+        std::mem::swap(&mut self.state.machine.heap, &mut buffers.heap);
+        std::mem::swap(&mut self.state.segments, &mut buffers.segments);
+        *self.buffers = buffers;
     }
+}
+
+fn reset<T: Clone>(buffer: &mut Vec<T>, count: usize, value: T) {
+    buffer.clear();
+    buffer.resize(count, value);
 }

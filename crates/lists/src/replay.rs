@@ -11,7 +11,7 @@ use crate::monitor::{Monitor, Operation, apply};
 use crate::normal::Mode;
 use crate::search::{Choice, Found, Plan, Violation, search};
 use crate::state::{Class, ListState};
-use crate::step::{Access, Ended, step};
+use crate::step::{Access, Ended, Trail, step};
 use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::steps::NULL;
@@ -175,15 +175,15 @@ fn take(
     (thread, number): Choice,
 ) -> Option<(Ended, Vec<Access>)> {
     let mut choices = Choices::default();
+    let mut trail = Trail::default();
     for _ in 0..number {
-        step(subject, monitor, &mut state.clone(), (thread, &mut choices), &mut vec![]);
+        step(subject, monitor, &mut state.clone(), (thread, &mut choices), &mut trail);
         if !choices.advance() {
             return None;
         }
     }
-    let mut log = vec![];
-    let ended = step(subject, monitor, state, (thread, &mut choices), &mut log);
-    (ended != Ended::Nowhere).then_some((ended, log))
+    let ended = step(subject, monitor, state, (thread, &mut choices), &mut trail);
+    (ended != Ended::Nowhere).then_some((ended, trail.accesses))
 }
 
 fn note(

@@ -1,9 +1,9 @@
 //! All runs from one initial state, breadth first; what is wrong with them.
 
 use crate::monitor::Monitor;
-use crate::normal::{Mode, normalise};
+use crate::normal::{Buffers, Mode, normalise};
 use crate::state::{Class, ListState, MARKED, UNMARKED};
-use crate::step::{Ended, step};
+use crate::step::{Ended, Trail, step};
 use crate::store::{Origin, StateId, Store, decode, encode};
 use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
@@ -84,6 +84,9 @@ struct Search<'s> {
     plan: Plan,
     store: Store,
     bytes: Vec<u8>,
+    next: ListState,
+    trail: Trail,
+    buffers: Buffers,
     result: Searched,
 }
 
@@ -95,11 +98,15 @@ pub fn search(subject: &Subject, monitor: &mut Monitor, start: &ListState, plan:
         plan,
         store: Store::new(),
         bytes: vec![],
+        next: ListState::default(),
+        trail: Trail::default(),
+        buffers: Buffers::default(),
         result: Searched::default(),
     };
     let mut first = start.clone();
-    normalise(subject, &mut first, plan.mode);
-    run.keep(&first, Origin { before: StateId(0), thread: 0, choice: 0 });
+    normalise(subject, &mut first, plan.mode, &mut run.buffers);
+    run.next = first;
+    run.keep(Origin { before: StateId(0), thread: 0, choice: 0 });
     let mut next = 0;
     while next < run.store.len() && run.goes_on() {
         run.expand(StateId(next as u32));
@@ -116,11 +123,9 @@ impl Search<'_> {
         !stops && !self.result.exhausted
     }
 
-    fn keep(&mut self, state: &ListState, origin: Origin) {
-        let mut bytes = std::mem::take(&mut self.bytes);
-        encode(self.subject, state, &mut bytes);
-        self.store.insert(&bytes, origin);
-        self.bytes = bytes;
+    fn keep(&mut self, origin: Origin) {
+        encode(self.subject, &self.next, &mut self.bytes);
+        self.store.insert(&self.bytes, origin);
     }
 
     fn expand(&mut self, id: StateId) {
@@ -141,17 +146,16 @@ impl Search<'_> {
     fn advance(&mut self, id: StateId, state: &ListState, thread: usize) {
         let mut choices = Choices::default();
         let mut number = 0;
-        let mut log = vec![];
         loop {
-            let mut next = state.clone();
-            log.clear();
+            self.next.copy_from(state);
             let turn = (thread, &mut choices);
-            match step(self.subject, self.monitor, &mut next, turn, &mut log) {
+            match step(self.subject, self.monitor, &mut self.next, turn, &mut self.trail) {
                 Ended::Well => {
                     self.result.transitions += 1;
-                    normalise(self.subject, &mut next, self.plan.mode);
+                    let mode = self.plan.mode;
+                    normalise(self.subject, &mut self.next, mode, &mut self.buffers);
                     let origin = Origin { before: id, thread: thread as u8, choice: number as u8 };
-                    self.keep(&next, origin);
+                    self.keep(origin);
                 }
                 Ended::Nowhere => {}
                 Ended::ForeignKey(pc) => self.result.foreign_key = Some(pc),

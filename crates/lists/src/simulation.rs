@@ -5,9 +5,9 @@
 use crate::cases::{Case, Input, Interval, Presence, orders};
 use crate::composition::{Composition, parse_composition};
 use crate::monitor::Monitor;
-use crate::normal::{Mode, normalise};
+use crate::normal::{Buffers, Mode, normalise};
 use crate::state::{Class, ListState, MARKED, Segment, UNMARKED};
-use crate::step::{Ended, step};
+use crate::step::{Ended, Trail, step};
 use crate::subject::{Code, Subject};
 use seriatim_lang::choices::Choices;
 use seriatim_lang::steps::NULL;
@@ -241,9 +241,10 @@ fn successors(
     let mut found = vec![];
     loop {
         let mut next = state.clone();
-        let ended = step(subject, monitor, &mut next, (thread, &mut choices), &mut vec![]);
+        let ended =
+            step(subject, monitor, &mut next, (thread, &mut choices), &mut Trail::default());
         if let (Some(mode), Ended::Well) = (mode, ended) {
-            normalise(subject, &mut next, mode);
+            normalise(subject, &mut next, mode, &mut Buffers::default());
         }
         found.push((ended, next));
         if !choices.advance() {
@@ -259,7 +260,7 @@ fn follow(subject: &Subject, case: &Case, input: Input, random: &mut Random) -> 
     let mut whole = case.state(subject, &case.any_length(input));
     concrete.configurations = monitor.initial(case.members());
     whole.configurations = concrete.configurations;
-    normalise(subject, &mut whole, Mode::Abstract);
+    normalise(subject, &mut whole, Mode::Abstract, &mut Buffers::default());
     assert!(covers(subject, &whole, &concrete), "the initial word covers every list");
     for time in 0..120 {
         let thread = random.below(subject.machine.thread_count());

@@ -76,6 +76,17 @@ pub struct ListState {
     pub lost: bool,
 }
 
+impl ListState {
+    /// Becomes a copy of another state, in the memory that it has.
+    pub fn copy_from(&mut self, other: &ListState) {
+        self.machine.words.clone_from(&other.machine.words);
+        self.machine.heap.clone_from(&other.machine.heap);
+        self.segments.clone_from(&other.segments);
+        self.configurations = other.configurations;
+        self.lost = other.lost;
+    }
+}
+
 /// The class of a key: even for a single key, odd for an open interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Class(pub u32);

@@ -13,7 +13,7 @@ use crate::state::{Class, ListState, MARKED, Segment, UNMARKED};
 use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::flow::place;
-use seriatim_lang::machine::{Fault, Stop, VACANT};
+use seriatim_lang::machine::{Fault, State, Stop, VACANT};
 use seriatim_lang::steps::*;
 
 /// How many accesses a step may make before it is called endless.
@@ -28,6 +28,15 @@ pub struct Access {
     pub called: bool,
     /// The result of the operation that ended.
     pub returned: Option<bool>,
+}
+
+/// What a step leaves behind beside the state.
+#[derive(Clone, Debug, Default)]
+pub struct Trail {
+    /// The accesses of the step.
+    pub accesses: Vec<Access>,
+    /// The state before the last access; kept for its memory.
+    before: State,
 }
 
 /// How a step ended.
@@ -45,14 +54,15 @@ pub enum Ended {
     Fault(Fault, Pc),
 }
 
-/// Makes a thread take a step; the accesses are appended to `log`.
+/// Makes a thread take a step.
 pub fn step(
     subject: &Subject,
     monitor: &mut Monitor,
     state: &mut ListState,
     (thread, choices): (usize, &mut Choices),
-    log: &mut Vec<Access>,
+    trail: &mut Trail,
 ) -> Ended {
+    trail.accesses.clear();
     let mut noticed = false;
     for _ in 0..FUEL {
         let pc = subject.machine.pc(&state.machine, thread);
@@ -64,12 +74,13 @@ pub fn step(
             return Ended::Well;
         }
         open_next(subject, state, thread, choices);
-        let before = state.machine.clone();
-        let seen = match subject.machine.run(&before, thread, choices, &mut state.machine) {
+        std::mem::swap(&mut trail.before, &mut state.machine);
+        let before = &trail.before;
+        let seen = match subject.machine.run(before, thread, choices, &mut state.machine) {
             Ok(seen) => seen,
             Err(Stop::Fault(fault, at)) => return Ended::Fault(fault, at),
             Err(_) if noticed && !atomic => {
-                state.machine = before;
+                std::mem::swap(&mut trail.before, &mut state.machine);
                 return Ended::Well;
             }
             Err(_) => return Ended::Nowhere,
@@ -81,12 +92,12 @@ pub fn step(
         }
         state.lost |= marks_changed(subject, &before.heap, state);
         let returned = seen.ret.as_ref().map(|value| value.first() == Some(&1));
-        log.push(Access { pc, called: seen.call.is_some(), returned });
+        trail.accesses.push(Access { pc, called: seen.call.is_some(), returned });
         if seen.call.is_some() {
             state.configurations = monitor.call(state.configurations, pending(subject, state));
         }
         if let Some(result) = returned {
-            let op = subject.current(&before, thread);
+            let op = subject.current(before, thread);
             let left = op.and_then(|op| monitor.give_back(state.configurations, op, result));
             match left {
                 Some(left) => state.configurations = left,

@@ -90,7 +90,7 @@ impl Code {
         let empty = machine
             .initial()
             .map_err(|_| Refusal::new(Span::default(), "the initialisation of the object fails"))?;
-        initial_list(program, &shape, &empty)?;
+        initial_list(program, &shape, &machine, &empty)?;
         Ok(Code { shape, atomic, local, live, called, empty, steps, methods })
     }
 
