@@ -7,7 +7,7 @@
 //! because it is a fact about runs: a new node has the key of an argument. A program outside of the class is refused with the reason and the line where it leaves it.
 
 use seriatim_lang::diagnostic::Diagnostic;
-use seriatim_lang::flow::place;
+use seriatim_lang::flow::{place, reads_own_number};
 use seriatim_lang::machine::{Machine, State};
 use seriatim_lang::program::Program;
 use seriatim_lang::span::Span;
@@ -158,6 +158,9 @@ fn instruction(shape: &Shape, instr: &Instr) -> Result<(), Refusal> {
         Op::FetchAdd { .. } => return refuse("an addition to shared state"),
         Op::SetAt { .. } => return refuse("an array"),
         _ => {}
+    }
+    if reads_own_number(&instr.op) {
+        return refuse("a thread's own number");
     }
     let Some(place) = place(&instr.op) else { return Ok(()) };
     if !place.dims.is_empty() {

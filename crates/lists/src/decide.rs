@@ -105,6 +105,10 @@ pub fn decide(
     options: &Options,
 ) -> Result<Outcome, Refusal> {
     let code = Arc::new(Code::new(program, composition)?);
+    if options.input == Input::Marked && code.shape.mark.is_none() {
+        let span = program.file.object.as_ref().map(|o| o.name.span).unwrap_or_default();
+        return Err(Refusal::new(span, "the list cannot be marked: nodes have no mark"));
+    }
     let mut outcome = Outcome {
         composition: composition.clone(),
         input: options.input,

@@ -4,7 +4,7 @@ use crate::monitor::Monitor;
 use crate::normal::{Buffers, Mode, normalise};
 use crate::state::{Class, ListState, MARKED, UNMARKED};
 use crate::step::{Ended, Trail, step};
-use crate::store::{Origin, StateId, Store, decode, encode};
+use crate::store::{MAX_ITEMS, Origin, StateId, Store, decode, encode};
 use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::Fault;
@@ -54,7 +54,7 @@ pub struct Searched {
     pub ends: BTreeSet<End>,
     /// A position where a node is made whose key is no argument.
     pub foreign_key: Option<Pc>,
-    /// Whether there are more states than allowed.
+    /// Whether there are more states, or longer words, than allowed.
     pub exhausted: bool,
 }
 
@@ -118,7 +118,7 @@ pub fn search(subject: &Subject, monitor: &mut Monitor, start: &ListState, plan:
 
 impl Search<'_> {
     fn goes_on(&mut self) -> bool {
-        self.result.exhausted = self.store.len() as u64 > self.plan.most;
+        self.result.exhausted |= self.store.len() as u64 > self.plan.most;
         let stops = self.result.elements.is_some() || self.result.foreign_key.is_some();
         !stops && !self.result.exhausted
     }
@@ -155,7 +155,10 @@ impl Search<'_> {
                     let mode = self.plan.mode;
                     normalise(self.subject, &mut self.next, mode, &mut self.buffers);
                     let origin = Origin { before: id, thread: thread as u8, choice: number as u8 };
-                    self.keep(origin);
+                    match self.next.segments.len() <= MAX_ITEMS {
+                        true => self.keep(origin),
+                        false => self.result.exhausted = true,
+                    }
                 }
                 Ended::Nowhere => {}
                 Ended::ForeignKey(pc) => self.result.foreign_key = Some(pc),

@@ -283,6 +283,25 @@ fn follow(subject: &Subject, case: &Case, input: Input, random: &mut Random) -> 
     120
 }
 
+/// Follows random runs of a composition of a program.
+fn follow_runs(source: &str, text: &str, input: Input, random: &mut Random) {
+    let program = seriatim_lang::check(source).expect("the algorithm is right");
+    let composition = parse_composition(text).expect("a composition");
+    let code = Arc::new(Code::new(&program, &composition).expect("in the class"));
+    let mut steps = 0;
+    for _ in 0..150 {
+        let case = random_case(random, &composition, input);
+        let subject = Subject::new(&code, &case.ranks);
+        steps += follow(&subject, &case, input, random);
+    }
+    assert!(steps > 1000, "{}: the runs are long enough to mean something", program.name);
+}
+
+fn source(name: &str) -> String {
+    let path = format!("{}/../../algorithms/{name}.seri", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
 #[test]
 fn every_concrete_step_has_an_abstract_step_that_covers_it() {
     let files = [
@@ -301,17 +320,37 @@ fn every_concrete_step_has_an_abstract_step_that_covers_it() {
     ];
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     for (name, text, input) in files {
-        let path = format!("{}/../../algorithms/{name}.seri", env!("CARGO_MANIFEST_DIR"));
-        let source = std::fs::read_to_string(&path).expect("the algorithm is there");
-        let program = seriatim_lang::check(&source).expect("the algorithm is right");
-        let composition = parse_composition(text).expect("a composition");
-        let code = Arc::new(Code::new(&program, &composition).expect("in the class"));
-        let mut steps = 0;
-        for _ in 0..150 {
-            let case = random_case(&mut random, &composition, input);
-            let subject = Subject::new(&code, &case.ranks);
-            steps += follow(&subject, &case, input, &mut random);
+        follow_runs(&source(name), text, input, &mut random);
+    }
+}
+
+#[test]
+fn wild_algorithms_are_covered_too() {
+    let wild = [
+        // Takes the neighbour along.
+        ("lock_coupling", "let s = c.next", "let s = c.next.next", "remove || add"),
+        // Leaves locks behind.
+        ("lock_coupling", "p.next = s\n  unlock(c); unlock(p)", "p.next = s", "remove || add"),
+        // Marks the wrong node.
+        ("lazy_list", "c.marked = true", "p.marked = true", "remove || add"),
+        // Remembers keys instead of nodes.
+        (
+            "lazy_list",
+            "let c = head\n  while c.key < k { c = c.next }",
+            "let c = head\n  let last = c.key\n  while c.key < k { c = c.next; \
+             if c.key < last { return false }; last = c.key }",
+            "contains || remove || remove",
+        ),
+    ];
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    for (name, from, to, text) in wild {
+        let original = source(name);
+        let changed = original.replacen(from, to, 1);
+        assert_ne!(changed, original, "{from}");
+        for input in [Input::Unmarked, Input::Marked] {
+            if input == Input::Unmarked || name == "lazy_list" {
+                follow_runs(&changed, text, input, &mut random);
+            }
         }
-        assert!(steps > 2000, "{name}: the runs are long enough to mean something");
     }
 }

@@ -1,7 +1,8 @@
 //! The states seen, as bytes in one vector, in the order in which they were found, with how each was reached.
 //!
 //! A state in normal form is written as: the position of each thread, its live registers, the flags of the shared
-//! variables, the items of the word, the configurations. Classes, references and counts take one byte.
+//! variables, the items of the word, the configurations. Classes, references and counts take one byte; a state
+//! with too many items for that is not written, and the search ends without an answer.
 
 use crate::state::{Class, ListState, Segment, argument_key, open_key};
 use crate::subject::Subject;
@@ -10,6 +11,9 @@ use seriatim_lang::machine::State;
 use seriatim_lang::steps::{MINUS_INF, NULL, PLUS_INF};
 use seriatim_lang::types::{Kind, Scalar};
 use std::hash::Hasher;
+
+/// The largest number of items of a state that can be written.
+pub const MAX_ITEMS: usize = 120;
 
 /// Numbers the states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -148,7 +152,7 @@ fn reference_byte(word: i32) -> u8 {
 
 fn put(out: &mut Vec<u8>, kind: Kind, word: i32) {
     match kind.scalar {
-        Scalar::Int(..) => out.extend_from_slice(&word.to_le_bytes()),
+        Scalar::Int(..) | Scalar::Enum(_) => out.extend_from_slice(&word.to_le_bytes()),
         _ => out.push(reference_byte(word)),
     }
 }
@@ -161,7 +165,7 @@ fn take<'b>(bytes: &mut &'b [u8], count: usize) -> &'b [u8] {
 
 fn get(bytes: &mut &[u8], kind: Kind) -> i32 {
     match kind.scalar {
-        Scalar::Int(..) => {
+        Scalar::Int(..) | Scalar::Enum(_) => {
             let word = take(bytes, 4);
             i32::from_le_bytes([word[0], word[1], word[2], word[3]])
         }

@@ -6,7 +6,7 @@
 //! block, and the return: intervals as short as they can be, so no violation of the order of time is missed.
 
 use crate::class::{Effect, Refusal, Shape, effects, initial_list, recognise};
-use crate::composition::Composition;
+use crate::composition::{Composition, MAX_OPERATIONS};
 use crate::monitor::Operation;
 use crate::state::argument_key;
 use seriatim_lang::liveness::Liveness;
@@ -59,6 +59,11 @@ impl Code {
         if threads == 0 || threads > MAX_THREADS as usize {
             return Err(Refusal::new(Span::default(), "there is no such number of threads"));
         }
+        let count = composition.threads.iter().map(Vec::len).sum::<usize>();
+        if count > MAX_OPERATIONS {
+            let reason = format!("{count} operations; at most {MAX_OPERATIONS} are possible");
+            return Err(Refusal::new(Span::default(), reason));
+        }
         let mut steps = lower(program, threads as u32, None)?;
         let shape = recognise(program, &steps)?;
         let mut methods = vec![];
@@ -92,16 +97,6 @@ impl Code {
             .map_err(|_| Refusal::new(Span::default(), "the initialisation of the object fails"))?;
         initial_list(program, &shape, &machine, &empty)?;
         Ok(Code { shape, atomic, local, live, called, empty, steps, methods })
-    }
-
-    /// How many operations there are.
-    pub fn operation_count(&self) -> usize {
-        self.methods.len()
-    }
-
-    /// The thread and the method of an operation.
-    pub fn operation(&self, index: usize) -> (usize, u32) {
-        (self.methods[index].0, self.methods[index].1)
     }
 }
 

@@ -115,12 +115,30 @@ fn programs_outside_of_the_class_are_refused_with_a_line() {
         assert!(refusal.reason.contains(reason), "{refusal:?}");
         assert!(refusal.span.line(&changed) > 1, "{refusal:?}");
     }
+    let marked = Options { input: seriatim_lists::Input::Marked, ..Options::default() };
+    let refusal = decide(&program("lock_coupling"), &composition, &marked).unwrap_err();
+    assert!(refusal.reason.contains("nodes have no mark"), "{refusal:?}");
     let stack = program("treiber");
     let push = parse_composition("push || pop").unwrap();
     assert!(decide(&stack, &push, &Options::default()).unwrap_err().reason.contains("`set`"));
     let unknown = parse_composition("add || insert").unwrap();
     let refusal = decide(&program("lazy_list"), &unknown, &Options::default()).unwrap_err();
     assert!(refusal.reason.contains("no method `insert`"));
+}
+
+#[test]
+fn elements_that_are_no_arguments_may_not_be_lost() {
+    let changes = [
+        ("lock_coupling", "let s = c.next", "let s = c.next.next", "remove || contains"),
+        ("lazy_list", "c.marked = true", "p.marked = true", "remove || contains"),
+    ];
+    for (file, from, to, text) in changes {
+        let changed = program(file).source.replacen(from, to, 1);
+        let program = seriatim_lang::check(&changed).unwrap();
+        let composition = parse_composition(text).unwrap();
+        let outcome = decide(&program, &composition, &Options::default()).unwrap();
+        assert_eq!(outcome.elements.word(), "fails", "{file}: {to}");
+    }
 }
 
 #[test]
