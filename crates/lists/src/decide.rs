@@ -12,7 +12,7 @@ use crate::class::Refusal;
 use crate::composition::{Composition, all_compositions};
 use crate::monitor::Monitor;
 use crate::normal::Mode;
-use crate::replay::{Counterexample, Effort, Question, confirm};
+use crate::replay::{Counterexample, Effort, confirm};
 use crate::search::{Plan, Searched, search};
 use crate::subject::{Code, Subject};
 use seriatim_lang::program::Program;
@@ -32,7 +32,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        let effort = Effort { nodes: 4, states: 2_000_000 };
+        let effort = Effort { nodes: 4, scheduled_nodes: 8, states: 2_000_000 };
         Options { input: Input::Unmarked, max_states: 20_000_000, effort }
     }
 }
@@ -204,14 +204,14 @@ impl Outcome {
         if searched.exhausted {
             self.elements = Verdict::Unknown(Reason::TooManyStates);
         }
-        let ask = |question| confirm(subject, case, options.input, question, options.effort);
-        if searched.elements.is_some() {
-            settle(&mut self.elements, ask(Question::Elements));
+        let run = |found| confirm(subject, case, options.input, found, options.effort);
+        if let Some(found) = &searched.elements {
+            settle(&mut self.elements, run(found));
         }
-        if let (Some(list), Some(_)) = (&mut self.list, &searched.list)
+        if let (Some(list), Some(found)) = (&mut self.list, &searched.list)
             && !matches!(list, Verdict::Fails(_))
         {
-            settle(list, ask(Question::List));
+            settle(list, run(found));
         }
         Ok(())
     }

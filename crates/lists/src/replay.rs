@@ -1,12 +1,13 @@
 //! Concrete runs: every *no* is one, on a list whose keys and marks are written out.
 //!
-//! The abstract search gives an order of the arguments, what the list has of them, and the kind of violation. The same
-//! search without segments then runs on all lists of this case with 0, 1, 2, … further nodes until it finds a
-//! violation of that kind: the shortest run on a smallest list. That run is executed once more by the machine alone,
-//! without normal forms and without the monitor of the search, and its history and its final list are judged by
-//! trying all linearizations. Only what survives this is reported.
+//! The abstract search gives an order of the arguments, what the list has of them, the kind of violation and a schedule.
+//! The same search without segments then runs on all lists of this case with 0, 1, 2, … further nodes until it finds a
+//! violation of that kind: the shortest run on a smallest list. If short lists show none, the schedule alone is tried on
+//! longer ones: on the list that the abstract run stands for, it is a run. The run found is executed once more by the
+//! machine alone, without normal forms, and its history and its final list are judged by trying all
+//! linearizations. Only what survives this is reported.
 
-use crate::cases::{Case, Input, explicit_lists};
+use crate::cases::{Case, Input, Interval, explicit_lists};
 use crate::monitor::{Monitor, Operation, apply};
 use crate::normal::Mode;
 use crate::search::{Choice, Found, Plan, Violation, search};
@@ -17,20 +18,13 @@ use seriatim_lang::choices::Choices;
 use seriatim_lang::steps::NULL;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which verdict a violation concerns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
-    /// Results and elements.
-    Elements,
-    /// The list itself.
-    List,
-}
-
 /// How far to look for a concrete run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// The largest number of nodes beside those of the arguments.
+    /// The largest number of nodes, beside those of the arguments, of the lists that are searched.
     pub nodes: usize,
+    /// The largest number of nodes of the lists on which the schedule is tried.
+    pub scheduled_nodes: usize,
     /// The largest number of states of all searches together.
     pub states: u64,
 }
@@ -96,12 +90,12 @@ pub struct Counterexample {
     pub steps: Vec<ShownStep>,
 }
 
-/// Searches for a concrete run of a case that answers a question with no.
+/// Searches for a concrete run of a case that shows what the abstract search found.
 pub fn confirm(
     subject: &Subject,
     case: &Case,
     input: Input,
-    question: Question,
+    candidate: &Found,
     mut effort: Effort,
 ) -> Option<Counterexample> {
     for count in 0..=effort.nodes {
@@ -112,16 +106,33 @@ pub fn confirm(
             let plan = Plan { mode: Mode::Explicit, most: effort.states };
             let searched = search(subject, &mut monitor, &start, plan);
             effort.states = effort.states.saturating_sub(searched.states);
-            let found = match question {
-                Question::Elements => searched.elements,
-                Question::List => searched.list,
+            let found = match candidate.violation {
+                Violation::WrongList => searched.list,
+                _ => searched.elements,
             };
             if let Some(found) = found {
                 return replay(subject, &mut monitor, &start, &found);
             }
         }
     }
-    None
+    let longer = effort.nodes + 1..=effort.scheduled_nodes;
+    let mut lists = longer.flat_map(|count| explicit_lists(case, input, count));
+    lists.find_map(|intervals| follow_schedule(subject, case, &intervals, candidate))
+}
+
+/// Tries the schedule of an abstract run on a list.
+fn follow_schedule(
+    subject: &Subject,
+    case: &Case,
+    intervals: &[Interval],
+    candidate: &Found,
+) -> Option<Counterexample> {
+    let mut monitor = Monitor::new(subject.operations.clone());
+    let mut start = case.state(subject, intervals);
+    start.configurations = monitor.initial(case.members());
+    let path = candidate.path.iter().map(|(thread, _)| (*thread, 0)).collect();
+    let found = Found { violation: candidate.violation, path };
+    replay(subject, &mut monitor, &start, &found)
 }
 
 /// Executes a run step by step and judges it; `None` if it is no violation after all.

@@ -1,7 +1,9 @@
 //! The algorithms of the library: what their files expect, and the broken ones.
 
 use seriatim_lang::Program;
-use seriatim_lists::{Options, Verdict, decide, expectations, parse_composition, render, table};
+use seriatim_lists::{
+    Effort, Options, Reason, Verdict, decide, expectations, parse_composition, render, table,
+};
 
 fn program(file: &str) -> Program {
     let path = format!("{}/../../algorithms/{file}.seri", env!("CARGO_MANIFEST_DIR"));
@@ -139,6 +141,20 @@ fn elements_that_are_no_arguments_may_not_be_lost() {
         let outcome = decide(&program, &composition, &Options::default()).unwrap();
         assert_eq!(outcome.elements.word(), "fails", "{file}: {to}");
     }
+}
+
+#[test]
+fn a_schedule_is_enough_to_find_the_list() {
+    let original = program("lock_coupling").source;
+    let changed = original.replacen("let s = c.next", "let s = c.next.next", 1);
+    let program = seriatim_lang::check(&changed).unwrap();
+    let composition = parse_composition("remove || contains").unwrap();
+    let ask = |scheduled_nodes| {
+        let effort = Effort { nodes: 0, scheduled_nodes, states: 0 };
+        decide(&program, &composition, &Options { effort, ..Options::default() }).unwrap()
+    };
+    assert_eq!(ask(0).elements, Verdict::Unknown(Reason::NotReplayed));
+    assert_eq!(ask(3).elements.word(), "fails");
 }
 
 #[test]
