@@ -1,5 +1,22 @@
 //! Decides whether a parallel composition of methods of a sorted list-based set is linearizable on *every* list of
 //! *any* length with *any* keys.
+//!
+//! *Theorem*: for fixed compositions this is decidable (Černý, Radhakrishna, Zufferey, Chaudhuri, Alur, CAV 2010). *Method*:
+//! not theirs, but a finite abstraction of the list into nodes that matter and segments between them; see `docs/lists.md`
+//! for the rules and why a *yes* is a proof. *Cost*: thousands of states for two operations, millions for three.
+//! *Precondition*: the program is in the class that the module `class` recognises; others get a [`Refusal`] with the
+//! place. A *no* is a concrete run, executed by the machine; without one the answer is *unknown*.
+//!
+//! ```
+//! # let source = include_str!("../../../algorithms/broken/harris_michael_first_printing.seri");
+//! use seriatim_lists::{Options, Verdict, decide, parse_composition, render};
+//!
+//! let program = seriatim_lang::check(source).unwrap();
+//! let twice = parse_composition("remove || remove").unwrap();
+//! let outcome = decide(&program, &twice, &Options::default()).unwrap();
+//! assert!(matches!(outcome.elements, Verdict::Fails(_)));
+//! assert!(render(&program, &outcome).contains("remove(1) = true, remove(1) = true"));
+//! ```
 
 #[cfg(test)]
 mod agreement;

@@ -99,7 +99,7 @@ fn name(program: &Program, shown: &ShownOperation) -> String {
     format!("{}({})", program.methods[shown.operation.method as usize].name, shown.key)
 }
 
-/// What an access does; `None` for those that nobody can notice.
+/// What an access does; `None` for the begin of an atomic block.
 fn access_text(
     program: &Program,
     steps: &Steps,

@@ -223,7 +223,7 @@ fn note(
 }
 
 /// The keys of a list and of the arguments, numbered from 1 in their order.
-fn key_names(subject: &Subject, start: &ListState) -> BTreeMap<i32, u32> {
+pub fn key_names(subject: &Subject, start: &ListState) -> BTreeMap<i32, u32> {
     let key = subject.code.shape.key;
     let heap = &start.machine.heap;
     let nodes = (0..start.segments.len()).map(|node| heap[subject.slot(node, key)]);
@@ -235,7 +235,8 @@ fn key_names(subject: &Subject, start: &ListState) -> BTreeMap<i32, u32> {
     keys.into_iter().zip(1..).collect()
 }
 
-fn picture(subject: &Subject, state: &ListState, names: &BTreeMap<i32, u32>) -> Vec<Pictured> {
+/// The list of a state.
+pub fn picture(subject: &Subject, state: &ListState, names: &BTreeMap<i32, u32>) -> Vec<Pictured> {
     let shape = &subject.code.shape;
     let heap = &state.machine.heap;
     let flag =
@@ -261,7 +262,8 @@ fn picture(subject: &Subject, state: &ListState, names: &BTreeMap<i32, u32>) -> 
     nodes
 }
 
-fn elements(list: &[Pictured]) -> BTreeSet<u32> {
+/// The unmarked keys of a list.
+pub fn elements(list: &[Pictured]) -> BTreeSet<u32> {
     let unmarked = list.iter().filter(|n| !n.marked);
     let number = |node: &Pictured| match node.key {
         PicturedKey::Number(key) => Some(key),
@@ -277,7 +279,7 @@ fn is_clean(list: &[Pictured]) -> bool {
 }
 
 /// Whether some order of the operations explains their results, and leads to this set if one is given. Tries all.
-fn explained(
+pub fn explained(
     operations: &[ShownOperation],
     before: &BTreeSet<u32>,
     after: Option<&BTreeSet<u32>>,

@@ -64,6 +64,16 @@ fn all_rows_of_the_published_table_get_their_verdict() {
 }
 
 #[test]
+fn the_lock_free_rows_hold_on_marked_lists() {
+    let options = Options { input: Input::Marked, ..Options::default() };
+    for text in ["contains || contains", "add || contains", "remove || remove", "add || remove"] {
+        let composition = parse_composition(text).unwrap();
+        let outcome = decide(&program("harris_michael"), &composition, &options).unwrap();
+        assert_eq!((outcome.elements, outcome.list), (Verdict::Holds, None), "{text}");
+    }
+}
+
+#[test]
 fn the_two_equivalences_differ_where_the_notes_say_so() {
     let differ = [
         ("lazy_list_remove2_curr", "remove || remove"),
@@ -98,4 +108,11 @@ fn a_contains_that_ignores_marks_needs_three_operations() {
         assert_eq!(ask(pair).elements, Verdict::Holds, "{pair}");
     }
     assert_eq!(ask("contains || remove || remove").elements.word(), "fails");
+}
+
+#[test]
+fn three_walks_over_the_lazy_list_hold() {
+    let composition = parse_composition("contains || contains || contains").unwrap();
+    let outcome = decide(&program("lazy_list"), &composition, &Options::default()).unwrap();
+    assert_eq!(outcome.list, Some(Verdict::Holds));
 }
