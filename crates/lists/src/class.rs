@@ -4,7 +4,8 @@
 //! with a key, a nullable reference to the next node, at most one `bool` (the mark) and at most one lock; one shared
 //! reference (the head) that no method writes, with the initial list −∞ → +∞; methods that never write keys, never
 //! free nodes, and use neither thread numbers, data values nor `any`. One fact is checked while the program runs,
-//! because it is a fact about runs: a new node has the key of an argument. A program outside of the class is refused with the reason and the line where it leaves it.
+//! because it is a fact about runs: a new node has the key of an argument. A program outside of the class is
+//! refused with the reason and the line where it leaves it.
 
 use seriatim_lang::diagnostic::Diagnostic;
 use seriatim_lang::flow::{place, reads_own_number};

@@ -39,6 +39,9 @@ pub fn render(program: &Program, outcome: &Outcome) -> String {
     }
     let (states, cases) = (outcome.states, outcome.cases);
     let _ = writeln!(out, "  {states} abstract states in {cases} cases");
+    if outcome.may_deadlock {
+        let _ = writeln!(out, "  threads may wait for each other for ever");
+    }
     let run = [Some(&outcome.elements), outcome.list.as_ref()];
     let run = run.into_iter().flatten().find_map(|verdict| match verdict {
         Verdict::Fails(run) => Some(run),
