@@ -1,0 +1,218 @@
+//! The verdict on a composition.
+//!
+//! *Decided*: whether, for every strictly sorted list and all arguments, every run of the composition returns results
+//! that some linearization explains and leaves the elements (and, for the second verdict, the list) of that
+//! linearization. *Yes* rests on the soundness of the abstraction alone (see `docs/lists.md`): every concrete run has an
+//! abstract one with the same calls, returns, final members and losses. *No* rests on a concrete run. If the abstract
+//! search finds a violation and no concrete run does, the answer is *unknown*.
+//! *Cost*: the abstract states are finitely many; two operations: thousands, three: millions.
+
+use crate::cases::{Case, Input, cases};
+use crate::class::Refusal;
+use crate::composition::{Composition, all_compositions};
+use crate::monitor::Monitor;
+use crate::normal::Mode;
+use crate::replay::{Counterexample, Effort, confirm};
+use crate::search::{Plan, Searched, search};
+use crate::subject::{Code, Subject};
+use seriatim_lang::program::Program;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// How to decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// What is assumed about the list at the start.
+    pub input: Input,
+    /// The largest number of abstract states of one case.
+    pub max_states: u64,
+    /// How far to look for a concrete run of a violation.
+    pub effort: Effort,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let effort = Effort { nodes: 4, scheduled_nodes: 8, states: 2_000_000 };
+        Options { input: Input::Unmarked, max_states: 20_000_000, effort }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// There are more abstract states than allowed.
+    TooManyStates,
+    /// The abstraction found a violation that no concrete run within the effort shows.
+    NotReplayed,
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It holds for every list.
+    Holds,
+    /// It does not: a concrete run.
+    Fails(Box<Counterexample>),
+    /// Nobody knows.
+    Unknown(Reason),
+}
+
+impl Verdict {
+    /// The answer as one word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::Fails(_) => "fails",
+            Verdict::Unknown(_) => "unknown",
+        }
+    }
+}
+
+/// What was found out about a composition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The composition.
+    pub composition: Composition,
+    /// What was assumed about the list.
+    pub input: Input,
+    /// Whether results and elements are those of a linearization.
+    pub elements: Verdict,
+    /// Whether, in addition, the list at the end is the sorted list of its elements, nothing marked; not asked if
+    /// nodes may be marked at the start.
+    pub list: Option<Verdict>,
+    /// How many abstract states there are, over all cases.
+    pub states: u64,
+    /// How many steps between them.
+    pub transitions: u64,
+    /// How many cases (orders of the arguments, and which of them are in the list).
+    pub cases: u64,
+    /// Whether some abstract run ends with threads that wait for ever (no matter of linearizability).
+    pub may_deadlock: bool,
+}
+
+/// Decides a composition of methods of a program.
+///
+/// ```
+/// # let source = include_str!("../../../algorithms/harris_michael.seri");
+/// let program = seriatim_lang::check(source).unwrap();
+/// let both = seriatim_lists::parse_composition("add || contains").unwrap();
+/// let outcome = seriatim_lists::decide(&program, &both, &Default::default()).unwrap();
+/// assert_eq!(outcome.elements, seriatim_lists::Verdict::Holds);
+/// ```
+pub fn decide(
+    program: &Program,
+    composition: &Composition,
+    options: &Options,
+) -> Result<Outcome, Refusal> {
+    let code = Arc::new(Code::new(program, composition)?);
+    if options.input == Input::Marked && code.shape.mark.is_none() {
+        let span = program.file.object.as_ref().map(|o| o.name.span).unwrap_or_default();
+        return Err(Refusal::new(span, "the list cannot be marked: nodes have no mark"));
+    }
+    let mut outcome = Outcome {
+        composition: composition.clone(),
+        input: options.input,
+        elements: Verdict::Holds,
+        list: (options.input == Input::Unmarked).then_some(Verdict::Holds),
+        states: 0,
+        transitions: 0,
+        cases: 0,
+        may_deadlock: false,
+    };
+    let cases = cases(composition, options.input);
+    let mut next = 0;
+    while next < cases.len() && !matches!(outcome.elements, Verdict::Fails(_)) {
+        let results = search_cases(&code, &cases[next..], options);
+        for searched in results {
+            let case = &cases[next];
+            next += 1;
+            outcome.judge(&Subject::new(&code, &case.ranks), case, &searched, options)?;
+        }
+    }
+    if let (Some(list), false) = (&mut outcome.list, outcome.elements == Verdict::Holds)
+        && !matches!(list, Verdict::Fails(_))
+    {
+        *list = outcome.elements.clone();
+    }
+    Ok(outcome)
+}
+
+/// Decides every composition of `size` methods in parallel.
+pub fn table(program: &Program, size: usize, options: &Options) -> Result<Vec<Outcome>, Refusal> {
+    all_compositions(program, size).iter().map(|c| decide(program, c, options)).collect()
+}
+
+/// Searches cases on all cores, up to the first one with a violation; the result does not depend on the cores.
+fn search_cases(code: &Arc<Code>, cases: &[Case], options: &Options) -> Vec<Searched> {
+    let workers = std::thread::available_parallelism().map_or(1, |n| n.get()).min(cases.len());
+    let next = AtomicUsize::new(0);
+    let last = AtomicUsize::new(cases.len() - 1);
+    let results: Mutex<Vec<Option<Searched>>> = Mutex::new(vec![None; cases.len()]);
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::SeqCst);
+            if index > last.load(Ordering::SeqCst) {
+                return;
+            }
+            let searched = search_case(code, &cases[index], options);
+            if searched.elements.is_some() || searched.foreign_key.is_some() {
+                last.fetch_min(index, Ordering::SeqCst);
+            }
+            if let Ok(mut results) = results.lock() {
+                results[index] = Some(searched);
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
+    let results = results.into_inner().unwrap_or_default();
+    results.into_iter().take(last.into_inner() + 1).flatten().collect()
+}
+
+fn search_case(code: &Arc<Code>, case: &Case, options: &Options) -> Searched {
+    let subject = Subject::new(code, &case.ranks);
+    let mut monitor = Monitor::new(subject.operations.clone());
+    let mut start = case.state(&subject, &case.any_length(options.input));
+    start.configurations = monitor.initial(case.members());
+    let plan = Plan { mode: Mode::Abstract, most: options.max_states };
+    search(&subject, &mut monitor, &start, plan)
+}
+
+fn settle(verdict: &mut Verdict, run: Option<Counterexample>) {
+    *verdict = match run {
+        Some(run) => Verdict::Fails(Box::new(run)),
+        None => Verdict::Unknown(Reason::NotReplayed),
+    };
+}
+
+impl Outcome {
+    /// Takes in what a case shows.
+    fn judge(
+        &mut self,
+        subject: &Subject,
+        case: &Case,
+        searched: &Searched,
+        options: &Options,
+    ) -> Result<(), Refusal> {
+        if let Some(pc) = searched.foreign_key {
+            let span = subject.machine.steps.code[pc.0 as usize].span;
+            return Err(Refusal::new(span, "a node is made whose key is no argument"));
+        }
+        self.states += searched.states;
+        self.transitions += searched.transitions;
+        self.cases += 1;
+        self.may_deadlock |= searched.deadlock.is_some();
+        if searched.exhausted {
+            self.elements = Verdict::Unknown(Reason::TooManyStates);
+        }
+        let run = |found| confirm(subject, case, options.input, found, options.effort);
+        if let Some(found) = &searched.elements {
+            settle(&mut self.elements, run(found));
+        }
+        if let (Some(list), Some(found)) = (&mut self.list, &searched.list)
+            && !matches!(list, Verdict::Fails(_))
+        {
+            settle(list, run(found));
+        }
+        Ok(())
+    }
+}

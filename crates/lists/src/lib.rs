@@ -1,0 +1,51 @@
+//! Decides whether a parallel composition of methods of a sorted list-based set is linearizable on *every* list of
+//! *any* length with *any* keys.
+//!
+//! *Theorem*: for fixed compositions this is decidable (Černý, Radhakrishna, Zufferey, Chaudhuri, Alur, CAV 2010). *Method*:
+//! not theirs, but a finite abstraction of the list into nodes that matter and segments between them; see `docs/lists.md`
+//! for the rules and why a *yes* is a proof. *Cost*: thousands of states for two operations, millions for three.
+//! *Precondition*: the program is in the class that the module `class` recognises; others get a [`Refusal`] with the
+//! place. A *no* is a concrete run, executed by the machine; without one the answer is *unknown*.
+//!
+//! ```
+//! # let source = include_str!("../../../algorithms/broken/harris_michael_first_printing.seri");
+//! use seriatim_lists::{Options, Verdict, decide, parse_composition, render};
+//!
+//! let program = seriatim_lang::check(source).unwrap();
+//! let twice = parse_composition("remove || remove").unwrap();
+//! let outcome = decide(&program, &twice, &Options::default()).unwrap();
+//! assert!(matches!(outcome.elements, Verdict::Fails(_)));
+//! assert!(render(&program, &outcome).contains("remove(1) = true, remove(1) = true"));
+//! ```
+
+#[cfg(test)]
+mod agreement;
+mod cases;
+mod class;
+mod composition;
+mod decide;
+mod expectation;
+mod monitor;
+mod normal;
+mod render;
+mod replay;
+mod search;
+#[cfg(test)]
+mod simulation;
+mod state;
+mod step;
+mod store;
+mod subject;
+
+pub use cases::{Case, Input, Presence};
+pub use class::{Effect, Refusal};
+pub use composition::{
+    Composition, CompositionError, MAX_OPERATIONS, all_compositions, parse_composition,
+};
+pub use decide::{Options, Outcome, Reason, Verdict, decide, table};
+pub use expectation::{Equality, Expectation, client_composition, expectations};
+pub use monitor::Operation;
+pub use render::{counterexample, picture, render, table_text};
+pub use replay::{Counterexample, Effort, Pictured, PicturedKey, ShownOperation, ShownStep};
+pub use search::Violation;
+pub use step::Access;

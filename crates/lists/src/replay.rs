@@ -1,0 +1,318 @@
+//! Concrete runs: every *no* is one, on a list whose keys and marks are written out.
+//!
+//! The abstract search gives an order of the arguments, what the list has of them, the kind of violation and a schedule.
+//! The same search without segments then runs on all lists of this case with 0, 1, 2, … further nodes until it finds a
+//! violation of that kind: the shortest run on a smallest list. If short lists show none, the schedule alone is tried on
+//! longer ones: on the list that the abstract run stands for, it is a run. The run found is executed once more by the
+//! machine alone, without normal forms, and its history and its final list are judged by trying all
+//! linearizations. Only what survives this is reported.
+
+use crate::cases::{Case, Input, Interval, explicit_lists};
+use crate::monitor::{Monitor, Operation, apply};
+use crate::normal::Mode;
+use crate::search::{Choice, Found, Plan, Violation, search};
+use crate::state::{Class, ListState};
+use crate::step::{Access, Ended, Trail, step};
+use crate::subject::Subject;
+use seriatim_lang::choices::Choices;
+use seriatim_lang::steps::NULL;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How far to look for a concrete run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// The largest number of nodes, beside those of the arguments, of the lists that are searched.
+    pub nodes: usize,
+    /// The largest number of nodes of the lists on which the schedule is tried.
+    pub scheduled_nodes: usize,
+    /// The largest number of states of all searches together.
+    pub states: u64,
+}
+
+/// A node of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Pictured {
+    /// Its key.
+    pub key: PicturedKey,
+    /// Whether it is marked.
+    pub marked: bool,
+    /// Whether it is locked.
+    pub locked: bool,
+}
+
+/// A key of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PicturedKey {
+    /// −∞.
+    Least,
+    /// A key.
+    Number(u32),
+    /// +∞.
+    Greatest,
+}
+
+/// A step of a concrete run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownStep {
+    /// Who took it.
+    pub thread: usize,
+    /// What it did, in order.
+    pub accesses: Vec<Access>,
+    /// The operation that it belongs to.
+    pub operation: usize,
+    /// The list after it, from the head on; cut where it meets itself.
+    pub list: Vec<Pictured>,
+}
+
+/// An operation of a concrete run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShownOperation {
+    /// The thread, method and effect.
+    pub operation: Operation,
+    /// Its argument.
+    pub key: u32,
+    /// The step in which it was called.
+    pub called: Option<usize>,
+    /// The step in which it returned, and the result.
+    pub returned: Option<(usize, bool)>,
+}
+
+/// A concrete run that shows a violation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counterexample {
+    /// What is wrong.
+    pub violation: Violation,
+    /// The list at the start.
+    pub initial: Vec<Pictured>,
+    /// The operations.
+    pub operations: Vec<ShownOperation>,
+    /// The steps.
+    pub steps: Vec<ShownStep>,
+}
+
+/// Searches for a concrete run of a case that shows what the abstract search found.
+pub fn confirm(
+    subject: &Subject,
+    case: &Case,
+    input: Input,
+    candidate: &Found,
+    mut effort: Effort,
+) -> Option<Counterexample> {
+    for count in 0..=effort.nodes {
+        for intervals in explicit_lists(case, input, count) {
+            let mut monitor = Monitor::new(subject.operations.clone());
+            let mut start = case.state(subject, &intervals);
+            start.configurations = monitor.initial(case.members());
+            let plan = Plan { mode: Mode::Explicit, most: effort.states };
+            let searched = search(subject, &mut monitor, &start, plan);
+            effort.states = effort.states.saturating_sub(searched.states);
+            let found = match candidate.violation {
+                Violation::WrongList => searched.list,
+                _ => searched.elements,
+            };
+            if let Some(found) = found {
+                return replay(subject, &mut monitor, &start, &found);
+            }
+        }
+    }
+    let longer = effort.nodes + 1..=effort.scheduled_nodes;
+    let mut lists = longer.flat_map(|count| explicit_lists(case, input, count));
+    lists.find_map(|intervals| follow_schedule(subject, case, &intervals, candidate))
+}
+
+/// Tries the schedule of an abstract run on a list.
+fn follow_schedule(
+    subject: &Subject,
+    case: &Case,
+    intervals: &[Interval],
+    candidate: &Found,
+) -> Option<Counterexample> {
+    let mut monitor = Monitor::new(subject.operations.clone());
+    let mut start = case.state(subject, intervals);
+    start.configurations = monitor.initial(case.members());
+    let path = candidate.path.iter().map(|(thread, _)| (*thread, 0)).collect();
+    let found = Found { violation: candidate.violation, path };
+    replay(subject, &mut monitor, &start, &found)
+}
+
+/// Executes a run step by step and judges it; `None` if it is no violation after all.
+pub fn replay(
+    subject: &Subject,
+    monitor: &mut Monitor,
+    start: &ListState,
+    found: &Found,
+) -> Option<Counterexample> {
+    let names = key_names(subject, start);
+    let operations = subject.operations.iter().map(|operation| ShownOperation {
+        operation: *operation,
+        key: names[&crate::state::argument_key(operation.rank)],
+        called: None,
+        returned: None,
+    });
+    let mut run = Counterexample {
+        violation: found.violation,
+        initial: picture(subject, start, &names),
+        operations: operations.collect(),
+        steps: vec![],
+    };
+    let mut state = start.clone();
+    let mut last = Ended::Well;
+    for choice in &found.path {
+        let (ended, accesses) = take(subject, monitor, &mut state, *choice)?;
+        last = ended;
+        let list = picture(subject, &state, &names);
+        note(subject, &mut run, choice.0, accesses, list)?;
+    }
+    let before = elements(&run.initial);
+    let after = elements(&picture(subject, &state, &names));
+    let wrong = match found.violation {
+        Violation::WrongResult => !explained(&run.operations, &before, None),
+        Violation::Fault(fault, pc) => last == Ended::Fault(fault, pc),
+        Violation::WrongElements => {
+            subject.is_final(&state.machine) && !explained(&run.operations, &before, Some(&after))
+        }
+        Violation::WrongList => {
+            let list = picture(subject, &state, &names);
+            subject.is_final(&state.machine) && !is_clean(&list)
+        }
+    };
+    wrong.then_some(run)
+}
+
+fn take(
+    subject: &Subject,
+    monitor: &mut Monitor,
+    state: &mut ListState,
+    (thread, number): Choice,
+) -> Option<(Ended, Vec<Access>)> {
+    let mut choices = Choices::default();
+    let mut trail = Trail::default();
+    for _ in 0..number {
+        step(subject, monitor, &mut state.clone(), (thread, &mut choices), &mut trail);
+        if !choices.advance() {
+            return None;
+        }
+    }
+    let ended = step(subject, monitor, state, (thread, &mut choices), &mut trail);
+    (ended != Ended::Nowhere).then_some((ended, trail.accesses))
+}
+
+fn note(
+    subject: &Subject,
+    run: &mut Counterexample,
+    thread: usize,
+    accesses: Vec<Access>,
+    list: Vec<Pictured>,
+) -> Option<()> {
+    let time = run.steps.len();
+    let mut current = (0..run.operations.len()).find(|op| {
+        let shown = &run.operations[*op];
+        shown.operation.thread == thread && shown.called.is_some() && shown.returned.is_none()
+    });
+    for access in &accesses {
+        if access.called {
+            current = subject.code.called[access.pc.0 as usize];
+            run.operations[current?].called = Some(time);
+        }
+        if let Some(result) = access.returned {
+            run.operations[current?].returned = Some((time, result));
+        }
+    }
+    run.steps.push(ShownStep { thread, accesses, operation: current?, list });
+    Some(())
+}
+
+/// The keys of a list and of the arguments, numbered from 1 in their order.
+pub fn key_names(subject: &Subject, start: &ListState) -> BTreeMap<i32, u32> {
+    let key = subject.code.shape.key;
+    let heap = &start.machine.heap;
+    let nodes = (0..start.segments.len()).map(|node| heap[subject.slot(node, key)]);
+    let arguments = (0..subject.ranks).map(crate::state::argument_key);
+    let keys: BTreeSet<i32> = nodes
+        .chain(arguments)
+        .filter(|k| ![Class::FIRST, Class::LAST].contains(&Class::of(*k)))
+        .collect();
+    keys.into_iter().zip(1..).collect()
+}
+
+/// The list of a state.
+pub fn picture(subject: &Subject, state: &ListState, names: &BTreeMap<i32, u32>) -> Vec<Pictured> {
+    let shape = &subject.code.shape;
+    let heap = &state.machine.heap;
+    let flag =
+        |node: usize, slot: Option<usize>| slot.is_some_and(|s| heap[subject.slot(node, s)] == 1);
+    let mut nodes = vec![];
+    let mut seen = BTreeSet::new();
+    let mut next = state.machine.words[shape.head];
+    while next != NULL && seen.insert(next) {
+        let node = next as usize;
+        let key = heap[subject.slot(node, shape.key)];
+        let key = match Class::of(key) {
+            Class::FIRST => PicturedKey::Least,
+            Class::LAST => PicturedKey::Greatest,
+            _ => PicturedKey::Number(names.get(&key).copied().unwrap_or(0)),
+        };
+        nodes.push(Pictured {
+            key,
+            marked: flag(node, shape.mark),
+            locked: flag(node, shape.lock),
+        });
+        next = heap[subject.slot(node, shape.next)];
+    }
+    nodes
+}
+
+/// The unmarked keys of a list.
+pub fn elements(list: &[Pictured]) -> BTreeSet<u32> {
+    let unmarked = list.iter().filter(|n| !n.marked);
+    let number = |node: &Pictured| match node.key {
+        PicturedKey::Number(key) => Some(key),
+        _ => None,
+    };
+    unmarked.filter_map(number).collect()
+}
+
+fn is_clean(list: &[Pictured]) -> bool {
+    list.windows(2).all(|pair| pair[0].key < pair[1].key)
+        && list.iter().all(|node| !node.marked)
+        && list.last().is_some_and(|node| node.key == PicturedKey::Greatest)
+}
+
+/// Whether some order of the operations explains their results, and leads to this set if one is given. Tries all.
+pub fn explained(
+    operations: &[ShownOperation],
+    before: &BTreeSet<u32>,
+    after: Option<&BTreeSet<u32>>,
+) -> bool {
+    fn extend(
+        left: &[ShownOperation],
+        members: &BTreeSet<u32>,
+        after: Option<&BTreeSet<u32>>,
+    ) -> bool {
+        let finished = left.iter().all(|o| o.returned.is_none());
+        if finished && after.is_none_or(|after| after == members) {
+            return true;
+        }
+        (0..left.len()).any(|index| {
+            let chosen = left[index];
+            let Some(called) = chosen.called else { return false };
+            let earlier = |o: &ShownOperation| o.returned.is_some_and(|(time, _)| time < called);
+            if left.iter().any(earlier) {
+                return false;
+            }
+            let mut next = members.clone();
+            let (member, result) = apply(chosen.operation.effect, members.contains(&chosen.key));
+            if chosen.returned.is_some_and(|(_, returned)| returned != result) {
+                return false;
+            }
+            if member {
+                next.insert(chosen.key);
+            } else {
+                next.remove(&chosen.key);
+            }
+            let rest = [&left[..index], &left[index + 1..]].concat();
+            extend(&rest, &next, after)
+        })
+    }
+    extend(operations, before, after)
+}
