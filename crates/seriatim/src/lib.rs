@@ -26,6 +26,7 @@
 //! - [`harness`]: real Rust objects to histories and verdicts: record, stress, explore, shrink.
 //! - [`lang`]: the algorithm language: text to checked programs to atomic steps.
 //! - [`explore`]: every run of N threads of an algorithm, by refinement.
+//! - [`lists`]: these methods of a list-based set on every list.
 //! - [`report`]: verdicts to people and programs.
 
 mod algorithms;
@@ -35,6 +36,7 @@ pub use seriatim_explore as explore;
 pub use seriatim_harness as harness;
 pub use seriatim_history as history;
 pub use seriatim_lang as lang;
+pub use seriatim_lists as lists;
 pub use seriatim_monitor as monitor;
 pub use seriatim_report as report;
 pub use seriatim_spec as spec;

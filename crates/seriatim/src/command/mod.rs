@@ -6,6 +6,7 @@ mod check;
 mod convert;
 mod generate;
 mod input;
+mod lists;
 mod output;
 mod page;
 mod progress;

@@ -1,6 +1,7 @@
 //! `seriatim verify`: is every run of an algorithm linearizable?
 
 use super::amounts::{bytes, duration};
+use super::lists::{self, Lists};
 use super::output::{remark, say, write_history};
 use super::source::Source;
 use super::{Exit, Failure};
@@ -27,6 +28,14 @@ pub struct Arguments {
     /// A .seri file, or a name of the library (`seriatim algorithms`)
     #[arg(value_name = "ALGORITHM")]
     algorithm: String,
+
+    /// Who decides: explore (all runs of N threads within bounds) or lists (these methods of a
+    /// list-based set, on lists of any length)
+    #[arg(long, value_enum, default_value_t = Engine::Explore)]
+    engine: Engine,
+
+    #[command(flatten)]
+    lists: Lists,
 
     /// The number of threads
     #[arg(long, value_name = "NUMBER")]
@@ -94,6 +103,12 @@ pub struct Arguments {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Engine {
+    Explore,
+    Lists,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Reduction {
     DeadRegisters,
     DeadFields,
@@ -118,6 +133,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let (options, mut constants) = starting_bounds(&source)?;
     constants.extend(arguments.constants.iter().cloned());
     let program = source.program(&constants)?;
+    if arguments.engine == Engine::Lists {
+        return lists::run(&arguments.lists, &source, &program);
+    }
     let options = chosen(arguments, options);
     match arguments.budget {
         Some(budget) => grow(arguments, &source, &program, options, budget),
