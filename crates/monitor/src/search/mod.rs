@@ -1,7 +1,7 @@
 //! The general search: exact, for every specification.
 //!
-//! One [`Space`](space::Space) of configurations, two ways through it: [`depth_first`] finds witnesses
-//! fast, [`breadth_first`] refutes early and forgets the past. Both can be paused, so that
+//! One space of configurations (`space`), two ways through it: `depth_first` finds witnesses
+//! fast, `breadth_first` refutes early and forgets the past. Both can be paused, so that
 //! [`dovetail`] lets all parts of a history and both ways take turns: one hard part never hides an
 //! easy violation, even on one thread.
 
