@@ -1,0 +1,280 @@
+//! Interference: what an effect of another thread does to a view.
+//!
+//! Decided: all views after the effect. Each node of the effect is an explicit node of the view, a node in one of its
+//! gaps, or, if no shared variable leads to it, a node of which the view knows nothing; all ways are enumerated, and those
+//! that contradict a fact on either side are dropped. Nodes that were private to the acting thread are in no other view.
+//! If a node of which the view knows nothing becomes visible, the proof is stuck.
+//!
+//! Law (tested against the concrete machine, through the invariant): if the view describes a state in which the effect
+//! takes place, one of the results describes the state after it.
+
+use crate::effect::{Behind, Effect, Target, as_seen_by_others, behind, equal, scalars_agree};
+use crate::gap::{Which, cuts};
+use crate::model::Model;
+use crate::outcome::Obstacle;
+use crate::value::{Val, attrs};
+use crate::view::{Gap, Node, View};
+
+/// Where a node of the effect lies in the view.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Seat {
+    /// Not decided.
+    Open,
+    /// Not in the view.
+    Absent,
+    /// This explicit node.
+    Node(usize),
+}
+
+#[derive(Clone)]
+struct Matching {
+    view: View,
+    seats: Vec<Seat>,
+}
+
+/// The views after the effect of another thread.
+pub fn interfere(model: &Model, effect: &Effect, view: &View) -> Result<Vec<View>, Obstacle> {
+    let mut found = Vec::new();
+    let Some(start) = begin(effect, view) else { return Ok(found) };
+    let mut todo = vec![start];
+    while let Some(matching) = todo.pop() {
+        match matching.next_open(effect) {
+            Some(place) => todo.extend(matching.extended(model, effect, place)),
+            None => {
+                if let Some(matching) = matching.narrowed(effect) {
+                    found.push(matching.applied(effect)?);
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The matching that the shared variables force, unless they already exclude the effect.
+fn begin(effect: &Effect, view: &View) -> Option<Matching> {
+    let scalars = effect.scalars.iter().zip(&view.globals);
+    if !scalars.into_iter().all(|(acting, mine)| scalars_agree(*acting, *mine)) {
+        return None;
+    }
+    let known = |b: &Behind| *b != Behind::Unknown;
+    let clash = |(a, b): (&Behind, &Behind)| {
+        known(a) && known(b) && a != b || (*a == Behind::NoNode) != (*b == Behind::NoNode)
+    };
+    if effect.behind.iter().zip(&behind(view)).any(clash) || effect.equal != equal(view) {
+        return None;
+    }
+    let seat = |p: &crate::effect::Place| if p.fresh { Seat::Absent } else { Seat::Open };
+    let mut matching =
+        Matching { view: view.clone(), seats: effect.places.iter().map(seat).collect() };
+    for (target, global) in effect.references.iter().zip(&view.globals) {
+        match (target, global.node()) {
+            (Target::At(i), Some(node)) => {
+                matching = matching.seated(effect, *i as usize, node)?;
+            }
+            (Target::At(_), None) => return None,
+            _ => {}
+        }
+    }
+    Some(matching)
+}
+
+impl Matching {
+    /// Seats a place at an explicit node, if nothing speaks against it.
+    fn seated(&self, effect: &Effect, place: usize, node: usize) -> Option<Matching> {
+        match self.seats[place] {
+            Seat::Node(other) if other == node => return Some(self.clone()),
+            Seat::Open => {}
+            _ => return None,
+        }
+        let here = &self.view.nodes[node];
+        if here.private
+            || self.seats.contains(&Seat::Node(node))
+            || !effect.places[place].attr.agrees(here.attr)
+        {
+            return None;
+        }
+        let mut seated = self.clone();
+        seated.seats[place] = Seat::Node(node);
+        Some(seated)
+    }
+
+    /// The next place to seat: one that a seated place leads to, if there is any; with the node that leads to it.
+    fn next_open(&self, effect: &Effect) -> Option<(usize, Option<usize>)> {
+        let open = |i: &usize| self.seats[*i] == Seat::Open;
+        let leader = |i: usize| {
+            effect.places.iter().zip(&self.seats).find_map(|(p, seat)| match (seat, p.link) {
+                (Seat::Node(n), Target::At(to)) if to as usize == i && !p.fresh => Some(*n),
+                _ => None,
+            })
+        };
+        let all = (0..self.seats.len()).filter(open);
+        let mut first = None;
+        for place in all {
+            if let Some(node) = leader(place) {
+                return Some((place, Some(node)));
+            }
+            first = first.or(Some((place, None)));
+        }
+        first
+    }
+
+    fn extended(
+        &self,
+        model: &Model,
+        effect: &Effect,
+        (place, leader): (usize, Option<usize>),
+    ) -> Vec<Matching> {
+        match leader {
+            Some(node) => self.led(model, effect, place, node),
+            None => self.anywhere(model, effect, place),
+        }
+    }
+
+    /// The place is the successor of `node`.
+    fn led(&self, model: &Model, effect: &Effect, place: usize, node: usize) -> Vec<Matching> {
+        let mut found = Vec::new();
+        let gap = self.view.nodes[node].gap;
+        if gap.optional
+            && let Some(to) = self.view.nodes[node].to.node()
+        {
+            let mut closed = self.clone();
+            closed.view.close(node);
+            found.extend(closed.seated(effect, place, to));
+        }
+        found.extend(self.pulled(model, effect, (place, node), Which::First));
+        found
+    }
+
+    fn anywhere(&self, model: &Model, effect: &Effect, place: usize) -> Vec<Matching> {
+        let mut found = Vec::new();
+        let wanted = effect.places[place].reach;
+        if wanted == 0 {
+            let mut absent = self.clone();
+            absent.seats[place] = Seat::Absent;
+            found.push(absent);
+        }
+        let reach = self.view.reach();
+        for node in (0..self.view.nodes.len()).filter(|n| reach[*n] == wanted) {
+            found.extend(self.seated(effect, place, node));
+            if !self.view.nodes[node].private {
+                found.extend(self.pulled(model, effect, (place, node), Which::Any));
+            }
+        }
+        // A private node may lead to public nodes that nothing else leads to.
+        for node in (0..self.view.nodes.len()).filter(|n| wanted == 0 && self.view.nodes[*n].private) {
+            found.extend(self.pulled(model, effect, (place, node), Which::Any));
+        }
+        found
+    }
+
+    /// The place is in the gap behind `node`.
+    fn pulled(
+        &self,
+        model: &Model,
+        effect: &Effect,
+        (place, node): (usize, usize),
+        which: Which,
+    ) -> Vec<Matching> {
+        let gap = self.view.nodes[node].gap;
+        let acting = effect.places[place].attr;
+        let wanted = attrs(gap.attrs).filter(|a| acting.agrees(*a));
+        let wanted = wanted.fold(0, |set, a| set | a.bit());
+        let pull = |cut: &crate::gap::Cut| {
+            let mut matching = self.clone();
+            let pulled = matching.view.cut(node, cut);
+            matching.seats[place] = Seat::Node(pulled);
+            matching
+        };
+        cuts(gap, wanted, which, model.tracking.emptiness()).iter().map(pull).collect()
+    }
+
+    /// The matching, narrowed by what the effect says about links; `None` if they contradict each other.
+    fn narrowed(mut self, effect: &Effect) -> Option<Matching> {
+        let reach = self.view.reach();
+        for (i, place) in effect.places.iter().enumerate() {
+            let Seat::Node(n) = self.seats[i] else { continue };
+            if reach[n] != place.reach {
+                return None;
+            }
+            let node = &self.view.nodes[n];
+            match place.link {
+                Target::Unknown => {}
+                Target::Elsewhere => {
+                    let known = node.gap.is_empty();
+                    let excluded = match node.to.node() {
+                        Some(to) => self.seats.contains(&Seat::Node(to)),
+                        None => true,
+                    };
+                    if known && excluded {
+                        return None;
+                    }
+                }
+                Target::Null | Target::At(_) => {
+                    let wanted = self.resolve(place.link)?;
+                    if node.to != wanted || !node.gap.optional {
+                        return None;
+                    }
+                    self.view.close(n);
+                }
+            }
+        }
+        let stray = |(target, global): (&Target, &Val)| {
+            let seated = global.node().is_some_and(|n| self.seats.contains(&Seat::Node(n)));
+            *target == Target::Elsewhere && seated
+        };
+        match effect.references.iter().zip(&self.view.globals).any(stray) {
+            true => None,
+            false => Some(self),
+        }
+    }
+
+    fn resolve(&self, target: Target) -> Option<Val> {
+        match target {
+            Target::Null => Some(Val::Null),
+            Target::At(i) => match self.seats[i as usize] {
+                Seat::Node(n) => Some(Val::Node(n as u8)),
+                _ => None,
+            },
+            Target::Elsewhere | Target::Unknown => None,
+        }
+    }
+
+    fn applied(mut self, effect: &Effect) -> Result<View, Obstacle> {
+        for (i, place) in effect.places.iter().enumerate().filter(|(_, p)| p.fresh) {
+            self.seats[i] = Seat::Node(self.view.nodes.len());
+            self.view.nodes.push(Node {
+                attr: place.attr.common(),
+                values: place.values,
+                to: Val::Null,
+                gap: Gap::EMPTY,
+                private: false,
+            });
+        }
+        for (i, place) in effect.places.iter().enumerate().filter(|(_, p)| p.fresh) {
+            if let Seat::Node(n) = self.seats[i] {
+                self.view.nodes[n].to = self.resolve(place.link).unwrap_or(Val::Dead);
+            }
+        }
+        for (i, target) in &effect.links {
+            if let Seat::Node(n) = self.seats[*i as usize] {
+                self.view.nodes[n].to = self.resolve(*target).unwrap_or(Val::Dead);
+                self.view.close(n);
+            }
+        }
+        for (i, mark) in &effect.marks {
+            if let Seat::Node(n) = self.seats[*i as usize] {
+                self.view.nodes[n].attr = self.view.nodes[n].attr.with_mark(*mark);
+            }
+        }
+        for (g, target) in &effect.moves {
+            self.view.globals[*g as usize] = self.resolve(*target).unwrap_or(Val::Dead);
+        }
+        for (g, value) in &effect.stores {
+            self.view.globals[*g as usize] = as_seen_by_others(*value);
+        }
+        match self.view.is_whole() {
+            true => Ok(self.view),
+            false => Err(Obstacle::UnknownNodeExposed),
+        }
+    }
+}
