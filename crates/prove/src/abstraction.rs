@@ -81,7 +81,8 @@ fn node(model: &Model, cells: &[i32], lens: Lens) -> Result<Node, Obstacle> {
 
 /// The view with which every thread begins.
 pub fn initial_view(model: &Model) -> Result<View, Obstacle> {
-    let locked = (0..model.steps.shared.len()).any(|g| model.is_lock(g) && model.initial.words[g] != 0);
+    let locked =
+        (0..model.steps.shared.len()).any(|g| model.is_lock(g) && model.initial.words[g] != 0);
     if locked || model.initial.heap.len() / model.machine.node_stride() > 200 {
         return Err(Obstacle::NotUnderstood("a lock that is held at the start, or a large heap"));
     }

@@ -96,7 +96,10 @@ pub fn behind(view: &View) -> Vec<Behind> {
 pub fn equal(view: &View) -> Vec<bool> {
     let g = &view.globals;
     let pairs = (0..g.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
-    pairs.filter(|(a, b)| is_reference(g[*a]) && is_reference(g[*b])).map(|(a, b)| g[a] == g[b]).collect()
+    pairs
+        .filter(|(a, b)| is_reference(g[*a]) && is_reference(g[*b]))
+        .map(|(a, b)| g[a] == g[b])
+        .collect()
 }
 
 struct Changes {
@@ -187,7 +190,11 @@ pub fn effect(pc: Pc, before: &View, after: &View, fresh: &[usize]) -> Option<Ef
         pc,
         places: footprint.iter().map(place).collect(),
         references: before.globals.iter().map(|v| target(*v)).collect(),
-        scalars: before.globals.iter().map(|v| if is_reference(*v) { Val::Dead } else { *v }).collect(),
+        scalars: before
+            .globals
+            .iter()
+            .map(|v| if is_reference(*v) { Val::Dead } else { *v })
+            .collect(),
         behind: behind(before),
         equal: equal(before),
         links: changes.links.iter().map(|n| (number(*n), target(after.nodes[*n].to))).collect(),

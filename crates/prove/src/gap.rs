@@ -107,8 +107,11 @@ mod tests {
         ];
         let mut sequences = vec![vec![]];
         for length in 0..4 {
-            let longer: Vec<Vec<Attr>> = sequences.iter().filter(|s: &&Vec<Attr>| s.len() == length)
-                .flat_map(|s| kinds.map(|k| [s.as_slice(), &[k]].concat())).collect();
+            let longer: Vec<Vec<Attr>> = sequences
+                .iter()
+                .filter(|s: &&Vec<Attr>| s.len() == length)
+                .flat_map(|s| kinds.map(|k| [s.as_slice(), &[k]].concat()))
+                .collect();
             sequences.extend(longer);
         }
         for set in 0..8u32 {
@@ -121,9 +124,11 @@ mod tests {
                     let first = cuts(gap, u64::MAX, Which::First, emptiness);
                     for sequence in sequences.iter().filter(|s| describes(&gap, s)) {
                         for at in 0..sequence.len() {
-                            let fits = |c: &Cut| c.attr == sequence[at]
-                                && describes(&c.left, &sequence[..at])
-                                && describes(&c.right, &sequence[at + 1..]);
+                            let fits = |c: &Cut| {
+                                c.attr == sequence[at]
+                                    && describes(&c.left, &sequence[..at])
+                                    && describes(&c.right, &sequence[at + 1..])
+                            };
                             assert!(any.iter().any(fits));
                             assert!(at > 0 || first.iter().any(fits));
                         }

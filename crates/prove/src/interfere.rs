@@ -161,7 +161,9 @@ impl Matching {
             }
         }
         // A private node may lead to public nodes that nothing else leads to.
-        for node in (0..self.view.nodes.len()).filter(|n| wanted == 0 && self.view.nodes[*n].private) {
+        for node in
+            (0..self.view.nodes.len()).filter(|n| wanted == 0 && self.view.nodes[*n].private)
+        {
             found.extend(self.pulled(model, effect, (place, node), Which::Any));
         }
         found

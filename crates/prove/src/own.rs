@@ -217,9 +217,7 @@ impl Run<'_> {
                 Val::Int(n) => Val::Int(n.saturating_neg()),
                 _ => return strange("negation of something that is no number"),
             },
-            Ex::Bin(BinOp::And, a, b) => {
-                Val::Int(i32::from(self.truth(a)? && self.truth(b)?))
-            }
+            Ex::Bin(BinOp::And, a, b) => Val::Int(i32::from(self.truth(a)? && self.truth(b)?)),
             Ex::Bin(BinOp::Or, a, b) => Val::Int(i32::from(self.truth(a)? || self.truth(b)?)),
             Ex::Bin(BinOp::Eq, a, b) => {
                 let (a, b) = (self.evaluate(a)?, self.evaluate(b)?);

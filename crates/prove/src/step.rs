@@ -81,12 +81,7 @@ fn arguments(model: &Model, method: u32) -> Vec<Val> {
     }
 }
 
-fn call(
-    abstraction: &Abstraction,
-    run: &mut Run,
-    method: u32,
-    arg: Val,
-) -> Ran<Option<Effect>> {
+fn call(abstraction: &Abstraction, run: &mut Run, method: u32, arg: Val) -> Ran<Option<Effect>> {
     let model = run.model;
     let code = &model.steps.methods[method as usize];
     let mut regs = vec![Val::Null; model.steps.register_count()];

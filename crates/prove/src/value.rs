@@ -168,7 +168,12 @@ impl Attr {
 
 /// The attributes in a set.
 pub fn attrs(set: u64) -> impl Iterator<Item = Attr> {
-    (0..64).filter(move |b| set >> b & 1 == 1).map(Attr)
+    let mut rest = set;
+    std::iter::from_fn(move || {
+        let lowest = (rest != 0).then(|| rest.trailing_zeros() as u8)?;
+        rest &= rest - 1;
+        Some(Attr(lowest))
+    })
 }
 
 #[cfg(test)]
