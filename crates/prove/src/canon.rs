@@ -9,104 +9,100 @@
 
 use crate::model::Tracking;
 use crate::value::{Class, Val, attrs};
-use crate::view::{Gap, View};
+use crate::view::{Gap, Node, View};
+
+/// More nodes than any view has: node numbers are bytes.
+const MOST: usize = 256;
 
 impl View {
     /// The canonical form.
-    pub fn canonical(&self, tracking: Tracking) -> View {
-        let roots = self.roots();
-        let named = self.named(&roots);
-        let mut view = self.clone();
-        view.forget(&named, tracking);
-        let anchors = view.anchors(&named, &view.represented(&roots), tracking);
-        for node in 0..view.nodes.len() {
-            if anchors[node] {
-                view.fold(node, &anchors, tracking);
-            }
-        }
-        view.renumber(&roots)
-    }
-
-    fn roots(&self) -> Vec<usize> {
+    pub fn canonical(mut self, tracking: Tracking) -> View {
+        let mut roots: Vec<u8> = Vec::with_capacity(16);
         let regs = self.busy.iter().flat_map(|b| &b.regs);
-        self.globals.iter().chain(regs).filter_map(|v| v.node()).collect()
-    }
-
-    fn named(&self, roots: &[usize]) -> Vec<bool> {
-        let mut named = vec![false; self.nodes.len()];
-        roots.iter().for_each(|r| named[*r] = true);
-        named
-    }
-
-    fn represented(&self, roots: &[usize]) -> Vec<bool> {
-        let mut found = vec![false; self.nodes.len()];
-        for root in roots {
-            let mut at = Val::Node(*root as u8);
-            while let Some(node) = at.node() {
-                if std::mem::replace(&mut found[node], true) {
-                    break;
-                }
-                at = self.nodes[node].to;
+        for root in self.globals.iter().chain(regs) {
+            if let Val::Node(n) = root
+                && !roots.contains(n)
+            {
+                roots.push(*n);
             }
         }
-        found
+        self.forget(&roots, tracking);
+        let anchors = self.anchors(&roots, tracking);
+        for node in 0..self.nodes.len() {
+            if anchors[node] {
+                self.fold(node, &anchors, tracking);
+            }
+        }
+        self.renumber(&roots);
+        self
     }
 
-    fn forget(&mut self, named: &[bool], tracking: Tracking) {
-        for (node, named) in self.nodes.iter_mut().zip(named) {
+    fn forget(&mut self, roots: &[u8], tracking: Tracking) {
+        for (number, node) in self.nodes.iter_mut().enumerate() {
             let tracked = tracking == Tracking::Key && node.attr.class() == Class::Tracked;
-            if !named && !tracked {
+            if !tracked && !roots.contains(&(number as u8)) {
                 node.attr = node.attr.common();
             }
         }
     }
 
-    fn anchors(&self, named: &[bool], represented: &[bool], tracking: Tracking) -> Vec<bool> {
-        let mut entries = vec![0; self.nodes.len()];
-        for (node, represented) in self.nodes.iter().zip(represented) {
-            if let (true, Some(to)) = (*represented, node.to.node()) {
-                entries[to] += 1;
+    /// The nodes that stay explicit, out of those that the roots lead to.
+    fn anchors(&self, roots: &[u8], tracking: Tracking) -> [bool; MOST] {
+        let mut entries = [0u8; MOST];
+        let mut represented = [false; MOST];
+        for root in roots {
+            let mut at = Val::Node(*root);
+            while let Some(node) = at.node() {
+                if std::mem::replace(&mut represented[node], true) {
+                    break;
+                }
+                at = self.nodes[node].to;
+                if let Some(to) = at.node() {
+                    entries[to] = entries[to].saturating_add(1);
+                }
             }
         }
-        let keeps = |n: usize| {
-            let node = &self.nodes[n];
+        let mut anchors = [false; MOST];
+        for (n, node) in self.nodes.iter().enumerate() {
             let special = tracking == Tracking::Key && !node.attr.class().is_many();
-            represented[n] && (named[n] || node.private || entries[n] >= 2 || special)
-        };
-        (0..self.nodes.len()).map(keeps).collect()
+            let keeps = node.private || entries[n] >= 2 || special || roots.contains(&(n as u8));
+            anchors[n] = represented[n] && keeps;
+        }
+        anchors
     }
 
     /// Takes the nodes behind `node` into its gap, up to the next anchor.
-    fn fold(&mut self, node: usize, anchors: &[bool], tracking: Tracking) {
+    fn fold(&mut self, node: usize, anchors: &[bool; MOST], tracking: Tracking) {
         while let Some(next) = self.nodes[node].to.node() {
             if anchors[next] {
                 break;
             }
-            let behind = self.nodes[next].clone();
-            let here = &mut self.nodes[node];
+            let behind = &self.nodes[next];
             let single = Gap {
                 attrs: behind.attr.bit(),
                 values: behind.values,
                 optional: false,
                 sorted: true,
             };
-            here.gap = joined(joined(here.gap, single), behind.gap);
-            here.gap.sorted |= tracking == Tracking::Colour;
-            here.to = behind.to;
+            let mut gap = joined(joined(self.nodes[node].gap, single), behind.gap);
+            gap.sorted |= tracking == Tracking::Colour;
+            let to = behind.to;
+            self.nodes[node].gap = gap;
+            self.nodes[node].to = to;
         }
     }
 
-    fn renumber(&self, roots: &[usize]) -> View {
-        let mut number = vec![None; self.nodes.len()];
-        let mut order = Vec::new();
+    fn renumber(&mut self, roots: &[u8]) {
+        let mut number = [None; MOST];
+        let mut nodes = Vec::with_capacity(self.nodes.len());
         for root in roots {
-            let mut at = Val::Node(*root as u8);
+            let mut at = Val::Node(*root);
             while let Some(node) = at.node() {
                 if number[node].is_some() {
                     break;
                 }
-                number[node] = Some(order.len() as u8);
-                order.push(node);
+                number[node] = Some(nodes.len() as u8);
+                nodes.push(self.nodes[node]);
                 at = self.nodes[node].to;
             }
         }
@@ -115,12 +111,10 @@ impl View {
                 *v = Val::Node(n);
             }
         };
-        let mut view = self.clone();
-        view.nodes = order.iter().map(|n| self.nodes[*n].clone()).collect();
-        view.nodes.iter_mut().for_each(|n| renamed(&mut n.to));
-        view.globals.iter_mut().for_each(renamed);
-        view.busy.iter_mut().for_each(|b| b.regs.iter_mut().for_each(renamed));
-        view
+        nodes.iter_mut().for_each(|n: &mut Node| renamed(&mut n.to));
+        self.globals.iter_mut().for_each(renamed);
+        self.busy.iter_mut().for_each(|b| b.regs.iter_mut().for_each(renamed));
+        self.nodes = nodes;
     }
 }
 

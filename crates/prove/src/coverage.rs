@@ -240,7 +240,7 @@ impl Walk<'_> {
 /// Whether the invariant covers a view, or the view without some of what an abstract view may forget: that a lock is
 /// held or a mark was set by the thread itself.
 fn covered(model: &Model, invariant: &Fixpoint, view: &View) -> bool {
-    if invariant.covers(&view.canonical(model.tracking)) {
+    if invariant.covers(&view.clone().canonical(model.tracking)) {
         return true;
     }
     type Weaken = fn(Attr) -> Attr;
@@ -258,7 +258,7 @@ fn covered(model: &Model, invariant: &Fixpoint, view: &View) -> bool {
         for (_, (node, weaken)) in weaker.iter().enumerate().filter(|(i, _)| chosen >> i & 1 == 1) {
             view.nodes[*node].attr = weaken(view.nodes[*node].attr);
         }
-        invariant.covers(&view.canonical(model.tracking))
+        invariant.covers(&view.clone().canonical(model.tracking))
     })
 }
 
@@ -310,7 +310,7 @@ fn compare(name: &str, model: &Model, invariant: (&Fixpoint, Abstraction), steps
             for thread in 0..threads {
                 compared += 1;
                 let view = walk.view(thread);
-                let canonical = view.canonical(model.tracking);
+                let canonical = view.clone().canonical(model.tracking);
                 assert!(covered(model, invariant.0, &view), "{name}: not covered: {canonical:?}");
             }
         }

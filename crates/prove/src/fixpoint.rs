@@ -27,7 +27,7 @@ pub struct Fixpoint<'m> {
     pub origins: Vec<(usize, At)>,
     /// The effects of one thread on others.
     pub effects: Vec<Effect>,
-    index: FxHashMap<View, usize>,
+    index: FxHashMap<Vec<u8>, usize>,
     known: FxHashSet<Effect>,
     waiting: Vec<bool>,
     queue: VecDeque<usize>,

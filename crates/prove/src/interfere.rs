@@ -8,7 +8,9 @@
 //! Law (tested against the concrete machine, through the invariant): if the view describes a state in which the effect
 //! takes place, one of the results describes the state after it.
 
-use crate::effect::{Behind, Effect, Target, as_seen_by_others, behind, equal, scalars_agree};
+use crate::effect::{
+    Behind, Effect, Place, Target, as_seen_by_others, behind, equal, scalars_agree,
+};
 use crate::gap::{Which, cuts};
 use crate::model::Model;
 use crate::outcome::Obstacle;
@@ -63,39 +65,41 @@ fn begin(effect: &Effect, view: &View) -> Option<Matching> {
     if effect.behind.iter().zip(&behind(view)).any(clash) || effect.equal != equal(view) {
         return None;
     }
-    let seat = |p: &crate::effect::Place| if p.fresh { Seat::Absent } else { Seat::Open };
-    let mut matching =
-        Matching { view: view.clone(), seats: effect.places.iter().map(seat).collect() };
+    let seat = |p: &Place| if p.fresh { Seat::Absent } else { Seat::Open };
+    let mut seats: Vec<Seat> = effect.places.iter().map(seat).collect();
     for (target, global) in effect.references.iter().zip(&view.globals) {
-        match (target, global.node()) {
-            (Target::At(i), Some(node)) => {
-                matching = matching.seated(effect, *i as usize, node)?;
+        if let Target::At(i) = target {
+            let i = *i as usize;
+            let node = global.node()?;
+            if !may_sit(view, &seats, (i, &effect.places[i]), node) {
+                return None;
             }
-            (Target::At(_), None) => return None,
-            _ => {}
+            seats[i] = Seat::Node(node);
         }
     }
-    Some(matching)
+    Some(Matching { view: view.clone(), seats })
+}
+
+/// Whether nothing speaks against a place being this explicit node.
+fn may_sit(view: &View, seats: &[Seat], (i, place): (usize, &Place), node: usize) -> bool {
+    match seats[i] {
+        Seat::Node(other) => other == node,
+        Seat::Absent => false,
+        Seat::Open => {
+            let here = &view.nodes[node];
+            !here.private && place.attr.agrees(here.attr) && !seats.contains(&Seat::Node(node))
+        }
+    }
 }
 
 impl Matching {
     /// Seats a place at an explicit node, if nothing speaks against it.
-    fn seated(&self, effect: &Effect, place: usize, node: usize) -> Option<Matching> {
-        match self.seats[place] {
-            Seat::Node(other) if other == node => return Some(self.clone()),
-            Seat::Open => {}
-            _ => return None,
-        }
-        let here = &self.view.nodes[node];
-        if here.private
-            || self.seats.contains(&Seat::Node(node))
-            || !effect.places[place].attr.agrees(here.attr)
-        {
-            return None;
-        }
-        let mut seated = self.clone();
-        seated.seats[place] = Seat::Node(node);
-        Some(seated)
+    fn seated(&self, effect: &Effect, i: usize, node: usize) -> Option<Matching> {
+        may_sit(&self.view, &self.seats, (i, &effect.places[i]), node).then(|| {
+            let mut seated = self.clone();
+            seated.seats[i] = Seat::Node(node);
+            seated
+        })
     }
 
     /// The next place to seat: one that a seated place leads to, if there is any; with the node that leads to it.

@@ -6,21 +6,35 @@
 //! covers both, and a view that covers another describes all its states.
 
 use crate::model::Tracking;
+use crate::value::Val;
 use crate::view::{Gap, View};
 
 impl View {
-    /// The view without its weights.
-    pub fn skeleton(&self, tracking: Tracking) -> View {
-        let mut view = self.clone();
-        for node in &mut view.nodes {
-            let empty = node.gap.is_empty();
-            node.gap = Gap { attrs: 0, values: 0, optional: true, sorted: true };
+    /// The skeleton, as a text that is equal for equal skeletons only: every part has a fixed width or its length
+    /// before it.
+    pub fn skeleton(&self, tracking: Tracking) -> Vec<u8> {
+        let mut text = Vec::with_capacity(64);
+        let regs = self.busy.as_ref().map_or(&[][..], |b| &b.regs);
+        text.extend([self.nodes.len() as u8, self.globals.len() as u8, regs.len() as u8]);
+        if let Some(busy) = &self.busy {
+            let ghost = busy.ghost;
+            let bits = u8::from(ghost.saw_yes) | u8::from(ghost.saw_no) << 1;
+            let got = ghost.got.map_or(0, |c| c + 1);
+            text.extend(busy.pc.0.to_le_bytes());
+            text.extend([busy.method as u8, bits | u8::from(ghost.done) << 2 | got << 3]);
+            write(&mut text, busy.arg);
+        }
+        self.globals.iter().chain(regs).for_each(|v| write(&mut text, *v));
+        for node in &self.nodes {
+            text.push(node.attr.0);
+            write(&mut text, node.to);
+            text.push(u8::from(node.private));
             if tracking == Tracking::Colour {
-                node.gap.optional = empty;
-                node.values = if node.private { node.values } else { 0 };
+                let values = if node.private { node.values } else { 0 };
+                text.push(u8::from(node.gap.is_empty()) << 7 | values);
             }
         }
-        view
+        text
     }
 
     /// Widens this view so that it covers another one with the same skeleton; says whether it changed.
@@ -43,5 +57,21 @@ impl View {
     /// Whether this view describes all that another one with the same skeleton does.
     pub fn covers(&self, other: &View) -> bool {
         !self.clone().widen(other)
+    }
+}
+
+/// Writes a scalar; its first byte tells its width.
+fn write(text: &mut Vec<u8>, value: Val) {
+    match value {
+        Val::Dead => text.push(0),
+        Val::Null => text.push(1),
+        Val::Node(n) => text.extend([2, n]),
+        Val::Key(class) => text.extend([3, class as u8]),
+        Val::Colour(c) => text.extend([4, c]),
+        Val::Lock(holder) => text.extend([5, holder as u8]),
+        Val::Int(n) => {
+            text.push(6);
+            text.extend(n.to_le_bytes());
+        }
     }
 }

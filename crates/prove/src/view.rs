@@ -33,7 +33,7 @@ impl Gap {
 }
 
 /// An explicit node.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Node {
     /// Key class, mark, lock.
     pub attr: Attr,

@@ -58,7 +58,8 @@ fn difference(original: &str, mutant: &str) -> String {
     let old: Vec<&str> = original.lines().filter(|l| !l.starts_with("expect")).collect();
     let new: Vec<&str> = mutant.lines().collect();
     let same = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let back = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
+    let most = old.len().min(new.len()) - same;
+    let back = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count().min(most);
     let old_end = (old.len() - back).max(same);
     let new_end = (new.len() - back).max(same);
     format!("  - {}\n  + {}", old[same..old_end].join(" / "), new[same..new_end].join(" / "))
