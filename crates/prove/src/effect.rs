@@ -62,10 +62,8 @@ pub struct Effect {
     pub references: Vec<Target>,
     /// The other shared variables before the step, as the acting thread sees them.
     pub scalars: Vec<Val>,
-    /// What lies behind each shared reference.
-    pub behind: Vec<Behind>,
-    /// Which pairs of shared references were equal.
-    pub equal: Vec<bool>,
+    /// What the acting thread knew about the shared references.
+    pub outlook: Outlook,
     /// Links written.
     pub links: Vec<(u8, Target)>,
     /// Marks written.
@@ -80,26 +78,42 @@ fn is_reference(v: Val) -> bool {
     matches!(v, Val::Null | Val::Node(_))
 }
 
-/// What is known to lie behind the shared references.
-pub fn behind(view: &View) -> Vec<Behind> {
-    let one = |global: &Val| match global.node().map(|n| &view.nodes[n]) {
-        None => Behind::NoNode,
-        Some(node) if node.to != Val::Null => Behind::Something,
-        Some(node) if node.gap.is_empty() => Behind::Nothing,
-        Some(node) if node.gap.optional => Behind::Unknown,
-        Some(_) => Behind::Something,
-    };
-    view.globals.iter().map(one).collect()
+/// What a view knows about the shared references.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Outlook {
+    /// What lies behind each of them.
+    pub behind: Vec<Behind>,
+    /// Which pairs of them are equal.
+    pub equal: Vec<bool>,
 }
 
-/// Which pairs of shared references are equal.
-pub fn equal(view: &View) -> Vec<bool> {
-    let g = &view.globals;
-    let pairs = (0..g.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
-    pairs
-        .filter(|(a, b)| is_reference(g[*a]) && is_reference(g[*b]))
-        .map(|(a, b)| g[a] == g[b])
-        .collect()
+impl Outlook {
+    /// The outlook of a view.
+    pub fn of(view: &View) -> Outlook {
+        let one = |global: &Val| match global.node().map(|n| &view.nodes[n]) {
+            None => Behind::NoNode,
+            Some(node) if node.to != Val::Null => Behind::Something,
+            Some(node) if node.gap.is_empty() => Behind::Nothing,
+            Some(node) if node.gap.optional => Behind::Unknown,
+            Some(_) => Behind::Something,
+        };
+        let g: Vec<Val> = view.globals.iter().copied().filter(|v| is_reference(*v)).collect();
+        let pairs = (0..g.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
+        Outlook {
+            behind: view.globals.iter().map(one).collect(),
+            equal: pairs.map(|(a, b)| g[a] == g[b]).collect(),
+        }
+    }
+
+    /// Whether two views of one state can have these outlooks.
+    pub fn agrees(&self, other: &Outlook) -> bool {
+        let same = |(a, b): (&Behind, &Behind)| {
+            let known = *a != Behind::Unknown && *b != Behind::Unknown;
+            let nodes = (*a == Behind::NoNode) == (*b == Behind::NoNode);
+            nodes && (!known || a == b)
+        };
+        self.equal == other.equal && self.behind.iter().zip(&other.behind).all(same)
+    }
 }
 
 struct Changes {
@@ -195,8 +209,7 @@ pub fn effect(pc: Pc, before: &View, after: &View, fresh: &[usize]) -> Option<Ef
             .iter()
             .map(|v| if is_reference(*v) { Val::Dead } else { *v })
             .collect(),
-        behind: behind(before),
-        equal: equal(before),
+        outlook: Outlook::of(before),
         links: changes.links.iter().map(|n| (number(*n), target(after.nodes[*n].to))).collect(),
         marks: changes.marks.iter().map(|n| (number(*n), after.nodes[*n].attr.marked())).collect(),
         moves: moves.iter().map(|g| (*g as u8, target(after.globals[*g]))).collect(),

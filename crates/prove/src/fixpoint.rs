@@ -8,7 +8,7 @@
 
 use crate::abstraction::initial_view;
 use crate::content::Abstraction;
-use crate::effect::Effect;
+use crate::effect::{Effect, Outlook};
 use crate::interfere::interfere;
 use crate::model::Model;
 use crate::outcome::{At, Obstacle, Options};
@@ -16,6 +16,7 @@ use crate::step::transitions;
 use crate::view::View;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 /// The set of views, as far as it has grown.
 pub struct Fixpoint<'m> {
@@ -26,9 +27,9 @@ pub struct Fixpoint<'m> {
     /// How each view first came about: from which view, by which step.
     pub origins: Vec<(usize, At)>,
     /// The effects of one thread on others.
-    pub effects: Vec<Effect>,
+    pub effects: Vec<Rc<Effect>>,
     index: FxHashMap<Vec<u8>, usize>,
-    known: FxHashSet<Effect>,
+    known: FxHashSet<Rc<Effect>>,
     waiting: Vec<bool>,
     queue: VecDeque<usize>,
     work: u64,
@@ -89,29 +90,32 @@ impl<'m> Fixpoint<'m> {
             .map_err(|(obstacle, at)| Block { obstacle, view: number, at })?;
         for stepped in stepped {
             self.add(stepped.view, (number, stepped.at));
-            if let Some(effect) = stepped.effect
+            if let Some(effect) = stepped.effect.map(Rc::new)
                 && self.known.insert(effect.clone())
             {
                 for other in 0..self.views.len() {
                     if !self.waiting[other] && other != number {
-                        self.disturb(other, &effect)?;
+                        let outlook = Outlook::of(&self.views[other]);
+                        self.disturb(other, &effect, &outlook)?;
                     }
                 }
                 self.effects.push(effect);
             }
         }
+        let outlook = Outlook::of(&view);
         for effect in 0..self.effects.len() {
             let effect = self.effects[effect].clone();
-            self.disturb(number, &effect)?;
+            self.disturb(number, &effect, &outlook)?;
         }
         Ok(())
     }
 
-    fn disturb(&mut self, number: usize, effect: &Effect) -> Result<(), Block> {
+    fn disturb(&mut self, number: usize, effect: &Effect, outlook: &Outlook) -> Result<(), Block> {
         self.work += 1;
         let at = At::Other(effect.pc);
         let block = |obstacle| Block { obstacle, view: number, at };
-        let disturbed = interfere(self.model, effect, &self.views[number]).map_err(block)?;
+        let view = &self.views[number];
+        let disturbed = interfere(self.model, effect, view, outlook).map_err(block)?;
         for mut view in disturbed {
             self.abstraction.observe(self.model, &mut view).map_err(block)?;
             self.add(view.canonical(self.model.tracking), (number, at));

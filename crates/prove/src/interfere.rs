@@ -8,9 +8,7 @@
 //! Law (tested against the concrete machine, through the invariant): if the view describes a state in which the effect
 //! takes place, one of the results describes the state after it.
 
-use crate::effect::{
-    Behind, Effect, Place, Target, as_seen_by_others, behind, equal, scalars_agree,
-};
+use crate::effect::{Effect, Outlook, Place, Target, as_seen_by_others, scalars_agree};
 use crate::gap::{Which, cuts};
 use crate::model::Model;
 use crate::outcome::Obstacle;
@@ -34,10 +32,15 @@ struct Matching {
     seats: Vec<Seat>,
 }
 
-/// The views after the effect of another thread.
-pub fn interfere(model: &Model, effect: &Effect, view: &View) -> Result<Vec<View>, Obstacle> {
+/// The views after the effect of another thread; `outlook` is that of the view.
+pub fn interfere(
+    model: &Model,
+    effect: &Effect,
+    view: &View,
+    outlook: &Outlook,
+) -> Result<Vec<View>, Obstacle> {
     let mut found = Vec::new();
-    let Some(start) = begin(effect, view) else { return Ok(found) };
+    let Some(start) = begin(effect, view, outlook) else { return Ok(found) };
     let mut todo = vec![start];
     while let Some(matching) = todo.pop() {
         match matching.next_open(effect) {
@@ -53,16 +56,12 @@ pub fn interfere(model: &Model, effect: &Effect, view: &View) -> Result<Vec<View
 }
 
 /// The matching that the shared variables force, unless they already exclude the effect.
-fn begin(effect: &Effect, view: &View) -> Option<Matching> {
+fn begin(effect: &Effect, view: &View, outlook: &Outlook) -> Option<Matching> {
     let scalars = effect.scalars.iter().zip(&view.globals);
     if !scalars.into_iter().all(|(acting, mine)| scalars_agree(*acting, *mine)) {
         return None;
     }
-    let known = |b: &Behind| *b != Behind::Unknown;
-    let clash = |(a, b): (&Behind, &Behind)| {
-        known(a) && known(b) && a != b || (*a == Behind::NoNode) != (*b == Behind::NoNode)
-    };
-    if effect.behind.iter().zip(&behind(view)).any(clash) || effect.equal != equal(view) {
+    if !effect.outlook.agrees(outlook) {
         return None;
     }
     let seat = |p: &Place| if p.fresh { Seat::Absent } else { Seat::Open };
