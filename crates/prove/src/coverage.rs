@@ -15,7 +15,7 @@ use seriatim_lang::machine::{Machine, Seen, State, Stop};
 use seriatim_lang::steps::{NULL, Reg};
 use seriatim_lang::types::Scalar;
 
-const LIBRARY: [&str; 13] = [
+const LIBRARY: [&str; 12] = [
     "treiber",
     "coarse_stack",
     "coarse_queue",
@@ -26,7 +26,6 @@ const LIBRARY: [&str; 13] = [
     "lock_coupling",
     "vechev_dcas",
     "orvyy_set",
-    "optimistic_list",
     "lazy_list",
     "vechev_cas",
 ];

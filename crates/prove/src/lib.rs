@@ -8,6 +8,7 @@
 
 pub mod abstraction;
 mod canon;
+pub mod certificate;
 pub mod content;
 pub mod effect;
 pub mod fixpoint;
@@ -25,6 +26,7 @@ pub mod view;
 #[cfg(test)]
 mod coverage;
 
+pub use certificate::certify;
 pub use outcome::{Obstacle, Options, Outcome, Proof, Stuck};
 
 use content::Abstraction;
