@@ -8,7 +8,7 @@
 use crate::gap::Emptiness;
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State};
-use seriatim_lang::steps::Steps;
+use seriatim_lang::steps::{Op, Steps};
 use seriatim_lang::types::Scalar;
 use seriatim_lang::{Program, lower};
 
@@ -151,6 +151,14 @@ fn role(kind: Kind, name: &str) -> Result<Role, String> {
     })
 }
 
+/// Whether the initialisation makes no choices: the proof begins in the one state that the machine finds.
+fn starts_in_one_state(steps: &Steps) -> bool {
+    let first = steps.init.min(steps.thread_init).0 as usize;
+    let end = steps.methods.iter().map(|m| m.entry.0 as usize).min().unwrap_or(steps.code.len());
+    let choice = |op: &Op| matches!(op, Op::Any { .. } | Op::Choose(_));
+    first <= end && !steps.code[first..end].iter().any(|instr| choice(&instr.op))
+}
+
 fn refuse(steps: &Steps) -> Result<(), String> {
     let refusals = [
         (steps.frees, "it frees nodes"),
@@ -159,6 +167,7 @@ fn refuse(steps: &Steps) -> Result<(), String> {
         (steps.object_registers > 0, "it has thread variables"),
         (steps.structs.len() != 1, "it does not have exactly one struct"),
         (steps.shared.len() > 32, "it has more than 32 shared slots"),
+        (!starts_in_one_state(steps), "its initial state is not the only one possible"),
     ];
     match refusals.iter().find(|(applies, _)| *applies) {
         Some((_, why)) => Err(why.to_string()),

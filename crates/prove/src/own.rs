@@ -287,7 +287,7 @@ impl Run<'_> {
             gap: Gap::EMPTY,
             private: true,
         };
-        self.before.nodes.push(node.clone());
+        self.before.nodes.push(node);
         self.after.nodes.push(node);
         for (slot, value) in values.iter().enumerate() {
             self.write_slot(number, self.model.fields[slot], *value)?;
@@ -402,7 +402,9 @@ impl Run<'_> {
                 node.to = value;
                 node.gap = Gap::EMPTY;
             }
-            (Field::Mark, Val::Int(1)) if !private && !node.attr.marked() => {
+            // A mark that was there before the step is not mine, even if the step took it away for a moment: others
+            // see no change and keep what they know about who set it.
+            (Field::Mark, Val::Int(1)) if !private && !self.before.nodes[n].attr.marked() => {
                 node.attr = node.attr.with_my_mark();
             }
             (Field::Mark, Val::Int(mark)) => {

@@ -73,6 +73,30 @@ fn an_own_specification_is_not_taken_for_the_built_in_one_of_its_name() {
 }
 
 #[test]
+fn an_initialisation_that_chooses_is_refused() {
+    let chosen = "\nvar lucky: bool = false\ninit { choose { lucky = true or lucky = false } }\n";
+    let source = algorithm("treiber").replace("\nmethod push", &format!("{chosen}\nmethod push"));
+    assert!(matches!(prove(&program(&source), &Options::default()), Outcome::Refused(_)));
+}
+
+/// Locks that are held by nobody in particular, a lock released by another operation, a list made a ring: each must stop
+/// the proof, because the laws of the domain do not hold without it.
+#[test]
+fn what_breaks_the_laws_of_the_domain_stops_the_proof() {
+    let queue = algorithm("two_lock_queue");
+    let ring = queue.replace("  tail = n\n", "  tail = n\n  n.next = n\n");
+    let foreign = queue.replace("  unlock(tail_lock)\n}", "  unlock(head_lock)\n}");
+    let held = queue.replace("  unlock(tail_lock)\n}", "}") + "";
+    let stuck = |source: &str| match prove(&program(source), &Options::default()) {
+        Outcome::Unknown(stuck) => Some(stuck.obstacle),
+        _ => None,
+    };
+    assert_eq!(stuck(&foreign), Some(Obstacle::ForeignUnlock));
+    assert!(stuck(&ring).is_some());
+    assert_eq!(stuck(&held), None, "the first enqueue holds the lock for ever: that is safe");
+}
+
+#[test]
 fn a_stuck_proof_shows_the_step_and_the_view() {
     let source = algorithm("broken/treiber_pop_twice");
     let Outcome::Unknown(stuck) = prove(&program(&source), &Options::default()) else {
