@@ -17,6 +17,13 @@ pub struct Cut {
     right: Gap,
 }
 
+impl Cut {
+    /// What lies behind the node.
+    pub fn right(&self) -> Gap {
+        self.right
+    }
+}
+
 /// Which node of a gap is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Which {

@@ -86,8 +86,26 @@ fn may_sit(view: &View, seats: &[Seat], (i, place): (usize, &Place), node: usize
         Seat::Absent => false,
         Seat::Open => {
             let here = &view.nodes[node];
-            !here.private && place.attr.agrees(here.attr) && !seats.contains(&Seat::Node(node))
+            !here.private
+                && place.attr.agrees(here.attr)
+                && !seats.contains(&Seat::Node(node))
+                && may_lead(place, seats, (here.to, here.gap))
         }
+    }
+}
+
+/// Whether a node with this link may be the place, as far as that is decided. Only saves work: what it drops is what
+/// `narrowed` would drop.
+fn may_lead(place: &Place, seats: &[Seat], (to, gap): (Val, Gap)) -> bool {
+    match place.link {
+        Target::Null => to == Val::Null && gap.optional,
+        Target::At(i) => match seats[i as usize] {
+            Seat::Open => true,
+            Seat::Absent => false,
+            Seat::Node(n) => to == Val::Node(n as u8) && gap.optional,
+        },
+        Target::Elsewhere => to != Val::Null || !gap.is_empty(),
+        Target::Unknown => true,
     }
 }
 
@@ -177,20 +195,24 @@ impl Matching {
         &self,
         model: &Model,
         effect: &Effect,
-        (place, node): (usize, usize),
+        (number, node): (usize, usize),
         which: Which,
     ) -> Vec<Matching> {
         let gap = self.view.nodes[node].gap;
-        let acting = effect.places[place].attr;
+        let place = &effect.places[number];
+        let acting = place.attr;
         let wanted = attrs(gap.attrs).filter(|a| acting.agrees(*a));
         let wanted = wanted.fold(0, |set, a| set | a.bit());
         let pull = |cut: &crate::gap::Cut| {
             let mut matching = self.clone();
             let pulled = matching.view.cut(node, cut);
-            matching.seats[place] = Seat::Node(pulled);
+            matching.seats[number] = Seat::Node(pulled);
             matching
         };
-        cuts(gap, wanted, which, model.tracking.emptiness()).iter().map(pull).collect()
+        let to = self.view.nodes[node].to;
+        let all = cuts(gap, wanted, which, model.tracking.emptiness());
+        let fitting = all.iter().filter(|cut| may_lead(place, &self.seats, (to, cut.right())));
+        fitting.map(pull).collect()
     }
 
     /// The matching, narrowed by what the effect says about links; `None` if they contradict each other.
