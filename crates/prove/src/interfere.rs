@@ -28,6 +28,7 @@ enum Seat {
 
 #[derive(Clone)]
 struct Matching {
+    /// The view without its thread, which takes no part in the matching.
     view: View,
     seats: Vec<Seat>,
 }
@@ -47,7 +48,7 @@ pub fn interfere(
             Some(place) => todo.extend(matching.extended(model, effect, place)),
             None => {
                 if let Some(matching) = matching.narrowed(effect) {
-                    found.push(matching.applied(effect)?);
+                    found.push(matching.applied(effect, view)?);
                 }
             }
         }
@@ -76,7 +77,8 @@ fn begin(effect: &Effect, view: &View, outlook: &Outlook) -> Option<Matching> {
             seats[i] = Seat::Node(node);
         }
     }
-    Some(Matching { view: view.clone(), seats })
+    let heap = View { busy: None, globals: view.globals.clone(), nodes: view.nodes.clone() };
+    Some(Matching { view: heap, seats })
 }
 
 /// Whether nothing speaks against a place being this explicit node.
@@ -266,7 +268,8 @@ impl Matching {
         }
     }
 
-    fn applied(mut self, effect: &Effect) -> Result<View, Obstacle> {
+    fn applied(mut self, effect: &Effect, whole: &View) -> Result<View, Obstacle> {
+        self.view.busy.clone_from(&whole.busy);
         for (i, place) in effect.places.iter().enumerate().filter(|(_, p)| p.fresh) {
             self.seats[i] = Seat::Node(self.view.nodes.len());
             self.view.nodes.push(Node {
