@@ -72,7 +72,9 @@ pub fn prove(program: &Program, options: &Options) -> Outcome {
             }
             Err(block) => {
                 let stuck = render::stuck(program, &model, &fixpoint, (abstraction, block));
-                if best.as_ref().is_none_or(|b| b.views < stuck.views) {
+                // A limit comes first: with a larger one there may be a proof. Then the one that got farthest.
+                let rank = |s: &Stuck| (s.obstacle == Obstacle::Limit, s.views);
+                if best.as_ref().is_none_or(|b| rank(b) < rank(&stuck)) {
                     best = Some(Box::new(stuck));
                 }
             }

@@ -117,3 +117,27 @@ fn a_limit_makes_the_verdict_unknown() {
     };
     assert_eq!(stuck.obstacle, Obstacle::Limit);
 }
+
+/// The short run gives up early, and so can only contradict.
+#[test]
+fn no_expectation_of_the_library_is_contradicted() {
+    let views = if long() { 100_000 } else { 1_000 };
+    let mut met = 0;
+    for path in common::library("algorithms") {
+        let name = path.file_stem().unwrap_or_default().display().to_string();
+        let source = algorithm(&name);
+        let Some(expected) = source.lines().find_map(|l| l.strip_prefix("expect prove ")) else {
+            continue;
+        };
+        let options = Options { views, ..Options::default() };
+        let found = match prove(&program(&source), &options) {
+            Outcome::Proved(_) => "holds",
+            Outcome::Unknown(stuck) if !long() && stuck.obstacle == Obstacle::Limit => expected,
+            Outcome::Unknown(_) => "unknown",
+            Outcome::Refused(_) => "refused",
+        };
+        assert_eq!(found, expected.trim(), "{name}");
+        met += 1;
+    }
+    assert!(met >= 30, "only {met} expectations");
+}
