@@ -132,3 +132,74 @@ fn joined(left: Gap, right: Gap) -> Gap {
         sorted: left.sorted && right.sorted && highest <= lowest,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gap::describes;
+    use crate::value::Attr;
+
+    /// A list from the only shared variable, with nodes 0, 1, … in this order, and a second reference into it.
+    fn list(nodes: &[Attr], second: Option<usize>) -> View {
+        let node = |(i, attr): (usize, &Attr)| Node {
+            attr: *attr,
+            values: 1,
+            to: if i + 1 < nodes.len() { Val::Node(i as u8 + 1) } else { Val::Null },
+            gap: Gap::EMPTY,
+            private: false,
+        };
+        View {
+            busy: None,
+            globals: vec![Val::Node(0), second.map_or(Val::Null, |n| Val::Node(n as u8))],
+            nodes: nodes.iter().enumerate().map(node).collect(),
+        }
+    }
+
+    fn lists() -> Vec<View> {
+        let below = Attr::of(Class::Below);
+        let kinds =
+            [below, below.with_mark(true), Attr::of(Class::Tracked), Attr::of(Class::Above)];
+        let mut found = Vec::new();
+        for code in 0..4usize.pow(5) {
+            let nodes: Vec<Attr> = (0..5).map(|i| kinds[code / 4usize.pow(i) % 4]).collect();
+            for length in 1..=5 {
+                found.push(list(&nodes[..length], None));
+                found.extend((0..length).map(|second| list(&nodes[..length], Some(second))));
+            }
+        }
+        found
+    }
+
+    /// Whether the nodes of the list can be read off the view from `at` on: explicit ones one by one, others in gaps.
+    fn reads(view: &View, at: Val, rest: &[Attr]) -> bool {
+        let Some(n) = at.node() else { return rest.is_empty() };
+        let node = &view.nodes[n];
+        let Some((first, rest)) = rest.split_first() else { return false };
+        *first == node.attr
+            && (0..=rest.len()).any(|length| {
+                describes(&node.gap, &rest[..length]) && reads(view, node.to, &rest[length..])
+            })
+    }
+
+    #[test]
+    fn a_canonical_form_describes_the_list_that_it_comes_from() {
+        for whole in lists() {
+            let nodes: Vec<Attr> = whole.nodes.iter().map(|n| n.attr).collect();
+            let view = whole.canonical(Tracking::Key);
+            assert!(reads(&view, view.globals[0], &nodes), "{view:?} for {nodes:?}");
+            let tracked = nodes.iter().filter(|a| a.class() == Class::Tracked).count();
+            let explicit = view.nodes.iter().filter(|n| n.attr.class() == Class::Tracked).count();
+            assert_eq!(tracked, explicit);
+        }
+    }
+
+    #[test]
+    fn a_canonical_form_is_its_own_canonical_form() {
+        for whole in lists() {
+            for tracking in [Tracking::Key, Tracking::Colour] {
+                let view = whole.clone().canonical(tracking);
+                assert_eq!(view.clone().canonical(tracking), view);
+            }
+        }
+    }
+}

@@ -94,16 +94,18 @@ impl View {
     }
 }
 
+/// Whether a gap stands for this sequence of nodes.
+#[cfg(test)]
+pub(crate) fn describes(gap: &Gap, sequence: &[Attr]) -> bool {
+    sequence.iter().all(|a| gap.attrs & a.bit() != 0)
+        && (gap.optional || !sequence.is_empty())
+        && (!gap.sorted || sequence.is_sorted_by_key(|a| a.class()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::value::Class;
-
-    fn describes(gap: &Gap, sequence: &[Attr]) -> bool {
-        sequence.iter().all(|a| gap.attrs & a.bit() != 0)
-            && (gap.optional || !sequence.is_empty())
-            && (!gap.sorted || sequence.is_sorted_by_key(|a| a.class()))
-    }
 
     #[test]
     fn every_sequence_of_a_gap_is_described_by_a_cut_at_each_of_its_nodes() {

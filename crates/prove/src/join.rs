@@ -75,3 +75,55 @@ fn write(text: &mut Vec<u8>, value: Val) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::{Attr, Class};
+    use crate::view::Node;
+
+    fn views() -> Vec<View> {
+        let mut found = Vec::new();
+        for set in 0..4u8 {
+            for (optional, sorted, values) in [(true, true, 1), (true, false, 2), (false, true, 3)]
+            {
+                let below = if set & 1 == 1 { Attr::of(Class::Below).bit() } else { 0 };
+                let above = if set & 2 == 2 { Attr::of(Class::Above).bit() } else { 0 };
+                let gap = match below | above {
+                    0 => Gap::EMPTY,
+                    attrs => Gap { attrs, values, optional, sorted },
+                };
+                let attr = Attr::of(Class::MinusInf);
+                let node = Node { attr, values, to: Val::Null, gap, private: false };
+                found.push(View { busy: None, globals: vec![Val::Node(0)], nodes: vec![node] });
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn a_join_covers_both_sides_and_is_the_least_that_does() {
+        for a in views() {
+            for b in views() {
+                let mut join = a.clone();
+                let changed = join.widen(&b);
+                assert!(join.covers(&a) && join.covers(&b));
+                assert_eq!(changed, !a.covers(&b));
+                for c in views().iter().filter(|c| c.covers(&a) && c.covers(&b)) {
+                    assert!(c.covers(&join));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn views_with_one_skeleton_differ_in_weights_only() {
+        for a in views() {
+            for b in views() {
+                assert_eq!(a.skeleton(Tracking::Key), b.skeleton(Tracking::Key));
+                let alike = a.nodes[0].gap.is_empty() == b.nodes[0].gap.is_empty();
+                assert_eq!(a.skeleton(Tracking::Colour) == b.skeleton(Tracking::Colour), alike);
+            }
+        }
+    }
+}

@@ -16,7 +16,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { views: 100_000, work: 400_000_000 }
+        Options { views: 150_000, work: 400_000_000 }
     }
 }
 
