@@ -320,7 +320,7 @@ fn compare(name: &str, model: &Model, invariant: (&Fixpoint, Abstraction), steps
 #[test]
 fn concrete_runs_stay_inside_the_invariant() {
     let long = std::env::var_os("SERIATIM_LONG").is_some();
-    let steps = if long { 100_000 } else { 4_000 };
+    let steps = if long { 130_000 } else { 4_000 };
     let mut compared = 0;
     for name in LIBRARY {
         let path = format!("{}/../../algorithms/{name}.seri", env!("CARGO_MANIFEST_DIR"));
