@@ -1,0 +1,244 @@
+//! The abstract content of the object, read off a view, and the checks that make a proof.
+//!
+//! *Theorem* (Herlihy and Wing's forward simulation, with results justified by a moment of the interval). Let the content be a
+//! function of the shared state, empty at the start. If every step leaves the content as it is or changes it as the
+//! operation of its thread may, at most once per operation; if an operation that changed it returns what the change
+//! says; and if one that did not returns what was right at some moment between its call and its return; then every
+//! history is linearizable: changes take effect at their step, the others at that moment. Sets are products of one
+//! object per key, and linearizability is local (Herlihy and Wing, TOPLAS 1990), so it is enough to do this for one
+//! arbitrary key. A value is represented by its colour: programs only copy values, so a result that differs from the
+//! value removed differs in colour under some colouring, and all colourings are covered.
+//!
+//! It would be unsound to skip the check on any step, to let an operation change the content twice, or to take a content that
+//! is no function of the shared state.
+
+use crate::model::{Kind, Model, Role, Tracking};
+use crate::outcome::Obstacle;
+use crate::value::{Class, Val, only};
+use crate::view::{Busy, Gap, Ghost, View};
+
+/// Which nodes make up the content.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Abstraction {
+    /// The shared variable from which they hang.
+    pub root: usize,
+    /// Where the content begins.
+    pub begin: Begin,
+    /// Which nodes count.
+    pub counted: Counted,
+}
+
+/// Where the content begins.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Begin {
+    /// At the node to which the root points.
+    AtRoot,
+    /// Behind it: it is a dummy.
+    BehindDummy,
+}
+
+/// Which nodes count.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Counted {
+    /// All that can be reached.
+    Reachable,
+    /// Those that can be reached and are not marked.
+    ReachableUnmarked,
+}
+
+impl Abstraction {
+    /// All abstractions that a model may have, the likeliest first.
+    pub fn candidates(model: &Model) -> Vec<Abstraction> {
+        let roots = (0..model.steps.shared.len()).filter(|g| model.is_reference(*g));
+        let begins: &[Begin] = match model.kind {
+            Kind::Set => &[Begin::AtRoot],
+            Kind::Stack => &[Begin::AtRoot, Begin::BehindDummy],
+            Kind::Queue => &[Begin::BehindDummy, Begin::AtRoot],
+        };
+        let counted: &[Counted] = match (model.kind, model.has_marks()) {
+            (Kind::Set, true) => &[Counted::ReachableUnmarked, Counted::Reachable],
+            _ => &[Counted::Reachable],
+        };
+        let mut found = Vec::new();
+        for root in roots {
+            for begin in begins {
+                for counted in counted {
+                    found.push(Abstraction { root, begin: *begin, counted: *counted });
+                }
+            }
+        }
+        found
+    }
+
+    /// In words.
+    pub fn text(&self, model: &Model) -> String {
+        let root = &model.steps.shared[self.root].name;
+        let begin = match self.begin {
+            Begin::AtRoot => "",
+            Begin::BehindDummy => ", behind its first node",
+        };
+        let counted = match self.counted {
+            Counted::Reachable => "all nodes that can be reached",
+            Counted::ReachableUnmarked => "all unmarked nodes that can be reached",
+        };
+        format!("{counted} from `{root}`{begin}")
+    }
+}
+
+/// A piece of a sequence.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Item {
+    Node(usize),
+    /// The gap behind a node.
+    Between(usize, Gap),
+}
+
+/// What an own step did to the content.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// Nothing.
+    None,
+    /// The operation took effect.
+    Effect,
+    /// The operation took effect and removed the value of this node.
+    Removed(usize),
+}
+
+impl Abstraction {
+    fn sequence(&self, view: &View) -> Result<Vec<Item>, Obstacle> {
+        let mut items = Vec::new();
+        let mut visited = vec![false; view.nodes.len()];
+        let mut at = view.globals[self.root];
+        while let Some(n) = at.node() {
+            if std::mem::replace(&mut visited[n], true) {
+                return Err(Obstacle::Cyclic);
+            }
+            items.push(Item::Node(n));
+            let node = &view.nodes[n];
+            if !node.gap.is_empty() {
+                items.push(Item::Between(n, node.gap));
+            }
+            at = node.to;
+        }
+        if self.begin == Begin::BehindDummy && !items.is_empty() {
+            items.remove(0);
+        }
+        Ok(items)
+    }
+
+    /// Whether the tracked key is a member.
+    fn has_tracked(&self, view: &View) -> bool {
+        let reach = view.reach();
+        view.nodes.iter().zip(reach).any(|(node, reach)| {
+            reach >> self.root & 1 == 1
+                && node.attr.class() == Class::Tracked
+                && (self.counted == Counted::Reachable || !node.attr.marked())
+        })
+    }
+
+    /// Records what the operation can see of the content now.
+    pub fn observe(&self, model: &Model, view: &mut View) -> Result<(), Obstacle> {
+        let Some(busy) = &view.busy else { return Ok(()) };
+        let mut ghost = busy.ghost;
+        match model.tracking {
+            Tracking::Key if busy.arg == Val::Key(Class::Tracked) => {
+                let member = self.has_tracked(view);
+                ghost.saw_yes |= member;
+                ghost.saw_no |= !member;
+            }
+            Tracking::Key => {}
+            Tracking::Colour => ghost.saw_yes |= self.sequence(view)?.is_empty(),
+        }
+        view.busy.iter_mut().for_each(|b| b.ghost = ghost);
+        Ok(())
+    }
+
+    /// Whether the object is empty.
+    pub fn is_empty(&self, model: &Model, view: &View) -> Result<bool, Obstacle> {
+        match model.tracking {
+            Tracking::Key => Ok(!self.has_tracked(view)),
+            Tracking::Colour => Ok(self.sequence(view)?.is_empty()),
+        }
+    }
+
+    /// What a step of the operation did to the content; an error if it was not allowed to.
+    pub fn change(&self, model: &Model, before: &View, after: &View) -> Result<Change, Obstacle> {
+        let busy = after.busy.as_ref().ok_or(Obstacle::IllegalChange)?;
+        let role = model.roles[busy.method as usize];
+        let change = match model.tracking {
+            Tracking::Key => self.change_of_set(role, busy, before, after)?,
+            Tracking::Colour => self.change_of_sequence(model.kind, role, (before, after))?,
+        };
+        match change {
+            Change::None => Ok(change),
+            _ if busy.ghost.done => Err(Obstacle::IllegalChange),
+            _ => Ok(change),
+        }
+    }
+
+    fn change_of_set(
+        &self,
+        role: Role,
+        busy: &Busy,
+        before: &View,
+        after: &View,
+    ) -> Result<Change, Obstacle> {
+        let mine = busy.arg == Val::Key(Class::Tracked);
+        match (self.has_tracked(before), self.has_tracked(after)) {
+            (a, b) if a == b => Ok(Change::None),
+            (false, true) if mine && role == Role::Add => Ok(Change::Effect),
+            (true, false) if mine && role == Role::Remove => Ok(Change::Effect),
+            _ => Err(Obstacle::IllegalChange),
+        }
+    }
+
+    fn change_of_sequence(
+        &self,
+        kind: Kind,
+        role: Role,
+        (before, after): (&View, &View),
+    ) -> Result<Change, Obstacle> {
+        let (old, new) = (self.sequence(before)?, self.sequence(after)?);
+        if old == new {
+            return Ok(Change::None);
+        }
+        let arg = after.busy.as_ref().and_then(|b| only(b.arg));
+        let added = match (role, kind, new.as_slice()) {
+            (Role::Put, Kind::Stack, [first, rest @ ..]) if *rest == old[..] => Some(first),
+            (Role::Put, Kind::Queue, [rest @ .., last]) if *rest == old[..] => Some(last),
+            _ => None,
+        };
+        if let Some(Item::Node(node)) = added
+            && Some(after.nodes[*node].values) == arg
+        {
+            return Ok(Change::Effect);
+        }
+        match (role, old.as_slice()) {
+            (Role::Take, [Item::Node(first), rest @ ..]) if *rest == new[..] => {
+                Ok(Change::Removed(*first))
+            }
+            _ => Err(Obstacle::IllegalChange),
+        }
+    }
+}
+
+/// Whether an operation may return this.
+pub fn is_justified(model: &Model, busy: &Busy, result: &[Val]) -> bool {
+    let Ghost { saw_yes, saw_no, done, got } = busy.ghost;
+    let yes = Val::Int(1);
+    let no = Val::Int(0);
+    if model.tracking == Tracking::Key && busy.arg != Val::Key(Class::Tracked) {
+        return matches!(result, [r] if *r == yes || *r == no);
+    }
+    match (model.roles[busy.method as usize], result) {
+        (Role::Put, []) => done,
+        (Role::Take, [Val::Null]) => !done && saw_yes,
+        (Role::Take, [Val::Colour(c)]) => done && got == Some(*c),
+        (Role::Add | Role::Remove, [r]) if *r == yes => done,
+        (Role::Add, [r]) if *r == no => !done && saw_yes,
+        (Role::Remove, [r]) if *r == no => !done && saw_no,
+        (Role::Contains, [r]) if *r == yes => saw_yes,
+        (Role::Contains, [r]) if *r == no => saw_no,
+        _ => false,
+    }
+}

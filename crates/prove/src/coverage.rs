@@ -1,0 +1,352 @@
+//! The insurance: concrete runs of two to four threads, on the machine of `seriatim-lang`; after every step, every
+//! thread's view of the state must be covered by the invariant that the prover computed. What the ghost state should be is
+//! worked out here from the concrete states, not with the prover's own code. `SERIATIM_LONG=1` makes the runs longer.
+
+use crate::abstraction::{Lens, shared_view};
+use crate::content::{Abstraction, Begin, Counted};
+use crate::fixpoint::Fixpoint;
+use crate::model::{Field, Model, Role, Tracking};
+use crate::outcome::Options;
+use crate::value::{Attr, Class, Holder, Val};
+use crate::view::{Busy, Ghost, View};
+use seriatim_lang::check;
+use seriatim_lang::choices::Choices;
+use seriatim_lang::machine::{Machine, Seen, State, Stop};
+use seriatim_lang::steps::{NULL, Reg};
+use seriatim_lang::types::Scalar;
+
+const LIBRARY: [&str; 12] = [
+    "treiber",
+    "coarse_stack",
+    "coarse_queue",
+    "two_lock_queue",
+    "michael_scott",
+    "dglm",
+    "coarse_set",
+    "lock_coupling",
+    "vechev_dcas",
+    "orvyy_set",
+    "lazy_list",
+    "vechev_cas",
+];
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, count: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % count as u64) as usize
+    }
+}
+
+/// An operation in progress, as the test sees it.
+#[derive(Clone)]
+struct Running {
+    method: u32,
+    arg: Option<i32>,
+    ghost: Ghost,
+}
+
+/// A concrete run with what the views need to know about its past.
+struct Walk<'a> {
+    model: &'a Model,
+    machine: &'a Machine,
+    abstraction: Abstraction,
+    tracked: i32,
+    state: State,
+    running: Vec<Option<Running>>,
+    global_locks: Vec<Option<usize>>,
+    node_locks: Vec<Option<usize>>,
+    marks: Vec<Option<usize>>,
+    private: Vec<bool>,
+}
+
+impl Walk<'_> {
+    fn slot(&self, state: &State, node: usize, field: Field) -> Option<i32> {
+        let slot = self.model.fields.iter().position(|f| *f == field)?;
+        state.heap.get(node * self.machine.node_stride() + 1 + slot).copied()
+    }
+
+    fn count(&self, state: &State) -> usize {
+        state.heap.len() / self.machine.node_stride()
+    }
+
+    /// The nodes of the content, in order.
+    fn content(&self, state: &State) -> Vec<usize> {
+        let mut nodes = Vec::new();
+        let mut at = state.words[self.abstraction.root];
+        while at != NULL {
+            assert!(nodes.len() <= self.count(state), "a concrete cycle");
+            nodes.push(at as usize);
+            at = self.slot(state, at as usize, Field::Link).unwrap_or(NULL);
+        }
+        if self.abstraction.begin == Begin::BehindDummy {
+            nodes.remove(0);
+        }
+        if self.abstraction.counted == Counted::ReachableUnmarked {
+            nodes.retain(|n| self.slot(state, *n, Field::Mark) == Some(0));
+        }
+        nodes
+    }
+
+    fn has_tracked(&self, state: &State) -> bool {
+        let key = |n: &usize| self.slot(state, *n, Field::Key) == Some(self.tracked);
+        self.content(state).iter().any(key)
+    }
+
+    fn observe(&self, state: &State, running: &mut Running) {
+        match self.model.tracking {
+            Tracking::Key if running.arg == Some(self.tracked) => match self.has_tracked(state) {
+                true => running.ghost.saw_yes = true,
+                false => running.ghost.saw_no = true,
+            },
+            Tracking::Key => {}
+            Tracking::Colour => running.ghost.saw_yes |= self.content(state).is_empty(),
+        }
+    }
+
+    /// Takes over the state after a step of `thread`.
+    fn advance(&mut self, thread: usize, to: State, seen: &Seen) {
+        let from = std::mem::replace(&mut self.state, to);
+        if let Some((method, args)) = &seen.call {
+            let mut running =
+                Running { method: *method, arg: args.first().copied(), ghost: Ghost::default() };
+            self.observe(&from, &mut running);
+            self.running[thread] = Some(running);
+        }
+        self.own(thread, &from);
+        self.effect(thread, &from);
+        let mut all = std::mem::take(&mut self.running);
+        all.iter_mut().flatten().for_each(|r| self.observe(&self.state, r));
+        if seen.ret.is_some() {
+            all[thread] = None;
+            for owner in
+                self.node_locks.iter_mut().chain(&mut self.marks).chain(&mut self.global_locks)
+            {
+                if *owner == Some(thread) {
+                    *owner = Some(usize::MAX);
+                }
+            }
+        }
+        self.running = all;
+    }
+
+    /// Who holds what, and what is private.
+    fn own(&mut self, thread: usize, from: &State) {
+        for g in 0..self.model.steps.shared.len() {
+            if self.model.is_lock(g) && from.words[g] != self.state.words[g] {
+                self.global_locks[g] = (self.state.words[g] != 0).then_some(thread);
+            }
+        }
+        let count = self.count(&self.state);
+        for node in self.count(from)..count {
+            assert_eq!(node, self.private.len());
+            self.private.push(true);
+            self.node_locks.push(None);
+            self.marks.push(None);
+        }
+        for node in 0..count {
+            let lock = self.slot(&self.state, node, Field::Lock);
+            if lock != self.slot(from, node, Field::Lock) {
+                self.node_locks[node] = (lock == Some(1)).then_some(thread);
+            }
+            let mark = self.slot(&self.state, node, Field::Mark);
+            if mark != self.slot(from, node, Field::Mark) {
+                self.marks[node] = (mark == Some(1) && !self.private[node]).then_some(thread);
+            }
+        }
+        let references = (0..self.model.steps.shared.len()).filter(|g| self.model.is_reference(*g));
+        let mut todo: Vec<i32> = references.map(|g| self.state.words[g]).collect();
+        for node in (0..count).filter(|n| !self.private[*n]) {
+            todo.extend(self.slot(&self.state, node, Field::Link));
+        }
+        while let Some(word) = todo.pop() {
+            if word != NULL && std::mem::replace(&mut self.private[word as usize], false) {
+                todo.extend(self.slot(&self.state, word as usize, Field::Link));
+            }
+        }
+    }
+
+    /// What the step did to the content.
+    fn effect(&mut self, thread: usize, from: &State) {
+        let (old, new) = (self.content(from), self.content(&self.state));
+        let changed = match self.model.tracking {
+            Tracking::Key => self.has_tracked(from) != self.has_tracked(&self.state),
+            Tracking::Colour => old != new,
+        };
+        let value = old.first().and_then(|n| self.slot(from, *n, Field::Value));
+        let role = |r: &Running| self.model.roles[r.method as usize];
+        let takes = self.running[thread].as_ref().is_some_and(|r| role(r) == Role::Take);
+        if let (true, Some(running)) = (changed, &mut self.running[thread]) {
+            assert!(!running.ghost.done, "a second effect");
+            running.ghost.done = true;
+            running.ghost.got = if takes { value.map(|v| v as u8) } else { None };
+        }
+    }
+
+    fn scalar(&self, scalar: Scalar, word: i32) -> Val {
+        match scalar {
+            _ if word == NULL => Val::Null,
+            Scalar::Ref(_) => Val::Node(word as u8),
+            Scalar::Key => Val::Key(Lens::Key(self.tracked).class(word).expect("a key")),
+            Scalar::Value => Val::Colour(word as u8),
+            _ => Val::Int(word),
+        }
+    }
+
+    fn view(&self, thread: usize) -> View {
+        let lens = Lens::Key(self.tracked);
+        let mut view = shared_view(self.model, &self.state, lens).expect("a state has a view");
+        for (global, owner) in view.globals.iter_mut().zip(&self.global_locks) {
+            if *owner == Some(thread) {
+                *global = Val::Lock(Holder::Mine);
+            }
+        }
+        for (number, node) in view.nodes.iter_mut().enumerate() {
+            node.private = self.private[number];
+            if self.node_locks[number] == Some(thread) {
+                node.attr = node.attr.with_my_lock(true);
+            }
+            if self.marks[number] == Some(thread) {
+                node.attr = node.attr.with_my_mark();
+            }
+        }
+        view.busy = self.running[thread].as_ref().map(|r| self.busy(thread, r));
+        view
+    }
+
+    fn busy(&self, thread: usize, running: &Running) -> Busy {
+        let pc = self.machine.pc(&self.state, thread);
+        let base = self.machine.thread_base(thread) + 2;
+        let reg = |r: usize| match self.model.steps.register(pc, Reg(r as u32)) {
+            Some(slot) if self.model.liveness.is_live(pc, r) => {
+                self.scalar(slot.kind.scalar, self.state.words[base + r])
+            }
+            _ => Val::Dead,
+        };
+        let regs = (0..self.model.steps.register_count()).map(reg).collect();
+        let arg = match (self.model.tracking, running.arg) {
+            (Tracking::Key, Some(key)) => self.scalar(Scalar::Key, key),
+            (Tracking::Colour, Some(value)) => self.scalar(Scalar::Value, value),
+            (_, None) => Val::Dead,
+        };
+        Busy { pc, method: running.method, arg, regs, ghost: running.ghost }
+    }
+}
+
+/// Whether the invariant covers a view, or the view without some of what an abstract view may forget: that a lock is
+/// held or a mark was set by the thread itself.
+fn covered(model: &Model, invariant: &Fixpoint, view: &View) -> bool {
+    if invariant.covers(&view.clone().canonical(model.tracking)) {
+        return true;
+    }
+    type Weaken = fn(Attr) -> Attr;
+    let mut weaker: Vec<(usize, Weaken)> = Vec::new();
+    for (number, node) in view.nodes.iter().enumerate() {
+        if node.attr.locked_by_me() {
+            weaker.push((number, |a| a.with_my_lock(false)));
+        }
+        if node.attr.marked_by_me() {
+            weaker.push((number, |a| a.with_mark(false).with_mark(true)));
+        }
+    }
+    (1..1u32 << weaker.len().min(8)).any(|chosen| {
+        let mut view = view.clone();
+        for (_, (node, weaken)) in weaker.iter().enumerate().filter(|(i, _)| chosen >> i & 1 == 1) {
+            view.nodes[*node].attr = weaken(view.nodes[*node].attr);
+        }
+        invariant.covers(&view.clone().canonical(model.tracking))
+    })
+}
+
+fn successors(machine: &Machine, state: &State, thread: usize) -> Vec<(State, Seen)> {
+    let mut choices = Choices::default();
+    let mut found = Vec::new();
+    loop {
+        let mut to = State::default();
+        match machine.run(state, thread, &mut choices, &mut to) {
+            Ok(seen) => found.push((to, seen)),
+            Err(Stop::Fault(fault, pc)) => panic!("a proved program fails: {fault:?} at {pc:?}"),
+            Err(_) => {}
+        }
+        if !choices.advance() {
+            return found;
+        }
+    }
+}
+
+/// Runs `steps` steps of `threads` threads in walks from the start; gives the number of views compared.
+fn compare(name: &str, model: &Model, invariant: (&Fixpoint, Abstraction), steps: usize) -> usize {
+    let machine = &model.machine;
+    let threads = machine.thread_count();
+    let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ steps as u64 ^ threads as u64);
+    let (mut done, mut compared) = (0, 0);
+    while done < steps {
+        let nodes = model.initial.heap.len() / machine.node_stride();
+        let mut walk = Walk {
+            model,
+            machine,
+            abstraction: invariant.1,
+            tracked: random.below(3) as i32,
+            state: model.initial.clone(),
+            running: vec![None; threads],
+            global_locks: vec![None; model.steps.shared.len()],
+            node_locks: vec![None; nodes],
+            marks: vec![None; nodes],
+            private: vec![false; nodes],
+        };
+        for _ in 0..200 {
+            done += 1;
+            let thread = random.below(threads);
+            let mut options = successors(machine, &walk.state, thread);
+            if options.is_empty() || walk.private.len() > 60 {
+                continue;
+            }
+            let (to, seen) = options.swap_remove(random.below(options.len()));
+            walk.advance(thread, to, &seen);
+            for thread in 0..threads {
+                compared += 1;
+                let view = walk.view(thread);
+                let canonical = view.clone().canonical(model.tracking);
+                assert!(covered(model, invariant.0, &view), "{name}: not covered: {canonical:?}");
+            }
+        }
+    }
+    compared
+}
+
+#[test]
+fn concrete_runs_stay_inside_the_invariant() {
+    let long = std::env::var_os("SERIATIM_LONG").is_some();
+    let steps = if long { 130_000 } else { 4_000 };
+    let mut compared = 0;
+    for name in LIBRARY {
+        let path = format!("{}/../../algorithms/{name}.seri", env!("CARGO_MANIFEST_DIR"));
+        let source = std::fs::read_to_string(path).expect("readable");
+        let program = check(&source).expect("right");
+        for threads in 2..=4 {
+            let model = Model::of(&program, threads).expect("in the class");
+            let abstraction = Abstraction::candidates(&model)[0];
+            let mut invariant = Fixpoint::new(&model, abstraction);
+            assert!(invariant.run(&Options::default()).is_ok(), "{name} is not proved");
+            compared += compare(name, &model, (&invariant, abstraction), steps);
+            if !long && invariant.views.len() > 5_000 {
+                break;
+            }
+        }
+    }
+    eprintln!("{compared} concrete views compared");
+    assert!(compared > 100_000, "only {compared} views: too few to mean anything");
+}
+
+#[test]
+fn a_lens_orders_keys_around_the_tracked_one() {
+    let lens = Lens::Key(1);
+    assert_eq!(
+        [0, 1, 2].map(|k| lens.class(k)),
+        [Class::Below, Class::Tracked, Class::Above].map(Some)
+    );
+    assert_eq!(Lens::NoKeys.class(0), None);
+}

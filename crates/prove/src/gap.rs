@@ -1,0 +1,149 @@
+//! Pulling a node out of a gap.
+//!
+//! An anonymous node becomes explicit when somebody names it: the thread by reading a link, another thread by an effect
+//! on it. All ways in which the gap can be cut into a left rest, the node, and a right rest are enumerated; in a gap that
+//! ascends, the left rest lies at or below the node's class and the right rest at or above it. Law: every concrete
+//! sequence of the gap with a chosen node in it is described by one of the cuts.
+
+use crate::value::{Attr, Val, Values, attrs};
+use crate::view::{Gap, Node, View};
+
+/// One way to cut a gap at a node.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut {
+    left: Gap,
+    attr: Attr,
+    values: Values,
+    right: Gap,
+}
+
+impl Cut {
+    /// What lies behind the node.
+    pub fn right(&self) -> Gap {
+        self.right
+    }
+}
+
+/// Which node of a gap is wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Which {
+    /// The first one.
+    First,
+    /// Any.
+    Any,
+}
+
+/// Whether views tell empty gaps from others in the long run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Emptiness {
+    /// They do: a rest is cut as empty, and as not empty.
+    Exact,
+    /// They do not: a rest may be empty.
+    Open,
+}
+
+/// All cuts of a gap at a node whose attribute is in `wanted`.
+pub fn cuts(gap: Gap, wanted: u64, which: Which, emptiness: Emptiness) -> Vec<Cut> {
+    let mut found = Vec::new();
+    for attr in attrs(gap.attrs & wanted) {
+        let part = |keep: &dyn Fn(Attr) -> bool| {
+            let all = attrs(gap.attrs).filter(|a| !gap.sorted || keep(*a));
+            rests(Gap { attrs: all.fold(0, |set, a| set | a.bit()), ..gap }, emptiness)
+        };
+        let lefts = match which {
+            Which::First => vec![Gap::EMPTY],
+            Which::Any => part(&|a| a.class() <= attr.class()),
+        };
+        for left in lefts {
+            for right in part(&|a| a.class() >= attr.class()) {
+                found.push(Cut { left, attr, values: gap.values, right });
+            }
+        }
+    }
+    found
+}
+
+fn rests(gap: Gap, emptiness: Emptiness) -> Vec<Gap> {
+    match emptiness {
+        _ if gap.is_empty() => vec![Gap::EMPTY],
+        Emptiness::Exact => vec![Gap::EMPTY, Gap { optional: false, ..gap }],
+        Emptiness::Open => vec![Gap { optional: true, ..gap }],
+    }
+}
+
+impl View {
+    /// Makes the node of a cut behind `node` explicit, and says which number it got.
+    pub fn cut(&mut self, node: usize, cut: &Cut) -> usize {
+        let fresh = self.nodes.len();
+        let before = &mut self.nodes[node];
+        let to = std::mem::replace(&mut before.to, Val::Node(fresh as u8));
+        before.gap = cut.left;
+        self.nodes.push(Node {
+            attr: cut.attr,
+            values: cut.values,
+            to,
+            gap: cut.right,
+            private: false,
+        });
+        fresh
+    }
+
+    /// Decides that nothing lies behind `node` before its next explicit node.
+    pub fn close(&mut self, node: usize) {
+        self.nodes[node].gap = Gap::EMPTY;
+    }
+}
+
+/// Whether a gap stands for this sequence of nodes.
+#[cfg(test)]
+pub(crate) fn describes(gap: &Gap, sequence: &[Attr]) -> bool {
+    sequence.iter().all(|a| gap.attrs & a.bit() != 0)
+        && (gap.optional || !sequence.is_empty())
+        && (!gap.sorted || sequence.is_sorted_by_key(|a| a.class()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::Class;
+
+    #[test]
+    fn every_sequence_of_a_gap_is_described_by_a_cut_at_each_of_its_nodes() {
+        let kinds = [
+            Attr::of(Class::Below),
+            Attr::of(Class::Below).with_mark(true),
+            Attr::of(Class::Above),
+        ];
+        let mut sequences = vec![vec![]];
+        for length in 0..4 {
+            let longer: Vec<Vec<Attr>> = sequences
+                .iter()
+                .filter(|s: &&Vec<Attr>| s.len() == length)
+                .flat_map(|s| kinds.map(|k| [s.as_slice(), &[k]].concat()))
+                .collect();
+            sequences.extend(longer);
+        }
+        for set in 0..8u32 {
+            let members = kinds.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1);
+            let attrs = members.fold(0, |all, (_, a)| all | a.bit());
+            for (sorted, optional) in [(true, true), (true, false), (false, true), (false, false)] {
+                let gap = Gap { attrs, values: 3, optional, sorted };
+                for emptiness in [Emptiness::Exact, Emptiness::Open] {
+                    let any = cuts(gap, u64::MAX, Which::Any, emptiness);
+                    let first = cuts(gap, u64::MAX, Which::First, emptiness);
+                    for sequence in sequences.iter().filter(|s| describes(&gap, s)) {
+                        for at in 0..sequence.len() {
+                            let fits = |c: &Cut| {
+                                c.attr == sequence[at]
+                                    && describes(&c.left, &sequence[..at])
+                                    && describes(&c.right, &sequence[at + 1..])
+                            };
+                            assert!(any.iter().any(fits));
+                            assert!(at > 0 || first.iter().any(fits));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Joining views.
+//!
+//! The *skeleton* of a view is all of it but its weights: the content of gaps and, where values are coloured, the colours
+//! of public nodes. Two views with one skeleton are joined weight by weight; the set of weights is finite and so is the
+//! set of skeletons that canonical views of a program have, as far as the number of explicit nodes is. Law: the join
+//! covers both, and a view that covers another describes all its states.
+
+use crate::model::Tracking;
+use crate::value::Val;
+use crate::view::{Gap, View};
+
+impl View {
+    /// The skeleton, as a text that is equal for equal skeletons only: every part has a fixed width or its length
+    /// before it.
+    pub fn skeleton(&self, tracking: Tracking) -> Vec<u8> {
+        let mut text = Vec::with_capacity(64);
+        let regs = self.busy.as_ref().map_or(&[][..], |b| &b.regs);
+        text.extend([self.nodes.len() as u8, self.globals.len() as u8, regs.len() as u8]);
+        if let Some(busy) = &self.busy {
+            let ghost = busy.ghost;
+            let bits = u8::from(ghost.saw_yes) | u8::from(ghost.saw_no) << 1;
+            let got = ghost.got.map_or(0, |c| c + 1);
+            text.extend(busy.pc.0.to_le_bytes());
+            text.extend([busy.method as u8, bits | u8::from(ghost.done) << 2 | got << 3]);
+            write(&mut text, busy.arg);
+        }
+        self.globals.iter().chain(regs).for_each(|v| write(&mut text, *v));
+        for node in &self.nodes {
+            text.push(node.attr.0);
+            write(&mut text, node.to);
+            text.push(u8::from(node.private));
+            if tracking == Tracking::Colour {
+                let values = if node.private { node.values } else { 0 };
+                text.push(u8::from(node.gap.is_empty()) << 7 | values);
+            }
+        }
+        text
+    }
+
+    /// Widens this view so that it covers another one with the same skeleton; says whether it changed.
+    pub fn widen(&mut self, other: &View) -> bool {
+        let mut changed = false;
+        for (mine, theirs) in self.nodes.iter_mut().zip(&other.nodes) {
+            let before = (mine.gap, mine.values);
+            mine.values |= theirs.values;
+            mine.gap = Gap {
+                attrs: mine.gap.attrs | theirs.gap.attrs,
+                values: mine.gap.values | theirs.gap.values,
+                optional: mine.gap.optional || theirs.gap.optional,
+                sorted: mine.gap.sorted && theirs.gap.sorted,
+            };
+            changed |= before != (mine.gap, mine.values);
+        }
+        changed
+    }
+
+    /// Whether this view describes all that another one with the same skeleton does.
+    pub fn covers(&self, other: &View) -> bool {
+        !self.clone().widen(other)
+    }
+}
+
+/// Writes a scalar; its first byte tells its width.
+fn write(text: &mut Vec<u8>, value: Val) {
+    match value {
+        Val::Dead => text.push(0),
+        Val::Null => text.push(1),
+        Val::Node(n) => text.extend([2, n]),
+        Val::Key(class) => text.extend([3, class as u8]),
+        Val::Colour(c) => text.extend([4, c]),
+        Val::Lock(holder) => text.extend([5, holder as u8]),
+        Val::Int(n) => {
+            text.push(6);
+            text.extend(n.to_le_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::{Attr, Class};
+    use crate::view::Node;
+
+    fn views() -> Vec<View> {
+        let mut found = Vec::new();
+        for set in 0..4u8 {
+            for (optional, sorted, values) in [(true, true, 1), (true, false, 2), (false, true, 3)]
+            {
+                let below = if set & 1 == 1 { Attr::of(Class::Below).bit() } else { 0 };
+                let above = if set & 2 == 2 { Attr::of(Class::Above).bit() } else { 0 };
+                let gap = match below | above {
+                    0 => Gap::EMPTY,
+                    attrs => Gap { attrs, values, optional, sorted },
+                };
+                let attr = Attr::of(Class::MinusInf);
+                let node = Node { attr, values, to: Val::Null, gap, private: false };
+                found.push(View { busy: None, globals: vec![Val::Node(0)], nodes: vec![node] });
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn a_join_covers_both_sides_and_is_the_least_that_does() {
+        for a in views() {
+            for b in views() {
+                let mut join = a.clone();
+                let changed = join.widen(&b);
+                assert!(join.covers(&a) && join.covers(&b));
+                assert_eq!(changed, !a.covers(&b));
+                for c in views().iter().filter(|c| c.covers(&a) && c.covers(&b)) {
+                    assert!(c.covers(&join));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn views_with_one_skeleton_differ_in_weights_only() {
+        for a in views() {
+            for b in views() {
+                assert_eq!(a.skeleton(Tracking::Key), b.skeleton(Tracking::Key));
+                let alike = a.nodes[0].gap.is_empty() == b.nodes[0].gap.is_empty();
+                assert_eq!(a.skeleton(Tracking::Colour) == b.skeleton(Tracking::Colour), alike);
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Proofs of linearizability for any number of threads, any heap and any data, without annotations: takes a checked
+//! program, gives a proof (an inductive set of views) or says where the proof got stuck. It never says that an algorithm is
+//! wrong: that is for `explore`.
+//!
+//! The engine is a thread-modular abstract interpretation over lists. A [`view::View`] is all that one thread can name;
+//! [`own`] is what its own steps do, [`effect`] what others see of them, [`interfere`] what that does to a view,
+//! [`fixpoint`] closes the set, and [`content`] holds the theorem and the checks on every single step.
+
+pub mod abstraction;
+mod canon;
+pub mod certificate;
+pub mod content;
+pub mod effect;
+pub mod fixpoint;
+pub mod gap;
+pub mod interfere;
+mod join;
+pub mod model;
+pub mod outcome;
+pub mod own;
+mod render;
+pub mod step;
+pub mod value;
+pub mod view;
+
+#[cfg(test)]
+mod coverage;
+
+pub use certificate::certify;
+pub use outcome::{Obstacle, Options, Outcome, Proof, Stuck};
+
+use content::Abstraction;
+use fixpoint::Fixpoint;
+use model::Model;
+use seriatim_lang::Program;
+
+/// Tries to prove that an object is linearizable.
+///
+/// ```
+/// let source = "object o : stack
+/// struct Node { val: value, next: Node? }
+/// var top: Node? = null
+/// method push(v: value) { atomic { top = new Node { val: v, next: top } } }
+/// method pop() -> value? {
+///   atomic {
+///     let t = top
+///     if t == null { return empty }
+///     top = t.next
+///     return t.val
+///   }
+/// }";
+/// let program = seriatim_lang::check(source).unwrap();
+/// let outcome = seriatim_prove::prove(&program, &seriatim_prove::Options::default());
+/// assert!(matches!(outcome, seriatim_prove::Outcome::Proved(_)));
+/// ```
+pub fn prove(program: &Program, options: &Options) -> Outcome {
+    let model = match Model::of(program, 2) {
+        Ok(model) => model,
+        Err(why) => return Outcome::Refused(why),
+    };
+    let mut best: Option<Box<Stuck>> = None;
+    for abstraction in Abstraction::candidates(&model) {
+        let mut fixpoint = Fixpoint::new(&model, abstraction);
+        match fixpoint.run(options) {
+            Ok(()) => {
+                return Outcome::Proved(Proof {
+                    abstraction,
+                    root: model.steps.shared[abstraction.root].name.clone(),
+                    effects: fixpoint.effects.len(),
+                    views: fixpoint.views,
+                });
+            }
+            Err(block) => {
+                let stuck = render::stuck(program, &model, &fixpoint, (abstraction, block));
+                // A limit comes first: with a larger one there may be a proof. Then the one that got farthest.
+                let rank = |s: &Stuck| (s.obstacle == Obstacle::Limit, s.views);
+                if best.as_ref().is_none_or(|b| rank(b) < rank(&stuck)) {
+                    best = Some(Box::new(stuck));
+                }
+            }
+        }
+    }
+    match best {
+        Some(stuck) => Outcome::Unknown(stuck),
+        None => Outcome::Refused("it has no shared reference".to_string()),
+    }
+}

@@ -1,0 +1,123 @@
+//! What the prover says, and why it stops.
+
+use crate::content::Abstraction;
+use crate::view::View;
+use seriatim_lang::machine::Fault;
+use seriatim_lang::steps::Pc;
+
+/// How far the prover goes.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The largest number of views before it gives up.
+    pub views: usize,
+    /// The largest number of effects on views before it gives up: bounds the time.
+    pub work: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { views: 150_000, work: 400_000_000 }
+    }
+}
+
+/// The verdict of the prover. It never says that an algorithm is wrong.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// Linearizable for any number of threads, any heap and any data.
+    Proved(Proof),
+    /// The proof got stuck; that says nothing about the algorithm.
+    Unknown(Box<Stuck>),
+    /// The program is outside of the class that the prover understands, for this reason.
+    Refused(String),
+}
+
+/// A proof: an inductive set of views in which every check holds.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    /// How the heap stands for the content of the object.
+    pub abstraction: Abstraction,
+    /// The name of the shared variable from which the content hangs.
+    pub root: String,
+    /// The invariant.
+    pub views: Vec<View>,
+    /// How many different effects one thread has on the views of others.
+    pub effects: usize,
+}
+
+/// Where and why a proof got stuck.
+#[derive(Clone, Debug)]
+pub struct Stuck {
+    /// Why.
+    pub obstacle: Obstacle,
+    /// The view in which it happened, before the step.
+    pub view: View,
+    /// The step.
+    pub at: At,
+    /// The abstraction that was tried.
+    pub abstraction: Abstraction,
+    /// How many views there were.
+    pub views: usize,
+    /// The text to show: the view, the step and the way to it.
+    pub text: String,
+}
+
+/// The step at which a proof got stuck.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum At {
+    /// At the start.
+    Start,
+    /// A call of a method.
+    Call(u32),
+    /// A step of the observed thread.
+    Own(Pc),
+    /// A step of another thread.
+    Other(Pc),
+}
+
+/// Why a proof got stuck.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Obstacle {
+    /// A step may be an error of the algorithm.
+    Fault(Fault),
+    /// A step changes the abstract content in a way in which its operation may not, or a second time.
+    IllegalChange,
+    /// A result that was right at no moment of the operation, as far as the views tell.
+    UnjustifiedResult,
+    /// The list may have a cycle.
+    Cyclic,
+    /// The object may not be empty at the start.
+    NotEmptyAtStart,
+    /// Another thread may link a node of which this view knows nothing.
+    UnknownNodeExposed,
+    /// A lock is released by a thread that may not hold it.
+    ForeignUnlock,
+    /// Something that the abstract semantics does not cover.
+    NotUnderstood(&'static str),
+    /// The limit on views or work was reached.
+    Limit,
+}
+
+impl Obstacle {
+    /// The obstacle as words.
+    pub fn text(&self) -> String {
+        match self {
+            Obstacle::Fault(fault) => format!("the step may fail: {}", fault.text()),
+            Obstacle::IllegalChange => {
+                "the step may change the abstract content as its operation must not".to_string()
+            }
+            Obstacle::UnjustifiedResult => {
+                "the result may have been right at no moment since the call".to_string()
+            }
+            Obstacle::Cyclic => "the list may have a cycle".to_string(),
+            Obstacle::NotEmptyAtStart => "the object may not be empty at the start".to_string(),
+            Obstacle::UnknownNodeExposed => {
+                "another thread may link a node of which this view knows nothing".to_string()
+            }
+            Obstacle::ForeignUnlock => {
+                "a lock may be released by a thread that does not hold it".to_string()
+            }
+            Obstacle::NotUnderstood(what) => format!("not understood: {what}"),
+            Obstacle::Limit => "the limit on views or work was reached".to_string(),
+        }
+    }
+}

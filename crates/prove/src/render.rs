@@ -1,0 +1,163 @@
+//! A stuck proof as text: the step, the view before it, and the way that led there.
+
+use crate::content::Abstraction;
+use crate::fixpoint::{Block, Fixpoint};
+use crate::model::{Field, Model};
+use crate::outcome::{At, Stuck};
+use crate::value::{Attr, Class, Holder, Val, attrs};
+use crate::view::{Gap, Node, View};
+use seriatim_lang::Program;
+use seriatim_lang::steps::Pc;
+use std::fmt::Write;
+
+/// How many steps of the way are shown.
+const WAY: usize = 12;
+
+/// What to report about a fixpoint that got stuck.
+pub fn stuck(
+    program: &Program,
+    model: &Model,
+    fixpoint: &Fixpoint,
+    (abstraction, block): (Abstraction, Block),
+) -> Stuck {
+    let nothing = View { busy: None, globals: vec![], nodes: vec![] };
+    let view = fixpoint.views.get(block.view).cloned().unwrap_or(nothing);
+    let mut text = format!("{}\n", block.obstacle.text());
+    let _ = writeln!(text, "  with the content: {}", abstraction.text(model));
+    let _ = writeln!(text, "  at: {}", show_at(program, model, block.at));
+    let _ = writeln!(text, "{}", show_view(program, model, &view));
+    let _ = writeln!(text, "  how the thread came to this view (the latest step first):");
+    let mut number = block.view;
+    for _ in 0..WAY {
+        let Some((from, at)) = fixpoint.origins.get(number).copied() else { break };
+        let _ = writeln!(text, "    {}", show_at(program, model, at));
+        if at == At::Start {
+            break;
+        }
+        number = from;
+    }
+    Stuck {
+        obstacle: block.obstacle,
+        view,
+        at: block.at,
+        abstraction,
+        views: fixpoint.views.len(),
+        text,
+    }
+}
+
+fn show_at(program: &Program, model: &Model, at: At) -> String {
+    match at {
+        At::Start => "the start".to_string(),
+        At::Call(method) => format!("the call of {}", model.steps.methods[method as usize].name),
+        At::Own(pc) => format!("this thread's step {}", show_pc(program, model, pc)),
+        At::Other(pc) => format!("another thread's step {}", show_pc(program, model, pc)),
+    }
+}
+
+fn show_pc(program: &Program, model: &Model, pc: Pc) -> String {
+    let start = model.steps.code[pc.0 as usize].span.start as usize;
+    let before = program.source.get(..start).unwrap_or("");
+    let number = before.matches('\n').count();
+    let line = program.source.lines().nth(number).unwrap_or("").trim();
+    format!("in line {}: {line}", number + 1)
+}
+
+/// A view as text.
+pub fn show_view(program: &Program, model: &Model, view: &View) -> String {
+    let mut text = String::new();
+    match &view.busy {
+        None => text.push_str("  the thread is idle\n"),
+        Some(busy) => {
+            let name = &model.steps.methods[busy.method as usize].name;
+            let at = show_pc(program, model, busy.pc);
+            let _ = writeln!(text, "  the thread runs {name}({}) {at}", show_val(busy.arg));
+            let _ = writeln!(text, "  since its call: {}", show_ghost(view));
+            for (reg, value) in busy.regs.iter().enumerate().filter(|(_, v)| **v != Val::Dead) {
+                let reg = seriatim_lang::steps::Reg(reg as u32);
+                let name = model.steps.register(busy.pc, reg).map_or("?", |s| s.name.as_str());
+                let _ = writeln!(text, "    {name} = {}", show_val(*value));
+            }
+        }
+    }
+    for (slot, value) in model.steps.shared.iter().zip(&view.globals) {
+        let _ = writeln!(text, "  {} = {}", slot.name, show_val(*value));
+    }
+    for (number, node) in view.nodes.iter().enumerate() {
+        let _ = writeln!(text, "  #{number}: {}", show_node(model, node));
+    }
+    text
+}
+
+fn show_ghost(view: &View) -> String {
+    let ghost = view.busy.as_ref().map(|b| b.ghost).unwrap_or_default();
+    let mut parts = Vec::new();
+    if ghost.done {
+        parts.push("it took effect");
+    }
+    if ghost.saw_yes {
+        parts.push("x was a member (or the sequence empty) at some moment");
+    }
+    if ghost.saw_no {
+        parts.push("x was no member at some moment");
+    }
+    if parts.is_empty() { "nothing".to_string() } else { parts.join(", ") }
+}
+
+fn show_val(value: Val) -> String {
+    match value {
+        Val::Dead => "-".to_string(),
+        Val::Null => "null".to_string(),
+        Val::Node(n) => format!("#{n}"),
+        Val::Key(class) => show_class(class).to_string(),
+        Val::Colour(0) => "red".to_string(),
+        Val::Colour(_) => "blue".to_string(),
+        Val::Int(n) => n.to_string(),
+        Val::Lock(Holder::Free) => "free".to_string(),
+        Val::Lock(Holder::Mine) => "mine".to_string(),
+        Val::Lock(Holder::Other) => "held by another".to_string(),
+    }
+}
+
+fn show_class(class: Class) -> &'static str {
+    match class {
+        Class::MinusInf => "-inf",
+        Class::Below => "below x",
+        Class::Tracked => "x",
+        Class::Above => "above x",
+        Class::PlusInf => "+inf",
+    }
+}
+
+fn show_attr(model: &Model, attr: Attr) -> String {
+    let mut parts = Vec::new();
+    if model.fields.contains(&Field::Key) {
+        parts.push(show_class(attr.class()));
+    }
+    if attr.marked() {
+        parts.push(if attr.marked_by_me() { "marked by me" } else { "marked" });
+    }
+    if attr.locked_by_me() {
+        parts.push("locked by me");
+    }
+    if parts.is_empty() { "node".to_string() } else { parts.join(" ") }
+}
+
+fn show_node(model: &Model, node: &Node) -> String {
+    let mut text = show_attr(model, node.attr);
+    if node.private {
+        text.push_str(" (private)");
+    }
+    let _ = write!(text, " -> {}{}", show_gap(model, &node.gap), show_val(node.to));
+    text
+}
+
+fn show_gap(model: &Model, gap: &Gap) -> String {
+    if gap.is_empty() {
+        return String::new();
+    }
+    let kinds: Vec<String> = attrs(gap.attrs).map(|a| show_attr(model, a)).collect();
+    let some = if gap.optional { "any number" } else { "one or more" };
+    let order = if gap.sorted { "" } else { " in any order" };
+    format!("{{{some} of: {}{order}}} -> ", kinds.join(" | "))
+}

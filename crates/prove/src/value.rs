@@ -1,0 +1,193 @@
+//! What a view knows about single words: abstract scalars, key classes, and the attributes of a node.
+//!
+//! Data is abstracted without loss for the question asked. Keys are seen relative to one arbitrary tracked key `x`; values
+//! as one of two colours, for every colouring; a lock as mine, someone else's, or free. Whatever is not understood is
+//! not represented at all: the semantics stops instead ([`crate::outcome::Obstacle`]).
+
+/// Where a key lies, relative to the tracked key.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Class {
+    /// The sentinel below all keys.
+    MinusInf,
+    /// Some key below the tracked one.
+    Below,
+    /// The tracked key.
+    Tracked,
+    /// Some key above the tracked one.
+    Above,
+    /// The sentinel above all keys.
+    PlusInf,
+}
+
+impl Class {
+    /// All classes, in order.
+    pub const ALL: [Class; 5] =
+        [Class::MinusInf, Class::Below, Class::Tracked, Class::Above, Class::PlusInf];
+
+    /// Whether two keys of this class can differ.
+    pub fn is_many(self) -> bool {
+        matches!(self, Class::Below | Class::Above)
+    }
+}
+
+/// Who holds a lock among the shared variables.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Holder {
+    /// Nobody.
+    Free,
+    /// The observed operation.
+    Mine,
+    /// Another operation (or an earlier one of the same thread).
+    Other,
+}
+
+/// An abstract scalar.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Val {
+    /// A register that nobody reads any more.
+    Dead,
+    /// `null`.
+    Null,
+    /// An explicit node of the view.
+    Node(u8),
+    /// A key.
+    Key(Class),
+    /// A data value, by its colour.
+    Colour(u8),
+    /// A truth value, a number, a variant.
+    Int(i32),
+    /// A lock.
+    Lock(Holder),
+}
+
+impl Val {
+    /// The node it points to.
+    pub fn node(self) -> Option<usize> {
+        match self {
+            Val::Node(n) => Some(n as usize),
+            _ => None,
+        }
+    }
+}
+
+/// A set of possible data values: a bit for each colour and one for `null`.
+pub type Values = u8;
+/// The bit of `null` in [`Values`].
+pub const NULL_VALUE: Values = 4;
+/// Both colours.
+pub const ANY_COLOUR: Values = 3;
+
+/// The set that contains one value only.
+pub fn only(value: Val) -> Option<Values> {
+    match value {
+        Val::Null => Some(NULL_VALUE),
+        Val::Colour(c) => Some(1 << c),
+        _ => None,
+    }
+}
+
+/// What is known about a node apart from its value and its link: the class of its key, whether it is marked, whether the
+/// observed operation is known to have set the mark, whether it is known to hold the node's lock. The last two say
+/// nothing when they are absent.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Attr(pub u8);
+
+const MARKED: u8 = 8;
+const MARKED_BY_ME: u8 = 16;
+const LOCKED_BY_ME: u8 = 32;
+
+impl Attr {
+    /// An unmarked, unlocked node with a key of this class.
+    pub fn of(class: Class) -> Attr {
+        Attr(class as u8)
+    }
+
+    /// The class of the key.
+    pub fn class(self) -> Class {
+        Class::ALL[(self.0 & 7) as usize]
+    }
+
+    /// Whether it is marked.
+    pub fn marked(self) -> bool {
+        self.0 & MARKED != 0
+    }
+
+    /// Whether the observed operation is known to have set the mark.
+    pub fn marked_by_me(self) -> bool {
+        self.0 & MARKED_BY_ME != 0
+    }
+
+    /// Whether the observed operation is known to hold the lock.
+    pub fn locked_by_me(self) -> bool {
+        self.0 & LOCKED_BY_ME != 0
+    }
+
+    /// With a key of another class.
+    pub fn with_class(self, class: Class) -> Attr {
+        Attr(self.0 & !7 | class as u8)
+    }
+
+    /// With the mark as given, set by somebody else or before.
+    pub fn with_mark(self, marked: bool) -> Attr {
+        match marked {
+            true => Attr(self.0 | MARKED),
+            false => Attr(self.0 & !(MARKED | MARKED_BY_ME)),
+        }
+    }
+
+    /// With the mark set by the observed operation.
+    pub fn with_my_mark(self) -> Attr {
+        Attr(self.0 | MARKED | MARKED_BY_ME)
+    }
+
+    /// With the lock held, or not known to be held, by the observed operation.
+    pub fn with_my_lock(self, held: bool) -> Attr {
+        match held {
+            true => Attr(self.0 | LOCKED_BY_ME),
+            false => Attr(self.0 & !LOCKED_BY_ME),
+        }
+    }
+
+    /// Without what only the observed operation knows: what every thread may rely on.
+    pub fn common(self) -> Attr {
+        Attr(self.0 & !(MARKED_BY_ME | LOCKED_BY_ME))
+    }
+
+    /// As a bit in a set of attributes.
+    pub fn bit(self) -> u64 {
+        1 << self.0
+    }
+
+    /// Whether one node can look like this to one operation and like `other` to another operation at the same moment.
+    pub fn agrees(self, other: Attr) -> bool {
+        self.common() == other.common()
+            && !(self.marked_by_me() && other.marked_by_me())
+            && !(self.locked_by_me() && other.locked_by_me())
+    }
+}
+
+/// The attributes in a set.
+pub fn attrs(set: u64) -> impl Iterator<Item = Attr> {
+    let mut rest = set;
+    std::iter::from_fn(move || {
+        let lowest = (rest != 0).then(|| rest.trailing_zeros() as u8)?;
+        rest &= rest - 1;
+        Some(Attr(lowest))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_operation_knows_of_itself_excludes_the_same_of_another() {
+        for a in attrs(u64::MAX).filter(|a| a.0 & 7 < 5) {
+            for b in attrs(u64::MAX).filter(|b| b.0 & 7 < 5) {
+                assert_eq!(a.agrees(b), b.agrees(a));
+                assert!(!a.agrees(b) || a.common() == b.common());
+                assert!(a.common() != b.common() || a.common().agrees(b));
+            }
+        }
+    }
+}
