@@ -27,6 +27,7 @@
 //! - [`lang`]: the algorithm language: text to checked programs to atomic steps.
 //! - [`explore`]: every run of N threads of an algorithm, by refinement.
 //! - [`lists`]: these methods of a list-based set on every list.
+//! - [`prove`]: proofs for any number of threads.
 //! - [`report`]: verdicts to people and programs.
 
 mod algorithms;
@@ -38,6 +39,7 @@ pub use seriatim_history as history;
 pub use seriatim_lang as lang;
 pub use seriatim_lists as lists;
 pub use seriatim_monitor as monitor;
+pub use seriatim_prove as prove;
 pub use seriatim_report as report;
 pub use seriatim_spec as spec;
 

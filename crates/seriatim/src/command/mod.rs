@@ -10,6 +10,7 @@ mod lists;
 mod output;
 mod page;
 mod progress;
+mod prove;
 mod question;
 mod source;
 mod specs;

@@ -4,7 +4,7 @@ use super::amounts::{bytes, duration};
 use super::lists::{self, Lists};
 use super::output::{remark, say, write_history};
 use super::source::Source;
-use super::{Exit, Failure};
+use super::{Exit, Failure, prove};
 use clap::ValueEnum;
 use seriatim::explore::{
     self, Counterexample, Limits, Mode, Options, Outcome, Reason, Reductions, Statistics, Verdict,
@@ -29,8 +29,8 @@ pub struct Arguments {
     #[arg(value_name = "ALGORITHM")]
     algorithm: String,
 
-    /// Who decides: explore (all runs of N threads within bounds) or lists (these methods of a
-    /// list-based set, on lists of any length)
+    /// Who decides: explore (all runs of N threads within bounds), lists (these methods of a
+    /// list-based set, on lists of any length) or prove (any number of threads, any heap)
     #[arg(long, value_enum, default_value_t = Engine::Explore)]
     engine: Engine,
 
@@ -106,6 +106,7 @@ pub struct Arguments {
 enum Engine {
     Explore,
     Lists,
+    Prove,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -137,6 +138,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return lists::run(&arguments.lists, &source, &program);
     }
     let options = chosen(arguments, options);
+    if arguments.engine == Engine::Prove {
+        return prove::run(&source, &program, options);
+    }
     match arguments.budget {
         Some(budget) => grow(arguments, &source, &program, options, budget),
         None => {
