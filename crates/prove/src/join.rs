@@ -16,6 +16,7 @@ impl View {
         let mut text = Vec::with_capacity(64);
         let regs = self.busy.as_ref().map_or(&[][..], |b| &b.regs);
         text.extend([self.nodes.len() as u8, self.globals.len() as u8, regs.len() as u8]);
+        text.push(u8::from(self.busy.is_some()));
         if let Some(busy) = &self.busy {
             let ghost = busy.ghost;
             let bits = u8::from(ghost.saw_yes) | u8::from(ghost.saw_no) << 1;

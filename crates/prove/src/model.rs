@@ -167,6 +167,8 @@ fn refuse(steps: &Steps) -> Result<(), String> {
         (steps.object_registers > 0, "it has thread variables"),
         (steps.structs.len() != 1, "it does not have exactly one struct"),
         (steps.shared.len() > 32, "it has more than 32 shared slots"),
+        (steps.register_count() > 255, "it has more than 255 registers"),
+        (steps.methods.len() > 255, "it has more than 255 methods"),
         (!starts_in_one_state(steps), "its initial state is not the only one possible"),
     ];
     match refusals.iter().find(|(applies, _)| *applies) {
