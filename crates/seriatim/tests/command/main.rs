@@ -1,5 +1,6 @@
 //! The command as a user runs it: the real binary, real files, real pipes.
 
+mod algorithms;
 mod book;
 mod catalogue;
 mod convert;
@@ -12,3 +13,4 @@ mod reports;
 mod run;
 #[path = "../../../report/tests/schema/mod.rs"]
 mod schema;
+mod watch;

@@ -1,0 +1,67 @@
+//! `watch`: events from a generator, from a recorder at work, and the moment at which a history goes wrong.
+
+use crate::run::{seriatim, seriatim_reading};
+use seriatim::harness::{Clock, Recorder};
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::time::Duration;
+
+fn events(spec: &str, more: &[&str]) -> Vec<u8> {
+    let arguments = [&["gen", spec, "-n", "500", "--to", "jsonl-events"], more].concat();
+    seriatim(&arguments).exits(0).out.into_bytes()
+}
+
+#[test]
+fn what_is_linearizable_is_so_at_every_event() {
+    for spec in ["set", "register", "mutex"] {
+        let watched = seriatim_reading(&events(spec, &[]), &["watch", spec]);
+        watched.exits(0).says("linearizable so far, 50");
+    }
+    let plain = ["--shares", "enqueue=1,dequeue=1,front=0,size=0,is_empty=0"];
+    let log = events("queue", &plain);
+    seriatim_reading(&log, &["watch", "queue"]).exits(0).says("linearizable so far");
+}
+
+#[test]
+fn the_event_that_makes_a_history_wrong_is_named() {
+    let log = "{\"process\":0,\"type\":\"call\",\"op\":\"enqueue\",\"arg\":1}\n\
+               {\"process\":0,\"type\":\"return\"}\n\
+               {\"process\":0,\"type\":\"call\",\"op\":\"dequeue\"}\n\
+               {\"process\":0,\"type\":\"return\",\"result\":null}\n\
+               {\"process\":0,\"type\":\"call\",\"op\":\"enqueue\",\"arg\":2}\n";
+    let watched = seriatim_reading(log.as_bytes(), &["watch", "queue"]);
+    watched.exits(1).says("-:4: VIOLATION at event 4");
+}
+
+#[test]
+fn what_cannot_be_watched_is_refused() {
+    seriatim_reading(b"", &["watch", "snapshot"]).exits(2).complains("cannot be watched");
+    let operation = b"{\"process\":0,\"op\":\"read\",\"call\":1,\"return\":2}\n";
+    seriatim_reading(operation, &["watch", "register"]).exits(2).complains("one event a line");
+    seriatim_reading(b"garbage\n", &["watch", "queue"]).exits(2).complains("-:1:");
+}
+
+#[test]
+fn a_recorder_at_work_can_be_watched() {
+    let (recorder, stream) = Recorder::live(Clock::fenced());
+    let (enqueue, dequeue) = (recorder.method("enqueue"), recorder.method("dequeue"));
+    let queue = Mutex::new(VecDeque::new());
+    let mut lines = Vec::new();
+    std::thread::scope(|scope| {
+        for process in 0..3_i64 {
+            let (mut log, queue) = (recorder.log(process), &queue);
+            scope.spawn(move || {
+                for value in 0..100 {
+                    let value = process * 1_000 + value;
+                    log.record(enqueue, value, || queue.lock().expect("alive").push_back(value));
+                    log.record(dequeue, (), || queue.lock().expect("alive").pop_front());
+                }
+            });
+        }
+        drop(recorder);
+        stream
+            .write_until_closed(&mut lines, Duration::from_millis(1))
+            .expect("a vector is writable");
+    });
+    seriatim_reading(&lines, &["watch", "queue"]).exits(0).says("600 operations, 1200 events");
+}
