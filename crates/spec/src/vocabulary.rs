@@ -11,6 +11,12 @@ pub trait Vocabulary: Spec {
     /// The operations, for `seriatim specs` and for messages.
     fn methods(&self) -> &'static [Method];
 
+    /// Whether operations may name a key apart from their argument. Where they may not, a key would be
+    /// ignored and different objects taken for one, so it is refused.
+    fn takes_key(&self) -> bool {
+        false
+    }
+
     /// What a recorded operation means. `failures` says what a failed one tells.
     fn decode(
         &self,
@@ -354,7 +360,12 @@ pub fn bind<S: Vocabulary>(
     let mut bound = Bound::new(spec);
     let mut classes = Vec::with_capacity(history.len());
     for operation in history.operations() {
-        let decoded = bound.spec().decode(operation, failures);
+        let decoded = match operation.key().is_present() && !bound.spec().takes_key() {
+            true => Misfit::expected(
+                "no key (name the key `object` if each key is an object of its own, or take the map)",
+            ),
+            false => bound.spec().decode(operation, failures),
+        };
         let decoded = decoded.map_err(|misfit| refuse(name, bound.spec(), operation, misfit))?;
         classes.push(match decoded {
             Decoded::Completed(op, ret) => Some(bound.class(op, Some(ret))),

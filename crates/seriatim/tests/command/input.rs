@@ -168,3 +168,16 @@ fn failures_are_observations_only_if_the_user_says_so() {
     let observed = seriatim(&[&against[..], &["--failures", "observe"]].concat()).exits(1);
     assert!(!observed.out.contains("warning"), "something was checked: {observed:?}");
 }
+
+#[test]
+fn a_key_that_the_object_has_no_use_for_is_refused_not_ignored() {
+    let folder = folder("keyed-register");
+    let log = "{\"process\":0,\"op\":\"write\",\"key\":1,\"arg\":2,\"call\":1,\"return\":2}\n\
+               {\"process\":0,\"op\":\"read\",\"key\":2,\"result\":null,\"call\":3,\"return\":4}\n";
+    let log = file(&folder, "keyed.jsonl", log);
+    for engine in ["auto", "search"] {
+        let checked = seriatim(&["check", "--spec", "register", "--engine", engine, &log]);
+        checked.exits(2).complains("keyed.jsonl:1:");
+    }
+    seriatim(&["check", "--spec", "map", &log]).exits(0);
+}

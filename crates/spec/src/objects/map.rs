@@ -445,6 +445,10 @@ fn text(recorded: Recorded<'_>, id: ValueId) -> Result<ValueId, Misfit> {
 }
 
 impl Vocabulary for Map {
+    fn takes_key(&self) -> bool {
+        true
+    }
+
     fn methods(&self) -> &'static [Method] {
         METHODS
     }

@@ -192,6 +192,10 @@ impl Machine for Snapshot {
 }
 
 impl Vocabulary for Snapshot {
+    fn takes_key(&self) -> bool {
+        true
+    }
+
     fn methods(&self) -> &'static [Method] {
         METHODS
     }
