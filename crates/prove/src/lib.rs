@@ -11,6 +11,7 @@ mod canon;
 pub mod certificate;
 pub mod content;
 pub mod effect;
+mod export;
 pub mod fixpoint;
 pub mod gap;
 pub mod interfere;
@@ -30,6 +31,7 @@ pub use certificate::certify;
 pub use outcome::{Obstacle, Options, Outcome, Proof, Stuck};
 
 use content::Abstraction;
+use effect::Effect;
 use fixpoint::Fixpoint;
 use model::Model;
 use seriatim_lang::Program;
@@ -67,6 +69,7 @@ pub fn prove(program: &Program, options: &Options) -> Outcome {
                     abstraction,
                     root: model.steps.shared[abstraction.root].name.clone(),
                     effects: fixpoint.effects.len(),
+                    interference: fixpoint.effects.iter().map(|e| Effect::clone(e)).collect(),
                     views: fixpoint.views,
                 });
             }
