@@ -27,7 +27,7 @@ pub struct Content {
 
 impl Content {
     /// The nodes and stretches that make up the content.
-    fn items(&self, picture: &Picture, time: Time) -> Result<Vec<Item>, Objection> {
+    fn items(&self, spec: Spec, picture: &Picture, time: Time) -> Result<Vec<Item>, Objection> {
         let shared = match time {
             Time::Before => &picture.shared_before,
             Time::Now => &picture.shared,
@@ -35,6 +35,8 @@ impl Content {
         let (mut items, end) = picture.walk(shared[self.root], time);
         match end {
             End::Null => {}
+            // Whether a key can be reached is clear in a list with a cycle, too; a sequence of values it has not.
+            End::Cycle if spec == Spec::Set => {}
             End::Cycle => return Err("the list may have a cycle".to_owned()),
             End::Outside => return Err("the list leads out of the picture".to_owned()),
         }
@@ -47,7 +49,7 @@ impl Content {
     /// Whether the tracked key is in the list.
     fn is_member(&self, picture: &Picture, time: Time) -> Result<bool, Objection> {
         let mut found = false;
-        for item in self.items(picture, time)? {
+        for item in self.items(Spec::Set, picture, time)? {
             match item {
                 Item::Node(id) => {
                     let node = picture.node(id);
@@ -74,7 +76,7 @@ impl Content {
     pub fn is_empty(&self, object: &Object, picture: &Picture) -> Result<bool, Objection> {
         match object.spec {
             Spec::Set => Ok(!self.is_member(picture, Time::Now)?),
-            Spec::Stack | Spec::Queue => Ok(self.items(picture, Time::Now)?.is_empty()),
+            Spec::Stack | Spec::Queue => Ok(self.items(object.spec, picture, Time::Now)?.is_empty()),
         }
     }
 }
@@ -100,8 +102,8 @@ impl Execution<'_> {
                 }
             }
             Spec::Stack | Spec::Queue => {
-                let was = content.items(&self.state.picture, Time::Before)?;
-                let is = content.items(&self.state.picture, Time::Now)?;
+                let was = content.items(self.object.spec, &self.state.picture, Time::Before)?;
+                let is = content.items(self.object.spec, &self.state.picture, Time::Now)?;
                 if was == is {
                     return Ok(());
                 }
@@ -144,16 +146,12 @@ impl Execution<'_> {
 
     /// Notes what the operation sees at this moment.
     pub fn observe(&mut self, content: &Content, operation: &mut Operation) -> Result<(), Objection> {
-        let role = self.object.roles[operation.method as usize];
         match self.object.spec {
             Spec::Set => match content.is_member(&self.state.picture, Time::Now)? {
                 true => operation.ghost.saw_yes = true,
                 false => operation.ghost.saw_no = true,
             },
-            Spec::Stack | Spec::Queue if role == Role::Take && !operation.ghost.saw_yes => {
-                operation.ghost.saw_yes = self.looks_empty(content)?;
-            }
-            Spec::Stack | Spec::Queue => {}
+            Spec::Stack | Spec::Queue => operation.ghost.saw_yes |= self.looks_empty(content)?,
         }
         Ok(())
     }
@@ -161,7 +159,7 @@ impl Execution<'_> {
     /// Whether the sequence is empty now; decides it where the picture leaves it open.
     fn looks_empty(&mut self, content: &Content) -> Result<bool, Objection> {
         loop {
-            let items = content.items(&self.state.picture, Time::Now)?;
+            let items = content.items(self.object.spec, &self.state.picture, Time::Now)?;
             let Some(first) = items.first() else { return Ok(true) };
             match first {
                 Item::Stretch(id) if self.state.picture.stretch(*id).optional => {
