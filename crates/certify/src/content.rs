@@ -76,14 +76,20 @@ impl Content {
     pub fn is_empty(&self, object: &Object, picture: &Picture) -> Result<bool, Objection> {
         match object.spec {
             Spec::Set => Ok(!self.is_member(picture, Time::Now)?),
-            Spec::Stack | Spec::Queue => Ok(self.items(object.spec, picture, Time::Now)?.is_empty()),
+            Spec::Stack | Spec::Queue => {
+                Ok(self.items(object.spec, picture, Time::Now)?.is_empty())
+            }
         }
     }
 }
 
 impl Execution<'_> {
     /// Compares the content before the step with the content now, and notes what the operation did.
-    pub fn account(&mut self, content: &Content, operation: &mut Operation) -> Result<(), Objection> {
+    pub fn account(
+        &mut self,
+        content: &Content,
+        operation: &mut Operation,
+    ) -> Result<(), Objection> {
         let role = self.object.roles[operation.method as usize];
         match self.object.spec {
             Spec::Set => {
@@ -145,7 +151,11 @@ impl Execution<'_> {
     }
 
     /// Notes what the operation sees at this moment.
-    pub fn observe(&mut self, content: &Content, operation: &mut Operation) -> Result<(), Objection> {
+    pub fn observe(
+        &mut self,
+        content: &Content,
+        operation: &mut Operation,
+    ) -> Result<(), Objection> {
         match self.object.spec {
             Spec::Set => match content.is_member(&self.state.picture, Time::Now)? {
                 true => operation.ghost.saw_yes = true,

@@ -8,6 +8,8 @@
 //! It would be unsound to let a view claim anything (a bit of history, privacy, a lock) that the state does not, or to
 //! account for one node twice.
 
+use crate::certificate::Certificate;
+use crate::content::Content;
 use crate::picture::{Item, Stretch, Time, To};
 use crate::state::State;
 use crate::word::{Class, NodeId, Word};
@@ -22,6 +24,7 @@ type Outline = Vec<u32>;
 
 /// The views of a certificate, to be found by what they have in common with a state.
 pub struct Index<'c> {
+    content: Content,
     views: Vec<&'c State>,
     at: HashMap<Position, Vec<Group>>,
 }
@@ -34,12 +37,13 @@ struct Group {
 
 impl<'c> Index<'c> {
     /// An index of views.
-    pub fn new(views: impl Iterator<Item = &'c State>) -> Index<'c> {
-        let mut index = Index { views: views.collect(), at: HashMap::new() };
+    pub fn new(certificate: &'c Certificate) -> Index<'c> {
+        let views = certificate.views.iter().map(|(view, _)| view).collect();
+        let mut index = Index { content: certificate.content, views, at: HashMap::new() };
         for (number, view) in index.views.iter().enumerate() {
             let spoken: Vec<bool> = view.registers().iter().map(|w| *w != Word::Unknown).collect();
             let groups = index.at.entry(position(view)).or_default();
-            let outline = outline(view, &spoken);
+            let outline = outline(&index.content, view, &spoken);
             let group = match groups.iter_mut().position(|g| g.spoken == spoken) {
                 Some(known) => &mut groups[known],
                 None => {
@@ -58,11 +62,16 @@ impl<'c> Index<'c> {
     }
 
     fn covers_as_one(&self, state: &State) -> bool {
-        let Some(groups) = self.at.get(&position(state)) else { return false };
-        groups.iter().any(|group| {
-            let found = group.by_outline.get(&outline(state, &group.spoken));
-            found.is_some_and(|views| views.iter().any(|v| covers(self.views[*v], state)))
-        })
+        self.covering(state).next().is_some()
+    }
+
+    /// The views that cover a state, by their numbers.
+    pub fn covering(&self, state: &State) -> impl Iterator<Item = usize> {
+        let groups = self.at.get(&position(state)).into_iter().flatten();
+        let found = groups.filter_map(move |group| {
+            group.by_outline.get(&outline(&self.content, state, &group.spoken))
+        });
+        found.flatten().copied().filter(move |view| covers(self.views[*view], state))
     }
 
     fn covers_by_cases(&self, state: &State) -> bool {
@@ -100,7 +109,9 @@ fn named<'s>(state: &'s State, spoken: &'s [bool]) -> impl Iterator<Item = Word>
     state.picture.shared.iter().copied().chain(registers)
 }
 
-fn outline(state: &State, spoken: &[bool]) -> Outline {
+/// What a state and every view that covers it have in common. A view that is not found because it says too little of
+/// the tracked key is only a reason to reject.
+fn outline(content: &Content, state: &State, spoken: &[bool]) -> Outline {
     let picture = &state.picture;
     let mut nodes: Vec<NodeId> = Vec::new();
     let mut outline = Outline::new();
@@ -130,6 +141,15 @@ fn outline(state: &State, spoken: &[bool]) -> Outline {
             Item::Stretch(_) => None,
         });
         outline.push(next.map_or(1000, |n| n as u32));
+    }
+    let mut last = 1000;
+    for item in picture.walk(picture.shared[content.root], Time::Now).0 {
+        let Item::Node(id) = item else { continue };
+        let node = picture.node(id);
+        last = nodes.iter().position(|n| *n == id).map_or(last, |n| n as u32);
+        if node.class == Class::Tracked && (content.counts_marked || !node.now.mark.is_set()) {
+            outline.push(last);
+        }
     }
     outline
 }
@@ -305,4 +325,3 @@ fn at_item(to: To) -> Option<Item> {
         To::Null | To::Outside => None,
     }
 }
-

@@ -39,6 +39,27 @@ pub fn describes(effect: &Effect, picture: &Picture) -> bool {
     search.place_next()
 }
 
+/// Whether one effect describes every step that the other one describes, with the same places.
+pub fn is_weaker(weaker: &Effect, other: &Effect) -> bool {
+    let target = |a: &Target, b: &Target| *a == Target::Unknown || a == b;
+    let place = |(a, b): (&Place, &Place)| {
+        a.fresh == b.fresh
+            && a.attribute.is_weaker(b.attribute)
+            && a.reach == b.reach
+            && target(&a.link, &b.link)
+            && a.values.covers(b.values)
+    };
+    let references = weaker.references.iter().zip(&other.references);
+    let behind = weaker.behind.iter().zip(&other.behind);
+    weaker.places.len() == other.places.len()
+        && weaker.places.iter().zip(&other.places).all(place)
+        && references.into_iter().all(|(a, b)| target(a, b))
+        && behind.into_iter().all(|(a, b)| *a == Behind::Unknown || a == b)
+        && (&weaker.scalars, &weaker.equal) == (&other.scalars, &other.equal)
+        && (&weaker.links, &weaker.marks) == (&other.links, &other.marks)
+        && (&weaker.moves, &weaker.stores) == (&other.moves, &other.stores)
+}
+
 /// What can be said without knowing which nodes the places are.
 fn speaks_of(effect: &Effect, picture: &Picture) -> bool {
     let scalars = effect.scalars.iter().zip(&picture.shared_before);
@@ -117,9 +138,9 @@ impl Search<'_> {
     /// Whether all that the effect says is true of the chosen nodes.
     fn is_right(&self) -> bool {
         let (effect, picture) = (self.effect, self.picture);
-        let complete = picture
-            .ids()
-            .all(|id| self.nodes.contains(&id) || !(is_fresh(picture, id) || is_changed(picture, id)));
+        let complete = picture.ids().all(|id| {
+            self.nodes.contains(&id) || !(is_fresh(picture, id) || is_changed(picture, id))
+        });
         let links = effect.places.iter().zip(&self.nodes).all(|(place, id)| {
             let time = if place.fresh { Time::Now } else { Time::Before };
             self.leads(picture.link(*id, time), place.link)

@@ -151,7 +151,9 @@ impl Execution<'_> {
             }
             Op::Check { value, kind } => fits(self.evaluate(value)?, *kind)?,
             Op::Atomic | Op::Lin { .. } => {}
-            other => return Err(format!("an instruction that the checker does not know: {other:?}")),
+            other => {
+                return Err(format!("an instruction that the checker does not know: {other:?}"));
+            }
         }
         Ok(next)
     }

@@ -52,9 +52,8 @@ pub fn can_fit(object: &Object, effect: &Effect, state: &State) -> bool {
         let known = [*said, behind_of(picture, *word)];
         known.contains(&Behind::Unknown) || known[0] == known[1]
     });
-    let equal = |(a, b, said): &(usize, usize, bool)| {
-        (picture.shared[*a] == picture.shared[*b]) == *said
-    };
+    let equal =
+        |(a, b, said): &(usize, usize, bool)| (picture.shared[*a] == picture.shared[*b]) == *said;
     let references = effect.references.iter().zip(&picture.shared).all(|(said, is)| match said {
         Target::Unknown => true,
         said => (*said == Target::Null) == (*is == Word::Null),
@@ -76,9 +75,8 @@ pub fn apply(
     }
     fit.write();
     let state = fit.state;
-    let leaves = |word: Word| {
-        word == Word::Outside || state.picture.walk(word, Time::Now).1 == End::Outside
-    };
+    let leaves =
+        |word: Word| word == Word::Outside || state.picture.walk(word, Time::Now).1 == End::Outside;
     if state.roots().any(leaves) {
         return Err("a node that the view does not know may become reachable".to_owned());
     }

@@ -57,11 +57,13 @@ pub mod object;
 pub mod pass;
 pub mod picture;
 pub mod state;
+mod trim;
 pub mod word;
 
 pub use certificate::{Certificate, Unreadable};
 pub use object::Object;
 pub use pass::{Pass, Rejection};
+pub use trim::trimmed;
 
 use seriatim_lang::Program;
 
@@ -90,7 +92,9 @@ pub enum Refusal {
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Refusal::Program(why) => write!(f, "the checker does not understand the program: {why}"),
+            Refusal::Program(why) => {
+                write!(f, "the checker does not understand the program: {why}")
+            }
             Refusal::Text(why) => write!(f, "{why}"),
             Refusal::Proof(why) => write!(f, "the certificate proves nothing: {why}"),
         }

@@ -79,7 +79,8 @@ impl Object {
             "set" => Spec::Set,
             other => return Err(format!("the checker knows no content for `{other}`")),
         };
-        let steps = lower(program, THREADS, None).map_err(|diagnostic| diagnostic.message.clone())?;
+        let steps =
+            lower(program, THREADS, None).map_err(|diagnostic| diagnostic.message.clone())?;
         outside(&steps).map_or(Ok(()), |why| Err(why.to_owned()))?;
         let role = |name: &str| role(spec, name).ok_or(format!("`{name}` has no known role"));
         let roles = steps.methods.iter().map(|m| role(&m.name)).collect::<Result<_, _>>()?;

@@ -1,7 +1,7 @@
 //! The one pass over a certificate: start, own steps, interference.
 
 use crate::certificate::{Certificate, Effect};
-use crate::cover::Index;
+use crate::cover::{Index, covers};
 use crate::effect::{describes, is_visible};
 use crate::execute::{Ended, Execution, Objection, Start};
 use crate::interference::{apply, can_fit};
@@ -54,7 +54,7 @@ type Running = (State, Pc, Start);
 impl<'a> Pass<'a> {
     /// Prepares the pass.
     pub fn new(object: &'a Object, certificate: &'a Certificate) -> Pass<'a> {
-        let index = Index::new(certificate.views.iter().map(|(view, _)| view));
+        let index = Index::new(certificate);
         Pass { object, certificate, index }
     }
 
@@ -156,10 +156,8 @@ impl<'a> Pass<'a> {
                 }
                 let (method_number, ghost) = (number as u32, Ghost::default());
                 let pc = method.entry;
-                let operation =
-                    Operation { pc, method: method_number, argument, ghost, registers };
-                let state =
-                    State { operation: Some(operation), picture: view.picture.clone() };
+                let operation = Operation { pc, method: method_number, argument, ghost, registers };
+                let state = State { operation: Some(operation), picture: view.picture.clone() };
                 calls.push((state, method.entry, Start::Within));
             }
         }
@@ -167,7 +165,11 @@ impl<'a> Pass<'a> {
     }
 
     /// All runs from a position; gives those that go round a loop inside of the step.
-    fn runs(&self, from: &Running, (line, first): (u32, Pc)) -> Result<Vec<(State, Pc)>, Rejection> {
+    fn runs(
+        &self,
+        from: &Running,
+        (line, first): (u32, Pc),
+    ) -> Result<Vec<(State, Pc)>, Rejection> {
         let check = |why| Rejection::Check(line, first, why);
         let mut loops = Vec::new();
         let mut choices = Choices::default();
@@ -264,7 +266,8 @@ impl<'a> Pass<'a> {
                 }
                 let mut state = moment.state;
                 state.picture.settle();
-                if !self.index.covers(&state) {
+                // Most effects happen out of sight: then the view itself still describes the state.
+                if !covers(view, &state) && !self.index.covers(&state) {
                     return Err(Rejection::Interference(line, effect_line));
                 }
             }
@@ -299,7 +302,9 @@ impl Rejection {
                 format!("the effect of line {effect} in the view of line {view}: {why}")
             }
             Rejection::Interference(view, effect) => {
-                format!("no view describes the view of line {view} after the effect of line {effect}")
+                format!(
+                    "no view describes the view of line {view} after the effect of line {effect}"
+                )
             }
         }
     }

@@ -193,7 +193,8 @@ impl Picture {
             Time::Before => &self.shared_before,
             Time::Now => &self.shared,
         };
-        let hits = shared.iter().enumerate().filter(|(_, w)| self.walk(**w, time).0.contains(&item));
+        let hits =
+            shared.iter().enumerate().filter(|(_, w)| self.walk(**w, time).0.contains(&item));
         hits.fold(0, |bits, (i, _)| bits | 1 << i)
     }
 
@@ -260,11 +261,8 @@ impl Picture {
     /// A node of a stretch and the rest of the stretch behind it.
     fn behind(&mut self, stretch: &Stretch, attribute: Attribute) -> NodeId {
         let after = |a: Attribute| !stretch.sorted || a.class >= attribute.class;
-        let rest = Stretch {
-            attributes: stretch.attributes.filter(after),
-            optional: true,
-            ..*stretch
-        };
+        let rest =
+            Stretch { attributes: stretch.attributes.filter(after), optional: true, ..*stretch };
         let link = self.add_stretch(rest);
         let Attribute { class, mark, locked } = attribute;
         let face = Face { link, mark, locked, private: false };

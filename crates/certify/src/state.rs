@@ -71,9 +71,11 @@ impl State {
             let plain = node.class != Class::Tracked && !node.now.private;
             node.before == Some(node.now) && plain && !named(*id)
         };
-        let found = self.picture.ids().filter(foldable).find_map(|id| {
-            self.only_way_in(id).map(|from| (id, from))
-        });
+        let found = self
+            .picture
+            .ids()
+            .filter(foldable)
+            .find_map(|id| self.only_way_in(id).map(|from| (id, from)));
         let Some((id, into)) = found else { return false };
         self.fold(id, into);
         true
