@@ -23,6 +23,7 @@ mod render;
 pub mod step;
 pub mod value;
 pub mod view;
+pub mod views;
 
 #[cfg(test)]
 mod coverage;
@@ -70,7 +71,7 @@ pub fn prove(program: &Program, options: &Options) -> Outcome {
                     root: model.steps.shared[abstraction.root].name.clone(),
                     effects: fixpoint.effects.len(),
                     interference: fixpoint.effects.iter().map(|e| Effect::clone(e)).collect(),
-                    views: fixpoint.views,
+                    views: fixpoint.views.list,
                 });
             }
             Err(block) => {
