@@ -5,6 +5,7 @@
 //! follows what is open and not the length of the log.
 
 use super::Builder;
+use crate::batch::Plain;
 use crate::live::{Heading, LiveCall, LiveOperation, LiveReturn};
 use crate::{Call, InputError, Interval, OpId, Outcome, Problem, ProcessId, Return, ValueId};
 use std::ops::ControlFlow;
@@ -61,6 +62,15 @@ impl Builder {
             None => Err(self.error(line, Problem::NotAnEvent)),
             Some(flow) => self.heard(line, flow).map(|()| OpId(0)),
         }
+    }
+
+    /// Tells a listener of a plain operation.
+    #[cold]
+    pub(super) fn tell_plain(&mut self, plain: Plain) -> Result<(), InputError> {
+        let call = Call::new(plain.method).arg(plain.arg);
+        let interval = Interval { call: plain.call, ret: Some(plain.ret) };
+        let ret = Return::new(Outcome::Ok, plain.result);
+        self.tell_operation(plain.line, None, call, interval, ret).map(|_| ())
     }
 
     /// What the source said of itself so far.
