@@ -8,16 +8,22 @@
 
 pub mod abstraction;
 mod canon;
+pub mod cell;
+pub mod cell_spec;
 pub mod certificate;
 pub mod content;
 pub mod effect;
+pub mod equality;
 pub mod fixpoint;
 pub mod gap;
+pub mod help;
+pub mod influence;
 pub mod interfere;
 mod join;
 pub mod model;
 pub mod outcome;
 pub mod own;
+pub mod record;
 mod render;
 pub mod step;
 pub mod value;
@@ -68,6 +74,7 @@ pub fn prove(program: &Program, options: &Options) -> Outcome {
                     abstraction,
                     root: model.steps.shared[abstraction.root].name.clone(),
                     effects: fixpoint.effects.len(),
+                    shapes: fixpoint.shapes,
                     views: fixpoint.views.list,
                 });
             }

@@ -1,6 +1,7 @@
 //! What the prover says, and why it stops.
 
 use crate::content::Abstraction;
+use crate::record::Shape;
 use crate::view::View;
 use seriatim_lang::machine::Fault;
 use seriatim_lang::steps::Pc;
@@ -42,6 +43,8 @@ pub struct Proof {
     pub views: Vec<View>,
     /// How many different effects one thread has on the views of others.
     pub effects: usize,
+    /// The records that threads publish.
+    pub shapes: Vec<Shape>,
 }
 
 /// Where and why a proof got stuck.
