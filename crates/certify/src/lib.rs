@@ -42,7 +42,7 @@
 //! let program = seriatim_lang::check(source).unwrap();
 //! let outcome = seriatim_prove::prove(&program, &seriatim_prove::Options::default());
 //! let seriatim_prove::Outcome::Proved(proof) = outcome else { panic!() };
-//! let certificate = proof.certificate(&program);
+//! let certificate = proof.certificate(&program).unwrap();
 //! assert!(seriatim_certify::certify(&program, &certificate).is_ok());
 //! assert!(seriatim_certify::certify(&program, "seriatim certificate 1\n").is_err());
 //! ```

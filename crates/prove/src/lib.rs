@@ -8,17 +8,23 @@
 
 pub mod abstraction;
 mod canon;
+pub mod cell;
+pub mod cell_spec;
 pub mod certificate;
 pub mod content;
 pub mod effect;
+pub mod equality;
 mod export;
 pub mod fixpoint;
 pub mod gap;
+pub mod help;
+pub mod influence;
 pub mod interfere;
 mod join;
 pub mod model;
 pub mod outcome;
 pub mod own;
+pub mod record;
 mod render;
 pub mod step;
 pub mod value;
@@ -32,8 +38,8 @@ pub use certificate::certify;
 pub use outcome::{Obstacle, Options, Outcome, Proof, Stuck};
 
 use content::Abstraction;
-use effect::Effect;
 use fixpoint::Fixpoint;
+use influence::Influence;
 use model::Model;
 use seriatim_lang::Program;
 
@@ -70,7 +76,8 @@ pub fn prove(program: &Program, options: &Options) -> Outcome {
                     abstraction,
                     root: model.steps.shared[abstraction.root].name.clone(),
                     effects: fixpoint.effects.len(),
-                    interference: fixpoint.effects.iter().map(|e| Effect::clone(e)).collect(),
+                    interference: fixpoint.effects.iter().map(|e| Influence::clone(e)).collect(),
+                    shapes: fixpoint.shapes,
                     views: fixpoint.views.list,
                 });
             }

@@ -1,7 +1,8 @@
 //! What the prover says, and why it stops.
 
 use crate::content::Abstraction;
-use crate::effect::Effect;
+use crate::influence::Influence;
+use crate::record::Shape;
 use crate::view::View;
 use seriatim_lang::machine::Fault;
 use seriatim_lang::steps::Pc;
@@ -44,7 +45,9 @@ pub struct Proof {
     /// How many different effects one thread has on the views of others.
     pub effects: usize,
     /// These effects.
-    pub interference: Vec<Effect>,
+    pub interference: Vec<Influence>,
+    /// The records that threads publish.
+    pub shapes: Vec<Shape>,
 }
 
 /// Where and why a proof got stuck.

@@ -13,11 +13,11 @@ pub fn program(name: &str) -> Program {
     check(&source).unwrap_or_else(|error| panic!("{}", error.render(&source, name)))
 }
 
-/// The certificate of the proof of a program, without needless lines, if it is proved.
+/// The certificate of the proof of a program, without needless lines, if it is proved and has one.
 pub fn proved(program: &Program) -> Option<String> {
     match prove(program, &Options::default()) {
         Outcome::Proved(proof) => {
-            let whole = proof.certificate(program);
+            let whole = proof.certificate(program).ok()?;
             Some(seriatim_certify::trimmed(program, &whole).expect("a certificate"))
         }
         Outcome::Unknown(_) | Outcome::Refused(_) => None,
