@@ -8,7 +8,7 @@
 //! Law (tested against the concrete machine, through the invariant): if the view describes a state in which the effect
 //! takes place, one of the results describes the state after it.
 
-use crate::effect::{Effect, Outlook, Path, Place, Target, as_seen_by_others, scalars_agree};
+use crate::effect::{Effect, Outlook, Place, Target, as_seen_by_others, scalars_agree};
 use crate::gap::{Cut, Which, each_cut};
 use crate::model::Model;
 use crate::outcome::Obstacle;
@@ -219,7 +219,6 @@ impl Matcher {
             let Seat::Node(n) = *seat else { return true };
             let node = &self.heap.nodes[n];
             reach[n] == place.reach
-                && place.path.is_none_or(|path| self.may_lead_along(n, path))
                 && match place.link {
                     Target::Unknown => true,
                     Target::Elsewhere => {
@@ -240,30 +239,6 @@ impl Matcher {
         };
         effect.places.iter().zip(&self.seats).filter(|(p, _)| !p.fresh).all(linked)
             && !effect.references.iter().zip(&self.heap.globals).any(stray)
-    }
-
-    /// Whether the first seated node behind a node can be the one to which a path leads, by nodes as on the path.
-    fn may_lead_along(&self, from: usize, path: Path) -> bool {
-        let Seat::Node(to) = self.seats[path.to as usize] else { return false };
-        let mut at = from;
-        for _ in 0..=self.heap.nodes.len() {
-            let node = &self.heap.nodes[at];
-            if !node.gap.optional && node.gap.attrs & path.attrs == 0 {
-                return false;
-            }
-            match node.to.node() {
-                Some(next) if next == to => return true,
-                Some(next) => {
-                    let fits = self.heap.nodes[next].attr.common().bit() & path.attrs != 0;
-                    if !fits || self.seats.contains(&Seat::Node(next)) {
-                        return false;
-                    }
-                    at = next;
-                }
-                None => return false,
-            }
-        }
-        false
     }
 
     fn resolve(&self, target: Target) -> Option<Val> {
