@@ -4,7 +4,9 @@
 mod canonical;
 mod codec;
 mod configurations;
+mod deadlock;
 mod expectation;
+mod granularity;
 mod growth;
 mod intern;
 mod options;

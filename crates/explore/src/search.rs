@@ -14,6 +14,7 @@
 use crate::canonical::{Canonical, TooManyNodes};
 use crate::codec::Codec;
 use crate::configurations::{Configurations, EMPTY, Message, SetId};
+use crate::deadlock::commitments;
 use crate::options::{Mode, Options};
 use crate::outcome::{Reason, Statistics, ViolationKind};
 use crate::retries::{Retired, Retries};
@@ -198,12 +199,14 @@ impl<'s> Search<'s> {
     ) -> Result<(), Halt> {
         let subject = self.subject;
         let (mut moved, mut waits, mut bounded) = (false, false, false);
+        let mut all_may_wait = true;
         let retired = self.retired(from);
         for thread in 0..subject.machine.thread_count() {
             if self.is_redundant(from, thread) {
                 continue;
             }
             let mut choices = Choices::default();
+            let mut may_wait = false;
             loop {
                 match subject.machine.run(from, thread, &mut choices, to) {
                     Ok(seen) => {
@@ -221,9 +224,9 @@ impl<'s> Search<'s> {
                             self.discover(to, next, current)?;
                         }
                     }
-                    Err(Stop::Waits) => waits = true,
+                    Err(Stop::Waits) => (waits, may_wait) = (true, true),
                     Err(Stop::Bounded) => bounded = true,
-                    Err(Stop::Ended) => {}
+                    Err(Stop::Ended) => may_wait = true,
                     Err(Stop::Fault(fault, _)) => {
                         return Err(Halt::Violation(ViolationKind::Fault(fault)));
                     }
@@ -232,9 +235,11 @@ impl<'s> Search<'s> {
                     break;
                 }
             }
+            all_may_wait &= may_wait;
         }
         self.statistics.bounded |= bounded;
-        if waits && !moved && !bounded {
+        let hidden = waits && all_may_wait && self.options.reductions.fusion;
+        if waits && !moved && !bounded || hidden && commitments(&subject.fine, from).is_some() {
             return Err(Halt::Violation(ViolationKind::Deadlock));
         }
         Ok(())

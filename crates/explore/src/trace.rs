@@ -4,11 +4,12 @@
 //! taken whose representative is the next record. Such a step exists, since equal representatives have equal steps.
 
 use crate::configurations::SetId;
+use crate::deadlock::{Commitment, commitments};
 use crate::outcome::*;
 use crate::search::{Search, Taken};
 use crate::store::{NONE, StateRef};
 use seriatim_lang::choices::Choices;
-use seriatim_lang::machine::{State, Stop};
+use seriatim_lang::machine::{Machine, State, Stop};
 use seriatim_lang::show;
 use seriatim_lang::spec::Datum;
 use seriatim_lang::steps::Op;
@@ -46,7 +47,9 @@ pub fn counterexample(
     for record in path.into_iter().skip(1) {
         advance(search, &mut run, record);
     }
-    if kind != ViolationKind::Deadlock {
+    if kind == ViolationKind::Deadlock {
+        wait(search, &mut run);
+    } else {
         fail(search, &mut run, kind);
     }
     Counterexample { kind, steps: run.steps, history: run.history, blame: None }
@@ -89,7 +92,7 @@ fn advance(search: &mut Search<'_>, run: &mut Rebuilt, record: StateRef) {
                     search.replay((&run.state, &mut to), run.set, (thread, &seen), &mut taken)
                 && leads_to(search, &to, set, record)
             {
-                note(search, run, Found { thread, choices });
+                note(search, &search.subject.machine, run, Found { thread, choices });
                 note_all(search, run, taken);
                 run.state = to;
                 run.set = set;
@@ -105,6 +108,15 @@ fn advance(search: &mut Search<'_>, run: &mut Rebuilt, record: StateRef) {
 fn leads_to(search: &mut Search<'_>, state: &State, set: SetId, record: StateRef) -> bool {
     let Ok(orbit) = search.represent(state, set) else { return false };
     search.canonical.key == search.store.key(record) && orbit[0] == search.store.set(record)
+}
+
+/// Makes the calls after which every thread waits.
+fn wait(search: &Search<'_>, run: &mut Rebuilt) {
+    let fine = &search.subject.fine;
+    for Commitment { thread, from, choices } in commitments(fine, &run.state).unwrap_or_default() {
+        run.state = from;
+        note(search, fine, run, Found { thread, choices });
+    }
 }
 
 /// Takes the step that fails.
@@ -123,7 +135,7 @@ fn fail(search: &mut Search<'_>, run: &mut Rebuilt, kind: ViolationKind) {
                 Err(_) => false,
             };
             if failed {
-                note(search, run, Found { thread, choices });
+                note(search, &search.subject.machine, run, Found { thread, choices });
                 note_all(search, run, taken);
                 return;
             }
@@ -138,12 +150,11 @@ fn fail(search: &mut Search<'_>, run: &mut Rebuilt, kind: ViolationKind) {
 fn note_all(search: &Search<'_>, run: &mut Rebuilt, taken: Vec<Taken>) {
     for Taken { thread, from } in taken {
         run.state = from;
-        note(search, run, Found { thread, choices: Choices::default() });
+        note(search, &search.subject.machine, run, Found { thread, choices: Choices::default() });
     }
 }
 
-fn note(search: &Search<'_>, run: &mut Rebuilt, mut found: Found) {
-    let machine = &search.subject.machine;
+fn note(search: &Search<'_>, machine: &Machine, run: &mut Rebuilt, mut found: Found) {
     let steps = &machine.steps;
     let thread = found.thread;
     let mut text = Vec::new();

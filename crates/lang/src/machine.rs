@@ -118,6 +118,8 @@ pub struct Machine {
     /// The bounds.
     pub bounds: Bounds,
     boundary: Vec<bool>,
+    /// For each position at which a step begins, whether that step may wait.
+    may_wait: Vec<bool>,
     fused: bool,
     locks_join: bool,
     node_stride: usize,
@@ -169,12 +171,14 @@ impl Machine {
                 (true, locks_join)
             }
         };
+        let may_wait = may_wait(&steps, &boundary);
         let node_stride = 1 + steps.structs.iter().map(|s| s.slots.len()).max().unwrap_or(0);
         let thread_stride = 2 + steps.register_count();
         Machine {
             steps,
             bounds,
             boundary,
+            may_wait,
             fused,
             locks_join,
             node_stride,
@@ -348,6 +352,24 @@ impl Machine {
     }
 }
 
+/// For each step boundary, whether an `assume` or a lock stands between it and the next one.
+fn may_wait(steps: &Steps, boundary: &[bool]) -> Vec<bool> {
+    let waits = |at: usize| {
+        let mut todo = vec![Pc(at as u32)];
+        let mut seen = std::collections::BTreeSet::new();
+        while let Some(pc) = todo.pop() {
+            let op = &steps.code[pc.0 as usize].op;
+            if matches!(op, Op::Lock(_) | Op::Assume(_)) {
+                return true;
+            }
+            let next = crate::flow::successors(op, pc).into_iter();
+            todo.extend(next.filter(|n| !boundary[n.0 as usize] && seen.insert(*n)));
+        }
+        false
+    };
+    (0..boundary.len()).map(|at| boundary[at] && waits(at)).collect()
+}
+
 impl<'m> Run<'m> {
     fn new(
         machine: &'m Machine,
@@ -370,8 +392,7 @@ impl<'m> Run<'m> {
         for _ in 0..FUEL {
             let op = &machine.steps.code[pc.0 as usize].op;
             if machine.boundary[pc.0 as usize] {
-                let waits = matches!(op, Op::Lock(_) | Op::Atomic);
-                budget += u32::from(joins && !waits);
+                budget += u32::from(joins && !machine.may_wait[pc.0 as usize]);
                 if budget == 0 {
                     self.set_position(pc);
                     return Ok(());
