@@ -79,7 +79,7 @@ fn next_step(fine: &Machine, state: &State, thread: usize) -> Next {
         match fine.run(state, thread, &mut choices, &mut to) {
             Err(Stop::Waits) => found = Next::Waits,
             Err(Stop::Ended) => {}
-            Ok(_) | Err(Stop::Bounded | Stop::Fault(..)) => return Next::Moves,
+            Ok(_) | Err(Stop::Bounded | Stop::Disordered | Stop::Fault(..)) => return Next::Moves,
         }
         if !choices.advance() {
             return found;

@@ -1,7 +1,8 @@
 //! Where steps begin: which accesses ride along with the step before them.
 //!
 //! An access rides along if no other thread notices it or can influence it (`locality`), or if it reads what a lock
-//! protects that the thread holds (`guarded`); releasing a lock rides along because it moves to the left (Lipton).
+//! protects that the thread holds (`guarded`); releasing a lock rides along because it moves to the left (Lipton), if
+//! nobody else can release it (`lock_order`).
 //!
 //! *What would make it unsound*: a cycle of accesses that all ride along. The step would never end, and the engine would
 //! take a loop that waits for a variable which nobody writes for local code without end, which is an error only if
@@ -13,6 +14,7 @@ use seriatim_lang::flow::successors;
 use seriatim_lang::guarded::guarded_reads;
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::locality::local_accesses;
+use seriatim_lang::lock_order::is_disciplined;
 use seriatim_lang::machine::Granularity;
 use seriatim_lang::steps::{Op, Pc, Steps};
 
@@ -22,7 +24,8 @@ pub fn granularity(steps: &Steps, liveness: &Liveness, reductions: &Reductions) 
         return Granularity::Fine;
     }
     let mut local = local_accesses(steps, liveness);
-    if reductions.lock_movers {
+    let locks_join = reductions.lock_movers && is_disciplined(steps);
+    if locks_join {
         let guarded = guarded_reads(steps, liveness);
         for ((mark, instr), guarded) in local.iter_mut().zip(&steps.code).zip(guarded) {
             *mark |= guarded || matches!(instr.op, Op::Unlock(_));
@@ -33,7 +36,7 @@ pub fn granularity(steps: &Steps, liveness: &Liveness, reductions: &Reductions) 
         .filter(|at| must_be_step(steps, &local, Pc(*at as u32)))
         .collect();
     kept.into_iter().for_each(|at| local[at] = false);
-    Granularity::Fused { local, locks_join: reductions.lock_movers }
+    Granularity::Fused { local, locks_join }
 }
 
 /// Whether a run can come back to a position, or to an `assume`, without an access that is a step.

@@ -6,6 +6,7 @@
 use crate::granularity::granularity;
 use crate::options::{Options, Reductions};
 use seriatim_lang::liveness::Liveness;
+use seriatim_lang::lock_order::LockOrder;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State};
 use seriatim_lang::spec::{Datum, Spec, SpecState, SpecStop};
 use seriatim_lang::steps::{Op, Pc, Steps};
@@ -65,7 +66,16 @@ impl Subject {
         let liveness = Liveness::of(&steps);
         let granularity = granularity(&steps, &liveness, &options.reductions);
         let fine = Machine::new(steps.clone(), bounds, Granularity::Fine);
-        let machine = Machine::new(steps, bounds, granularity);
+        let order = match granularity {
+            Granularity::Fused { locks_join: true, .. } if options.reductions.lock_nesting => {
+                LockOrder::of(&steps, &liveness)
+            }
+            _ => None,
+        };
+        let mut machine = Machine::new(steps, bounds, granularity);
+        if let Some(order) = order {
+            machine.nest_locks(order);
+        }
         let methods = program.methods.iter().map(|m| SpecMethod {
             index: info.methods.iter().position(|s| s.name == m.name).unwrap_or(0),
             params: m

@@ -5,9 +5,9 @@ mod common;
 use common::{algorithm, is_linearizable, program};
 use seriatim_explore::{Limits, Options, Reductions, Verdict, ViolationKind, run};
 
-const COMBINATIONS: u32 = 512;
+const COMBINATIONS: u32 = 2048;
 /// How many switches there are.
-const SWITCHES: u32 = 9;
+const SWITCHES: u32 = 11;
 
 /// A small generator of pseudo-random numbers (xorshift).
 struct Random(u64);
@@ -144,8 +144,10 @@ fn random_registers_get_one_verdict_from_all_combinations() {
 
 #[test]
 fn the_library_gets_one_verdict_from_many_combinations() {
-    let some: Vec<u32> =
-        (0..7).map(|bit| 127 ^ (1 << bit)).chain([127, 0b101_1011, 0b000_1011]).collect();
+    let some: Vec<u32> = (0..SWITCHES)
+        .map(|bit| 2047 ^ (1 << bit))
+        .chain([2047, 127, 0b101_1011, 0b000_1011])
+        .collect();
     let base = quick(Options { values: 2, capacity: Some(1), keys: 1, ..Options::default() });
     for name in ["treiber", "lazy_list", "lock_coupling"] {
         assert_eq!(all_agree(&algorithm(name), &base, &some), Some(true), "{name}");
@@ -177,7 +179,7 @@ fn threads_that_all_wait_after_their_calls_are_a_deadlock_under_every_switch() {
     {
         let client_name = (!client.is_empty()).then(|| "safe".to_string());
         let base = Options { client: client_name, values: 2, ..Options::default() };
-        let numbers: Vec<u32> = (0..COMBINATIONS).step_by(7).collect();
+        let numbers: Vec<u32> = (0..COMBINATIONS).step_by(29).collect();
         assert_eq!(all_agree(&format!("{source}\n{client}"), &base, &numbers), Some(expected));
     }
 }
@@ -187,7 +189,7 @@ fn a_loop_on_a_variable_that_nobody_writes_is_no_error_under_any_switch() {
     let source = "object o : register\nvar x: value? = null\nvar never: bool = false\n\
         method write(v: value) { x = v; while !never { } }\nmethod read() -> value? { return x }";
     let base = Options { values: 2, ..Options::default() };
-    let numbers: Vec<u32> = (0..COMBINATIONS).step_by(7).collect();
+    let numbers: Vec<u32> = (0..COMBINATIONS).step_by(29).collect();
     assert_eq!(all_agree(source, &base, &numbers), Some(true));
 }
 
@@ -197,7 +199,7 @@ fn a_deadlock_is_found_with_and_without_reductions() {
         method write(v: value) { lock(a); lock(b); x = v; unlock(b); unlock(a) }\n\
         method read() -> value? { lock(b); lock(a); let r = x; unlock(a); unlock(b); return r }";
     let program = program(source);
-    for number in (0..COMBINATIONS).step_by(3) {
+    for number in (0..COMBINATIONS).step_by(11) {
         let options =
             Options { reductions: Reductions::numbered(number), values: 1, ..Options::default() };
         match run(&program, &options).expect("it can be explored").verdict {
