@@ -3,7 +3,7 @@
 use crate::model::{Field, Model};
 use crate::outcome::Obstacle;
 use crate::value::{Attr, Class, Holder, NULL_VALUE, Val};
-use crate::view::{Gap, Node, View};
+use crate::view::{Gap, MOST, Node, View};
 use seriatim_lang::machine::State;
 use seriatim_lang::steps::{MINUS_INF, NULL, PLUS_INF};
 
@@ -83,7 +83,7 @@ fn node(model: &Model, cells: &[i32], lens: Lens) -> Result<Node, Obstacle> {
 pub fn initial_view(model: &Model) -> Result<View, Obstacle> {
     let locked =
         (0..model.steps.shared.len()).any(|g| model.is_lock(g) && model.initial.words[g] != 0);
-    if locked || model.initial.heap.len() / model.machine.node_stride() > 200 {
+    if locked || model.initial.heap.len() / model.machine.node_stride() > MOST / 2 {
         return Err(Obstacle::NotUnderstood("a lock that is held at the start, or a large heap"));
     }
     shared_view(model, &model.initial, Lens::NoKeys)

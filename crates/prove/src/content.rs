@@ -14,7 +14,7 @@
 
 use crate::model::{Kind, Model, Role, Tracking};
 use crate::outcome::Obstacle;
-use crate::value::{Class, Val, only};
+use crate::value::{Attr, Class, TRACKED, Val, attrs, only};
 use crate::view::{Busy, Gap, Ghost, View};
 
 /// Which nodes make up the content.
@@ -127,13 +127,22 @@ impl Abstraction {
     }
 
     /// Whether the tracked key is a member.
-    fn has_tracked(&self, view: &View) -> bool {
-        let reach = view.reach();
-        view.nodes.iter().zip(reach).any(|(node, reach)| {
-            reach >> self.root & 1 == 1
-                && node.attr.class() == Class::Tracked
-                && (self.counted == Counted::Reachable || !node.attr.marked())
-        })
+    fn has_tracked(&self, view: &View) -> Result<bool, Obstacle> {
+        let counts = |attr: Attr| {
+            attr.class() == Class::Tracked && (self.counted == Counted::Reachable || !attr.marked())
+        };
+        let (mut visited, mut found) = (0u64, false);
+        let mut at = view.globals[self.root];
+        while let Some(n) = at.node().filter(|n| visited >> n & 1 == 0) {
+            visited |= 1 << n;
+            let node = &view.nodes[n];
+            if attrs(node.gap.attrs & TRACKED).any(counts) {
+                return Err(Obstacle::UnknownNodeExposed);
+            }
+            found |= counts(node.attr);
+            at = node.to;
+        }
+        Ok(found)
     }
 
     /// Records what the operation can see of the content now.
@@ -142,7 +151,7 @@ impl Abstraction {
         let mut ghost = busy.ghost;
         match model.tracking {
             Tracking::Key if busy.arg == Val::Key(Class::Tracked) => {
-                let member = self.has_tracked(view);
+                let member = self.has_tracked(view)?;
                 ghost.saw_yes |= member;
                 ghost.saw_no |= !member;
             }
@@ -156,7 +165,7 @@ impl Abstraction {
     /// Whether the object is empty.
     pub fn is_empty(&self, model: &Model, view: &View) -> Result<bool, Obstacle> {
         match model.tracking {
-            Tracking::Key => Ok(!self.has_tracked(view)),
+            Tracking::Key => Ok(!self.has_tracked(view)?),
             Tracking::Colour => Ok(self.sequence(view)?.is_empty()),
         }
     }
@@ -184,7 +193,7 @@ impl Abstraction {
         after: &View,
     ) -> Result<Change, Obstacle> {
         let mine = busy.arg == Val::Key(Class::Tracked);
-        match (self.has_tracked(before), self.has_tracked(after)) {
+        match (self.has_tracked(before)?, self.has_tracked(after)?) {
             (a, b) if a == b => Ok(Change::None),
             (false, true) if mine && role == Role::Add => Ok(Change::Effect),
             (true, false) if mine && role == Role::Remove => Ok(Change::Effect),

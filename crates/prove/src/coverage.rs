@@ -332,7 +332,7 @@ fn concrete_runs_stay_inside_the_invariant() {
             let mut invariant = Fixpoint::new(&model, abstraction);
             assert!(invariant.run(&Options::default()).is_ok(), "{name} is not proved");
             compared += compare(name, &model, (&invariant, abstraction), steps);
-            if !long && invariant.views.len() > 5_000 {
+            if !long && invariant.views.list.len() > 5_000 {
                 break;
             }
         }

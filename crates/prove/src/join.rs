@@ -14,6 +14,13 @@ impl View {
     /// before it.
     pub fn skeleton(&self, tracking: Tracking) -> Vec<u8> {
         let mut text = Vec::with_capacity(64);
+        self.write_skeleton(tracking, &mut text);
+        text
+    }
+
+    /// Writes the skeleton into `text`, over what is there.
+    pub fn write_skeleton(&self, tracking: Tracking, text: &mut Vec<u8>) {
+        text.clear();
         let regs = self.busy.as_ref().map_or(&[][..], |b| &b.regs);
         text.extend([self.nodes.len() as u8, self.globals.len() as u8, regs.len() as u8]);
         text.push(u8::from(self.busy.is_some()));
@@ -23,19 +30,18 @@ impl View {
             let got = ghost.got.map_or(0, |c| c + 1);
             text.extend(busy.pc.0.to_le_bytes());
             text.extend([busy.method as u8, bits | u8::from(ghost.done) << 2 | got << 3]);
-            write(&mut text, busy.arg);
+            write(text, busy.arg);
         }
-        self.globals.iter().chain(regs).for_each(|v| write(&mut text, *v));
+        self.globals.iter().chain(regs).for_each(|v| write(text, *v));
         for node in &self.nodes {
             text.push(node.attr.0);
-            write(&mut text, node.to);
+            write(text, node.to);
             text.push(u8::from(node.private));
             if tracking == Tracking::Colour {
                 let values = if node.private { node.values } else { 0 };
                 text.push(u8::from(node.gap.is_empty()) << 7 | values);
             }
         }
-        text
     }
 
     /// Widens this view so that it covers another one with the same skeleton; says whether it changed.

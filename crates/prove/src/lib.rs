@@ -22,6 +22,7 @@ mod render;
 pub mod step;
 pub mod value;
 pub mod view;
+pub mod views;
 
 #[cfg(test)]
 mod coverage;
@@ -67,7 +68,7 @@ pub fn prove(program: &Program, options: &Options) -> Outcome {
                     abstraction,
                     root: model.steps.shared[abstraction.root].name.clone(),
                     effects: fixpoint.effects.len(),
-                    views: fixpoint.views,
+                    views: fixpoint.views.list,
                 });
             }
             Err(block) => {

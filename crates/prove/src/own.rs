@@ -11,7 +11,7 @@ use crate::gap::{Which, cuts};
 use crate::model::{Field, Model};
 use crate::outcome::Obstacle;
 use crate::value::{ANY_COLOUR, Attr, Class, Holder, NULL_VALUE, Val, Values, only};
-use crate::view::{Gap, Node, View};
+use crate::view::{Gap, MOST, Node, View};
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::Fault;
 use seriatim_lang::steps::*;
@@ -277,7 +277,7 @@ impl Run<'_> {
 
     fn allocate(&mut self, values: &[Val]) -> Ran<Val> {
         let number = self.after.nodes.len();
-        if number >= 200 {
+        if number >= MOST {
             return strange("a view with very many nodes");
         }
         let node = Node {
@@ -338,7 +338,7 @@ impl Run<'_> {
         if gap.is_empty() {
             return Ok(self.after.nodes[node].to);
         }
-        if self.after.nodes.len() >= 200 {
+        if self.after.nodes.len() >= MOST {
             return strange("a view with very many nodes");
         }
         let cuts = cuts(gap, u64::MAX, Which::First, self.model.tracking.emptiness());

@@ -21,7 +21,7 @@ pub fn stuck(
     (abstraction, block): (Abstraction, Block),
 ) -> Stuck {
     let nothing = View { busy: None, globals: vec![], nodes: vec![] };
-    let view = fixpoint.views.get(block.view).cloned().unwrap_or(nothing);
+    let view = fixpoint.views.list.get(block.view).cloned().unwrap_or(nothing);
     let mut text = format!("{}\n", block.obstacle.text());
     let _ = writeln!(text, "  with the content: {}", abstraction.text(model));
     let _ = writeln!(text, "  at: {}", show_at(program, model, block.at));
@@ -29,7 +29,7 @@ pub fn stuck(
     let _ = writeln!(text, "  how the thread came to this view (the latest step first):");
     let mut number = block.view;
     for _ in 0..WAY {
-        let Some((from, at)) = fixpoint.origins.get(number).copied() else { break };
+        let Some((from, at)) = fixpoint.views.origins.get(number).copied() else { break };
         let _ = writeln!(text, "    {}", show_at(program, model, at));
         if at == At::Start {
             break;
@@ -41,7 +41,7 @@ pub fn stuck(
         view,
         at: block.at,
         abstraction,
-        views: fixpoint.views.len(),
+        views: fixpoint.views.list.len(),
         text,
     }
 }

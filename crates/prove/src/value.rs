@@ -166,6 +166,9 @@ impl Attr {
     }
 }
 
+/// The attributes of all nodes with the tracked key.
+pub const TRACKED: u64 = 0x0404_0404_0404_0404;
+
 /// The attributes in a set.
 pub fn attrs(set: u64) -> impl Iterator<Item = Attr> {
     let mut rest = set;

@@ -61,7 +61,7 @@ pub struct Ghost {
 }
 
 /// What the thread is doing.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(PartialEq, Eq, Hash, Debug)]
 pub struct Busy {
     /// Where it rests.
     pub pc: Pc,
@@ -75,8 +75,24 @@ pub struct Busy {
     pub ghost: Ghost,
 }
 
+/// Copies into memory that is there already: most views are made only to be compared with one that is known.
+impl Clone for Busy {
+    fn clone(&self) -> Busy {
+        Busy { regs: self.regs.clone(), ..*self }
+    }
+
+    fn clone_from(&mut self, from: &Busy) {
+        let mut regs = std::mem::take(&mut self.regs);
+        regs.clone_from(&from.regs);
+        *self = Busy { regs, ..*from };
+    }
+}
+
+/// More explicit nodes than any view may have: sets of them are words.
+pub const MOST: usize = 64;
+
 /// A view.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(PartialEq, Eq, Hash, Debug, Default)]
 pub struct View {
     /// The operation of the thread, if it is inside one.
     pub busy: Option<Busy>,
@@ -86,10 +102,23 @@ pub struct View {
     pub nodes: Vec<Node>,
 }
 
+impl Clone for View {
+    fn clone(&self) -> View {
+        let (globals, nodes) = (self.globals.clone(), self.nodes.clone());
+        View { busy: self.busy.clone(), globals, nodes }
+    }
+
+    fn clone_from(&mut self, from: &View) {
+        self.busy.clone_from(&from.busy);
+        self.globals.clone_from(&from.globals);
+        self.nodes.clone_from(&from.nodes);
+    }
+}
+
 impl View {
     /// For each node, the shared variables from which it can be reached, as a set of bits.
-    pub fn reach(&self) -> Vec<u32> {
-        let mut reach = vec![0; self.nodes.len()];
+    pub fn reach(&self) -> [u32; MOST] {
+        let mut reach = [0; MOST];
         for (index, global) in self.globals.iter().enumerate() {
             let mut at = *global;
             while let Some(node) = at.node() {
@@ -105,14 +134,15 @@ impl View {
 
     /// Whether all that can be reached is known: no link leads out of the view.
     pub fn is_whole(&self) -> bool {
-        let mut visited = vec![false; self.nodes.len()];
+        let mut visited = 0u64;
         let regs = self.busy.iter().flat_map(|b| &b.regs).filter(|v| **v != Val::Dead);
         self.globals.iter().chain(regs).all(|start| {
             let mut at = *start;
             while let Some(node) = at.node() {
-                if std::mem::replace(&mut visited[node], true) {
+                if visited >> node & 1 == 1 {
                     return true;
                 }
+                visited |= 1 << node;
                 at = self.nodes[node].to;
             }
             at != Val::Dead

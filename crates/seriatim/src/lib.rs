@@ -29,6 +29,7 @@
 //! - [`lists`]: these methods of a list-based set on every list.
 //! - [`prove`]: proofs for any number of threads.
 //! - [`report`]: verdicts to people and programs.
+//! - [`scale`]: logs larger than memory, and shards of them.
 
 mod algorithms;
 mod seri_spec;
@@ -41,6 +42,7 @@ pub use seriatim_lists as lists;
 pub use seriatim_monitor as monitor;
 pub use seriatim_prove as prove;
 pub use seriatim_report as report;
+pub use seriatim_scale as scale;
 pub use seriatim_spec as spec;
 
 pub use algorithms::{Algorithm, algorithm, algorithms};

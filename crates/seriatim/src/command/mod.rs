@@ -12,8 +12,11 @@ mod page;
 mod progress;
 mod prove;
 mod question;
+mod scale;
 mod source;
 mod specs;
+mod streamed;
+mod verdicts;
 mod verify;
 mod view;
 mod watch;
@@ -37,9 +40,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    Check(check::Arguments),
+    Check(Box<check::Arguments>),
     Convert(convert::Arguments),
     Gen(generate::Arguments),
+    Merge(verdicts::Arguments),
     Specs(specs::Arguments),
     View(view::Arguments),
     Verify(verify::Arguments),
@@ -86,6 +90,7 @@ pub fn run() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Convert(arguments) => convert::run(&arguments),
         Command::Gen(arguments) => generate::run(&arguments),
+        Command::Merge(arguments) => verdicts::run(&arguments),
         Command::Specs(arguments) => specs::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Algorithms(arguments) => algorithms::list(&arguments),
