@@ -63,8 +63,6 @@ pub struct Place {
     pub link: Target,
     /// The values that it may hold; said of fresh nodes only.
     pub values: Values,
-    /// The next place behind it before the step, and what can lie in between, as every thread sees it.
-    pub path: Option<(usize, Attributes)>,
 }
 
 /// What a step does to the views of others.
@@ -263,9 +261,6 @@ impl Reader<'_> {
             [] => {}
             [attributes, values, may, order] => {
                 let attributes = self.attributes(attributes)?;
-                if attributes.is_empty() {
-                    return Err(format!("`{text}` has a stretch of nothing"));
-                }
                 let optional = flag(may, "optional", "some")?;
                 let sorted = flag(order, "sorted", "any")?;
                 let values = self.values(values)?;
@@ -295,9 +290,9 @@ impl Reader<'_> {
         Ok(Attribute { class, mark, locked })
     }
 
-    /// Reads attributes such as `<,<m`, or `none`.
+    /// Reads attributes such as `<,<m`.
     fn attributes(&self, text: &str) -> Read<Attributes> {
-        text.split(',').filter(|a| *a != "none").map(|a| self.attribute(a)).collect()
+        text.split(',').map(|a| self.attribute(a)).collect()
     }
 
     /// Reads a set of values such as `01n`, or `-` for none; nodes without a value all hold the same.
@@ -332,10 +327,7 @@ impl Reader<'_> {
             stores: vec![],
             places,
         };
-        let past = |p: &Place| {
-            let count = effect.places.len();
-            matches!(p.link, Target::At(q) if q >= count) || p.path.is_some_and(|(q, _)| q >= count)
-        };
+        let past = |p: &Place| matches!(p.link, Target::At(q) if q >= effect.places.len());
         if effect.places.iter().any(past) {
             return Err("a place that the effect does not have".to_owned());
         }
@@ -354,16 +346,8 @@ impl Reader<'_> {
 
     fn place(&self, text: &str) -> Read<Place> {
         let parts: Vec<&str> = text.split(':').collect();
-        let [fresh, attribute, reach, link, values, path @ ..] = &parts[..] else {
+        let [fresh, attribute, reach, link, values] = &parts[..] else {
             return Err(format!("`{text}` is no place"));
-        };
-        let path = match path {
-            [] => None,
-            [to, between] => match target(to)? {
-                Target::At(to) => Some((to, self.attributes(between)?)),
-                _ => return Err(format!("`{text}` leads to no place")),
-            },
-            _ => return Err(format!("`{text}` is no place")),
         };
         let variables = reach.split(',').filter(|v| !v.is_empty());
         let variables = variables.map(|v| self.variable(v)).collect::<Read<Vec<_>>>()?;
@@ -373,7 +357,6 @@ impl Reader<'_> {
             reach: variables.iter().fold(0, |bits, v| bits | 1 << v),
             link: target(link)?,
             values: self.values(values)?,
-            path,
         })
     }
 

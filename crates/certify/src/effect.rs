@@ -9,7 +9,7 @@
 
 use crate::certificate::{Behind, Effect, Place, Target};
 use crate::picture::{Face, Item, Picture, Time, To};
-use crate::word::{Attributes, NodeId, Word};
+use crate::word::{NodeId, Word};
 
 /// Whether others can see anything of the step.
 pub fn is_visible(picture: &Picture) -> bool {
@@ -47,7 +47,6 @@ pub fn is_weaker(weaker: &Effect, other: &Effect) -> bool {
             && a.attribute.is_weaker(b.attribute)
             && a.reach == b.reach
             && target(&a.link, &b.link)
-            && (a.path.is_none() || a.path == b.path)
             && a.values.covers(b.values)
     };
     let references = weaker.references.iter().zip(&other.references);
@@ -144,8 +143,7 @@ impl Search<'_> {
         });
         let links = effect.places.iter().zip(&self.nodes).all(|(place, id)| {
             let time = if place.fresh { Time::Now } else { Time::Before };
-            let path = place.path.is_none_or(|path| self.leads_along(*id, path));
-            path && self.leads(picture.link(*id, time), place.link)
+            self.leads(picture.link(*id, time), place.link)
         });
         let references = effect.references.iter().zip(&picture.shared_before);
         let references = references.into_iter().all(|(said, word)| match (said, word) {
@@ -169,26 +167,6 @@ impl Search<'_> {
             }
             (Target::Elsewhere, _) => false,
         }
-    }
-
-    /// Whether the next place behind a node is this one, by nodes that certainly look like these.
-    fn leads_along(&self, from: NodeId, (to, between): (usize, Attributes)) -> bool {
-        let (items, _) = self.picture.walk(Word::Node(from), Time::Before);
-        for item in items.into_iter().skip(1) {
-            let looks = match item {
-                Item::Node(id) if self.nodes.contains(&id) => return id == self.nodes[to],
-                Item::Node(id) => {
-                    let node = self.picture.node(id);
-                    let Some(before) = node.before else { return false };
-                    [node.attribute(&before)].into_iter().collect()
-                }
-                Item::Stretch(id) => self.picture.stretch(id).attributes,
-            };
-            if !looks.iter().all(|a| between.covers(a)) {
-                return false;
-            }
-        }
-        false
     }
 
     /// Whether the step wrote exactly what the effect says.

@@ -13,7 +13,7 @@ use crate::execute::Objection;
 use crate::object::Object;
 use crate::picture::{End, Face, Item, Node, Picture, Stretch, StretchId, Time, To};
 use crate::state::State;
-use crate::word::{Attribute, Attributes, Holder, Mark, NodeId, Word};
+use crate::word::{Attribute, Holder, Mark, NodeId, Word};
 use seriatim_lang::choices::Choices;
 
 /// Where a place of the effect lies.
@@ -176,10 +176,7 @@ impl Fit<'_> {
     fn is_possible(&self) -> bool {
         let picture = &self.state.picture;
         let links = self.effect.places.iter().zip(&self.places).all(|(said, place)| match place {
-            Where::Node(id) => {
-                self.may_lead(picture.node(*id).now.link, said.link)
-                    && said.path.is_none_or(|path| self.may_lead_along(*id, path))
-            }
+            Where::Node(id) => self.may_lead(picture.node(*id).now.link, said.link),
             _ => true,
         });
         let references = self.effect.references.iter().zip(&picture.shared);
@@ -209,34 +206,6 @@ impl Fit<'_> {
             (Target::Elsewhere, To::Node(id)) => !self.places.contains(&Where::Node(id)),
             (Target::Elsewhere, To::Stretch(_)) => true,
         }
-    }
-
-    /// Whether the next place behind a node can be this one, by nodes that can look like these. A node on the way can be
-    /// reached by the observed thread, so it is in the picture.
-    fn may_lead_along(&self, from: NodeId, (to, between): (usize, Attributes)) -> bool {
-        let picture = &self.state.picture;
-        let (items, _) = picture.walk(Word::Node(from), Time::Now);
-        for item in items.into_iter().skip(1) {
-            match item {
-                Item::Node(id) if self.places.contains(&Where::Node(id)) => {
-                    return self.places[to] == Where::Node(id);
-                }
-                Item::Node(id) => {
-                    let node = picture.node(id);
-                    if !between.covers(node.attribute(&node.now)) {
-                        return false;
-                    }
-                }
-                Item::Stretch(id) => {
-                    let stretch = picture.stretch(id);
-                    let mut looks = stretch.attributes.iter();
-                    if !stretch.optional && !looks.any(|a| between.covers(a)) {
-                        return false;
-                    }
-                }
-            }
-        }
-        false
     }
 
     /// Writes what the effect says.
