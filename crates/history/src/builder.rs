@@ -2,13 +2,14 @@
 //! specification: calls and returns pair up, a process does one thing at a time, time runs forward,
 //! ids are unique.
 
+mod telling;
+
 use crate::batch::{Batch, Plain};
 use crate::history::{Annotation, History, Nil};
-use crate::live::{Listener, LiveCall, LiveReturn};
+use crate::live::Listener;
 use crate::{InputError, MethodId, OpId, Outcome, Problem, ProcessId, Time};
 use crate::{Value, ValueId, Values};
 use hashbrown::HashMap;
-use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
 /// What a process calls.
@@ -106,6 +107,8 @@ pub struct Builder {
     /// Operations that are not in the history's columns yet.
     batch: Batch,
     listening: Option<Listening>,
+    /// How many interned values there may be before those that nothing names are forgotten.
+    most_values: usize,
 }
 
 /// What a builder needs that tells a listener instead of keeping a history.
@@ -132,6 +135,7 @@ impl Builder {
             anonymous: false,
             batch: Batch::default(),
             listening: None,
+            most_values: telling::MOST_VALUES,
         }
     }
 
@@ -314,33 +318,6 @@ impl Builder {
         op
     }
 
-    fn tell_call(&mut self, op: OpId, line: u64, call: Call) -> Result<(), InputError> {
-        let Some(listening) = &mut self.listening else { return Ok(()) };
-        let process = self.history.process(op);
-        let method = self.history.method_name(call.method);
-        let values = &self.values;
-        let flow = listening.listener.call(LiveCall { op, line, process, method, call, values });
-        self.heard(line, flow)
-    }
-
-    fn tell_return(&mut self, op: OpId, line: u64, ret: Return) -> Result<(), InputError> {
-        let Some(listening) = &mut self.listening else { return Ok(()) };
-        if ret.outcome != Outcome::Pending {
-            listening.free.push(op);
-            self.ids.remove(&ret.id);
-        }
-        let values = &self.values;
-        let flow = listening.listener.ret(LiveReturn { op, line, ret, values });
-        self.heard(line, flow)
-    }
-
-    fn heard(&self, line: u64, flow: ControlFlow<()>) -> Result<(), InputError> {
-        match flow {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(self.error(line, Problem::Halted)),
-        }
-    }
-
     /// An operation that the log tells whole, with its times.
     #[inline]
     pub fn operation(
@@ -351,11 +328,11 @@ impl Builder {
         interval: Interval,
         ret: Return,
     ) -> Result<OpId, InputError> {
-        if self.listening.is_some() {
-            return Err(self.error(line, Problem::NotAnEvent));
-        }
         if let Some(ret) = interval.ret.filter(|&ret| ret < interval.call || ret == Time::MAX) {
             return Err(self.bad_return(line, interval.call, ret));
+        }
+        if self.listening.is_some() {
+            return self.tell_operation(line, process, call, interval, ret);
         }
         self.in_call_order &= self.last_time <= interval.call;
         self.last_time = interval.call;
@@ -370,11 +347,11 @@ impl Builder {
     #[inline]
     pub(crate) fn plain(&mut self, plain: Plain) -> Result<(), InputError> {
         let Plain { line, call, ret, .. } = plain;
-        if self.listening.is_some() {
-            return Err(self.error(line, Problem::NotAnEvent));
-        }
         if ret < call || ret == Time::MAX {
             return Err(self.bad_return(line, call, ret));
+        }
+        if self.listening.is_some() {
+            return self.tell_plain(plain);
         }
         self.in_call_order &= self.last_time <= call;
         self.last_time = call;

@@ -74,7 +74,8 @@ fn a_history_that_is_written_while_it_is_made_is_the_same_history() {
             write(&made.history, Format::JsonEvents, &mut collected).unwrap();
             let mut streamed = Vec::new();
             let generator = Generator::new(&choice, profile).unwrap();
-            let operations = generator.write_events(&mut streamed).unwrap();
+            let mut operations = 0;
+            generator.write_events(&mut streamed, &mut operations).unwrap();
             assert_eq!(operations, made.history.len() as u64);
             let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
             assert_eq!(text(streamed), text(collected), "{choice}");

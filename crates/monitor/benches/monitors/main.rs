@@ -137,7 +137,7 @@ fn small_table(spec: &str, shares: &[(&str, f64)], largest: u32) {
                 threads: 8,
                 overlap: 1.0,
                 keys: 1 + operations / 100,
-                shares: shares.iter().map(|&(name, share)| (name.to_owned(), share)).collect(),
+                shares: named(shares),
                 ..Profile::default()
             };
             let generator = SpecGenerator::new(&choice, profile);
@@ -149,6 +149,10 @@ fn small_table(spec: &str, shares: &[(&str, f64)], largest: u32) {
         })
         .collect();
     row("uniform, 8 threads", &costs);
+}
+
+fn named(shares: &[(&str, f64)]) -> Vec<(String, f64)> {
+    shares.iter().map(|&(name, share)| (name.to_owned(), share)).collect()
 }
 
 fn head(name: &str, largest: u32) {
@@ -176,6 +180,9 @@ fn row(name: &str, costs: &[Cost]) {
     println!("| {name}: {verdict} |{cells} {with} | {without} |");
 }
 
+/// As much goes out of a queue as comes in, so that it does not grow for ever.
+const BALANCED: [(&str, f64); 3] = [("enqueue", 1.0), ("dequeue", 1.05), ("front", 0.1)];
+
 /// Events that are generated and watched at once.
 fn online(spec: &str, largest: u32) {
     let choice = SpecChoice::parse(spec).unwrap_or_else(|error| panic!("{error}"));
@@ -184,6 +191,7 @@ fn online(spec: &str, largest: u32) {
             operations: 10u64.pow(power) / 2,
             threads: 8,
             keys: 1000,
+            shares: if spec == "queue" { named(&BALANCED) } else { Vec::new() },
             ..Profile::default()
         };
         let generator = SpecGenerator::new(&choice, profile);
@@ -193,7 +201,7 @@ fn online(spec: &str, largest: u32) {
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{error}"));
         if let Some(input) = child.stdin.take() {
             let mut out = BufWriter::with_capacity(1 << 16, input);
-            let written = generator.write_events(&mut out).and_then(|_| out.flush());
+            let written = generator.write_events(&mut out, &mut 0).and_then(|()| out.flush());
             written.unwrap_or_else(|error| panic!("{error}"));
         }
         let output = child.wait_with_output().unwrap_or_else(|error| panic!("{error}"));

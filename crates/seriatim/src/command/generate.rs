@@ -3,11 +3,11 @@
 use super::amounts::share;
 use super::input::format_named;
 use super::output::{remark, write_history};
+use super::streamed::{Layout, stream};
 use super::{Exit, Failure};
 use seriatim::SpecChoice;
 use seriatim::history::Format;
 use seriatim::spec::generate::{Generator, Profile, Repetition, Spread, Violation};
-use std::io::{BufWriter, ErrorKind, Write};
 
 /// Make a history: linearizable by construction, or with one planted violation
 ///
@@ -81,29 +81,15 @@ fn method_share(text: &str) -> Result<(String, f64), String> {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let choice = SpecChoice::parse(&arguments.spec)?;
     let generator = Generator::new(&choice, profile(arguments))?;
-    let operations = match arguments.to {
-        Format::JsonEvents => stream(generator)?,
-        format => {
-            let generated = generator.history()?;
-            write_history(&generated.history, format, None)?;
-            Some(generated.history.len() as u64)
-        }
-    };
-    if let Some(operations) = operations {
+    if let Some(layout) = Layout::of(arguments.to) {
+        let operations = stream(generator, layout)?;
         remark(&format!("{}: {operations} operations", arguments.spec));
+        return Ok(Exit::Holds);
     }
+    let generated = generator.history()?;
+    write_history(&generated.history, arguments.to, None)?;
+    remark(&format!("{}: {} operations", arguments.spec, generated.history.len()));
     Ok(Exit::Holds)
-}
-
-/// Writes the events while they are made, however many there are, and gives the number of operations;
-/// `None` if the reader has heard enough, which is no failure.
-fn stream(generator: Generator) -> Result<Option<u64>, Failure> {
-    let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
-    match generator.write_events(&mut out).and_then(|made| out.flush().map(|()| made)) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(None),
-        Err(error) => Err(Failure(format!("standard output: cannot write: {error}"))),
-        Ok(operations) => Ok(Some(operations)),
-    }
 }
 
 fn profile(arguments: &Arguments) -> Profile {

@@ -6,8 +6,7 @@ use std::io::{self, Write};
 
 impl Generator {
     /// Writes the events as they come, one a line, in our own format (`jsonl-events`): the same bytes
-    /// that the collected [`history`](Generator::history) would be written as. Gives the number of
-    /// operations.
+    /// that the collected [`history`](Generator::history) would be written as. Counts the operations.
     ///
     /// ```
     /// use seriatim_spec::SpecChoice;
@@ -15,19 +14,21 @@ impl Generator {
     /// let profile = Profile { operations: 3, ..Profile::default() };
     /// let generator = Generator::new(&SpecChoice::parse("queue").unwrap(), profile).unwrap();
     /// let mut text = Vec::new();
-    /// assert_eq!(generator.write_events(&mut text).unwrap(), 3);
+    /// let mut operations = 0;
+    /// generator.write_events(&mut text, &mut operations).unwrap();
+    /// assert_eq!(operations, 3);
     /// assert_eq!(text.iter().filter(|&&byte| byte == b'\n').count(), 7);
     /// ```
-    pub fn write_events(self, out: &mut dyn Write) -> io::Result<u64> {
+    pub fn write_events(self, out: &mut dyn Write, operations: &mut u64) -> io::Result<()> {
         out.write_all(b"{\"seriatim\":1,\"spec\":")?;
         write_string(out, self.spec())?;
         out.write_all(b"}\n")?;
-        let (mut time, mut operations) = (0u64, 0);
+        let mut time = 0u64;
         for happening in self {
             match happening {
-                Happening::Effect(_) => continue,
+                Happening::Effect(_) | Happening::Crash(_) => continue,
                 Happening::Call(process, call) => {
-                    operations += 1;
+                    *operations += 1;
                     write!(out, "{{\"process\":{process},\"type\":\"call\",\"op\":")?;
                     write_string(out, call.method)?;
                     field(out, "key", &call.key)?;
@@ -41,7 +42,7 @@ impl Generator {
             writeln!(out, ",\"time\":{time}}}")?;
             time += 1;
         }
-        Ok(operations)
+        Ok(())
     }
 }
 
