@@ -15,6 +15,7 @@ use seriatim::lang::Program;
 use seriatim::{ChosenReader, Failures, SpecChoice, check, history_of};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -101,6 +102,10 @@ pub struct Arguments {
     #[arg(long, value_name = "BYTES", default_value = "8G", value_parser = bytes)]
     memory: usize,
 
+    /// The number of workers that search [default: all cores]
+    #[arg(long, value_name = "NUMBER")]
+    jobs: Option<usize>,
+
     /// Write the history of a violation to this file, as JSON Lines
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
@@ -123,10 +128,12 @@ enum Reduction {
     DeadFields,
     Fusion,
     LockMovers,
+    LockNesting,
     HeapSymmetry,
     ThreadSymmetry,
     ValueSymmetry,
     Retries,
+    Frozen,
     Antichain,
 }
 
@@ -196,10 +203,12 @@ fn chosen(arguments: &Arguments, start: Options) -> Options {
             Reduction::DeadFields => &mut reductions.dead_fields,
             Reduction::Fusion => &mut reductions.fusion,
             Reduction::LockMovers => &mut reductions.lock_movers,
+            Reduction::LockNesting => &mut reductions.lock_nesting,
             Reduction::HeapSymmetry => &mut reductions.heap_symmetry,
             Reduction::ThreadSymmetry => &mut reductions.thread_symmetry,
             Reduction::ValueSymmetry => &mut reductions.value_symmetry,
             Reduction::Retries => &mut reductions.retries,
+            Reduction::Frozen => &mut reductions.frozen,
             Reduction::Antichain => &mut reductions.antichain,
         };
         *switch = false;
@@ -214,7 +223,12 @@ fn chosen(arguments: &Arguments, start: Options) -> Options {
         mode: if arguments.compat { Mode::Compat } else { Mode::Refinement },
         reductions,
         limits: Limits { time: arguments.time, memory: arguments.memory, states: None },
+        jobs: arguments.jobs.unwrap_or_else(cores),
     }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// Explores within bounds, as the arguments say.
@@ -375,9 +389,9 @@ impl Line {
         if !self.is_on || seconds < 1.0 {
             return;
         }
-        let Statistics { kept, depth, state_bytes, set_bytes, .. } = statistics;
+        let Statistics { kept, depth, state_bytes, set_bytes, memo_bytes, .. } = statistics;
         let rate = *kept as f64 / seconds / 1000.0;
-        let memory = (state_bytes + set_bytes) >> 20;
+        let memory = (state_bytes + set_bytes + memo_bytes) >> 20;
         eprint!(
             "\r\x1b[2K{seconds:.0} s: {kept} states ({rate:.0}k/s), depth {depth}, {memory} MiB"
         );
