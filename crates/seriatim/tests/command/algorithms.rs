@@ -1,7 +1,6 @@
 //! `verify`, `show`, `fmt` and `algorithms`; specifications of the language for recorded histories.
 
 use crate::run::{file, folder, seriatim};
-use seriatim::Failures;
 use seriatim::explore::{self, starting_bounds};
 use seriatim::lang::check_with;
 
@@ -109,24 +108,18 @@ fn every_broken_algorithm_has_a_run_whose_history_is_rejected_as_a_recorded_one_
         if found.kind != explore::ViolationKind::NotLinearizable {
             continue;
         }
+        // A reader of a file knows the constants of the file, not those that an expectation overrides.
+        if !constants.is_empty() && !program.specs.is_empty() {
+            continue;
+        }
         let mut history = seriatim::history_of(&found.history, name).expect("a history");
-        let spec = program.spec.as_ref().map(|spec| spec.name.clone()).unwrap_or_default();
-        let options = seriatim::Options::default();
-        let checked = match seriatim::SpecChoice::parse(&spec.replace('_', "-")) {
-            Ok(choice) => {
-                let reader = seriatim::ChosenReader { choice, failures: Failures::Drop };
-                seriatim::check(&mut history, &reader, &options)
-            }
-            Err(_) => {
-                let reader = seriatim::SeriReader::parse(algorithm.source, Some(&spec));
-                seriatim::check(&mut history, &reader.expect("a specification"), &options)
-            }
-        };
+        let reader = seriatim::SeriReader::parse(algorithm.source, None).expect("a specification");
+        let checked = seriatim::check(&mut history, &reader, &seriatim::Options::default());
         let verdict = checked.expect("the specification fits").verdict;
         assert!(matches!(verdict, seriatim::Verdict::Violation(_)), "{name}: {}", verdict.word());
         rejected += 1;
     }
-    assert!(rejected >= 25, "{rejected} broken algorithms");
+    assert!(rejected >= 60, "{rejected} broken algorithms");
 }
 
 #[test]
