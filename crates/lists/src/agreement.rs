@@ -6,6 +6,7 @@
 use crate::cases::{Case, Input, cases, explicit_lists};
 use crate::composition::{Composition, parse_composition};
 use crate::monitor::Monitor;
+use crate::movers::Reductions;
 use crate::normal::Mode;
 use crate::replay::{ShownOperation, elements, explained, key_names, picture};
 use crate::search::{End, Plan, search};
@@ -22,7 +23,10 @@ fn prepare(name: &str, text: &str) -> (Arc<Code>, Composition) {
     let source = std::fs::read_to_string(&path).expect("the algorithm is there");
     let program = seriatim_lang::check(&source).expect("the algorithm is right");
     let composition = parse_composition(text).expect("a composition");
-    (Arc::new(Code::new(&program, &composition).expect("in the class")), composition)
+    (
+        Arc::new(Code::new(&program, &composition, Reductions::default()).expect("in the class")),
+        composition,
+    )
 }
 
 /// How runs end, on lists of any length and on lists with so many further nodes; violations count as ends.

@@ -25,7 +25,9 @@ mod class;
 mod composition;
 mod decide;
 mod expectation;
+mod held;
 mod monitor;
+mod movers;
 mod normal;
 mod render;
 mod replay;
@@ -45,6 +47,7 @@ pub use composition::{
 pub use decide::{Options, Outcome, Reason, Verdict, decide, table};
 pub use expectation::{Equality, Expectation, client_composition, expectations};
 pub use monitor::Operation;
+pub use movers::Reductions;
 pub use render::{counterexample, picture, render, table_text};
 pub use replay::{Counterexample, Effort, Pictured, PicturedKey, ShownOperation, ShownStep};
 pub use search::Violation;

@@ -5,6 +5,7 @@
 use crate::cases::{Case, Input, Interval, Presence, orders};
 use crate::composition::{Composition, parse_composition};
 use crate::monitor::Monitor;
+use crate::movers::Reductions;
 use crate::normal::{Buffers, Mode, normalise};
 use crate::state::{Class, ListState, MARKED, Segment, UNMARKED};
 use crate::step::{Ended, Trail, step};
@@ -287,7 +288,8 @@ fn follow(subject: &Subject, case: &Case, input: Input, random: &mut Random) -> 
 fn follow_runs(source: &str, text: &str, input: Input, random: &mut Random) {
     let program = seriatim_lang::check(source).expect("the algorithm is right");
     let composition = parse_composition(text).expect("a composition");
-    let code = Arc::new(Code::new(&program, &composition).expect("in the class"));
+    let code =
+        Arc::new(Code::new(&program, &composition, Reductions::default()).expect("in the class"));
     let mut steps = 0;
     for _ in 0..150 {
         let case = random_case(random, &composition, input);
