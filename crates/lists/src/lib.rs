@@ -25,10 +25,18 @@ mod class;
 mod composition;
 mod decide;
 mod expectation;
+#[cfg(test)]
+mod explored;
 mod held;
 mod monitor;
 mod movers;
+#[cfg(test)]
+mod mutants;
 mod normal;
+#[cfg(test)]
+mod oracle;
+#[cfg(test)]
+mod random;
 mod render;
 mod replay;
 mod search;
