@@ -35,7 +35,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        let effort = Effort { nodes: 4, scheduled_nodes: 8, states: 2_000_000 };
+        let effort = Effort { nodes: 4, states: 2_000_000, steps: 200_000 };
         Options {
             input: Input::Unmarked,
             max_states: 20_000_000,

@@ -27,6 +27,7 @@ mod decide;
 mod expectation;
 #[cfg(test)]
 mod explored;
+mod guide;
 mod held;
 mod monitor;
 mod movers;

@@ -145,17 +145,27 @@ fn elements_that_are_no_arguments_may_not_be_lost() {
 }
 
 #[test]
-fn a_schedule_is_enough_to_find_the_list() {
-    let original = program("lock_coupling").source;
-    let changed = original.replacen("let s = c.next", "let s = c.next.next", 1);
-    let program = seriatim_lang::check(&changed).unwrap();
-    let composition = parse_composition("remove || contains").unwrap();
-    let ask = |scheduled_nodes| {
-        let effort = Effort { nodes: 0, scheduled_nodes, states: 0 };
-        decide(&program, &composition, &Options { effort, ..Options::default() }).unwrap()
-    };
-    assert_eq!(ask(0).elements, Verdict::Unknown(Reason::NotReplayed));
-    assert_eq!(ask(3).elements.word(), "fails");
+fn a_refutation_may_need_a_long_list() {
+    let original = program("lazy_list").source;
+    let walk = "while c.key < k { c = c.next }\n  return c.key == k && !c.marked";
+    for count in [3, 9, 20] {
+        let lazy = format!(
+            "let seen: int 0..{count} = 0\n  \
+             while c.key < k {{ c = c.next; if seen < {count} {{ seen = seen + 1 }} }}\n  \
+             return seen == {count} || c.key == k && !c.marked"
+        );
+        let changed = original.replacen(walk, &lazy, 1);
+        assert_ne!(changed, *original);
+        let program = seriatim_lang::check(&changed).unwrap();
+        let composition = parse_composition("contains || remove").unwrap();
+        let outcome = decide(&program, &composition, &Options::default()).unwrap();
+        let Verdict::Fails(run) = outcome.elements else { panic!("{count}: {outcome:?}") };
+        assert!(run.initial.len() > count, "{count}: {:?}", run.initial);
+        let effort = Effort { nodes: 0, states: 0, steps: 0 };
+        let options = Options { effort, ..Options::default() };
+        let unknown = decide(&program, &composition, &options).unwrap();
+        assert_eq!(unknown.elements, Verdict::Unknown(Reason::NotReplayed));
+    }
 }
 
 #[test]
