@@ -76,7 +76,10 @@ impl Code {
             for name in calls {
                 let method = program.methods.iter().position(|m| m.name == *name);
                 let Some(method) = method else {
-                    return Err(Refusal::new(Span::default(), format!("no method `{name}`")));
+                    let names = program.methods.iter().map(|m| m.name.as_str());
+                    let names = names.collect::<Vec<_>>().join(", ");
+                    let reason = format!("no method `{name}`; there are {names}");
+                    return Err(Refusal::new(Span::default(), reason));
                 };
                 methods.push((thread, method as u32, effects[method]));
                 let args = vec![Ex::Const(0)];
