@@ -101,7 +101,10 @@ impl Campaign {
         let effort = Effort { executions: u64::MAX, until: Instant::now() + self.budget };
         let hunted = engine.replay(&mut judge, &Arc::new(scenario), &schedule, effort)?;
         match hunted.found {
-            Some(found) => self.report(&mut judge, found, 1).map(Err),
+            Some(found) => {
+                let found = engine.retrace(&mut judge, found, effort);
+                self.report(&mut judge, found, 1).map(Err)
+            }
             None => Ok(Ok(Passed {
                 engine: format!("replay ({})", engine.describe()),
                 scenarios: 1,
@@ -148,7 +151,9 @@ impl Campaign {
             _ => {
                 let time = self.budget.clamp(Duration::from_secs(1), Duration::from_secs(10));
                 let effort = Effort { executions: u64::MAX, until: Instant::now() + time };
-                shrink(engine, judge, &*self.subject, found, effort)?
+                let smallest = shrink(engine, judge, &*self.subject, found, effort)?;
+                let effort = Effort { until: Instant::now() + time, ..effort };
+                engine.retrace(judge, smallest, effort)
             }
         };
         self.report(judge, found, executions)

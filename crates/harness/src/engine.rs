@@ -120,6 +120,11 @@ pub(crate) trait Engine {
 
     /// Makes the schedule of a failure simpler, if the engine controls it.
     fn simplify(&mut self, judge: &mut Judge, found: Found, effort: Effort) -> Found;
+
+    /// Repeats a failure once more, with the accesses of its calls written down, if the engine can.
+    fn retrace(&mut self, _judge: &mut Judge, found: Found, _effort: Effort) -> Found {
+        found
+    }
 }
 
 #[cfg(test)]

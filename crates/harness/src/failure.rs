@@ -5,6 +5,7 @@ use crate::reply::Reply;
 use crate::run::{Called, End, Run};
 use crate::scenario::Scenario;
 use crate::subject::{Caller, Subject};
+use crate::tracked::Imbalance;
 use seriatim_history::{History, OpId};
 use seriatim_spec::Counterexample;
 use std::fmt::Write;
@@ -89,6 +90,15 @@ impl Failure {
     }
 }
 
+impl From<Imbalance> for Failure {
+    fn from(imbalance: Imbalance) -> Self {
+        match imbalance {
+            Imbalance::Leaked(values) => Failure::Leak { values },
+            Imbalance::DroppedTwice(values) => Failure::DroppedTwice { values },
+        }
+    }
+}
+
 /// A failing test: the smallest scenario that was found, one execution of it, and how to see it again.
 #[derive(Clone, Debug)]
 pub struct Failed {
@@ -115,8 +125,14 @@ pub struct Failed {
 /// Stamps of an explorer count its steps; this many bits below tell events of one step apart.
 pub(crate) const STEP_SHIFT: u32 = 8;
 
-/// The calls of an execution in columns, one for each thread, in the order of their stamps; and where the
-/// schedule is known, how many steps a call had taken when another thread came between.
+/// More accesses than this are not read by anybody.
+const ACCESSES: usize = 80;
+/// What is inside of a call.
+const INDENT: &str = "  ";
+
+/// The calls of an execution in columns, one for each thread, in the order of their stamps, with the accesses that
+/// they made; and where these are too many but the schedule is known, with the number of steps that a call had
+/// taken when another thread came between.
 pub(crate) fn columns(run: &Run, subject: &dyn Subject, schedule: &Schedule) -> String {
     let mut callers: Vec<Caller> = (0..run.threads.len()).map(Caller::Thread).collect();
     if !run.main.is_empty() {
@@ -127,10 +143,15 @@ pub(crate) fn columns(run: &Run, subject: &dyn Subject, schedule: &Schedule) -> 
         let column = callers.iter().position(|&known| known == caller).expect("all are listed");
         events.extend(events_of(called, subject).map(|(stamp, text)| (stamp, column, text)));
     }
-    if let Schedule::Shuttle(stretches) = schedule {
-        let threads = callers.len() - run.threads.len();
+    let first = callers.len() - run.threads.len();
+    if !run.accesses.is_empty() && run.accesses.len() <= ACCESSES {
+        let accesses = run.accesses.iter();
+        events.extend(accesses.map(|access| {
+            (access.stamp, first + access.thread, format!("{INDENT}{}", access.text))
+        }));
+    } else if let Schedule::Shuttle(stretches) = schedule {
         let interruptions = interruptions(run, stretches).into_iter();
-        events.extend(interruptions.map(|(stamp, thread, text)| (stamp, threads + thread, text)));
+        events.extend(interruptions.map(|(stamp, thread, text)| (stamp, first + thread, text)));
     }
     events.sort_by_key(|&(stamp, ..)| stamp);
     join_quiet_calls(&mut events);
@@ -189,7 +210,10 @@ fn events_of(called: &Called, subject: &dyn Subject) -> impl Iterator<Item = (u6
 fn join_quiet_calls(events: &mut Vec<(u64, usize, String)>) {
     let mut index = 0;
     while index + 1 < events.len() {
-        let same = events[index].1 == events[index + 1].1 && events[index].2.ends_with('…');
+        let next = &events[index + 1];
+        let same = events[index].1 == next.1
+            && events[index].2.ends_with('…')
+            && !next.2.starts_with(INDENT);
         if same {
             let call = events.remove(index).2;
             if let Some(steps) = events[index].2.strip_prefix('·') {

@@ -3,8 +3,8 @@
 //!
 //! What it can see beyond interleavings: relaxed and acquire–release effects, data races on its `UnsafeCell`.
 //! Limits, which are Loom's: four threads besides the main one, seven remembered stores an atomic, SeqCst
-//! accesses treated as acquire–release (SeqCst fences are right), no load buffering; and calls that wait
-//! for ever end the exploration, so that blocking operations are not supported here.
+//! accesses treated as acquire–release (SeqCst fences are right), no load buffering; and an execution in which
+//! calls wait for ever is judged, but it is the last one that Loom looks at in its scenario.
 //!
 //! Real time needs care. Linearizability takes for granted that an operation which returned before another
 //! was called happened before it. Loom knows nothing of the recorder's clock, so that a thread could
@@ -15,17 +15,20 @@
 //! of a return and a call alone may be missed. No alarm is false because of that.
 
 use crate::engine::{Effort, Engine, Found, Hunted, Schedule};
-use crate::failure::Failure;
 use crate::oracle::{Judge, Misuse};
 use crate::quiet;
 use crate::random::Random;
-use crate::run::{Called, End, Run, Slot, drain};
+use crate::run::{Accessed, Called, End, Run, Slot, Trace, drain};
 use crate::scenario::{Scenario, Shape, Step};
 use crate::subject::{Attached, Caller, Instance, Stamps, Subject, kept};
+use crate::tracked::Balance;
 use loom::sync::atomic::fence;
+use loom::thread::ThreadId;
 use seriatim_history::Time;
-use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use seriatim_sync::trace::{self, Listening};
+use std::collections::{HashMap, HashSet};
+use std::mem::discriminant;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The bound on preemptions.
@@ -43,6 +46,7 @@ pub(crate) struct Loom {
 struct Desk {
     stamps: AtomicU64,
     executions: AtomicU64,
+    deadlocked: AtomicBool,
     main: Mutex<Vec<Called>>,
     threads: Mutex<Vec<Vec<Called>>>,
     results: Mutex<Vec<(Run, u64)>>,
@@ -50,6 +54,10 @@ struct Desk {
     effort: Effort,
     /// The only execution that is looked at, in a replay.
     only: Option<u64>,
+    trace: Trace,
+    /// Loom's names for the threads of the scenario.
+    names: Mutex<HashMap<ThreadId, usize>>,
+    accesses: Mutex<Vec<Accessed>>,
 }
 
 /// Ends an exploration from the inside.
@@ -64,12 +72,16 @@ impl Desk {
         Desk {
             stamps: AtomicU64::new(0),
             executions: AtomicU64::new(0),
+            deadlocked: AtomicBool::new(false),
             main: Mutex::default(),
             threads: Mutex::default(),
             results: Mutex::default(),
             seen: Mutex::default(),
             effort,
             only,
+            trace: Trace::Off,
+            names: Mutex::default(),
+            accesses: Mutex::default(),
         }
     }
 
@@ -82,17 +94,26 @@ impl Desk {
 
     fn run(&self) -> Run {
         let (main, threads) = (open(&self.main).clone(), open(&self.threads).clone());
-        Run { main, threads, complaint: None }
+        let accesses = open(&self.accesses).clone();
+        Run { main, threads, accesses, ..Run::default() }
     }
 
     fn publish(&self, run: Run) {
         let number = self.executions.load(Ordering::Relaxed);
-        if self.only.is_some_and(|only| only != number) {
+        let deadlocked = self.deadlocked.load(Ordering::Relaxed);
+        if deadlocked || self.only.is_some_and(|only| only != number) {
             return;
         }
         if run.fingerprint().is_none_or(|print| open(&self.seen).insert(print)) {
             open(&self.results).push((run, number));
         }
+    }
+
+    /// Everybody waits. Loom tells it by a panic of the thread that was the last to wait; what happens after that
+    /// happens in no execution.
+    fn deadlock(&self) {
+        self.publish(self.run());
+        self.deadlocked.store(true, Ordering::Relaxed);
     }
 
     /// Begins the next execution, or ends the exploration.
@@ -104,7 +125,10 @@ impl Desk {
         }
         self.executions.store(number, Ordering::Relaxed);
         self.stamps.store(0, Ordering::Relaxed);
+        self.deadlocked.store(false, Ordering::Relaxed);
         open(&self.main).clear();
+        open(&self.names).clear();
+        open(&self.accesses).clear();
         *open(&self.threads) = vec![Vec::new(); threads];
     }
 }
@@ -119,9 +143,28 @@ impl Stamps for Desk {
     }
 }
 
+/// Writes down the accesses of the threads from now on, if that is wanted.
+fn listen(desk: &Arc<Desk>) -> Option<Listening> {
+    let heard = desk.clone();
+    let wanted = desk.only == Some(desk.executions.load(Ordering::Relaxed));
+    (wanted && desk.trace == Trace::On).then(|| {
+        trace::listen(move |access| {
+            let thread = open(&heard.names).get(&loom::thread::current().id()).copied();
+            if let Some(thread) = thread {
+                // Without the fences of a call's stamp: listening must not change what is seen.
+                let stamp = heard.stamps.fetch_add(1, Ordering::Relaxed);
+                let text = access.to_string();
+                open(&heard.accesses).push(Accessed { stamp, thread, text });
+            }
+        })
+    })
+}
+
 /// One execution of a scenario, inside Loom.
 fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk>) {
     desk.begin(scenario.threads.len());
+    let balance = Balance::of(subject.ledgers());
+    let _listening = listen(desk);
     let instance: Arc<dyn Instance> = subject.fresh().into();
     let mut main = instance.attach(Caller::Main);
     main_calls(&mut *main, &scenario.before, desk);
@@ -130,6 +173,7 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk
             let (instance, scenario) = (instance.clone(), scenario.clone());
             let desk = desk.clone();
             loom::thread::spawn(move || {
+                open(&desk.names).insert(loom::thread::current().id(), thread);
                 let mut attached = instance.attach(Caller::Thread(thread));
                 drop(instance);
                 for step in &scenario.threads[thread] {
@@ -153,6 +197,10 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk
         }
         run = desk.run();
         run.complaint = instance.inspect().err();
+        drop(main);
+        kept::let_go();
+        drop(instance);
+        run.imbalance = balance.imbalance();
     }
     kept::let_go();
     desk.publish(run);
@@ -169,12 +217,21 @@ fn main_calls(attached: &mut dyn Attached, steps: &[Step], desk: &Desk) {
     }
 }
 
+/// Whether a panic is Loom's way to say that all threads wait.
+fn is_deadlock(message: &str) -> bool {
+    message.starts_with("deadlock; threads")
+}
+
 /// Makes a call of a thread; false if it panicked.
 fn thread_call(attached: &mut dyn Attached, step: &Step, thread: usize, desk: &Desk) -> bool {
     let call = desk.stamps.fetch_add(1, Ordering::Relaxed);
     let waiting = Called { step: step.clone(), slot: Slot { call, end: End::Stuck } };
     open(&desk.threads)[thread].push(waiting);
     let slot = attached.run(step, desk);
+    if matches!(&slot.end, End::Panicked(message) if is_deadlock(message)) {
+        desk.deadlock();
+        return false;
+    }
     let panicked = matches!(slot.end, End::Panicked(_));
     open(&desk.threads)[thread].last_mut().expect("it was pushed above").slot = slot;
     !panicked
@@ -207,9 +264,6 @@ impl Loom {
         desk: Arc<Desk>,
         preemptions: usize,
     ) -> Result<Hunted, Misuse> {
-        if judge.may_block() {
-            return Err(Misuse("Loom cannot explore operations that wait for ever".to_owned()));
-        }
         let (subject, planned, inner) = (self.subject.clone(), scenario.clone(), desk.clone());
         let run = move || execute(&subject, &planned, &inner);
         let mut complete = false;
@@ -227,12 +281,13 @@ impl Loom {
         let executions = desk.executions.load(Ordering::Relaxed);
         judge.executions += executions - (results.len() as u64).min(executions);
         for (run, execution) in results {
+            let run = without_deadlock(run);
             if is_unfair(&run) {
                 judge.undecided += 1;
                 continue;
             }
             if judge.is_new(&run)
-                && let Some(failure) = judge_one(judge, &run)?
+                && let Some(failure) = judge.judge(&run)?
             {
                 let schedule = Schedule::Loom { preemptions, execution };
                 let found = Some(Found { scenario: scenario.clone(), failure, run, schedule });
@@ -251,14 +306,13 @@ fn is_unfair(run: &Run) -> bool {
         || run.panic().is_some_and(|(_, _, message)| gave_up(message))
 }
 
-/// Loom tells deadlocks as panics.
-fn judge_one(judge: &mut Judge, run: &Run) -> Result<Option<Failure>, Misuse> {
-    let failure = match &run.complaint {
-        Some(message) if message.starts_with("deadlock") => judge.judge(run)?,
-        Some(message) => Some(Failure::Invariant { message: message.clone() }),
-        None => judge.judge(run)?,
-    };
-    Ok(failure)
+/// Whether the calls that wait were allowed to is for the judge to say.
+fn without_deadlock(mut run: Run) -> Run {
+    let waits = run.calls().any(|(_, called)| called.slot.end == End::Stuck);
+    if waits && run.complaint.as_deref().is_some_and(is_deadlock) {
+        run.complaint = None;
+    }
+    run
 }
 
 impl Engine for Loom {
@@ -314,5 +368,16 @@ impl Engine for Loom {
             }
         }
         found
+    }
+    fn retrace(&mut self, judge: &mut Judge, found: Found, effort: Effort) -> Found {
+        let Schedule::Loom { preemptions, execution } = found.schedule else { return found };
+        let effort = Effort { executions: u64::MAX, ..effort };
+        let desk = Desk { trace: Trace::On, ..Desk::new(effort, Some(execution)) };
+        judge.forget();
+        let again = self.explore(judge, &found.scenario, Arc::new(desk), preemptions);
+        match again.ok().and_then(|hunted| hunted.found) {
+            Some(again) if discriminant(&again.failure) == discriminant(&found.failure) => again,
+            _ => found,
+        }
     }
 }

@@ -86,14 +86,11 @@ impl Judge {
             return Ok(Some(Failure::Invariant { message }));
         }
         let (_, checked) = self.check(run, Detail::Plain)?;
-        match checked.verdict {
-            Verdict::Violation(counterexample) => Ok(Some(Failure::Violation(counterexample))),
-            Verdict::Linearizable(_) => Ok(None),
-            Verdict::Unknown(_) => {
-                self.undecided += 1;
-                Ok(None)
-            }
+        if let Verdict::Violation(counterexample) = checked.verdict {
+            return Ok(Some(Failure::Violation(counterexample)));
         }
+        self.undecided += u64::from(matches!(checked.verdict, Verdict::Unknown(_)));
+        Ok(run.imbalance.map(Failure::from))
     }
 
     /// Checks the history of an execution.

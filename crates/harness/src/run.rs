@@ -3,6 +3,7 @@
 use crate::reply::Reply;
 use crate::scenario::{KindId, Step};
 use crate::subject::{Blocking, Caller, Subject};
+use crate::tracked::Imbalance;
 use seriatim_history::{
     Builder, Call, History, InputError, Interval, Outcome, Return, Time, Value,
 };
@@ -34,6 +35,24 @@ pub(crate) struct Called {
     pub slot: Slot,
 }
 
+/// An access of a primitive of `seriatim-sync` inside a call.
+#[derive(Clone, Debug)]
+pub(crate) struct Accessed {
+    pub stamp: Time,
+    pub thread: usize,
+    /// What and where.
+    pub text: String,
+}
+
+/// Whether accesses are written down.
+#[cfg(any(feature = "shuttle", feature = "loom"))]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Trace {
+    #[default]
+    Off,
+    On,
+}
+
 /// One execution of a scenario.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Run {
@@ -42,6 +61,10 @@ pub(crate) struct Run {
     pub threads: Vec<Vec<Called>>,
     /// What the final checks found.
     pub complaint: Option<String>,
+    /// What the accounts of tracked values say, where they are looked at after each execution.
+    pub imbalance: Option<Imbalance>,
+    /// What the threads did inside of their calls, if somebody listened.
+    pub accesses: Vec<Accessed>,
 }
 
 impl Run {
@@ -66,7 +89,8 @@ impl Run {
             kept.cloned().collect::<Vec<Called>>()
         };
         let threads = self.threads.iter().map(&mut keep).collect();
-        Run { threads, main: keep(&self.main), complaint: self.complaint.clone() }
+        let (complaint, imbalance) = (self.complaint.clone(), self.imbalance);
+        Run { threads, main: keep(&self.main), complaint, imbalance, accesses: Vec::new() }
     }
 
     /// The first panic, if there was one: the caller, the call, the message.
@@ -163,7 +187,7 @@ impl Run {
         let digest = |salt: u64| {
             let mut hasher = DefaultHasher::new();
             salt.hash(&mut hasher);
-            self.complaint.hash(&mut hasher);
+            (&self.complaint, self.imbalance).hash(&mut hasher);
             for &(thread, called) in &calls {
                 let before = calls.iter().enumerate().filter(|(_, (_, other))| {
                     matches!(other.slot.end, End::Returned(ret, _) if ret < called.slot.call)

@@ -17,10 +17,12 @@ use crate::failure::{Failure, STEP_SHIFT, busy_threads};
 use crate::oracle::{Judge, Misuse};
 use crate::quiet;
 use crate::random::Random;
-use crate::run::{Called, End, Run, Slot, drain};
+use crate::run::{Accessed, Called, End, Run, Slot, Trace, drain};
 use crate::scenario::{Scenario, Shape, Step};
 use crate::subject::{Attached, Caller, Instance, Stamps, Subject, kept};
+use crate::tracked::Balance;
 use seriatim_history::Time;
+use seriatim_sync::trace::{self, Listening};
 use shuttle::scheduler::{
     DfsScheduler, PctScheduler, RandomScheduler, RoundRobinScheduler, Schedule as Seeded,
     Scheduler, Task, TaskId,
@@ -69,6 +71,8 @@ struct Desk {
     /// The execution that did not end.
     endless: Mutex<Option<(Run, Vec<usize>)>>,
     executions: AtomicU64,
+    trace: Trace,
+    accesses: Mutex<Vec<Accessed>>,
 }
 
 fn open<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -89,12 +93,14 @@ impl Desk {
         self.over.store(false, Ordering::Relaxed);
         self.stamps.store(0, Ordering::Relaxed);
         open(&self.main).clear();
+        open(&self.accesses).clear();
         *open(&self.threads) = vec![Vec::new(); threads];
     }
 
     fn run(&self) -> Run {
         let (main, threads) = (open(&self.main).clone(), open(&self.threads).clone());
-        Run { main, threads, complaint: None }
+        let accesses = open(&self.accesses).clone();
+        Run { main, threads, accesses, ..Run::default() }
     }
 
     fn publish(&self, run: Run) {
@@ -104,6 +110,21 @@ impl Desk {
             open(&self.results).push((run, steps));
         }
     }
+}
+
+/// Writes down the accesses of the threads from now on, if that is wanted.
+fn listen(desk: &Arc<Desk>) -> Option<Listening> {
+    let heard = desk.clone();
+    (desk.trace == Trace::On).then(|| {
+        trace::listen(move |access| {
+            let task = open(&heard.steps).last().copied().unwrap_or(0);
+            // Task 0 is the main thread, whose calls nothing disturbs.
+            if let Some(thread) = task.checked_sub(1) {
+                let (stamp, text) = (heard.tick(), access.to_string());
+                open(&heard.accesses).push(Accessed { stamp, thread, text });
+            }
+        })
+    })
 }
 
 /// The stamps of an execution, in the order in which things happen, as only one thread runs.
@@ -128,6 +149,8 @@ impl Stamps for Ticks<'_> {
 /// One execution of a scenario, inside Shuttle.
 fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk>) {
     desk.clear(scenario.threads.len());
+    let balance = Balance::of(subject.ledgers());
+    let _listening = listen(desk);
     let instance: Arc<dyn Instance> = subject.fresh().into();
     let mut main = instance.attach(Caller::Main);
     main_calls(&mut *main, &scenario.before, desk);
@@ -162,6 +185,10 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk
         }
         run = desk.run();
         run.complaint = instance.inspect().err();
+        drop(main);
+        kept::let_go();
+        drop(instance);
+        run.imbalance = balance.imbalance();
     }
     kept::let_go();
     desk.publish(run);
@@ -407,11 +434,11 @@ impl Shuttle {
         judge: &mut Judge,
         scenario: &Arc<Scenario>,
         schedule: &[(usize, usize)],
-        effort: Effort,
+        (effort, trace): (Effort, Trace),
     ) -> Result<Hunted, Misuse> {
         let steps: Vec<usize> =
             schedule.iter().flat_map(|&(task, steps)| std::iter::repeat_n(task, steps)).collect();
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(Desk { trace, ..Desk::default() });
         let scheduler = Follow { steps: steps.into_iter(), begun: false };
         let effort = Effort { executions: 1, ..effort };
         self.explore(scenario, &desk, scheduler, (effort, true));
@@ -480,7 +507,7 @@ impl Engine for Shuttle {
         effort: Effort,
     ) -> Result<Hunted, Misuse> {
         match schedule {
-            Schedule::Shuttle(steps) => self.follow(judge, scenario, steps, effort),
+            Schedule::Shuttle(steps) => self.follow(judge, scenario, steps, (effort, Trace::Off)),
             _ => self.hunt(judge, scenario, effort),
         }
     }
@@ -495,7 +522,7 @@ impl Engine for Shuttle {
                 }
                 let mut candidate = steps.clone();
                 candidate.swap(place, place + 1);
-                let hunted = self.follow(judge, &best.scenario, &candidate, effort);
+                let hunted = self.follow(judge, &best.scenario, &candidate, (effort, Trace::Off));
                 if let Ok(Hunted { found: Some(found), .. }) = hunted
                     && discriminant(&found.failure) == discriminant(&best.failure)
                     && matches!(&found.schedule, Schedule::Shuttle(new) if new.len() < steps.len())
@@ -507,5 +534,13 @@ impl Engine for Shuttle {
             break;
         }
         best
+    }
+    fn retrace(&mut self, judge: &mut Judge, found: Found, effort: Effort) -> Found {
+        let Schedule::Shuttle(steps) = &found.schedule else { return found };
+        let again = self.follow(judge, &found.scenario, steps, (effort, Trace::On));
+        match again.ok().and_then(|hunted| hunted.found) {
+            Some(again) if discriminant(&again.failure) == discriminant(&found.failure) => again,
+            _ => found,
+        }
     }
 }

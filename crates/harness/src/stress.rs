@@ -12,6 +12,7 @@ use crate::random::Random;
 use crate::run::{Called, End, Run, Slot, drain};
 use crate::scenario::{Scenario, Shape, Step};
 use crate::subject::{Attached, Caller, Subject};
+use crate::tracked::Balance;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -147,7 +148,7 @@ impl Stress {
         let mut calls: Vec<_> = (0..threads).map(|t| batch.calls(t).into_iter()).collect();
         let runs = before.into_iter().enumerate().map(|(execution, before)| {
             let threads = calls.iter_mut().map(|calls| calls.next().unwrap_or_default()).collect();
-            let mut run = Run { main: before.calls, threads, complaint: None };
+            let mut run = Run { main: before.calls, threads, ..Run::default() };
             if matches!(ended, Ended::Done) {
                 self.end(&mut run, before.attached, &scenario);
                 run.complaint = batch.instances[execution].inspect().err();
@@ -172,24 +173,6 @@ impl Stress {
         if let Some(kind) = scenario.drain.filter(|_| run.panic().is_none()) {
             run.main.extend(drain(kind, |step| self.call(scenario, &mut *attached, step)));
         }
-    }
-
-    /// What the account of values says after a batch, when everything is dropped.
-    fn unbalanced(&self, live_before: &[i64], twice_before: &[u64]) -> Option<Failure> {
-        for ((ledger, &live), &twice) in
-            self.subject.ledgers().iter().zip(live_before).zip(twice_before)
-        {
-            if ledger.died_twice() > twice {
-                return Some(Failure::DroppedTwice { values: ledger.died_twice() - twice });
-            }
-            if ledger.live() < live {
-                return Some(Failure::DroppedTwice { values: (live - ledger.live()) as u64 });
-            }
-            if ledger.live() > live {
-                return Some(Failure::Leak { values: ledger.live() - live });
-            }
-        }
-        None
     }
 
     fn batch_size(&self, judge: &Judge, scenario: &Scenario) -> usize {
@@ -247,9 +230,7 @@ impl Engine for Stress {
         if self.left_behind > LEFT_BEHIND {
             return Ok(nothing(false));
         }
-        let ledgers = self.subject.clone();
-        let live: Vec<i64> = ledgers.ledgers().iter().map(|ledger| ledger.live()).collect();
-        let twice: Vec<u64> = ledgers.ledgers().iter().map(|ledger| ledger.died_twice()).collect();
+        let balance = Balance::of(self.subject.ledgers());
         let size = self.batch_size(judge, scenario);
         let (mut started, mut done) = (0, Vec::new());
         while started < effort.executions && !effort.is_over() {
@@ -270,13 +251,14 @@ impl Engine for Stress {
             if let Some(found) = found? {
                 return Ok(Hunted { found: Some(found), complete: false });
             }
-            if let Some(failure) = self.unbalanced(&live, &twice) {
+            if let Some(imbalance) = balance.imbalance() {
                 let panicked = Self::judge_all(judge, scenario, done.clone())?;
                 if panicked.is_some() {
                     return Ok(Hunted { found: panicked, complete: false });
                 }
                 let (scenario, schedule) = (scenario.clone(), Schedule::Stress);
                 let run = done.pop().unwrap_or_default();
+                let failure = Failure::from(imbalance);
                 let found = Some(Found { scenario, failure, run, schedule });
                 return Ok(Hunted { found, complete: false });
             }

@@ -30,6 +30,39 @@ impl Ledger {
     }
 }
 
+/// What some accounts said at one moment.
+pub(crate) struct Balance(Vec<(&'static Ledger, i64, u64)>);
+
+/// What is wrong with the accounts after everything was dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Imbalance {
+    Leaked(i64),
+    DroppedTwice(u64),
+}
+
+impl Balance {
+    /// What they say now.
+    pub fn of(ledgers: &[&'static Ledger]) -> Self {
+        let entry = |&ledger: &&'static Ledger| (ledger, ledger.live(), ledger.died_twice());
+        Balance(ledgers.iter().map(entry).collect())
+    }
+
+    /// What has become wrong since, now that everything made since is dropped.
+    pub fn imbalance(&self) -> Option<Imbalance> {
+        self.0.iter().find_map(|&(ledger, live, twice)| {
+            let (live_now, twice_now) = (ledger.live(), ledger.died_twice());
+            if twice_now > twice {
+                return Some(Imbalance::DroppedTwice(twice_now - twice));
+            }
+            match live_now - live {
+                0 => None,
+                more if more > 0 => Some(Imbalance::Leaked(more)),
+                fewer => Some(Imbalance::DroppedTwice(fewer.unsigned_abs())),
+            }
+        })
+    }
+}
+
 /// A number that is accounted for, drawn by [`tracked`](crate::tracked).
 ///
 /// ```

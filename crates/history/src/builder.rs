@@ -2,14 +2,15 @@
 //! specification: calls and returns pair up, a process does one thing at a time, time runs forward,
 //! ids are unique.
 
+mod telling;
+
+use crate::batch::{Batch, Plain};
 use crate::history::{Annotation, History, Nil};
-use crate::live::{Listener, LiveCall, LiveReturn};
-use crate::rows::Rows;
-use crate::{Column, InputError, MethodId, OpId, Outcome, Problem, ProcessId, Time};
+use crate::live::Listener;
+use crate::{InputError, MethodId, OpId, Outcome, Problem, ProcessId, Time};
 use crate::{Value, ValueId, Values};
 use hashbrown::HashMap;
-use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What a process calls.
 #[derive(Clone, Copy, Debug)]
@@ -101,12 +102,13 @@ pub struct Builder {
     events: u64,
     last_time: Time,
     in_call_order: bool,
-    /// Operations of a log that names no processes: rows are assigned at the end.
+    /// Operations of a log that names no processes.
     anonymous: bool,
-    /// The rows of the operations so far, as long as they come in call order.
-    rows: Rows,
-    in_rows: usize,
+    /// Operations that are not in the history's columns yet.
+    batch: Batch,
     listening: Option<Listening>,
+    /// How many interned values there may be before those that nothing names are forgotten.
+    most_values: usize,
 }
 
 /// What a builder needs that tells a listener instead of keeping a history.
@@ -131,9 +133,9 @@ impl Builder {
             last_time: 0,
             in_call_order: true,
             anonymous: false,
-            rows: Rows::default(),
-            in_rows: 0,
+            batch: Batch::default(),
             listening: None,
+            most_values: telling::MOST_VALUES,
         }
     }
 
@@ -160,12 +162,12 @@ impl Builder {
 
     /// The number of operations so far.
     pub fn len(&self) -> usize {
-        self.history.len()
+        self.history.len() + self.batch.len()
     }
 
     /// Whether there is no operation yet.
     pub fn is_empty(&self) -> bool {
-        self.history.is_empty()
+        self.len() == 0
     }
 
     /// The process of a name.
@@ -316,33 +318,6 @@ impl Builder {
         op
     }
 
-    fn tell_call(&mut self, op: OpId, line: u64, call: Call) -> Result<(), InputError> {
-        let Some(listening) = &mut self.listening else { return Ok(()) };
-        let process = self.history.process(op);
-        let method = self.history.method_name(call.method);
-        let values = &self.values;
-        let flow = listening.listener.call(LiveCall { op, line, process, method, call, values });
-        self.heard(line, flow)
-    }
-
-    fn tell_return(&mut self, op: OpId, line: u64, ret: Return) -> Result<(), InputError> {
-        let Some(listening) = &mut self.listening else { return Ok(()) };
-        if ret.outcome != Outcome::Pending {
-            listening.free.push(op);
-            self.ids.remove(&ret.id);
-        }
-        let values = &self.values;
-        let flow = listening.listener.ret(LiveReturn { op, line, ret, values });
-        self.heard(line, flow)
-    }
-
-    fn heard(&self, line: u64, flow: ControlFlow<()>) -> Result<(), InputError> {
-        match flow {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(self.error(line, Problem::Halted)),
-        }
-    }
-
     /// An operation that the log tells whole, with its times.
     #[inline]
     pub fn operation(
@@ -353,18 +328,38 @@ impl Builder {
         interval: Interval,
         ret: Return,
     ) -> Result<OpId, InputError> {
-        if self.listening.is_some() {
-            return Err(self.error(line, Problem::NotAnEvent));
-        }
         if let Some(ret) = interval.ret.filter(|&ret| ret < interval.call || ret == Time::MAX) {
             return Err(self.bad_return(line, interval.call, ret));
         }
+        if self.listening.is_some() {
+            return self.tell_operation(line, process, call, interval, ret);
+        }
         self.in_call_order &= self.last_time <= interval.call;
         self.last_time = interval.call;
-        let process = process.unwrap_or_else(|| self.row(interval));
+        self.anonymous |= process.is_none();
+        let process = process.unwrap_or(ProcessId(0));
         let op = self.push(line, process, call, interval, ret);
         self.register_id(line, call.id, op)?;
         Ok(op)
+    }
+
+    /// A plain operation of a log that names no processes and tells operations whole.
+    #[inline]
+    pub(crate) fn plain(&mut self, plain: Plain) -> Result<(), InputError> {
+        let Plain { line, call, ret, .. } = plain;
+        if ret < call || ret == Time::MAX {
+            return Err(self.bad_return(line, call, ret));
+        }
+        if self.listening.is_some() {
+            return self.tell_plain(plain);
+        }
+        self.in_call_order &= self.last_time <= call;
+        self.last_time = call;
+        self.anonymous = true;
+        if self.batch.push(plain).is_full() {
+            self.batch.flush(&mut self.history);
+        }
+        Ok(())
     }
 
     /// Something that happened around the operations, at the present moment of an event log.
@@ -395,11 +390,12 @@ impl Builder {
 
     /// The history, sorted by call.
     pub fn finish(mut self) -> Result<History, InputError> {
+        self.batch.flush(&mut self.history);
         if !self.in_call_order {
             self.sort_by_call();
         }
         if self.anonymous {
-            self.assign_rows();
+            self.history.seats = Some(OnceLock::new());
         } else if self.events == 0 {
             self.check_one_at_a_time()?;
         }
@@ -454,6 +450,7 @@ impl Builder {
         interval: Interval,
         ret: Return,
     ) -> OpId {
+        self.batch.flush(&mut self.history);
         let op = OpId::from(self.history.len());
         let (span, result, failed) = match (interval.ret, ret.outcome) {
             (None, _) | (_, Outcome::Pending) => (0, ValueId::ABSENT, 0),
@@ -540,32 +537,6 @@ impl Builder {
         }
     }
 
-    /// The row of the next operation of an anonymous log; right as long as they come in call order.
-    #[inline]
-    fn row(&mut self, interval: Interval) -> ProcessId {
-        self.anonymous = true;
-        if !self.in_call_order {
-            return ProcessId(0);
-        }
-        self.in_rows += 1;
-        let until = interval.ret.unwrap_or(Time::MAX);
-        ProcessId(self.rows.place(interval.call, until) as u32)
-    }
-
-    /// Gives every operation of an anonymous log the first row that is free at its call.
-    fn assign_rows(&mut self) {
-        if !self.in_call_order || self.in_rows < self.history.len() {
-            self.rows = Rows::default();
-            let mut process = Column::default();
-            for op in (0..self.history.len()).map(OpId::from) {
-                let until = self.history.ret(op).unwrap_or(Time::MAX);
-                process.push(self.rows.place(self.history.call(op), until));
-            }
-            self.history.process = process;
-        }
-        self.history.process_names = (0..self.rows.count() as i64).map(Value::Int).collect();
-    }
-
     /// In a log of operations, those of one process must not overlap.
     fn check_one_at_a_time(&self) -> Result<(), InputError> {
         let history = &self.history;
@@ -591,6 +562,7 @@ impl Builder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::Rows;
 
     fn operations(times: &[(i64, Time, Option<Time>)]) -> Result<History, InputError> {
         let mut builder = Builder::new("log");

@@ -119,6 +119,75 @@ impl Column {
         self.set(index, value);
     }
 
+    /// Appends many numbers at once, widening the column at most once.
+    pub fn append<T: Copy + Into<u64>>(&mut self, values: &[T]) {
+        let most = values.iter().fold(0, |most, &value| most | value.into());
+        if !self.holds(most) {
+            self.widen_for(most);
+        }
+        match &mut self.0 {
+            Width::Zero(len) => *len += values.len(),
+            Width::One(v) => v.extend(values.iter().map(|&value| value.into() as u8)),
+            Width::Two(v) => v.extend(values.iter().map(|&value| value.into() as u16)),
+            Width::Four(v) => v.extend(values.iter().map(|&value| value.into() as u32)),
+            Width::Eight(v) => v.extend(values.iter().map(|&value| value.into())),
+        }
+    }
+
+    /// Appends zeros.
+    pub fn append_zeros(&mut self, count: usize) {
+        match &mut self.0 {
+            Width::Zero(len) => *len += count,
+            Width::One(v) => v.resize(v.len() + count, 0),
+            Width::Two(v) => v.resize(v.len() + count, 0),
+            Width::Four(v) => v.resize(v.len() + count, 0),
+            Width::Eight(v) => v.resize(v.len() + count, 0),
+        }
+    }
+
+    /// Copies the numbers from `start` on, as many as `out` has room for: `out[0]` is the number at
+    /// `start`. Panics when there are not enough.
+    #[inline]
+    pub fn read<T: Taken>(&self, start: usize, out: &mut [T]) {
+        fn copy<S: Copy + Into<u64>, T: Taken>(values: &[S], out: &mut [T]) {
+            for (place, &value) in out.iter_mut().zip(values) {
+                *place = T::taken(value.into());
+            }
+        }
+        let range = start..start + out.len();
+        match &self.0 {
+            Width::Zero(len) => {
+                assert!(range.end <= *len, "{range:?} out of a column of {len}");
+                out.fill(T::taken(0));
+            }
+            Width::One(v) => copy(&v[range], out),
+            Width::Two(v) => copy(&v[range], out),
+            Width::Four(v) => copy(&v[range], out),
+            Width::Eight(v) => copy(&v[range], out),
+        }
+    }
+
+    /// How many of the numbers are zero.
+    pub fn zeros(&self) -> usize {
+        fn count<T: Default + PartialEq>(values: &[T]) -> usize {
+            values.iter().filter(|&value| *value == T::default()).count()
+        }
+        match &self.0 {
+            Width::Zero(len) => *len,
+            Width::One(v) => count(v),
+            Width::Two(v) => count(v),
+            Width::Four(v) => count(v),
+            Width::Eight(v) => count(v),
+        }
+    }
+
+    /// Whether the column is wide enough for a number.
+    #[inline]
+    fn holds(&self, value: u64) -> bool {
+        let bits = 8 * self.bytes_per_entry() as u32;
+        value.checked_shr(bits).unwrap_or(0) == 0
+    }
+
     /// The numbers, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
         (0..self.len()).map(|index| self.get(index))
@@ -180,6 +249,26 @@ impl FromIterator<u64> for Column {
     }
 }
 
+/// A number that [`Column::read`] can give: `u64`, or `u32` where the numbers are known to be small.
+pub trait Taken: Copy {
+    /// The number, cut to its width.
+    fn taken(number: u64) -> Self;
+}
+
+impl Taken for u64 {
+    #[inline]
+    fn taken(number: u64) -> u64 {
+        number
+    }
+}
+
+impl Taken for u32 {
+    #[inline]
+    fn taken(number: u64) -> u32 {
+        number as u32
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,6 +285,27 @@ mod tests {
                 assert_eq!(column.get(0), second);
                 let turned = column.permuted(&[4, 3, 2, 1, 0]);
                 assert_eq!(turned.iter().collect::<Vec<_>>(), [first, 3, second, first, second]);
+            }
+        }
+    }
+
+    #[test]
+    fn many_numbers_at_once_are_what_one_at_a_time_are() {
+        let limits = [0, 1, 255, 256, 65_535, 65_536, u64::from(u32::MAX), 1 << 32, u64::MAX];
+        for first in limits {
+            for second in limits {
+                let numbers = [first, 0, second, 7];
+                let mut column = Column::default();
+                column.append(&numbers[..1]);
+                column.append_zeros(1);
+                column.append(&numbers[2..]);
+                assert_eq!(column.iter().collect::<Vec<_>>(), numbers);
+                let one_by_one: Column = numbers.iter().copied().collect();
+                assert_eq!(column.bytes_per_entry(), one_by_one.bytes_per_entry());
+                let mut read = [0u64; 3];
+                column.read(1, &mut read);
+                assert_eq!(read, numbers[1..]);
+                assert_eq!(column.zeros(), numbers.iter().filter(|&&n| n == 0).count());
             }
         }
     }

@@ -5,9 +5,10 @@
 //! of events the rank of the event (so that the order of the lines decides, whatever the resolution
 //! of the clock), for logs of operations the recorded times themselves.
 
+use crate::rows::{Rows, Seats};
 use crate::{Column, MethodId, OpId, Operation, Outcome, ProcessId, Time, Value, ValueId, Values};
 use hashbrown::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A recorded run: operations in call order, with the values they name.
 ///
@@ -19,6 +20,8 @@ pub struct History {
     pub(crate) nil: Nil,
     pub(crate) values: Arc<Values>,
     pub(crate) process_names: Vec<Value>,
+    /// Where the source names no processes: the rows that take their place, once somebody asks.
+    pub(crate) seats: Option<OnceLock<Seats>>,
     pub(crate) methods: Vec<Box<str>>,
     pub(crate) process: Column,
     pub(crate) method: Column,
@@ -60,6 +63,7 @@ impl History {
             nil: Nil::Value,
             values: Arc::default(),
             process_names: Vec::new(),
+            seats: None,
             methods: Vec::new(),
             process: Column::default(),
             method: Column::default(),
@@ -142,12 +146,30 @@ impl History {
 
     /// The number of processes.
     pub fn process_count(&self) -> usize {
-        self.process_names.len()
+        self.process_names().len()
     }
 
     /// A process's name in the source.
     pub fn process_name(&self, process: ProcessId) -> &Value {
-        &self.process_names[process.index()]
+        &self.process_names()[process.index()]
+    }
+
+    /// The names of all processes.
+    pub(crate) fn process_names(&self) -> &[Value] {
+        match &self.seats {
+            None => &self.process_names,
+            Some(seats) => &seats.get_or_init(|| self.seated()).names,
+        }
+    }
+
+    /// Gives every operation the first row that is free at its call.
+    fn seated(&self) -> Seats {
+        let mut rows = Rows::default();
+        let ops = (0..self.len()).map(OpId::from);
+        let place = ops.map(|op| rows.place(self.call(op), self.ret(op).unwrap_or(Time::MAX)));
+        let process = place.collect();
+        let names = (0..rows.count() as i64).map(Value::Int).collect();
+        Seats { process, names }
     }
 
     /// The number of different methods.
@@ -163,7 +185,11 @@ impl History {
     /// The process that called an operation.
     #[inline]
     pub fn process(&self, op: OpId) -> ProcessId {
-        ProcessId(self.process.get(op.index()) as u32)
+        let column = match &self.seats {
+            None => &self.process,
+            Some(seats) => &seats.get_or_init(|| self.seated()).process,
+        };
+        ProcessId(column.get(op.index()) as u32)
     }
 
     /// The method of an operation.
@@ -247,34 +273,62 @@ impl History {
 
     /// How many operations ended how.
     pub fn tally(&self) -> Tally {
-        let mut tally = Tally::default();
-        for index in 0..self.len() {
-            match self.outcome(OpId::from(index)) {
-                Outcome::Ok => tally.ok += 1,
-                Outcome::Failed => tally.failed += 1,
-                Outcome::Pending => tally.pending += 1,
-            }
-        }
-        tally
+        let pending = self.span.zeros();
+        // What never returned did not fail either.
+        let failed = self.len() - self.failed.zeros();
+        Tally { ok: self.len() - pending - failed, failed, pending }
+    }
+
+    /// Whether some operation said that it failed.
+    pub fn has_failures(&self) -> bool {
+        self.failed.zeros() < self.len()
+    }
+
+    /// Whether some operation names its object.
+    pub fn has_objects(&self) -> bool {
+        self.object.zeros() < self.len()
+    }
+
+    /// Whether some operation names a key apart from its argument.
+    pub fn has_keys(&self) -> bool {
+        self.key.zeros() < self.len()
+    }
+
+    /// The operations from a position on, as many as fit, for whoever looks at all of them quickly.
+    ///
+    /// ```
+    /// use seriatim_history::{Stretch, ValueId, read_str};
+    /// let history = read_str("# stack\npush 7 1 2\npop 7 3 4\n").unwrap();
+    /// let mut stretch = Stretch::default();
+    /// history.read_stretch(0, &mut stretch);
+    /// assert_eq!((stretch.len, stretch.call[1]), (2, 3));
+    /// assert_eq!(stretch.arg[0], ValueId::inline_int(7).unwrap().0);
+    /// ```
+    #[inline]
+    pub fn read_stretch(&self, start: usize, stretch: &mut Stretch) {
+        let len = (self.len() - start).min(Stretch::LONGEST);
+        stretch.len = len;
+        self.method.read(start, &mut stretch.method[..len]);
+        self.arg.read(start, &mut stretch.arg[..len]);
+        self.result.read(start, &mut stretch.result[..len]);
+        self.call.read(start, &mut stretch.call[..len]);
+        self.span.read(start, &mut stretch.span[..len]);
     }
 
     /// An estimate of the heap memory in use, in bytes.
     pub fn bytes(&self) -> usize {
-        self.columns().map(Column::bytes).sum::<usize>() + self.values.bytes()
+        let seats = self.seats.as_ref().and_then(OnceLock::get);
+        let rows = seats.map_or(0, |seats| seats.process.bytes());
+        self.columns().map(Column::bytes).sum::<usize>() + rows + self.values.bytes()
     }
 
     /// The history of some of the operations: a counterexample, a part. `keep` names them in
     /// ascending order; with `Until(stamp)` every operation that returns later is pending.
     pub fn restricted(&self, keep: &[OpId], horizon: Horizon) -> History {
-        let order: Vec<u32> = keep.iter().map(|op| op.0).collect();
-        let mut part = History { values: self.values.clone(), ..History::empty(&self.source) };
-        part.spec = self.spec.clone();
-        part.nil = self.nil;
-        part.process_names = self.process_names.clone();
-        part.methods = self.methods.clone();
-        for (target, source) in part.columns_mut().into_iter().zip(self.columns()) {
-            *target = source.permuted(&order);
-        }
+        let mut part = self.excerpt(keep);
+        part.process_names = self.process_names().to_vec();
+        part.seats = None;
+        part.process = keep.iter().map(|&op| u64::from(self.process(op).0)).collect();
         part.clock = self.clock.clone();
         part.annotations = self.annotations.clone();
         for (new, old) in keep.iter().enumerate() {
@@ -285,6 +339,21 @@ impl History {
         if let Horizon::Until(stamp) = horizon {
             part.forget_after(stamp);
         }
+        part
+    }
+
+    /// Some of the operations, named in ascending order, as they were called and returned; by whom, and
+    /// what happened around them, is left out.
+    pub fn excerpt(&self, keep: &[OpId]) -> History {
+        let order: Vec<u32> = keep.iter().map(|op| op.0).collect();
+        let mut part = History { values: self.values.clone(), ..History::empty(&self.source) };
+        part.spec = self.spec.clone();
+        part.nil = self.nil;
+        part.methods = self.methods.clone();
+        for (target, source) in part.columns_mut().into_iter().zip(self.columns()) {
+            *target = source.permuted(&order);
+        }
+        part.seats = Some(OnceLock::new());
         part
     }
 
@@ -327,6 +396,45 @@ impl History {
             &mut self.failed,
             &mut self.line,
         ]
+    }
+}
+
+/// Some operations of a history that follow one another in call order, column by column: what most
+/// of them are decided by, without looking at each column's width for each operation.
+///
+/// The outcome is not among them: a span of 0 is a pending operation's, and whether any failed is
+/// known of the whole history ([`History::has_failures`]).
+#[derive(Clone, Debug)]
+pub struct Stretch {
+    /// How many there are.
+    pub len: usize,
+    /// Their methods.
+    pub method: [u32; Stretch::LONGEST],
+    /// Their arguments.
+    pub arg: [u32; Stretch::LONGEST],
+    /// Their results.
+    pub result: [u32; Stretch::LONGEST],
+    /// Their calls.
+    pub call: [Time; Stretch::LONGEST],
+    /// Their durations plus one; 0 for a pending one.
+    pub span: [Time; Stretch::LONGEST],
+}
+
+impl Stretch {
+    /// The most operations of one stretch.
+    pub const LONGEST: usize = 128;
+}
+
+impl Default for Stretch {
+    fn default() -> Self {
+        Stretch {
+            len: 0,
+            method: [0; Stretch::LONGEST],
+            arg: [0; Stretch::LONGEST],
+            result: [0; Stretch::LONGEST],
+            call: [0; Stretch::LONGEST],
+            span: [0; Stretch::LONGEST],
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! specifications and decides nothing; it refuses what cannot be a history with an [`InputError`]
 //! that names the file, the line and what was expected.
 
+mod batch;
 mod builder;
 mod column;
 mod error;
@@ -17,14 +18,14 @@ mod rows;
 mod value;
 
 pub use builder::{Builder, Call, Interval, Return};
-pub use column::Column;
+pub use column::{Column, Taken};
 pub use error::{InputError, Problem};
 pub use events::{Event, Events};
 pub use formats::{
     Format, Inexpressible, ReadOptions, UnknownFormatName, WriteError, expand, open, read,
     read_from, read_str, read_with, write, write_string, write_value,
 };
-pub use history::{Annotation, History, Horizon, Nil, Tally};
-pub use live::{Listener, LiveCall, LiveReturn, listen};
+pub use history::{Annotation, History, Horizon, Nil, Stretch, Tally};
+pub use live::{Heading, Listener, LiveCall, LiveOperation, LiveReturn, listen};
 pub use operation::{MethodId, OpId, Operation, Outcome, ProcessId, Time};
 pub use value::{Value, ValueId, Values};

@@ -4,7 +4,9 @@
 //! is kept but the operations that are open, so a stream may go on for ever.
 
 use crate::formats::{ReadOptions, read_into};
-use crate::{Builder, Call, InputError, OpId, Problem, ProcessId, Return, Values};
+use crate::{
+    Builder, Call, InputError, Interval, Nil, OpId, Problem, ProcessId, Return, Value, Values,
+};
 use std::io::Read;
 use std::ops::ControlFlow;
 
@@ -17,6 +19,8 @@ pub struct LiveCall<'b> {
     pub line: u64,
     /// Who calls.
     pub process: ProcessId,
+    /// The caller's name in the source.
+    pub caller: &'b Value,
     /// The operation's name.
     pub method: &'b str,
     /// What is called.
@@ -32,10 +36,42 @@ pub struct LiveReturn<'b> {
     pub op: OpId,
     /// The line.
     pub line: u64,
+    /// The operation's name.
+    pub method: &'b str,
+    /// What was called, as it is known by now: some logs tell an argument at the return only.
+    pub call: Call,
     /// What comes back. A pending operation stays open for ever.
     pub ret: Return,
     /// The values that it names.
     pub values: &'b Values,
+}
+
+/// A whole operation, as it is read from a log that has one a line.
+#[derive(Clone, Copy)]
+pub struct LiveOperation<'b> {
+    /// The line.
+    pub line: u64,
+    /// The caller's name in the source, where it names one.
+    pub caller: Option<&'b Value>,
+    /// The operation's name.
+    pub method: &'b str,
+    /// What is called.
+    pub call: Call,
+    /// When it was called and returned.
+    pub interval: Interval,
+    /// What comes back.
+    pub ret: Return,
+    /// The values that it names.
+    pub values: &'b Values,
+}
+
+/// What a log says of itself before its first operation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Heading {
+    /// The specification that it names.
+    pub spec: Option<String>,
+    /// What a result `nil` means.
+    pub nil: Nil,
 }
 
 /// Hears of events as they are read, and may ask to stop.
@@ -45,9 +81,21 @@ pub trait Listener {
 
     /// An operation returns.
     fn ret(&mut self, ret: LiveReturn<'_>) -> ControlFlow<()>;
+
+    /// A whole operation is read; `None` from those who listen to events only, for whom it is an error.
+    fn operation(&mut self, _: LiveOperation<'_>) -> Option<ControlFlow<()>> {
+        None
+    }
+
+    /// Whether the ids of values mean nothing to the listener once it has heard of them, nor the numbers
+    /// of operations once they are given up. Then the reader forgets values that no open operation names.
+    fn forgets(&self) -> bool {
+        false
+    }
 }
 
-/// Reads a log of events and tells a listener, until the log ends or the listener has heard enough.
+/// Reads a log and tells a listener, until the log ends or the listener has heard enough; gives what the
+/// log said of itself so far.
 ///
 /// ```
 /// use seriatim_history::{LiveCall, LiveReturn, Listener, ReadOptions, listen};
@@ -77,10 +125,10 @@ pub fn listen(
     name: &str,
     options: ReadOptions,
     listener: Box<dyn Listener>,
-) -> Result<(), InputError> {
+) -> Result<Heading, InputError> {
     let mut builder = Builder::listening(name, listener);
     match read_into(reader, name, options, &mut builder) {
-        Err(InputError { problem: Problem::Halted, .. }) => Ok(()),
-        other => other,
+        Ok(()) | Err(InputError { problem: Problem::Halted, .. }) => Ok(builder.heading()),
+        Err(other) => Err(other),
     }
 }

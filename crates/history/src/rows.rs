@@ -1,9 +1,18 @@
 //! Rows for the operations of a log that names no processes: each gets the first row that is free at
 //! its call.
 
-use crate::Time;
+use crate::{Column, Time, Value};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+
+/// The rows that take the place of processes.
+#[derive(Clone, Debug)]
+pub(crate) struct Seats {
+    /// By operation, its row.
+    pub process: Column,
+    /// By row, its name: a number.
+    pub names: Vec<Value>,
+}
 
 /// Rows that intervals are laid in, the first free one for each.
 ///
@@ -29,12 +38,15 @@ impl Rows {
     /// The row of an interval; intervals come in the order of their calls.
     #[inline]
     pub fn place(&mut self, call: Time, until: Time) -> u64 {
-        let rows = self.first_busy_until.iter_mut().enumerate();
-        for (row, busy_until) in rows {
-            if *busy_until < call {
-                *busy_until = until;
-                return row as u64;
-            }
+        // All rows are looked at: which one is free cannot be foretold, and a wrong guess costs more.
+        let mut free = 0u32;
+        for (row, &busy_until) in self.first_busy_until.iter().enumerate() {
+            free |= u32::from(busy_until < call) << row;
+        }
+        if free != 0 {
+            let row = free.trailing_zeros();
+            self.first_busy_until[row as usize] = until;
+            return u64::from(row);
         }
         if self.first_busy_until.len() < Self::SEARCHED {
             self.first_busy_until.push(until);

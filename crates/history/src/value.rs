@@ -320,6 +320,12 @@ impl Values {
         id.as_inline_int().or_else(|| id.entry().and_then(|index| self.entries[index].as_int()))
     }
 
+    /// The number of values that are no ids of their own.
+    #[inline]
+    pub(crate) fn interned(&self) -> usize {
+        self.entries.len() + self.pairs.len()
+    }
+
     /// An estimate of the heap memory in use, in bytes.
     pub fn bytes(&self) -> usize {
         let texts: usize = self.entries.iter().map(|v| v.as_str().map_or(0, str::len)).sum();

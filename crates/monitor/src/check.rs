@@ -8,7 +8,7 @@ use crate::partition::{Partitioning, Portion, partition};
 use crate::search::dovetail::{self, Finding, Plan, Standing, StopAt};
 use crate::search::{Memory, Strategy};
 use crate::vet;
-use seriatim_history::{History, Horizon, InputError, OpId, Outcome, Problem};
+use seriatim_history::{History, Horizon, InputError, OpId, Problem};
 use seriatim_spec::{
     Cancel, ClassId, Counterexample, Explanation, Interpretation, Limit, Reader, Unknown, Verdict,
 };
@@ -422,9 +422,7 @@ impl Monitor {
     /// half the time and most of the memory. `None` if the parts have to be looked at.
     fn check_whole(&self, history: &History, reader: &dyn Reader) -> Option<Checked> {
         let Monitor::Ready(object) = *self else { return None };
-        let is_plain = history.operations().all(|operation| {
-            operation.outcome() != Outcome::Failed && !operation.object().is_present()
-        });
+        let is_plain = !history.has_failures() && !history.has_objects();
         if history.is_empty() || !is_plain || !vet::is_readable(history, reader) {
             return None;
         }

@@ -5,13 +5,13 @@
 //! observation, and `nil` means what it says.
 
 use crate::fast::{Object, Priority};
-use seriatim_history::{History, Nil, Outcome, Value, ValueId};
+use seriatim_history::{History, Nil, Value, ValueId};
 use seriatim_spec::{ChosenReader, Failures};
 
 /// The object whose monitor decides histories of a specification; `Err` says why there is none.
 pub fn object(reader: &ChosenReader, history: &mut History) -> Result<Object, String> {
     let (name, parameters) = (reader.choice.name(), reader.choice.parameters());
-    if reader.failures == Failures::Observe && has_failures(history) {
+    if reader.failures == Failures::Observe && history.has_failures() {
         return Err("failed operations are taken as observations".to_owned());
     }
     let mut known: &[&str] = &[];
@@ -57,10 +57,6 @@ pub fn object(reader: &ChosenReader, history: &mut History) -> Result<Object, St
         Some(given) => Err(format!("the monitor does not know the parameter {given}")),
         None => Ok(object),
     }
-}
-
-fn has_failures(history: &History) -> bool {
-    history.operations().any(|operation| operation.outcome() == Outcome::Failed)
 }
 
 /// The name of an object's monitor.

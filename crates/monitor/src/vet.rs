@@ -5,43 +5,89 @@
 //! argument and result (a number, a text, nothing, the argument repeated), of which there are few. So one
 //! operation of each kind is shown to the specification; if it can read those, it can read all.
 
-use hashbrown::HashMap;
-use seriatim_history::{History, Horizon, MethodId, OpId, Outcome, ValueId};
+use hashbrown::HashSet;
+use seriatim_history::{History, OpId, Stretch, ValueId};
 use seriatim_spec::Reader;
 
 /// Whether the specification can read one operation of each kind.
 pub fn is_readable(history: &History, reader: &dyn Reader) -> bool {
-    let mut kinds: HashMap<Kind, OpId> = HashMap::new();
-    let mut last = None;
-    for op in (0..history.len()).map(OpId::from) {
-        let kind = Kind::of(history, op);
-        if last != Some(kind) {
-            kinds.entry(kind).or_insert(op);
-            last = Some(kind);
-        }
-    }
-    let mut examples: Vec<OpId> = kinds.into_values().collect();
-    examples.sort_unstable();
-    reader.read(&mut history.restricted(&examples, Horizon::Whole)).is_ok()
+    let examples = examples(history);
+    reader.read(&mut history.excerpt(&examples)).is_ok()
 }
 
-/// What decides whether an operation can be read.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Kind {
-    method: MethodId,
-    outcome: Outcome,
-    has_key: bool,
-    arg: Shape,
-    result: Shape,
+/// One operation of each kind, in call order.
+fn examples(history: &History) -> Vec<OpId> {
+    let mut seen = Seen::new(history);
+    let mut examples = Vec::new();
+    let mut stretch = Stretch::default();
+    let is_plain = !history.has_failures() && !history.has_keys();
+    for start in (0..history.len()).step_by(Stretch::LONGEST) {
+        history.read_stretch(start, &mut stretch);
+        for offset in 0..stretch.len {
+            let op = OpId::from(start + offset);
+            let manner = match is_plain {
+                true => u32::from(stretch.span[offset] == 0),
+                false => manner(history, op),
+            };
+            let (arg, result) = (stretch.arg[offset], stretch.result[offset]);
+            let shapes = shapes(history, ValueId(arg), ValueId(result));
+            if seen.is_new(stretch.method[offset], manner << 8 | shapes) {
+                examples.push(op);
+            }
+        }
+    }
+    examples
+}
+
+/// How an operation ended and whether it has a key: below 8.
+fn manner(history: &History, op: OpId) -> u32 {
+    let has_key = u32::from(history.key(op).is_present());
+    history.outcome(op) as u32 | has_key << 2
+}
+
+/// The kinds that have been seen.
+struct Seen {
+    /// By method and what else makes a kind, for the first methods.
+    table: Vec<bool>,
+    others: HashSet<(u32, u32)>,
+}
+
+/// How many kinds a method may have.
+const KINDS: usize = 8 << 8;
+
+impl Seen {
+    fn new(history: &History) -> Self {
+        let tabled = history.method_count().min(32);
+        Seen { table: vec![false; tabled * KINDS], others: HashSet::new() }
+    }
+
+    #[inline]
+    fn is_new(&mut self, method: u32, kind: u32) -> bool {
+        match self.table.get_mut(method as usize * KINDS + kind as usize) {
+            Some(seen) => !std::mem::replace(seen, true),
+            None => self.others.insert((method, kind)),
+        }
+    }
+}
+
+/// The shapes of an argument and a result: below 256.
+#[inline]
+fn shapes(history: &History, arg: ValueId, result: ValueId) -> u32 {
+    let echoes = arg == result && arg.is_present();
+    let of_result = match echoes {
+        true => Shape::Echo,
+        false => Shape::of(history, result),
+    };
+    (Shape::of(history, arg) as u32) << 4 | of_result as u32
 }
 
 /// What a value looks like.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Absent,
     Nil,
-    True,
     False,
+    True,
     Echo,
     Number,
     Negative,
@@ -50,37 +96,27 @@ enum Shape {
     Other,
 }
 
-impl Kind {
-    #[inline]
-    fn of(history: &History, op: OpId) -> Self {
-        let (arg, result) = (history.arg(op), history.result(op));
-        let echoes = arg == result && arg.is_present();
-        Kind {
-            method: history.method(op),
-            outcome: history.outcome(op),
-            has_key: history.key(op).is_present(),
-            arg: Shape::of(history, arg),
-            result: if echoes { Shape::Echo } else { Shape::of(history, result) },
-        }
-    }
-}
+/// The shapes of the values that every history has, by id.
+const FIRST: [(ValueId, Shape); 4] = [
+    (ValueId::ABSENT, Shape::Absent),
+    (ValueId::NIL, Shape::Nil),
+    (ValueId::FALSE, Shape::False),
+    (ValueId::TRUE, Shape::True),
+];
 
 impl Shape {
     #[inline]
     fn of(history: &History, id: ValueId) -> Self {
-        match id {
-            ValueId::ABSENT => Shape::Absent,
-            ValueId::NIL => Shape::Nil,
-            ValueId::TRUE => Shape::True,
-            ValueId::FALSE => Shape::False,
-            id => match id.as_inline_int() {
-                Some(0..) => Shape::Number,
-                Some(_) => Shape::Negative,
-                None => Shape::of_other(history, id),
-            },
+        if let Some(number) = id.as_inline_int() {
+            return if number < 0 { Shape::Negative } else { Shape::Number };
+        }
+        match FIRST.get((id.0 >> 2) as usize) {
+            Some(&(first, shape)) if first == id => shape,
+            _ => Shape::of_other(history, id),
         }
     }
 
+    #[cold]
     fn of_other(history: &History, id: ValueId) -> Self {
         let values = history.values();
         match values.as_str(id) {

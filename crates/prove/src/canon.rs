@@ -1,80 +1,132 @@
 //! The canonical form of a view: what nobody names is folded into gaps, what nobody reaches is dropped, and the nodes are
-//! numbered in the order in which the shared variables and the registers lead to them.
+//! numbered in the order in which the shared variables and the registers lead to them. So are records and threads.
 //!
 //! Nodes stay explicit if a shared variable or a register points to them, if they are private, if two represented nodes
-//! lead to them, or, where keys are tracked, if they are sentinels or hold the tracked key. Each of these is a function of
-//! the concrete state, so equal concrete states get equal skeletons. What is forgotten on the way (that I hold the lock
-//! of a node to which I have lost all references) only weakens the view. Law: the canonical form describes every
+//! lead to them, or, where keys are tracked, if they are sentinels or if they hold the tracked key and a shared variable
+//! leads to them. Each of these is a function of the concrete state, so equal concrete states get equal skeletons. A node
+//! with the tracked key that no shared variable leads to counts nowhere, and lies in gaps like any other; should it come
+//! back, the content says that it cannot be told ([`crate::content`]). What is forgotten on the way (that I hold the
+//! lock of a node to which I have lost all references) only weakens the view. Law: the canonical form describes every
 //! state that the view described.
 
 use crate::model::Tracking;
 use crate::value::{Class, Val, attrs};
-use crate::view::{Gap, Node, View};
+use crate::view::{Gap, MOST, Node, View};
 
-/// More nodes than any view has: node numbers are bytes.
-const MOST: usize = 256;
+/// The nodes to which the shared variables and the registers point, in this order, each once.
+struct Roots {
+    list: [u8; MOST],
+    count: usize,
+    set: u64,
+    /// Whether records or threads are named.
+    names: bool,
+}
+
+impl Roots {
+    fn of(view: &View) -> Roots {
+        let names = !view.records.is_empty();
+        let mut roots = Roots { list: [0; MOST], count: 0, set: 0, names };
+        let regs = view.busy.iter().flat_map(|b| &b.regs);
+        for value in view.globals.iter().chain(regs) {
+            match *value {
+                Val::Node(n) if roots.set >> n & 1 == 0 => {
+                    roots.list[roots.count] = n;
+                    roots.count += 1;
+                    roots.set |= 1 << n;
+                }
+                Val::Tid(_) => roots.names = true,
+                _ => {}
+            }
+        }
+        roots
+    }
+
+    fn list(&self) -> &[u8] {
+        &self.list[..self.count]
+    }
+}
 
 impl View {
     /// The canonical form.
     pub fn canonical(mut self, tracking: Tracking) -> View {
-        let mut roots: Vec<u8> = Vec::with_capacity(16);
-        let regs = self.busy.iter().flat_map(|b| &b.regs);
-        for root in self.globals.iter().chain(regs) {
-            if let Val::Node(n) = root
-                && !roots.contains(n)
-            {
-                roots.push(*n);
-            }
-        }
-        self.forget(&roots, tracking);
-        let anchors = self.anchors(&roots, tracking);
-        for node in 0..self.nodes.len() {
-            if anchors[node] {
-                self.fold(node, &anchors, tracking);
-            }
-        }
-        self.renumber(&roots);
+        self.canonicalize(tracking, &mut Vec::new());
         self
     }
 
-    fn forget(&mut self, roots: &[u8], tracking: Tracking) {
+    /// Takes the canonical form; `spare` is memory for nodes.
+    pub fn canonicalize(&mut self, tracking: Tracking, spare: &mut Vec<Node>) {
+        let roots = Roots::of(self);
+        let inside = self.inside();
+        self.forget(&roots, tracking, inside);
+        let anchors = self.anchors(&roots, tracking, inside);
+        for node in 0..self.nodes.len() {
+            if anchors >> node & 1 == 1 {
+                self.fold(node, anchors, tracking);
+            }
+        }
+        self.renumber(&roots, spare);
+        if roots.names {
+            if tracking == Tracking::Value {
+                self.forget_stale_records();
+            }
+            self.renumber_records();
+        }
+    }
+
+    /// The nodes that a shared variable leads to.
+    fn inside(&self) -> u64 {
+        let mut inside = 0u64;
+        for global in &self.globals {
+            let mut at = *global;
+            while let Some(node) = at.node().filter(|n| inside >> n & 1 == 0) {
+                inside |= 1 << node;
+                at = self.nodes[node].to;
+            }
+        }
+        inside
+    }
+
+    fn forget(&mut self, roots: &Roots, tracking: Tracking, inside: u64) {
         for (number, node) in self.nodes.iter_mut().enumerate() {
             let tracked = tracking == Tracking::Key && node.attr.class() == Class::Tracked;
-            if !tracked && !roots.contains(&(number as u8)) {
+            let kept = if tracked { roots.set | inside } else { roots.set };
+            if kept >> number & 1 == 0 {
                 node.attr = node.attr.common();
             }
         }
     }
 
     /// The nodes that stay explicit, out of those that the roots lead to.
-    fn anchors(&self, roots: &[u8], tracking: Tracking) -> [bool; MOST] {
-        let mut entries = [0u8; MOST];
-        let mut represented = [false; MOST];
-        for root in roots {
+    fn anchors(&self, roots: &Roots, tracking: Tracking, inside: u64) -> u64 {
+        let (mut represented, mut entered, mut met) = (0u64, 0u64, 0u64);
+        for root in roots.list() {
             let mut at = Val::Node(*root);
-            while let Some(node) = at.node() {
-                if std::mem::replace(&mut represented[node], true) {
-                    break;
-                }
+            while let Some(node) = at.node().filter(|n| represented >> n & 1 == 0) {
+                represented |= 1 << node;
                 at = self.nodes[node].to;
                 if let Some(to) = at.node() {
-                    entries[to] = entries[to].saturating_add(1);
+                    met |= entered & 1 << to;
+                    entered |= 1 << to;
                 }
             }
         }
-        let mut anchors = [false; MOST];
+        let mut kept = roots.set | met;
         for (n, node) in self.nodes.iter().enumerate() {
-            let special = tracking == Tracking::Key && !node.attr.class().is_many();
-            let keeps = node.private || entries[n] >= 2 || special || roots.contains(&(n as u8));
-            anchors[n] = represented[n] && keeps;
+            let special = match node.attr.class() {
+                _ if node.private => true,
+                _ if tracking != Tracking::Key => false,
+                Class::Tracked => inside >> n & 1 == 1,
+                class => !class.is_many(),
+            };
+            kept |= u64::from(special) << n;
         }
-        anchors
+        represented & kept
     }
 
     /// Takes the nodes behind `node` into its gap, up to the next anchor.
-    fn fold(&mut self, node: usize, anchors: &[bool; MOST], tracking: Tracking) {
+    fn fold(&mut self, node: usize, anchors: u64, tracking: Tracking) {
         while let Some(next) = self.nodes[node].to.node() {
-            if anchors[next] {
+            if anchors >> next & 1 == 1 {
                 break;
             }
             let behind = &self.nodes[next];
@@ -85,36 +137,33 @@ impl View {
                 sorted: true,
             };
             let mut gap = joined(joined(self.nodes[node].gap, single), behind.gap);
-            gap.sorted |= tracking == Tracking::Colour;
+            gap.sorted |= tracking != Tracking::Key;
             let to = behind.to;
             self.nodes[node].gap = gap;
             self.nodes[node].to = to;
         }
     }
 
-    fn renumber(&mut self, roots: &[u8]) {
-        let mut number = [None; MOST];
-        let mut nodes = Vec::with_capacity(self.nodes.len());
-        for root in roots {
+    fn renumber(&mut self, roots: &Roots, nodes: &mut Vec<Node>) {
+        let mut number = [u8::MAX; MOST];
+        nodes.clear();
+        for root in roots.list() {
             let mut at = Val::Node(*root);
-            while let Some(node) = at.node() {
-                if number[node].is_some() {
-                    break;
-                }
-                number[node] = Some(nodes.len() as u8);
+            while let Some(node) = at.node().filter(|n| number[*n] == u8::MAX) {
+                number[node] = nodes.len() as u8;
                 nodes.push(self.nodes[node]);
                 at = self.nodes[node].to;
             }
         }
         let renamed = |v: &mut Val| {
-            if let Some(n) = v.node().and_then(|n| number[n]) {
-                *v = Val::Node(n);
+            if let Some(n) = v.node() {
+                *v = Val::Node(number[n]);
             }
         };
         nodes.iter_mut().for_each(|n: &mut Node| renamed(&mut n.to));
         self.globals.iter_mut().for_each(renamed);
         self.busy.iter_mut().for_each(|b| b.regs.iter_mut().for_each(renamed));
-        self.nodes = nodes;
+        std::mem::swap(&mut self.nodes, nodes);
     }
 }
 
@@ -149,9 +198,9 @@ mod tests {
             private: false,
         };
         View {
-            busy: None,
             globals: vec![Val::Node(0), second.map_or(Val::Null, |n| Val::Node(n as u8))],
             nodes: nodes.iter().enumerate().map(node).collect(),
+            ..View::default()
         }
     }
 
@@ -189,7 +238,7 @@ mod tests {
             assert!(reads(&view, view.globals[0], &nodes), "{view:?} for {nodes:?}");
             let tracked = nodes.iter().filter(|a| a.class() == Class::Tracked).count();
             let explicit = view.nodes.iter().filter(|n| n.attr.class() == Class::Tracked).count();
-            assert_eq!(tracked, explicit);
+            assert_eq!(tracked, explicit, "all are inside");
         }
     }
 

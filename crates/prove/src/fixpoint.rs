@@ -4,18 +4,21 @@
 //! threads, each thread's view of each state is then described by a view of the set: an own step stays inside by
 //! the laws of [`crate::own`], a foreign one by those of [`crate::effect`] and [`crate::interfere`], because the acting
 //! thread's view is in the set, too, and so is its effect. Cost: views times effects; the views are bounded by the
-//! options, beyond which the verdict is unknown.
+//! options, beyond which the verdict is unknown. A view that is worked off before all its effects and widenings have
+//! arrived would make it unsound; whatever grows is therefore queued again.
 
 use crate::abstraction::initial_view;
 use crate::content::Abstraction;
-use crate::effect::{Effect, Outlook};
-use crate::interfere::interfere;
+use crate::effect::Outlook;
+use crate::influence::Influence;
+use crate::interfere::Matcher;
 use crate::model::Model;
 use crate::outcome::{At, Obstacle, Options};
-use crate::step::transitions;
-use crate::view::View;
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::VecDeque;
+use crate::record::Shape;
+use crate::step::{Setting, transitions};
+use crate::view::{Node, View};
+use crate::views::Views;
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 /// The set of views, as far as it has grown.
@@ -23,16 +26,15 @@ pub struct Fixpoint<'m> {
     model: &'m Model,
     abstraction: Abstraction,
     /// The views.
-    pub views: Vec<View>,
-    /// How each view first came about: from which view, by which step.
-    pub origins: Vec<(usize, At)>,
+    pub views: Views,
     /// The effects of one thread on others.
-    pub effects: Vec<Rc<Effect>>,
-    index: FxHashMap<Vec<u8>, usize>,
-    known: FxHashSet<Rc<Effect>>,
-    waiting: Vec<bool>,
-    queue: VecDeque<usize>,
+    pub effects: Vec<Rc<Influence>>,
+    /// The records that threads publish.
+    pub shapes: Vec<Shape>,
+    known: FxHashSet<Rc<Influence>>,
     work: u64,
+    matcher: Matcher,
+    spare: Vec<Node>,
 }
 
 /// Where a fixpoint got stuck.
@@ -51,14 +53,13 @@ impl<'m> Fixpoint<'m> {
         Fixpoint {
             model,
             abstraction,
-            views: vec![],
-            origins: vec![],
+            views: Views::new(model.tracking),
             effects: vec![],
-            index: FxHashMap::default(),
+            shapes: vec![],
             known: FxHashSet::default(),
-            waiting: vec![],
-            queue: VecDeque::new(),
             work: 0,
+            matcher: Matcher::default(),
+            spare: vec![],
         }
     }
 
@@ -68,83 +69,93 @@ impl<'m> Fixpoint<'m> {
         let initial = initial_view(self.model).map_err(|o| stuck(0, o, At::Start))?;
         let initial = initial.canonical(self.model.tracking);
         let empty = self.abstraction.is_empty(self.model, &initial);
-        self.add(initial, (0, At::Start));
+        self.views.add(&initial, (0, At::Start));
         match empty {
             Ok(true) => {}
             Ok(false) => return Err(stuck(0, Obstacle::NotEmptyAtStart, At::Start)),
             Err(obstacle) => return Err(stuck(0, obstacle, At::Start)),
         }
-        while let Some(number) = self.queue.pop_front() {
-            if self.views.len() > options.views || self.work > options.work {
+        while let Some(number) = self.views.take() {
+            if self.views.list.len() > options.views || self.work > options.work {
                 return Err(stuck(number, Obstacle::Limit, At::Start));
             }
-            self.waiting[number] = false;
             self.close(number)?;
         }
         Ok(())
     }
 
+    /// Adds what the steps of the view's thread and the known effects of others make of a view. If the view itself grows
+    /// by that, it waits again.
     fn close(&mut self, number: usize) -> Result<(), Block> {
-        let view = self.views[number].clone();
-        let stepped = transitions(self.model, &self.abstraction, &view)
-            .map_err(|(obstacle, at)| Block { obstacle, view: number, at })?;
+        let view = self.views.list[number].clone();
+        let setting =
+            Setting { model: self.model, abstraction: &self.abstraction, shapes: &self.shapes };
+        let stepped = transitions(setting, &view).map_err(|(obstacle, at)| Block {
+            obstacle,
+            view: number,
+            at,
+        })?;
         for stepped in stepped {
-            self.add(stepped.view, (number, stepped.at));
-            if let Some(effect) = stepped.effect.map(Rc::new)
+            self.views.add(&stepped.view, (number, stepped.at));
+            for shape in stepped.shapes {
+                self.publish(shape);
+            }
+            if let Some(effect) = stepped.influence.map(Rc::new)
                 && self.known.insert(effect.clone())
             {
-                for other in 0..self.views.len() {
-                    if !self.waiting[other] && other != number {
-                        let outlook = Outlook::of(&self.views[other]);
-                        self.disturb(other, &effect, &outlook)?;
-                    }
-                }
+                self.disturb_all(number, &effect)?;
                 self.effects.push(effect);
             }
         }
         let outlook = Outlook::of(&view);
         for effect in 0..self.effects.len() {
             let effect = self.effects[effect].clone();
-            self.disturb(number, &effect, &outlook)?;
+            self.disturb((number, &view), &effect, &outlook)?;
         }
         Ok(())
     }
 
-    fn disturb(&mut self, number: usize, effect: &Effect, outlook: &Outlook) -> Result<(), Block> {
+    /// A record that no thread has published so far may be found by all.
+    fn publish(&mut self, shape: Shape) {
+        if !self.shapes.contains(&shape) {
+            self.shapes.push(shape);
+            self.views.requeue();
+        }
+    }
+
+    /// A new effect meets all views that were worked off before it was known; the one at hand meets it later.
+    fn disturb_all(&mut self, at_hand: usize, effect: &Influence) -> Result<(), Block> {
+        for other in 0..self.views.list.len() {
+            if !self.views.is_waiting(other) && other != at_hand {
+                let view = self.views.list[other].clone();
+                let outlook = Outlook::of(&view);
+                self.disturb((other, &view), effect, &outlook)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn disturb(
+        &mut self,
+        (number, view): (usize, &View),
+        effect: &Influence,
+        outlook: &Outlook,
+    ) -> Result<(), Block> {
         self.work += 1;
-        let at = At::Other(effect.pc);
-        let block = |obstacle| Block { obstacle, view: number, at };
-        let view = &self.views[number];
-        let disturbed = interfere(self.model, effect, view, outlook).map_err(block)?;
-        for mut view in disturbed {
-            self.abstraction.observe(self.model, &mut view).map_err(block)?;
-            self.add(view.canonical(self.model.tracking), (number, at));
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, view: View, origin: (usize, At)) {
-        let skeleton = view.skeleton(self.model.tracking);
-        match self.index.get(&skeleton).copied() {
-            None => {
-                self.index.insert(skeleton, self.views.len());
-                self.queue.push_back(self.views.len());
-                self.waiting.push(true);
-                self.views.push(view);
-                self.origins.push(origin);
-            }
-            Some(number) => {
-                if self.views[number].widen(&view) && !self.waiting[number] {
-                    self.waiting[number] = true;
-                    self.queue.push_back(number);
-                }
-            }
-        }
+        let at = At::Other(effect.pc());
+        let Fixpoint { model, abstraction, views, matcher, spare, .. } = self;
+        let (model, abstraction) = (*model, *abstraction);
+        let mut found = |view: &mut View| {
+            view.canonicalize(model.tracking, spare);
+            views.add(view, (number, at));
+        };
+        effect
+            .disturb((model, &abstraction), (view, outlook), matcher, &mut found)
+            .map_err(|obstacle| Block { obstacle, view: number, at })
     }
 
     /// Whether a canonical view is covered by the set.
     pub fn covers(&self, view: &View) -> bool {
-        let skeleton = view.skeleton(self.model.tracking);
-        self.index.get(&skeleton).is_some_and(|number| self.views[*number].covers(view))
+        self.views.covers(view)
     }
 }

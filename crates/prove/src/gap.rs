@@ -45,29 +45,40 @@ pub enum Emptiness {
 /// All cuts of a gap at a node whose attribute is in `wanted`.
 pub fn cuts(gap: Gap, wanted: u64, which: Which, emptiness: Emptiness) -> Vec<Cut> {
     let mut found = Vec::new();
+    each_cut(gap, (wanted, which, emptiness), |cut| found.push(cut));
+    found
+}
+
+/// Calls `found` for every cut of a gap at a node whose attribute is in the wanted set.
+pub fn each_cut(
+    gap: Gap,
+    (wanted, which, emptiness): (u64, Which, Emptiness),
+    mut found: impl FnMut(Cut),
+) {
     for attr in attrs(gap.attrs & wanted) {
+        let class = attr.class();
         let part = |keep: &dyn Fn(Attr) -> bool| {
             let all = attrs(gap.attrs).filter(|a| !gap.sorted || keep(*a));
             rests(Gap { attrs: all.fold(0, |set, a| set | a.bit()), ..gap }, emptiness)
         };
         let lefts = match which {
-            Which::First => vec![Gap::EMPTY],
-            Which::Any => part(&|a| a.class() <= attr.class()),
+            Which::First => [Some(Gap::EMPTY), None],
+            Which::Any => part(&|a| a.class() <= class),
         };
-        for left in lefts {
-            for right in part(&|a| a.class() >= attr.class()) {
-                found.push(Cut { left, attr, values: gap.values, right });
+        let rights = part(&|a| a.class() >= class);
+        for left in lefts.into_iter().flatten() {
+            for right in rights.into_iter().flatten() {
+                found(Cut { left, attr, values: gap.values, right });
             }
         }
     }
-    found
 }
 
-fn rests(gap: Gap, emptiness: Emptiness) -> Vec<Gap> {
+fn rests(gap: Gap, emptiness: Emptiness) -> [Option<Gap>; 2] {
     match emptiness {
-        _ if gap.is_empty() => vec![Gap::EMPTY],
-        Emptiness::Exact => vec![Gap::EMPTY, Gap { optional: false, ..gap }],
-        Emptiness::Open => vec![Gap { optional: true, ..gap }],
+        _ if gap.is_empty() => [Some(Gap::EMPTY), None],
+        Emptiness::Exact => [Some(Gap::EMPTY), Some(Gap { optional: false, ..gap })],
+        Emptiness::Open => [Some(Gap { optional: true, ..gap }), None],
     }
 }
 

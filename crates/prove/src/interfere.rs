@@ -9,11 +9,11 @@
 //! takes place, one of the results describes the state after it.
 
 use crate::effect::{Effect, Outlook, Place, Target, as_seen_by_others, scalars_agree};
-use crate::gap::{Which, cuts};
+use crate::gap::{Cut, Which, each_cut};
 use crate::model::Model;
 use crate::outcome::Obstacle;
 use crate::value::{Val, attrs};
-use crate::view::{Gap, Node, View};
+use crate::view::{Gap, MOST, Node, View};
 
 /// Where a node of the effect lies in the view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,12 +26,8 @@ enum Seat {
     Node(usize),
 }
 
-#[derive(Clone)]
-struct Matching {
-    /// The view without its thread, which takes no part in the matching.
-    view: View,
-    seats: Vec<Seat>,
-}
+/// What to do with a view after an effect, in memory that is used again.
+type Found<'f> = &'f mut dyn FnMut(&mut View) -> Result<(), Obstacle>;
 
 /// The views after the effect of another thread; `outlook` is that of the view.
 pub fn interfere(
@@ -41,84 +37,91 @@ pub fn interfere(
     outlook: &Outlook,
 ) -> Result<Vec<View>, Obstacle> {
     let mut found = Vec::new();
-    let Some(start) = begin(effect, view, outlook) else { return Ok(found) };
-    let mut todo = vec![start];
-    while let Some(matching) = todo.pop() {
-        match matching.next_open(effect) {
-            Some(place) => todo.extend(matching.extended(model, effect, place)),
-            None => {
-                if let Some(matching) = matching.narrowed(effect) {
-                    found.push(matching.applied(effect, view)?);
-                }
-            }
-        }
-    }
+    Matcher::default().interfere(model, (effect, view, outlook), &mut |view| {
+        found.push(view.clone());
+        Ok(())
+    })?;
     Ok(found)
 }
 
-/// The matching that the shared variables force, unless they already exclude the effect.
-fn begin(effect: &Effect, view: &View, outlook: &Outlook) -> Option<Matching> {
-    let scalars = effect.scalars.iter().zip(&view.globals);
-    if !scalars.into_iter().all(|(acting, mine)| scalars_agree(*acting, *mine)) {
-        return None;
+/// The search for matchings, depth first: a choice is made, followed, and taken back. Keeps its memory between searches.
+#[derive(Default)]
+pub struct Matcher {
+    /// The view without its thread, which takes no part in the matching.
+    heap: View,
+    seats: Vec<Seat>,
+    after: View,
+}
+
+#[derive(Clone, Copy)]
+struct Job<'j> {
+    model: &'j Model,
+    effect: &'j Effect,
+    view: &'j View,
+}
+
+impl Matcher {
+    /// Calls `found` for every view after the effect of another thread; `outlook` is that of the view.
+    pub fn interfere(
+        &mut self,
+        model: &Model,
+        (effect, view, outlook): (&Effect, &View, &Outlook),
+        found: Found,
+    ) -> Result<(), Obstacle> {
+        match self.begin(effect, view, outlook) {
+            Some(()) => self.extend(Job { model, effect, view }, found),
+            None => Ok(()),
+        }
     }
-    if !effect.outlook.agrees(outlook) {
-        return None;
-    }
-    let seat = |p: &Place| if p.fresh { Seat::Absent } else { Seat::Open };
-    let mut seats: Vec<Seat> = effect.places.iter().map(seat).collect();
-    for (target, global) in effect.references.iter().zip(&view.globals) {
-        if let Target::At(i) = target {
-            let i = *i as usize;
-            let node = global.node()?;
-            if !may_sit(view, &seats, (i, &effect.places[i]), node) {
-                return None;
+
+    /// The matching that the shared variables force, unless they already exclude the effect.
+    fn begin(&mut self, effect: &Effect, view: &View, outlook: &Outlook) -> Option<()> {
+        let mut scalars = effect.scalars.iter().zip(&view.globals);
+        if !scalars.all(|(acting, mine)| scalars_agree(*acting, *mine)) {
+            return None;
+        }
+        if !effect.outlook.agrees(outlook) {
+            return None;
+        }
+        let seat = |p: &Place| if p.fresh { Seat::Absent } else { Seat::Open };
+        self.seats.clear();
+        self.seats.extend(effect.places.iter().map(seat));
+        for (target, global) in effect.references.iter().zip(&view.globals) {
+            if let Target::At(i) = target {
+                let i = *i as usize;
+                let node = global.node()?;
+                if !may_sit(view, &self.seats, (i, &effect.places[i]), node) {
+                    return None;
+                }
+                self.seats[i] = Seat::Node(node);
             }
-            seats[i] = Seat::Node(node);
+        }
+        self.heap.globals.clone_from(&view.globals);
+        self.heap.nodes.clone_from(&view.nodes);
+        Some(())
+    }
+
+    fn extend(&mut self, job: Job, found: Found) -> Result<(), Obstacle> {
+        match self.next_open(job.effect) {
+            Some((place, Some(node))) => self.led(job, place, node, found),
+            Some((place, None)) => self.anywhere(job, place, found),
+            None if self.holds(job.effect) => {
+                self.apply(job)?;
+                found(&mut self.after)
+            }
+            None => Ok(()),
         }
     }
-    let heap = View { busy: None, globals: view.globals.clone(), nodes: view.nodes.clone() };
-    Some(Matching { view: heap, seats })
-}
 
-/// Whether nothing speaks against a place being this explicit node.
-fn may_sit(view: &View, seats: &[Seat], (i, place): (usize, &Place), node: usize) -> bool {
-    match seats[i] {
-        Seat::Node(other) => other == node,
-        Seat::Absent => false,
-        Seat::Open => {
-            let here = &view.nodes[node];
-            !here.private
-                && place.attr.agrees(here.attr)
-                && !seats.contains(&Seat::Node(node))
-                && may_lead(place, seats, (here.to, here.gap))
+    /// Goes on with a place at an explicit node, if nothing speaks against it.
+    fn seat(&mut self, job: Job, i: usize, node: usize, found: Found) -> Result<(), Obstacle> {
+        if !may_sit(&self.heap, &self.seats, (i, &job.effect.places[i]), node) {
+            return Ok(());
         }
-    }
-}
-
-/// Whether a node with this link may be the place, as far as that is decided. Only saves work: what it drops is what
-/// `narrowed` would drop.
-fn may_lead(place: &Place, seats: &[Seat], (to, gap): (Val, Gap)) -> bool {
-    match place.link {
-        Target::Null => to == Val::Null && gap.optional,
-        Target::At(i) => match seats[i as usize] {
-            Seat::Open => true,
-            Seat::Absent => false,
-            Seat::Node(n) => to == Val::Node(n as u8) && gap.optional,
-        },
-        Target::Elsewhere => to != Val::Null || !gap.is_empty(),
-        Target::Unknown => true,
-    }
-}
-
-impl Matching {
-    /// Seats a place at an explicit node, if nothing speaks against it.
-    fn seated(&self, effect: &Effect, i: usize, node: usize) -> Option<Matching> {
-        may_sit(&self.view, &self.seats, (i, &effect.places[i]), node).then(|| {
-            let mut seated = self.clone();
-            seated.seats[i] = Seat::Node(node);
-            seated
-        })
+        self.seats[i] = Seat::Node(node);
+        let result = self.extend(job, found);
+        self.seats[i] = Seat::Open;
+        result
     }
 
     /// The next place to seat: one that a seated place leads to, if there is any; with the node that leads to it.
@@ -141,120 +144,101 @@ impl Matching {
         first
     }
 
-    fn extended(
-        &self,
-        model: &Model,
-        effect: &Effect,
-        (place, leader): (usize, Option<usize>),
-    ) -> Vec<Matching> {
-        match leader {
-            Some(node) => self.led(model, effect, place, node),
-            None => self.anywhere(model, effect, place),
-        }
-    }
-
     /// The place is the successor of `node`.
-    fn led(&self, model: &Model, effect: &Effect, place: usize, node: usize) -> Vec<Matching> {
-        let mut found = Vec::new();
-        let gap = self.view.nodes[node].gap;
+    fn led(&mut self, job: Job, place: usize, node: usize, found: Found) -> Result<(), Obstacle> {
+        let gap = self.heap.nodes[node].gap;
         if gap.optional
-            && let Some(to) = self.view.nodes[node].to.node()
+            && let Some(to) = self.heap.nodes[node].to.node()
         {
-            let mut closed = self.clone();
-            closed.view.close(node);
-            found.extend(closed.seated(effect, place, to));
+            self.heap.close(node);
+            self.seat(job, place, to, found)?;
+            self.heap.nodes[node].gap = gap;
         }
-        found.extend(self.pulled(model, effect, (place, node), Which::First));
-        found
+        self.pull(job, (place, node), Which::First, found)
     }
 
-    fn anywhere(&self, model: &Model, effect: &Effect, place: usize) -> Vec<Matching> {
-        let mut found = Vec::new();
-        let wanted = effect.places[place].reach;
+    fn anywhere(&mut self, job: Job, place: usize, found: Found) -> Result<(), Obstacle> {
+        let wanted = job.effect.places[place].reach;
         if wanted == 0 {
-            let mut absent = self.clone();
-            absent.seats[place] = Seat::Absent;
-            found.push(absent);
+            self.seats[place] = Seat::Absent;
+            self.extend(job, found)?;
+            self.seats[place] = Seat::Open;
         }
-        let reach = self.view.reach();
-        for node in (0..self.view.nodes.len()).filter(|n| reach[*n] == wanted) {
-            found.extend(self.seated(effect, place, node));
-            if !self.view.nodes[node].private {
-                found.extend(self.pulled(model, effect, (place, node), Which::Any));
+        let reach = self.heap.reach();
+        for node in (0..self.heap.nodes.len()).filter(|n| reach[*n] == wanted) {
+            self.seat(job, place, node, found)?;
+            if !self.heap.nodes[node].private {
+                self.pull(job, (place, node), Which::Any, found)?;
             }
         }
         // A private node may lead to public nodes that nothing else leads to.
-        for node in
-            (0..self.view.nodes.len()).filter(|n| wanted == 0 && self.view.nodes[*n].private)
-        {
-            found.extend(self.pulled(model, effect, (place, node), Which::Any));
+        for node in 0..self.heap.nodes.len() {
+            if wanted == 0 && self.heap.nodes[node].private {
+                self.pull(job, (place, node), Which::Any, found)?;
+            }
         }
-        found
+        Ok(())
     }
 
     /// The place is in the gap behind `node`.
-    fn pulled(
-        &self,
-        model: &Model,
-        effect: &Effect,
+    fn pull(
+        &mut self,
+        job: Job,
         (number, node): (usize, usize),
         which: Which,
-    ) -> Vec<Matching> {
-        let gap = self.view.nodes[node].gap;
-        let place = &effect.places[number];
-        let acting = place.attr;
-        let wanted = attrs(gap.attrs).filter(|a| acting.agrees(*a));
+        found: Found,
+    ) -> Result<(), Obstacle> {
+        let saved = self.heap.nodes[node];
+        if saved.gap.is_empty() {
+            return Ok(());
+        }
+        if self.heap.nodes.len() >= MOST {
+            return Err(Obstacle::NotUnderstood("a view with very many nodes"));
+        }
+        let place = &job.effect.places[number];
+        let wanted = attrs(saved.gap.attrs).filter(|a| place.attr.agrees(*a));
         let wanted = wanted.fold(0, |set, a| set | a.bit());
-        let pull = |cut: &crate::gap::Cut| {
-            let mut matching = self.clone();
-            let pulled = matching.view.cut(node, cut);
-            matching.seats[number] = Seat::Node(pulled);
-            matching
-        };
-        let to = self.view.nodes[node].to;
-        let all = cuts(gap, wanted, which, model.tracking.emptiness());
-        let fitting = all.iter().filter(|cut| may_lead(place, &self.seats, (to, cut.right())));
-        fitting.map(pull).collect()
+        let mut result = Ok(());
+        each_cut(saved.gap, (wanted, which, job.model.tracking.emptiness()), |cut: Cut| {
+            if result.is_ok() && may_lead(place, &self.seats, (saved.to, cut.right())) {
+                let pulled = self.heap.cut(node, &cut);
+                self.seats[number] = Seat::Node(pulled);
+                result = self.extend(job, found);
+                self.seats[number] = Seat::Open;
+                self.heap.nodes.truncate(pulled);
+                self.heap.nodes[node] = saved;
+            }
+        });
+        result
     }
 
-    /// The matching, narrowed by what the effect says about links; `None` if they contradict each other.
-    fn narrowed(mut self, effect: &Effect) -> Option<Matching> {
-        let reach = self.view.reach();
-        for (i, place) in effect.places.iter().enumerate() {
-            let Seat::Node(n) = self.seats[i] else { continue };
-            if reach[n] != place.reach {
-                return None;
-            }
-            let node = &self.view.nodes[n];
-            match place.link {
-                Target::Unknown => {}
-                Target::Elsewhere => {
-                    let known = node.gap.is_empty();
-                    let excluded = match node.to.node() {
-                        Some(to) => self.seats.contains(&Seat::Node(to)),
-                        None => true,
-                    };
-                    if known && excluded {
-                        return None;
+    /// Whether the matching agrees with what the effect says about links and shared references.
+    fn holds(&self, effect: &Effect) -> bool {
+        let reach = self.heap.reach();
+        let linked = |(place, seat): (&Place, &Seat)| {
+            let Seat::Node(n) = *seat else { return true };
+            let node = &self.heap.nodes[n];
+            reach[n] == place.reach
+                && match place.link {
+                    Target::Unknown => true,
+                    Target::Elsewhere => {
+                        let excluded = match node.to.node() {
+                            Some(to) => self.seats.contains(&Seat::Node(to)),
+                            None => true,
+                        };
+                        !node.gap.is_empty() || !excluded
+                    }
+                    Target::Null | Target::At(_) => {
+                        Some(node.to) == self.resolve(place.link) && node.gap.optional
                     }
                 }
-                Target::Null | Target::At(_) => {
-                    let wanted = self.resolve(place.link)?;
-                    if node.to != wanted || !node.gap.optional {
-                        return None;
-                    }
-                    self.view.close(n);
-                }
-            }
-        }
+        };
         let stray = |(target, global): (&Target, &Val)| {
             let seated = global.node().is_some_and(|n| self.seats.contains(&Seat::Node(n)));
             *target == Target::Elsewhere && seated
         };
-        match effect.references.iter().zip(&self.view.globals).any(stray) {
-            true => None,
-            false => Some(self),
-        }
+        effect.places.iter().zip(&self.seats).filter(|(p, _)| !p.fresh).all(linked)
+            && !effect.references.iter().zip(&self.heap.globals).any(stray)
     }
 
     fn resolve(&self, target: Target) -> Option<Val> {
@@ -268,43 +252,99 @@ impl Matching {
         }
     }
 
-    fn applied(mut self, effect: &Effect, whole: &View) -> Result<View, Obstacle> {
-        self.view.busy.clone_from(&whole.busy);
-        for (i, place) in effect.places.iter().enumerate().filter(|(_, p)| p.fresh) {
-            self.seats[i] = Seat::Node(self.view.nodes.len());
-            self.view.nodes.push(Node {
-                attr: place.attr.common(),
-                values: place.values,
-                to: Val::Null,
-                gap: Gap::EMPTY,
-                private: false,
-            });
+    /// Makes the view after the effect.
+    fn apply(&mut self, job: Job) -> Result<(), Obstacle> {
+        let mut after = std::mem::take(&mut self.after);
+        after.clone_from(job.view);
+        after.globals.clone_from(&self.heap.globals);
+        after.nodes.clone_from(&self.heap.nodes);
+        let result = self.write(job.effect, &mut after);
+        self.after = after;
+        for (seat, place) in self.seats.iter_mut().zip(&job.effect.places) {
+            if place.fresh {
+                *seat = Seat::Absent;
+            }
+        }
+        result
+    }
+
+    fn write(&mut self, effect: &Effect, after: &mut View) -> Result<(), Obstacle> {
+        for (i, place) in effect.places.iter().enumerate() {
+            match self.seats[i] {
+                Seat::Node(n) if matches!(place.link, Target::Null | Target::At(_)) => {
+                    after.close(n);
+                }
+                _ if place.fresh => {
+                    self.seats[i] = Seat::Node(after.nodes.len());
+                    after.nodes.push(Node {
+                        attr: place.attr.common(),
+                        values: place.values,
+                        to: Val::Null,
+                        gap: Gap::EMPTY,
+                        private: false,
+                    });
+                }
+                _ => {}
+            }
+        }
+        if after.nodes.len() >= MOST {
+            return Err(Obstacle::NotUnderstood("a view with very many nodes"));
         }
         for (i, place) in effect.places.iter().enumerate().filter(|(_, p)| p.fresh) {
             if let Seat::Node(n) = self.seats[i] {
-                self.view.nodes[n].to = self.resolve(place.link).unwrap_or(Val::Dead);
+                after.nodes[n].to = self.resolve(place.link).unwrap_or(Val::Dead);
             }
         }
         for (i, target) in &effect.links {
             if let Seat::Node(n) = self.seats[*i as usize] {
-                self.view.nodes[n].to = self.resolve(*target).unwrap_or(Val::Dead);
-                self.view.close(n);
+                after.nodes[n].to = self.resolve(*target).unwrap_or(Val::Dead);
+                after.close(n);
             }
         }
         for (i, mark) in &effect.marks {
             if let Seat::Node(n) = self.seats[*i as usize] {
-                self.view.nodes[n].attr = self.view.nodes[n].attr.with_mark(*mark);
+                after.nodes[n].attr = after.nodes[n].attr.with_mark(*mark);
             }
         }
         for (g, target) in &effect.moves {
-            self.view.globals[*g as usize] = self.resolve(*target).unwrap_or(Val::Dead);
+            after.globals[*g as usize] = self.resolve(*target).unwrap_or(Val::Dead);
         }
         for (g, value) in &effect.stores {
-            self.view.globals[*g as usize] = as_seen_by_others(*value);
+            after.globals[*g as usize] = as_seen_by_others(*value);
         }
-        match self.view.is_whole() {
-            true => Ok(self.view),
+        match after.is_whole() {
+            true => Ok(()),
             false => Err(Obstacle::UnknownNodeExposed),
         }
+    }
+}
+
+/// Whether nothing speaks against a place being this explicit node.
+fn may_sit(view: &View, seats: &[Seat], (i, place): (usize, &Place), node: usize) -> bool {
+    match seats[i] {
+        Seat::Node(other) => other == node,
+        Seat::Absent => false,
+        Seat::Open => {
+            let here = &view.nodes[node];
+            !here.private
+                && place.attr.agrees(here.attr)
+                && !seats.contains(&Seat::Node(node))
+                && may_lead(place, seats, (here.to, here.gap))
+        }
+    }
+}
+
+/// Whether a node with this link may be the place, as far as that is decided. Only saves work: what it drops is what
+/// `holds` would drop.
+fn may_lead(place: &Place, seats: &[Seat], (to, gap): (Val, Gap)) -> bool {
+    match place.link {
+        Target::Null => to == Val::Null && gap.optional,
+        Target::At(i) => match seats[i as usize] {
+            Seat::Open => true,
+            Seat::Absent => false,
+            Seat::Node(n) => to == Val::Node(n as u8) && gap.optional,
+        },
+        Target::Elsewhere => to != Val::Null || !gap.is_empty(),
+        Target::Unknown => true,
     }
 }

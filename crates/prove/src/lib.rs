@@ -8,20 +8,28 @@
 
 pub mod abstraction;
 mod canon;
+pub mod cell;
+pub mod cell_spec;
 pub mod certificate;
 pub mod content;
 pub mod effect;
+pub mod equality;
+mod export;
 pub mod fixpoint;
 pub mod gap;
+pub mod help;
+pub mod influence;
 pub mod interfere;
 mod join;
 pub mod model;
 pub mod outcome;
 pub mod own;
+pub mod record;
 mod render;
 pub mod step;
 pub mod value;
 pub mod view;
+pub mod views;
 
 #[cfg(test)]
 mod coverage;
@@ -31,6 +39,7 @@ pub use outcome::{Obstacle, Options, Outcome, Proof, Stuck};
 
 use content::Abstraction;
 use fixpoint::Fixpoint;
+use influence::Influence;
 use model::Model;
 use seriatim_lang::Program;
 
@@ -67,7 +76,9 @@ pub fn prove(program: &Program, options: &Options) -> Outcome {
                     abstraction,
                     root: model.steps.shared[abstraction.root].name.clone(),
                     effects: fixpoint.effects.len(),
-                    views: fixpoint.views,
+                    interference: fixpoint.effects.iter().map(|e| Influence::clone(e)).collect(),
+                    shapes: fixpoint.shapes,
+                    views: fixpoint.views.list,
                 });
             }
             Err(block) => {

@@ -28,11 +28,14 @@
 //! - [`explore`]: every run of N threads of an algorithm, by refinement.
 //! - [`lists`]: these methods of a list-based set on every list.
 //! - [`prove`]: proofs for any number of threads.
+//! - [`certify`]: the checker of these proofs, which shares only the language with the prover.
 //! - [`report`]: verdicts to people and programs.
+//! - [`scale`]: logs larger than memory, and shards of them.
 
 mod algorithms;
 mod seri_spec;
 
+pub use seriatim_certify as certify;
 pub use seriatim_explore as explore;
 pub use seriatim_harness as harness;
 pub use seriatim_history as history;
@@ -41,6 +44,7 @@ pub use seriatim_lists as lists;
 pub use seriatim_monitor as monitor;
 pub use seriatim_prove as prove;
 pub use seriatim_report as report;
+pub use seriatim_scale as scale;
 pub use seriatim_spec as spec;
 
 pub use algorithms::{Algorithm, algorithm, algorithms};

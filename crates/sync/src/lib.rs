@@ -24,6 +24,28 @@
 
 pub mod cell;
 
+/// `new` of a primitive: Shuttle's can be made in a `const` and a `static`, Loom's cannot.
+#[cfg(feature = "shuttle")]
+macro_rules! constructor {
+    ($($own:ident)::+, $value:ty) => {
+        /// A new one.
+        pub const fn new(value: $value) -> Self {
+            Self($($own)::+::new(value))
+        }
+    };
+}
+
+#[cfg(all(feature = "loom", not(feature = "shuttle")))]
+macro_rules! constructor {
+    ($($own:ident)::+, $value:ty) => {
+        /// A new one.
+        #[track_caller]
+        pub fn new(value: $value) -> Self {
+            Self($($own)::+::new(value))
+        }
+    };
+}
+
 /// Who schedules in this build.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Backend {
@@ -36,34 +58,47 @@ pub enum Backend {
 }
 
 #[cfg(feature = "shuttle")]
-mod chosen {
-    pub const BACKEND: super::Backend = super::Backend::Shuttle;
-    pub use shuttle::hint;
-    pub use shuttle::sync::*;
-    pub use shuttle::thread;
-}
+use shuttle as explorer;
 
 #[cfg(all(feature = "loom", not(feature = "shuttle")))]
+use loom as explorer;
+
+#[cfg(any(feature = "shuttle", feature = "loom"))]
+/// Atomic types, [`Ordering`](atomic::Ordering) and [`fence`](atomic::fence).
+pub mod atomic;
+#[cfg(any(feature = "shuttle", feature = "loom"))]
+mod lock;
+#[cfg(any(feature = "shuttle", feature = "loom"))]
+pub mod trace;
+
+#[cfg(any(feature = "shuttle", feature = "loom"))]
 mod chosen {
-    pub const BACKEND: super::Backend = super::Backend::Loom;
-    pub use loom::hint;
-    pub use loom::sync::*;
-    pub use loom::thread;
+    pub use crate::explorer::sync::{
+        Arc, Condvar, MutexGuard, RwLockReadGuard, RwLockWriteGuard, mpsc,
+    };
+    pub use crate::explorer::{hint, thread};
+    pub use crate::lock::{Mutex, RwLock};
 }
+
+#[cfg(feature = "shuttle")]
+const CHOSEN: Backend = Backend::Shuttle;
+#[cfg(all(feature = "loom", not(feature = "shuttle")))]
+const CHOSEN: Backend = Backend::Loom;
+#[cfg(not(any(feature = "shuttle", feature = "loom")))]
+const CHOSEN: Backend = Backend::Std;
 
 #[cfg(not(any(feature = "shuttle", feature = "loom")))]
 mod chosen {
-    pub const BACKEND: super::Backend = super::Backend::Std;
     pub use std::hint;
-    pub use std::sync::*;
+    pub use std::sync::{
+        Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, mpsc,
+    };
     pub use std::thread;
 }
 
 /// Who schedules in this build.
-pub const BACKEND: Backend = chosen::BACKEND;
+pub const BACKEND: Backend = CHOSEN;
 
-/// Atomic types, [`Ordering`](atomic::Ordering) and [`fence`](atomic::fence).
-pub use chosen::atomic;
 /// [`spin_loop`](hint::spin_loop), which lets another thread go on under a test.
 pub use chosen::hint;
 /// Threads.
@@ -71,3 +106,6 @@ pub use chosen::thread;
 pub use chosen::{
     Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, mpsc,
 };
+/// Atomic types, [`Ordering`](atomic::Ordering) and [`fence`](atomic::fence).
+#[cfg(not(any(feature = "shuttle", feature = "loom")))]
+pub use std::sync::atomic;

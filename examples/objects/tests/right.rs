@@ -46,7 +46,6 @@ fn the_mailbox_is_linearizable() {
 }
 
 #[test]
-#[cfg(not(feature = "loom"))]
 fn the_channel_is_linearizable() {
     channel::<seriatim_examples::channel::Always>().budget(BUDGET).check();
 }

@@ -3,8 +3,8 @@
 #![allow(missing_docs)]
 #![cfg(any(feature = "shuttle", feature = "loom"))]
 
-use seriatim_harness::{Failure, test};
-use seriatim_sync::atomic::{AtomicU32, Ordering};
+use seriatim_harness::{Failure, Tracked, test, tracked};
+use seriatim_sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Loom lets a load return an old value unless something happened in between; the order of returns
@@ -71,9 +71,46 @@ fn a_panic_under_an_explorer_is_a_failure_like_any_other() {
     }
 }
 
+/// A place for one value. Two threads that find it empty both fill it, and the value that was there for a moment is
+/// never dropped. Its answers are right all the time.
+struct Place(AtomicPtr<Tracked>);
+
+impl Place {
+    fn fill(&self, value: Tracked) {
+        if self.0.load(Ordering::SeqCst).is_null() {
+            self.0.store(Box::into_raw(Box::new(value)), Ordering::SeqCst);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let value = self.0.load(Ordering::SeqCst);
+        if !value.is_null() {
+            // Sound: the pointer came from a box and nobody else is left.
+            drop(unsafe { Box::from_raw(value) });
+        }
+    }
+}
+
+#[test]
+fn a_leak_that_needs_an_interleaving_is_found() {
+    let failed = test(|| Place(AtomicPtr::new(std::ptr::null_mut())))
+        .operation("fill", tracked(), |place, value| place.fill(value))
+        .model((), |_, _| seriatim_harness::Reply::Answer(None))
+        .budget(Duration::from_secs(5))
+        .run()
+        .unwrap_err();
+    assert!(matches!(failed.failure, Failure::Leak { values: 1 }), "{}", failed.report);
+    assert_eq!((failed.threads, failed.calls), (2, 2), "{}", failed.report);
+    // The report shows the two looks before the two stores.
+    let at = |what: &str| failed.report.match_indices(what).map(|(at, _)| at).collect::<Vec<_>>();
+    let (loads, stores) = (at("load -> null"), at("store(#"));
+    assert!(loads.len() == 2 && stores.len() == 2 && loads[1] < stores[0], "{}", failed.report);
+}
+
 /// Two locks in two orders.
 #[test]
-#[cfg(feature = "shuttle")]
 fn a_deadlock_is_told_with_the_calls_that_wait() {
     use seriatim_sync::Mutex;
     let failed = test(|| (Mutex::new(0), Mutex::new(0)))

@@ -79,7 +79,7 @@ fn event(operation: Operation<'_>, line: &Told, out: &mut dyn Write) -> Result<(
 fn check_groups(history: &History) -> Result<(), WriteError> {
     for annotation in history.annotations() {
         let group = name_or_text(&annotation.group);
-        if history.process_names.contains(&group) {
+        if history.process_names().contains(&group) {
             let reason = format!("{group} is a process and a group of annotations");
             return Err(Inexpressible::whole(Format::Edn, &reason));
         }

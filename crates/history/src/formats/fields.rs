@@ -134,10 +134,14 @@ impl Name {
 #[inline(always)]
 pub(super) fn leading_name(bytes: &[u8], names: &[Name]) -> Option<(usize, usize)> {
     let eight = u64::from_le_bytes(*bytes.first_chunk()?);
-    let index = names.iter().position(|name| eight & name.mask == name.key)?;
-    let text = names[index].text.as_bytes();
+    // No early end: which name it is cannot be foretold, and a wrong guess costs more than a look.
+    let mut found = usize::MAX;
+    for (index, name) in names.iter().enumerate() {
+        found = if eight & name.mask == name.key { index } else { found };
+    }
+    let text = names.get(found)?.text.as_bytes();
     let same = text.len() <= 8 || bytes.starts_with(text);
-    same.then_some((index, text.len()))
+    same.then_some((found, text.len()))
 }
 
 /// The number of at most 15 digits that bytes begin with, and how many it has.

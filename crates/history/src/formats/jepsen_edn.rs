@@ -59,6 +59,7 @@ fn event(edn: &mut Edn<'_, '_>, jepsen: &mut Jepsen<'_>) -> Result<(), InputErro
         return Err(edn.block.expected("an event, a map such as {:process 0, :type :invoke, …}"));
     }
     let line = edn.block.line_number();
+    jepsen.builder.between_records();
     edn.take_bracket();
     let mut event = Event {
         line,

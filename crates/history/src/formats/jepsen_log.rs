@@ -34,6 +34,7 @@ pub(super) fn read(
             continue;
         }
         if let Some(at) = memchr::memmem::find(line.bytes, LOGGER) {
+            jepsen.builder.between_records();
             let event = event(line, &line.bytes[at + LOGGER.len()..], &mut jepsen)?;
             jepsen.event(event)?;
             after_skipped = false;

@@ -27,6 +27,7 @@ pub(super) fn read(block: &mut Block<'_>, builder: &mut Builder) -> Result<(), I
         if line.is_blank() {
             continue;
         }
+        file.builder.between_records();
         let record = Record::read(line, file.builder)?;
         file.record(line, record)?;
     }

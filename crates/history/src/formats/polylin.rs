@@ -21,8 +21,8 @@ use super::Format;
 use super::block::{Block, Line};
 use super::fields::{Fields, Name, leading_name, leading_number};
 use super::write::{Inexpressible, Roles, WriteError, only_arg_and_result};
-use crate::{Builder, Call, History, InputError, Interval, MethodId, Operation, Outcome, Return};
-use crate::{Time, Value, ValueId};
+use crate::batch::Plain;
+use crate::{Builder, History, InputError, MethodId, Operation, Outcome, Time, Value, ValueId};
 use std::io::Write;
 
 /// What the number after a method's name is.
@@ -120,16 +120,10 @@ struct Row {
 /// The line that bytes begin with, and its length, if it is as plain as they mostly are: one blank
 /// between the fields, numbers of at most 15 digits. [`any_row`] reads the others, and says what is
 /// wrong with those that are none.
-#[inline]
+#[inline(always)]
 fn plain_row(bytes: &[u8], object: &Object, names: &[Name]) -> Option<(Row, usize)> {
     let (method, mut at) = leading_name(bytes, names)?;
-    let number = |at: &mut usize| {
-        let (number, length) = leading_number(bytes.get(*at + 1..)?)?;
-        let blank = bytes[*at] == b' ';
-        *at += 1 + length;
-        blank.then_some(number)
-    };
-    let value = number(&mut at)? as i64;
+    let value = next_number(bytes, &mut at)? as i64;
     let answer = match object.methods[method].1 {
         Asks => {
             let answer = match bytes.get(at..at + 2)? {
@@ -142,9 +136,18 @@ fn plain_row(bytes: &[u8], object: &Object, names: &[Name]) -> Option<(Row, usiz
         }
         Adds | Takes => ValueId::ABSENT,
     };
-    let (call, ret) = (number(&mut at)?, number(&mut at)?);
+    let (call, ret) = (next_number(bytes, &mut at)?, next_number(bytes, &mut at)?);
     let row = Row { method, value, answer, call, ret };
     (*bytes.get(at)? == b'\n').then_some((row, at + 1))
+}
+
+/// The number behind the blank at a place, which moves behind the number.
+#[inline(always)]
+fn next_number(bytes: &[u8], at: &mut usize) -> Option<u64> {
+    let (number, length) = leading_number(bytes.get(*at + 1..)?)?;
+    let is_apart = bytes[*at] == b' ';
+    *at += 1 + length;
+    is_apart.then_some(number)
 }
 
 /// Any line.
@@ -181,10 +184,7 @@ fn add(
         Takes => (ValueId::ABSENT, value),
         Asks => (value, row.answer),
     };
-    let call = Call::new(method).arg(arg);
-    let interval = Interval { call: row.call, ret: Some(row.ret) };
-    builder.operation(line, None, call, interval, Return::new(Outcome::Ok, result))?;
-    Ok(())
+    builder.plain(Plain { line, method, arg, result, call: row.call, ret: row.ret })
 }
 
 fn header(block: &mut Block<'_>) -> Result<Option<&'static Object>, InputError> {

@@ -47,10 +47,21 @@ pub(super) fn decompressed(mut input: impl Read + 'static) -> io::Result<Box<dyn
     Ok(if is_gzip {
         Box::new(MultiGzDecoder::new(whole))
     } else if is_zstd {
-        Box::new(zstd::Decoder::new(whole)?)
+        zstd_decompressed(whole)?
     } else {
         Box::new(whole)
     })
+}
+
+#[cfg(feature = "zstd")]
+fn zstd_decompressed(input: impl Read + 'static) -> io::Result<Box<dyn Read>> {
+    Ok(Box::new(zstd::Decoder::new(input)?))
+}
+
+#[cfg(not(feature = "zstd"))]
+fn zstd_decompressed(_: impl Read + 'static) -> io::Result<Box<dyn Read>> {
+    let reason = "compressed by zstd, which this program was built without (feature `zstd`)";
+    Err(io::Error::new(io::ErrorKind::Unsupported, reason))
 }
 
 /// The files that patterns name (`runs/*.edn`, `**` for folders of any depth), each pattern's in

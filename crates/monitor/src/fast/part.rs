@@ -1,7 +1,7 @@
 //! The operations that a monitor is asked about: a whole history or some of it.
 
 use super::container::{NEVER, Rank, Span};
-use seriatim_history::{Event, History, OpId};
+use seriatim_history::{Event, History, OpId, Stretch};
 
 /// Some operations of a history: all of them, or those of one key or object.
 #[derive(Clone, Copy)]
@@ -47,6 +47,24 @@ impl<'h> Part<'h> {
     /// The events of the operations, in order.
     pub fn events(&self) -> impl Iterator<Item = Event> + use<'h> {
         self.history.events_of(self.operations())
+    }
+
+    /// The operations from a position on.
+    #[inline]
+    pub(super) fn read_stretch(&self, start: usize, stretch: &mut Stretch) {
+        let Some(chosen) = self.chosen else {
+            return self.history.read_stretch(start, stretch);
+        };
+        let chosen = &chosen[start..];
+        stretch.len = chosen.len().min(Stretch::LONGEST);
+        for (offset, &op) in chosen.iter().take(Stretch::LONGEST).enumerate() {
+            let call = self.history.call(op);
+            stretch.method[offset] = self.history.method(op).0;
+            stretch.arg[offset] = self.history.arg(op).0;
+            stretch.result[offset] = self.history.result(op).0;
+            stretch.call[offset] = call;
+            stretch.span[offset] = self.history.ret(op).map_or(0, |ret| ret - call + 1);
+        }
     }
 
     /// The position of an operation of the part.

@@ -16,7 +16,8 @@ use super::set::{Method, Reader};
 use super::trace::Keep;
 use super::{Declined, Part};
 use hashbrown::HashMap;
-use seriatim_history::{History, OpId, Time, ValueId};
+use seriatim_history::{History, MethodId, OpId, Stretch, Time, ValueId};
+use std::collections::VecDeque;
 
 /// The last operation on a key, as its position plus one (0 for none), the key's state before and
 /// after it, and whether it is wrong if nothing overlaps it.
@@ -64,32 +65,27 @@ struct Window {
 
 /// The order of a part's operations; `None` if there is none.
 pub(super) fn order(part: &Part<'_>, reader: &Reader<'_>) -> Result<Option<Vec<OpId>>, Declined> {
+    if part.len() >= WINDOW as usize {
+        return Ok(None);
+    }
     let mut keys = Keys {
         part,
         reader,
         history: part.history,
         last: Vec::new(),
-        returned: 0,
+        returned: Returned::default(),
         windows: HashMap::new(),
         late: Vec::new(),
         in_window: vec![0; part.len().div_ceil(64)],
     };
-    if part.len() >= WINDOW as usize {
-        return Ok(None);
-    }
-    let mut dense = Ids::new(part);
-    for (position, op) in part.operations().enumerate() {
-        let Some((_, key)) = reader.what(op)? else {
-            keys.mark(position);
-            continue;
-        };
-        let key = dense.number(key);
-        if key == keys.last.len() {
-            keys.last.push(Last(0));
-        } else if key > keys.last.len() {
-            keys.last.resize(key + 1, Last(0));
-        }
-        if keys.add(position, op, key)?.is_err() {
+    let mut ids = Ids::new(part, reader);
+    keys.last.resize(ids.expected(), Last(0));
+    let quick = Quick::new(part.history, reader);
+    let mut stretch = Stretch::default();
+    for start in (0..part.len()).step_by(Stretch::LONGEST) {
+        part.read_stretch(start, &mut stretch);
+        keys.returned.advance(start, &stretch);
+        if keys.add_stretch(start, &stretch, &quick, &mut ids)?.is_err() {
             return Ok(None);
         }
     }
@@ -99,28 +95,123 @@ pub(super) fn order(part: &Part<'_>, reader: &Reader<'_>) -> Result<Option<Vec<O
     })
 }
 
+/// Up to where all operations have returned before the present stretch, or never do.
+#[derive(Default)]
+struct Returned {
+    /// All operations before this position.
+    until: usize,
+    /// The last return of each stretch that is not among them, the first in front.
+    open: VecDeque<Time>,
+}
+
+impl Returned {
+    /// A stretch that starts at a position is looked at next.
+    #[inline]
+    fn advance(&mut self, start: usize, stretch: &Stretch) {
+        while self.open.front().is_some_and(|&last| last < stretch.call[0]) {
+            self.open.pop_front();
+        }
+        self.until = start - self.open.len() * Stretch::LONGEST;
+        // The return of one that never returns is its call minus one: it has a window.
+        let times = stretch.call[..stretch.len].iter().zip(&stretch.span);
+        let last = times.map(|(&call, &span)| (call + span).saturating_sub(1));
+        self.open.push_back(last.fold(0, Time::max));
+    }
+}
+
+/// What operations that return do, by method and result: whether they are right in each state of
+/// their key and what it is then.
+struct Quick {
+    /// By method, four results each.
+    does: Vec<Effect>,
+}
+
+/// What an operation does to a key on which nothing else is open, by the key's state.
+#[derive(Clone, Copy)]
+struct Effect([u32; 2]);
+
+/// An effect that has to be looked up: the result is not the usual.
+const UNUSUAL: u32 = u32::MAX;
+
+impl Quick {
+    fn new(history: &History, reader: &Reader<'_>) -> Self {
+        let results = [ValueId::ABSENT, ValueId::NIL, ValueId::FALSE, ValueId::TRUE];
+        let methods = (0..history.method_count()).map(MethodId::from);
+        let has_failures = history.has_failures();
+        let effect = |method: MethodId, result: ValueId| match reader.effect(method, result) {
+            _ if has_failures => Effect([UNUSUAL; 2]),
+            None => Effect([UNUSUAL; 2]),
+            Some((method, success)) => {
+                Effect([Side::Down, Side::Up].map(|state| match alone(method, success, state) {
+                    Ok(after) => bit(after, AFTER) | bit(state, BEFORE),
+                    Err(Impossible) => WRONG | bit(state, BEFORE),
+                }))
+            }
+        };
+        let does = methods.flat_map(|method| results.map(|result| effect(method, result)));
+        Quick { does: does.collect() }
+    }
+
+    /// What an operation that returned does to a key in a state.
+    #[inline]
+    fn effect(&self, method: u32, result: u32, state: u32) -> Option<u32> {
+        let place = (method << 2 | result >> 2 & 3) as usize;
+        let effect = self.does[place].0[usize::from(state != 0)];
+        (result & !(3 << 2) == 0 && effect != UNUSUAL).then_some(effect)
+    }
+}
+
+/// The state after an operation during which nothing else is open on its key.
+fn alone(method: Method, success: bool, state: Side) -> Result<Side, Impossible> {
+    let (needs, after) = match (method, success) {
+        (Method::Insert, true) => (Side::Down, Side::Up),
+        (Method::Remove, true) => (Side::Up, Side::Down),
+        (Method::Insert, false) | (Method::Contains, true) => (Side::Up, Side::Up),
+        (Method::Remove | Method::Contains, false) => (Side::Down, Side::Down),
+    };
+    if needs == state { Ok(after) } else { Err(Impossible) }
+}
+
 /// Small numbers for keys: the number itself where keys are small numbers.
 enum Ids {
-    Itself,
+    /// With the largest number.
+    Itself(usize),
     Dense(Dense, usize),
 }
 
 impl Ids {
-    fn new(part: &Part<'_>) -> Self {
-        let small = |op: OpId| {
-            let key = part.history.arg(op);
-            key.0 & 3 == 1 && (key.0 as usize >> 2) < 2 * part.len() + 64
-        };
-        match part.operations().all(small) {
-            true => Ids::Itself,
+    fn new(part: &Part<'_>, reader: &Reader<'_>) -> Self {
+        let mut stretch = Stretch::default();
+        let (mut most, mut all) = (0, 3);
+        for start in (0..part.len()).step_by(Stretch::LONGEST) {
+            part.read_stretch(start, &mut stretch);
+            for &key in &stretch.arg[..stretch.len] {
+                most = key.max(most);
+                all &= key ^ 2;
+            }
+        }
+        // The numbers that are not negative end with the bits 01.
+        match all & 3 == 3
+            && reader.keys_are_arguments()
+            && (most as usize >> 2) < 2 * part.len() + 64
+        {
+            true => Ids::Itself(most as usize >> 2),
             false => Ids::Dense(Dense::hashed(), 0),
+        }
+    }
+
+    /// How many numbers there will be, if that is known.
+    fn expected(&self) -> usize {
+        match self {
+            Ids::Itself(most) => most + 1,
+            Ids::Dense(..) => 0,
         }
     }
 
     #[inline]
     fn number(&mut self, key: ValueId) -> usize {
         match self {
-            Ids::Itself => key.0 as usize >> 2,
+            Ids::Itself(_) => key.0 as usize >> 2,
             Ids::Dense(dense, next) => {
                 let number = dense.number(key, *next as u32) as usize;
                 *next = (*next).max(number + 1);
@@ -135,8 +226,7 @@ struct Keys<'p> {
     reader: &'p Reader<'p>,
     history: &'p History,
     last: Vec<Last>,
-    /// All operations before this position have returned, or never do.
-    returned: usize,
+    returned: Returned,
     windows: HashMap<u32, Window>,
     /// Operations in windows: the position of the call at which each takes effect.
     late: Vec<(u32, OpId)>,
@@ -149,24 +239,64 @@ impl Keys<'_> {
         self.in_window[position >> 6] |= 1 << (position & 63);
     }
 
-    #[inline]
-    fn add(
+    /// Adds the operations of a stretch.
+    fn add_stretch(
+        &mut self,
+        start: usize,
+        stretch: &Stretch,
+        quick: &Quick,
+        ids: &mut Ids,
+    ) -> Result<Result<(), Impossible>, Declined> {
+        for offset in 0..stretch.len {
+            let position = start + offset;
+            if let Ids::Itself(_) = ids
+                && stretch.span[offset] != 0
+            {
+                let key = stretch.arg[offset] as usize >> 2;
+                let last = self.last[key];
+                let is_quiet = last.position() as usize <= self.returned.until
+                    || (last.position() != WINDOW
+                        && self.has_returned(last.position() as usize - 1, stretch.call[offset]));
+                let (method, result) = (stretch.method[offset], stretch.result[offset]);
+                if is_quiet
+                    && last.0 & WRONG == 0
+                    && let Some(effect) = quick.effect(method, result, last.0 & AFTER)
+                {
+                    self.last[key] = Last((position as u32 + 1) | effect);
+                    continue;
+                }
+            }
+            if self.add_any(position, ids)?.is_err() {
+                return Ok(Err(Impossible));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Adds any operation.
+    #[inline(never)]
+    fn add_any(
         &mut self,
         position: usize,
-        op: OpId,
-        key: usize,
+        ids: &mut Ids,
     ) -> Result<Result<(), Impossible>, Declined> {
+        let op = self.part.operation(position);
+        let Some((_, key)) = self.reader.what(op)? else {
+            self.mark(position);
+            return Ok(Ok(()));
+        };
+        let key = ids.number(key);
+        if key >= self.last.len() {
+            self.last.resize(key + 1, Last(0));
+        }
         let last = self.last[key];
         let call = self.history.call(op);
-        while self.returned < position && self.has_returned(self.returned, call) {
-            self.returned += 1;
-        }
         let before = match last.position() {
             WINDOW => return self.add_to_window(position, op, key),
             before => before as usize,
         };
         // One that never returns has a window, so that all before `returned` have returned.
-        if before <= self.returned || self.has_returned(before - 1, call) {
+        if before <= self.returned.until || self.has_returned(before - 1, call) {
             return match last.after() {
                 Ok(state) => self.begin(position, op, key, state).map(Ok),
                 Err(Impossible) => Ok(Err(Impossible)),
@@ -240,17 +370,10 @@ impl Keys<'_> {
 
     /// The state after an operation during which nothing else is open on its key.
     fn alone(&self, op: OpId, state: Side) -> Result<Result<Side, Impossible>, Declined> {
-        let Some((method, _)) = self.reader.what(op)? else {
-            return Ok(Ok(state));
-        };
-        let moves = self.reader.success(op)?;
-        let (needs, after) = match (method, moves) {
-            (Method::Insert, true) => (Side::Down, Side::Up),
-            (Method::Remove, true) => (Side::Up, Side::Down),
-            (Method::Insert, false) | (Method::Contains, true) => (Side::Up, Side::Up),
-            (Method::Remove | Method::Contains, false) => (Side::Down, Side::Down),
-        };
-        Ok(if needs == state { Ok(after) } else { Err(Impossible) })
+        Ok(match self.reader.what(op)? {
+            Some((method, _)) => alone(method, self.reader.success(op)?, state),
+            None => Ok(state),
+        })
     }
 
     /// The state after a window, and the order within it.

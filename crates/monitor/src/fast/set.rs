@@ -298,6 +298,20 @@ impl<'h> Reader<'h> {
         Ok((!silent).then_some((method, key)))
     }
 
+    /// What an operation of a method that returned a result does; `None` if that is not known.
+    pub(super) fn effect(&self, method: MethodId, result: ValueId) -> Option<(Method, bool)> {
+        let is_silent = self.dialect.keys == KeyRule::One && result.as_bool().is_none();
+        if is_silent && self.dialect.must_tell(self.history.method_name(method)) {
+            return None;
+        }
+        self.methods[method.index()].zip(self.dialect.success(result))
+    }
+
+    /// Whether the key of an operation is its argument.
+    pub(super) fn keys_are_arguments(&self) -> bool {
+        self.dialect.keys == KeyRule::Argument
+    }
+
     #[inline]
     pub(super) fn success(&self, op: OpId) -> Result<bool, Declined> {
         let result = self.history.result(op);

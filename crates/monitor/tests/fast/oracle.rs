@@ -194,38 +194,47 @@ pub fn agree<M: Model>(
     }
 }
 
+/// What an online monitor says of one history.
+pub fn listen(mut monitor: impl Online, history: &History) -> Agreed {
+    for event in history.events() {
+        match tell(&mut monitor, history, event) {
+            Ok(()) => {}
+            Err(Stop::Violation(_)) => return Agreed::Violation,
+            Err(Stop::Declined(_)) => return Agreed::Declined,
+        }
+    }
+    Agreed::Linearizable
+}
+
+/// Tells an online monitor of one event.
+fn tell(monitor: &mut impl Online, history: &History, event: Event) -> Result<(), Stop> {
+    let values = history.values();
+    match event {
+        Event::Call(op) => {
+            let operation = history.operation(op);
+            let (method, key, arg) = (operation.method(), operation.key(), operation.arg());
+            monitor.call(Called { op, method, key, arg, values })
+        }
+        Event::Return(op) => {
+            let (outcome, result) = (Outcome::Ok, history.result(op));
+            monitor.ret(Returned { op, outcome, result, values })
+        }
+    }
+}
+
 /// Compares an online monitor with the oracle after every event of one history.
 pub fn agree_online<M: Model>(model: &M, mut monitor: impl Online, ops: &[Op]) -> Agreed {
     let history = history(ops);
     let mut prefix: Vec<Op> = Vec::new();
     for event in history.events() {
-        let step = match event {
+        match event {
             Event::Call(op) => {
-                let operation = history.operation(op);
-                prefix.push(Op {
-                    ret: None,
-                    result: None,
-                    call: history.call(op),
-                    ..ops[op.index()].clone()
-                });
-                monitor.call(Called {
-                    op,
-                    method: operation.method(),
-                    key: operation.key(),
-                    arg: operation.arg(),
-                    values: history.values(),
-                })
+                let op = &ops[op.index()];
+                prefix.push(Op { ret: None, result: None, ..op.clone() });
             }
-            Event::Return(op) => {
-                prefix[op.index()] = ops[op.index()].clone();
-                monitor.ret(Returned {
-                    op,
-                    outcome: Outcome::Ok,
-                    result: history.result(op),
-                    values: history.values(),
-                })
-            }
-        };
+            Event::Return(op) => prefix[op.index()] = ops[op.index()].clone(),
+        }
+        let step = tell(&mut monitor, &history, event);
         let right = linearizable(model, &prefix);
         match step {
             Ok(()) => assert!(right, "missed at {event:?}:\n{}", show(&prefix)),

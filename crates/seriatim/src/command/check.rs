@@ -3,6 +3,7 @@
 use super::amounts::positive;
 use super::output::{remark, say};
 use super::question::{Done, Question};
+use super::scale::{self, Scale};
 use super::{Exit, Failure, page};
 use clap::ValueEnum;
 use seriatim::Verdict;
@@ -21,6 +22,9 @@ use terminal_size::terminal_size;
 pub struct Arguments {
     #[command(flatten)]
     question: Question,
+
+    #[command(flatten)]
+    scale: Scale,
 
     /// Print the report as JSON, one line a history
     #[arg(long, conflicts_with = "quiet")]
@@ -76,8 +80,16 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.html.is_some() && paths.len() > 1 {
         return Err(Failure("--html takes one history; there are several".to_owned()));
     }
-    for path in paths {
-        let outcome = match arguments.question.answer(&path) {
+    if let Some(file) = &arguments.scale.verdicts {
+        if paths.len() > 1 && !arguments.scale.one_log {
+            let reason = "--verdicts takes one log; if the files are one, say so with --one-log";
+            return Err(Failure(reason.to_owned()));
+        }
+        return scale::shard(&arguments.question, &arguments.scale, &paths, file);
+    }
+    for log in arguments.logs(paths) {
+        let path = log[0].clone();
+        let outcome = match arguments.answer(&log) {
             Ok(done) => {
                 exit = exit.and(done.exit());
                 print(arguments, &done)?;
@@ -103,6 +115,25 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
+impl Arguments {
+    /// The files of each log.
+    fn logs(&self, paths: Vec<PathBuf>) -> Vec<Vec<PathBuf>> {
+        match self.scale.one_log {
+            true => vec![paths],
+            false => paths.into_iter().map(|path| vec![path]).collect(),
+        }
+    }
+
+    fn answer(&self, log: &[PathBuf]) -> Result<Done, Failure> {
+        match log {
+            [path] if !self.scale.is_spilled(path, self.question.memory()) => {
+                self.question.answer(path)
+            }
+            log => scale::answer(&self.question, &self.scale, log),
+        }
+    }
+}
+
 fn cases(outcomes: &[Outcome]) -> Vec<Case<'_>> {
     let cases = outcomes.iter().map(|outcome| match outcome {
         Outcome::Checked(done) => Case::Checked(done.report(0)),
@@ -115,23 +146,34 @@ fn print(arguments: &Arguments, done: &Done) -> Result<(), Failure> {
     if arguments.quiet {
         return say_in_a_line(done);
     }
-    match arguments.json {
-        true => say(&json::render(&done.report(0))),
-        false => say(&terminal::render(&done.report(0), &style(arguments))),
+    let report = || terminal::render(&done.report(0), &style(arguments));
+    match (arguments.json, &done.spilled) {
+        (true, None) => say(&json::render(&done.report(0))),
+        (true, Some(spilled)) => say(&spilled.json(&json::render(&done.report(0)))),
+        (false, None) => say(&report()),
+        (false, Some(spilled)) => {
+            let is_drawn = spilled.violations > 0 && spilled.sentence.is_none();
+            let drawing = if is_drawn { format!("\n{}", report()) } else { String::new() };
+            warn(done);
+            say(&format!("{}{drawing}", spilled.text(done)))
+        }
+    }
+}
+
+fn warn(done: &Done) {
+    for warning in &done.warnings {
+        remark(&format!("warning: {}: {warning}", done.source()));
     }
 }
 
 fn say_in_a_line(done: &Done) -> Result<(), Failure> {
-    let Done { history, checked, warnings, .. } = done;
-    let source = history.source();
-    for warning in warnings {
-        remark(&format!("warning: {source}: {warning}"));
-    }
+    let checked = &done.checked;
+    warn(done);
     let limit = match &checked.verdict {
         Verdict::Unknown(unknown) => format!("; {}", unknown.limit),
         _ => String::new(),
     };
-    let (word, number) = (checked.verdict.word(), history.len());
+    let (word, number, source) = (checked.verdict.word(), done.operations(), done.source());
     say(&format!("{source}: {word} ({number} operations{limit})\n"))
 }
 

@@ -3,6 +3,7 @@
 use super::amounts::share;
 use super::input::format_named;
 use super::output::{remark, write_history};
+use super::streamed::{Layout, stream};
 use super::{Exit, Failure};
 use seriatim::SpecChoice;
 use seriatim::history::Format;
@@ -79,7 +80,13 @@ fn method_share(text: &str) -> Result<(String, f64), String> {
 /// Carries out `seriatim gen`.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let choice = SpecChoice::parse(&arguments.spec)?;
-    let generated = Generator::new(&choice, profile(arguments))?.history()?;
+    let generator = Generator::new(&choice, profile(arguments))?;
+    if let Some(layout) = Layout::of(arguments.to) {
+        let operations = stream(generator, layout)?;
+        remark(&format!("{}: {operations} operations", arguments.spec));
+        return Ok(Exit::Holds);
+    }
+    let generated = generator.history()?;
     write_history(&generated.history, arguments.to, None)?;
     remark(&format!("{}: {} operations", arguments.spec, generated.history.len()));
     Ok(Exit::Holds)

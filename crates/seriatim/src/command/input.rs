@@ -3,9 +3,10 @@
 use super::Failure;
 use clap::Args;
 use seriatim::history::{Format, ReadOptions, expand, read_with};
-use seriatim::spec::Reader;
+use seriatim::scale::judge::SharedReader;
 use seriatim::{ChosenReader, Failures, History, InputError, SeriReader, SpecChoice};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Which files to read, and how.
 #[derive(Args)]
@@ -53,26 +54,47 @@ pub struct Against {
 
 impl Against {
     /// The specification for a history.
-    pub fn reader(&self, history: &History) -> Result<Box<dyn Reader>, Failure> {
-        let choice = match self.spec.as_deref() {
-            Some(name) => match name.split_once(".seri") {
-                Some((stem, part)) if part.is_empty() || part.starts_with('#') => {
-                    return from_file(&format!("{stem}.seri"), part.strip_prefix('#'));
-                }
-                _ => SpecChoice::parse(name)?,
-            },
-            None => SpecChoice::guess(history)
-                .map_err(|error| Failure(format!("{}: {error}", history.source())))?,
-        };
-        Ok(Box::new(ChosenReader { choice, failures: self.failures }))
+    pub fn reader(&self, history: &History) -> Result<SharedReader, Failure> {
+        match self.spec.as_deref() {
+            Some(name) => self.named(name),
+            None => {
+                let choice = SpecChoice::guess(history)
+                    .map_err(|error| Failure(format!("{}: {error}", history.source())))?;
+                Ok(Arc::new(ChosenReader { choice, failures: self.failures }))
+            }
+        }
+    }
+
+    /// The specification for a log that is not read whole and names this one, if any.
+    pub fn named_reader(&self, named: Option<&str>) -> Result<SharedReader, Failure> {
+        match self.spec.as_deref().or(named) {
+            Some(name) => self.named(name),
+            None => Err(Failure(
+                "a log that is checked from disk must be told its specification: name it with --spec, or in \
+                 its first line"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    fn named(&self, name: &str) -> Result<SharedReader, Failure> {
+        match name.split_once(".seri") {
+            Some((stem, part)) if part.is_empty() || part.starts_with('#') => {
+                from_file(&format!("{stem}.seri"), part.strip_prefix('#'))
+            }
+            _ => {
+                let choice = SpecChoice::parse(name)?;
+                Ok(Arc::new(ChosenReader { choice, failures: self.failures }))
+            }
+        }
     }
 }
 
 /// A specification in the algorithm language.
-fn from_file(path: &str, name: Option<&str>) -> Result<Box<dyn Reader>, Failure> {
+fn from_file(path: &str, name: Option<&str>) -> Result<SharedReader, Failure> {
     let failed = |reason: String| Failure(format!("{path}: {reason}"));
     let source = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
-    Ok(Box::new(SeriReader::parse(&source, name).map_err(failed)?))
+    Ok(Arc::new(SeriReader::parse(&source, name).map_err(failed)?))
 }
 
 /// The format of a name.

@@ -37,6 +37,13 @@ enum Equality {
     List,
 }
 
+impl Lists {
+    /// Whether any of this was given.
+    pub fn is_asked(&self) -> bool {
+        self.methods.is_some() || self.all.is_some() || self.marked
+    }
+}
+
 /// Decides compositions of a program's methods on lists of any length.
 pub fn run(arguments: &Lists, source: &Source, program: &Program) -> Result<Exit, Failure> {
     let options = Options {

@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod amounts;
+mod certify;
 mod check;
 mod convert;
 mod generate;
@@ -9,11 +10,15 @@ mod input;
 mod lists;
 mod output;
 mod page;
+mod portfolio;
 mod progress;
 mod prove;
 mod question;
+mod scale;
 mod source;
 mod specs;
+mod streamed;
+mod verdicts;
 mod verify;
 mod view;
 mod watch;
@@ -37,12 +42,14 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    Check(check::Arguments),
+    Check(Box<check::Arguments>),
     Convert(convert::Arguments),
     Gen(generate::Arguments),
+    Merge(verdicts::Arguments),
     Specs(specs::Arguments),
     View(view::Arguments),
     Verify(verify::Arguments),
+    Certify(certify::Arguments),
     Algorithms(algorithms::List),
     Fmt(algorithms::Format),
     Show(algorithms::Show),
@@ -86,8 +93,10 @@ pub fn run() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Convert(arguments) => convert::run(&arguments),
         Command::Gen(arguments) => generate::run(&arguments),
+        Command::Merge(arguments) => verdicts::run(&arguments),
         Command::Specs(arguments) => specs::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
+        Command::Certify(arguments) => certify::run(&arguments),
         Command::Algorithms(arguments) => algorithms::list(&arguments),
         Command::Fmt(arguments) => algorithms::format_files(&arguments),
         Command::Show(arguments) => algorithms::show_steps(&arguments),

@@ -5,12 +5,14 @@ use super::Failure;
 use super::amounts::{bytes, duration, positive};
 use super::input::{Against, Input};
 use super::progress::ProgressLine;
+use super::scale::Spilled;
 use clap::{Args, ValueEnum};
 use seriatim::monitor::partition::Partitioning;
 use seriatim::monitor::{
     DecidedBy, Monitors, PartReport, PartStanding, StopAt, Strategy, refute_partition,
 };
 use seriatim::report::{PartLine, Report, Standing, States, Statistics};
+use seriatim::scale::judge::SharedReader;
 use seriatim::spec::Reader;
 use seriatim::{Checked, Failures, History, Options, Verdict, check, validate};
 use std::path::Path;
@@ -29,7 +31,8 @@ pub struct Question {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     time: Option<Duration>,
 
-    /// The memory that the search may use
+    /// The memory that may be used: by the search of a history that is read whole, by everything for a
+    /// log that is checked from disk
     #[arg(long, value_name = "BYTES", default_value = "4G", value_parser = bytes)]
     memory: usize,
 
@@ -73,7 +76,7 @@ enum Engine {
 /// A checked history with what its report needs.
 pub struct Done {
     pub history: History,
-    pub reader: Box<dyn Reader>,
+    pub reader: SharedReader,
     pub name: String,
     pub checked: Checked,
     pub elapsed: Duration,
@@ -81,6 +84,8 @@ pub struct Done {
     pub notes: Vec<String>,
     /// What the reader of the report should know before believing it.
     pub warnings: Vec<String>,
+    /// What there is to say of a log that was checked from disk.
+    pub spilled: Option<Spilled>,
 }
 
 impl Question {
@@ -99,10 +104,55 @@ impl Question {
         notes.extend(why_no_monitor(&checked));
         let warnings = self.vacuous(&mut history, &*reader)?.into_iter().collect();
         let name = reader.name();
-        Ok(Done { history, reader, name, checked, elapsed, notes, warnings })
+        let spilled = None;
+        Ok(Done { history, reader, name, checked, elapsed, notes, warnings, spilled })
     }
 
-    fn options(&self) -> Options<'static> {
+    /// The specification for a log that says this of itself.
+    pub fn shared_reader(&self, named: Option<&str>) -> Result<SharedReader, Failure> {
+        self.against.named_reader(named)
+    }
+
+    /// The memory that may be used, in bytes.
+    pub fn memory(&self) -> usize {
+        self.memory
+    }
+
+    /// Whether the first violation ends the check.
+    pub fn stops_at_first(&self) -> bool {
+        !self.all
+    }
+
+    /// What decides what a verdict means, for verdict files.
+    pub fn in_words(&self) -> String {
+        let failures = match self.against.failures {
+            Failures::Drop => "drop",
+            Failures::Observe => "observe",
+        };
+        let parts = if self.no_partition { "object" } else { "key" };
+        let values = if self.input.independent { "independent" } else { "plain" };
+        let engine = match self.engine {
+            Engine::Auto => "auto",
+            Engine::Search => "search",
+            Engine::DepthFirst => "depth-first",
+            Engine::BreadthFirst => "breadth-first",
+        };
+        format!("failures={failures} parts={parts} values={values} engine={engine}")
+    }
+
+    /// Refuses what can only be done with the whole history in memory.
+    pub fn refuse_what_needs_all(&self) -> Result<(), Failure> {
+        let asked = [(self.certify, "--certify"), (self.check_partition, "--check-partition")];
+        match asked.iter().find(|(is_asked, _)| *is_asked) {
+            Some((_, option)) => Err(Failure(format!(
+                "{option} needs the whole history in memory; expected --spill never, or a smaller log"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// The options of the check.
+    pub fn options(&self) -> Options<'static> {
         let defaults = Options::default();
         Options {
             time: self.time,
@@ -191,6 +241,16 @@ fn why_no_monitor(checked: &Checked) -> Option<String> {
 }
 
 impl Done {
+    /// Where the operations come from.
+    pub fn source(&self) -> &str {
+        self.spilled.as_ref().map_or(self.history.source(), |spilled| &spilled.source)
+    }
+
+    /// How many there are.
+    pub fn operations(&self) -> u64 {
+        self.spilled.as_ref().map_or(self.history.len() as u64, |spilled| spilled.operations)
+    }
+
     /// What the command comes to.
     pub fn exit(&self) -> Exit {
         match self.checked.verdict {
@@ -202,7 +262,7 @@ impl Done {
 
     /// The report, with the states along the verdict's orders: of a witness its first `steps` steps.
     pub fn report(&self, steps: usize) -> Report<'_> {
-        let Done { history, reader, name, checked, elapsed, notes, warnings } = self;
+        let Done { history, reader, name, checked, elapsed, notes, warnings, .. } = self;
         let mut report = Report::new(history, name, &checked.verdict);
         report.parts = checked.parts.iter().map(part_line).collect();
         report.statistics = Statistics {

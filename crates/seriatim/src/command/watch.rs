@@ -128,7 +128,7 @@ impl Listener for Ear {
     fn ret(&mut self, ret: LiveReturn<'_>) -> ControlFlow<()> {
         let watcher = &mut *self.0.borrow_mut();
         watcher.events += 1;
-        let LiveReturn { op, line, ret, values } = ret;
+        let LiveReturn { op, line, ret, values, .. } = ret;
         let returned = Returned { op, outcome: ret.outcome, result: ret.result, values };
         let result = watcher.monitor.ret(returned);
         watcher.heard(line, result)

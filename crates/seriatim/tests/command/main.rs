@@ -11,6 +11,7 @@ mod limits;
 mod pipes;
 mod reports;
 mod run;
+mod scale;
 #[path = "../../../report/tests/schema/mod.rs"]
 mod schema;
 mod watch;

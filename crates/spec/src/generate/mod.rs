@@ -97,6 +97,8 @@ pub enum Happening {
     Effect(u64),
     /// A process returns a result.
     Return(u32, Datum),
+    /// A process is never heard of again: its operation is pending.
+    Crash(u32),
 }
 
 /// Why a history cannot be generated.
@@ -275,6 +277,7 @@ impl Generator {
                     line -= 1;
                     effects.push(OpId::from(op as usize));
                 }
+                Happening::Crash(_) => line -= 1,
             }
         }
         let history = builder.finish()?;
@@ -383,7 +386,9 @@ impl Generator {
 
     /// The process is never heard of again; the thread goes on as a new one.
     fn crash(&mut self, thread: Thread) {
-        self.threads[thread.0 as usize].process = self.next_process;
+        let process = &mut self.threads[thread.0 as usize].process;
+        self.ready.push_back(Happening::Crash(*process));
+        *process = self.next_process;
         self.next_process += 1;
         self.pending += 1;
         self.busy -= 1;

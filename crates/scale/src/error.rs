@@ -1,0 +1,68 @@
+//! What can keep a log from being decided, said for the person who has to mend it.
+
+use seriatim_history::InputError;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Why there is no verdict.
+#[derive(Debug)]
+pub enum ScaleError {
+    /// The log cannot be read.
+    Input(InputError),
+    /// Temporary files cannot be written or read.
+    Spill {
+        /// The folder that they are in.
+        folder: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
+    /// A verdict file cannot be used.
+    Verdicts {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The files cannot be one log.
+    NotOneLog {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl ScaleError {
+    /// A verdict file cannot be used.
+    pub fn verdicts(path: impl Into<PathBuf>, problem: impl fmt::Display) -> Self {
+        ScaleError::Verdicts { path: path.into(), problem: problem.to_string() }
+    }
+}
+
+impl fmt::Display for ScaleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ScaleError::Input(error) => error.fmt(f),
+            ScaleError::Spill { folder, error } if error.kind() == io::ErrorKind::StorageFull => {
+                write!(
+                    f,
+                    "{}: no space is left for temporary files, which need about 40 bytes an operation; \
+                     name another folder with --temp",
+                    folder.display()
+                )
+            }
+            ScaleError::Spill { folder, error } => {
+                write!(f, "{}: cannot use temporary files: {error}", folder.display())
+            }
+            ScaleError::Verdicts { path, problem } => write!(f, "{}: {problem}", path.display()),
+            ScaleError::NotOneLog { reason } => f.write_str(reason),
+        }
+    }
+}
+
+impl std::error::Error for ScaleError {}
+
+impl From<InputError> for ScaleError {
+    fn from(error: InputError) -> Self {
+        ScaleError::Input(error)
+    }
+}

@@ -1,0 +1,236 @@
+//! One part of a log, from its bytes to a verdict.
+//!
+//! The operations of the part are put into a history of their own, sorted by call (then by file and line,
+//! so that the history does not depend on the way by which they came), and the ordinary check decides it:
+//! the same monitors, the same search, the same counterexample as for a history that is read whole.
+
+use crate::record::{self, Damaged, Rank};
+use crate::scan::FileInfo;
+use crate::spill::damaged;
+use crate::split::{PartHash, Splitter, Splitting};
+use seriatim_history::{Builder, Call, History, InputError, Nil, Problem, Return, Values};
+use seriatim_monitor::partition::Partitioning;
+use seriatim_monitor::{Checked, DecidedBy, Monitors, Options, Strategy, check};
+use seriatim_spec::{Limit, Reader, Verdict};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A specification that several threads read.
+pub type SharedReader = Arc<dyn Reader + Send>;
+
+/// What parts are judged by.
+#[derive(Clone)]
+pub struct Judge {
+    /// The specification.
+    pub reader: SharedReader,
+    /// The files of the log.
+    pub files: Arc<[FileInfo]>,
+    /// What a result `nil` means.
+    pub nil: Nil,
+    /// How the log is split.
+    pub splitting: Splitting,
+    /// How finely the check may split.
+    pub partitioning: Partitioning,
+    /// Whether the fast monitors are asked first.
+    pub monitors: Monitors,
+    /// The directions of the general search.
+    pub strategies: Vec<Strategy>,
+    /// The memory that one search may use.
+    pub memory: usize,
+    /// When to give up.
+    pub deadline: Option<Instant>,
+    /// The files in which something could not be read. Parts with operations in them stay open.
+    pub damaged_files: Vec<u32>,
+}
+
+/// What was found out about a part.
+#[derive(Clone, Debug)]
+pub struct PartVerdict {
+    /// The part.
+    pub hash: PartHash,
+    /// What its operations have in common, for people.
+    pub label: String,
+    /// How many operations it has.
+    pub operations: u64,
+    /// Where its first operation stands.
+    pub first: Rank,
+    /// What is known.
+    pub standing: Standing,
+    /// Who found out; empty if nobody did.
+    pub by: String,
+}
+
+/// What is known of a part.
+#[derive(Clone, Debug)]
+pub enum Standing {
+    /// It is linearizable.
+    Linearizable,
+    /// It is not.
+    Violation(Box<Evidence>),
+    /// Nobody knows, for this reason.
+    Unknown(String),
+    /// It cannot be read: this is wrong with it.
+    Refused(String),
+}
+
+/// What shows that a part is not linearizable.
+#[derive(Clone, Debug)]
+pub enum Evidence {
+    /// The history of the part, with a minimal counterexample.
+    Shown {
+        /// The history of the part.
+        history: Box<History>,
+        /// The file of each operation.
+        files: Vec<u32>,
+        /// What the check found.
+        checked: Checked,
+    },
+    /// The event at which it shows, where the part is too large for more.
+    Told {
+        /// Why.
+        sentence: String,
+        /// The file.
+        file: u32,
+        /// The line of the call whose return it is.
+        line: u64,
+    },
+}
+
+impl Standing {
+    /// The standing in a word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Standing::Linearizable => "linearizable",
+            Standing::Violation(_) => "violation",
+            Standing::Unknown(_) => "unknown",
+            Standing::Refused(_) => "refused",
+        }
+    }
+}
+
+impl Judge {
+    /// A splitter of the log's operations.
+    pub fn splitter(&self) -> Splitter {
+        Splitter::new(Arc::clone(&self.reader), self.splitting, self.nil)
+    }
+
+    /// Decides a part. Its operations are sorted in place.
+    pub fn judge(
+        &self,
+        hash: PartHash,
+        rows: &mut [(Rank, &[u8])],
+        splitter: &mut Splitter,
+    ) -> PartVerdict {
+        rows.sort_unstable_by_key(|row| row.0);
+        let mut verdict = PartVerdict {
+            hash,
+            label: String::new(),
+            operations: rows.len() as u64,
+            first: rows.first().map_or((0, 0, 0), |row| row.0),
+            standing: Standing::Unknown("nobody looked".to_owned()),
+            by: String::new(),
+        };
+        verdict.label = rows.first().map(|row| self.label(row.1, splitter)).unwrap_or_default();
+        if let Some(&((_, file, _), _)) =
+            rows.iter().find(|((_, file, _), _)| self.damaged_files.contains(file))
+        {
+            let name = &self.files[file as usize].name;
+            verdict.standing = Standing::Unknown(format!(
+                "it has operations in {name}, of which a part cannot be read"
+            ));
+            return verdict;
+        }
+        match self.history(rows) {
+            Ok((history, files)) => self.check(&mut verdict, history, files),
+            Err(problem) => verdict.standing = Standing::Refused(problem.to_string()),
+        }
+        verdict
+    }
+
+    pub(crate) fn label(&self, bytes: &[u8], splitter: &mut Splitter) -> String {
+        let mut values = Values::default();
+        match record::take(bytes, &mut values) {
+            Ok(row) => splitter.label(&row.told(&values), ""),
+            Err(Damaged) => String::new(),
+        }
+    }
+
+    /// The history of some operations, and the file of each.
+    fn history(&self, rows: &[(Rank, &[u8])]) -> Result<(History, Vec<u32>), InputError> {
+        let first = rows.first().map_or(0, |row| row.0.1);
+        let is_of_one_file = rows.iter().all(|row| row.0.1 == first);
+        let source = match is_of_one_file {
+            true => self.files[first as usize].name.clone(),
+            false => format!("{} and other files", self.files[first as usize].name),
+        };
+        let mut builder = Builder::new(&source);
+        builder.nil_means(self.nil);
+        builder.name_spec(&self.reader.name());
+        for (_, bytes) in rows {
+            let Ok(row) = record::take(bytes, builder.values()) else {
+                let problem = Problem::Unreadable(damaged().to_string());
+                return Err(InputError::new(&source, 0, problem));
+            };
+            let [object, key, arg, result] = row.ids;
+            let process = row.caller.as_ref().map(|caller| builder.process(caller));
+            let call = Call { object, key, arg, ..Call::new(builder.method(row.method)) };
+            let ret = Return::new(row.outcome, result);
+            builder.operation(row.line, process, call, row.interval, ret)?;
+        }
+        Ok((builder.finish()?, rows.iter().map(|row| row.0.1).collect()))
+    }
+
+    fn check(&self, verdict: &mut PartVerdict, mut history: History, files: Vec<u32>) {
+        let Some(time) = self.time_left() else {
+            verdict.standing = Standing::Unknown(Limit::Time.to_string());
+            return;
+        };
+        let options = Options {
+            time,
+            memory: self.memory,
+            threads: 1,
+            partitioning: self.partitioning,
+            monitors: self.monitors,
+            strategies: self.strategies.clone(),
+            ..Options::default()
+        };
+        let checked = match check(&mut history, &*self.reader, &options) {
+            Ok(checked) => checked,
+            Err(problem) => {
+                verdict.standing = Standing::Refused(problem.to_string());
+                return;
+            }
+        };
+        verdict.by = who(&checked);
+        verdict.standing = match &checked.verdict {
+            Verdict::Linearizable(_) => Standing::Linearizable,
+            Verdict::Unknown(unknown) => Standing::Unknown(unknown.limit.to_string()),
+            Verdict::Violation(_) => {
+                let history = Box::new(history);
+                Standing::Violation(Box::new(Evidence::Shown { history, files, checked }))
+            }
+        };
+    }
+
+    /// How much time is left; `None` if none is, `Some(None)` if there is no limit.
+    pub(crate) fn time_left(&self) -> Option<Option<Duration>> {
+        match self.deadline {
+            None => Some(None),
+            Some(deadline) => {
+                let left = deadline.saturating_duration_since(Instant::now());
+                (!left.is_zero()).then_some(Some(left))
+            }
+        }
+    }
+}
+
+/// Who decided. Which direction of the search was first is a matter of luck, and not told.
+fn who(checked: &Checked) -> String {
+    let by = checked.parts.iter().map(|part| &part.decided_by).find(|by| **by != DecidedBy::Nobody);
+    match by {
+        Some(DecidedBy::Monitor(name)) => (*name).to_owned(),
+        Some(DecidedBy::Inspection) => "inspection".to_owned(),
+        Some(DecidedBy::Search(_)) => "search".to_owned(),
+        Some(DecidedBy::Nobody) | None => String::new(),
+    }
+}

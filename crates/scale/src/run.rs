@@ -1,0 +1,596 @@
+//! A log in one process: scan, spill, decide bucket by bucket.
+//!
+//! What is decided: every part of the log, by the ordinary check. Memory: a sixteenth of the limit for the
+//! bucket at hand, a little more for the index of its operations, up to half for the histories of the
+//! parts that are being decided (they need about [`IN_MEMORY`] times the bytes of their operations), a
+//! quarter for the searches. A bucket that is larger is spread again; a single part that is larger is
+//! *watched* by an online monitor, or stays open. Disk: about 40 bytes an operation.
+//!
+//! Two things may show only on the way, and the scan begins anew: an operation without key, after which the
+//! log is split by object only; and in a log of operations one that was called before the one above it,
+//! after which all are sorted on disk first. The order is needed to see that a process does one thing at
+//! a time, and by the online monitors.
+
+use crate::ScaleError;
+use crate::giant::watch_part;
+use crate::judge::{Judge, PartVerdict, SharedReader};
+use crate::record::{self, Rank, Told, take_frame};
+use crate::scan::{self, FileInfo, Layout, Share, Sink};
+use crate::sort::Sorter;
+use crate::spill::{Bucket, Scratch, Spill, damaged};
+use crate::split::{Membership, PartHash, Splitter, Splitting};
+use seriatim_history::{Heading, InputError, Nil, Outcome, Problem, ReadOptions, Tally, Time};
+use seriatim_history::{Value, Values};
+use seriatim_monitor::partition::Partitioning;
+use seriatim_monitor::{Monitors, Strategy};
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Instant;
+
+/// How much more memory a history takes while it is checked than its operations take on disk.
+pub const IN_MEMORY: u64 = 8;
+
+/// The files of a log.
+#[derive(Clone)]
+pub struct Log {
+    /// The files, each as its beginning shows it.
+    pub files: Arc<[FileInfo]>,
+    /// What the log says of itself.
+    pub heading: Heading,
+    /// What cannot be read of it, as far as its beginnings show.
+    pub problems: Vec<InputError>,
+}
+
+/// Whether a log of which something cannot be read is read nevertheless.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Defects {
+    /// The first one ends everything.
+    End,
+    /// They are noted, and the parts that they may belong to stay open.
+    Note,
+}
+
+impl Log {
+    /// Looks at the files of a log. Several files can only be one log if they hold whole operations, whose
+    /// times are compared.
+    pub fn open(
+        paths: &[PathBuf],
+        read: ReadOptions,
+        defects: Defects,
+    ) -> Result<Self, ScaleError> {
+        let mut problems = Vec::new();
+        let mut files: Vec<FileInfo> = Vec::new();
+        for path in paths {
+            if path == Path::new("-") {
+                let reason = "standard input cannot be read twice; expected files";
+                return Err(ScaleError::NotOneLog { reason: reason.to_owned() });
+            }
+            match (FileInfo::of(path, read), defects) {
+                (Ok(info), _) => files.push(info),
+                (Err(problem), Defects::Note) => {
+                    problems.push(problem);
+                    files.push(FileInfo::unreadable(path, read));
+                }
+                (Err(problem), Defects::End) => return Err(problem.into()),
+            }
+        }
+        let told = files.iter().filter(|info| info.layout != Layout::Nothing);
+        if paths.len() > 1
+            && let Some(info) = told.clone().find(|info| info.layout == Layout::Events)
+        {
+            let reason = format!(
+                "{}: a log of events cannot be one of several files: nobody knows the order of events in \
+                 different files; expected operations with their times, or one file",
+                info.name
+            );
+            return Err(ScaleError::NotOneLog { reason });
+        }
+        let mut headings = told.map(|info| (&info.name, &info.heading));
+        let nothing = Heading { spec: None, nil: Nil::Value };
+        let heading = headings.next().map_or(nothing, |(_, heading)| heading.clone());
+        if let Some((name, other)) = headings.find(|(_, other)| **other != heading) {
+            let reason = format!(
+                "{name}: its heading says {other:?}, that of {} {heading:?}; expected the same in all \
+                 files of a log",
+                files[0].name
+            );
+            return Err(ScaleError::NotOneLog { reason });
+        }
+        Ok(Log { files: files.into(), heading, problems })
+    }
+}
+
+/// The parts that a run looks at: those whose hash falls to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shard {
+    /// Which, counted from 0.
+    pub index: u32,
+    /// Of how many.
+    pub count: u32,
+}
+
+impl Shard {
+    /// All parts.
+    pub const ALL: Shard = Shard { index: 0, count: 1 };
+
+    /// Whether a part falls to it.
+    #[inline]
+    pub fn has(self, part: PartHash) -> bool {
+        self.count == 1 || part.shard(self.count) == self.index
+    }
+}
+
+/// What a run may use.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Memory, in bytes.
+    pub memory: usize,
+    /// Threads.
+    pub threads: usize,
+    /// When to give up.
+    pub deadline: Option<Instant>,
+    /// Where temporary files go.
+    pub scratch: Scratch,
+}
+
+/// What is to be decided, and how.
+#[derive(Clone)]
+pub struct Plan {
+    /// The log.
+    pub log: Log,
+    /// The specification.
+    pub reader: SharedReader,
+    /// How finely to split.
+    pub partitioning: Partitioning,
+    /// Whether the fast monitors are asked first.
+    pub monitors: Monitors,
+    /// The directions of the general search.
+    pub strategies: Vec<Strategy>,
+    /// What it may use.
+    pub limits: Limits,
+    /// Which parts.
+    pub shard: Shard,
+    /// What to do about lines that cannot be read.
+    pub defects: Defects,
+    /// The parts that were decided before, in ascending order; they are left out.
+    pub decided: Arc<[PartHash]>,
+}
+
+/// What a run went through.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// How the operations of the log ended.
+    pub tally: Tally,
+    /// How the log was split.
+    pub splitting: Splitting,
+    /// How many bytes waited on disk.
+    pub spilled: u64,
+    /// What could not be read.
+    pub problems: Vec<InputError>,
+    /// How many parts were decided or found open.
+    pub parts: u64,
+    /// Whether parts were left because somebody had heard enough.
+    pub is_cut_short: bool,
+}
+
+/// Decides all parts of a log; `tell` hears of each as soon as it is decided, and may say that it has heard
+/// enough.
+pub fn run(
+    plan: &Plan,
+    tell: &mut dyn FnMut(PartVerdict) -> Result<ControlFlow<()>, ScaleError>,
+) -> Result<Summary, ScaleError> {
+    let mut splitting = plan.first_splitting();
+    let mut order = Order::AsRead;
+    let collected = loop {
+        match collect(plan, splitting, order)? {
+            Collected::Spilled(route) => break route,
+            Collected::Halted(Halt::NoKey) => splitting = Splitting::by_object(&*plan.reader),
+            Collected::Halted(Halt::Unsorted) => order = Order::Sorted,
+        }
+    };
+    let Route { spill, tally, problems, .. } = *collected;
+    let damaged_files = plan.damaged_files(&problems);
+    let judge = plan.judge(splitting, damaged_files);
+    let spilled = spill.bytes();
+    let mut decider = Decider { judge, limits: plan.limits.clone(), parts: 0, tell };
+    let flow = decider.spill(spill)?;
+    let parts = decider.parts;
+    let is_cut_short = flow.is_break();
+    Ok(Summary { tally, splitting, spilled, problems, parts, is_cut_short })
+}
+
+impl Plan {
+    /// How the log is split, as long as nothing forbids it.
+    pub fn first_splitting(&self) -> Splitting {
+        match self.partitioning {
+            Partitioning::ByKey => Splitting::ByKey,
+            Partitioning::ByObject => Splitting::by_object(&*self.reader),
+        }
+    }
+
+    /// The files that problems are in.
+    pub fn damaged_files(&self, problems: &[InputError]) -> Vec<u32> {
+        let files = self.log.files.iter().zip(0..);
+        let is_damaged = |name: &str| problems.iter().any(|problem| &*problem.source == name);
+        files.filter(|(info, _)| is_damaged(&info.name)).map(|(_, index)| index).collect()
+    }
+
+    /// The judge of the log's parts.
+    pub fn judge(&self, splitting: Splitting, damaged_files: Vec<u32>) -> Judge {
+        Judge {
+            reader: Arc::clone(&self.reader),
+            files: Arc::clone(&self.log.files),
+            nil: self.log.heading.nil,
+            splitting,
+            partitioning: self.partitioning,
+            monitors: self.monitors,
+            strategies: self.strategies.clone(),
+            memory: self.limits.memory / 4 / self.limits.threads,
+            deadline: self.limits.deadline,
+            damaged_files,
+        }
+    }
+}
+
+/// In which order operations are looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    AsRead,
+    Sorted,
+}
+
+/// Why a scan has to begin anew.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Halt {
+    NoKey,
+    Unsorted,
+}
+
+enum Collected {
+    Spilled(Box<Route>),
+    Halted(Halt),
+}
+
+fn collect(plan: &Plan, splitting: Splitting, order: Order) -> Result<Collected, ScaleError> {
+    let route = Route::new(plan, splitting);
+    let mut route = match order {
+        Order::AsRead => scan_files(plan, route, |route| route.halt.is_some())?,
+        Order::Sorted => sorted(plan, route)?,
+    };
+    match (route.halt, route.error.take()) {
+        (_, Some(error)) => Err(error),
+        (Some(halt), None) => Ok(Collected::Halted(halt)),
+        (None, None) => Ok(Collected::Spilled(Box::new(route))),
+    }
+}
+
+/// A sink that keeps what could not be read.
+pub trait Noting: Sink + 'static {
+    /// Notes a line that cannot be read.
+    fn note(&mut self, problem: InputError);
+}
+
+/// How many lines of a share may be unreadable before the rest of it is left.
+const MOST_PROBLEMS: usize = 20;
+
+/// Reads a share to its end, past lines that cannot be read if the plan says so.
+pub fn scan_share<S: Noting>(
+    plan: &Plan,
+    share: Share,
+    sink: S,
+    is_over: impl Fn(&S) -> bool,
+) -> Result<S, ScaleError> {
+    let info = &plan.log.files[share.file as usize];
+    let (mut sink, mut share) = (sink, share);
+    for _ in 0..MOST_PROBLEMS {
+        let (back, scanned) = scan::scan(info, share, sink);
+        sink = back;
+        let Err(problem) = scanned else { break };
+        if plan.defects == Defects::End {
+            return Err(problem.into());
+        }
+        let line = problem.line;
+        sink.note(problem);
+        match scan::behind(info, share, line) {
+            Ok(Some(rest)) if !is_over(&sink) => share = rest,
+            _ => break,
+        }
+    }
+    Ok(sink)
+}
+
+fn scan_files<S: Noting>(
+    plan: &Plan,
+    mut sink: S,
+    is_over: impl Fn(&S) -> bool + Copy,
+) -> Result<S, ScaleError> {
+    for file in 0..plan.log.files.len() as u32 {
+        if plan.log.files[file as usize].layout != Layout::Nothing && !is_over(&sink) {
+            sink = scan_share(plan, Share::whole(file), sink, is_over)?;
+        }
+    }
+    Ok(sink)
+}
+
+/// Sorts all operations on disk before they take their route.
+fn sorted(plan: &Plan, mut route: Route) -> Result<Route, ScaleError> {
+    let sorter = Sorter::new(&plan.limits.scratch, plan.limits.memory / 8);
+    let sink = Sorting { sorter, bytes: Vec::new(), problems: Vec::new(), error: None };
+    let sink = scan_files(plan, sink, |sink| sink.error.is_some())?;
+    if let Some(error) = sink.error {
+        return Err(error);
+    }
+    route.problems.extend(sink.problems);
+    let mut values = Values::default();
+    let scratch = &plan.limits.scratch;
+    sink.sorter.each(|_, operation| {
+        if values.bytes() > 1 << 20 {
+            values = Values::default();
+        }
+        let row = record::take(operation, &mut values).map_err(|_| ScaleError::Spill {
+            folder: scratch.folder().to_owned(),
+            error: damaged(),
+        })?;
+        if route.halt.is_none() && route.error.is_none() {
+            let _ = route.row(row.told(&values));
+        }
+        Ok(())
+    })?;
+    Ok(route)
+}
+
+struct Sorting {
+    sorter: Sorter,
+    bytes: Vec<u8>,
+    problems: Vec<InputError>,
+    error: Option<ScaleError>,
+}
+
+impl Sink for Sorting {
+    fn row(&mut self, told: Told<'_>) -> ControlFlow<()> {
+        self.bytes.clear();
+        record::put(&mut self.bytes, &told);
+        match self.sorter.push(told.interval.call, &self.bytes) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                self.error = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
+
+impl Noting for Sorting {
+    fn note(&mut self, problem: InputError) {
+        self.problems.push(problem);
+    }
+}
+
+/// The way of an operation from the log into its bucket.
+struct Route {
+    splitter: Splitter,
+    spill: Spill,
+    shard: Shard,
+    decided: Arc<[PartHash]>,
+    files: Arc<[FileInfo]>,
+    defects: Defects,
+    tally: Tally,
+    last_call: Time,
+    /// The last operation of each process: its return, file and line.
+    last: HashMap<Value, (Option<Time>, u32, u64)>,
+    bytes: Vec<u8>,
+    problems: Vec<InputError>,
+    halt: Option<Halt>,
+    error: Option<ScaleError>,
+}
+
+impl Route {
+    fn new(plan: &Plan, splitting: Splitting) -> Self {
+        let nil = plan.log.heading.nil;
+        Route {
+            splitter: Splitter::new(Arc::clone(&plan.reader), splitting, nil),
+            spill: Spill::new(&plan.limits.scratch),
+            shard: plan.shard,
+            decided: Arc::clone(&plan.decided),
+            files: Arc::clone(&plan.log.files),
+            defects: plan.defects,
+            tally: Tally::default(),
+            last_call: 0,
+            last: HashMap::new(),
+            bytes: Vec::new(),
+            problems: plan.log.problems.clone(),
+            halt: None,
+            error: None,
+        }
+    }
+
+    /// Checks that operations come in the order of their calls and that a process does one thing at a time.
+    fn in_order(&mut self, told: &Told<'_>) -> Result<(), Wrong> {
+        if told.interval.call < self.last_call {
+            return Err(Wrong::Halt(Halt::Unsorted));
+        }
+        self.last_call = told.interval.call;
+        let Some(caller) = told.caller else { return Ok(()) };
+        let ret = told.interval.ret.filter(|_| told.outcome != Outcome::Pending);
+        let now = (ret, told.file, told.line);
+        let before = match self.last.get_mut(caller) {
+            Some(place) => std::mem::replace(place, now),
+            None => {
+                self.last.insert(caller.clone(), now);
+                return Ok(());
+            }
+        };
+        if before.0.is_some_and(|ret| ret > told.interval.call) {
+            let problem =
+                Problem::ProcessBusy { process: caller.to_string(), open_since: before.2 };
+            let name = &self.files[told.file as usize].name;
+            return Err(Wrong::Input(InputError::new(name, told.line, problem)));
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, told: &Told<'_>) -> Result<(), Wrong> {
+        let info = &self.files[told.file as usize];
+        if info.layout == Layout::Operations {
+            self.in_order(told)?;
+        }
+        let name = &self.files[told.file as usize].name;
+        match told.outcome {
+            Outcome::Ok => self.tally.ok += 1,
+            Outcome::Failed => self.tally.failed += 1,
+            Outcome::Pending => self.tally.pending += 1,
+        }
+        let part = match self.splitter.part(told, name).map_err(Wrong::Input)? {
+            Membership::Of(part) => part,
+            Membership::Dropped => return Ok(()),
+            Membership::NoKey => return Err(Wrong::Halt(Halt::NoKey)),
+        };
+        if !self.shard.has(part) || self.decided.binary_search(&part).is_ok() {
+            return Ok(());
+        }
+        self.bytes.clear();
+        record::put(&mut self.bytes, told);
+        self.spill.push(part, &self.bytes).map_err(Wrong::Failed)
+    }
+}
+
+/// What keeps an operation from its bucket.
+enum Wrong {
+    Halt(Halt),
+    Input(InputError),
+    Failed(ScaleError),
+}
+
+impl Sink for Route {
+    fn row(&mut self, told: Told<'_>) -> ControlFlow<()> {
+        match (self.take(&told), self.defects) {
+            (Ok(()), _) => return ControlFlow::Continue(()),
+            (Err(Wrong::Input(problem)), Defects::Note) => {
+                self.problems.push(problem);
+                return ControlFlow::Continue(());
+            }
+            (Err(Wrong::Halt(halt)), _) => self.halt = Some(halt),
+            (Err(Wrong::Input(problem)), Defects::End) => self.error = Some(problem.into()),
+            (Err(Wrong::Failed(error)), _) => self.error = Some(error),
+        }
+        ControlFlow::Break(())
+    }
+}
+
+impl Noting for Route {
+    fn note(&mut self, problem: InputError) {
+        self.problems.push(problem);
+    }
+}
+
+/// Decides what was spilled.
+pub struct Decider<'d> {
+    /// What decides.
+    pub judge: Judge,
+    /// What it may use.
+    pub limits: Limits,
+    /// How many parts there were.
+    pub parts: u64,
+    /// Hears of every part.
+    pub tell: &'d mut dyn FnMut(PartVerdict) -> Result<ControlFlow<()>, ScaleError>,
+}
+
+impl Decider<'_> {
+    /// Decides all buckets of a spill.
+    pub fn spill(&mut self, spill: Spill) -> Result<ControlFlow<()>, ScaleError> {
+        for bucket in spill.into_buckets() {
+            if self.bucket(bucket)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn bucket(&mut self, bucket: Bucket) -> Result<ControlFlow<()>, ScaleError> {
+        // Places in a bucket are numbers of 32 bits.
+        let most = (self.limits.memory as u64 / 16).min(1 << 30);
+        let is_indexed = bucket.bytes() <= u64::from(u32::MAX);
+        match (bucket.bytes() <= most, bucket.is_of_one_part()) {
+            (true, _) => self.load(bucket),
+            (false, false) => self.spill(Spill::again(&self.limits.scratch, bucket)?),
+            // A single part may take all the memory there is.
+            (false, true)
+                if is_indexed && bucket.bytes() * (IN_MEMORY + 2) <= self.limits.memory as u64 =>
+            {
+                self.load(bucket)
+            }
+            (false, true) => {
+                let (scratch, memory) = (&self.limits.scratch, self.limits.memory);
+                let verdict = watch_part(&self.judge, bucket, scratch, memory)?;
+                self.parts += 1;
+                (self.tell)(verdict)
+            }
+        }
+    }
+
+    /// Decides the parts of a bucket that fits in memory, several at the same time.
+    fn load(&mut self, bucket: Bucket) -> Result<ControlFlow<()>, ScaleError> {
+        let rows = bucket.rows() as usize;
+        let bytes = bucket.load()?;
+        let failed = |_| ScaleError::Spill {
+            folder: self.limits.scratch.folder().to_owned(),
+            error: damaged(),
+        };
+        let mut index: Vec<(PartHash, u32, u32)> = Vec::with_capacity(rows);
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            let (hash, operation) = take_frame(&mut rest).map_err(failed)?;
+            let end = bytes.len() - rest.len();
+            index.push((PartHash(hash), (end - operation.len()) as u32, operation.len() as u32));
+        }
+        index.sort_unstable();
+        let groups: Vec<&[(PartHash, u32, u32)]> = index.chunk_by(|a, b| a.0 == b.0).collect();
+        self.parts += groups.len() as u64;
+        let judge = &self.judge;
+        let next = AtomicUsize::new(0);
+        let threads = self.limits.threads.min(groups.len());
+        let tell = &mut *self.tell;
+        std::thread::scope(|scope| {
+            let (sender, receiver) = mpsc::sync_channel(64);
+            for _ in 0..threads {
+                let sender = sender.clone();
+                let (next, groups, bytes) = (&next, &groups, &bytes);
+                scope.spawn(move || {
+                    let mut splitter = judge.splitter();
+                    while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let verdict = judge_group(judge, group, bytes, &mut splitter);
+                        if sender.send(verdict).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            let mut flow = ControlFlow::Continue(());
+            for verdict in receiver {
+                let verdict = verdict.map_err(failed)?;
+                if tell(verdict)?.is_break() {
+                    flow = ControlFlow::Break(());
+                }
+            }
+            Ok(flow)
+        })
+    }
+}
+
+fn judge_group(
+    judge: &Judge,
+    group: &[(PartHash, u32, u32)],
+    bytes: &[u8],
+    splitter: &mut Splitter,
+) -> Result<PartVerdict, record::Damaged> {
+    let mut rows: Vec<(Rank, &[u8])> = Vec::with_capacity(group.len());
+    for &(_, start, length) in group {
+        let operation = &bytes[start as usize..(start + length) as usize];
+        rows.push((record::rank(operation)?, operation));
+    }
+    Ok(judge.judge(group[0].0, &mut rows, splitter))
+}

@@ -1,0 +1,355 @@
+//! Which part of the object an operation belongs to, told from the operation alone.
+//!
+//! *Which theorem.* Locality (Herlihy & Wing 1990) and P-compositionality (Horn & Kroening 2015): the
+//! operations of one object, and of one key of an object whose keys are independent, are decided by
+//! themselves. The specification says what the key of an operation is ([`Spec::key`]); here we find out
+//! *where it stands* (apart, as the argument, as the argument's first item), so that the value itself can be
+//! hashed: the same key has the same hash in every process and every run.
+//!
+//! *How.* Whether an operation can be read, and where its key stands, depends on its method and on the
+//! shapes of its argument and result. One operation of each such kind is shown to the specification, and
+//! the place is the one whose value has the key that the specification gives. If there is none, the object
+//! is not split by key. One operation without key (`size` of a map) forbids it for the whole log.
+//!
+//! *What would make it unsound.* A specification whose key stands in different places of two operations of
+//! the same kind. The built-in ones have no such.
+//!
+//! [`Spec::key`]: seriatim_spec::Spec::key
+
+use crate::judge::SharedReader;
+use crate::record::{Told, put_id};
+use seriatim_history::{
+    Builder, Call, History, InputError, Interval, Nil, OpId, Outcome, Return, Value, ValueId,
+    Values,
+};
+use seriatim_spec::{Reader, key_of};
+
+/// The hash of a part. Parts whose hashes are equal are decided together, which is as right.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct PartHash(pub u64);
+
+impl PartHash {
+    /// The hash of the bytes of a part. (FNV-1a, then stirred so that every bit depends on all.)
+    pub fn of(bytes: &[u8]) -> Self {
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        for &byte in bytes {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+        PartHash(stirred(hash))
+    }
+
+    /// Which of `count` shards the part belongs to.
+    pub fn shard(self, count: u32) -> u32 {
+        ((u128::from(self.0) * u128::from(count)) >> 64) as u32
+    }
+
+    /// Which of `count` buckets the part belongs to; levels spread differently.
+    pub fn bucket(self, level: u32, count: usize) -> usize {
+        let hash = stirred(self.0 ^ (u64::from(level) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        ((u128::from(hash) * count as u128) >> 64) as usize
+    }
+}
+
+fn stirred(mut hash: u64) -> u64 {
+    hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    hash ^ (hash >> 33)
+}
+
+/// How finely a log is split.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Splitting {
+    /// By object and key.
+    ByKey,
+    /// By object.
+    ByObject,
+    /// Not at all.
+    Whole,
+}
+
+/// Specifications that look at the whole history when they read one object of it, so that not even its
+/// objects may be read apart.
+const LOOK_AT_ALL: &[&str] = &["counter", "fetch-and-add", "log", "snapshot"];
+
+impl Splitting {
+    /// How a log is split whose operations do not all have keys.
+    pub fn by_object(reader: &dyn Reader) -> Self {
+        let looks = |name: &str| LOOK_AT_ALL.contains(&name);
+        match reader.chosen().is_some_and(|chosen| looks(chosen.choice.name())) {
+            true => Splitting::Whole,
+            false => Splitting::ByObject,
+        }
+    }
+}
+
+/// Where an operation of some kind has its key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    Apart,
+    Argument,
+    FirstOfArgument,
+    Nowhere,
+    /// It did not happen: it belongs to no part.
+    Dropped,
+}
+
+/// The part of an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Membership {
+    /// It belongs to this part.
+    Of(PartHash),
+    /// The specification says that it did not happen, or that it says nothing.
+    Dropped,
+    /// It has no key, so the log must not be split by key.
+    NoKey,
+}
+
+/// Tells the parts of operations apart.
+#[derive(Clone)]
+pub struct Splitter {
+    reader: SharedReader,
+    splitting: Splitting,
+    nil: Nil,
+    methods: Vec<Box<str>>,
+    kinds: Vec<(Kind, Place)>,
+    bytes: Vec<u8>,
+}
+
+impl Splitter {
+    /// A splitter for a log whose result `nil` means this.
+    pub fn new(reader: SharedReader, splitting: Splitting, nil: Nil) -> Self {
+        let (methods, kinds, bytes) = (Vec::new(), Vec::new(), Vec::new());
+        Splitter { reader, splitting, nil, methods, kinds, bytes }
+    }
+
+    /// The part of an operation; an error if the specification cannot read it.
+    pub fn part(&mut self, told: &Told<'_>, source: &str) -> Result<Membership, InputError> {
+        let place = self.place(told, source)?;
+        self.bytes.clear();
+        let key = match (place, self.splitting) {
+            (Place::Dropped, _) => return Ok(Membership::Dropped),
+            (Place::Nowhere, Splitting::ByKey) => return Ok(Membership::NoKey),
+            (_, Splitting::Whole) => return Ok(Membership::Of(PartHash::of(&[]))),
+            (_, Splitting::ByObject) => ValueId::ABSENT,
+            (Place::Apart, _) => told.call.key,
+            (Place::Argument, _) => told.call.arg,
+            (Place::FirstOfArgument, _) => {
+                put_id(&mut self.bytes, told.values, told.call.object);
+                put_first(&mut self.bytes, told.values, told.call.arg);
+                return Ok(Membership::Of(PartHash::of(&self.bytes)));
+            }
+        };
+        put_id(&mut self.bytes, told.values, told.call.object);
+        put_id(&mut self.bytes, told.values, key);
+        Ok(Membership::Of(PartHash::of(&self.bytes)))
+    }
+
+    /// What the operations of the part have in common, for people; empty where nothing is split.
+    pub fn label(&mut self, told: &Told<'_>, source: &str) -> String {
+        let mut names = Vec::new();
+        if told.call.object.is_present() && self.splitting != Splitting::Whole {
+            names.push(format!("object {}", told.values.get(told.call.object)));
+        }
+        let place = self.place(told, source).unwrap_or(Place::Nowhere);
+        let key = match place {
+            _ if self.splitting != Splitting::ByKey => None,
+            Place::Apart => Some(told.values.get(told.call.key)),
+            Place::Argument => Some(told.values.get(told.call.arg)),
+            Place::FirstOfArgument => {
+                told.values.get(told.call.arg).as_list().and_then(|items| items.first().cloned())
+            }
+            Place::Nowhere | Place::Dropped => None,
+        };
+        names.extend(key.map(|key| format!("key {key}")));
+        names.join(", ")
+    }
+
+    fn place(&mut self, told: &Told<'_>, source: &str) -> Result<Place, InputError> {
+        let method = match self.methods.iter().position(|name| **name == *told.method) {
+            Some(known) => known,
+            None => {
+                self.methods.push(told.method.into());
+                self.methods.len() - 1
+            }
+        };
+        let kind = Kind::of(method, told);
+        if let Some(&(_, place)) = self.kinds.iter().find(|(known, _)| *known == kind) {
+            return Ok(place);
+        }
+        let (place, is_certain) = self.ask(told, source)?;
+        if is_certain == Certainty::Certain {
+            self.kinds.push((kind, place));
+        }
+        Ok(place)
+    }
+
+    /// Shows an operation to the specification.
+    fn ask(&self, told: &Told<'_>, source: &str) -> Result<(Place, Certainty), InputError> {
+        let mut history = alone(told, source, self.nil)?;
+        let op = OpId(0);
+        let reading = self.reader.read(&mut history)?;
+        let Some(class) = reading.class(op) else {
+            return Ok((Place::Dropped, Certainty::Certain));
+        };
+        let Some(key) = reading.alphabet.key(class) else {
+            return Ok((Place::Nowhere, Certainty::Certain));
+        };
+        let first = match history.items(history.arg(op)) {
+            Some(items) => items.first().copied().unwrap_or(ValueId::ABSENT),
+            None => ValueId::ABSENT,
+        };
+        let candidates = [
+            (Place::Apart, history.key(op)),
+            (Place::Argument, history.arg(op)),
+            (Place::FirstOfArgument, first),
+        ];
+        let fits = |&&(_, id): &&(Place, ValueId)| id.is_present() && key_of(&id) == key;
+        let fitting: Vec<Place> = candidates.iter().filter(fits).map(|&(place, _)| place).collect();
+        Ok(match fitting[..] {
+            [] => (Place::Nowhere, Certainty::Certain),
+            [only] => (only, Certainty::Certain),
+            // The key happens to be the argument too: right here, but no rule for others.
+            [first, ..] => (first, Certainty::Here),
+        })
+    }
+}
+
+/// Whether a place is right for all operations of a kind.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Certainty {
+    Certain,
+    Here,
+}
+
+/// The history of one operation.
+fn alone(told: &Told<'_>, source: &str, nil: Nil) -> Result<History, InputError> {
+    let mut builder = Builder::new(source);
+    builder.nil_means(nil);
+    push(&mut builder, told)?;
+    builder.finish()
+}
+
+/// Puts an operation into a history.
+fn push(builder: &mut Builder, told: &Told<'_>) -> Result<OpId, InputError> {
+    let method = builder.method(told.method);
+    let process = told.caller.map(|caller| builder.process(caller));
+    let mut copy = |id: ValueId| match id.is_present() {
+        true => builder.values().intern(&told.values.get(id)),
+        false => id,
+    };
+    let (object, key, arg) = (copy(told.call.object), copy(told.call.key), copy(told.call.arg));
+    let ret = Return::new(told.outcome, copy(told.result));
+    let call = Call { object, key, arg, ..Call::new(method) };
+    let interval = Interval {
+        ret: told.interval.ret.filter(|_| told.outcome != Outcome::Pending),
+        ..told.interval
+    };
+    builder.operation(told.line, process, call, interval, ret)
+}
+
+/// Appends the first item of a list.
+fn put_first(out: &mut Vec<u8>, values: &Values, list: ValueId) {
+    match values.as_pair(list) {
+        Some((first, _)) => put_id(out, values, first),
+        None => {
+            let list = values.get(list);
+            let first = list.as_list().and_then(<[Value]>::first);
+            crate::record::put_value(out, first.unwrap_or(&Value::Nil));
+        }
+    }
+}
+
+/// What decides how an operation is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Kind {
+    method: usize,
+    outcome: Outcome,
+    has_key: bool,
+    arg: Shape,
+    result: Shape,
+}
+
+/// What a value looks like.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Absent,
+    Nil,
+    True,
+    False,
+    Echo,
+    Number,
+    Negative,
+    EmptyText,
+    Ok,
+    Text,
+    List(usize),
+    Other,
+}
+
+impl Kind {
+    #[inline]
+    fn of(method: usize, told: &Told<'_>) -> Self {
+        let (arg, result) = (told.call.arg, told.result);
+        let echoes = arg == result && arg.is_present();
+        Kind {
+            method,
+            outcome: told.outcome,
+            has_key: told.call.key.is_present(),
+            arg: Shape::of(told.values, arg),
+            result: if echoes { Shape::Echo } else { Shape::of(told.values, result) },
+        }
+    }
+}
+
+impl Shape {
+    #[inline]
+    fn of(values: &Values, id: ValueId) -> Self {
+        match id {
+            ValueId::ABSENT => Shape::Absent,
+            ValueId::NIL => Shape::Nil,
+            ValueId::TRUE => Shape::True,
+            ValueId::FALSE => Shape::False,
+            id => match id.as_inline_int() {
+                Some(0..) => Shape::Number,
+                Some(_) => Shape::Negative,
+                None => Shape::of_other(values, id),
+            },
+        }
+    }
+
+    fn of_other(values: &Values, id: ValueId) -> Self {
+        match values.as_str(id) {
+            Some("") => Shape::EmptyText,
+            Some(word) if word.eq_ignore_ascii_case("ok") => Shape::Ok,
+            Some(_) => Shape::Text,
+            None if values.as_pair(id).is_some() => Shape::List(2),
+            None => match values.get(id) {
+                Value::List(items) => Shape::List(items.len()),
+                Value::Int(number) if number < 0 => Shape::Negative,
+                Value::Int(_) => Shape::Number,
+                _ => Shape::Other,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_and_buckets_are_even_and_independent_of_each_other() {
+        let mut shards = [0u32; 4];
+        let mut buckets = [0u32; 16];
+        for key in 0..40_000u32 {
+            let hash = PartHash::of(&key.to_le_bytes());
+            shards[hash.shard(4) as usize] += 1;
+            if hash.shard(4) == 2 {
+                buckets[hash.bucket(0, 16)] += 1;
+                assert!(hash.bucket(0, 16) < 16 && hash.bucket(7, 3) < 3);
+            }
+        }
+        assert!(shards.iter().all(|&count| (9_500..10_500).contains(&count)), "{shards:?}");
+        assert!(buckets.iter().all(|&count| (500..750).contains(&count)), "{buckets:?}");
+    }
+}

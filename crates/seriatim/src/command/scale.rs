@@ -1,0 +1,342 @@
+//! Logs that are checked from disk, part by part: alone, or a shard of them with a verdict file.
+
+use super::input::Input;
+use super::question::{Done, Question};
+use super::verdicts;
+use super::{Exit, Failure};
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use seriatim::history::{Builder, Horizon, ReadOptions};
+use seriatim::scale::judge::Evidence;
+use seriatim::scale::run::{Defects, Limits, Log, Plan, Shard};
+use seriatim::scale::spill::Scratch;
+use seriatim::scale::verdicts::{About, Writer, line};
+use seriatim::scale::{PartVerdict, Standing, run};
+use seriatim::spec::{Explanation, Limit};
+use seriatim::{Checked, Counterexample, History, Unknown, Verdict, Witness};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Where a log waits while it is checked, and which parts of it are.
+#[derive(Args)]
+pub struct Scale {
+    /// Whether the operations wait on disk, so that a log may be larger than memory
+    #[arg(long, value_enum, default_value_t = Spilling::Auto)]
+    spill: Spilling,
+
+    /// The folder for temporary files [default: the system's]
+    #[arg(long, value_name = "FOLDER")]
+    temp: Option<PathBuf>,
+
+    /// The files are one log: whole operations whose times can be compared
+    #[arg(long)]
+    pub one_log: bool,
+
+    /// Check only the parts that fall to shard I of N, counted from 0
+    #[arg(long, value_name = "I/N", requires = "verdicts", value_parser = shard_named)]
+    shard: Option<Shard>,
+
+    /// Append what is found out to this file, a line a part; go on where it ends if it exists
+    #[arg(long, value_name = "FILE")]
+    pub verdicts: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Spilling {
+    /// If the log may not fit in the memory
+    Auto,
+    Always,
+    Never,
+}
+
+/// Smaller files are always read whole.
+const SMALL: u64 = 256 << 20;
+/// How much memory a byte of a file may need when it is read whole.
+const EXPANDED: u64 = 16;
+/// The same for a compressed file.
+const UNPACKED: u64 = 200;
+
+fn shard_named(text: &str) -> Result<Shard, String> {
+    let expected = "expected the shard and how many there are, as in 0/4 (counted from 0)";
+    let (index, count) = text.split_once('/').ok_or(expected)?;
+    match (index.parse(), count.parse()) {
+        (Ok(index), Ok(count)) if index < count => Ok(Shard { index, count }),
+        _ => Err(expected.to_owned()),
+    }
+}
+
+impl Scale {
+    /// Whether a file is checked from disk.
+    pub fn is_spilled(&self, path: &Path, memory: usize) -> bool {
+        match self.spill {
+            Spilling::Always => true,
+            Spilling::Never => false,
+            Spilling::Auto => {
+                let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
+                let name = path.to_string_lossy();
+                let is_packed = name.ends_with(".gz") || name.ends_with(".zst");
+                let factor = if is_packed { UNPACKED } else { EXPANDED };
+                bytes.saturating_mul(factor) > SMALL.max(memory as u64)
+            }
+        }
+    }
+
+    /// Where temporary files go.
+    pub fn scratch(&self) -> Scratch {
+        Scratch::new(self.temp.clone().unwrap_or_else(std::env::temp_dir))
+    }
+
+    /// What the verdict files of this run are about.
+    pub fn shard(&self) -> Shard {
+        self.shard.unwrap_or(Shard::ALL)
+    }
+}
+
+/// What is to be decided of some files.
+pub fn plan(
+    question: &Question,
+    scale: &Scale,
+    paths: &[PathBuf],
+    defects: Defects,
+) -> Result<Plan, Failure> {
+    let Input { format, independent, .. } = question.input;
+    let log = Log::open(paths, ReadOptions { format, independent }, defects)?;
+    let reader = question.shared_reader(log.heading.spec.as_deref())?;
+    let options = question.options();
+    Ok(Plan {
+        log,
+        reader,
+        partitioning: options.partitioning,
+        monitors: options.monitors,
+        strategies: options.strategies,
+        limits: Limits {
+            memory: options.memory,
+            threads: options.threads,
+            deadline: options.time.map(|time| Instant::now() + time),
+            scratch: scale.scratch(),
+        },
+        shard: scale.shard(),
+        defects,
+        decided: Arc::new([]),
+    })
+}
+
+/// What a check from disk found.
+pub struct Spilled {
+    /// The files.
+    pub source: String,
+    /// How many operations the log has.
+    pub operations: u64,
+    /// How many parts were looked at.
+    pub parts: u64,
+    /// How many of them are not linearizable.
+    pub violations: u64,
+    /// Those that are open or cannot be read, with the reason.
+    pub open: Vec<(String, String)>,
+    /// Whether parts were left out after a violation.
+    pub is_cut_short: bool,
+    /// How many bytes waited on disk.
+    pub bytes: u64,
+    /// Why the log is not linearizable, where there is nothing to draw.
+    pub sentence: Option<String>,
+}
+
+/// The verdicts on the parts of a log, as they come.
+#[derive(Default)]
+struct Found {
+    violations: u64,
+    open: Vec<(String, String)>,
+    refused: Option<String>,
+    /// The violated part that begins first.
+    first: Option<PartVerdict>,
+}
+
+impl Found {
+    fn add(&mut self, verdict: PartVerdict) {
+        match &verdict.standing {
+            Standing::Linearizable => {}
+            Standing::Unknown(reason) => self.open.push((verdict.label, reason.clone())),
+            Standing::Refused(reason) => {
+                self.refused.get_or_insert_with(|| reason.clone());
+            }
+            Standing::Violation(_) => {
+                self.violations += 1;
+                if self.first.as_ref().is_none_or(|first| verdict.first < first.first) {
+                    self.first = Some(verdict);
+                }
+            }
+        }
+    }
+}
+
+/// Checks one log from disk.
+pub fn answer(question: &Question, scale: &Scale, paths: &[PathBuf]) -> Result<Done, Failure> {
+    question.refuse_what_needs_all()?;
+    let start = Instant::now();
+    let plan = plan(question, scale, paths, Defects::End)?;
+    let mut found = Found::default();
+    let summary = run(&plan, &mut |verdict| {
+        found.add(verdict);
+        let is_enough = question.stops_at_first() && found.violations > 0;
+        Ok(if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    if let (Some(reason), 0) = (&found.refused, found.violations) {
+        return Err(Failure(reason.clone()));
+    }
+    let names: Vec<&str> = plan.log.files.iter().map(|info| &info.name[..]).collect();
+    let mut spilled = Spilled {
+        source: names.join(", "),
+        operations: (summary.tally.ok + summary.tally.failed + summary.tally.pending) as u64,
+        parts: summary.parts,
+        violations: found.violations,
+        open: found.open,
+        is_cut_short: summary.is_cut_short,
+        bytes: summary.spilled,
+        sentence: None,
+    };
+    let (history, checked) = match found.first {
+        Some(first) => violated(first, &plan, &mut spilled)?,
+        None => unviolated(&spilled)?,
+    };
+    Ok(Done {
+        history,
+        name: plan.reader.name(),
+        reader: plan.reader,
+        checked,
+        elapsed: start.elapsed(),
+        notes: Vec::new(),
+        warnings: summary.tally.vacuous().map(str::to_owned).into_iter().collect(),
+        spilled: Some(spilled),
+    })
+}
+
+/// What stands for a log without violation: an empty history, since its own was never in memory.
+fn unviolated(spilled: &Spilled) -> Result<(History, Checked), Failure> {
+    let verdict = match &spilled.open[..] {
+        [] => Verdict::Linearizable(Witness::default()),
+        open => Verdict::Unknown(Unknown {
+            limit: match open[0].1 == Limit::Time.to_string() {
+                true => Limit::Time,
+                false => Limit::Memory,
+            },
+            linearizable_events: 0,
+            decided: Vec::new(),
+            open: open.iter().map(|(label, _)| label.clone()).collect(),
+        }),
+    };
+    Ok((Builder::new(&spilled.source).finish()?, plain(verdict)))
+}
+
+fn plain(verdict: Verdict) -> Checked {
+    Checked { verdict, parts: Vec::new(), configurations: 0, memory: 0 }
+}
+
+/// The history of the violated part that begins first.
+fn violated(
+    first: PartVerdict,
+    plan: &Plan,
+    spilled: &mut Spilled,
+) -> Result<(History, Checked), Failure> {
+    let Standing::Violation(evidence) = first.standing else {
+        return unviolated(spilled);
+    };
+    match *evidence {
+        Evidence::Shown { history, mut checked, .. } => {
+            checked.parts.iter_mut().for_each(|part| part.label.clone_from(&first.label));
+            Ok((*history, checked))
+        }
+        Evidence::Told { sentence, file, line } => {
+            let name = &plan.log.files[file as usize].name;
+            spilled.sentence = Some(format!("{name}:{line}: {sentence}"));
+            let counterexample = Counterexample {
+                operations: Vec::new(),
+                horizon: Horizon::Whole,
+                context: None,
+                explanation: Explanation::because(sentence),
+            };
+            let history = Builder::new(&spilled.source).finish()?;
+            Ok((history, plain(Verdict::Violation(counterexample))))
+        }
+    }
+}
+
+impl Spilled {
+    /// The verdict and what stands around it, in a few lines; what can be drawn is drawn elsewhere.
+    pub fn text(&self, done: &Done) -> String {
+        let word = done.checked.verdict.word().to_uppercase();
+        let Spilled { source, operations, parts, violations, open, bytes, .. } = self;
+        let mut text = format!("{word}  {source} as {}\n", done.name);
+        let megabytes = bytes.div_ceil(1 << 20);
+        text.push_str(&format!(
+            "  {operations} operations in {parts} parts, checked from disk ({megabytes} MiB) in {:.1} s\n",
+            done.elapsed.as_secs_f64()
+        ));
+        if *violations > 0 {
+            let rest = if self.is_cut_short { "; the rest was not looked at (--all)" } else { "" };
+            text.push_str(&format!("  {violations} of the parts are not linearizable{rest}\n"));
+        }
+        for (label, reason) in open.iter().take(MOST_OPEN) {
+            text.push_str(&format!("  open: {label}: {reason}\n"));
+        }
+        if open.len() > MOST_OPEN {
+            text.push_str(&format!("  and {} more open parts\n", open.len() - MOST_OPEN));
+        }
+        if let Some(sentence) = &self.sentence {
+            text.push_str(&format!("  {sentence}\n"));
+        }
+        text
+    }
+}
+
+impl Spilled {
+    /// The JSON report on a part, completed by what is known of the whole log.
+    pub fn json(&self, report: &str) -> String {
+        let mut report: Value = serde_json::from_str(report).unwrap_or_default();
+        report["source"] = self.source.as_str().into();
+        report["spilled"] = json!({
+            "operations": self.operations,
+            "parts": self.parts,
+            "violations": self.violations,
+            "open": self.open,
+            "bytes": self.bytes,
+            "cut_short": self.is_cut_short,
+        });
+        format!("{report}\n")
+    }
+}
+
+/// How many open parts are named.
+const MOST_OPEN: usize = 8;
+
+/// What verdicts of this question are about.
+pub fn about(question: &Question, plan: &Plan, shard: Shard) -> Result<About, Failure> {
+    Ok(About::new(&plan.log.files, &plan.reader.name(), &question.in_words(), shard)?)
+}
+
+/// Checks a shard and appends what is found out to its verdict file.
+pub fn shard(
+    question: &Question,
+    scale: &Scale,
+    paths: &[PathBuf],
+    file: &Path,
+) -> Result<Exit, Failure> {
+    question.refuse_what_needs_all()?;
+    let mut plan = plan(question, scale, paths, Defects::Note)?;
+    let about = about(question, &plan, plan.shard)?;
+    let mut writer = Writer::open(file, &about)?;
+    let decided = writer.before.as_ref().map(|before| before.decided()).unwrap_or_default();
+    let is_done = writer.before.as_ref().is_some_and(|before| before.is_finished());
+    if !is_done {
+        plan.decided = decided.into();
+        let (files, spec) = (Arc::clone(&plan.log.files), plan.reader.name());
+        let summary = run(&plan, &mut |verdict| {
+            writer.append(&line(&verdict, &files, &spec))?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        let problems: Vec<String> = summary.problems.iter().map(ToString::to_string).collect();
+        writer.finish(&problems)?;
+    }
+    verdicts::tell_one(file)
+}

@@ -1,0 +1,182 @@
+//! Logs that are checked from disk, in shards, and put together again.
+
+use super::run::{example, file, folder, seriatim, text};
+use seriatim::SpecChoice;
+use seriatim::history::{Format, write};
+use seriatim::spec::generate::{Generator, Profile, Violation};
+use std::path::Path;
+
+/// A log of a map with one violation among 40 keys.
+fn map_log(folder: &Path, more: &[&str]) -> String {
+    let shape = ["gen", "map", "-n", "3000", "--keys", "40", "--violation", "0.4"];
+    let made = seriatim(&[&shape[..], more].concat()).exits(0);
+    file(folder, "map.jsonl", made.out)
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(path).expect("a file")
+}
+
+#[test]
+fn a_streamed_history_is_the_one_that_is_collected() {
+    for (format, name) in [(Format::JsonLines, "jsonl"), (Format::JsonEvents, "jsonl-events")] {
+        for spec in ["map", "queue", "multi-register", "mutex"] {
+            let profile = Profile {
+                operations: 400,
+                pending: if spec == "mutex" { 0.0 } else { 0.05 },
+                violation: Violation::At(200),
+                seed: 7,
+                ..Profile::default()
+            };
+            let arguments = ["--to", name, "-n", "400", "--violation", "--seed", "7", "--pending"];
+            let pending = if spec == "mutex" { "0" } else { "5%" };
+            let made = seriatim(&[&["gen", spec], &arguments[..], &[pending]].concat()).exits(0);
+            let choice = SpecChoice::parse(spec).expect("a specification");
+            let generator = Generator::new(&choice, profile).expect("a generator");
+            let history = generator.history().expect("a history").history;
+            let mut expected = Vec::new();
+            write(&history, format, &mut expected).expect("a text");
+            assert_eq!(made.out.as_bytes(), expected, "{spec} as {name}");
+        }
+    }
+}
+
+#[test]
+fn a_log_is_checked_from_disk_as_in_memory() {
+    let folder = folder("spilled");
+    let log = map_log(&folder, &[]);
+    let whole = seriatim(&["check", &log, "--spill", "never"]).exits(1).out;
+    let spilled = seriatim(&["check", &log, "--spill", "always", "--all"]).exits(1);
+    let reason = |text: &str| {
+        let start = text.find("No order explains").expect("a counterexample");
+        let end = text.find("no fast monitor").unwrap_or(text.len());
+        text[start..end].trim_end().to_owned()
+    };
+    let drawn = reason(&whole);
+    let (_, drawn) = drawn.split_once('\n').expect("a drawing");
+    assert!(reason(&spilled.out).contains(drawn), "{whole}\n{}", spilled.out);
+    spilled.says("3003 operations in 40 parts, checked from disk");
+    seriatim(&["check", &log, "--spill", "always", "-q"])
+        .exits(1)
+        .says("violation (3003 operations)");
+    let json = seriatim(&["check", &log, "--spill", "always", "--json", "--all"]).exits(1).out;
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["spilled"]["parts"], 40);
+    assert_eq!(json["verdict"], "violation");
+    let good = example("queue.jsonl");
+    seriatim(&["check", &good, "--spill", "always", "--spec", "queue"])
+        .exits(0)
+        .says("LINEARIZABLE");
+    seriatim(&["check", &good, "--spill", "always", "--temp", "no/such/folder", "--spec", "queue"])
+        .exits(0);
+    seriatim(&["check", &log, "--spill", "always", "--temp", "no/such/folder", "--memory", "64K"])
+        .exits(2)
+        .complains("no/such/folder: cannot use temporary files");
+    let nameless = file(&folder, "nameless.jsonl", read(&log).split_once('\n').expect("lines").1);
+    seriatim(&["check", &nameless, "--spill", "always"]).exits(2).complains("--spec");
+    seriatim(&["check", &log, "--spill", "always", "--certify"]).exits(2).complains("--certify");
+}
+
+#[test]
+fn shards_are_merged_to_the_verdicts_of_one_run() {
+    let folder = folder("shards");
+    let log = map_log(&folder, &[]);
+    let path = |name: &str| text(&folder.join(name));
+    let (all, merged_all, merged) = (path("all"), path("merged-all"), path("merged"));
+    let shards: Vec<String> = (0..3).map(|index| path(&format!("v{index}"))).collect();
+    seriatim(&["check", &log, "--verdicts", &all]).exits(1).says("VIOLATION");
+    let mut violated = 0;
+    for (index, file) in shards.iter().enumerate() {
+        let shard = format!("{index}/3");
+        let ran = seriatim(&["check", &log, "--shard", &shard, "--verdicts", file]);
+        violated += ran.code.expect("an exit code");
+    }
+    assert_eq!(violated, 1, "one shard has the violation");
+    seriatim(&["merge", &all, "-o", &merged_all]).exits(1);
+    let arguments = ["merge", &shards[2], &shards[0], &shards[1], "-o", &merged];
+    seriatim(&arguments).exits(1).says("40 parts: 39 linearizable, 1 violated").says("process");
+    assert_eq!(read(&merged), read(&merged_all));
+    seriatim(&["merge", &shards[0], &shards[1]])
+        .exits(2)
+        .complains("other shards are missing: 2/3");
+    seriatim(&["merge", &shards[0], &all]).exits(2).complains("of 1 here, of 3 there");
+    seriatim(&["merge", &shards[0], &shards[0]]).exits(2).complains("the same shard");
+    let other = map_log(&super::run::folder("shards-other"), &["--seed", "3"]);
+    let refused = seriatim(&["check", &other, "--shard", "0/3", "--verdicts", &shards[0]]).exits(2);
+    refused.complains("holds verdicts on something else (the log:");
+    let options = ["--failures", "observe", "--verdicts", &all];
+    seriatim(&[&["check", &log], &options[..]].concat()).exits(2).complains("the options");
+    seriatim(&["merge", &log])
+        .exits(2)
+        .complains("line 1: expected the first line of a verdict file");
+    seriatim(&["check", &log, "--shard", "3/3", "--verdicts", &all]).exits(2);
+}
+
+#[test]
+fn a_run_that_was_killed_goes_on_where_its_file_ends() {
+    let folder = folder("resumed");
+    let log = map_log(&folder, &[]);
+    let (path, merged) = (text(&folder.join("v")), text(&folder.join("merged")));
+    let run = || seriatim(&["check", &log, "--verdicts", &path]).exits(1);
+    run();
+    seriatim(&["merge", &path, "-o", &merged]).exits(1);
+    let (undisturbed, expected) = (read(&path), read(&merged));
+    let lines = undisturbed.split_inclusive('\n').count();
+    // Cut everywhere: between lines, within lines, within the first one.
+    for cut in [0, 1, 40, 300, 1000, undisturbed.len() / 2, undisturbed.len() - 30] {
+        std::fs::write(&path, &undisturbed[..cut]).expect("a file");
+        let kept = undisturbed[..cut].split_inclusive('\n').filter(|l| l.ends_with('\n')).count();
+        if cut > 0 && kept > 0 {
+            seriatim(&["merge", &path]).exits(2).complains("is not complete");
+        }
+        run();
+        let resumed = read(&path);
+        assert_eq!(
+            resumed.split_inclusive('\n').count(),
+            lines,
+            "nothing twice, nothing forgotten"
+        );
+        let whole: usize = undisturbed.split_inclusive('\n').take(kept).map(str::len).sum();
+        assert_eq!(resumed[..whole], undisturbed[..whole]);
+        seriatim(&["merge", &path, "-o", &merged]).exits(1);
+        assert_eq!(read(&merged), expected);
+    }
+    // A complete file is not touched.
+    let before = read(&path);
+    run();
+    assert_eq!(read(&path), before);
+    let broken = undisturbed.replacen("\"verdict\":", "\"verdict\"", 1);
+    std::fs::write(&path, broken).expect("a file");
+    seriatim(&["check", &log, "--verdicts", &path]).exits(2).complains("line 2: expected JSON");
+}
+
+#[test]
+fn a_damaged_file_is_named_and_leaves_the_other_keys_alone() {
+    let folder = folder("damaged");
+    let log = read(&map_log(&folder, &[]));
+    let (header, body) = log.split_once('\n').expect("lines");
+    let mut parts = vec![format!("{header}\n"); 4];
+    for line in body.lines() {
+        let key = line.split("\"key\":").nth(1).and_then(|rest| rest.split(',').next());
+        let key: usize = key.and_then(|key| key.parse().ok()).expect("a key");
+        parts[key % 4] += &format!("{line}\n");
+    }
+    let cut = parts[2].len() / 2;
+    parts[2].insert_str(cut, "\u{1}garbage\u{2}");
+    let damaged_line = parts[2][..cut].matches('\n').count() + 1;
+    let names: Vec<String> =
+        parts.iter().enumerate().map(|(i, part)| file(&folder, &format!("p{i}"), part)).collect();
+    let names: Vec<&str> = names.iter().map(|name| &name[..]).collect();
+    let verdicts = text(&folder.join("v"));
+    let more = ["--one-log", "--verdicts", &verdicts];
+    let ran = seriatim(&[&["check"], &names[..], &more[..]].concat()).exits(2);
+    let ran = ran.complains(&format!("p2:{damaged_line}: expected"));
+    ran.says("40 parts").says("10 open");
+    // Without --one-log and verdicts the files are histories of their own.
+    seriatim(&[&["check", "-q"], &names[..]].concat()).complains(&format!("p2:{damaged_line}:"));
+    let together = ["--one-log", "--spec", "map"];
+    seriatim(&[&["check"], &names[..2], &together[..]].concat()).says("in 20 parts");
+    let events = seriatim(&["convert", names[0], "--to", "jsonl-events"]).exits(0).out;
+    let events = file(&folder, "events", events);
+    seriatim(&["check", &events, names[1], "--one-log"]).exits(2).complains("a log of events");
+}
