@@ -13,7 +13,7 @@ use crate::composition::{Composition, all_compositions};
 use crate::monitor::Monitor;
 use crate::movers::Reductions;
 use crate::normal::Mode;
-use crate::replay::{Counterexample, Effort, confirm};
+use crate::replay::{Counterexample, Effort, Witnesses, confirm};
 use crate::search::{Plan, Searched, search};
 use crate::subject::{Code, Subject};
 use seriatim_lang::program::Program;
@@ -113,6 +113,7 @@ pub fn decide(
     options: &Options,
 ) -> Result<Outcome, Refusal> {
     let code = Arc::new(Code::new(program, composition, options.reductions)?);
+    let plain = Arc::new(Code::new(program, composition, Reductions::NONE)?);
     if options.input == Input::Marked && code.shape.mark.is_none() {
         let span = program.file.object.as_ref().map(|o| o.name.span).unwrap_or_default();
         return Err(Refusal::new(span, "the list cannot be marked: nodes have no mark"));
@@ -134,7 +135,9 @@ pub fn decide(
         for searched in results {
             let case = &cases[next];
             next += 1;
-            outcome.judge(&Subject::new(&code, &case.ranks), case, &searched, options)?;
+            let (reduced, plain) =
+                (&Subject::new(&code, &case.ranks), &Subject::new(&plain, &case.ranks));
+            outcome.judge(Witnesses { reduced, plain }, case, &searched, options)?;
         }
     }
     if let (Some(list), false) = (&mut outcome.list, outcome.elements == Verdict::Holds)
@@ -205,13 +208,13 @@ impl Outcome {
     /// Takes in what a case shows.
     fn judge(
         &mut self,
-        subject: &Subject,
+        subjects: Witnesses,
         case: &Case,
         searched: &Searched,
         options: &Options,
     ) -> Result<(), Refusal> {
         if let Some(pc) = searched.foreign_key {
-            let span = subject.machine.steps.code[pc.0 as usize].span;
+            let span = subjects.plain.machine.steps.code[pc.0 as usize].span;
             return Err(Refusal::new(span, "a node is made whose key is no argument"));
         }
         self.states += searched.states;
@@ -221,7 +224,7 @@ impl Outcome {
         if searched.exhausted {
             self.elements = Verdict::Unknown(Reason::TooManyStates);
         }
-        let run = |found| confirm(subject, case, options.input, found, options.effort);
+        let run = |found| confirm(subjects, case, options.input, found, options.effort);
         if let Some(found) = &searched.elements {
             settle(&mut self.elements, run(found));
         }

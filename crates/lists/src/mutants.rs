@@ -136,7 +136,7 @@ fn mutant(original: &Program, random: &mut Random) -> Option<Program> {
 
 #[test]
 fn mutants_get_the_verdict_that_concrete_engines_give() {
-    let (wanted, nodes) = if is_long() { (3000, 3) } else { (40, 2) };
+    let (wanted, nodes) = if is_long() { (3000, 3) } else { (30, 2) };
     let mut random = Random(0x1234_5678_9abc_def1);
     let names: Vec<String> =
         class_members().into_iter().filter(|name| !name.starts_with("broken/")).collect();

@@ -8,8 +8,6 @@ use crate::state::{ListState, argument_key};
 use crate::subject::Subject;
 use rustc_hash::FxHashSet;
 use seriatim_lang::choices::Choices;
-use seriatim_lang::liveness::Liveness;
-use seriatim_lang::locality::local_accesses;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State, Stop};
 use seriatim_lang::steps::NULL;
 use seriatim_lang::types::Scalar;
@@ -53,7 +51,7 @@ pub fn all_runs(subject: &Subject, start: &ListState) -> Option<Findings> {
     for (instr, atomic) in steps.code.iter_mut().zip(&subject.code.atomic) {
         instr.inside_atomic = *atomic;
     }
-    let local = local_accesses(&steps, &Liveness::of(&steps));
+    let local = vec![false; steps.code.len()];
     let bounds = Bounds { values: 0, keys: 0, nodes: None, capacity: None };
     let machine = Machine::new(steps, bounds, Granularity::Fused { local, locks_join: false });
     let mut oracle = Oracle { subject, start, machine, findings: Findings::default() };

@@ -94,20 +94,29 @@ pub struct Counterexample {
     pub steps: Vec<ShownStep>,
 }
 
+/// What is searched, twice.
+#[derive(Clone, Copy, Debug)]
+pub struct Witnesses<'s> {
+    /// As the abstract search had it.
+    pub reduced: &'s Subject,
+    /// Without reductions: people want to see each access and the list after it.
+    pub plain: &'s Subject,
+}
+
 /// Searches for a concrete run of a case that shows what the abstract search found.
 pub fn confirm(
-    subject: &Subject,
+    subjects: Witnesses,
     case: &Case,
     input: Input,
     candidate: &Found,
     mut effort: Effort,
 ) -> Option<Counterexample> {
     let short = (0..=effort.nodes).flat_map(|count| explicit_lists(case, input, count));
-    let found = short_run(subject, case, candidate, short, &mut effort);
-    found.or_else(|| followed_run(subject, case, input, candidate, effort)).or_else(|| {
+    let found = short_run(subjects.plain, case, candidate, short, &mut effort);
+    found.or_else(|| followed_run(subjects.reduced, case, input, candidate, effort)).or_else(|| {
         let longer = (effort.nodes + 1..).take_while(|count| *count < MOST_NODES);
         let lists = longer.flat_map(|count| explicit_lists(case, input, count));
-        short_run(subject, case, candidate, lists, &mut effort)
+        short_run(subjects.plain, case, candidate, lists, &mut effort)
     })
 }
 
