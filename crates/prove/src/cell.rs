@@ -91,7 +91,10 @@ fn result(
 
 /// What the operation of an installed record must return when the content becomes `to`; `None` if it may not become that.
 fn completion(model: &Model, window: &Window, to: Val) -> Option<Option<u8>> {
-    let role = model.cell_role(window.method as usize)?;
+    completed(model.cell_role(window.method as usize)?, window, to)
+}
+
+fn completed(role: CellRole, window: &Window, to: Val) -> Option<Option<u8>> {
     let seen = (0..32).filter(|c| window.seen >> c & 1 == 1);
     let all = seen.flat_map(|c| role.outcomes(&window.args, window.base, c));
     result(all.map(|(content, _, result)| (content, 0, result)), (to, 0))
@@ -279,5 +282,101 @@ impl Exchange {
             take_effect(busy, result)?;
         }
         Ok(Some(after))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell_spec::{Swap, When};
+
+    const VALUES: [Option<u8>; 5] = [None, Some(0), Some(1), Some(2), Some(3)];
+
+    /// A value as it is seen with `x` as the tracked one.
+    fn seen(value: Option<u8>, x: u8) -> Val {
+        match value {
+            None => Val::Null,
+            Some(v) if v == x => TRACKED_VALUE,
+            Some(_) => OTHER_VALUE,
+        }
+    }
+
+    fn swaps() -> Vec<CellRole> {
+        let mut found = Vec::new();
+        for when in [When::Always, When::Control(1), When::Argument(2)] {
+            for answer in [Answer::Content, Answer::Success] {
+                found.push(CellRole::Swap(Swap { old: 0, next: 1, when, answer }));
+            }
+        }
+        found
+    }
+
+    /// What a swap does to concrete values.
+    fn swapped(
+        role: CellRole,
+        args: [Option<u8>; 2],
+        control: i32,
+        base: Option<u8>,
+    ) -> Option<u8> {
+        let CellRole::Swap(swap) = role else { return base };
+        let fits = match swap.when {
+            When::Always => true,
+            When::Control(wanted) => control == wanted,
+            When::Argument(_) => control == 0,
+        };
+        if base == args[0] && fits { args[1] } else { base }
+    }
+
+    /// The argument of the header, for every content, all arguments, all contents after the step and all values of the control
+    /// variable: a right completion is accepted with every x, a wrong one is rejected with some x.
+    #[test]
+    fn a_wrong_completion_is_rejected_for_some_tracked_value() {
+        for role in swaps() {
+            for code in 0..5usize.pow(4) * 3 {
+                let value = |i: u32| VALUES[code / 5usize.pow(i) % 5];
+                let (base, args, to) = (value(0), [value(1), value(2)], value(3));
+                let moments = code / 5usize.pow(4) + 1;
+                let controls = (0..2).filter(|c| moments >> c & 1 == 1);
+                let right = controls.clone().any(|c| swapped(role, args, c, base) == to);
+                let accepted = |x: u8| {
+                    let window = Window {
+                        mine: false,
+                        method: 0,
+                        args: [seen(args[0], x), seen(args[1], x), Val::Int(0)],
+                        base: seen(base, x),
+                        seen: moments as u32,
+                    };
+                    completed(role, &window, seen(to, x)).is_some()
+                };
+                assert_eq!(right, (0..4).all(accepted), "{role:?} {base:?} {args:?} {to:?}");
+            }
+        }
+    }
+
+    /// The same for results without a change: what is justified with every x was right at one of the moments.
+    #[test]
+    fn a_wrong_result_is_not_justified_for_some_tracked_value() {
+        for role in swaps() {
+            let CellRole::Swap(Swap { answer: Answer::Content, .. }) = role else { continue };
+            for code in 0..5usize.pow(4) {
+                let value = |i: u32| VALUES[code / 5usize.pow(i) % 5];
+                let (content, args, result) = (value(0), [value(1), value(2)], value(3));
+                for control in 0..2 {
+                    let right =
+                        swapped(role, args, control, content) == content && result == content;
+                    let justified = |x: u8| {
+                        let args = [seen(args[0], x), seen(args[1], x), Val::Int(0)];
+                        let outcomes = role.outcomes(&args, seen(content, x), control);
+                        let unchanged = outcomes.iter().all(|o| *o == outcomes[0])
+                            && outcomes[0].0 == seen(content, x);
+                        match seen(result, x) {
+                            OTHER_VALUE => true,
+                            exact => unchanged && outcomes[0].2 == Some(exact),
+                        }
+                    };
+                    assert!(right || !(0..4).all(justified), "{role:?} {content:?} {args:?}");
+                }
+            }
+        }
     }
 }

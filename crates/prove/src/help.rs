@@ -148,3 +148,47 @@ fn filled(view: View, told: &Told, at: usize) -> Vec<View> {
     };
     options.into_iter().flat_map(with).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(tid: u8, colour: u8) -> [Val; FIELDS] {
+        [Val::Tid(tid), Val::Int(0), Val::Colour(colour), Val::Dead]
+    }
+
+    /// For three threads and all ways in which a record can name one: the acting thread's telling agrees with the owner's
+    /// view exactly if both can speak of the same record.
+    #[test]
+    fn a_telling_agrees_with_the_view_of_the_owner_alone() {
+        for named in 0..3u8 {
+            for colour in 0..2 {
+                // Thread 0 acts, thread 1 owns the slot.
+                let told = fields(named, colour);
+                for mine in 0..3u8 {
+                    let view = fields(
+                        match mine {
+                            1 => 0,
+                            0 => 1,
+                            other => other,
+                        },
+                        0,
+                    );
+                    let same = colour == 0 && (named == 1) == (mine == 1);
+                    assert_eq!(agrees(&told, &view), same, "{named} {mine}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_record_of_another_thread_may_name_any_other_thread() {
+        let record = Record { fields: [Val::Dead; FIELDS], private: false };
+        let known = Record { fields: fields(1, 0), private: false };
+        let view = View { records: vec![known, record], ..View::default() };
+        let found = filled(view, &fields(0, 1), 0);
+        let names: Vec<Val> = found.iter().map(|v| v.records[1].fields[0]).collect();
+        assert_eq!(names, [Val::Tid(1), Val::Tid(2)], "the known one, and one that is not known");
+        assert!(found.iter().all(|v| v.records[1].fields[2] == Val::Colour(1)));
+    }
+}

@@ -18,7 +18,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { views: 150_000, work: 400_000_000 }
+        Options { views: 300_000, work: 400_000_000 }
     }
 }
 

@@ -249,3 +249,54 @@ impl View {
         self.records = kept;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(slot: Val, global: Val) -> View {
+        let record = |tid| Record {
+            fields: [Val::Tid(tid), Val::Int(tid.into()), Val::Dead, Val::Dead],
+            private: false,
+        };
+        let records = vec![record(3), record(0), record(5)];
+        View { globals: vec![global, Val::Tid(5)], slots: vec![slot], records, ..View::default() }
+    }
+
+    /// Which records and threads are the same: all that numbers mean.
+    fn meaning(view: &View) -> Vec<bool> {
+        let fields = |v: &Val| v.record().map(|n| view.records[n].fields[0]);
+        let places: Vec<Val> = view.globals.iter().chain(&view.slots).copied().collect();
+        let names: Vec<Val> =
+            places.iter().filter_map(fields).chain([view.globals[1], ME]).collect();
+        let same = |all: &[Val]| -> Vec<bool> {
+            all.iter().flat_map(|a| all.iter().map(move |b| a == b)).collect()
+        };
+        [same(&places), same(&names)].concat()
+    }
+
+    #[test]
+    fn numbers_of_records_and_threads_mean_only_who_is_the_same() {
+        let choices = [Val::Null, Val::Record(0), Val::Record(1), Val::Record(2)];
+        for slot in choices {
+            for global in choices {
+                let old = view(slot, global);
+                let mut new = old.clone();
+                new.renumber_records();
+                assert_eq!(meaning(&old), meaning(&new));
+                let mut again = new.clone();
+                again.renumber_records();
+                assert_eq!(new, again, "a normal form");
+                assert!(new.named_threads() <= 4);
+            }
+        }
+    }
+
+    #[test]
+    fn a_shape_tells_the_publisher_from_all_others() {
+        let record = |tid| Record { fields: [Val::Tid(tid); FIELDS], private: true };
+        assert_eq!(Shape::of(&record(0)).fields[0], Val::Tid(0));
+        assert_eq!(Shape::of(&record(2)), Shape::of(&record(7)));
+        assert_ne!(Shape::of(&record(2)), Shape::of(&record(0)));
+    }
+}

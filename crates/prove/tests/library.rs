@@ -124,7 +124,7 @@ fn a_limit_makes_the_verdict_unknown() {
 /// The short run gives up early, and so can only contradict.
 #[test]
 fn no_expectation_of_the_library_is_contradicted() {
-    let views = if long() { 150_000 } else { 1_000 };
+    let views = if long() { 300_000 } else { 1_000 };
     let mut met = 0;
     for path in common::library("algorithms") {
         let name = path.file_stem().unwrap_or_default().display().to_string();

@@ -31,6 +31,8 @@ fn a_certificate_is_written_checked_and_refused_for_another_algorithm() {
     let prove = ["--engine", "prove", "--certificate", &path];
     seriatim(&[&["verify", "coarse_stack"], &prove[..]].concat()).exits(0).says("was checked");
     seriatim(&["certify", "coarse_stack", &path]).exits(0).says("accepted");
+    let drawn = seriatim(&["certify", "coarse_stack", &path, "--draw"]).exits(0);
+    drawn.says("an idle thread").says("top = null").says("after: top ─→");
     seriatim(&["certify", "treiber", &path]).exits(2).complains("another program, `coarse_stack`");
     let text = std::fs::read_to_string(&path).expect("just written");
     let damaged = file(&folder, "damaged.cert", text.replacen("null", "#0", 1));
