@@ -260,10 +260,7 @@ impl Reader<'_> {
         match stretch {
             [] => {}
             [attributes, values, may, order] => {
-                let attributes = attributes
-                    .split(',')
-                    .map(|a| self.attribute(a))
-                    .collect::<Read<Attributes>>()?;
+                let attributes = self.attributes(attributes)?;
                 let optional = flag(may, "optional", "some")?;
                 let sorted = flag(order, "sorted", "any")?;
                 let values = self.values(values)?;
@@ -291,6 +288,11 @@ impl Reader<'_> {
             _ => return Err(format!("`{text}` is no attribute")),
         };
         Ok(Attribute { class, mark, locked })
+    }
+
+    /// Reads attributes such as `<,<m`.
+    fn attributes(&self, text: &str) -> Read<Attributes> {
+        text.split(',').map(|a| self.attribute(a)).collect()
     }
 
     /// Reads a set of values such as `01n`, or `-` for none; nodes without a value all hold the same.
@@ -344,7 +346,7 @@ impl Reader<'_> {
 
     fn place(&self, text: &str) -> Read<Place> {
         let parts: Vec<&str> = text.split(':').collect();
-        let [fresh, attribute, reach, link, values] = parts[..] else {
+        let [fresh, attribute, reach, link, values] = &parts[..] else {
             return Err(format!("`{text}` is no place"));
         };
         let variables = reach.split(',').filter(|v| !v.is_empty());

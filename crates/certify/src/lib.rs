@@ -50,6 +50,7 @@
 pub mod certificate;
 pub mod content;
 pub mod cover;
+pub mod draw;
 pub mod effect;
 pub mod execute;
 pub mod interference;

@@ -3,7 +3,9 @@
 use super::output::say;
 use super::source::Source;
 use super::{Exit, Failure};
-use seriatim::certify::{Accepted, Refusal, certify};
+use seriatim::certify::draw::Draw;
+use seriatim::certify::{Accepted, Object, Refusal, certificate, certify};
+use seriatim::lang::Program;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -20,6 +22,10 @@ pub struct Arguments {
     /// What `seriatim verify --certificate` wrote
     #[arg(value_name = "CERTIFICATE")]
     certificate: PathBuf,
+
+    /// Draw the views and effects of a certificate that is accepted
+    #[arg(long)]
+    draw: bool,
 }
 
 /// Carries out `seriatim certify`.
@@ -36,6 +42,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
                  from `{root}`)\n",
                 source.name
             ))?;
+            if arguments.draw {
+                say(&drawings(&program, &text).unwrap_or_default())?;
+            }
             Ok(Exit::Holds)
         }
         Err(Refusal::Text(why)) => Err(Failure(format!("{path}: {why}"))),
@@ -45,4 +54,14 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             Ok(Exit::Violated)
         }
     }
+}
+
+fn drawings(program: &Program, text: &str) -> Option<String> {
+    let object = Object::of(program).ok()?;
+    let certificate = certificate::read(text, &object).ok()?;
+    let draw = Draw::new(program, &object);
+    let views = certificate.views.iter().map(|(view, line)| (draw.view(view), *line));
+    let effects = certificate.effects.iter().map(|(effect, line)| (draw.effect(effect), *line));
+    let all = views.chain(effects).map(|(drawing, line)| format!("\nline {line}: {drawing}\n"));
+    Some(all.collect())
 }
