@@ -3,6 +3,8 @@
 mod algorithms;
 mod amounts;
 mod check;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod convert;
 mod generate;
 mod input;
