@@ -14,6 +14,7 @@ fn main() {
         let number = value.parse::<u32>().unwrap_or(0);
         match key {
             "threads" => options.threads = number,
+            "jobs" => options.jobs = number as usize,
             "values" => options.values = number,
             "keys" => options.keys = number,
             "nodes" => options.nodes = Some(number),

@@ -12,7 +12,7 @@
 //! *What would make it unsound*: a register that holds a node or a value and is not renamed. Therefore the list of
 //! registers comes from the types alone.
 
-use crate::codec::{Codec, MAX_NODES, Naming};
+use crate::codec::{Codec, MAX_NODES, MAX_WORDS, Naming};
 use crate::configurations::{MAX_THREADS, Renaming};
 use crate::options::Reductions;
 use crate::pack::Packer;
@@ -285,6 +285,10 @@ impl Canonical {
         let packer = &mut self.packer;
         codec.encode(subject, state, &self.naming, packer);
         let words = packer.finish();
+        if words.len() > MAX_WORDS {
+            return Err(TooManyNodes);
+        }
+        words[0] |= words.len() as u32;
         let first = self.renamings.is_empty();
         if !first && *words > *self.key.as_slice() {
             return Ok(());

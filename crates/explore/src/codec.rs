@@ -1,4 +1,4 @@
-//! States to bits and back. The bits are: the number of nodes, the locations of the threads, the shared slots, the
+//! States to bits and back. The bits are: the number of words, the number of nodes, the locations of the threads, the shared slots, the
 //! registers that matter at each location, the nodes. References take as many bits as the number of nodes asks for.
 //!
 //! The codec writes a state as it is told to by a [`Naming`]: threads in a given order, nodes and values under given
@@ -13,7 +13,20 @@ use seriatim_lang::types::{Kind, Scalar};
 
 /// The most nodes of a state.
 pub const MAX_NODES: usize = 255;
-const NODE_COUNT_BITS: u32 = 8;
+/// The most words of an encoding.
+pub const MAX_WORDS: usize = 255;
+/// For the number of words, and for the number of nodes.
+const COUNT_BITS: u32 = 8;
+
+/// The number of words of an encoding, from its first word.
+pub fn length(first: u32) -> usize {
+    (first & 0xff) as usize
+}
+
+/// The number of nodes of an encoded state, from its first word.
+pub fn node_count(first: u32) -> u32 {
+    first >> COUNT_BITS & 0xff
+}
 
 /// Under which names a state is written.
 #[derive(Clone, Debug, Default)]
@@ -57,10 +70,11 @@ impl Codec {
         }
     }
 
-    /// Writes a state.
+    /// Writes a state; the number of words is left open.
     pub fn encode(&self, subject: &Subject, state: &State, naming: &Naming, into: &mut Packer) {
         into.clear();
-        into.put(naming.nodes.len() as u32, NODE_COUNT_BITS);
+        into.put(0, COUNT_BITS);
+        into.put(naming.nodes.len() as u32, COUNT_BITS);
         for thread in &naming.order {
             into.put(subject.location(state, *thread), self.location_bits);
         }
@@ -114,7 +128,8 @@ impl Codec {
         let machine = &subject.machine;
         let steps = &machine.steps;
         let mut from = Unpacker::new(words);
-        let nodes = from.take(NODE_COUNT_BITS);
+        from.take(COUNT_BITS);
+        let nodes = from.take(COUNT_BITS);
         let threads = machine.thread_count();
         state.words.clear();
         state.words.resize(machine.thread_base(threads), NULL);

@@ -7,14 +7,22 @@
 //! changes them thread by thread, and only a return needs the closure. Roots are unique because effects are acyclic.
 //!
 //! With linearization points there is no closure: an operation takes effect exactly when it is told to.
+//!
+//! The sets are shared by all workers ([`Configurations`]); what is computed from them each worker remembers for itself
+//! ([`Desk`]), so that workers meet only where something new is interned. Numbers of sets depend on who came first, so nothing is
+//! ordered by them: [`Configurations::print`] gives a number that depends on the content alone.
 
 use crate::intern::{Interner, SliceInterner};
+use crate::memo::Memo;
 use crate::options::Mode;
 use crate::subject::Subject;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use seriatim_lang::spec::{Datum, SpecState, SpecStop};
 use seriatim_lang::steps::NULL;
 use seriatim_lang::types::{Kind, Scalar};
+use std::collections::hash_map::Entry;
+use std::hash::{Hash, Hasher};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// An interned set of configurations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
@@ -28,6 +36,10 @@ pub const MAX_THREADS: usize = 6;
 
 const IDLE: u16 = 0;
 const STATE_SHIFT: u32 = 96;
+/// The tables of sets, so that workers seldom want the same one.
+const SHARDS: u32 = 16;
+/// How many answers of each sort a worker remembers.
+const REMEMBERED: usize = 1 << 18;
 
 /// The set without configurations: the run so far is not allowed by the specification.
 pub const EMPTY: SetId = SetId(0);
@@ -53,221 +65,309 @@ pub type Message = (u32, Vec<i32>);
 /// What an operation may do: the state after it and its result.
 type Effects = Box<[(u32, u16)]>;
 
+/// The sets of one table: the configurations, and what is known about each set.
+#[derive(Default)]
+struct Sets {
+    slices: SliceInterner<Config>,
+    /// The values that occur, and a number that depends on the content alone.
+    facts: Vec<(u8, u64)>,
+}
+
 /// All sets that a search meets.
 pub struct Configurations {
     mode: Mode,
     threads: usize,
-    states: Interner<SpecState>,
-    operations: Interner<Message>,
-    results: Interner<Message>,
-    sets: SliceInterner<Config>,
+    states: RwLock<Interner<SpecState>>,
+    operations: RwLock<Interner<Message>>,
+    results: RwLock<Interner<Message>>,
+    sets: Vec<RwLock<Sets>>,
+}
+
+/// What a worker remembers about sets.
+pub struct Desk {
     effects: FxHashMap<(u32, u16, u8), Effects>,
-    calls: FxHashMap<(SetId, u8, u16), SetId>,
-    returns: FxHashMap<(SetId, u8, u16), SetId>,
-    renamed: FxHashMap<(SetId, Renaming), SetId>,
-    renamed_states: FxHashMap<(u32, [u8; 8]), u32>,
-    included: FxHashMap<(SetId, SetId), bool>,
-    values_in: FxHashMap<SetId, u8>,
+    calls: Memo<(SetId, u8, u16), SetId>,
+    returns: Memo<(SetId, u8, u16), SetId>,
+    renamed: Memo<(SetId, Renaming), SetId>,
+    renamed_states: FxHashMap<(u32, Renaming), u32>,
+    renamed_words: FxHashMap<(u16, Renaming), u16>,
+    included: Memo<(SetId, SetId), bool>,
+    known: Memo<SetId, (u8, u64)>,
+    operations: FxHashMap<Message, u16>,
+    results: FxHashMap<Message, u16>,
+}
+
+impl Default for Desk {
+    fn default() -> Self {
+        Desk {
+            effects: FxHashMap::default(),
+            calls: Memo::new(REMEMBERED),
+            returns: Memo::new(REMEMBERED),
+            renamed: Memo::new(REMEMBERED),
+            renamed_states: FxHashMap::default(),
+            renamed_words: FxHashMap::default(),
+            included: Memo::new(REMEMBERED),
+            known: Memo::new(REMEMBERED),
+            operations: FxHashMap::default(),
+            results: FxHashMap::default(),
+        }
+    }
+}
+
+impl Desk {
+    /// How many bytes it takes, roughly.
+    pub fn bytes(&self) -> usize {
+        let memos = self.calls.bytes() + self.returns.bytes() + self.renamed.bytes();
+        let tables = self.effects.len() * 64 + self.renamed_states.len() * 24;
+        memos + self.included.bytes() + self.known.bytes() + tables
+    }
+}
+
+fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Configurations {
     /// The sets of a subject, and the set at the start.
     pub fn new(subject: &Subject, mode: Mode) -> Result<(Configurations, SetId), SpecStop> {
-        let mut all = Configurations {
+        let all = Configurations {
             mode,
             threads: subject.machine.thread_count(),
-            states: Interner::default(),
-            operations: Interner::default(),
-            results: Interner::default(),
-            sets: SliceInterner::default(),
-            effects: FxHashMap::default(),
-            calls: FxHashMap::default(),
-            returns: FxHashMap::default(),
-            renamed: FxHashMap::default(),
-            renamed_states: FxHashMap::default(),
-            included: FxHashMap::default(),
-            values_in: FxHashMap::default(),
+            states: RwLock::default(),
+            operations: RwLock::default(),
+            results: RwLock::default(),
+            sets: (0..SHARDS).map(|_| RwLock::default()).collect(),
         };
-        all.sets.intern(&[]);
+        {
+            let mut first = write(&all.sets[0]);
+            first.slices.intern(&[]);
+            first.facts.push((0, 0));
+        }
         let mut initial = subject.spec.initial()?;
         if mode == Mode::Compat {
             initial.extend((0..all.threads).map(|_| Datum::Int(0)));
         }
-        let state = all.states.intern(initial);
-        let start = all.sets.intern(&[Config::from(state) << STATE_SHIFT]);
-        Ok((all, SetId(start)))
+        let state = write(&all.states).intern(initial);
+        let start = all.intern(subject, vec![Config::from(state) << STATE_SHIFT]);
+        Ok((all, start))
     }
 
-    /// How many bytes the sets and their memos take, roughly.
+    /// How many bytes the sets take, roughly.
     pub fn bytes(&self) -> usize {
-        let memo = self.calls.len() + self.returns.len() + self.renamed.len() + self.included.len();
-        self.sets.bytes() + memo * 32 + self.effects.len() * 64 + self.states.len() * 128
+        let sets = self.sets.iter().map(|s| {
+            let sets = read(s);
+            sets.slices.bytes() + sets.facts.capacity() * 16
+        });
+        sets.sum::<usize>() + read(&self.states).len() * 128
     }
 
     /// How many sets there are.
     pub fn len(&self) -> usize {
-        self.sets.len()
+        self.sets.iter().map(|s| read(s).slices.len()).sum()
+    }
+
+    fn copy(&self, set: SetId) -> Vec<Config> {
+        read(&self.sets[(set.0 % SHARDS) as usize]).slices.get(set.0 / SHARDS).to_vec()
     }
 
     /// The set after a thread called an operation.
     pub fn call(
-        &mut self,
+        &self,
+        (subject, desk): (&Subject, &mut Desk),
         set: SetId,
         thread: usize,
         message: &Message,
     ) -> Result<SetId, SpecStop> {
-        let operation = small(self.operations.intern_ref(message))?;
+        let operation = number(&mut desk.operations, &self.operations, message)?;
         let key = (set, thread as u8, operation);
-        if let Some(found) = self.calls.get(&key) {
-            return Ok(*found);
+        if let Some(found) = desk.calls.get(&key) {
+            return Ok(found);
         }
         let status = called(operation);
-        let next: Vec<Config> =
-            self.sets.get(set.0).iter().map(|c| with_status(*c, thread, status)).collect();
-        let result = self.intern(next);
-        self.calls.insert(key, result);
+        let mut next = self.copy(set);
+        next.iter_mut().for_each(|c| *c = with_status(*c, thread, status));
+        let result = self.intern(subject, next);
+        desk.calls.insert(key, result);
         Ok(result)
     }
 
     /// The set after a thread returned with a result; [`EMPTY`] if the specification does not allow that.
     pub fn give_back(
-        &mut self,
-        subject: &Subject,
+        &self,
+        (subject, desk): (&Subject, &mut Desk),
         set: SetId,
         thread: usize,
         message: &Message,
     ) -> Result<SetId, SpecStop> {
-        let result = small(self.results.intern_ref(message))?;
+        let result = number(&mut desk.results, &self.results, message)?;
         let key = (set, thread as u8, result);
-        if let Some(found) = self.returns.get(&key) {
-            return Ok(*found);
+        if let Some(found) = desk.returns.get(&key) {
+            return Ok(found);
         }
         let all = match self.mode {
-            Mode::Points => self.sets.get(set.0).to_vec(),
-            _ => self.closure(subject, self.sets.get(set.0).to_vec())?,
+            Mode::Points => self.copy(set),
+            _ => self.closure((subject, desk), self.copy(set))?,
         };
         let wanted = done(result);
         let left = all.into_iter().filter(|c| status(*c, thread) == wanted);
         let left: Vec<Config> = left.map(|c| with_status(c, thread, IDLE)).collect();
         let roots = match self.mode {
             Mode::Points => left,
-            _ => self.roots(subject, left)?,
+            _ => self.roots((subject, desk), left)?,
         };
-        let found = self.intern(roots);
-        self.returns.insert(key, found);
+        let found = self.intern(subject, roots);
+        desk.returns.insert(key, found);
         Ok(found)
     }
 
     /// The set after the operation of a thread was said to take effect; [`EMPTY`] if it cannot.
     pub fn effect(
-        &mut self,
-        subject: &Subject,
+        &self,
+        (subject, desk): (&Subject, &mut Desk),
         set: SetId,
         thread: usize,
     ) -> Result<SetId, SpecStop> {
         let mut next = Vec::new();
-        for config in self.sets.get(set.0).to_vec() {
-            self.push_effects(subject, config, thread, &mut next)?;
+        for config in self.copy(set) {
+            self.push_effects((subject, desk), config, thread, &mut next)?;
         }
-        Ok(self.intern(next))
+        Ok(self.intern(subject, next))
     }
 
     /// The set with threads and values renamed.
     pub fn rename(
-        &mut self,
-        subject: &Subject,
+        &self,
+        (subject, desk): (&Subject, &mut Desk),
         set: SetId,
         by: &Renaming,
     ) -> Result<SetId, SpecStop> {
         if *by == Renaming::IDENTITY {
             return Ok(set);
         }
-        if let Some(found) = self.renamed.get(&(set, *by)) {
-            return Ok(*found);
+        if let Some(found) = desk.renamed.get(&(set, *by)) {
+            return Ok(found);
         }
-        let mut next = Vec::new();
-        for config in self.sets.get(set.0).to_vec() {
-            next.push(self.rename_config(subject, config, by)?);
+        let mut next = self.copy(set);
+        for config in &mut next {
+            *config = self.rename_config((subject, desk), *config, by)?;
         }
-        let result = self.intern(next);
-        self.renamed.insert((set, *by), result);
+        let result = self.intern(subject, next);
+        desk.renamed.insert((set, *by), result);
         Ok(result)
     }
 
     /// Whether every configuration of `small` is one of `large`.
     pub fn includes(
-        &mut self,
-        subject: &Subject,
+        &self,
+        (subject, desk): (&Subject, &mut Desk),
         large: SetId,
         small: SetId,
     ) -> Result<bool, SpecStop> {
         if large == small || small == EMPTY {
             return Ok(true);
         }
-        if let Some(found) = self.included.get(&(large, small)) {
-            return Ok(*found);
+        if let Some(found) = desk.included.get(&(large, small)) {
+            return Ok(found);
         }
-        let mut all = self.sets.get(large.0).to_vec();
-        if self.mode != Mode::Points {
-            all = self.closure(subject, all)?;
+        let wanted = self.copy(small);
+        let mut all = self.copy(large);
+        let mut found = wanted.iter().all(|c| all.binary_search(c).is_ok());
+        if !found && self.mode != Mode::Points {
+            all = self.closure((subject, desk), all)?;
+            let all: FxHashSet<Config> = all.into_iter().collect();
+            found = wanted.iter().all(|c| all.contains(c));
         }
-        let all: FxHashSet<Config> = all.into_iter().collect();
-        let found = self.sets.get(small.0).iter().all(|c| all.contains(c));
-        self.included.insert((large, small), found);
+        desk.included.insert((large, small), found);
         Ok(found)
     }
 
-    /// Which data values occur in a set, as a mask.
-    pub fn values(&mut self, subject: &Subject, set: SetId) -> u8 {
-        if let Some(found) = self.values_in.get(&set) {
-            return *found;
+    fn facts(&self, desk: &mut Desk, set: SetId) -> (u8, u64) {
+        if let Some(known) = desk.known.get(&set) {
+            return known;
         }
-        let mut mask = 0;
-        for config in self.sets.get(set.0) {
-            for datum in self.states.get((config >> STATE_SHIFT) as u32) {
-                mark_values(datum, &mut mask);
-            }
-            for thread in 0..self.threads {
-                match Status::of(status(*config, thread)) {
-                    Status::Idle => {}
-                    Status::Called(op) => {
-                        let (method, args) = self.operations.get(u32::from(op));
-                        mark_words(
-                            &subject.machine.steps.methods[*method as usize].params,
-                            args,
-                            &mut mask,
-                        );
-                    }
-                    Status::Done(result) => {
-                        let (method, words) = self.results.get(u32::from(result));
-                        mark_words(
-                            &subject.machine.steps.methods[*method as usize].result,
-                            words,
-                            &mut mask,
-                        );
-                    }
-                }
-            }
-        }
-        self.values_in.insert(set, mask);
-        mask
+        let facts = read(&self.sets[(set.0 % SHARDS) as usize]).facts[(set.0 / SHARDS) as usize];
+        desk.known.insert(set, facts);
+        facts
     }
 
-    fn intern(&mut self, mut configs: Vec<Config>) -> SetId {
+    /// The values that occur in a set, as a mask.
+    pub fn values(&self, desk: &mut Desk, set: SetId) -> u8 {
+        self.facts(desk, set).0
+    }
+
+    /// A number of a set that depends on its content alone.
+    pub fn print(&self, desk: &mut Desk, set: SetId) -> u64 {
+        self.facts(desk, set).1
+    }
+
+    fn intern(&self, subject: &Subject, mut configs: Vec<Config>) -> SetId {
+        if configs.is_empty() {
+            return EMPTY;
+        }
         configs.sort_unstable();
         configs.dedup();
-        SetId(self.sets.intern(&configs))
+        let shard = (hash_of(&configs) >> 32) as u32 % SHARDS;
+        let lock = &self.sets[shard as usize];
+        if let Some(number) = read(lock).slices.find(&configs) {
+            return SetId(number * SHARDS + shard);
+        }
+        let facts = self.describe(subject, &configs);
+        let mut sets = write(lock);
+        let number = sets.slices.intern(&configs);
+        if number as usize == sets.facts.len() {
+            sets.facts.push(facts);
+        }
+        SetId(number * SHARDS + shard)
+    }
+
+    /// The values that occur in configurations, and a number that depends on their content alone.
+    fn describe(&self, subject: &Subject, configs: &[Config]) -> (u8, u64) {
+        let (states, operations, results) =
+            (read(&self.states), read(&self.operations), read(&self.results));
+        let methods = &subject.machine.steps.methods;
+        let mut mask = 0;
+        let mut print = 0u64;
+        for config in configs {
+            let state = states.get((config >> STATE_SHIFT) as u32);
+            state.iter().for_each(|datum| mark_values(datum, &mut mask));
+            let mut hasher = FxHasher::default();
+            state.hash(&mut hasher);
+            for thread in 0..self.threads {
+                let (kind, message) = match Status::of(status(*config, thread)) {
+                    Status::Idle => (0, None),
+                    Status::Called(op) => (1, Some(operations.get(u32::from(op)))),
+                    Status::Done(result) => (2, Some(results.get(u32::from(result)))),
+                };
+                (kind, message).hash(&mut hasher);
+                if let Some((method, words)) = message {
+                    let method = &methods[*method as usize];
+                    let kinds = if kind == 1 { &method.params } else { &method.result };
+                    mark_words(kinds, words, &mut mask);
+                }
+            }
+            let hash = hasher.finish();
+            print = print.wrapping_add((hash ^ hash >> 31).wrapping_mul(0x9fb2_1c65_1e98_df25));
+        }
+        (mask, print)
     }
 
     /// All configurations that effects lead to, the given ones included.
-    fn closure(&mut self, subject: &Subject, from: Vec<Config>) -> Result<Vec<Config>, SpecStop> {
+    fn closure(
+        &self,
+        (subject, desk): (&Subject, &mut Desk),
+        from: Vec<Config>,
+    ) -> Result<Vec<Config>, SpecStop> {
         let mut seen: FxHashSet<Config> = from.iter().copied().collect();
         let mut all = from;
         let mut next = Vec::new();
         let mut at = 0;
         while at < all.len() {
             for thread in 0..self.threads {
-                self.push_effects(subject, all[at], thread, &mut next)?;
+                self.push_effects((subject, desk), all[at], thread, &mut next)?;
             }
             all.extend(next.drain(..).filter(|c| seen.insert(*c)));
             at += 1;
@@ -276,11 +376,15 @@ impl Configurations {
     }
 
     /// The configurations of a closed set that are no effect-successors of others.
-    fn roots(&mut self, subject: &Subject, closed: Vec<Config>) -> Result<Vec<Config>, SpecStop> {
+    fn roots(
+        &self,
+        (subject, desk): (&Subject, &mut Desk),
+        closed: Vec<Config>,
+    ) -> Result<Vec<Config>, SpecStop> {
         let mut later = Vec::new();
         for config in &closed {
             for thread in 0..self.threads {
-                self.push_effects(subject, *config, thread, &mut later)?;
+                self.push_effects((subject, desk), *config, thread, &mut later)?;
             }
         }
         let later: FxHashSet<Config> = later.into_iter().collect();
@@ -288,8 +392,8 @@ impl Configurations {
     }
 
     fn push_effects(
-        &mut self,
-        subject: &Subject,
+        &self,
+        (subject, desk): (&Subject, &mut Desk),
         config: Config,
         thread: usize,
         into: &mut Vec<Config>,
@@ -298,12 +402,12 @@ impl Configurations {
         let state = (config >> STATE_SHIFT) as u32;
         let who = if self.mode == Mode::Compat { thread as u8 } else { 0 };
         let key = (state, operation, who);
-        if !self.effects.contains_key(&key) {
-            let outcomes = self.outcomes(subject, state, operation, thread)?;
-            self.effects.insert(key, outcomes);
-        }
+        let outcomes = match desk.effects.entry(key) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(self.outcomes(subject, state, operation, thread)?),
+        };
         let rest = config & ((1 << STATE_SHIFT) - 1);
-        for (state, result) in &self.effects[&key] {
+        for (state, result) in outcomes.iter() {
             let moved = rest | Config::from(*state) << STATE_SHIFT;
             into.push(with_status(moved, thread, done(*result)));
         }
@@ -311,14 +415,14 @@ impl Configurations {
     }
 
     fn outcomes(
-        &mut self,
+        &self,
         subject: &Subject,
         state: u32,
         operation: u16,
         thread: usize,
     ) -> Result<Effects, SpecStop> {
-        let (method, args) = self.operations.get(u32::from(operation)).clone();
-        let mut before = self.states.get(state).clone();
+        let (method, args) = read(&self.operations).get(u32::from(operation)).clone();
+        let mut before = read(&self.states).get(state).clone();
         let mut last = match self.mode {
             Mode::Compat => before.split_off(before.len() - self.threads),
             _ => vec![],
@@ -333,68 +437,99 @@ impl Configurations {
                 last[thread] = std::mem::replace(&mut after[scratch], Datum::Int(0));
             }
             after.extend(last.iter().cloned());
-            let state = self.states.intern(after);
+            let state = write(&self.states).intern(after);
             let mut words = Vec::new();
             result.scalars(&mut words);
-            found.push((state, small(self.results.intern((method, words)))?));
+            found.push((state, small(write(&self.results).intern((method, words)))?));
         }
-        Ok(found.into_boxed_slice())
+        Ok(found.into())
     }
 
     fn rename_config(
-        &mut self,
-        subject: &Subject,
+        &self,
+        (subject, desk): (&Subject, &mut Desk),
         config: Config,
         by: &Renaming,
     ) -> Result<Config, SpecStop> {
         let state = (config >> STATE_SHIFT) as u32;
-        let mut renamed = Config::from(self.rename_state(state, by)) << STATE_SHIFT;
+        let mut renamed = Config::from(self.rename_state(desk, state, by)) << STATE_SHIFT;
         for thread in 0..self.threads {
-            let moved = match Status::of(status(config, thread)) {
-                Status::Idle => IDLE,
-                Status::Called(op) => called(self.rename_operation(subject, op, by)?),
-                Status::Done(result) => done(self.rename_result(subject, result, by)?),
+            let moved = match status(config, thread) {
+                IDLE => IDLE,
+                code => self.rename_status((subject, desk), code, by)?,
             };
             renamed = with_status(renamed, usize::from(by.threads[thread]), moved);
         }
         Ok(renamed)
     }
 
-    fn rename_state(&mut self, state: u32, by: &Renaming) -> u32 {
+    fn rename_state(&self, desk: &mut Desk, state: u32, by: &Renaming) -> u32 {
         if by.values == Renaming::IDENTITY.values {
             return state;
         }
-        if let Some(found) = self.renamed_states.get(&(state, by.values)) {
+        if let Some(found) = desk.renamed_states.get(&(state, *by)) {
             return *found;
         }
         let values: Vec<u32> = by.values.iter().map(|v| u32::from(*v)).collect();
-        let moved = self.states.get(state).iter().map(|d| d.renamed(&values, &[])).collect();
-        let result = self.states.intern(moved);
-        self.renamed_states.insert((state, by.values), result);
+        let threads: Vec<u32> = by.threads.iter().map(|t| u32::from(*t)).collect();
+        let old = read(&self.states).get(state).clone();
+        let moved = old.iter().map(|d| d.renamed(&values, &threads)).collect();
+        let result = write(&self.states).intern(moved);
+        desk.renamed_states.insert((state, *by), result);
         result
     }
 
-    fn rename_operation(
-        &mut self,
-        subject: &Subject,
-        operation: u16,
+    /// The status of a thread with the values of its operation or result renamed.
+    fn rename_status(
+        &self,
+        (subject, desk): (&Subject, &mut Desk),
+        code: u16,
         by: &Renaming,
     ) -> Result<u16, SpecStop> {
-        let (method, mut words) = self.operations.get(u32::from(operation)).clone();
-        rename_words(&subject.machine.steps.methods[method as usize].params, &mut words, by);
-        small(self.operations.intern((method, words)))
+        if by.values == Renaming::IDENTITY.values {
+            return Ok(code);
+        }
+        if let Some(found) = desk.renamed_words.get(&(code, *by)) {
+            return Ok(*found);
+        }
+        let methods = &subject.machine.steps.methods;
+        let renamed = match Status::of(code) {
+            Status::Idle => IDLE,
+            Status::Called(operation) => {
+                let (method, mut words) = read(&self.operations).get(u32::from(operation)).clone();
+                rename_words(&methods[method as usize].params, &mut words, by);
+                called(small(write(&self.operations).intern((method, words)))?)
+            }
+            Status::Done(result) => {
+                let (method, mut words) = read(&self.results).get(u32::from(result)).clone();
+                rename_words(&methods[method as usize].result, &mut words, by);
+                done(small(write(&self.results).intern((method, words)))?)
+            }
+        };
+        desk.renamed_words.insert((code, *by), renamed);
+        Ok(renamed)
     }
+}
 
-    fn rename_result(
-        &mut self,
-        subject: &Subject,
-        result: u16,
-        by: &Renaming,
-    ) -> Result<u16, SpecStop> {
-        let (method, mut words) = self.results.get(u32::from(result)).clone();
-        rename_words(&subject.machine.steps.methods[method as usize].result, &mut words, by);
-        small(self.results.intern((method, words)))
+/// The number of an operation or a result, remembered by the worker.
+fn number(
+    known: &mut FxHashMap<Message, u16>,
+    shared: &RwLock<Interner<Message>>,
+    message: &Message,
+) -> Result<u16, SpecStop> {
+    if let Some(found) = known.get(message) {
+        return Ok(*found);
     }
+    let found = small(write(shared).intern(message.clone()))?;
+    known.insert(message.clone(), found);
+    Ok(found)
+}
+
+fn hash_of(configs: &[Config]) -> u64 {
+    let mut hasher = FxHasher::default();
+    configs.hash(&mut hasher);
+    let hash = hasher.finish();
+    hash ^ hash >> 17
 }
 
 /// A number that fits into the status of a thread.

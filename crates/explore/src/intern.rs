@@ -28,14 +28,6 @@ impl<T: Clone + Eq + Hash> Interner<T> {
         number
     }
 
-    /// The number of a thing, which is copied only if it is new.
-    pub fn intern_ref(&mut self, item: &T) -> u32 {
-        match self.numbers.get(item) {
-            Some(number) => *number,
-            None => self.intern(item.clone()),
-        }
-    }
-
     /// The thing of this number.
     pub fn get(&self, number: u32) -> &T {
         &self.items[number as usize]
@@ -62,25 +54,38 @@ impl<T> Default for SliceInterner<T> {
 }
 
 impl<T: Copy + Eq + Hash> SliceInterner<T> {
+    /// The number of a slice that is known.
+    pub fn find(&self, slice: &[T]) -> Option<u32> {
+        self.place(slice).ok()
+    }
+
     /// The number of a slice.
     pub fn intern(&mut self, slice: &[T]) -> u32 {
         if (self.ends.len() + 1) * 4 > self.table.len() * 3 {
             self.grow();
         }
-        let mask = self.table.len() - 1;
-        let mut at = hash(slice) as usize & mask;
-        loop {
-            match self.table[at] {
-                u32::MAX => break,
-                number if self.get(number) == slice => return number,
-                _ => at = (at + 1) & mask,
-            }
-        }
+        let at = match self.place(slice) {
+            Ok(number) => return number,
+            Err(at) => at,
+        };
         let number = self.ends.len() as u32;
         self.table[at] = number;
         self.data.extend_from_slice(slice);
         self.ends.push(self.data.len());
         number
+    }
+
+    /// The number of a slice, or its place in the table.
+    fn place(&self, slice: &[T]) -> Result<u32, usize> {
+        let mask = self.table.len() - 1;
+        let mut at = hash(slice) as usize & mask;
+        loop {
+            match self.table[at] {
+                u32::MAX => return Err(at),
+                number if self.get(number) == slice => return Ok(number),
+                _ => at = (at + 1) & mask,
+            }
+        }
     }
 
     /// The slice of this number.

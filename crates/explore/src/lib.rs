@@ -1,15 +1,21 @@
 //! Every run of N threads over a bounded object: takes a checked program, gives a verdict with its bounds, and for a
 //! violation the shortest run that shows it. Operations are unbounded; threads, heap nodes and data are not.
 
+mod attempts;
 mod canonical;
 mod codec;
 mod configurations;
+mod deadlock;
 mod expectation;
+mod frozen;
+mod granularity;
 mod growth;
 mod intern;
+mod memo;
 mod options;
 mod outcome;
 mod pack;
+mod path;
 mod progress;
 mod readable;
 mod retries;
@@ -17,6 +23,7 @@ mod search;
 mod store;
 mod subject;
 mod trace;
+mod worker;
 
 pub use expectation::{Expectation, expectations};
 pub use growth::{Growth, grow};
@@ -29,6 +36,7 @@ use search::{Ending, Search};
 use seriatim_lang::machine::Stop;
 use seriatim_lang::{Diagnostic, Program};
 use subject::Subject;
+use worker::Premise;
 
 /// Explores a program within bounds.
 pub fn run(program: &Program, options: &Options) -> Result<Outcome, Diagnostic> {
@@ -58,16 +66,14 @@ pub fn run_with(
     let verdict = match ending {
         Ending::Complete => Verdict::Holds,
         Ending::Unknown(reason) => Verdict::Unknown(reason),
-        Ending::RetiredCameBack => {
-            let reductions = Reductions { retries: false, ..options.reductions };
+        Ending::Unfounded(premise) => {
+            let reductions = without(options.reductions, premise);
             return run_with(program, &Options { reductions, ..options.clone() }, progress);
         }
-        Ending::Violation(at, kind) => Verdict::Violation(Box::new(trace::counterexample(
-            &mut search,
-            (&initial, start),
-            at,
-            kind,
-        ))),
+        Ending::Violation(at, kind) => {
+            let found = trace::counterexample(&search, (&initial, start), at, kind);
+            Verdict::Violation(Box::new(found))
+        }
     };
     Ok(Outcome { verdict, statistics, bounds: bounds(options) })
 }
@@ -86,6 +92,14 @@ pub fn run_points(program: &Program, options: &Options) -> Result<Outcome, Diagn
         };
     }
     Ok(outcome)
+}
+
+/// The reductions that do not rely on a premise.
+fn without(reductions: Reductions, premise: Premise) -> Reductions {
+    match premise {
+        Premise::Retirement => Reductions { retries: false, ..reductions },
+        Premise::LockOrder => Reductions { lock_nesting: false, ..reductions },
+    }
 }
 
 fn refusal(options: &Options) -> Option<String> {

@@ -13,6 +13,8 @@ pub struct Reductions {
     pub fusion: bool,
     /// Releasing a lock joins the step before it, taking one the step after it.
     pub lock_movers: bool,
+    /// Locks that are taken in a row, in a fixed order, are taken in one step.
+    pub lock_nesting: bool,
     /// Heap nodes are numbered in the order in which they are reached.
     pub heap_symmetry: bool,
     /// Threads of one role are interchangeable.
@@ -21,6 +23,8 @@ pub struct Reductions {
     pub value_symmetry: bool,
     /// Iterations of retry loops that are bound to write nothing are left out.
     pub retries: bool,
+    /// Fields that will not change any more are read at once.
+    pub frozen: bool,
     /// A state with more specification configurations than one seen before is dropped.
     pub antichain: bool,
 }
@@ -32,10 +36,12 @@ impl Reductions {
         dead_fields: true,
         fusion: true,
         lock_movers: true,
+        lock_nesting: true,
         heap_symmetry: true,
         thread_symmetry: true,
         value_symmetry: true,
         retries: true,
+        frozen: true,
         antichain: true,
     };
 
@@ -48,14 +54,16 @@ impl Reductions {
         dead_fields: false,
         fusion: false,
         lock_movers: false,
+        lock_nesting: false,
         heap_symmetry: false,
         thread_symmetry: false,
         value_symmetry: false,
         retries: false,
+        frozen: false,
         antichain: false,
     };
 
-    /// The combination with this number out of 512: one bit for each reduction.
+    /// The combination with this number out of 2048: one bit for each reduction.
     pub fn numbered(number: u32) -> Reductions {
         let bit = |i: u32| number >> i & 1 == 1;
         Reductions {
@@ -68,6 +76,8 @@ impl Reductions {
             antichain: bit(6),
             retries: bit(7),
             dead_fields: bit(8),
+            lock_nesting: bit(9),
+            frozen: bit(10),
         }
     }
 }
@@ -118,6 +128,8 @@ pub struct Options {
     pub reductions: Reductions,
     /// When to give up.
     pub limits: Limits,
+    /// How many workers search; none is taken as one. Neither verdicts nor numbers of states depend on it.
+    pub jobs: usize,
 }
 
 impl Default for Options {
@@ -132,6 +144,7 @@ impl Default for Options {
             mode: Mode::Refinement,
             reductions: Reductions::ALL,
             limits: Limits { time: None, memory: 8 << 30, states: None },
+            jobs: 1,
         }
     }
 }

@@ -137,8 +137,10 @@ pub struct Statistics {
     pub nodes: u32,
     /// Bytes for states and their table.
     pub state_bytes: u64,
-    /// Bytes for configuration sets and memos.
+    /// Bytes for configuration sets.
     pub set_bytes: u64,
+    /// Bytes for what the workers remember about them.
+    pub memo_bytes: u64,
     /// Length of the longest shortest run.
     pub depth: u32,
     /// Whether a bound on nodes or capacity cut off a run.

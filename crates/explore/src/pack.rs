@@ -27,12 +27,12 @@ impl Packer {
     }
 
     /// The words, the last one filled up with zeros.
-    pub fn finish(&mut self) -> &[u32] {
+    pub fn finish(&mut self) -> &mut [u32] {
         if self.filled > 0 {
             self.words.push(self.current as u32);
             (self.current, self.filled) = (0, 0);
         }
-        &self.words
+        &mut self.words
     }
 }
 

@@ -10,18 +10,26 @@
 //! the specification. *Cost*: the states once for the search and once for the edges.
 
 use crate::options::{Mode, Options, Reductions};
-use crate::outcome::{Counterexample, Outcome, Verdict, ViolationKind};
-use crate::search::{Ending, Search};
-use crate::store::StateRef;
+use crate::outcome::{Outcome, Reason, Verdict, ViolationKind};
+use crate::path::{Milestone, milestone, path_to};
+use crate::search::{Ending, Search, locked};
+use crate::store::{StateRef, hash, shard_of};
 use crate::subject::Subject;
 use crate::trace;
+use crate::worker::Worker;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{State, Stop};
 use seriatim_lang::{Diagnostic, Program};
 
 /// Decides whether the object is lock-free within the bounds.
 pub fn run_progress(program: &Program, options: &Options) -> Result<Outcome, Diagnostic> {
-    let kept = Reductions { lock_movers: false, retries: false, ..options.reductions };
+    let kept = Reductions {
+        lock_movers: false,
+        lock_nesting: false,
+        retries: false,
+        antichain: true,
+        ..options.reductions
+    };
     let options = Options { mode: Mode::Progress, reductions: kept, ..options.clone() };
     let mut subject = Subject::new(program, &options)?;
     let initial = subject.machine.initial().map_err(|stop| crate::bad_start(&subject, stop))?;
@@ -30,36 +38,35 @@ pub fn run_progress(program: &Program, options: &Options) -> Result<Outcome, Dia
         Err(reason) => return Ok(crate::unknown(&options, reason)),
     };
     let verdict = match search.run(&initial, start, &mut |_| {}) {
-        Ending::Complete => match find_stall(&mut search, &initial) {
+        Ending::Complete => match find_stall(&search) {
             None => Verdict::Holds,
             Some((path, kind)) => {
-                let found = trace::along(&mut search, (&initial, start), path);
-                Verdict::Violation(Box::new(Counterexample { kind, ..found }))
+                let found = trace::along(&search, (&initial, start), &path, kind);
+                Verdict::Violation(Box::new(found))
             }
         },
         Ending::Violation(at, kind) => {
-            let found = trace::counterexample(&mut search, (&initial, start), at, kind);
+            let found = trace::counterexample(&search, (&initial, start), at, kind);
             Verdict::Violation(Box::new(found))
         }
         Ending::Unknown(reason) => Verdict::Unknown(reason),
-        Ending::RetiredCameBack => Verdict::Holds,
+        Ending::Unfounded(_) => Verdict::Unknown(Reason::Unsupported(
+            "a reduction that is switched off for progress was used".to_string(),
+        )),
     };
     Ok(Outcome { verdict, statistics: search.statistics, bounds: crate::bounds(&options) })
 }
 
 /// A run to a state with a waiting thread, or around a cycle without returns.
-fn find_stall(search: &mut Search<'_>, initial: &State) -> Option<(Vec<StateRef>, ViolationKind)> {
-    let mut records = Vec::new();
-    let mut next = search.store.first();
-    while let Some(record) = next {
-        records.push(record);
-        next = search.store.after(record);
-    }
-    let mut state = initial.clone();
+fn find_stall(search: &Search<'_>) -> Option<(Vec<Milestone>, ViolationKind)> {
+    let mut worker = Worker::new(&search.common);
+    let records = records(search);
+    let mut state = State::default();
     let mut edges: Vec<Vec<u32>> = Vec::with_capacity(records.len());
     for record in &records {
-        search.codec.decode(search.subject, search.store.key(*record), &mut state);
-        match quiet_successors(search, &state) {
+        let here = milestone(search, *record);
+        search.common.codec.decode(search.common.subject, &here.key, &mut state);
+        match quiet_successors(search, &mut worker, &state) {
             Some(found) => {
                 let number = |r: &StateRef| records.binary_search(r).ok().map(|n| n as u32);
                 edges.push(found.iter().filter_map(number).collect());
@@ -70,31 +77,39 @@ fn find_stall(search: &mut Search<'_>, initial: &State) -> Option<(Vec<StateRef>
     let cycle = find_cycle(&edges)?;
     let mut path = path_to(search, records[cycle[0]]);
     let repeats = cycle.len();
-    path.extend(cycle[1..].iter().chain(&cycle[..1]).map(|n| records[*n]));
+    let around = cycle[1..].iter().chain(&cycle[..1]);
+    path.extend(around.map(|n| milestone(search, records[*n])));
     Some((path, ViolationKind::NoProgress { repeats }))
 }
 
-fn path_to(search: &Search<'_>, record: StateRef) -> Vec<StateRef> {
-    let parent = |r: &StateRef| Some(search.store.parent(*r)).filter(|p| *p != crate::store::NONE);
-    let mut path: Vec<StateRef> = std::iter::successors(Some(record), parent).collect();
-    path.reverse();
-    path
+/// All states, in the order of their references.
+fn records(search: &Search<'_>) -> Vec<StateRef> {
+    let mut found = Vec::new();
+    for (number, shard) in search.shards.iter().enumerate() {
+        let shard = locked(shard);
+        let mut at = 0;
+        while at < shard.end() {
+            found.push(StateRef { shard: number as u32, at });
+            at = shard.after(at);
+        }
+    }
+    found
 }
 
 /// The states after steps that do not return; `None` if a thread waits.
-fn quiet_successors(search: &mut Search<'_>, from: &State) -> Option<Vec<StateRef>> {
-    let subject = search.subject;
+fn quiet_successors(
+    search: &Search<'_>,
+    worker: &mut Worker<'_>,
+    from: &State,
+) -> Option<Vec<StateRef>> {
+    let machine = &search.common.subject.machine;
     let mut found = Vec::new();
     let mut to = State::default();
-    let mut records = Vec::new();
-    for thread in 0..subject.machine.thread_count() {
+    for thread in 0..machine.thread_count() {
         let mut choices = Choices::default();
         loop {
-            match subject.machine.run(from, thread, &mut choices, &mut to) {
-                Ok(seen) if seen.ret.is_none() => {
-                    search.lookup(&to, &mut records);
-                    found.extend(records.first());
-                }
+            match machine.run(from, thread, &mut choices, &mut to) {
+                Ok(seen) if seen.ret.is_none() => found.extend(stored(search, worker, &to)),
                 Err(Stop::Waits) => return None,
                 _ => {}
             }
@@ -104,6 +119,17 @@ fn quiet_successors(search: &mut Search<'_>, from: &State) -> Option<Vec<StateRe
         }
     }
     Some(found)
+}
+
+/// The stored representative of a state.
+fn stored(search: &Search<'_>, worker: &mut Worker<'_>, state: &State) -> Option<StateRef> {
+    worker.find(state).ok()?;
+    let key = &worker.canonical.key;
+    let number = shard_of(key);
+    let shard = locked(&search.shards[number]);
+    let mut places = Vec::new();
+    shard.find(key, hash(key, 0) as u32, &mut places);
+    places.first().map(|at| StateRef { shard: number as u32, at: *at })
 }
 
 /// The nodes of a cycle, by depth-first search without recursion.

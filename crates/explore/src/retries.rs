@@ -1,4 +1,4 @@
-//! Failed attempts leave no trace: which iterations of a retry loop need not be explored.
+//! Failed attempts leave no trace, and what will not change can be read at once.
 //!
 //! An *iteration* of a method begins at its first shared access, the *restart*, and ends when it comes back there. It is
 //! *pure* if it writes nothing that others see. Taking a pure iteration out of a run changes nothing for the other
@@ -6,46 +6,50 @@
 //! call just comes later, which makes its interval shorter. Hence
 //! - a step that ends a pure iteration can be left out, and
 //! - a state in which some iteration is *bound* to be pure can be left out: the state in which it has not begun is
-//!   reached, too, and by a shorter run.
+//!   reached, too, and by a shorter run. `attempts` says which facts doom an iteration.
 //!
-//! A node is *retired* for a shared variable if the variable does not reach it and it is no fresh node of some thread.
-//! An iteration is bound to be pure if it holds a reference to such a node and every way to a write or a return first
-//! finds that reference in the variable, by comparison or by `cas`.
+//! A node is *retired* for a shared variable if the variable does not reach it and it is no fresh node of some thread: then
+//! the variable will never hold it again. The fields of a node that is retired for all variables are final, and so are
+//! those that `frozen` knows about. A step that writes nothing and reads a final field commutes with every step
+//! of the others, now and later, so it is taken at once, together with the step that made it final: a singleton ample set. The
+//! same holds for a `cas` that is bound to fail. A step from the restart is never taken at once, for its iteration may
+//! turn out to be doomed, and then the state in which it has not begun must exist. If the step ends the operation, its interval
+//! becomes shorter, which only makes the history harder to explain.
 //!
-//! A `cas` on a node that is retired for all variables fails for ever once it fails, for nobody writes such nodes. A `cas` that is bound
-//! to fail in an iteration that did write something is not left out but taken at once, together with the step that doomed
-//! it: it commutes with everything.
-//!
-//! *Precondition*: retired nodes stay retired and are not written. This is not assumed: the search checks it at every
-//! step that it takes, and starts again without this reduction if it fails once. Also required, and found by data flow: the registers that
-//! are live at the restart do not change within an iteration, and fields of fresh nodes that change are overwritten
-//! before they are read. Nothing on the way may be able to fail or to wait.
+//! *Precondition*: retired nodes stay retired and are not written, except for their locks. This is not assumed: the search
+//! checks it at every step that it takes, and starts again without this reduction if it fails once. In the first run that
+//! breaks it, everything before was reduced rightly, so the search meets that step.
 
+use crate::attempts::{Analysis, Method, Premise};
+use crate::frozen::{Frozen, Rule};
 use crate::subject::Subject;
+use rustc_hash::FxHashMap;
 use seriatim_lang::choices::Choices;
-use seriatim_lang::flow::{definitions, successors};
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::locality::{local_accesses, private_registers};
-use seriatim_lang::machine::{FREED, Machine, State};
+use seriatim_lang::machine::{FREED, Machine, Seen, State};
 use seriatim_lang::steps::*;
 use seriatim_lang::types::{Kind, Scalar};
-use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// The most shared slots with references, and the most references at a location.
+const MOST: usize = 16;
 
 /// What is known about a location.
 #[derive(Clone, Debug, Default)]
 struct Attempt {
+    /// The restart of its method.
+    restart: Option<Pc>,
     /// Nothing was written since the iteration began.
     clean: bool,
-    /// It is the restart of its method.
-    restart: bool,
-    /// References that doom the iteration once they are retired, and for which slot.
-    crucial: Vec<(u32, u32)>,
-    /// The reference to the node on which the next step, a `cas`, works, if its failure dooms the iteration.
-    fragile: bool,
+    /// The registers that hold references, and the structs to which they refer.
+    references: Vec<(u32, u32)>,
     /// References that make the next step, a `cas`, fail once they are retired, and for which slot.
     expected: Vec<(u32, u32)>,
     /// The reference to the node on which the next step, a `cas`, works.
     target: Option<u32>,
+    /// The next step loads these fields of the node to which this register refers.
+    load: Option<(u32, u32, Range<u32>)>,
     /// References to fresh nodes.
     fresh: Vec<u32>,
 }
@@ -55,21 +59,33 @@ pub struct Retries {
     attempts: Vec<Attempt>,
     /// The shared slots that hold references.
     slots: Vec<u32>,
+    frozen: Option<Frozen>,
+    live: Liveness,
+    local: Vec<bool>,
 }
 
-/// For which shared slots each node of a state is retired: a mask, all ones if for every slot.
+/// What was found out about premises at locations: which references are null is part of the question.
+#[derive(Default)]
+pub struct Dooms(FxHashMap<(u32, Premise, u16), bool>);
+
+/// For which shared slots each node of a state is retired. Nodes from the 65th on never count as retired.
+#[derive(Clone, Copy)]
 pub struct Retired {
-    marks: Vec<u64>,
+    slots: usize,
+    /// Every node of the state.
+    nodes: u64,
+    /// For each slot, the nodes that it does not reach and that are not fresh.
+    gone: [u64; MOST],
 }
 
 impl Retries {
     /// Analyses the methods of a subject; `None` if the program frees nodes, so that references can come back.
-    pub fn of(subject: &Subject) -> Option<Retries> {
+    pub fn of(subject: &Subject, frozen: Option<Frozen>) -> Option<Retries> {
         let machine = &subject.machine;
         let shared = machine.steps.shared.iter().enumerate();
         let slots: Vec<u32> =
             shared.filter(|(_, s)| is_reference(s.kind)).map(|(at, _)| at as u32).collect();
-        if machine.steps.frees || slots.len() > 16 {
+        if machine.steps.frees || slots.len() > MOST {
             return None;
         }
         let live = Liveness::of(&machine.steps);
@@ -77,77 +93,66 @@ impl Retries {
         let mut attempts = vec![Attempt::default(); subject.locations.len()];
         for method in &machine.steps.methods {
             let fresh = private_registers(&machine.steps, &live, method);
-            let analysis = Analysis { machine, live: &live, local: &local, method };
-            let loops = analysis
-                .restart()
-                .filter(|l| analysis.is_stable(*l))
-                .map(|l| (l, analysis.dirty(l)));
+            let known = Analysis { machine, live: &live, local: &local, method }.run();
             for (location, attempt) in subject.locations.iter().zip(&mut attempts) {
                 if location.idle || !(method.entry <= location.pc && location.pc < method.end) {
                     attempt.clean |= location.idle;
                     continue;
                 }
-                let known =
-                    fresh[(location.pc.0 - method.entry.0) as usize].clone().unwrap_or_default();
-                attempt.fresh = known.into_iter().collect();
-                (attempt.expected, attempt.target) = cas_references(analysis.op(location.pc));
-                let Some((restart, dirty)) = &loops else { continue };
-                attempt.restart = location.pc == *restart;
-                attempt.clean = !dirty.contains(&location.pc);
-                let references = location.registers.iter().filter(|(_, kind)| is_reference(*kind));
-                for (register, _) in references {
-                    let doom =
-                        |slot: &u32| analysis.dooms(location.pc, (*register, *slot), *restart);
-                    let slots = slots.iter().filter(|s| doom(s));
-                    attempt.crucial.extend(slots.map(|slot| (*register, *slot)));
+                let fresh = fresh[(location.pc.0 - method.entry.0) as usize].clone();
+                attempt.fresh = fresh.unwrap_or_default().into_iter().collect();
+                let reference = |(register, kind): &(u32, Kind)| match kind.scalar {
+                    Scalar::Ref(id) => Some((*register, id.0)),
+                    _ => None,
+                };
+                attempt.references = location.registers.iter().filter_map(reference).collect();
+                attempt.note_step(&machine.steps.code[location.pc.0 as usize].op);
+                if let Some(Method { restart, dirty }) = &known {
+                    attempt.restart = Some(*restart);
+                    attempt.clean = !dirty.contains(&location.pc);
                 }
-                attempt.fragile = analysis.is_fragile(location.pc, *restart);
             }
         }
-        Some(Retries { attempts, slots })
+        Some(Retries { attempts, slots, frozen, live, local })
+    }
+
+    fn attempt(&self, subject: &Subject, state: &State, thread: usize) -> (u32, &Attempt) {
+        let location = subject.location(state, thread);
+        (location, &self.attempts[location as usize])
     }
 
     /// Whether a step from one location to another ended an iteration; it must have written nothing.
-    pub fn ends_iteration(&self, from: u32, to: u32) -> bool {
-        self.attempts[from as usize].clean && self.attempts[to as usize].restart
+    pub fn ends_iteration(&self, subject: &Subject, (from, to): (u32, u32)) -> bool {
+        let pc = subject.locations[to as usize].pc;
+        self.attempts[from as usize].clean && self.attempts[to as usize].restart == Some(pc)
     }
 
     /// Which nodes of a state are retired.
     pub fn retired(&self, subject: &Subject, state: &State) -> Retired {
         let machine = &subject.machine;
-        let mut marks = vec![u64::MAX; state.heap.len() / machine.node_stride()];
-        for (bit, slot) in self.slots.iter().enumerate() {
-            for node in reached(machine, state, *slot as usize) {
-                marks[node] &= !(1 << bit);
-            }
-        }
-        let every = (1 << self.slots.len()) - 1;
-        for mark in &mut marks {
-            *mark = if *mark & every == every { u64::MAX } else { *mark & every };
-        }
+        let count = state.heap.len() / machine.node_stride();
+        let nodes = if count >= 64 { u64::MAX } else { (1 << count) - 1 };
+        let mut fresh = 0;
         for thread in 0..machine.thread_count() {
             let base = machine.thread_base(thread) + 2;
-            for register in &self.attempts[subject.location(state, thread) as usize].fresh {
+            for register in &self.attempt(subject, state, thread).1.fresh {
                 let word = state.words[base + *register as usize];
-                if word != NULL {
-                    marks[word as usize] = 0;
+                if (0..64).contains(&word) {
+                    fresh |= 1 << word;
                 }
             }
         }
-        Retired { marks }
+        let mut gone = [0; MOST];
+        for (slot, gone) in self.slots.iter().zip(&mut gone) {
+            *gone = nodes & !fresh & !reached(machine, state, *slot as usize);
+        }
+        Retired { slots: self.slots.len(), nodes, gone }
     }
 
     /// Whether a register of a thread refers to a node that is retired for a slot.
-    fn holds(
-        &self,
-        (subject, state): (&Subject, &State),
-        retired: &Retired,
-        thread: usize,
-        (register, slot): (u32, u32),
-    ) -> bool {
+    fn holds(&self, retired: &Retired, word: i32, slot: u32) -> bool {
         let bit = self.slots.iter().position(|s| *s == slot);
-        let word = state.words[subject.machine.thread_base(thread) + 2 + register as usize];
-        word != NULL && bit.is_some_and(|bit| retired.marks[word as usize] >> bit & 1 == 1)
+        bit.is_some_and(|bit| contains(retired.gone[bit], word))
     }
 
     /// Whether the next step of a thread is a failing `cas` on a node that is retired for every slot.
@@ -158,37 +163,200 @@ impl Retries {
         retired: &Retired,
         thread: usize,
     ) -> bool {
-        let attempt = &self.attempts[subject.location(state, thread) as usize];
-        attempt.target.is_some_and(|register| {
-            let word = state.words[subject.machine.thread_base(thread) + 2 + register as usize];
-            word != NULL
-                && retired.marks[word as usize] == u64::MAX
+        let base = subject.machine.thread_base(thread) + 2;
+        let target = self.attempt(subject, state, thread).1.target;
+        target.is_some_and(|register| {
+            contains(retired.everywhere(), state.words[base + register as usize])
                 && fails_now(&subject.machine, state, thread)
         })
     }
 
     /// Whether an iteration of some thread is bound to be pure.
-    pub fn is_doomed(&self, subject: &Subject, state: &State, retired: &Retired) -> bool {
+    pub fn is_doomed(
+        &self,
+        subject: &Subject,
+        state: &State,
+        retired: &Retired,
+        dooms: &mut Dooms,
+    ) -> bool {
         (0..subject.machine.thread_count()).any(|thread| {
-            let attempt = &self.attempts[subject.location(state, thread) as usize];
-            attempt.clean
-                && (attempt
-                    .crucial
-                    .iter()
-                    .any(|c| self.holds((subject, state), retired, thread, *c))
-                    || attempt.fragile && self.strikes_retired(subject, state, retired, thread))
+            let (location, attempt) = self.attempt(subject, state, thread);
+            let pc = subject.locations[location as usize].pc;
+            let understood = attempt.restart.is_some_and(|restart| restart != pc);
+            if !understood || !attempt.clean || attempt.references.len() > MOST {
+                return false;
+            }
+            let base = subject.machine.thread_base(thread) + 2;
+            let words = &state.words[base..];
+            let mut holds =
+                |premise: Premise| self.dooms(subject, (location, words), premise, dooms);
+            for (register, id) in &attempt.references {
+                let word = words[*register as usize];
+                if word != NULL
+                    && self.premises(subject, state, retired, (*register, *id, word), &mut holds)
+                {
+                    return true;
+                }
+            }
+            self.strikes_retired(subject, state, retired, thread) && holds(Premise::Fails)
         })
     }
 
-    /// A thread whose next step is a `cas` that is bound to fail, in an iteration that is not pure.
-    pub fn overdue(&self, subject: &Subject, state: &State, retired: &Retired) -> Option<usize> {
-        (0..subject.machine.thread_count()).find(|thread| {
-            let attempt = &self.attempts[subject.location(state, *thread) as usize];
-            let holds = |c: &(u32, u32)| self.holds((subject, state), retired, *thread, *c);
-            attempt.expected.iter().any(holds) && fails_now(&subject.machine, state, *thread)
-                || self.strikes_retired(subject, state, retired, *thread)
+    /// Whether one of the premises that hold for a reference dooms the iteration.
+    fn premises(
+        &self,
+        subject: &Subject,
+        state: &State,
+        retired: &Retired,
+        (register, id, word): (u32, u32, i32),
+        holds: &mut dyn FnMut(Premise) -> bool,
+    ) -> bool {
+        for (bit, slot) in self.slots.iter().enumerate() {
+            if contains(retired.gone[bit], word)
+                && holds(Premise::Retired { register, slot: *slot })
+            {
+                return true;
+            }
+        }
+        let Some(frozen) = &self.frozen else { return false };
+        let stride = subject.machine.node_stride();
+        let cells = &state.heap[word as usize * stride + 1..(word as usize + 1) * stride];
+        let count = subject.machine.steps.structs[id as usize].slots.len() as u32;
+        (0..count).any(|slot| {
+            let now = cells[slot as usize];
+            match frozen.rule(id, slot) {
+                Rule::Once(scalar) if now == scalar => {
+                    holds(Premise::Holds { register, slot, scalar })
+                }
+                Rule::Unless(guard, scalar) if guard == slot && now != scalar => {
+                    holds(Premise::Lacks { register, slot, scalar })
+                }
+                _ => false,
+            }
         })
     }
+
+    /// Whether a premise dooms the iteration at a location, given which references are null.
+    fn dooms(
+        &self,
+        subject: &Subject,
+        (location, words): (u32, &[i32]),
+        premise: Premise,
+        dooms: &mut Dooms,
+    ) -> bool {
+        let attempt = &self.attempts[location as usize];
+        let mut mask = 0;
+        for (bit, (register, _)) in attempt.references.iter().enumerate() {
+            mask |= u16::from(words[*register as usize] == NULL) << bit;
+        }
+        *dooms.0.entry((location, premise, mask)).or_insert_with(|| {
+            let machine = &subject.machine;
+            let pc = subject.locations[location as usize].pc;
+            let method = machine.steps.method_at(pc);
+            let (Some(method), Some(restart)) = (method, attempt.restart) else { return false };
+            let references = attempt.references.iter().enumerate();
+            let null = references.map(|(bit, (register, _))| (*register, mask >> bit & 1 == 1));
+            let analysis = Analysis { machine, live: &self.live, local: &self.local, method };
+            analysis.is_doomed((pc, restart), premise, null.collect())
+        })
+    }
+
+    /// A thread whose next step can be taken at once, and what is seen of it: a `cas` that is bound to fail, or a load of
+    /// final fields. The state after it is left in `to`.
+    pub fn overdue(
+        &self,
+        subject: &Subject,
+        state: &State,
+        retired: &Retired,
+        to: &mut State,
+    ) -> Option<(usize, Seen)> {
+        let thread = (0..subject.machine.thread_count())
+            .find(|thread| self.is_overdue(subject, state, retired, *thread))?;
+        let seen = subject.machine.run(state, thread, &mut Choices::default(), to).ok()?;
+        Some((thread, seen))
+    }
+
+    fn is_overdue(
+        &self,
+        subject: &Subject,
+        state: &State,
+        retired: &Retired,
+        thread: usize,
+    ) -> bool {
+        let (location, attempt) = self.attempt(subject, state, thread);
+        let base = subject.machine.thread_base(thread) + 2;
+        let word = |register: u32| state.words[base + register as usize];
+        let holds = |(register, slot): &(u32, u32)| self.holds(retired, word(*register), *slot);
+        if let Some((register, id, slots)) = &attempt.load {
+            let restarts = attempt.restart == Some(subject.locations[location as usize].pc);
+            let node = (*id, word(*register), slots.clone());
+            return !restarts
+                && self.is_final(&subject.machine, state, retired, node)
+                && fails_now(&subject.machine, state, thread);
+        }
+        attempt.expected.iter().any(holds) && fails_now(&subject.machine, state, thread)
+            || self.strikes_retired(subject, state, retired, thread)
+    }
+
+    /// Whether fields of a node are final.
+    fn is_final(
+        &self,
+        machine: &Machine,
+        state: &State,
+        retired: &Retired,
+        (id, word, slots): (u32, i32, Range<u32>),
+    ) -> bool {
+        let Some(frozen) = &self.frozen else { return false };
+        if word == NULL {
+            return false;
+        }
+        let stride = machine.node_stride();
+        let cells = &state.heap[word as usize * stride + 1..(word as usize + 1) * stride];
+        contains(retired.everywhere(), word)
+            || slots.into_iter().all(|slot| frozen.is_final(id, slot, cells))
+    }
+}
+
+impl Attempt {
+    /// Notes what the next step works on.
+    fn note_step(&mut self, op: &Op) {
+        match op {
+            Op::Cas { place, old, .. } => match &place.root {
+                Root::Shared if place.dims.is_empty() => {
+                    let pairs = old.iter().zip(place.offset..).filter_map(|(ex, slot)| match ex {
+                        Ex::Reg(r) => Some((r.0, slot)),
+                        _ => None,
+                    });
+                    self.expected = pairs.collect();
+                }
+                Root::Node(Ex::Reg(node), _) => self.target = Some(node.0),
+                _ => {}
+            },
+            Op::Load { place, .. } => {
+                if let Root::Node(Ex::Reg(node), id) = &place.root {
+                    self.load = Some((node.0, id.0, place.slots()));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Retired {
+    /// The nodes that are retired for every slot.
+    fn everywhere(&self) -> u64 {
+        self.gone[..self.slots].iter().fold(self.nodes, |all, gone| all & gone)
+    }
+
+    /// Whether a step neither brought a retired node back nor wrote one that is retired for every slot.
+    pub fn stays(&self, later: &Retired, written: u64) -> bool {
+        let mut both = self.gone[..self.slots].iter().zip(&later.gone);
+        both.all(|(before, after)| before & !after == 0) && self.everywhere() & written == 0
+    }
+}
+
+fn contains(nodes: u64, word: i32) -> bool {
+    (0..64).contains(&word) && nodes >> word & 1 == 1
 }
 
 /// Whether the next step of a thread writes nothing and has one outcome.
@@ -199,283 +367,50 @@ fn fails_now(machine: &Machine, state: &State, thread: usize) -> bool {
     seen.is_ok_and(|seen| !seen.wrote) && !choices.advance()
 }
 
-/// The references that a `cas` expects in a shared slot, and the one to the node on which it works.
-fn cas_references(op: &Op) -> (Vec<(u32, u32)>, Option<u32>) {
-    let Op::Cas { place, old, .. } = op else { return (vec![], None) };
-    match &place.root {
-        Root::Shared if place.dims.is_empty() => {
-            let slots = old.iter().zip(place.offset..);
-            let pairs = slots.filter_map(|(ex, slot)| match ex {
-                Ex::Reg(r) => Some((r.0, slot)),
-                _ => None,
-            });
-            (pairs.collect(), None)
-        }
-        Root::Node(Ex::Reg(node), _) => (vec![], Some(node.0)),
-        _ => (vec![], None),
-    }
-}
-
-impl Retired {
-    /// Whether a step neither brought a retired node back nor wrote one that is retired for every slot.
-    pub fn stays(&self, later: &Retired, written: u64) -> bool {
-        let untouched = |node: usize| written >> node.min(63) & 1 == 0;
-        let mut both = self.marks.iter().zip(&later.marks).enumerate();
-        both.all(|(node, (before, after))| {
-            before & !after == 0 && (*before != u64::MAX || untouched(node))
-        })
-    }
-}
-
 fn is_reference(kind: Kind) -> bool {
     matches!(kind.scalar, Scalar::Ref(_))
 }
 
-/// The nodes that a shared slot reaches.
-fn reached(machine: &Machine, state: &State, slot: usize) -> Vec<usize> {
+/// The nodes that a shared slot reaches, those from the 65th on left out.
+fn reached(machine: &Machine, state: &State, slot: usize) -> u64 {
     let stride = machine.node_stride();
-    let mut seen = vec![false; state.heap.len() / stride];
-    let mut found = Vec::new();
-    let mut visit = |kind: Kind, word: i32, found: &mut Vec<usize>| {
-        if is_reference(kind) && word != NULL && !seen[word as usize] {
-            seen[word as usize] = true;
-            found.push(word as usize);
+    let mut seen = 0u64;
+    let mut todo = [0u16; 256];
+    let mut count = 0;
+    let mut far = vec![];
+    let mut visit = |word: i32, count: &mut usize, todo: &mut [u16; 256]| {
+        if word == NULL {
+            return;
+        }
+        let is_new = match word {
+            0..64 => seen >> word & 1 == 0,
+            _ => !far.contains(&word),
+        };
+        if is_new && *count < todo.len() {
+            if word < 64 {
+                seen |= 1 << word;
+            } else {
+                far.push(word);
+            }
+            todo[*count] = word as u16;
+            *count += 1;
         }
     };
-    visit(machine.steps.shared[slot].kind, state.words[slot], &mut found);
+    visit(state.words[slot], &mut count, &mut todo);
     let mut at = 0;
-    while at < found.len() {
-        let cells = &state.heap[found[at] * stride..(found[at] + 1) * stride];
+    while at < count {
+        if count == todo.len() {
+            return u64::MAX;
+        }
+        let node = usize::from(todo[at]);
+        let cells = &state.heap[node * stride..(node + 1) * stride];
         let layout = &machine.steps.structs[(cells[0] & (FREED - 1)) as usize];
         for (slot, word) in layout.slots.iter().zip(&cells[1..]) {
-            visit(slot.kind, *word, &mut found);
+            if is_reference(slot.kind) {
+                visit(*word, &mut count, &mut todo);
+            }
         }
         at += 1;
     }
-    found
-}
-
-struct Analysis<'a> {
-    machine: &'a Machine,
-    live: &'a Liveness,
-    local: &'a [bool],
-    method: &'a MethodCode,
-}
-
-impl Analysis<'_> {
-    fn op(&self, pc: Pc) -> &Op {
-        &self.machine.steps.code[pc.0 as usize].op
-    }
-
-    /// The first shared access, if there is exactly one.
-    fn restart(&self) -> Option<Pc> {
-        let mut found = BTreeSet::new();
-        let mut seen = BTreeSet::new();
-        let mut todo = vec![self.method.entry];
-        while let Some(pc) = todo.pop() {
-            if self.machine.is_boundary(pc) {
-                found.insert(pc);
-            } else if seen.insert(pc) {
-                todo.extend(successors(self.op(pc), pc));
-            }
-        }
-        if found.len() == 1 { found.first().copied() } else { None }
-    }
-
-    /// Everything that can be reached from some positions without passing `stop`.
-    fn region(&self, from: Vec<Pc>, stop: Option<Pc>) -> BTreeSet<Pc> {
-        let mut seen = BTreeSet::new();
-        let mut todo = from;
-        while let Some(pc) = todo.pop() {
-            if Some(pc) != stop && seen.insert(pc) {
-                todo.extend(successors(self.op(pc), pc));
-            }
-        }
-        seen
-    }
-
-    /// Whether an iteration leaves what is live at the restart as it was.
-    fn is_stable(&self, restart: Pc) -> bool {
-        let live = |reg: u32| self.live.is_live(restart, reg as usize);
-        self.region(vec![restart], None).into_iter().all(|pc| match self.op(pc) {
-            Op::SetAt { first, span, .. } => !(first.0..first.0 + span).any(live),
-            Op::Store {
-                place: Place { root: Root::Node(Ex::Reg(node), _), offset, .. }, ..
-            } if self.local[pc.0 as usize] && live(node.0) => {
-                self.is_overwritten(restart, *node, *offset)
-            }
-            op => !definitions(op).any(live),
-        })
-    }
-
-    /// Whether a field of a fresh node is written before it is read and before the node is passed on.
-    fn is_overwritten(&self, restart: Pc, node: Reg, field: u32) -> bool {
-        let mut seen = BTreeSet::new();
-        let mut todo = vec![restart];
-        while let Some(pc) = todo.pop() {
-            if !seen.insert(pc) {
-                continue;
-            }
-            let op = self.op(pc);
-            match op {
-                Op::Store {
-                    place: Place { root: Root::Node(Ex::Reg(reg), _), offset, dims, .. },
-                    value,
-                } if *reg == node
-                    && *offset == field
-                    && dims.is_empty()
-                    && !mentions_all(value, node) =>
-                {
-                    continue;
-                }
-                _ if mentions(op, node) => return false,
-                _ => todo.extend(successors(op, pc)),
-            }
-        }
-        true
-    }
-
-    /// The positions that a write may precede within an iteration.
-    fn dirty(&self, restart: Pc) -> BTreeSet<Pc> {
-        let mut after = Vec::new();
-        for pc in (self.method.entry.0..self.method.end.0).map(Pc) {
-            let writes = match self.op(pc) {
-                Op::Store { .. } => !self.local[pc.0 as usize],
-                Op::Cas { .. } | Op::StoreConditional { .. } | Op::Swap { .. } => true,
-                Op::FetchAdd { .. } | Op::Lock(_) | Op::Unlock(_) | Op::Free(_) => true,
-                _ => false,
-            };
-            if writes {
-                after.push(Pc(pc.0 + 1));
-            }
-        }
-        self.region(after, Some(restart))
-    }
-
-    /// Whether the next step is a `cas` on a node after whose failure nothing is written before the restart.
-    fn is_fragile(&self, pc: Pc, restart: Pc) -> bool {
-        match self.op(pc) {
-            Op::Cas { place: Place { root: Root::Node(Ex::Reg(_), _), .. }, fail, .. } => {
-                self.is_harmless(*fail, None, restart)
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether no run from here writes, returns, fails or waits before it restarts, if a register is retired for a slot.
-    fn dooms(&self, from: Pc, crucial: (u32, u32), restart: Pc) -> bool {
-        from != restart && self.is_harmless(from, Some(crucial), restart)
-    }
-
-    fn is_harmless(&self, from: Pc, crucial: Option<(u32, u32)>, restart: Pc) -> bool {
-        let mut seen: BTreeSet<(Pc, BTreeSet<u32>)> = BTreeSet::new();
-        let mut todo = vec![(from, BTreeSet::new())];
-        while let Some((pc, shared)) = todo.pop() {
-            if pc == restart || !seen.insert((pc, shared.clone())) {
-                continue;
-            }
-            if seen.len() > 500 {
-                return false;
-            }
-            let Some(next) = self.harmless(pc, crucial, shared) else { return false };
-            todo.extend(next);
-        }
-        true
-    }
-
-    /// What may follow an instruction that does no harm; `shared` are registers read from the slot since.
-    fn harmless(
-        &self,
-        pc: Pc,
-        crucial: Option<(u32, u32)>,
-        mut shared: BTreeSet<u32>,
-    ) -> Option<Vec<(Pc, BTreeSet<u32>)>> {
-        let op = self.op(pc);
-        let (register, slot) = crucial.unwrap_or((u32::MAX, u32::MAX));
-        if definitions(op).contains(&register) {
-            return None;
-        }
-        let next = Pc(pc.0 + 1);
-        let targets = match op {
-            Op::Load { dst, place } => {
-                let plain = place.dims.is_empty();
-                match &place.root {
-                    Root::Shared if plain => {
-                        shared.retain(|reg| !definitions(op).contains(reg));
-                        if (place.offset..place.offset + place.width).contains(&slot) {
-                            shared.insert(dst.0 + slot - place.offset);
-                        }
-                        return Some(vec![(next, shared)]);
-                    }
-                    Root::Node(Ex::Reg(node), _) if plain && node.0 == register => vec![next],
-                    _ => return None,
-                }
-            }
-            Op::Cas { place, old, fail, .. } => {
-                let expects = place.root == Root::Shared
-                    && place.dims.is_empty()
-                    && old
-                        .iter()
-                        .zip(place.offset..)
-                        .any(|(ex, s)| s == slot && *ex == Ex::Reg(Reg(register)));
-                if !expects {
-                    return None;
-                }
-                vec![*fail]
-            }
-            Op::Branch { cond, otherwise } => match decided(cond, register, &shared) {
-                Some(true) => vec![next],
-                Some(false) => vec![*otherwise],
-                None => vec![next, *otherwise],
-            },
-            Op::Store { .. } if self.local[pc.0 as usize] => vec![next],
-            Op::Set { .. } | Op::New { .. } | Op::Jump(_) | Op::Choose(_) => successors(op, pc),
-            _ => return None,
-        };
-        for reg in definitions(op) {
-            shared.remove(&reg);
-        }
-        Some(targets.into_iter().map(|t| (t, shared.clone())).collect())
-    }
-}
-
-/// The value of a condition that follows from `register` not being in the slot.
-fn decided(cond: &Ex, register: u32, shared: &BTreeSet<u32>) -> Option<bool> {
-    match cond {
-        Ex::Not(inner) => decided(inner, register, shared).map(|b| !b),
-        Ex::Bin(BinOp::Eq, a, b) => match (&**a, &**b) {
-            (Ex::Reg(a), Ex::Reg(b)) | (Ex::Reg(b), Ex::Reg(a))
-                if (a.0 == register && shared.contains(&b.0))
-                    || (b.0 == register && shared.contains(&a.0)) =>
-            {
-                Some(false)
-            }
-            (Ex::Reg(a), Ex::Const(NULL)) | (Ex::Const(NULL), Ex::Reg(a)) if a.0 == register => {
-                Some(false)
-            }
-            _ => None,
-        },
-        Ex::Bin(BinOp::And, a, b) => {
-            match (decided(a, register, shared), decided(b, register, shared)) {
-                (Some(false), _) | (_, Some(false)) => Some(false),
-                (Some(true), Some(true)) => Some(true),
-                _ => None,
-            }
-        }
-        _ => None,
-    }
-}
-
-fn mentions(op: &Op, register: Reg) -> bool {
-    let mut found = false;
-    seriatim_lang::flow::uses(op, &mut |r| found |= r == register);
-    found
-}
-
-fn mentions_all(values: &[Ex], register: Reg) -> bool {
-    let mut found = false;
-    for value in values {
-        seriatim_lang::flow::expression_uses(value, &mut |r| found |= r == register);
-    }
-    found
+    seen
 }

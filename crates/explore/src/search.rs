@@ -8,24 +8,34 @@
 //! *Antichain*: if `(s, S)` was met with `S ⊆ T`, then every trace that empties `T` from `s` empties `S`, so `(s, T)` need
 //! not be explored; it is checked when a state is discovered, and states that a better one replaces are skipped.
 //!
+//! *All cores*: level by level, and within a level in rounds. In the first half of a round each worker takes some shards and
+//! expands some of their states; what it finds goes to a parcel for the shard where it belongs. In the second half each
+//! worker takes some shards and stores what lies in the parcels for them, in the order of the shards that sent them. Nobody
+//! writes what another reads, and the order of the states does not depend on the number of workers: verdicts, numbers of states
+//! and counterexamples are the same for any number, and counterexamples are shortest.
+//!
 //! *Cost*: the number of states times the steps from each. *Precondition*: threads, nodes and data are bounded; the
 //! number of operations is not. What is outside of the bounds is not explored, and the outcome says so.
 
-use crate::canonical::{Canonical, TooManyNodes};
-use crate::codec::Codec;
-use crate::configurations::{Configurations, EMPTY, Message, SetId};
+use crate::codec::{Codec, length};
+use crate::configurations::{Configurations, SetId};
+use crate::frozen::Frozen;
 use crate::options::{Mode, Options};
 use crate::outcome::{Reason, Statistics, ViolationKind};
-use crate::retries::{Retired, Retries};
-use crate::store::{Index, NONE, StateRef, Store};
+use crate::retries::Retries;
+use crate::store::{SHARDS, Shard, StateRef, hash, shard_of};
 use crate::subject::Subject;
-use seriatim_lang::choices::Choices;
-use seriatim_lang::machine::{Seen, State, Stop};
-use seriatim_lang::spec::SpecStop;
+use crate::worker::{Common, Counts, Halt, Premise, Worker, reason};
+use seriatim_lang::machine::State;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often limits are looked at, in expanded states.
-const CHECK_EVERY: u64 = 1024;
+/// How many states of each shard are expanded in a round.
+const PORTION: usize = 64;
+/// A round of fewer states is not worth waking the other workers.
+const WORTHWHILE: u32 = 512;
 
 /// Tells someone how far the search is.
 pub type Progress<'a> = dyn FnMut(&Statistics) + 'a;
@@ -38,85 +48,62 @@ pub enum Ending {
     Violation(StateRef, ViolationKind),
     /// It ended early.
     Unknown(Reason),
-    /// A retired node came back: retries must be explored after all.
-    RetiredCameBack,
+    /// A reduction relies on something that is not so.
+    Unfounded(Premise),
 }
 
 /// A search under way.
 pub struct Search<'s> {
-    /// What is explored.
-    pub subject: &'s Subject,
-    options: &'s Options,
-    /// The configuration sets.
-    pub configurations: Configurations,
-    /// Finds representatives.
-    pub canonical: Canonical,
-    /// Writes and reads states.
-    pub codec: Codec,
+    /// What all workers share.
+    pub common: Common<'s>,
     /// The states met so far.
-    pub store: Store,
+    pub shards: Vec<Mutex<Shard>>,
+    /// For each level, where it begins in each shard.
+    pub levels: Vec<Vec<u32>>,
     /// What it took so far.
     pub statistics: Statistics,
-    retries: Option<Retries>,
-    found: Vec<StateRef>,
-    orbit: Vec<SetId>,
+    parcels: Vec<Mutex<Vec<Vec<u32>>>>,
+    claimed: AtomicUsize,
 }
 
-/// A step that is taken together with another one: who, and from which state.
-pub struct Taken {
-    /// Which thread.
-    pub thread: usize,
-    /// The state before it.
-    pub from: State,
+/// What a worker does next.
+#[derive(Clone, Copy)]
+enum Task {
+    Expand,
+    Merge,
 }
 
-/// Why an expansion stops the search.
-pub enum Halt {
-    /// A run goes wrong.
-    Violation(ViolationKind),
-    /// There is no answer.
-    Unknown(Reason),
-    /// A retired node came back.
-    RetiredCameBack,
+/// What came of a task: what the worker counted, its memory, and where it had to stop.
+struct Report {
+    counts: Counts,
+    bytes: usize,
+    halt: Option<(StateRef, Halt)>,
 }
 
-impl From<SpecStop> for Halt {
-    fn from(stop: SpecStop) -> Halt {
-        Halt::Unknown(reason(stop))
-    }
+/// Other workers: where to send tasks, and where reports come from.
+struct Team {
+    tasks: Vec<Sender<Task>>,
+    reports: Receiver<Report>,
 }
 
-impl From<TooManyNodes> for Halt {
-    fn from(_: TooManyNodes) -> Halt {
-        Halt::Unknown(Reason::Nodes)
-    }
-}
-
-fn reason(stop: SpecStop) -> Reason {
-    match stop {
-        SpecStop::NotEnabled => Reason::Specification("it is not enabled".to_string()),
-        SpecStop::Broken(why) => Reason::Specification(why),
-    }
+/// The content of a lock, also if a worker panicked.
+pub fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'s> Search<'s> {
     /// A search that has not begun.
     pub fn new(subject: &'s Subject, options: &'s Options) -> Result<(Self, SetId), Reason> {
         let (configurations, start) = Configurations::new(subject, options.mode).map_err(reason)?;
+        let codec = Codec::new(subject, &options.reductions);
+        let retries = retries(subject, options);
         let search = Search {
-            subject,
-            options,
-            configurations,
-            canonical: Canonical::new(subject, &options.reductions),
-            codec: Codec::new(subject, &options.reductions),
-            store: Store::new(match options.reductions.antichain {
-                true => Index::State,
-                false => Index::StateAndSet,
-            }),
+            common: Common { subject, options, configurations, codec, retries },
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            levels: vec![],
             statistics: Statistics::default(),
-            retries: retries(subject, options),
-            found: vec![],
-            orbit: vec![],
+            parcels: (0..SHARDS).map(|_| Mutex::new(vec![vec![]; SHARDS])).collect(),
+            claimed: AtomicUsize::new(0),
         };
         Ok((search, start))
     }
@@ -124,334 +111,305 @@ impl<'s> Search<'s> {
     /// Explores everything that can be reached from a state.
     pub fn run(&mut self, initial: &State, start: SetId, progress: &mut Progress<'_>) -> Ending {
         let clock = Instant::now();
-        let ending = self.explore(initial, start, clock, progress);
-        self.refresh(clock.elapsed());
+        let mut levels = Vec::new();
+        let mut statistics = Statistics::default();
+        let ending = std::thread::scope(|scope| {
+            let (sender, reports) = channel();
+            let mut tasks = Vec::new();
+            for _ in 1..self.common.options.jobs.max(1) {
+                let (task, inbox) = channel::<Task>();
+                let (this, outbox) = (&*self, sender.clone());
+                scope.spawn(move || {
+                    let mut worker = Worker::new(&this.common);
+                    for task in inbox {
+                        let report = this.work(&mut worker, task);
+                        if outbox.send(report).is_err() {
+                            break;
+                        }
+                    }
+                });
+                tasks.push(task);
+            }
+            let team = Team { tasks, reports };
+            let mut lead = Lead {
+                search: self,
+                team,
+                clock,
+                levels: &mut levels,
+                statistics: &mut statistics,
+            };
+            lead.explore(initial, start, progress)
+        });
+        self.levels = levels;
+        self.statistics = statistics;
         ending
     }
 
-    fn explore(
-        &mut self,
-        initial: &State,
-        start: SetId,
-        clock: Instant,
-        progress: &mut Progress<'_>,
-    ) -> Ending {
-        if let Err(halt) = self.discover(initial, start, NONE) {
-            return ending(halt, NONE);
+    /// Does a worker's share of a task.
+    fn work(&self, worker: &mut Worker<'_>, task: Task) -> Report {
+        worker.counts = Counts::default();
+        let mut halt = None;
+        loop {
+            let shard = self.claimed.fetch_add(1, Ordering::Relaxed);
+            if shard >= SHARDS {
+                break;
+            }
+            let stopped = match task {
+                Task::Expand => self.expand(worker, shard),
+                Task::Merge => self.merge(worker, shard),
+            };
+            if let Err(found) = stopped {
+                halt = first(halt, found);
+            }
         }
-        let mut layer_end = self.store.end();
-        let mut next = self.store.first();
-        let (mut from, mut to) = (State::default(), State::default());
-        while let Some(current) = next {
-            if current.0 >= layer_end {
-                self.statistics.depth += 1;
-                layer_end = self.store.end();
-            }
-            if !self.store.is_dead(current) {
-                self.codec.decode(self.subject, self.store.key(current), &mut from);
-                let set = self.store.set(current);
-                self.statistics.expanded += 1;
-                if let Err(halt) = self.expand(&from, set, current, &mut to) {
-                    return ending(halt, current);
-                }
-            }
-            if self.statistics.expanded.is_multiple_of(CHECK_EVERY) {
-                self.refresh(clock.elapsed());
-                progress(&self.statistics);
-                if let Some(reason) = self.exhausted(clock.elapsed()) {
-                    return Ending::Unknown(reason);
-                }
-            }
-            next = self.store.after(current);
-        }
-        Ending::Complete
+        Report { counts: worker.counts, bytes: worker.desk.bytes(), halt }
     }
 
-    fn refresh(&mut self, time: Duration) {
-        self.statistics.stored = self.store.len();
-        self.statistics.kept = self.store.kept();
-        self.statistics.sets = self.configurations.len() as u64;
-        self.statistics.state_bytes = self.store.bytes() as u64;
-        self.statistics.set_bytes = self.configurations.bytes() as u64;
-        self.statistics.time = time;
-    }
-
-    fn exhausted(&self, time: Duration) -> Option<Reason> {
-        let limits = &self.options.limits;
-        let bytes = (self.statistics.state_bytes + self.statistics.set_bytes) as usize;
-        if limits.time.is_some_and(|limit| time >= limit) {
-            return Some(Reason::Time);
-        }
-        if bytes >= limits.memory || !self.store.has_room() {
-            return Some(Reason::Memory);
-        }
-        limits.states.is_some_and(|limit| self.store.len() >= limit).then_some(Reason::States)
-    }
-
-    /// Takes every step from a state.
-    fn expand(
-        &mut self,
-        from: &State,
-        set: SetId,
-        current: StateRef,
-        to: &mut State,
-    ) -> Result<(), Halt> {
-        let subject = self.subject;
-        let (mut moved, mut waits, mut bounded) = (false, false, false);
-        let retired = self.retired(from);
-        for thread in 0..subject.machine.thread_count() {
-            if self.is_redundant(from, thread) {
+    /// Expands some states of a shard.
+    fn expand(&self, worker: &mut Worker<'_>, shard: usize) -> Result<(), (StateRef, Halt)> {
+        let mut states = locked(&self.shards[shard]);
+        let mut parcels = locked(&self.parcels[shard]);
+        parcels.iter_mut().for_each(Vec::clear);
+        let mut from = State::default();
+        for _ in 0..PORTION {
+            let at = states.next;
+            if at >= states.level_end {
+                break;
+            }
+            states.next = states.after(at);
+            if states.is_dead(at) {
                 continue;
             }
-            let mut choices = Choices::default();
-            loop {
-                match subject.machine.run(from, thread, &mut choices, to) {
-                    Ok(seen) => {
-                        moved = true;
-                        self.statistics.transitions += 1;
-                        let next = self.events(from, set, thread, &seen)?;
-                        let kept = self.settle(
-                            (from, to),
-                            next,
-                            (thread, &seen),
-                            retired.as_ref(),
-                            &mut vec![],
-                        )?;
-                        if let Some(next) = kept {
-                            self.discover(to, next, current)?;
-                        }
-                    }
-                    Err(Stop::Waits) => waits = true,
-                    Err(Stop::Bounded) => bounded = true,
-                    Err(Stop::Ended) => {}
-                    Err(Stop::Fault(fault, _)) => {
-                        return Err(Halt::Violation(ViolationKind::Fault(fault)));
-                    }
-                }
-                if !choices.advance() {
-                    break;
-                }
+            self.common.codec.decode(self.common.subject, states.key(at), &mut from);
+            let result = worker.expand(&from, states.set(at), &mut |key, orbit| {
+                let parcel = &mut parcels[shard_of(key)];
+                parcel.push(orbit.len() as u32);
+                parcel.extend(orbit.iter().map(|(_, set)| set.0));
+                parcel.extend_from_slice(key);
+            });
+            if let Err(halt) = result {
+                return Err((StateRef { shard: shard as u32, at }, halt));
             }
-        }
-        self.statistics.bounded |= bounded;
-        if waits && !moved && !bounded {
-            return Err(Halt::Violation(ViolationKind::Deadlock));
         }
         Ok(())
     }
 
-    /// Takes the steps that are bound to fail; `None` if the state need not be explored. See `retries`.
-    pub fn settle(
-        &mut self,
-        (from, to): (&State, &mut State),
-        set: SetId,
-        (thread, seen): (usize, &Seen),
-        before: Option<&Retired>,
-        taken: &mut Vec<Taken>,
-    ) -> Result<Option<SetId>, Halt> {
-        let Some(before) = before else { return Ok(Some(set)) };
-        let subject = self.subject;
-        let Some(retries) = self.retries.take() else { return Ok(Some(set)) };
-        let (old, new) = (subject.location(from, thread), subject.location(to, thread));
-        let ended = !seen.wrote && seen.ret.is_none() && retries.ends_iteration(old, new);
-        let result = if ended {
-            Ok(None)
-        } else {
-            self.catch_up(&retries, to, set, (before, seen.written), taken)
-        };
-        self.retries = Some(retries);
-        result
-    }
-
-    fn catch_up(
-        &mut self,
-        retries: &Retries,
-        to: &mut State,
-        mut set: SetId,
-        (before, written): (&Retired, u64),
-        taken: &mut Vec<Taken>,
-    ) -> Result<Option<SetId>, Halt> {
-        let subject = self.subject;
-        let after = retries.retired(subject, to);
-        if !before.stays(&after, written) {
-            return Err(Halt::RetiredCameBack);
-        }
-        for _ in 0..64 {
-            if retries.is_doomed(subject, to, &after) {
-                return Ok(None);
+    /// Stores what was found for a shard.
+    fn merge(&self, worker: &mut Worker<'_>, shard: usize) -> Result<(), (StateRef, Halt)> {
+        let mut states = locked(&self.shards[shard]);
+        let mut found = Vec::new();
+        let mut orbit = Vec::new();
+        for parcels in &self.parcels {
+            let parcel = std::mem::take(&mut locked(parcels)[shard]);
+            let mut at = 0;
+            while at < parcel.len() {
+                let count = parcel[at] as usize;
+                let start = at + 1 + count;
+                orbit.clear();
+                orbit.extend(parcel[at + 1..start].iter().map(|set| SetId(*set)));
+                let key = &parcel[start..start + length(parcel[start])];
+                at = start + key.len();
+                let result = self.discover(worker, &mut states, (key, &orbit), &mut found);
+                if let Err(halt) = result {
+                    return Err((StateRef { shard: shard as u32, at: states.end() }, halt));
+                }
             }
-            let Some(thread) = retries.overdue(subject, to, &after) else { break };
-            let from = to.clone();
-            let Ok(seen) = subject.machine.run(&from, thread, &mut Choices::default(), to) else {
-                to.clone_from(&from);
-                break;
-            };
-            taken.push(Taken { thread, from: from.clone() });
-            set = self.events(&from, set, thread, &seen)?;
+            let mut parcel = parcel;
+            parcel.clear();
+            locked(parcels)[shard] = parcel;
         }
-        Ok(Some(set))
-    }
-
-    /// The retired nodes of a state, if retries are left out.
-    pub fn retired(&self, state: &State) -> Option<Retired> {
-        self.retries.as_ref().map(|r| r.retired(self.subject, state))
-    }
-
-    /// Whether an idle thread does what the one before it does.
-    fn is_redundant(&self, state: &State, thread: usize) -> bool {
-        if thread == 0 || !self.canonical.threads_are_alike() {
-            return false;
-        }
-        let machine = &self.subject.machine;
-        let location = |t| self.subject.location(state, t);
-        let idle = self.subject.locations[location(thread) as usize].idle;
-        let role = |t: usize| machine.steps.threads[t].role;
-        let known = |t: usize| &state.words[machine.thread_base(t) + 2..machine.thread_base(t + 1)];
-        idle && role(thread) == role(thread - 1)
-            && location(thread) == location(thread - 1)
-            && known(thread) == known(thread - 1)
-    }
-
-    /// The configuration set after the calls, effects and returns of a step.
-    fn events(
-        &mut self,
-        from: &State,
-        set: SetId,
-        thread: usize,
-        seen: &Seen,
-    ) -> Result<SetId, Halt> {
-        let mut set = set;
-        let mode = self.options.mode;
-        if mode == Mode::Progress {
-            return Ok(set);
-        }
-        if let Some(call) = &seen.call {
-            set = self.configurations.call(set, thread, call)?;
-        }
-        if mode == Mode::Points {
-            if seen.helped {
-                let why = "annotations that help other threads are not followed";
-                return Err(Halt::Unknown(Reason::Unsupported(why.to_string())));
-            }
-            for _ in 0..seen.effects {
-                set = self.configurations.effect(self.subject, set, thread)?;
-            }
-        }
-        if let Some(result) = &seen.ret {
-            let message: Message = (self.method(from, thread, seen), result.clone());
-            set = self.configurations.give_back(self.subject, set, thread, &message)?;
-        }
-        if set == EMPTY {
-            return Err(Halt::Violation(match mode {
-                Mode::Points => ViolationKind::WrongPoint,
-                _ => ViolationKind::NotLinearizable,
-            }));
-        }
-        Ok(set)
-    }
-
-    /// The method that a thread executes in a step.
-    fn method(&self, from: &State, thread: usize, seen: &Seen) -> u32 {
-        if let Some((method, _)) = &seen.call {
-            return *method;
-        }
-        let pc = self.subject.machine.pc(from, thread);
-        let methods = &self.subject.machine.steps.methods;
-        methods.iter().position(|m| m.entry <= pc && pc < m.end).unwrap_or(0) as u32
-    }
-
-    /// The records of the representative of a state, whatever their sets.
-    pub fn lookup(&mut self, state: &State, into: &mut Vec<StateRef>) {
-        into.clear();
-        if self.canonical.run(self.subject, &self.codec, state, 0).is_ok() {
-            let first = self.store.first().map_or(EMPTY, |first| self.store.set(first));
-            self.store.find(&self.canonical.key, first, into);
-        }
-    }
-
-    /// Computes the representative of a product state: its key and the sets that it may have.
-    pub fn represent(&mut self, state: &State, set: SetId) -> Result<Vec<SetId>, Reason> {
-        self.name(state, set).map_err(|halt| match halt {
-            Halt::Unknown(reason) => reason,
-            _ => Reason::Nodes,
-        })?;
-        Ok(self.orbit.clone())
-    }
-
-    /// The set after the events of a step and of those that are taken with it; `None` if they are not allowed.
-    pub fn replay(
-        &mut self,
-        (from, to): (&State, &mut State),
-        set: SetId,
-        (thread, seen): (usize, &Seen),
-        taken: &mut Vec<Taken>,
-    ) -> Option<SetId> {
-        let retired = self.retired(from);
-        let next = self.events(from, set, thread, seen).ok()?;
-        match self.settle((from, to), next, (thread, seen), retired.as_ref(), taken) {
-            Ok(Some(set)) => Some(set),
-            Ok(None) => Some(next),
-            Err(_) => None,
-        }
-    }
-
-    fn name(&mut self, state: &State, set: SetId) -> Result<(), Halt> {
-        let mentioned = match self.options.reductions.value_symmetry {
-            true => self.configurations.values(self.subject, set),
-            false => 0,
-        };
-        self.canonical.run(self.subject, &self.codec, state, mentioned)?;
-        self.orbit.clear();
-        for renaming in &self.canonical.renamings {
-            let renamed = self.configurations.rename(self.subject, set, renaming)?;
-            if !self.orbit.contains(&renamed) {
-                self.orbit.push(renamed);
-            }
-        }
-        self.orbit.sort_unstable();
         Ok(())
     }
 
     /// Stores a product state unless one that is at least as good was met.
-    fn discover(&mut self, state: &State, set: SetId, parent: StateRef) -> Result<(), Halt> {
-        self.name(state, set)?;
-        let nodes = (self.canonical.key[0] & 0xff) as u8;
-        self.statistics.nodes = self.statistics.nodes.max(u32::from(nodes));
-        let mut found = std::mem::take(&mut self.found);
-        self.store.find(&self.canonical.key, self.orbit[0], &mut found);
-        let verdict = self.compare(&found);
-        self.found = found;
-        if verdict? {
-            self.store.insert(&self.canonical.key, self.orbit[0], parent);
+    fn discover(
+        &self,
+        worker: &mut Worker<'_>,
+        states: &mut Shard,
+        (key, orbit): (&[u32], &[SetId]),
+        found: &mut Vec<u32>,
+    ) -> Result<(), Halt> {
+        let antichain = self.common.options.reductions.antichain;
+        let configurations = &self.common.configurations;
+        let mut seed = |set: SetId| match antichain {
+            true => 0,
+            false => configurations.print(&mut worker.desk, set) as u32,
+        };
+        let hash = hash(key, seed(orbit[0])) as u32;
+        states.find(key, hash, found);
+        if found.iter().any(|at| orbit.contains(&states.set(*at))) {
+            return Ok(());
         }
+        if antichain && self.is_covered(worker, states, orbit, found)? {
+            return Ok(());
+        }
+        let mut seed = |set: SetId| match antichain {
+            true => 0,
+            false => configurations.print(&mut worker.desk, set) as u32,
+        };
+        states.insert(key, orbit[0], hash, &mut seed);
         Ok(())
     }
 
-    /// Whether the newcomer is worth keeping; kills the records that it replaces.
-    fn compare(&mut self, found: &[StateRef]) -> Result<bool, Halt> {
-        for record in found {
-            let known = self.store.set(*record);
-            if self.orbit.contains(&known) {
-                return Ok(false);
-            }
-            if !self.options.reductions.antichain {
-                continue;
-            }
-            for index in 0..self.orbit.len() {
-                if self.configurations.includes(self.subject, self.orbit[index], known)? {
-                    return Ok(false);
+    /// Whether a better state was met; kills those that the newcomer replaces.
+    fn is_covered(
+        &self,
+        worker: &mut Worker<'_>,
+        states: &mut Shard,
+        orbit: &[SetId],
+        found: &[u32],
+    ) -> Result<bool, Halt> {
+        let (subject, configurations) = (self.common.subject, &self.common.configurations);
+        for at in found {
+            for set in orbit {
+                let desk = (subject, &mut worker.desk);
+                if configurations.includes(desk, *set, states.set(*at))? {
+                    return Ok(true);
                 }
             }
         }
-        if self.options.reductions.antichain {
-            for record in found {
-                let known = self.store.set(*record);
-                if self.configurations.includes(self.subject, known, self.orbit[0])? {
-                    self.store.kill(*record);
+        for at in found {
+            let desk = (subject, &mut worker.desk);
+            if configurations.includes(desk, states.set(*at), orbit[0])? {
+                states.kill(*at);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// The one of two stops that comes first in the order of states.
+fn first(a: Option<(StateRef, Halt)>, b: (StateRef, Halt)) -> Option<(StateRef, Halt)> {
+    match a {
+        Some(a) if a.0 <= b.0 => Some(a),
+        _ => Some(b),
+    }
+}
+
+/// The worker that also leads the others.
+struct Lead<'l, 's> {
+    search: &'l Search<'s>,
+    team: Team,
+    clock: Instant,
+    levels: &'l mut Vec<Vec<u32>>,
+    statistics: &'l mut Statistics,
+}
+
+impl Lead<'_, '_> {
+    fn explore(&mut self, initial: &State, start: SetId, progress: &mut Progress<'_>) -> Ending {
+        let search = self.search;
+        let mut worker = Worker::new(&search.common);
+        if let Err(halt) = worker.represent(initial, start) {
+            return ending(halt, StateRef { shard: 0, at: 0 });
+        }
+        let orbit: Vec<SetId> = worker.orbit().iter().map(|(_, set)| *set).collect();
+        let key = worker.canonical.key.clone();
+        let mut states = locked(&search.shards[shard_of(&key)]);
+        if let Err(halt) = search.discover(&mut worker, &mut states, (&key, &orbit), &mut vec![]) {
+            return ending(halt, StateRef { shard: 0, at: 0 });
+        }
+        drop(states);
+        while self.begin_level() {
+            while self.waiting() > 0 {
+                if let Some((at, halt)) = self.round(&mut worker) {
+                    self.refresh();
+                    return ending(halt, at);
+                }
+                self.refresh();
+                progress(self.statistics);
+                if let Some(reason) = self.exhausted() {
+                    return Ending::Unknown(reason);
                 }
             }
         }
-        Ok(true)
+        Ending::Complete
+    }
+
+    /// Makes what was found last the level to expand; `false` if nothing was.
+    fn begin_level(&mut self) -> bool {
+        let mut starts = Vec::new();
+        let mut any = false;
+        for shard in &self.search.shards {
+            let mut shard = locked(shard);
+            starts.push(shard.next);
+            shard.level_end = shard.end();
+            any |= shard.next < shard.level_end;
+        }
+        self.levels.push(starts);
+        self.statistics.depth = self.levels.len() as u32 - 1;
+        any
+    }
+
+    /// How many words of the level are still to be expanded.
+    fn waiting(&self) -> u32 {
+        let left = self.search.shards.iter().map(|shard| {
+            let shard = locked(shard);
+            shard.level_end - shard.next
+        });
+        left.fold(0, u32::saturating_add)
+    }
+
+    /// Expands some states and stores what they lead to.
+    fn round(&mut self, worker: &mut Worker<'_>) -> Option<(StateRef, Halt)> {
+        let together = !self.team.tasks.is_empty() && self.waiting() / 4 >= WORTHWHILE;
+        let halt = self.phase(worker, Task::Expand, together);
+        if halt.is_some() {
+            return halt;
+        }
+        self.phase(worker, Task::Merge, together)
+    }
+
+    fn phase(
+        &mut self,
+        worker: &mut Worker<'_>,
+        task: Task,
+        together: bool,
+    ) -> Option<(StateRef, Halt)> {
+        self.search.claimed.store(0, Ordering::Relaxed);
+        let others = if together { &self.team.tasks[..] } else { &[] };
+        let sent = others.iter().filter(|inbox| inbox.send(task).is_ok()).count();
+        let own = self.search.work(worker, task);
+        let rest = (0..sent).filter_map(|_| self.team.reports.recv().ok());
+        let reports: Vec<Report> = std::iter::once(own).chain(rest).collect();
+        let mut halt = None;
+        let mut desks = 0;
+        for report in reports {
+            self.statistics.expanded += report.counts.expanded;
+            self.statistics.transitions += report.counts.transitions;
+            self.statistics.nodes = self.statistics.nodes.max(report.counts.nodes);
+            self.statistics.bounded |= report.counts.bounded;
+            desks += report.bytes as u64;
+            halt = report.halt.map_or(halt.take(), |found| first(halt.take(), found));
+        }
+        self.statistics.memo_bytes = self.statistics.memo_bytes.max(desks);
+        halt
+    }
+
+    fn refresh(&mut self) {
+        let statistics = &mut self.statistics;
+        (statistics.stored, statistics.kept, statistics.state_bytes) = (0, 0, 0);
+        for shard in &self.search.shards {
+            let shard = locked(shard);
+            statistics.stored += shard.len();
+            statistics.kept += shard.kept();
+            statistics.state_bytes += shard.bytes() as u64;
+        }
+        statistics.sets = self.search.common.configurations.len() as u64;
+        statistics.set_bytes = self.search.common.configurations.bytes() as u64;
+        statistics.time = self.clock.elapsed();
+    }
+
+    fn exhausted(&self) -> Option<Reason> {
+        let limits = &self.search.common.options.limits;
+        let Statistics { state_bytes, set_bytes, memo_bytes, stored, time, .. } = *self.statistics;
+        if limits.time.is_some_and(|limit: Duration| time >= limit) {
+            return Some(Reason::Time);
+        }
+        let has_room = self.search.shards.iter().all(|shard| locked(shard).has_room());
+        if (state_bytes + set_bytes + memo_bytes) as usize >= limits.memory || !has_room {
+            return Some(Reason::Memory);
+        }
+        limits.states.is_some_and(|limit| stored >= limit).then_some(Reason::States)
     }
 }
 
@@ -459,7 +417,7 @@ fn ending(halt: Halt, at: StateRef) -> Ending {
     match halt {
         Halt::Violation(kind) => Ending::Violation(at, kind),
         Halt::Unknown(reason) => Ending::Unknown(reason),
-        Halt::RetiredCameBack => Ending::RetiredCameBack,
+        Halt::Unfounded(premise) => Ending::Unfounded(premise),
     }
 }
 
@@ -470,5 +428,6 @@ fn retries(subject: &Subject, options: &Options) -> Option<Retries> {
         && options.reductions.fusion
         && options.reductions.heap_symmetry
         && options.mode == Mode::Refinement;
-    if wanted { Retries::of(subject) } else { None }
+    let frozen = options.reductions.frozen.then(|| Frozen::of(&subject.machine.steps));
+    if wanted { Retries::of(subject, frozen) } else { None }
 }

@@ -1,50 +1,50 @@
-//! The states met so far, in one vector of words, in the order in which they were found: breadth-first search needs
-//! no other queue. A record is the configuration set (with a mark for states that a better one replaced), the record that
-//! it was reached from, and the packed state; an open-addressing table of record positions finds it again.
+//! The states met so far. They are spread over shards by their hash, so that workers can fill them side by side; within a shard
+//! they lie in one vector of words in the order in which they were found, and that order is the queue of the breadth-first
+//! search. A record is the configuration set (with a mark for states that a better one replaced) and the packed state,
+//! whose first word says how long it is; an open-addressing table of positions finds it again. How a state was reached is
+//! not stored: the rare run that must be shown is searched for once more (`path`).
 
+use crate::codec::length;
 use crate::configurations::SetId;
 
-/// A state met before: the position of its record.
+/// How many shards there are, whatever the number of workers: the order of states must not depend on it.
+pub const SHARDS: usize = 64;
+
+/// A state met before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
-pub struct StateRef(pub u32);
-
-/// No state: the parent of the first one.
-pub const NONE: StateRef = StateRef(u32::MAX);
-
-const HEADER: usize = 3;
-const DEAD: u32 = 1 << 31;
-
-/// What a record is found by.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Index {
-    /// By its state: all its records come together.
-    State,
-    /// By its state and its configuration set.
-    StateAndSet,
+pub struct StateRef {
+    /// In which shard.
+    pub shard: u32,
+    /// The position of its record.
+    pub at: u32,
 }
 
-/// The states met so far.
-pub struct Store {
-    index: Index,
+const HEADER: usize = 1;
+const DEAD: u32 = 1 << 31;
+const NOTHING: u32 = u32::MAX;
+
+/// Some of the states.
+pub struct Shard {
     words: Vec<u32>,
     table: Vec<u32>,
     count: u64,
     dead: u64,
+    /// The next record to expand.
+    pub next: u32,
+    /// Where the level that is being expanded ends.
+    pub level_end: u32,
 }
 
-impl Store {
-    /// No states yet.
-    pub fn new(index: Index) -> Store {
-        Store { index, words: Vec::new(), table: vec![u32::MAX; 1 << 12], count: 0, dead: 0 }
+impl Default for Shard {
+    fn default() -> Self {
+        Shard { words: vec![], table: vec![NOTHING; 16], count: 0, dead: 0, next: 0, level_end: 0 }
     }
+}
 
-    fn hash(&self, key: &[u32], set: SetId) -> u64 {
-        match self.index {
-            Index::State => hash(key, 0),
-            Index::StateAndSet => hash(key, set.0),
-        }
-    }
+/// A number that a configuration set adds to the hash of a state, if states are found by their sets, too.
+pub type Seed<'a> = &'a mut dyn FnMut(SetId) -> u32;
 
+impl Shard {
     /// How many states were stored.
     pub fn len(&self) -> u64 {
         self.count
@@ -57,7 +57,7 @@ impl Store {
 
     /// How many bytes they take.
     pub fn bytes(&self) -> usize {
-        self.words.len() * 4 + self.table.len() * 4
+        self.words.capacity() * 4 + self.table.len() * 4
     }
 
     /// Whether there is room for more records.
@@ -70,97 +70,95 @@ impl Store {
         self.words.len() as u32
     }
 
-    /// The first state, if there is one.
-    pub fn first(&self) -> Option<StateRef> {
-        (self.count > 0).then_some(StateRef(0))
-    }
-
-    /// The state stored after this one.
-    pub fn after(&self, state: StateRef) -> Option<StateRef> {
-        let next = state.0 as usize + HEADER + self.key(state).len();
-        (next < self.words.len()).then_some(StateRef(next as u32))
+    /// The record after this one.
+    pub fn after(&self, at: u32) -> u32 {
+        at + (HEADER + length(self.words[at as usize + HEADER])) as u32
     }
 
     /// The packed state.
-    pub fn key(&self, state: StateRef) -> &[u32] {
-        let at = state.0 as usize;
-        let length = self.words[at + 2] as usize;
-        &self.words[at + HEADER..at + HEADER + length]
+    pub fn key(&self, at: u32) -> &[u32] {
+        let start = at as usize + HEADER;
+        &self.words[start..start + length(self.words[start])]
     }
 
     /// Its configuration set.
-    pub fn set(&self, state: StateRef) -> SetId {
-        SetId(self.words[state.0 as usize] & !DEAD)
-    }
-
-    /// Where it was reached from.
-    pub fn parent(&self, state: StateRef) -> StateRef {
-        StateRef(self.words[state.0 as usize + 1])
+    pub fn set(&self, at: u32) -> SetId {
+        SetId(self.words[at as usize] & !DEAD)
     }
 
     /// Whether a better state replaced it.
-    pub fn is_dead(&self, state: StateRef) -> bool {
-        self.words[state.0 as usize] & DEAD != 0
+    pub fn is_dead(&self, at: u32) -> bool {
+        self.words[at as usize] & DEAD != 0
     }
 
     /// Marks it as replaced.
-    pub fn kill(&mut self, state: StateRef) {
-        if !self.is_dead(state) {
-            self.words[state.0 as usize] |= DEAD;
+    pub fn kill(&mut self, at: u32) {
+        if !self.is_dead(at) {
+            self.words[at as usize] |= DEAD;
             self.dead += 1;
         }
     }
 
-    /// The living records of a packed state (with this set, if records are found by their sets, too).
-    pub fn find(&self, key: &[u32], set: SetId, into: &mut Vec<StateRef>) {
+    /// The living records of a packed state with this hash.
+    pub fn find(&self, key: &[u32], hash: u32, into: &mut Vec<u32>) {
         into.clear();
         let mask = self.table.len() - 1;
-        let mut at = self.hash(key, set) as usize & mask;
-        while self.table[at] != u32::MAX {
-            let state = StateRef(self.table[at]);
-            if !self.is_dead(state) && self.key(state) == key {
-                into.push(state);
+        let mut place = hash as usize & mask;
+        while self.table[place] != NOTHING {
+            let at = self.table[place];
+            if self.words[at as usize + HEADER] == key[0]
+                && !self.is_dead(at)
+                && self.key(at) == key
+            {
+                into.push(at);
             }
-            at = (at + 1) & mask;
+            place = (place + 1) & mask;
         }
     }
 
     /// Stores a state.
-    pub fn insert(&mut self, key: &[u32], set: SetId, parent: StateRef) -> StateRef {
-        if (self.count as usize + 1) * 5 > self.table.len() * 4 {
-            self.grow();
+    pub fn insert(&mut self, key: &[u32], set: SetId, hash: u32, seed: Seed<'_>) {
+        if (self.count as usize + 1) * 8 > self.table.len() * 7 {
+            self.grow(seed);
         }
-        let state = StateRef(self.words.len() as u32);
-        self.words.extend([set.0, parent.0, key.len() as u32]);
+        let at = self.words.len() as u32;
+        if self.words.capacity() - self.words.len() < key.len() + HEADER {
+            let more = (self.words.len() / 4).max(key.len() + HEADER);
+            self.words.reserve_exact(more);
+        }
+        self.words.push(set.0);
         self.words.extend_from_slice(key);
-        let hash = self.hash(key, set);
-        place(&mut self.table, hash, state);
+        place(&mut self.table, hash, at);
         self.count += 1;
-        state
     }
 
-    fn grow(&mut self) {
-        let mut table = vec![u32::MAX; self.table.len() * 2];
-        let mut next = self.first();
-        while let Some(state) = next {
-            place(&mut table, self.hash(self.key(state), self.set(state)), state);
-            next = self.after(state);
+    fn grow(&mut self, seed: Seed<'_>) {
+        let mut table = vec![NOTHING; self.table.len() * 2];
+        let mut at = 0;
+        while at < self.end() {
+            place(&mut table, hash(self.key(at), seed(self.set(at))) as u32, at);
+            at = self.after(at);
         }
         self.table = table;
     }
 }
 
-fn place(table: &mut [u32], hash: u64, state: StateRef) {
+fn place(table: &mut [u32], hash: u32, at: u32) {
     let mask = table.len() - 1;
-    let mut at = hash as usize & mask;
-    while table[at] != u32::MAX {
-        at = (at + 1) & mask;
+    let mut place = hash as usize & mask;
+    while table[place] != NOTHING {
+        place = (place + 1) & mask;
     }
-    table[at] = state.0;
+    table[place] = at;
 }
 
-/// A hash of the words: multiply and rotate, then mixed so that the low bits are good.
-fn hash(key: &[u32], seed: u32) -> u64 {
+/// The shard of a packed state.
+pub fn shard_of(key: &[u32]) -> usize {
+    (hash(key, 0) >> 58) as usize
+}
+
+/// A hash of the words: multiply and rotate, then mixed so that all bits are good.
+pub fn hash(key: &[u32], seed: u32) -> u64 {
     let mut h = 0x9e37_79b9_7f4a_7c15u64 ^ u64::from(seed);
     for word in key {
         h = (h.rotate_left(23) ^ u64::from(*word)).wrapping_mul(0x9fb2_1c65_1e98_df25);
@@ -176,16 +174,21 @@ mod tests {
 
     #[test]
     fn stored_states_are_found_until_they_are_killed() {
-        let mut store = Store::new(Index::State);
-        let all: Vec<StateRef> =
-            (0..9_000u32).map(|i| store.insert(&[i, i / 3], SetId(i), NONE)).collect();
+        let mut shard = Shard::default();
+        let key = |i: u32| [2 | i << 8, i / 3];
+        let mut places = Vec::new();
+        for i in 0..9_000u32 {
+            places.push(shard.end());
+            shard.insert(&key(i), SetId(i), hash(&key(i), 0) as u32, &mut |_| 0);
+        }
         let mut found = Vec::new();
-        store.find(&[77, 25], SetId(0), &mut found);
-        assert_eq!(found, [all[77]]);
-        assert_eq!(store.set(all[77]), SetId(77));
-        store.kill(all[77]);
-        store.find(&[77, 25], SetId(0), &mut found);
+        let wanted = key(77);
+        shard.find(&wanted, hash(&wanted, 0) as u32, &mut found);
+        assert_eq!(found, [places[77]]);
+        assert_eq!(shard.set(places[77]), SetId(77));
+        shard.kill(places[77]);
+        shard.find(&wanted, hash(&wanted, 0) as u32, &mut found);
         assert!(found.is_empty());
-        assert_eq!((store.len(), store.kept()), (9_000, 8_999));
+        assert_eq!((shard.len(), shard.kept()), (9_000, 8_999));
     }
 }

@@ -3,10 +3,10 @@
 //! A *location* is a resting point together with the client's call that led to it; each has its list of the
 //! registers that matter there (the live ones, or all).
 
+use crate::granularity::granularity;
 use crate::options::{Options, Reductions};
-use seriatim_lang::guarded::guarded_reads;
 use seriatim_lang::liveness::Liveness;
-use seriatim_lang::locality::local_accesses;
+use seriatim_lang::lock_order::LockOrder;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State};
 use seriatim_lang::spec::{Datum, Spec, SpecState, SpecStop};
 use seriatim_lang::steps::{Op, Pc, Steps};
@@ -30,6 +30,8 @@ pub struct Location {
 pub struct Subject {
     /// Runs its steps.
     pub machine: Machine,
+    /// Runs its steps one access at a time.
+    pub fine: Machine,
     /// What it must refine.
     pub spec: Spec,
     /// The specification's method for each of the object's.
@@ -63,7 +65,17 @@ impl Subject {
         let steps = lower(program, options.threads, options.client.as_deref())?;
         let liveness = Liveness::of(&steps);
         let granularity = granularity(&steps, &liveness, &options.reductions);
-        let machine = Machine::new(steps, bounds, granularity);
+        let fine = Machine::new(steps.clone(), bounds, Granularity::Fine);
+        let order = match granularity {
+            Granularity::Fused { locks_join: true, .. } if options.reductions.lock_nesting => {
+                LockOrder::of(&steps, &liveness)
+            }
+            _ => None,
+        };
+        let mut machine = Machine::new(steps, bounds, granularity);
+        if let Some(order) = order {
+            machine.nest_locks(order);
+        }
         let methods = program.methods.iter().map(|m| SpecMethod {
             index: info.methods.iter().position(|s| s.name == m.name).unwrap_or(0),
             params: m
@@ -75,7 +87,8 @@ impl Subject {
         });
         let methods = methods.collect();
         let spec = Spec::new(info, bounds);
-        let mut subject = Subject { machine, spec, methods, locations: vec![], numbers: vec![] };
+        let mut subject =
+            Subject { machine, fine, spec, methods, locations: vec![], numbers: vec![] };
         subject.find_locations(&liveness, &options.reductions);
         Ok(subject)
     }
@@ -188,20 +201,6 @@ impl Subject {
         };
         all.filter_map(kind).collect()
     }
-}
-
-fn granularity(steps: &Steps, liveness: &Liveness, reductions: &Reductions) -> Granularity {
-    if !reductions.fusion {
-        return Granularity::Fine;
-    }
-    let mut local = local_accesses(steps, liveness);
-    if reductions.lock_movers {
-        let guarded = guarded_reads(steps, liveness);
-        for ((mark, instr), guarded) in local.iter_mut().zip(&steps.code).zip(guarded) {
-            *mark |= guarded || matches!(instr.op, Op::Unlock(_));
-        }
-    }
-    Granularity::Fused { local, locks_join: reductions.lock_movers }
 }
 
 fn rest(steps: &Steps, mut pc: Pc) -> Pc {

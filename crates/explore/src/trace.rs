@@ -1,14 +1,17 @@
-//! From the record at which a search failed back to a run with real thread numbers, step by step, and its rendering.
+//! From the state at which a search failed back to a run with real thread numbers, step by step, and its rendering.
 //!
-//! The store knows only representatives. The run is rebuilt forwards: from the initial state, each time the step is
-//! taken whose representative is the next record. Such a step exists, since equal representatives have equal steps.
+//! The path knows only representatives. The run is rebuilt forwards: from the initial state, each time the step is
+//! taken whose representative is the next state. Such a step exists, since equal representatives have equal steps.
 
 use crate::configurations::SetId;
+use crate::deadlock::{Commitment, commitments};
 use crate::outcome::*;
-use crate::search::{Search, Taken};
-use crate::store::{NONE, StateRef};
+use crate::path::{Milestone, path_to};
+use crate::search::Search;
+use crate::store::StateRef;
+use crate::worker::{Taken, Worker};
 use seriatim_lang::choices::Choices;
-use seriatim_lang::machine::{State, Stop};
+use seriatim_lang::machine::{Machine, State, Stop};
 use seriatim_lang::show;
 use seriatim_lang::spec::Datum;
 use seriatim_lang::steps::Op;
@@ -28,68 +31,71 @@ struct Rebuilt {
     methods: Vec<Option<u32>>,
 }
 
-/// The run that leads to a record and fails there.
+/// The run that leads to a state and fails there.
 pub fn counterexample(
-    search: &mut Search<'_>,
-    (initial, start): (&State, SetId),
+    search: &Search<'_>,
+    start: (&State, SetId),
     at: StateRef,
     kind: ViolationKind,
 ) -> Counterexample {
-    let mut path = Vec::new();
-    let mut record = at;
-    while record != NONE {
-        path.push(record);
-        record = search.store.parent(record);
-    }
-    path.reverse();
-    let mut run = begin(search, initial, start);
-    for record in path.into_iter().skip(1) {
-        advance(search, &mut run, record);
-    }
-    if kind != ViolationKind::Deadlock {
-        fail(search, &mut run, kind);
+    let mut worker = Worker::new(&search.common);
+    let mut run = follow(search, &mut worker, start, &path_to(search, at));
+    if kind == ViolationKind::Deadlock {
+        wait(search, &mut run);
+    } else {
+        fail(search, &mut worker, &mut run, kind);
     }
     Counterexample { kind, steps: run.steps, history: run.history, blame: None }
 }
 
-/// The run through these records.
+/// The run along a path, which is all right so far.
 pub fn along(
-    search: &mut Search<'_>,
-    (initial, start): (&State, SetId),
-    path: Vec<StateRef>,
+    search: &Search<'_>,
+    start: (&State, SetId),
+    path: &[Milestone],
+    kind: ViolationKind,
 ) -> Counterexample {
-    let mut run = begin(search, initial, start);
-    for record in path.into_iter().skip(1) {
-        advance(search, &mut run, record);
-    }
-    let kind = ViolationKind::Deadlock;
+    let mut worker = Worker::new(&search.common);
+    let run = follow(search, &mut worker, start, path);
     Counterexample { kind, steps: run.steps, history: run.history, blame: None }
 }
 
-fn begin(search: &Search<'_>, initial: &State, start: SetId) -> Rebuilt {
-    Rebuilt {
+/// Takes the steps that lead from state to state of a path.
+fn follow(
+    search: &Search<'_>,
+    worker: &mut Worker<'_>,
+    (initial, start): (&State, SetId),
+    path: &[Milestone],
+) -> Rebuilt {
+    let mut run = Rebuilt {
         state: initial.clone(),
         set: start,
         steps: vec![],
         history: vec![],
-        methods: vec![None; search.subject.machine.thread_count()],
+        methods: vec![None; search.common.subject.machine.thread_count()],
+    };
+    for milestone in path.iter().skip(1) {
+        advance(search, worker, &mut run, milestone);
     }
+    run
 }
 
-/// Takes the step whose representative is `record`.
-fn advance(search: &mut Search<'_>, run: &mut Rebuilt, record: StateRef) {
+/// Takes the step whose representative is the next state.
+fn advance(search: &Search<'_>, worker: &mut Worker<'_>, run: &mut Rebuilt, next: &Milestone) {
+    let machine = &search.common.subject.machine;
     let mut to = State::default();
-    for thread in 0..search.subject.machine.thread_count() {
+    for thread in 0..machine.thread_count() {
         let mut choices = Choices::default();
         loop {
-            let result = search.subject.machine.run(&run.state, thread, &mut choices, &mut to);
+            let result = machine.run(&run.state, thread, &mut choices, &mut to);
             let mut taken = Vec::new();
             if let Ok(seen) = result
                 && let Some(set) =
-                    search.replay((&run.state, &mut to), run.set, (thread, &seen), &mut taken)
-                && leads_to(search, &to, set, record)
+                    worker.replay((&run.state, &mut to), run.set, (thread, &seen), &mut taken)
+                && worker.represent(&to, set).is_ok_and(|best| best == next.set)
+                && worker.canonical.key == next.key
             {
-                note(search, run, Found { thread, choices });
+                note(search, machine, run, Found { thread, choices });
                 note_all(search, run, taken);
                 run.state = to;
                 run.set = set;
@@ -102,28 +108,33 @@ fn advance(search: &mut Search<'_>, run: &mut Rebuilt, record: StateRef) {
     }
 }
 
-fn leads_to(search: &mut Search<'_>, state: &State, set: SetId, record: StateRef) -> bool {
-    let Ok(orbit) = search.represent(state, set) else { return false };
-    search.canonical.key == search.store.key(record) && orbit[0] == search.store.set(record)
+/// Makes the calls after which every thread waits.
+fn wait(search: &Search<'_>, run: &mut Rebuilt) {
+    let fine = &search.common.subject.fine;
+    for Commitment { thread, from, choices } in commitments(fine, &run.state).unwrap_or_default() {
+        run.state = from;
+        note(search, fine, run, Found { thread, choices });
+    }
 }
 
 /// Takes the step that fails.
-fn fail(search: &mut Search<'_>, run: &mut Rebuilt, kind: ViolationKind) {
+fn fail(search: &Search<'_>, worker: &mut Worker<'_>, run: &mut Rebuilt, kind: ViolationKind) {
     let mut to = State::default();
-    for thread in 0..search.subject.machine.thread_count() {
+    for thread in 0..search.common.subject.machine.thread_count() {
         let mut choices = Choices::default();
         loop {
-            let result = search.subject.machine.run(&run.state, thread, &mut choices, &mut to);
+            let result =
+                search.common.subject.machine.run(&run.state, thread, &mut choices, &mut to);
             let mut taken = Vec::new();
             let failed = match &result {
-                Ok(seen) => search
+                Ok(seen) => worker
                     .replay((&run.state, &mut to), run.set, (thread, seen), &mut taken)
                     .is_none(),
                 Err(Stop::Fault(fault, _)) => kind == ViolationKind::Fault(*fault),
                 Err(_) => false,
             };
             if failed {
-                note(search, run, Found { thread, choices });
+                note(search, &search.common.subject.machine, run, Found { thread, choices });
                 note_all(search, run, taken);
                 return;
             }
@@ -138,12 +149,16 @@ fn fail(search: &mut Search<'_>, run: &mut Rebuilt, kind: ViolationKind) {
 fn note_all(search: &Search<'_>, run: &mut Rebuilt, taken: Vec<Taken>) {
     for Taken { thread, from } in taken {
         run.state = from;
-        note(search, run, Found { thread, choices: Choices::default() });
+        note(
+            search,
+            &search.common.subject.machine,
+            run,
+            Found { thread, choices: Choices::default() },
+        );
     }
 }
 
-fn note(search: &Search<'_>, run: &mut Rebuilt, mut found: Found) {
-    let machine = &search.subject.machine;
+fn note(search: &Search<'_>, machine: &Machine, run: &mut Rebuilt, mut found: Found) {
     let steps = &machine.steps;
     let thread = found.thread;
     let mut text = Vec::new();
@@ -151,7 +166,7 @@ fn note(search: &Search<'_>, run: &mut Rebuilt, mut found: Found) {
     let (executed, seen) = machine.trace(&run.state, thread, &mut found.choices);
     if let Some((method, words)) = &seen.call {
         let info = &steps.methods[*method as usize];
-        let args = search.subject.arguments(*method, words);
+        let args = search.common.subject.arguments(*method, words);
         text.push(format!("call {}({})", info.name, list(&args)));
         run.history.push(Event::Call { thread, method: info.name.clone(), args });
         run.methods[thread] = Some(*method);
@@ -176,7 +191,7 @@ fn note(search: &Search<'_>, run: &mut Rebuilt, mut found: Found) {
     }
     if let (Some(words), Some(method)) = (&seen.ret, run.methods[thread]) {
         let info = &steps.methods[method as usize];
-        let result = search.subject.result(method, words);
+        let result = search.common.subject.result(method, words);
         text.push(format!("return{}", shown(" ", &result)));
         run.history.push(Event::Return { thread, method: info.name.clone(), result });
         run.methods[thread] = None;

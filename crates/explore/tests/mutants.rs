@@ -10,17 +10,21 @@ use seriatim_lang::check;
 /// Every how many mutants are tried with three threads: all of them take minutes.
 const STRIDE: usize = 7;
 
-fn weaker() -> [Reductions; 5] {
+fn weaker() -> [Reductions; 7] {
     let all = Reductions::ALL;
     [
         all,
         Reductions { retries: false, ..all },
         Reductions { dead_fields: false, ..all },
         Reductions { lock_movers: false, ..all },
+        Reductions { lock_nesting: false, ..all },
+        Reductions { frozen: false, ..all },
         Reductions {
             retries: false,
+            frozen: false,
             dead_fields: false,
             lock_movers: false,
+            lock_nesting: false,
             value_symmetry: false,
             ..all
         },

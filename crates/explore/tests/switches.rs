@@ -5,9 +5,9 @@ mod common;
 use common::{algorithm, is_linearizable, program};
 use seriatim_explore::{Limits, Options, Reductions, Verdict, ViolationKind, run};
 
-const COMBINATIONS: u32 = 512;
+const COMBINATIONS: u32 = 2048;
 /// How many switches there are.
-const SWITCHES: u32 = 9;
+const SWITCHES: u32 = 11;
 
 /// A small generator of pseudo-random numbers (xorshift).
 struct Random(u64);
@@ -38,6 +38,15 @@ const WRITES: &[&str] = &[
     "p = new Box { val: v }; x = v",
     "let b = new Box { val: v }; b.val = v; p = b; x = v; y = v",
     "let b = p; b.val = v; x = v",
+    "await y == x; x = v",
+    "await y != v; x = v; y = v",
+    "let a = y; assume a == never; x = v; y = v",
+    "while never != never2 { }; x = v; y = v",
+    "while never == never2 { }; x = v",
+    "x = v; let a = never; while a == never2 { a = never }; y = v",
+    "lock(l); lock(m); x = v; y = v; unlock(m); unlock(l)",
+    "lock(m); let a = y; assume a == never; x = v; y = v; unlock(m)",
+    "lock(l); x = v; await y == x; unlock(l)",
 ];
 
 const READS: &[&str] = &[
@@ -50,9 +59,16 @@ const READS: &[&str] = &[
     "choose { return x or lock(l); let a = x; unlock(l); return a }",
     "let b = p; return b.val",
     "atomic { return x }",
+    "await x == y; return x",
+    "lock(m); lock(l); let a = x; unlock(l); unlock(m); return a",
+    "lock(l); lock(m); let a = x; unlock(m); unlock(l); return a",
+    "lock(m); let a = x; await y == a; unlock(m); return a",
+    "let a = x; while a != never { a = never }; return x",
+    "choose { await x != y; return y or return x }",
 ];
 
-/// A register with two cells, a box and a lock, put together at random; some are right, most are wrong.
+/// A register with two cells, a box, two locks and two variables that nobody writes, put together at random; some are
+/// right, most are wrong, some wait for ever.
 fn random_register(random: &mut Random) -> String {
     let (write, read) = (random.pick(WRITES), random.pick(READS));
     let again = random.pick(&["", "x = x", "let z = y; y = z", "if x == y { x = y }"]);
@@ -63,6 +79,9 @@ fn random_register(random: &mut Random) -> String {
          var y: value? = null\n\
          var p: Box = new Box {{ val: null }}\n\
          var l: lock\n\
+         var m: lock\n\
+         var never: value? = null\n\
+         var never2: value? = null\n\
          method write(v: value) {{ {write}\n return }}\n\
          method read() -> value? {{ {again}\n {read} }}\n"
     )
@@ -110,10 +129,10 @@ fn random_registers_get_one_verdict_from_all_combinations() {
     let mut random = Random(0x853c_49e6_748f_ea9b);
     let base = quick(Options { values: 2, capacity: Some(2), ..Options::default() });
     let (mut right, mut wrong) = (0, 0);
-    for _ in 0..24 {
+    for _ in 0..60 {
         let source = random_register(&mut random);
         let mut some = every_one_off();
-        some.extend((0..40).map(|_| random.below(COMBINATIONS.into()) as u32));
+        some.extend((0..25).map(|_| random.below(COMBINATIONS.into()) as u32));
         match all_agree(&source, &base, &some) {
             Some(true) => right += 1,
             Some(false) => wrong += 1,
@@ -125,8 +144,10 @@ fn random_registers_get_one_verdict_from_all_combinations() {
 
 #[test]
 fn the_library_gets_one_verdict_from_many_combinations() {
-    let some: Vec<u32> =
-        (0..7).map(|bit| 127 ^ (1 << bit)).chain([127, 0b101_1011, 0b000_1011]).collect();
+    let some: Vec<u32> = (0..SWITCHES)
+        .map(|bit| 2047 ^ (1 << bit))
+        .chain([2047, 127, 0b101_1011, 0b000_1011])
+        .collect();
     let base = quick(Options { values: 2, capacity: Some(1), keys: 1, ..Options::default() });
     for name in ["treiber", "lazy_list", "lock_coupling"] {
         assert_eq!(all_agree(&algorithm(name), &base, &some), Some(true), "{name}");
@@ -150,12 +171,35 @@ fn broken_algorithms_are_refuted_by_many_combinations() {
 }
 
 #[test]
+fn threads_that_all_wait_after_their_calls_are_a_deadlock_under_every_switch() {
+    let source = "object o : register\nvar x: value? = null\nvar y: value? = null\n\
+        method write(v: value) { await x == v; x = v }\nmethod read() -> value? { return x }";
+    for (client, expected) in
+        [("", false), ("client safe { thread all * rest { loop { read() } } }", true)]
+    {
+        let client_name = (!client.is_empty()).then(|| "safe".to_string());
+        let base = Options { client: client_name, values: 2, ..Options::default() };
+        let numbers: Vec<u32> = (0..COMBINATIONS).step_by(29).collect();
+        assert_eq!(all_agree(&format!("{source}\n{client}"), &base, &numbers), Some(expected));
+    }
+}
+
+#[test]
+fn a_loop_on_a_variable_that_nobody_writes_is_no_error_under_any_switch() {
+    let source = "object o : register\nvar x: value? = null\nvar never: bool = false\n\
+        method write(v: value) { x = v; while !never { } }\nmethod read() -> value? { return x }";
+    let base = Options { values: 2, ..Options::default() };
+    let numbers: Vec<u32> = (0..COMBINATIONS).step_by(29).collect();
+    assert_eq!(all_agree(source, &base, &numbers), Some(true));
+}
+
+#[test]
 fn a_deadlock_is_found_with_and_without_reductions() {
     let source = "object o : register\nvar a: lock\nvar b: lock\nvar x: value? = null\n\
         method write(v: value) { lock(a); lock(b); x = v; unlock(b); unlock(a) }\n\
         method read() -> value? { lock(b); lock(a); let r = x; unlock(a); unlock(b); return r }";
     let program = program(source);
-    for number in (0..COMBINATIONS).step_by(3) {
+    for number in (0..COMBINATIONS).step_by(11) {
         let options =
             Options { reductions: Reductions::numbered(number), values: 1, ..Options::default() };
         match run(&program, &options).expect("it can be explored").verdict {

@@ -41,22 +41,16 @@ pub fn guarded_reads(steps: &Steps, liveness: &Liveness) -> Vec<bool> {
             if let Op::Load { .. } = op {
                 reads[index as usize] = own;
             } else if !own && !private[index as usize] {
-                unguarded.extend(slots(place).map(|slot| (id.0, slot)));
+                unguarded.extend(place.slots().map(|slot| (id.0, slot)));
             }
         }
     }
     for (read, instr) in reads.iter_mut().zip(&steps.code) {
         if let Some(place @ Place { root: Root::Node(_, id), .. }) = place(&instr.op) {
-            *read &= slots(place).all(|slot| !unguarded.contains(&(id.0, slot)));
+            *read &= place.slots().all(|slot| !unguarded.contains(&(id.0, slot)));
         }
     }
     reads
-}
-
-/// All slots that an access may touch.
-fn slots(place: &Place) -> std::ops::Range<u32> {
-    let reach: u32 = place.dims.iter().map(|d| d.stride * (d.len - 1)).sum();
-    place.offset..place.offset + reach + place.width
 }
 
 /// For each position of a method, the locks that are surely held; `None` where no run comes.

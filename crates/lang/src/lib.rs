@@ -24,6 +24,7 @@ pub mod guarded;
 mod lexer;
 pub mod liveness;
 pub mod locality;
+pub mod lock_order;
 mod lower;
 pub mod machine;
 mod parse;

@@ -43,15 +43,9 @@ pub fn local_accesses(steps: &Steps, liveness: &Liveness) -> Vec<bool> {
     for (index, instr) in steps.code.iter().enumerate() {
         let Op::Load { place, .. } = &instr.op else { continue };
         let owner = owner(place);
-        local[index] |= slots(place).all(|s| !written.contains(&(owner, s)));
+        local[index] |= place.slots().all(|s| !written.contains(&(owner, s)));
     }
     local
-}
-
-/// All slots that an access may touch, whatever its indices are.
-fn slots(place: &Place) -> std::ops::Range<u32> {
-    let reach: u32 = place.dims.iter().map(|d| d.stride * (d.len - 1)).sum();
-    place.offset..place.offset + reach + place.width
 }
 
 fn owner(place: &Place) -> Option<u32> {
@@ -66,7 +60,7 @@ fn note_write(op: &Op, written: &mut Written) {
         return;
     }
     if let Some(place) = place(op) {
-        written.extend(slots(place).map(|s| (owner(place), s)));
+        written.extend(place.slots().map(|s| (owner(place), s)));
     }
 }
 

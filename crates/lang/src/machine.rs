@@ -8,6 +8,7 @@ mod access;
 mod evaluate;
 
 use crate::choices::Choices;
+use crate::lock_order::LockOrder;
 use crate::steps::*;
 use crate::types::{Kind, Scalar};
 
@@ -53,7 +54,7 @@ pub struct Seen {
     pub ret: Option<Vec<i32>>,
     /// Whether it wrote shared state.
     pub wrote: bool,
-    /// Which heap nodes it wrote, as a mask; the last bit stands for all nodes from there on.
+    /// Which heap nodes it wrote (locks do not count), as a mask; the last bit stands for all nodes from there on.
     pub written: u64,
 }
 
@@ -66,6 +67,8 @@ pub enum Stop {
     Bounded,
     /// Its client has ended.
     Ended,
+    /// It would take locks out of order; only where an order was demanded ([`Machine::nest_locks`]).
+    Disordered,
     /// The step is an error.
     Fault(Fault, Pc),
 }
@@ -118,8 +121,11 @@ pub struct Machine {
     /// The bounds.
     pub bounds: Bounds,
     boundary: Vec<bool>,
+    /// For each position at which a step begins, whether that step may wait.
+    may_wait: Vec<bool>,
     fused: bool,
     locks_join: bool,
+    order: Option<LockOrder>,
     node_stride: usize,
     thread_stride: usize,
     initial_nodes: u32,
@@ -169,18 +175,31 @@ impl Machine {
                 (true, locks_join)
             }
         };
+        let may_wait = may_wait(&steps, &boundary);
         let node_stride = 1 + steps.structs.iter().map(|s| s.slots.len()).max().unwrap_or(0);
         let thread_stride = 2 + steps.register_count();
         Machine {
             steps,
             bounds,
             boundary,
+            may_wait,
             fused,
             locks_join,
+            order: None,
             node_stride,
             thread_stride,
             initial_nodes: 0,
         }
+    }
+
+    /// From now on locks that are taken in a row are one step, and each must be taken in this order.
+    pub fn nest_locks(&mut self, order: LockOrder) {
+        self.order = Some(order);
+    }
+
+    /// Whether locks that are taken in a row are one step.
+    pub fn nests_locks(&self) -> bool {
+        self.order.is_some()
     }
 
     /// How many words a heap node takes.
@@ -348,6 +367,24 @@ impl Machine {
     }
 }
 
+/// For each step boundary, whether an `assume` or a lock stands between it and the next one.
+fn may_wait(steps: &Steps, boundary: &[bool]) -> Vec<bool> {
+    let waits = |at: usize| {
+        let mut todo = vec![Pc(at as u32)];
+        let mut seen = std::collections::BTreeSet::new();
+        while let Some(pc) = todo.pop() {
+            let op = &steps.code[pc.0 as usize].op;
+            if matches!(op, Op::Lock(_) | Op::Assume(_)) {
+                return true;
+            }
+            let next = crate::flow::successors(op, pc).into_iter();
+            todo.extend(next.filter(|n| !boundary[n.0 as usize] && seen.insert(*n)));
+        }
+        false
+    };
+    (0..boundary.len()).map(|at| boundary[at] && waits(at)).collect()
+}
+
 impl<'m> Run<'m> {
     fn new(
         machine: &'m Machine,
@@ -370,8 +407,8 @@ impl<'m> Run<'m> {
         for _ in 0..FUEL {
             let op = &machine.steps.code[pc.0 as usize].op;
             if machine.boundary[pc.0 as usize] {
-                let waits = matches!(op, Op::Lock(_) | Op::Atomic);
-                budget += u32::from(joins && !waits);
+                let nests = machine.order.is_some() && matches!(op, Op::Lock(_));
+                budget += u32::from(joins && (nests || !machine.may_wait[pc.0 as usize]));
                 if budget == 0 {
                     self.set_position(pc);
                     return Ok(());

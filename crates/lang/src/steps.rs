@@ -110,6 +110,14 @@ pub struct Place {
     pub width: u32,
 }
 
+impl Place {
+    /// All slots that an access may touch, whatever its indices are.
+    pub fn slots(&self) -> std::ops::Range<u32> {
+        let reach: u32 = self.dims.iter().map(|d| d.stride * (d.len - 1)).sum();
+        self.offset..self.offset + reach + self.width
+    }
+}
+
 /// An instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {

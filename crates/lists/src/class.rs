@@ -71,7 +71,7 @@ pub struct Shape {
 
 /// The effect of each method, in their order.
 pub fn effects(program: &Program) -> Result<Vec<Effect>, Refusal> {
-    let object = program.file.object.as_ref().map(|o| o.name.span).unwrap_or_default();
+    let object = object_span(program);
     let builtin = program.spec.as_ref().is_some_and(|s| s.name == "set");
     if !builtin || program.specs.iter().any(|s| s.name == "set") {
         return Err(Refusal::new(object, "the object does not implement the built-in `set`"));
@@ -82,16 +82,36 @@ pub fn effects(program: &Program) -> Result<Vec<Effect>, Refusal> {
         "contains" => Some(Effect::Contains),
         _ => None,
     };
-    let found = program.methods.iter().map(|m| effect(&m.name));
-    found
-        .collect::<Option<Vec<_>>>()
-        .ok_or_else(|| Refusal::new(object, "a method is none of `add`, `remove` and `contains`"))
+    let named = |(index, name): (usize, &str)| {
+        let span = program.file.methods.get(index).map_or(object, |m| m.name.span);
+        let reason = "a method is none of `add`, `remove` and `contains`";
+        effect(name).ok_or_else(|| Refusal::new(span, reason))
+    };
+    program.methods.iter().map(|m| m.name.as_str()).enumerate().map(named).collect()
+}
+
+/// Where the object is named.
+fn object_span(program: &Program) -> Span {
+    program.file.object.as_ref().map(|o| o.name.span).unwrap_or_default()
+}
+
+/// Where a shared variable is declared.
+fn variable_span(program: &Program, name: &str) -> Span {
+    let found = program.file.vars.iter().find(|v| v.name.text == name);
+    found.map_or(object_span(program), |v| v.name.span)
+}
+
+/// Where the field of a slot is declared; parts of a tuple belong to one field.
+fn field_span(program: &Program, slot: &Slot) -> Span {
+    let name = slot.name.split('.').next().unwrap_or_default();
+    let mut fields = program.file.structs.iter().flat_map(|s| &s.fields);
+    let found = fields.find(|f| f.name.text == name);
+    found.map_or(object_span(program), |f| f.name.span)
 }
 
 /// Recognises the list and checks every instruction of the methods.
 pub fn recognise(program: &Program, steps: &Steps) -> Result<Shape, Refusal> {
-    let object = program.file.object.as_ref().map(|o| o.name.span).unwrap_or_default();
-    let refuse = |reason: &str| Err(Refusal::new(object, reason));
+    let refuse = |reason: &str| Err(Refusal::new(object_span(program), reason));
     if steps.object_registers > 0 || !steps.links.is_empty() {
         return refuse("the object has variables of threads or uses load-linked");
     }
@@ -99,10 +119,11 @@ pub fn recognise(program: &Program, steps: &Steps) -> Result<Shape, Refusal> {
         return refuse("the object uses thread numbers");
     }
     let shape = node_shape(program, steps)?;
-    for method in &steps.methods {
+    for (method, declared) in steps.methods.iter().zip(&program.file.methods) {
         for slot in &method.regs {
             if matches!(slot.kind.scalar, Scalar::Value | Scalar::Tid) {
-                return refuse("a method uses data values or thread numbers");
+                let reason = "a method uses data values or thread numbers";
+                return Err(Refusal::new(declared.name.span, reason));
             }
         }
         for instr in &steps.code[method.entry.0 as usize..method.end.0 as usize] {
@@ -113,16 +134,22 @@ pub fn recognise(program: &Program, steps: &Steps) -> Result<Shape, Refusal> {
 }
 
 fn node_shape(program: &Program, steps: &Steps) -> Result<Shape, Refusal> {
-    let object = program.file.object.as_ref().map(|o| o.name.span).unwrap_or_default();
-    let refuse = |reason: String| Refusal::new(object, reason);
     let [node] = steps.structs.as_slice() else {
-        return Err(refuse(format!("there are {} structs instead of one", steps.structs.len())));
+        let reason = format!("there are {} structs instead of one", steps.structs.len());
+        let span = program.file.structs.get(1).map_or(object_span(program), |s| s.name.span);
+        return Err(Refusal::new(span, reason));
     };
     let one = |wanted: &dyn Fn(Scalar) -> bool, what: &str, least: usize| {
         let all = node.slots.iter().enumerate().filter(|(_, s)| wanted(s.kind.scalar));
         let all: Vec<usize> = all.map(|(i, _)| i).collect();
         if all.len() > 1 || all.len() < least {
-            return Err(refuse(format!("`{}` has {} fields of {what}", node.name, all.len())));
+            let declared = program.file.structs.first().map(|s| s.name.span);
+            let span = match all.get(1) {
+                Some(second) => field_span(program, &node.slots[*second]),
+                None => declared.unwrap_or_default(),
+            };
+            let reason = format!("`{}` has {} fields of {what}", node.name, all.len());
+            return Err(Refusal::new(span, reason));
         }
         Ok(all.first().copied())
     };
@@ -130,23 +157,39 @@ fn node_shape(program: &Program, steps: &Steps) -> Result<Shape, Refusal> {
     let next = one(&|s| s == Scalar::Ref(StructId(0)), "a node's type", 1)?.unwrap_or(0);
     let mark = one(&|s| s == Scalar::Bool, "type `bool`", 0)?;
     let lock = one(&|s| s == Scalar::Lock, "type `lock`", 0)?;
-    let used = 2 + usize::from(mark.is_some()) + usize::from(lock.is_some());
-    let plain = |slot: &usize| !node.slots[*slot].kind.nullable;
-    if used != node.slots.len() || ![Some(key), mark, lock].iter().flatten().all(plain) {
-        let reason = format!("`{}` has fields beside key, next, mark and lock", node.name);
-        return Err(refuse(reason));
+    let plain = [Some(key), mark, lock];
+    for (index, slot) in node.slots.iter().enumerate() {
+        let known = index == next || plain.contains(&Some(index)) && !slot.kind.nullable;
+        if !known {
+            let reason = format!("`{}` has fields beside key, next, mark and lock", node.name);
+            return Err(Refusal::new(field_span(program, slot), reason));
+        }
     }
+    let head = head(program, steps)?;
+    Ok(Shape { key, next, mark, lock, head })
+}
+
+/// The shared variable that holds the first sentinel.
+fn head(program: &Program, steps: &Steps) -> Result<usize, Refusal> {
     let mut heads = vec![];
     for (index, slot) in steps.shared.iter().enumerate() {
         match slot.kind.scalar {
             Scalar::Ref(_) => heads.push(index),
             Scalar::Lock | Scalar::Bool if !slot.kind.nullable => {}
-            _ => return Err(refuse(format!("shared variable `{}` is no lock", slot.name))),
+            _ => {
+                let reason = format!("shared variable `{}` is no lock", slot.name);
+                return Err(Refusal::new(variable_span(program, &slot.name), reason));
+            }
         }
     }
     match heads.as_slice() {
-        [head] => Ok(Shape { key, next, mark, lock, head: *head }),
-        _ => Err(refuse(format!("{} shared references instead of one", heads.len()))),
+        [head] => Ok(*head),
+        _ => {
+            let reason = format!("{} shared references instead of one", heads.len());
+            let second = heads.get(1).map(|head| &steps.shared[*head].name);
+            let span = second.map_or(object_span(program), |name| variable_span(program, name));
+            Err(Refusal::new(span, reason))
+        }
     }
 }
 
@@ -186,7 +229,7 @@ pub fn initial_list(
     machine: &Machine,
     state: &State,
 ) -> Result<(), Refusal> {
-    let span = program.file.object.as_ref().map(|o| o.name.span).unwrap_or_default();
+    let span = variable_span(program, &machine.steps.shared[shape.head].name);
     let wrong = || Err(Refusal::new(span, "the list does not begin as −∞ → +∞, unmarked and free"));
     let stride = machine.node_stride();
     let head = state.words[shape.head];

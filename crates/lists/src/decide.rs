@@ -11,8 +11,9 @@ use crate::cases::{Case, Input, cases};
 use crate::class::Refusal;
 use crate::composition::{Composition, all_compositions};
 use crate::monitor::Monitor;
+use crate::movers::Reductions;
 use crate::normal::Mode;
-use crate::replay::{Counterexample, Effort, confirm};
+use crate::replay::{Counterexample, Effort, Witnesses, confirm};
 use crate::search::{Plan, Searched, search};
 use crate::subject::{Code, Subject};
 use seriatim_lang::program::Program;
@@ -28,12 +29,19 @@ pub struct Options {
     pub max_states: u64,
     /// How far to look for a concrete run of a violation.
     pub effort: Effort,
+    /// How to save states.
+    pub reductions: Reductions,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        let effort = Effort { nodes: 4, scheduled_nodes: 8, states: 2_000_000 };
-        Options { input: Input::Unmarked, max_states: 20_000_000, effort }
+        let effort = Effort { nodes: 4, states: 2_000_000, steps: 200_000 };
+        Options {
+            input: Input::Unmarked,
+            max_states: 20_000_000,
+            effort,
+            reductions: Reductions::default(),
+        }
     }
 }
 
@@ -104,7 +112,8 @@ pub fn decide(
     composition: &Composition,
     options: &Options,
 ) -> Result<Outcome, Refusal> {
-    let code = Arc::new(Code::new(program, composition)?);
+    let code = Arc::new(Code::new(program, composition, options.reductions)?);
+    let plain = Arc::new(Code::new(program, composition, Reductions::NONE)?);
     if options.input == Input::Marked && code.shape.mark.is_none() {
         let span = program.file.object.as_ref().map(|o| o.name.span).unwrap_or_default();
         return Err(Refusal::new(span, "the list cannot be marked: nodes have no mark"));
@@ -126,7 +135,9 @@ pub fn decide(
         for searched in results {
             let case = &cases[next];
             next += 1;
-            outcome.judge(&Subject::new(&code, &case.ranks), case, &searched, options)?;
+            let (reduced, plain) =
+                (&Subject::new(&code, &case.ranks), &Subject::new(&plain, &case.ranks));
+            outcome.judge(Witnesses { reduced, plain }, case, &searched, options)?;
         }
     }
     if let (Some(list), false) = (&mut outcome.list, outcome.elements == Verdict::Holds)
@@ -168,13 +179,22 @@ fn search_cases(code: &Arc<Code>, cases: &[Case], options: &Options) -> Vec<Sear
     results.into_iter().take(last.into_inner() + 1).flatten().collect()
 }
 
+/// Searches a case: on marked lists coarsely at first, which is enough for a *yes*.
 fn search_case(code: &Arc<Code>, case: &Case, options: &Options) -> Searched {
     let subject = Subject::new(code, &case.ranks);
-    let mut monitor = Monitor::new(subject.operations.clone());
-    let mut start = case.state(&subject, &case.any_length(options.input));
-    start.configurations = monitor.initial(case.members());
-    let plan = Plan { mode: Mode::Abstract, most: options.max_states };
-    search(&subject, &mut monitor, &start, plan)
+    let run = |mode| {
+        let mut monitor = Monitor::new(subject.operations.clone());
+        let mut start = case.state(&subject, &case.any_length(options.input));
+        start.configurations = monitor.initial(case.members());
+        search(&subject, &mut monitor, &start, Plan { mode, most: options.max_states })
+    };
+    if options.input == Input::Marked {
+        let coarse = run(Mode::Coarse);
+        if coarse.elements.is_none() {
+            return coarse;
+        }
+    }
+    run(Mode::Abstract)
 }
 
 fn settle(verdict: &mut Verdict, run: Option<Counterexample>) {
@@ -188,13 +208,13 @@ impl Outcome {
     /// Takes in what a case shows.
     fn judge(
         &mut self,
-        subject: &Subject,
+        subjects: Witnesses,
         case: &Case,
         searched: &Searched,
         options: &Options,
     ) -> Result<(), Refusal> {
         if let Some(pc) = searched.foreign_key {
-            let span = subject.machine.steps.code[pc.0 as usize].span;
+            let span = subjects.plain.machine.steps.code[pc.0 as usize].span;
             return Err(Refusal::new(span, "a node is made whose key is no argument"));
         }
         self.states += searched.states;
@@ -204,7 +224,7 @@ impl Outcome {
         if searched.exhausted {
             self.elements = Verdict::Unknown(Reason::TooManyStates);
         }
-        let run = |found| confirm(subject, case, options.input, found, options.effort);
+        let run = |found| confirm(subjects, case, options.input, found, options.effort);
         if let Some(found) = &searched.elements {
             settle(&mut self.elements, run(found));
         }

@@ -25,8 +25,19 @@ mod class;
 mod composition;
 mod decide;
 mod expectation;
+#[cfg(test)]
+mod explored;
+mod guide;
+mod held;
 mod monitor;
+mod movers;
+#[cfg(test)]
+mod mutants;
 mod normal;
+#[cfg(test)]
+mod oracle;
+#[cfg(test)]
+mod random;
 mod render;
 mod replay;
 mod search;
@@ -45,6 +56,7 @@ pub use composition::{
 pub use decide::{Options, Outcome, Reason, Verdict, decide, table};
 pub use expectation::{Equality, Expectation, client_composition, expectations};
 pub use monitor::Operation;
+pub use movers::Reductions;
 pub use render::{counterexample, picture, render, table_text};
 pub use replay::{Counterexample, Effort, Pictured, PicturedKey, ShownOperation, ShownStep};
 pub use search::Violation;

@@ -8,7 +8,8 @@
 //! - *Merge*: B follows A in the word, A leads to B and nothing else does: one segment with both labels, at least as
 //!   long as the longer. This keeps or enlarges the set of concrete states. A segment that is not reached from a
 //!   segment of its class alone, that is not empty and has one label, is not merged with other labels: a find that
-//!   has cleaned its way must not forget it. At most two segments remain between nodes, so the search is finite.
+//!   has cleaned its way must not forget it. At most two segments remain between nodes, so the search is finite. The
+//!   coarse mode merges all the same: it is as sound, and enough for most proofs.
 //! - Nodes with the same key come in the order in which they are reached from the head and the registers.
 //!
 //! What would make this unsound: merging across a node that a thread still knows (its key lies between), or dropping
@@ -25,6 +26,9 @@ use seriatim_lang::types::Scalar;
 pub enum Mode {
     /// They may: lists of any length.
     Abstract,
+    /// They may, and neighbouring segments are always merged, whatever their marks: fewer states, and more runs that no
+    /// list has.
+    Coarse,
     /// They may not: the one list at the start.
     Explicit,
 }
@@ -55,17 +59,18 @@ pub struct Buffers {
 struct Normaliser<'s> {
     subject: &'s Subject,
     state: &'s mut ListState,
+    mode: Mode,
     buffers: &'s mut Buffers,
 }
 
 /// Brings a state into normal form.
 pub fn normalise(subject: &Subject, state: &mut ListState, mode: Mode, buffers: &mut Buffers) {
-    let mut run = Normaliser { subject, state, buffers };
+    let mut run = Normaliser { subject, state, mode, buffers };
     run.clear_registers();
     run.reach();
     run.collect();
     run.order();
-    if mode == Mode::Abstract {
+    if mode != Mode::Explicit {
         run.absorb();
         run.merge();
     }
@@ -221,7 +226,7 @@ impl Normaliser<'_> {
             return false;
         }
         let inner = rest.last().is_some_and(|b| self.follows(*b, *last)) && degree[*last] == 1;
-        inner || !self.keeps_apart(*last, item)
+        inner || self.mode == Mode::Coarse || !self.keeps_apart(*last, item)
     }
 
     /// Whether both are segments of one class and the first leads to the second.

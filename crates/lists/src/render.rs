@@ -6,6 +6,7 @@ use crate::decide::{Outcome, Reason, Verdict};
 use crate::replay::{Counterexample, Pictured, PicturedKey, ShownOperation, ShownStep};
 use crate::search::Violation;
 use crate::step::Access;
+use seriatim_lang::flow::place;
 use seriatim_lang::lower;
 use seriatim_lang::program::Program;
 use seriatim_lang::steps::{Op, Steps};
@@ -82,7 +83,7 @@ pub fn counterexample(
     rows.push(first);
     for (number, step) in run.steps.iter().enumerate() {
         let before = number.checked_sub(1).map_or(&run.initial, |i| &run.steps[i].list);
-        let effect = step.accesses.iter().rposition(|a| a.returned.is_none());
+        let effect = effect(&steps, step);
         for (index, access) in step.accesses.iter().enumerate() {
             let Some(text) = access_text(program, &steps, step, (access, &names)) else { continue };
             let mut row = vec![String::new(); threads + 1];
@@ -96,6 +97,15 @@ pub fn counterexample(
     let mut out = columns(&rows);
     let _ = writeln!(out, "\n{}", conclusion(program, run, &names));
     out
+}
+
+/// The access of a step that the list after it belongs to: the last one that writes.
+fn effect(steps: &Steps, step: &ShownStep) -> Option<usize> {
+    let writes = |access: &Access| {
+        let instr = steps.code.get(access.pc.0 as usize);
+        instr.is_some_and(|i| place(&i.op).is_some() && !matches!(i.op, Op::Load { .. }))
+    };
+    step.accesses.iter().rposition(writes)
 }
 
 fn name(program: &Program, shown: &ShownOperation) -> String {

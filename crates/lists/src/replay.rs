@@ -1,13 +1,14 @@
 //! Concrete runs: every *no* is one, on a list whose keys and marks are written out.
 //!
-//! The abstract search gives an order of the arguments, what the list has of them, the kind of violation and a schedule.
-//! The same search without segments then runs on all lists of this case with 0, 1, 2, … further nodes until it finds a
-//! violation of that kind: the shortest run on a smallest list. If short lists show none, the schedule alone is tried on
-//! longer ones: on the list that the abstract run stands for, it is a run. The run found is executed once more by the
-//! machine alone, without normal forms, and its history and its final list are judged by trying all
-//! linearizations. Only what survives this is reported.
+//! The abstract search gives an order of the arguments, what the list has of them, the kind of violation and a run. The
+//! same search without segments then goes over all lists of this case with 0, 1, 2, … further nodes until it finds a
+//! violation of that kind: the shortest run on a smallest list. If short lists show none, the abstract run is followed on
+//! the list that it opens (see `guide`), however long that is; then longer lists are searched as long as states are left.
+//! The run found is executed once more by the machine alone, without normal forms, and its history and its final list
+//! are judged by trying all linearizations. Only what survives this is reported.
 
 use crate::cases::{Case, Input, Interval, explicit_lists};
+use crate::guide::follow;
 use crate::monitor::{Monitor, Operation, apply};
 use crate::normal::Mode;
 use crate::search::{Choice, Found, Plan, Violation, search};
@@ -21,13 +22,16 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How far to look for a concrete run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// The largest number of nodes, beside those of the arguments, of the lists that are searched.
+    /// The largest number of nodes, beside those of the arguments, of the lists that are searched first.
     pub nodes: usize,
-    /// The largest number of nodes of the lists on which the schedule is tried.
-    pub scheduled_nodes: usize,
     /// The largest number of states of all searches together.
     pub states: u64,
+    /// The largest number of steps that are tried in order to follow the abstract run.
+    pub steps: u64,
 }
+
+/// No list is searched that has so many nodes beside those of the arguments: there would be too many such lists.
+const MOST_NODES: usize = 12;
 
 /// A node of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,48 +94,74 @@ pub struct Counterexample {
     pub steps: Vec<ShownStep>,
 }
 
+/// What is searched, twice.
+#[derive(Clone, Copy, Debug)]
+pub struct Witnesses<'s> {
+    /// As the abstract search had it.
+    pub reduced: &'s Subject,
+    /// Without reductions: people want to see each access and the list after it.
+    pub plain: &'s Subject,
+}
+
 /// Searches for a concrete run of a case that shows what the abstract search found.
 pub fn confirm(
-    subject: &Subject,
+    subjects: Witnesses,
     case: &Case,
     input: Input,
     candidate: &Found,
     mut effort: Effort,
 ) -> Option<Counterexample> {
-    for count in 0..=effort.nodes {
-        for intervals in explicit_lists(case, input, count) {
-            let mut monitor = Monitor::new(subject.operations.clone());
-            let mut start = case.state(subject, &intervals);
-            start.configurations = monitor.initial(case.members());
-            let plan = Plan { mode: Mode::Explicit, most: effort.states };
-            let searched = search(subject, &mut monitor, &start, plan);
-            effort.states = effort.states.saturating_sub(searched.states);
-            let found = match candidate.violation {
-                Violation::WrongList => searched.list,
-                _ => searched.elements,
-            };
-            if let Some(found) = found {
-                return replay(subject, &mut monitor, &start, &found);
-            }
-        }
-    }
-    let longer = effort.nodes + 1..=effort.scheduled_nodes;
-    let mut lists = longer.flat_map(|count| explicit_lists(case, input, count));
-    lists.find_map(|intervals| follow_schedule(subject, case, &intervals, candidate))
+    let short = (0..=effort.nodes).flat_map(|count| explicit_lists(case, input, count));
+    let found = short_run(subjects.plain, case, candidate, short, &mut effort);
+    found.or_else(|| followed_run(subjects.reduced, case, input, candidate, effort)).or_else(|| {
+        let longer = (effort.nodes + 1..).take_while(|count| *count < MOST_NODES);
+        let lists = longer.flat_map(|count| explicit_lists(case, input, count));
+        short_run(subjects.plain, case, candidate, lists, &mut effort)
+    })
 }
 
-/// Tries the schedule of an abstract run on a list.
-fn follow_schedule(
+/// Searches lists, one after the other, as long as states are left.
+fn short_run(
     subject: &Subject,
     case: &Case,
-    intervals: &[Interval],
     candidate: &Found,
+    lists: impl Iterator<Item = Vec<Interval>>,
+    effort: &mut Effort,
 ) -> Option<Counterexample> {
+    for intervals in lists {
+        if effort.states == 0 {
+            return None;
+        }
+        let mut monitor = Monitor::new(subject.operations.clone());
+        let mut start = case.state(subject, &intervals);
+        start.configurations = monitor.initial(case.members());
+        let plan = Plan { mode: Mode::Explicit, most: effort.states };
+        let searched = search(subject, &mut monitor, &start, plan);
+        effort.states = effort.states.saturating_sub(searched.states);
+        let found = match candidate.violation {
+            Violation::WrongList => searched.list,
+            _ => searched.elements,
+        };
+        let run = found.and_then(|found| replay(subject, &mut monitor, &start, &found));
+        if run.is_some() {
+            return run;
+        }
+    }
+    None
+}
+
+/// The run along which the abstract one leads.
+fn followed_run(
+    subject: &Subject,
+    case: &Case,
+    input: Input,
+    candidate: &Found,
+    effort: Effort,
+) -> Option<Counterexample> {
+    let (intervals, found) = follow(subject, case, input, candidate, effort.steps)?;
     let mut monitor = Monitor::new(subject.operations.clone());
-    let mut start = case.state(subject, intervals);
+    let mut start = case.state(subject, &intervals);
     start.configurations = monitor.initial(case.members());
-    let path = candidate.path.iter().map(|(thread, _)| (*thread, 0)).collect();
-    let found = Found { violation: candidate.violation, path };
     replay(subject, &mut monitor, &start, &found)
 }
 

@@ -5,7 +5,9 @@
 use crate::cases::{Case, Input, Interval, Presence, orders};
 use crate::composition::{Composition, parse_composition};
 use crate::monitor::Monitor;
+use crate::movers::Reductions;
 use crate::normal::{Buffers, Mode, normalise};
+use crate::random::Random;
 use crate::state::{Class, ListState, MARKED, Segment, UNMARKED};
 use crate::step::{Ended, Trail, step};
 use crate::subject::{Code, Subject};
@@ -13,18 +15,6 @@ use seriatim_lang::choices::Choices;
 use seriatim_lang::steps::NULL;
 use seriatim_lang::types::Scalar;
 use std::sync::Arc;
-
-/// Random numbers (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, count: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) as usize % count
-    }
-}
 
 /// Which node of the concrete state a node of the abstract one stands for, as far as known.
 struct Matching<'s> {
@@ -287,7 +277,8 @@ fn follow(subject: &Subject, case: &Case, input: Input, random: &mut Random) -> 
 fn follow_runs(source: &str, text: &str, input: Input, random: &mut Random) {
     let program = seriatim_lang::check(source).expect("the algorithm is right");
     let composition = parse_composition(text).expect("a composition");
-    let code = Arc::new(Code::new(&program, &composition).expect("in the class"));
+    let code =
+        Arc::new(Code::new(&program, &composition, Reductions::default()).expect("in the class"));
     let mut steps = 0;
     for _ in 0..150 {
         let case = random_case(random, &composition, input);

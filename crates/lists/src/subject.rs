@@ -8,9 +8,9 @@
 use crate::class::{Effect, Refusal, Shape, effects, initial_list, recognise};
 use crate::composition::{Composition, MAX_OPERATIONS};
 use crate::monitor::Operation;
+use crate::movers::{Reductions, Ride, riding_accesses};
 use crate::state::argument_key;
 use seriatim_lang::liveness::Liveness;
-use seriatim_lang::locality::local_accesses;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State};
 use seriatim_lang::program::Program;
 use seriatim_lang::span::Span;
@@ -26,8 +26,8 @@ pub struct Code {
     pub shape: Shape,
     /// For each position, whether it lies inside an atomic block.
     pub atomic: Vec<bool>,
-    /// For each position, whether nobody can notice its access.
-    pub local: Vec<bool>,
+    /// For each position, whether its access rides along with the step before it.
+    pub rides: Vec<Ride>,
     /// For each position, the registers that matter there.
     pub live: Vec<Vec<(u32, Kind)>>,
     /// For each position, the operation that is called there.
@@ -53,7 +53,11 @@ pub struct Subject {
 
 impl Code {
     /// Prepares a program for a composition.
-    pub fn new(program: &Program, composition: &Composition) -> Result<Code, Refusal> {
+    pub fn new(
+        program: &Program,
+        composition: &Composition,
+        reductions: Reductions,
+    ) -> Result<Code, Refusal> {
         let effects = effects(program)?;
         let threads = composition.threads.len();
         if threads == 0 || threads > MAX_THREADS as usize {
@@ -72,7 +76,10 @@ impl Code {
             for name in calls {
                 let method = program.methods.iter().position(|m| m.name == *name);
                 let Some(method) = method else {
-                    return Err(Refusal::new(Span::default(), format!("no method `{name}`")));
+                    let names = program.methods.iter().map(|m| m.name.as_str());
+                    let names = names.collect::<Vec<_>>().join(", ");
+                    let reason = format!("no method `{name}`; there are {names}");
+                    return Err(Refusal::new(Span::default(), reason));
                 };
                 methods.push((thread, method as u32, effects[method]));
                 let args = vec![Ex::Const(0)];
@@ -82,7 +89,7 @@ impl Code {
             steps.code.push(Instr { op: Op::End, span: Span::default(), inside_atomic: false });
         }
         let liveness = Liveness::of(&steps);
-        let local = local_accesses(&steps, &liveness);
+        let rides = riding_accesses(&steps, &liveness, reductions);
         let atomic = steps.code.iter().map(|i| i.inside_atomic).collect();
         steps.code.iter_mut().for_each(|i| i.inside_atomic = false);
         let first = steps.threads[0].entry.0 as usize;
@@ -96,7 +103,7 @@ impl Code {
             .initial()
             .map_err(|_| Refusal::new(Span::default(), "the initialisation of the object fails"))?;
         initial_list(program, &shape, &machine, &empty)?;
-        Ok(Code { shape, atomic, local, live, called, empty, steps, methods })
+        Ok(Code { shape, atomic, rides, live, called, empty, steps, methods })
     }
 }
 

@@ -2,7 +2,8 @@
 
 use seriatim_lang::Program;
 use seriatim_lists::{
-    Effort, Options, Reason, Verdict, decide, expectations, parse_composition, render, table,
+    Effort, Options, Reason, Verdict, all_compositions, decide, expectations, parse_composition,
+    render, table,
 };
 
 fn program(file: &str) -> Program {
@@ -21,14 +22,19 @@ fn files(folder: &str) -> Vec<String> {
     names
 }
 
+fn is_long() -> bool {
+    std::env::var("SERIATIM_LONG").is_ok_and(|value| value == "1")
+}
+
+/// Those of two operations on unmarked lists; all of them with `SERIATIM_LONG=1`.
 #[test]
-fn the_files_expectations_of_two_operations_are_met() {
+fn the_files_expectations_are_met() {
     let mut count = 0;
     for file in files("").iter().chain(&files("broken/")) {
         let program = program(file);
         for expected in expectations(&program).unwrap_or_else(|r| panic!("{file}: {r:?}")) {
             let marked = expected.input == seriatim_lists::Input::Marked;
-            if expected.composition.threads.len() > 2 || marked {
+            if !is_long() && (expected.composition.threads.len() > 2 || marked) {
                 continue;
             }
             count += 1;
@@ -88,9 +94,36 @@ fn broken_sets_are_refuted_by_a_pair_and_the_refutation_can_be_read() {
 
 #[test]
 fn pairs_of_right_algorithms_hold() {
-    for name in ["harris_michael", "lazy_list", "vechev_cas", "coarse_set", "orvyy_set"] {
+    for name in [
+        "harris_michael",
+        "harris_set",
+        "lazy_list",
+        "lock_coupling",
+        "optimistic_list",
+        "vechev_cas",
+        "vechev_dcas",
+        "coarse_set",
+        "orvyy_set",
+    ] {
         for outcome in table(&program(name), 2, &Options::default()).unwrap() {
             assert_eq!(outcome.elements, Verdict::Holds, "{name}: {}", outcome.composition);
+        }
+    }
+}
+
+#[test]
+fn triples_of_right_algorithms_hold() {
+    for outcome in table(&program("coarse_set"), 3, &Options::default()).unwrap() {
+        assert_eq!(outcome.list, Some(Verdict::Holds), "{}", outcome.composition);
+    }
+    let all = all_compositions(&program("harris_michael"), 3);
+    let cheap = ["harris_michael", "lazy_list"].map(|name| (name, &all[..1]));
+    let every = ["harris_michael", "lazy_list", "lock_coupling", "optimistic_list"];
+    let every: Vec<_> = every.iter().map(|name| (*name, &all[..])).collect();
+    for (name, compositions) in if is_long() { &every[..] } else { &cheap } {
+        for composition in *compositions {
+            let outcome = decide(&program(name), composition, &Options::default()).unwrap();
+            assert_eq!(outcome.elements, Verdict::Holds, "{name}: {composition}");
         }
     }
 }
@@ -103,21 +136,52 @@ fn programs_outside_of_the_class_are_refused_with_a_line() {
         env!("CARGO_MANIFEST_DIR")
     ))
     .unwrap();
+    let node = "struct Node { ";
+    let contains = "let c = head\n  while";
     let cases = [
-        ("c.marked = true ", "c.key = p.key; c.marked = true ", "a key is written"),
-        ("p.next = n", "p.next = n; free(n)", "a node is given back"),
-        ("key: k, next: c }", "key: c.key, next: c }", "a node is made whose key is no argument"),
-        ("struct Node { ", "struct Node { size: int 0..3 = 0, ", "fields beside key"),
+        (
+            "c.marked = true ",
+            "c.key = p.key; c.marked = true ",
+            "a key is written",
+            "c.key = p.key",
+        ),
+        ("p.next = n", "p.next = n; free(n)", "a node is given back", "free(n)"),
+        ("key: k, next: c }", "key: c.key, next: c }", "a node is made whose key", "c.key"),
+        (node, "struct Node { size: int 0..3 = 0, ", "fields beside key", "size"),
+        (node, "struct Node { back: Node? = null, ", "2 fields of a node's type", "next"),
+        (node, "struct Node { other: key = -inf, ", "2 fields of type `key`", "key"),
+        (node, "struct Other { n: Node? }\nstruct Node { ", "2 structs instead of one", "Node"),
+        (
+            "\nmethod contains",
+            "\nvar last: Node? = null\n\nmethod contains",
+            "2 shared references",
+            "last",
+        ),
+        (
+            "\nmethod contains",
+            "\nvar size: int 0..9 = 0\n\nmethod contains",
+            "`size` is no lock",
+            "size",
+        ),
+        (contains, "let c = head\n  head = c\n  while", "the head is written", "head = c"),
+        (contains, "let b: bool = any\n  let c = head\n  while", "`any` within a method", "any"),
+        ("new Node { key: +inf, next: null }", "null", "does not begin as", "head"),
     ];
-    for (from, to, reason) in cases {
+    for (from, to, reason, place) in cases {
         let changed = source.replacen(from, to, 1);
         assert_ne!(changed, source);
         let program = seriatim_lang::check(&changed)
             .unwrap_or_else(|e| panic!("{}", e.render(&changed, "changed")));
         let refusal = decide(&program, &composition, &Options::default()).unwrap_err();
         assert!(refusal.reason.contains(reason), "{refusal:?}");
-        assert!(refusal.span.line(&changed) > 1, "{refusal:?}");
+        let shown = refusal.span.text(&changed);
+        assert!(shown.starts_with(place), "{reason}: {shown} instead of {place}");
     }
+    let arithmetic = source.replacen("c.key < k", "c.key < k + 1", 1);
+    assert!(seriatim_lang::check(&arithmetic).is_err(), "keys are no numbers");
+    let unsorted = program("unordered_set");
+    let refusal = decide(&unsorted, &composition, &Options::default()).unwrap_err();
+    assert!(refusal.span.line(&unsorted.source) > 1, "{refusal:?}");
     let marked = Options { input: seriatim_lists::Input::Marked, ..Options::default() };
     let refusal = decide(&program("lock_coupling"), &composition, &marked).unwrap_err();
     assert!(refusal.reason.contains("nodes have no mark"), "{refusal:?}");
@@ -145,17 +209,27 @@ fn elements_that_are_no_arguments_may_not_be_lost() {
 }
 
 #[test]
-fn a_schedule_is_enough_to_find_the_list() {
-    let original = program("lock_coupling").source;
-    let changed = original.replacen("let s = c.next", "let s = c.next.next", 1);
-    let program = seriatim_lang::check(&changed).unwrap();
-    let composition = parse_composition("remove || contains").unwrap();
-    let ask = |scheduled_nodes| {
-        let effort = Effort { nodes: 0, scheduled_nodes, states: 0 };
-        decide(&program, &composition, &Options { effort, ..Options::default() }).unwrap()
-    };
-    assert_eq!(ask(0).elements, Verdict::Unknown(Reason::NotReplayed));
-    assert_eq!(ask(3).elements.word(), "fails");
+fn a_refutation_may_need_a_long_list() {
+    let original = program("lazy_list").source;
+    let walk = "while c.key < k { c = c.next }\n  return c.key == k && !c.marked";
+    for count in [3, 9, 20] {
+        let lazy = format!(
+            "let seen: int 0..{count} = 0\n  \
+             while c.key < k {{ c = c.next; if seen < {count} {{ seen = seen + 1 }} }}\n  \
+             return seen == {count} || c.key == k && !c.marked"
+        );
+        let changed = original.replacen(walk, &lazy, 1);
+        assert_ne!(changed, *original);
+        let program = seriatim_lang::check(&changed).unwrap();
+        let composition = parse_composition("contains || remove").unwrap();
+        let outcome = decide(&program, &composition, &Options::default()).unwrap();
+        let Verdict::Fails(run) = outcome.elements else { panic!("{count}: {outcome:?}") };
+        assert!(run.initial.len() > count, "{count}: {:?}", run.initial);
+        let effort = Effort { nodes: 0, states: 0, steps: 0 };
+        let options = Options { effort, ..Options::default() };
+        let unknown = decide(&program, &composition, &options).unwrap();
+        assert_eq!(unknown.elements, Verdict::Unknown(Reason::NotReplayed));
+    }
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Every history of the corpus: the verdict that other tools gave, the right number of operations,
-//! both directions of the search, witnesses replayed.
+//! both directions of the search, the fast monitors, witnesses replayed.
 //!
 //! The corpus is data of other projects and not part of this one: it is looked for in the folder that
 //! `SERIATIM_CORPUS` names, else in `../shared/corpus` beside the repository.
 
 use seriatim_history::{History, read};
-use seriatim_monitor::{Detail, Monitors, Options, Strategy, check};
+use seriatim_monitor::{DecidedBy, Detail, Monitors, Options, Strategy, check};
 use seriatim_spec::{ChosenReader, Failures, Reader, SpecChoice, Verdict, validate};
 use std::path::{Path, PathBuf};
 
@@ -81,4 +81,36 @@ fn every_history_of_the_corpus_gets_its_verdict() {
         }
     }
     println!("{} histories of the corpus decided", entries.len());
+}
+
+#[test]
+fn the_monitors_give_every_history_of_the_corpus_its_verdict() {
+    let Some(folder) = corpus() else { return };
+    let (mut by_monitor, mut by_search) = (0, 0);
+    for Entry { file, spec, is_linearizable } in manifest(&folder) {
+        let choice = SpecChoice::parse(&spec).unwrap_or_else(|error| panic!("{spec}: {error}"));
+        let reader = ChosenReader { choice, failures: Failures::Drop };
+        let mut history = read(&file).unwrap_or_else(|error| panic!("{error}"));
+        let checked = check(&mut history, &reader, &Options::default());
+        let checked = checked.unwrap_or_else(|error| panic!("{error}"));
+        let expected = if is_linearizable { "linearizable" } else { "violation" };
+        assert_eq!(checked.verdict.word(), expected, "{}", file.display());
+        for part in &checked.parts {
+            match part.decided_by {
+                DecidedBy::Monitor(_) => by_monitor += 1,
+                DecidedBy::Search(_) => {
+                    let reason = part.fell_back.as_deref().unwrap_or("");
+                    assert!(!reason.is_empty(), "{}: no reason", file.display());
+                    by_search += 1;
+                }
+                DecidedBy::Inspection | DecidedBy::Nobody => {}
+            }
+        }
+        if let Verdict::Linearizable(witness) = checked.verdict {
+            let reading = reader.read(&mut history).expect("reads as before");
+            validate(&history, &reading, &witness).expect("a right witness");
+        }
+    }
+    println!("{by_monitor} parts decided by monitors, {by_search} by the search");
+    assert!(by_monitor > 500, "{by_monitor} parts decided by monitors");
 }

@@ -2,18 +2,21 @@
 
 use crate::model::{Field, Model};
 use crate::outcome::Obstacle;
-use crate::value::{Attr, Class, Holder, NULL_VALUE, Val};
-use crate::view::{Gap, MOST, Node, View};
+use crate::value::{Attr, Class, Holder, NULL_VALUE, OTHER_VALUE, TRACKED_VALUE, Val};
+use crate::view::{FIELDS, Gap, MOST, Node, Record, View};
 use seriatim_lang::machine::State;
 use seriatim_lang::steps::{MINUS_INF, NULL, PLUS_INF};
+use seriatim_lang::types::Scalar;
 
 /// How data of a concrete state is seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lens {
-    /// No key may occur: it would have to be compared with an arbitrary one.
-    NoKeys,
-    /// Keys are compared with this one.
+    /// No key and no value may occur: it would have to be compared with an arbitrary one.
+    NoData,
+    /// Keys are compared with this one; values have the colour of their last bit.
     Key(i32),
+    /// Values are compared with this one.
+    Value(i32),
 }
 
 impl Lens {
@@ -22,39 +25,58 @@ impl Lens {
         match (key, self) {
             (MINUS_INF, _) => Some(Class::MinusInf),
             (PLUS_INF, _) => Some(Class::PlusInf),
-            (_, Lens::NoKeys) => None,
             (key, Lens::Key(x)) => Some(match key.cmp(&x) {
                 std::cmp::Ordering::Less => Class::Below,
                 std::cmp::Ordering::Equal => Class::Tracked,
                 std::cmp::Ordering::Greater => Class::Above,
             }),
+            _ => None,
         }
+    }
+
+    /// A concrete scalar as a view shows it. References lead to nodes and records by their place in the heap; thread t is
+    /// called t + 1, as nobody observes here.
+    pub fn scalar(self, model: &Model, scalar: Scalar, word: i32) -> Option<Val> {
+        Some(match scalar {
+            _ if word == NULL => Val::Null,
+            Scalar::Ref(of) if Some(of) == model.list => Val::Node(word as u8),
+            Scalar::Ref(_) => Val::Record(word as u8),
+            Scalar::Key => Val::Key(self.class(word)?),
+            Scalar::Tid => Val::Tid(word as u8 + 1),
+            Scalar::Lock => Val::Lock(if word == 0 { Holder::Free } else { Holder::Other }),
+            Scalar::Value => match self {
+                Lens::NoData => return None,
+                Lens::Key(_) => Val::Colour(word as u8 & 1),
+                Lens::Value(x) if x == word => TRACKED_VALUE,
+                Lens::Value(_) => OTHER_VALUE,
+            },
+            _ => Val::Int(word),
+        })
     }
 }
 
-fn reference(word: i32) -> Val {
-    if word == NULL { Val::Null } else { Val::Node(word as u8) }
-}
+const DATA: Obstacle = Obstacle::NotUnderstood("data at the start");
 
-/// The shared part of a concrete state as a view of an idle thread; a held lock is someone else's, every node is public.
+/// The shared part of a concrete state as a view of an idle thread; a held lock is someone else's, all nodes and records are
+/// public.
 pub fn shared_view(model: &Model, state: &State, lens: Lens) -> Result<View, Obstacle> {
-    let global = |(index, word): (usize, &i32)| match *word {
-        word if model.is_reference(index) => reference(word),
-        0 if model.is_lock(index) => Val::Lock(Holder::Free),
-        _ if model.is_lock(index) => Val::Lock(Holder::Other),
-        word => Val::Int(word),
+    let global = |(index, word): (usize, &i32)| match model.array(index) {
+        Some(_) => Some(Val::Hidden),
+        None => lens.scalar(model, model.steps.shared[index].kind.scalar, *word),
     };
     let words = &state.words[..model.steps.shared.len()];
-    let stride = model.machine.node_stride();
-    let nodes = state.heap.chunks(stride).map(|cells| node(model, &cells[1..], lens));
+    let heap = || state.heap.chunks(model.machine.node_stride());
+    let globals = words.iter().enumerate().map(global).collect::<Option<_>>();
     Ok(View {
-        busy: None,
-        globals: words.iter().enumerate().map(global).collect(),
-        nodes: nodes.collect::<Result<_, _>>()?,
+        globals: globals.ok_or(DATA)?,
+        nodes: heap().map(|cells| node(model, cells, lens)).collect::<Option<_>>().ok_or(DATA)?,
+        records: heap().map(|c| record(model, c, lens)).collect::<Option<_>>().ok_or(DATA)?,
+        ..View::default()
     })
 }
 
-fn node(model: &Model, cells: &[i32], lens: Lens) -> Result<Node, Obstacle> {
+/// The node in a place of the heap; of a record, something to which nothing leads.
+fn node(model: &Model, cells: &[i32], lens: Lens) -> Option<Node> {
     let mut node = Node {
         attr: Attr::of(Class::Below),
         values: 0,
@@ -62,21 +84,33 @@ fn node(model: &Model, cells: &[i32], lens: Lens) -> Result<Node, Obstacle> {
         gap: Gap::EMPTY,
         private: false,
     };
-    for (field, word) in model.fields.iter().zip(cells) {
+    if model.list.is_none_or(|list| cells[0] != list.0 as i32) {
+        return Some(node);
+    }
+    for (field, word) in model.fields.iter().zip(&cells[1..]) {
         match field {
-            Field::Link => node.to = reference(*word),
-            Field::Key => {
-                let class = lens.class(*word);
-                let class = class.ok_or(Obstacle::NotUnderstood("a key at the start"))?;
-                node.attr = node.attr.with_class(class);
-            }
+            Field::Link if *word == NULL => {}
+            Field::Link => node.to = Val::Node(*word as u8),
+            Field::Key => node.attr = node.attr.with_class(lens.class(*word)?),
             Field::Value if *word == NULL => node.values = NULL_VALUE,
             Field::Value => node.values = 1 << (*word & 1),
             Field::Mark => node.attr = node.attr.with_mark(*word != 0),
             Field::Lock => {}
         }
     }
-    Ok(node)
+    Some(node)
+}
+
+/// The record in a place of the heap; of a node, something to which nothing leads.
+fn record(model: &Model, cells: &[i32], lens: Lens) -> Option<Record> {
+    let mut fields = [Val::Dead; FIELDS];
+    if model.list.is_none_or(|list| cells[0] != list.0 as i32) {
+        let slots = &model.steps.structs[cells[0] as usize].slots;
+        for ((field, slot), word) in fields.iter_mut().zip(slots).zip(&cells[1..]) {
+            *field = lens.scalar(model, slot.kind.scalar, *word)?;
+        }
+    }
+    Some(Record { fields, private: false })
 }
 
 /// The view with which every thread begins.
@@ -86,5 +120,19 @@ pub fn initial_view(model: &Model) -> Result<View, Obstacle> {
     if locked || model.initial.heap.len() / model.machine.node_stride() > MOST / 2 {
         return Err(Obstacle::NotUnderstood("a lock that is held at the start, or a large heap"));
     }
-    shared_view(model, &model.initial, Lens::NoKeys)
+    let mut view = shared_view(model, &model.initial, Lens::NoData)?;
+    for array in &model.arrays {
+        let first = array.first as usize;
+        let words = &model.initial.words[first..][..array.len as usize];
+        // A record that no thread has published has no shape, and nobody would find it.
+        let records = matches!(model.steps.shared[first].kind.scalar, Scalar::Ref(_));
+        if (records || array.slot.is_some()) && words.iter().any(|w| *w != NULL) {
+            return Err(Obstacle::NotUnderstood("an array that is not empty at the start"));
+        }
+        view.slots.extend(array.slot.map(|_| Val::Null));
+    }
+    match view.globals.iter().any(|v| v.record().is_some()) {
+        true => Err(Obstacle::NotUnderstood("a record that is there at the start")),
+        false => Ok(view),
+    }
 }

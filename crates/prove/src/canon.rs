@@ -1,5 +1,5 @@
 //! The canonical form of a view: what nobody names is folded into gaps, what nobody reaches is dropped, and the nodes are
-//! numbered in the order in which the shared variables and the registers lead to them.
+//! numbered in the order in which the shared variables and the registers lead to them. So are records and threads.
 //!
 //! Nodes stay explicit if a shared variable or a register points to them, if they are private, if two represented nodes
 //! lead to them, or, where keys are tracked, if they are sentinels or if they hold the tracked key and a shared variable
@@ -18,17 +18,24 @@ struct Roots {
     list: [u8; MOST],
     count: usize,
     set: u64,
+    /// Whether records or threads are named.
+    names: bool,
 }
 
 impl Roots {
     fn of(view: &View) -> Roots {
-        let mut roots = Roots { list: [0; MOST], count: 0, set: 0 };
+        let names = !view.records.is_empty();
+        let mut roots = Roots { list: [0; MOST], count: 0, set: 0, names };
         let regs = view.busy.iter().flat_map(|b| &b.regs);
-        for node in view.globals.iter().chain(regs).filter_map(|v| v.node()) {
-            if roots.set >> node & 1 == 0 {
-                roots.list[roots.count] = node as u8;
-                roots.count += 1;
-                roots.set |= 1 << node;
+        for value in view.globals.iter().chain(regs) {
+            match *value {
+                Val::Node(n) if roots.set >> n & 1 == 0 => {
+                    roots.list[roots.count] = n;
+                    roots.count += 1;
+                    roots.set |= 1 << n;
+                }
+                Val::Tid(_) => roots.names = true,
+                _ => {}
             }
         }
         roots
@@ -58,6 +65,12 @@ impl View {
             }
         }
         self.renumber(&roots, spare);
+        if roots.names {
+            if tracking == Tracking::Value {
+                self.forget_stale_records();
+            }
+            self.renumber_records();
+        }
     }
 
     /// The nodes that a shared variable leads to.
@@ -124,7 +137,7 @@ impl View {
                 sorted: true,
             };
             let mut gap = joined(joined(self.nodes[node].gap, single), behind.gap);
-            gap.sorted |= tracking == Tracking::Colour;
+            gap.sorted |= tracking != Tracking::Key;
             let to = behind.to;
             self.nodes[node].gap = gap;
             self.nodes[node].to = to;
@@ -185,9 +198,9 @@ mod tests {
             private: false,
         };
         View {
-            busy: None,
             globals: vec![Val::Node(0), second.map_or(Val::Null, |n| Val::Node(n as u8))],
             nodes: nodes.iter().enumerate().map(node).collect(),
+            ..View::default()
         }
     }
 

@@ -6,11 +6,12 @@
 //! the meaning of steps and effects with the search; a mistake in those is for the concrete runs to find.
 
 use crate::abstraction::initial_view;
-use crate::effect::{Effect, Outlook};
-use crate::interfere::interfere;
+use crate::effect::Outlook;
+use crate::influence::Influence;
+use crate::interfere::Matcher;
 use crate::model::Model;
 use crate::outcome::{At, Obstacle, Proof};
-use crate::step::transitions;
+use crate::step::{Setting, transitions};
 use crate::view::View;
 use rustc_hash::{FxHashMap, FxHashSet};
 use seriatim_lang::Program;
@@ -67,15 +68,20 @@ impl<'p> Pass<'p> {
         if empty != Ok(true) || !self.covers(&start) {
             return Err(Rejection::Start);
         }
-        let mut effects: FxHashSet<Effect> = FxHashSet::default();
+        let mut effects: FxHashSet<Influence> = FxHashSet::default();
+        let shapes = &self.proof.shapes;
+        let setting = Setting { model: self.model, abstraction: &self.proof.abstraction, shapes };
         for (number, view) in self.proof.views.iter().enumerate() {
-            let stepped = transitions(self.model, &self.proof.abstraction, view)
+            let stepped = transitions(setting, view)
                 .map_err(|(obstacle, _)| Rejection::Check(number, obstacle))?;
             for stepped in stepped {
                 if !self.covers(&stepped.view) {
                     return Err(Rejection::Step(number, stepped.at));
                 }
-                effects.extend(stepped.effect);
+                if !stepped.shapes.iter().all(|s| shapes.contains(s)) {
+                    return Err(Rejection::Step(number, stepped.at));
+                }
+                effects.extend(stepped.influence);
             }
         }
         let mut views = self.proof.views.iter().enumerate();
@@ -86,16 +92,20 @@ impl<'p> Pass<'p> {
         &self,
         number: usize,
         view: &View,
-        effects: &FxHashSet<Effect>,
+        effects: &FxHashSet<Influence>,
     ) -> Result<(), Rejection> {
         let outlook = Outlook::of(view);
         for effect in effects {
-            let check = |obstacle| Rejection::Check(number, obstacle);
-            for mut after in interfere(self.model, effect, view, &outlook).map_err(check)? {
-                self.proof.abstraction.observe(self.model, &mut after).map_err(check)?;
-                if !self.covers(&after.canonical(self.model.tracking)) {
-                    return Err(Rejection::Interference(number, At::Other(effect.pc)));
-                }
+            let setting = (self.model, &self.proof.abstraction);
+            let mut covered = true;
+            let mut found = |after: &mut View| {
+                covered = covered && self.covers(&after.clone().canonical(self.model.tracking));
+            };
+            effect
+                .disturb(setting, (view, &outlook), &mut Matcher::default(), &mut found)
+                .map_err(|obstacle| Rejection::Check(number, obstacle))?;
+            if !covered {
+                return Err(Rejection::Interference(number, At::Other(effect.pc())));
             }
         }
         Ok(())

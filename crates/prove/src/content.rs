@@ -12,10 +12,12 @@
 //! It would be unsound to skip the check on any step, to let an operation change the content twice, or to take a content that
 //! is no function of the shared state.
 
+use crate::cell;
 use crate::model::{Kind, Model, Role, Tracking};
 use crate::outcome::Obstacle;
 use crate::value::{Attr, Class, TRACKED, Val, attrs, only};
 use crate::view::{Busy, Gap, Ghost, View};
+use seriatim_lang::types::Scalar;
 
 /// Which nodes make up the content.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -49,9 +51,13 @@ pub enum Counted {
 impl Abstraction {
     /// All abstractions that a model may have, the likeliest first.
     pub fn candidates(model: &Model) -> Vec<Abstraction> {
-        let roots = (0..model.steps.shared.len()).filter(|g| model.is_reference(*g));
+        let is_root = |g: &usize| match model.kind {
+            Kind::Cell => model.steps.shared[*g].kind.scalar == Scalar::Value,
+            _ => model.is_reference(*g),
+        };
+        let roots = (0..model.steps.shared.len()).filter(is_root);
         let begins: &[Begin] = match model.kind {
-            Kind::Set => &[Begin::AtRoot],
+            Kind::Set | Kind::Cell => &[Begin::AtRoot],
             Kind::Stack => &[Begin::AtRoot, Begin::BehindDummy],
             Kind::Queue => &[Begin::BehindDummy, Begin::AtRoot],
         };
@@ -73,6 +79,14 @@ impl Abstraction {
     /// In words.
     pub fn text(&self, model: &Model) -> String {
         let root = &model.steps.shared[self.root].name;
+        if model.kind == Kind::Cell {
+            return match model.descriptor().map(|d| &model.steps.shared[d].name) {
+                Some(record) => {
+                    format!("the value in `{root}`, while there is no record in `{record}`")
+                }
+                None => format!("the value in `{root}`"),
+            };
+        }
         let begin = match self.begin {
             Begin::AtRoot => "",
             Begin::BehindDummy => ", behind its first node",
@@ -147,26 +161,37 @@ impl Abstraction {
 
     /// Records what the operation can see of the content now.
     pub fn observe(&self, model: &Model, view: &mut View) -> Result<(), Obstacle> {
+        if let Some(busy) = &mut view.busy
+            && busy.ghost.done
+        {
+            busy.ghost = Ghost { saw_yes: false, saw_no: false, ..busy.ghost };
+            return Ok(());
+        }
+        if model.kind == Kind::Cell {
+            cell::observe(model, self, view);
+            return Ok(());
+        }
         let Some(busy) = &view.busy else { return Ok(()) };
         let mut ghost = busy.ghost;
         match model.tracking {
-            Tracking::Key if busy.arg == Val::Key(Class::Tracked) => {
+            Tracking::Key if busy.args[0] == Val::Key(Class::Tracked) => {
                 let member = self.has_tracked(view)?;
                 ghost.saw_yes |= member;
                 ghost.saw_no |= !member;
             }
             Tracking::Key => {}
-            Tracking::Colour => ghost.saw_yes |= self.sequence(view)?.is_empty(),
+            _ => ghost.saw_yes |= self.sequence(view)?.is_empty(),
         }
         view.busy.iter_mut().for_each(|b| b.ghost = ghost);
         Ok(())
     }
 
-    /// Whether the object is empty.
+    /// Whether the object is as its specification says at the start: empty.
     pub fn is_empty(&self, model: &Model, view: &View) -> Result<bool, Obstacle> {
         match model.tracking {
             Tracking::Key => Ok(!self.has_tracked(view)?),
             Tracking::Colour => Ok(self.sequence(view)?.is_empty()),
+            Tracking::Value => Ok(cell::starts_right(model, self, view)),
         }
     }
 
@@ -176,7 +201,7 @@ impl Abstraction {
         let role = model.roles[busy.method as usize];
         let change = match model.tracking {
             Tracking::Key => self.change_of_set(role, busy, before, after)?,
-            Tracking::Colour => self.change_of_sequence(model.kind, role, (before, after))?,
+            _ => self.change_of_sequence(model.kind, role, (before, after))?,
         };
         match change {
             Change::None => Ok(change),
@@ -192,7 +217,7 @@ impl Abstraction {
         before: &View,
         after: &View,
     ) -> Result<Change, Obstacle> {
-        let mine = busy.arg == Val::Key(Class::Tracked);
+        let mine = busy.args[0] == Val::Key(Class::Tracked);
         match (self.has_tracked(before)?, self.has_tracked(after)?) {
             (a, b) if a == b => Ok(Change::None),
             (false, true) if mine && role == Role::Add => Ok(Change::Effect),
@@ -211,7 +236,7 @@ impl Abstraction {
         if old == new {
             return Ok(Change::None);
         }
-        let arg = after.busy.as_ref().and_then(|b| only(b.arg));
+        let arg = only(after.argument());
         let added = match (role, kind, new.as_slice()) {
             (Role::Put, Kind::Stack, [first, rest @ ..]) if *rest == old[..] => Some(first),
             (Role::Put, Kind::Queue, [rest @ .., last]) if *rest == old[..] => Some(last),
@@ -233,10 +258,13 @@ impl Abstraction {
 
 /// Whether an operation may return this.
 pub fn is_justified(model: &Model, busy: &Busy, result: &[Val]) -> bool {
+    if model.kind == Kind::Cell {
+        return cell::is_justified(model, busy, result);
+    }
     let Ghost { saw_yes, saw_no, done, got } = busy.ghost;
     let yes = Val::Int(1);
     let no = Val::Int(0);
-    if model.tracking == Tracking::Key && busy.arg != Val::Key(Class::Tracked) {
+    if model.tracking == Tracking::Key && busy.args[0] != Val::Key(Class::Tracked) {
         return matches!(result, [r] if *r == yes || *r == no);
     }
     match (model.roles[busy.method as usize], result) {

@@ -3,19 +3,20 @@
 //! worked out here from the concrete states, not with the prover's own code. `SERIATIM_LONG=1` makes the runs longer.
 
 use crate::abstraction::{Lens, shared_view};
+use crate::cell_spec::{CellRole, When};
 use crate::content::{Abstraction, Begin, Counted};
 use crate::fixpoint::Fixpoint;
 use crate::model::{Field, Model, Role, Tracking};
 use crate::outcome::Options;
 use crate::value::{Attr, Class, Holder, Val};
-use crate::view::{Busy, Ghost, View};
+use crate::view::{ARGS, Busy, Ghost, View, Window};
 use seriatim_lang::check;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Machine, Seen, State, Stop};
 use seriatim_lang::steps::{NULL, Reg};
-use seriatim_lang::types::Scalar;
+use seriatim_lang::types::{Scalar, StructId};
 
-const LIBRARY: [&str; 12] = [
+const LIBRARY: [&str; 15] = [
     "treiber",
     "coarse_stack",
     "coarse_queue",
@@ -28,6 +29,9 @@ const LIBRARY: [&str; 12] = [
     "orvyy_set",
     "lazy_list",
     "vechev_cas",
+    "hsy_stack",
+    "ccas",
+    "ccas_waits",
 ];
 
 struct Random(u64);
@@ -45,8 +49,16 @@ impl Random {
 #[derive(Clone)]
 struct Running {
     method: u32,
-    arg: Option<i32>,
+    args: Vec<i32>,
     ghost: Ghost,
+}
+
+/// A record in the cell, as the test sees it.
+#[derive(Clone, Copy)]
+struct Installed {
+    owner: usize,
+    base: i32,
+    seen: u32,
 }
 
 /// A concrete run with what the views need to know about its past.
@@ -61,12 +73,22 @@ struct Walk<'a> {
     node_locks: Vec<Option<usize>>,
     marks: Vec<Option<usize>>,
     private: Vec<bool>,
+    installed: Option<Installed>,
 }
 
 impl Walk<'_> {
     fn slot(&self, state: &State, node: usize, field: Field) -> Option<i32> {
         let slot = self.model.fields.iter().position(|f| *f == field)?;
-        state.heap.get(node * self.machine.node_stride() + 1 + slot).copied()
+        let cells = &state.heap.get(node * self.machine.node_stride()..)?;
+        let of = StructId(*cells.first()? as u32);
+        cells.get(1 + slot).copied().filter(|_| Some(of) == self.model.list)
+    }
+
+    fn lens(&self) -> Lens {
+        match self.model.tracking {
+            Tracking::Value => Lens::Value(self.tracked),
+            _ => Lens::Key(self.tracked),
+        }
     }
 
     fn count(&self, state: &State) -> usize {
@@ -97,8 +119,14 @@ impl Walk<'_> {
     }
 
     fn observe(&self, state: &State, running: &mut Running) {
+        if running.ghost.done {
+            running.ghost.saw_yes = false;
+            running.ghost.saw_no = false;
+            return;
+        }
         match self.model.tracking {
-            Tracking::Key if running.arg == Some(self.tracked) => match self.has_tracked(state) {
+            Tracking::Value => self.observe_cell(state, running),
+            Tracking::Key if running.args[0] == self.tracked => match self.has_tracked(state) {
                 true => running.ghost.saw_yes = true,
                 false => running.ghost.saw_no = true,
             },
@@ -107,17 +135,117 @@ impl Walk<'_> {
         }
     }
 
+    fn control(&self, state: &State) -> i32 {
+        self.model.control().map_or(0, |c| state.words[c])
+    }
+
+    fn descriptor(&self, state: &State) -> i32 {
+        self.model.descriptor().map_or(NULL, |d| state.words[d])
+    }
+
+    /// The result that leaves the cell as it is would be right now.
+    fn observe_cell(&self, state: &State, running: &mut Running) {
+        let (content, control) = (state.words[self.abstraction.root], self.control(state));
+        let Role::Cell(role) = self.model.roles[running.method as usize] else { return };
+        let free = self.descriptor(state) == NULL;
+        let saw = match role {
+            CellRole::SetControl => return running.ghost.saw_yes |= running.args[0] == control,
+            CellRole::Read => free,
+            CellRole::Swap(swap) => {
+                let fits = match swap.when {
+                    When::Always => true,
+                    When::Control(wanted) => control == wanted,
+                    When::Argument(i) => control == running.args[i as usize],
+                };
+                let equal = content == running.args[swap.old as usize];
+                free && (!equal || !fits || content == running.args[swap.next as usize])
+            }
+            CellRole::Write => false,
+        };
+        running.ghost.saw_yes |= saw && content == self.tracked;
+        running.ghost.saw_no |= saw && content == NULL;
+    }
+
+    /// What a step of `thread` did to the cell: installations, completions, changes of the control variable.
+    fn cell_effect(&mut self, thread: usize, from: &State) {
+        let (old, new) = (self.descriptor(from), self.descriptor(&self.state));
+        let control = self.control(&self.state);
+        let mut done = Vec::new();
+        if self.control(from) != control {
+            done.push((thread, None));
+        }
+        match (old == NULL, new == NULL) {
+            (true, true) => {
+                let root = self.abstraction.root;
+                assert_eq!(from.words[root], self.state.words[root], "a direct write");
+            }
+            (true, false) => {
+                let base = from.words[self.abstraction.root];
+                self.installed = Some(Installed { owner: thread, base, seen: 1 << control });
+            }
+            (false, false) => {
+                assert_eq!(old, new, "overwritten");
+                self.installed.iter_mut().for_each(|i| i.seen |= 1 << control);
+            }
+            (false, true) => {
+                let installed = self.installed.take().expect("it was installed");
+                let base = self.lens().scalar(self.model, Scalar::Value, installed.base);
+                let got = match base.expect("a value") {
+                    Val::Colour(c) => c,
+                    _ => 2,
+                };
+                done.push((installed.owner, Some(got)));
+            }
+        }
+        for (thread, got) in done {
+            let running = self.running[thread].as_mut().expect("it is running");
+            assert!(!running.ghost.done, "a second effect");
+            running.ghost.done = true;
+            running.ghost.got = got;
+        }
+    }
+
+    /// Two operations that met: the step changed another thread's element of an array.
+    fn meet(&mut self, thread: usize, from: &State) {
+        let arrays = self.model.arrays.iter().filter(|a| a.slot.is_some());
+        let elements = arrays.flat_map(|a| (0..a.len).map(move |i| (i, a.first + i)));
+        let changed: Vec<usize> = elements
+            .filter(|(i, at)| {
+                *i as usize != thread && from.words[*at as usize] != self.state.words[*at as usize]
+            })
+            .map(|(i, _)| i as usize)
+            .collect();
+        for owner in changed {
+            let both = [thread, owner];
+            let role =
+                |t: usize| self.running[t].as_ref().map(|r| self.model.roles[r.method as usize]);
+            let pusher = both.into_iter().find(|t| role(*t) == Some(Role::Put)).expect("a push");
+            let popper = both.into_iter().find(|t| role(*t) == Some(Role::Take)).expect("a pop");
+            let value = self.running[pusher].as_ref().expect("running").args[0] as u8 & 1;
+            for (thread, got) in [(pusher, None), (popper, Some(value))] {
+                let running = self.running[thread].as_mut().expect("running");
+                assert!(!running.ghost.done, "a second effect");
+                running.ghost.done = true;
+                running.ghost.got = got;
+            }
+        }
+    }
+
     /// Takes over the state after a step of `thread`.
     fn advance(&mut self, thread: usize, to: State, seen: &Seen) {
         let from = std::mem::replace(&mut self.state, to);
         if let Some((method, args)) = &seen.call {
             let mut running =
-                Running { method: *method, arg: args.first().copied(), ghost: Ghost::default() };
+                Running { method: *method, args: args.clone(), ghost: Ghost::default() };
             self.observe(&from, &mut running);
             self.running[thread] = Some(running);
         }
         self.own(thread, &from);
-        self.effect(thread, &from);
+        match self.model.tracking {
+            Tracking::Value => self.cell_effect(thread, &from),
+            _ => self.effect(thread, &from),
+        }
+        self.meet(thread, &from);
         let mut all = std::mem::take(&mut self.running);
         all.iter_mut().flatten().for_each(|r| self.observe(&self.state, r));
         if seen.ret.is_some() {
@@ -157,7 +285,9 @@ impl Walk<'_> {
                 self.marks[node] = (mark == Some(1) && !self.private[node]).then_some(thread);
             }
         }
-        let references = (0..self.model.steps.shared.len()).filter(|g| self.model.is_reference(*g));
+        let is_reference =
+            |g: &usize| matches!(self.model.steps.shared[*g].kind.scalar, Scalar::Ref(_));
+        let references = (0..self.model.steps.shared.len()).filter(is_reference);
         let mut todo: Vec<i32> = references.map(|g| self.state.words[g]).collect();
         for node in (0..count).filter(|n| !self.private[*n]) {
             todo.extend(self.slot(&self.state, node, Field::Link));
@@ -174,7 +304,7 @@ impl Walk<'_> {
         let (old, new) = (self.content(from), self.content(&self.state));
         let changed = match self.model.tracking {
             Tracking::Key => self.has_tracked(from) != self.has_tracked(&self.state),
-            Tracking::Colour => old != new,
+            _ => old != new,
         };
         let value = old.first().and_then(|n| self.slot(from, *n, Field::Value));
         let role = |r: &Running| self.model.roles[r.method as usize];
@@ -187,18 +317,12 @@ impl Walk<'_> {
     }
 
     fn scalar(&self, scalar: Scalar, word: i32) -> Val {
-        match scalar {
-            _ if word == NULL => Val::Null,
-            Scalar::Ref(_) => Val::Node(word as u8),
-            Scalar::Key => Val::Key(Lens::Key(self.tracked).class(word).expect("a key")),
-            Scalar::Value => Val::Colour(word as u8),
-            _ => Val::Int(word),
-        }
+        self.lens().scalar(self.model, scalar, word).expect("a value")
     }
 
     fn view(&self, thread: usize) -> View {
-        let lens = Lens::Key(self.tracked);
-        let mut view = shared_view(self.model, &self.state, lens).expect("a state has a view");
+        let mut view =
+            shared_view(self.model, &self.state, self.lens()).expect("a state has a view");
         for (global, owner) in view.globals.iter_mut().zip(&self.global_locks) {
             if *owner == Some(thread) {
                 *global = Val::Lock(Holder::Mine);
@@ -213,8 +337,44 @@ impl Walk<'_> {
                 node.attr = node.attr.with_my_mark();
             }
         }
+        for (record, private) in view.records.iter_mut().zip(&self.private) {
+            record.private = *private;
+        }
+        for array in self.model.arrays.iter().filter(|a| a.slot.is_some()) {
+            let at = array.first as usize + thread;
+            let scalar = self.model.steps.shared[at].kind.scalar;
+            view.slots.push(self.scalar(scalar, self.state.words[at]));
+        }
         view.busy = self.running[thread].as_ref().map(|r| self.busy(thread, r));
+        view.window = self.installed.map(|i| self.window(thread, i));
+        let fields = view.records.iter_mut().flat_map(|r| &mut r.fields);
+        let regs = view.busy.iter_mut().flat_map(|b| &mut b.regs);
+        for value in view.globals.iter_mut().chain(&mut view.slots).chain(regs).chain(fields) {
+            if *value == Val::Tid(thread as u8 + 1) {
+                *value = Val::Tid(0);
+            }
+        }
         view
+    }
+
+    fn window(&self, thread: usize, installed: Installed) -> Window {
+        let running = self.running[installed.owner].as_ref().expect("it is running");
+        Window {
+            mine: installed.owner == thread,
+            method: running.method as u8,
+            args: self.args(running),
+            base: self.scalar(Scalar::Value, installed.base),
+            seen: installed.seen,
+        }
+    }
+
+    fn args(&self, running: &Running) -> [Val; ARGS] {
+        let mut args = [Val::Dead; ARGS];
+        let params = &self.model.steps.methods[running.method as usize].params;
+        for ((arg, kind), word) in args.iter_mut().zip(params).zip(&running.args) {
+            *arg = self.scalar(kind.scalar, *word);
+        }
+        args
     }
 
     fn busy(&self, thread: usize, running: &Running) -> Busy {
@@ -227,12 +387,8 @@ impl Walk<'_> {
             _ => Val::Dead,
         };
         let regs = (0..self.model.steps.register_count()).map(reg).collect();
-        let arg = match (self.model.tracking, running.arg) {
-            (Tracking::Key, Some(key)) => self.scalar(Scalar::Key, key),
-            (Tracking::Colour, Some(value)) => self.scalar(Scalar::Value, value),
-            (_, None) => Val::Dead,
-        };
-        Busy { pc, method: running.method, arg, regs, ghost: running.ghost }
+        let args = self.args(running);
+        Busy { pc, method: running.method, args, regs, ghost: running.ghost }
     }
 }
 
@@ -296,6 +452,7 @@ fn compare(name: &str, model: &Model, invariant: (&Fixpoint, Abstraction), steps
             node_locks: vec![None; nodes],
             marks: vec![None; nodes],
             private: vec![false; nodes],
+            installed: None,
         };
         for _ in 0..200 {
             done += 1;
@@ -348,5 +505,5 @@ fn a_lens_orders_keys_around_the_tracked_one() {
         [0, 1, 2].map(|k| lens.class(k)),
         [Class::Below, Class::Tracked, Class::Above].map(Some)
     );
-    assert_eq!(Lens::NoKeys.class(0), None);
+    assert_eq!(Lens::NoData.class(0), None);
 }

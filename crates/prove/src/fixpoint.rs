@@ -9,11 +9,13 @@
 
 use crate::abstraction::initial_view;
 use crate::content::Abstraction;
-use crate::effect::{Effect, Outlook};
+use crate::effect::Outlook;
+use crate::influence::Influence;
 use crate::interfere::Matcher;
 use crate::model::Model;
 use crate::outcome::{At, Obstacle, Options};
-use crate::step::transitions;
+use crate::record::Shape;
+use crate::step::{Setting, transitions};
 use crate::view::{Node, View};
 use crate::views::Views;
 use rustc_hash::FxHashSet;
@@ -26,8 +28,10 @@ pub struct Fixpoint<'m> {
     /// The views.
     pub views: Views,
     /// The effects of one thread on others.
-    pub effects: Vec<Rc<Effect>>,
-    known: FxHashSet<Rc<Effect>>,
+    pub effects: Vec<Rc<Influence>>,
+    /// The records that threads publish.
+    pub shapes: Vec<Shape>,
+    known: FxHashSet<Rc<Influence>>,
     work: u64,
     matcher: Matcher,
     spare: Vec<Node>,
@@ -51,6 +55,7 @@ impl<'m> Fixpoint<'m> {
             abstraction,
             views: Views::new(model.tracking),
             effects: vec![],
+            shapes: vec![],
             known: FxHashSet::default(),
             work: 0,
             matcher: Matcher::default(),
@@ -83,11 +88,19 @@ impl<'m> Fixpoint<'m> {
     /// by that, it waits again.
     fn close(&mut self, number: usize) -> Result<(), Block> {
         let view = self.views.list[number].clone();
-        let stepped = transitions(self.model, &self.abstraction, &view)
-            .map_err(|(obstacle, at)| Block { obstacle, view: number, at })?;
+        let setting =
+            Setting { model: self.model, abstraction: &self.abstraction, shapes: &self.shapes };
+        let stepped = transitions(setting, &view).map_err(|(obstacle, at)| Block {
+            obstacle,
+            view: number,
+            at,
+        })?;
         for stepped in stepped {
             self.views.add(&stepped.view, (number, stepped.at));
-            if let Some(effect) = stepped.effect.map(Rc::new)
+            for shape in stepped.shapes {
+                self.publish(shape);
+            }
+            if let Some(effect) = stepped.influence.map(Rc::new)
                 && self.known.insert(effect.clone())
             {
                 self.disturb_all(number, &effect)?;
@@ -102,8 +115,16 @@ impl<'m> Fixpoint<'m> {
         Ok(())
     }
 
+    /// A record that no thread has published so far may be found by all.
+    fn publish(&mut self, shape: Shape) {
+        if !self.shapes.contains(&shape) {
+            self.shapes.push(shape);
+            self.views.requeue();
+        }
+    }
+
     /// A new effect meets all views that were worked off before it was known; the one at hand meets it later.
-    fn disturb_all(&mut self, at_hand: usize, effect: &Effect) -> Result<(), Block> {
+    fn disturb_all(&mut self, at_hand: usize, effect: &Influence) -> Result<(), Block> {
         for other in 0..self.views.list.len() {
             if !self.views.is_waiting(other) && other != at_hand {
                 let view = self.views.list[other].clone();
@@ -117,24 +138,20 @@ impl<'m> Fixpoint<'m> {
     fn disturb(
         &mut self,
         (number, view): (usize, &View),
-        effect: &Effect,
+        effect: &Influence,
         outlook: &Outlook,
     ) -> Result<(), Block> {
         self.work += 1;
-        let at = At::Other(effect.pc);
+        let at = At::Other(effect.pc());
         let Fixpoint { model, abstraction, views, matcher, spare, .. } = self;
         let (model, abstraction) = (*model, *abstraction);
         let mut found = |view: &mut View| {
-            abstraction.observe(model, view)?;
             view.canonicalize(model.tracking, spare);
             views.add(view, (number, at));
-            Ok(())
         };
-        matcher.interfere(model, (effect, view, outlook), &mut found).map_err(|obstacle| Block {
-            obstacle,
-            view: number,
-            at,
-        })
+        effect
+            .disturb((model, &abstraction), (view, outlook), matcher, &mut found)
+            .map_err(|obstacle| Block { obstacle, view: number, at })
     }
 
     /// Whether a canonical view is covered by the set.

@@ -255,7 +255,7 @@ impl Matcher {
     /// Makes the view after the effect.
     fn apply(&mut self, job: Job) -> Result<(), Obstacle> {
         let mut after = std::mem::take(&mut self.after);
-        after.busy.clone_from(&job.view.busy);
+        after.clone_from(job.view);
         after.globals.clone_from(&self.heap.globals);
         after.nodes.clone_from(&self.heap.nodes);
         let result = self.write(job.effect, &mut after);

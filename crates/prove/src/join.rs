@@ -30,17 +30,34 @@ impl View {
             let got = ghost.got.map_or(0, |c| c + 1);
             text.extend(busy.pc.0.to_le_bytes());
             text.extend([busy.method as u8, bits | u8::from(ghost.done) << 2 | got << 3]);
-            write(text, busy.arg);
+            busy.args.iter().for_each(|v| write(text, *v));
         }
         self.globals.iter().chain(regs).for_each(|v| write(text, *v));
+        self.write_records(text);
         for node in &self.nodes {
             text.push(node.attr.0);
             write(text, node.to);
             text.push(u8::from(node.private));
-            if tracking == Tracking::Colour {
+            if tracking != Tracking::Key {
                 let values = if node.private { node.values } else { 0 };
                 text.push(u8::from(node.gap.is_empty()) << 7 | values);
             }
+        }
+    }
+
+    fn write_records(&self, text: &mut Vec<u8>) {
+        let window = self.window.is_some();
+        text.extend([self.records.len() as u8, self.slots.len() as u8, u8::from(window)]);
+        self.slots.iter().for_each(|v| write(text, *v));
+        for record in &self.records {
+            text.push(u8::from(record.private));
+            record.fields.iter().for_each(|v| write(text, *v));
+        }
+        if let Some(window) = &self.window {
+            text.extend([u8::from(window.mine), window.method]);
+            text.extend(window.seen.to_le_bytes());
+            write(text, window.base);
+            window.args.iter().for_each(|v| write(text, *v));
         }
     }
 
@@ -80,6 +97,9 @@ fn write(text: &mut Vec<u8>, value: Val) {
             text.push(6);
             text.extend(n.to_le_bytes());
         }
+        Val::Record(n) => text.extend([7, n]),
+        Val::Tid(n) => text.extend([8, n]),
+        Val::Hidden => text.push(9),
     }
 }
 
@@ -102,7 +122,8 @@ mod tests {
                 };
                 let attr = Attr::of(Class::MinusInf);
                 let node = Node { attr, values, to: Val::Null, gap, private: false };
-                found.push(View { busy: None, globals: vec![Val::Node(0)], nodes: vec![node] });
+                let globals = vec![Val::Node(0)];
+                found.push(View { globals, nodes: vec![node], ..View::default() });
             }
         }
         found

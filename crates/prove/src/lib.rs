@@ -8,16 +8,23 @@
 
 pub mod abstraction;
 mod canon;
+pub mod cell;
+pub mod cell_spec;
 pub mod certificate;
 pub mod content;
 pub mod effect;
+pub mod equality;
+mod export;
 pub mod fixpoint;
 pub mod gap;
+pub mod help;
+pub mod influence;
 pub mod interfere;
 mod join;
 pub mod model;
 pub mod outcome;
 pub mod own;
+pub mod record;
 mod render;
 pub mod step;
 pub mod value;
@@ -32,6 +39,7 @@ pub use outcome::{Obstacle, Options, Outcome, Proof, Stuck};
 
 use content::Abstraction;
 use fixpoint::Fixpoint;
+use influence::Influence;
 use model::Model;
 use seriatim_lang::Program;
 
@@ -68,6 +76,8 @@ pub fn prove(program: &Program, options: &Options) -> Outcome {
                     abstraction,
                     root: model.steps.shared[abstraction.root].name.clone(),
                     effects: fixpoint.effects.len(),
+                    interference: fixpoint.effects.iter().map(|e| Influence::clone(e)).collect(),
+                    shapes: fixpoint.shapes,
                     views: fixpoint.views.list,
                 });
             }

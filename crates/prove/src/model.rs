@@ -1,15 +1,20 @@
 //! The program as the prover sees it: which slot plays which part, and whether the program is in the class at all.
 //!
-//! In the class: a built-in `stack`, `queue` or `set`; one heap struct with one link to itself and at most one key, value,
-//! mark and lock; shared variables that are references, locks, truth values or numbers; garbage collection; no thread
-//! numbers, no thread variables, no load-linked. Everything else is refused here, or stops the abstract semantics where
-//! it is met. Keys are only compared and values only copied in this language; comparing values also stops the semantics.
+//! In the class: a built-in `stack`, `queue` or `set`, or any specification of a cell ([`crate::cell_spec`]); one struct
+//! for the nodes of a list (none for a cell), with one link to itself and at most one key, value, mark and lock; structs
+//! without links, for records; shared variables that are references, locks, truth values or numbers, and arrays of
+//! these; garbage collection; no thread variables, no load-linked. Everything else is refused here, or stops the
+//! abstract semantics where it is met. Keys are only compared and values only copied in this language; comparing values stops
+//! the semantics, too, except in cells. Threads can only be compared, stored and used as indices: their number
+//! shows in the lengths of arrays and nowhere else, and nothing here looks at those.
 
+use crate::cell_spec::{CellRole, CellSpec};
 use crate::gap::Emptiness;
+use crate::view::{ARGS, FIELDS};
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State};
-use seriatim_lang::steps::{Op, Steps};
-use seriatim_lang::types::Scalar;
+use seriatim_lang::steps::{Ex, Op, Pc, Place, Root, Steps};
+use seriatim_lang::types::{Scalar, StructId};
 use seriatim_lang::{Program, lower};
 
 /// What is tracked of the data.
@@ -19,6 +24,8 @@ pub enum Tracking {
     Key,
     /// Two colours of values: for sequences.
     Colour,
+    /// One arbitrary value, told from all others: for cells.
+    Value,
 }
 
 impl Tracking {
@@ -26,7 +33,7 @@ impl Tracking {
     pub fn emptiness(self) -> Emptiness {
         match self {
             Tracking::Key => Emptiness::Open,
-            Tracking::Colour => Emptiness::Exact,
+            Tracking::Colour | Tracking::Value => Emptiness::Exact,
         }
     }
 }
@@ -40,10 +47,12 @@ pub enum Kind {
     Queue,
     /// A set of keys.
     Set,
+    /// One value that is read, written and swapped.
+    Cell,
 }
 
 /// What a method does to the content.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Role {
     /// `push`, `enqueue`.
     Put,
@@ -55,6 +64,19 @@ pub enum Role {
     Remove,
     /// `contains`.
     Contains,
+    /// An operation on a cell.
+    Cell(CellRole),
+}
+
+/// Shared slots that are accessed by an index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Array {
+    /// The first slot.
+    pub first: u32,
+    /// How many slots there are.
+    pub len: u32,
+    /// The number of the thread's own element among those that a view knows, if there is one for each thread.
+    pub slot: Option<u8>,
 }
 
 /// What a slot of a node is for.
@@ -79,14 +101,20 @@ pub struct Model {
     pub steps: Steps,
     /// Which registers are still read.
     pub liveness: Liveness,
+    /// The struct of the nodes of the list.
+    pub list: Option<StructId>,
     /// What the slots of a node are for.
     pub fields: Vec<Field>,
+    /// The shared arrays.
+    pub arrays: Vec<Array>,
     /// The specification.
     pub kind: Kind,
     /// What is tracked of the data.
     pub tracking: Tracking,
     /// What the methods do.
     pub roles: Vec<Role>,
+    /// The specification, if it is that of a cell.
+    pub cell: Option<CellSpec>,
     /// The state at the start.
     pub initial: State,
     /// The concrete machine, for its layout.
@@ -99,16 +127,44 @@ impl Model {
         let kind = kind(program)?;
         let steps = lower(program, threads, None).map_err(|d| d.message.clone())?;
         refuse(&steps)?;
-        let tracking = if kind == Kind::Set { Tracking::Key } else { Tracking::Colour };
-        let fields = fields(&steps, tracking)?;
-        let roles = steps.methods.iter().map(|m| role(kind, &m.name)).collect::<Result<_, _>>()?;
-        let bounds = Bounds { values: 2, keys: 3, nodes: None, capacity: None };
+        let tracking = match kind {
+            Kind::Set => Tracking::Key,
+            Kind::Stack | Kind::Queue => Tracking::Colour,
+            Kind::Cell => Tracking::Value,
+        };
+        let cell = if kind == Kind::Cell { Some(CellSpec::of(program)?) } else { None };
+        let (list, fields) = fields(&steps, tracking)?;
+        let arrays = arrays(&steps)?;
+        check_records(&steps, (tracking, list))?;
+        check_parameters(&steps, tracking)?;
+        if kind == Kind::Cell {
+            check_cell(&steps)?;
+        }
+        check_shared(&steps, &arrays, (tracking, list))?;
+        let roles = match &cell {
+            Some(spec) => spec.roles.iter().map(|r| Role::Cell(*r)).collect(),
+            None => steps.methods.iter().map(|m| role(kind, &m.name)).collect::<Result<_, _>>()?,
+        };
+        let values = if kind == Kind::Cell { 3 } else { 2 };
+        let bounds = Bounds { values, keys: 3, nodes: None, capacity: None };
         let local = vec![false; steps.code.len()];
         let granularity = Granularity::Fused { local, locks_join: false };
         let mut machine = Machine::new(steps.clone(), bounds, granularity);
         let initial = machine.initial().map_err(|_| "its initialisation fails".to_string())?;
         let liveness = Liveness::of(&steps);
-        Ok(Model { steps, liveness, fields, kind, tracking, roles, initial, machine })
+        Ok(Model {
+            steps,
+            liveness,
+            list,
+            fields,
+            arrays,
+            kind,
+            tracking,
+            roles,
+            cell,
+            initial,
+            machine,
+        })
     }
 
     /// Whether the nodes can be marked.
@@ -116,9 +172,48 @@ impl Model {
         self.fields.contains(&Field::Mark)
     }
 
-    /// Whether a shared variable is a reference.
+    /// Whether a shared variable is a reference into the list.
     pub fn is_reference(&self, global: usize) -> bool {
-        matches!(self.steps.shared[global].kind.scalar, Scalar::Ref(_))
+        match self.steps.shared[global].kind.scalar {
+            Scalar::Ref(of) => Some(of) == self.list && self.array(global).is_none(),
+            _ => false,
+        }
+    }
+
+    /// The array to which a shared slot belongs.
+    pub fn array(&self, slot: usize) -> Option<&Array> {
+        let inside = |a: &&Array| (a.first..a.first + a.len).contains(&(slot as u32));
+        self.arrays.iter().find(inside)
+    }
+
+    /// How many elements of arrays a view knows.
+    pub fn slot_count(&self) -> usize {
+        self.arrays.iter().filter(|a| a.slot.is_some()).count()
+    }
+
+    /// The shared variable in which records are installed, for a cell.
+    pub fn descriptor(&self) -> Option<usize> {
+        let single = |g: &usize| self.array(*g).is_none();
+        let is_record = |g: &usize| match self.steps.shared[*g].kind.scalar {
+            Scalar::Ref(of) => Some(of) != self.list,
+            _ => false,
+        };
+        (0..self.steps.shared.len()).filter(single).find(is_record)
+    }
+
+    /// The shared variable that is the control variable of a cell.
+    pub fn control(&self) -> Option<usize> {
+        self.cell.as_ref()?.control?;
+        (0..self.steps.shared.len())
+            .find(|g| self.array(*g).is_none() && is_control(self.steps.shared[*g].kind))
+    }
+
+    /// What the method of an operation does to a cell.
+    pub fn cell_role(&self, method: usize) -> Option<CellRole> {
+        match self.roles.get(method) {
+            Some(Role::Cell(role)) => Some(*role),
+            _ => None,
+        }
     }
 
     /// Whether a shared variable is a lock.
@@ -129,15 +224,22 @@ impl Model {
 
 fn kind(program: &Program) -> Result<Kind, String> {
     let spec = program.spec.as_ref().ok_or("it names no specification")?;
-    if program.specs.iter().any(|s| s.name == spec.name) {
-        return Err(format!("its specification `{}` is its own", spec.name));
-    }
-    match spec.name.as_str() {
-        "stack" => Ok(Kind::Stack),
-        "queue" => Ok(Kind::Queue),
-        "set" => Ok(Kind::Set),
-        other => Err(format!("there are no proofs for the specification `{other}`")),
-    }
+    let own = program.specs.iter().any(|s| s.name == spec.name);
+    Ok(match spec.name.as_str() {
+        "stack" if !own => Kind::Stack,
+        "queue" if !own => Kind::Queue,
+        "set" if !own => Kind::Set,
+        _ => {
+            CellSpec::of(program).map_err(|why| {
+                let owner = if own { ", which is its own," } else { "" };
+                format!(
+                    "there are no proofs for the specification `{}`{owner} yet: {why}",
+                    spec.name
+                )
+            })?;
+            Kind::Cell
+        }
+    })
 }
 
 fn role(kind: Kind, name: &str) -> Result<Role, String> {
@@ -162,10 +264,8 @@ fn starts_in_one_state(steps: &Steps) -> bool {
 fn refuse(steps: &Steps) -> Result<(), String> {
     let refusals = [
         (steps.frees, "it frees nodes"),
-        (steps.uses_tids, "it uses thread numbers"),
         (!steps.links.is_empty(), "it uses load-linked"),
         (steps.object_registers > 0, "it has thread variables"),
-        (steps.structs.len() != 1, "it does not have exactly one struct"),
         (steps.shared.len() > 32, "it has more than 32 shared slots"),
         (steps.register_count() > 255, "it has more than 255 registers"),
         (steps.methods.len() > 255, "it has more than 255 methods"),
@@ -177,11 +277,21 @@ fn refuse(steps: &Steps) -> Result<(), String> {
     }
 }
 
-fn fields(steps: &Steps, tracking: Tracking) -> Result<Vec<Field>, String> {
+fn fields(steps: &Steps, tracking: Tracking) -> Result<(Option<StructId>, Vec<Field>), String> {
+    let links = |id: &u32| {
+        let slots = &steps.structs[*id as usize].slots;
+        slots.iter().any(|s| s.kind.scalar == Scalar::Ref(StructId(*id)))
+    };
+    let lists: Vec<u32> = (0..steps.structs.len() as u32).filter(links).collect();
+    let list = match (lists.as_slice(), tracking) {
+        ([], Tracking::Value) => return Ok((None, vec![])),
+        ([list], Tracking::Key | Tracking::Colour) => *list as usize,
+        _ => return Err("it does not have exactly one struct with a link to itself".to_string()),
+    };
     let mut fields = Vec::new();
-    for slot in &steps.structs[0].slots {
+    for slot in &steps.structs[list].slots {
         let field = match slot.kind.scalar {
-            Scalar::Ref(_) => Field::Link,
+            Scalar::Ref(of) if of.0 as usize == list => Field::Link,
             Scalar::Key if tracking == Tracking::Key && !slot.kind.nullable => Field::Key,
             Scalar::Value if tracking == Tracking::Colour => Field::Value,
             Scalar::Bool if !slot.kind.nullable => Field::Mark,
@@ -193,19 +303,152 @@ fn fields(steps: &Steps, tracking: Tracking) -> Result<Vec<Field>, String> {
         }
         fields.push(field);
     }
-    for slot in &steps.shared {
-        match slot.kind.scalar {
-            Scalar::Ref(_) | Scalar::Lock => {}
-            Scalar::Bool | Scalar::Int(..) | Scalar::Enum(_) if !slot.kind.nullable => {}
-            _ => return Err(format!("the shared variable `{}` holds data", slot.name)),
+    let data = if tracking == Tracking::Key { Field::Key } else { Field::Value };
+    match fields.contains(&data) {
+        true => Ok((Some(StructId(list as u32)), fields)),
+        false => Err("its struct lacks a link or data".to_string()),
+    }
+}
+
+/// Whether a scalar is one of finitely many that are known exactly.
+fn is_finite(kind: seriatim_lang::types::Kind) -> bool {
+    matches!(kind.scalar, Scalar::Bool | Scalar::Int(..) | Scalar::Enum(_)) && !kind.nullable
+}
+
+fn is_control(kind: seriatim_lang::types::Kind) -> bool {
+    matches!(kind.scalar, Scalar::Bool | Scalar::Enum(_)) && !kind.nullable
+}
+
+/// A cell has one place for records and one control variable; which they are is then no question.
+fn check_cell(steps: &Steps) -> Result<(), String> {
+    let records = steps.shared.iter().filter(|s| matches!(s.kind.scalar, Scalar::Ref(_))).count();
+    let controls = steps.shared.iter().filter(|s| is_control(s.kind)).count();
+    match (records, controls) {
+        (0..=1, 0..=1) => Ok(()),
+        _ => Err("it has several variables for records or for control".to_string()),
+    }
+}
+
+fn check_records(
+    steps: &Steps,
+    (tracking, list): (Tracking, Option<StructId>),
+) -> Result<(), String> {
+    for (number, layout) in steps.structs.iter().enumerate() {
+        if list == Some(StructId(number as u32)) {
+            continue;
+        }
+        if layout.slots.len() > FIELDS {
+            return Err(format!("the struct `{}` has too many fields", layout.name));
+        }
+        for slot in &layout.slots {
+            let fits = match slot.kind.scalar {
+                Scalar::Value => tracking != Tracking::Key,
+                Scalar::Tid => tracking != Tracking::Value,
+                _ => is_finite(slot.kind),
+            };
+            if !fits {
+                return Err(format!("the field `{}` is of no known use", slot.name));
+            }
         }
     }
-    let wanted: &[Field] = match tracking {
-        Tracking::Key => &[Field::Link, Field::Key],
-        Tracking::Colour => &[Field::Link, Field::Value],
-    };
-    match wanted.iter().all(|w| fields.contains(w)) {
-        true => Ok(fields),
-        false => Err("its struct lacks a link or data".to_string()),
+    Ok(())
+}
+
+fn check_shared(
+    steps: &Steps,
+    arrays: &[Array],
+    (tracking, list): (Tracking, Option<StructId>),
+) -> Result<(), String> {
+    for (number, slot) in steps.shared.iter().enumerate() {
+        let inside = |a: &Array| (a.first..a.first + a.len).contains(&(number as u32));
+        let indexed = arrays.iter().any(inside);
+        let fits = match slot.kind.scalar {
+            Scalar::Ref(of) if Some(of) == list => !indexed,
+            Scalar::Ref(_) => indexed || tracking == Tracking::Value,
+            Scalar::Tid => indexed,
+            Scalar::Lock => !indexed,
+            Scalar::Value => tracking == Tracking::Value && !indexed,
+            _ => is_finite(slot.kind),
+        };
+        if !fits {
+            return Err(format!("the shared variable `{}` is of no known use", slot.name));
+        }
+    }
+    Ok(())
+}
+
+fn check_parameters(steps: &Steps, tracking: Tracking) -> Result<(), String> {
+    for method in &steps.methods {
+        let fits = |kind: &seriatim_lang::types::Kind| match (tracking, kind.scalar) {
+            (Tracking::Key, Scalar::Key) | (Tracking::Colour, Scalar::Value) => !kind.nullable,
+            (Tracking::Value, Scalar::Value) => true,
+            (Tracking::Value, _) => is_control(*kind),
+            _ => false,
+        };
+        if method.params.len() > ARGS || !method.params.iter().all(fits) {
+            return Err(format!("the parameters of `{}` are of no known use", method.name));
+        }
+    }
+    Ok(())
+}
+
+/// The places that an instruction accesses.
+fn places(op: &Op) -> Option<&Place> {
+    match op {
+        Op::Load { place, .. }
+        | Op::Store { place, .. }
+        | Op::Cas { place, .. }
+        | Op::Swap { place, .. }
+        | Op::FetchAdd { place, .. }
+        | Op::StoreConditional { place, .. }
+        | Op::Lock(place)
+        | Op::Unlock(place) => Some(place),
+        _ => None,
+    }
+}
+
+/// The shared arrays: whatever is accessed by an index, in the code of the methods.
+fn arrays(steps: &Steps) -> Result<Vec<Array>, String> {
+    let mut found: Vec<Array> = Vec::new();
+    let begin = steps.methods.iter().map(|m| m.entry.0 as usize).min().unwrap_or(0);
+    let mut single = Vec::new();
+    for (at, instr) in steps.code.iter().enumerate().skip(begin) {
+        let Some(place) = places(&instr.op).filter(|p| p.root == Root::Shared) else { continue };
+        let dim = match place.dims.as_slice() {
+            [] => {
+                single.push((place.offset, place.width));
+                continue;
+            }
+            [dim] if dim.stride == 1 && place.width == 1 => dim,
+            _ => return Err("it has arrays of several dimensions or of tuples".to_string()),
+        };
+        let per_thread = match &dim.index {
+            Ex::SelfTid => true,
+            Ex::Reg(reg) => {
+                let slot = steps.register(Pc(at as u32), *reg);
+                slot.is_some_and(|s| s.kind.scalar == Scalar::Tid)
+            }
+            _ => false,
+        };
+        match found.iter().find(|a| a.first == place.offset) {
+            Some(known) if known.slot.is_some() == per_thread && known.len == dim.len => {}
+            Some(_) => return Err("it has an array with two kinds of indices".to_string()),
+            None => {
+                let slots = found.iter().filter(|a| a.slot.is_some()).count() as u8;
+                let slot = per_thread.then_some(slots);
+                found.push(Array { first: place.offset, len: dim.len, slot });
+            }
+        }
+    }
+    let overlaps =
+        |a: &Array, first: u32, len: u32| a.first < first + len && first < a.first + a.len;
+    let twice = found.iter().any(|a| {
+        let others = found.iter().filter(|b| b.first != a.first);
+        let mut all = others.map(|b| (b.first, b.len)).chain(single.iter().copied());
+        all.any(|(first, len)| overlaps(a, first, len))
+    });
+    match twice {
+        true => Err("it has an array that is also accessed without an index".to_string()),
+        false => Ok(found),
     }
 }

@@ -1,6 +1,8 @@
 //! What the prover says, and why it stops.
 
 use crate::content::Abstraction;
+use crate::influence::Influence;
+use crate::record::Shape;
 use crate::view::View;
 use seriatim_lang::machine::Fault;
 use seriatim_lang::steps::Pc;
@@ -16,7 +18,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { views: 150_000, work: 400_000_000 }
+        Options { views: 300_000, work: 400_000_000 }
     }
 }
 
@@ -42,6 +44,10 @@ pub struct Proof {
     pub views: Vec<View>,
     /// How many different effects one thread has on the views of others.
     pub effects: usize,
+    /// These effects.
+    pub interference: Vec<Influence>,
+    /// The records that threads publish.
+    pub shapes: Vec<Shape>,
 }
 
 /// Where and why a proof got stuck.

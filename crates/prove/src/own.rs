@@ -7,15 +7,17 @@
 //!
 //! Law (tested against the concrete machine): if a view describes a state, the views after a step describe the state after it.
 
+use crate::equality::Equality;
 use crate::gap::{Which, cuts};
-use crate::model::{Field, Model};
+use crate::model::{Field, Model, Tracking};
 use crate::outcome::Obstacle;
-use crate::value::{ANY_COLOUR, Attr, Class, Holder, NULL_VALUE, Val, Values, only};
+use crate::record::{Foreign, Shape};
+use crate::value::{ANY_COLOUR, Attr, Class, Holder, ME, NULL_VALUE, Val, Values, only};
 use crate::view::{Gap, MOST, Node, View};
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::Fault;
 use seriatim_lang::steps::*;
-use seriatim_lang::types::{Kind, Scalar};
+use seriatim_lang::types::{Kind, Scalar, StructId};
 
 /// How many instructions a step may take.
 const FUEL: u32 = 2_000;
@@ -62,17 +64,33 @@ pub struct Run<'a> {
     pub after: View,
     /// The picks.
     pub choices: &'a mut Choices,
+    /// The records that threads publish.
+    pub shapes: &'a [Shape],
+    /// Which values that are not tracked are equal.
+    pub equality: Equality,
+    /// What the step wrote to another thread's element of an array.
+    pub foreign: Option<Foreign>,
     /// The last instruction executed.
     pub pc: Pc,
 }
 
 /// A place, found.
-enum Spot {
+#[derive(Clone, Copy)]
+pub(crate) enum Spot {
+    /// A shared variable.
     Shared(usize),
+    /// A slot of a node.
     Heap(usize, usize),
+    /// A field of a record.
+    Field(usize, usize, StructId),
+    /// The thread's own element of an array.
+    Mine(usize),
+    /// An element of an array, at this shared slot or another one of the array; of this thread, if it is one of an array
+    /// with one element for each.
+    Hidden(usize, Option<(u8, u8)>),
 }
 
-fn strange<T>(what: &'static str) -> Ran<T> {
+pub(crate) fn strange<T>(what: &'static str) -> Ran<T> {
     Err(Halt::Stuck(Obstacle::NotUnderstood(what)))
 }
 
@@ -112,6 +130,11 @@ impl Run<'_> {
                 let values = self.evaluate_all(value)?;
                 self.write(place, &values)?;
             }
+            Op::Cas { place, old, new, fail } if !place.dims.is_empty() => {
+                if !self.exchange(place, old, new)? {
+                    return Ok(*fail);
+                }
+            }
             Op::Cas { place, old, new, fail } => {
                 let found = self.read(place)?;
                 for (found, old) in found.into_iter().zip(old) {
@@ -142,10 +165,13 @@ impl Run<'_> {
             }
             Op::Lock(place) => self.lock(place)?,
             Op::Unlock(place) => self.unlock(place)?,
-            Op::New { dst, fields, .. } => {
+            Op::New { dst, of, fields } => {
                 let values = self.evaluate_all(fields)?;
-                let node = self.allocate(&values)?;
-                self.set_registers(*dst, &[node]);
+                let fresh = match self.model.list == Some(*of) {
+                    true => self.allocate(&values)?,
+                    false => self.allocate_record(&values)?,
+                };
+                self.set_registers(*dst, &[fresh]);
             }
             Op::Branch { cond, otherwise } => {
                 if !self.truth(cond)? {
@@ -205,7 +231,7 @@ impl Run<'_> {
         }
     }
 
-    fn evaluate(&mut self, ex: &Ex) -> Ran<Val> {
+    pub(crate) fn evaluate(&mut self, ex: &Ex) -> Ran<Val> {
         Ok(match ex {
             Ex::Const(n) => constant(*n),
             Ex::Reg(reg) => match self.registers()?[reg.0 as usize] {
@@ -236,19 +262,24 @@ impl Run<'_> {
                 false => self.evaluate(b)?,
             },
             Ex::At { .. } => return strange("arrays"),
-            Ex::SelfTid => return strange("thread numbers"),
+            Ex::SelfTid => ME,
         })
     }
 
-    fn equal(&mut self, a: Val, b: Val) -> Ran<bool> {
+    pub(crate) fn equal(&mut self, a: Val, b: Val) -> Ran<bool> {
         match (a, b) {
             (Val::Null, Val::Null) => Ok(true),
-            (Val::Null, Val::Node(_) | Val::Key(_) | Val::Colour(_) | Val::Int(_)) => Ok(false),
-            (Val::Node(_) | Val::Key(_) | Val::Colour(_) | Val::Int(_), Val::Null) => Ok(false),
+            (Val::Dead | Val::Hidden | Val::Lock(_), _) => strange("a comparison of this sort"),
+            (_, Val::Dead | Val::Hidden | Val::Lock(_)) => strange("a comparison of this sort"),
+            (Val::Null, _) | (_, Val::Null) => Ok(false),
+            (Val::Record(a), Val::Record(b)) | (Val::Tid(a), Val::Tid(b)) => Ok(a == b),
             (Val::Node(a), Val::Node(b)) => Ok(a == b),
             (Val::Int(a), Val::Int(b)) => Ok(a == b),
             (Val::Key(a), Val::Key(b)) if a == b && a.is_many() => Ok(self.choices.pick(2) == 1),
             (Val::Key(a), Val::Key(b)) => Ok(a == b),
+            (Val::Colour(a), Val::Colour(b)) if self.model.tracking == Tracking::Value => {
+                Ok(self.equality.compare(a, b, self.choices))
+            }
             (Val::Colour(_), Val::Colour(_)) => strange("values are compared"),
             _ => strange("a comparison of different things"),
         }
@@ -263,7 +294,7 @@ impl Run<'_> {
         }
     }
 
-    fn any(&mut self, kind: Kind) -> Ran<Val> {
+    pub(crate) fn any(&mut self, kind: Kind) -> Ran<Val> {
         let options: Vec<Val> = match kind.scalar {
             Scalar::Bool => vec![Val::Int(0), Val::Int(1)],
             Scalar::Enum(count) => (0..count as i32).map(Val::Int).collect(),
@@ -295,14 +326,14 @@ impl Run<'_> {
         Ok(Val::Node(number as u8))
     }
 
-    fn resolve(&mut self, place: &Place) -> Ran<Spot> {
-        if !place.dims.is_empty() {
-            return strange("arrays");
-        }
-        match &place.root {
-            Root::Shared => Ok(Spot::Shared(place.offset as usize)),
-            Root::Node(node, _) => match self.evaluate(node)? {
+    pub(crate) fn resolve(&mut self, place: &Place) -> Ran<Spot> {
+        match (&place.root, place.dims.as_slice()) {
+            (Root::Shared, []) => Ok(Spot::Shared(place.offset as usize)),
+            (Root::Shared, [dim]) => self.element(place.offset as usize, &dim.index),
+            (_, [_, ..]) => strange("arrays of this sort"),
+            (Root::Node(node, of), []) => match self.evaluate(node)? {
                 Val::Node(n) => Ok(Spot::Heap(n as usize, place.offset as usize)),
+                Val::Record(n) => Ok(Spot::Field(n as usize, place.offset as usize, *of)),
                 Val::Null => Err(Fault::NullDereference.into()),
                 _ => strange("a field of something that is no node"),
             },
@@ -318,6 +349,9 @@ impl Run<'_> {
                     value => Ok(value),
                 },
                 Spot::Heap(node, slot) => self.read_slot(node, self.model.fields[slot + i]),
+                Spot::Field(record, slot, of) => self.field(record, slot + i, of),
+                Spot::Mine(slot) => Ok(self.after.slots[slot]),
+                Spot::Hidden(at, _) => self.unknown_element(at),
             })
             .collect()
     }
@@ -379,6 +413,9 @@ impl Run<'_> {
                     if matches!(self.after.globals[at + i], Val::Lock(_)) {
                         return strange("a lock that is written");
                     }
+                    if self.after.globals[at + i] == Val::Hidden {
+                        return strange("an array that is written as a whole");
+                    }
                     self.after.globals[at + i] = *value;
                 }
             }
@@ -387,6 +424,19 @@ impl Run<'_> {
                     self.write_slot(node, self.model.fields[slot + i], *value)?;
                 }
             }
+            Spot::Field(record, slot, _) => {
+                if !self.after.records[record].private {
+                    return strange("the data of a public record changes");
+                }
+                for (i, value) in values.iter().enumerate() {
+                    self.after.records[record].fields[slot + i] = *value;
+                }
+            }
+            Spot::Mine(slot) => self.after.slots[slot] = self.storable(values[0])?,
+            Spot::Hidden(_, None) => {
+                self.storable(values[0])?;
+            }
+            Spot::Hidden(_, Some(_)) => return strange("another thread's element is overwritten"),
         }
         Ok(())
     }
@@ -431,6 +481,7 @@ impl Run<'_> {
                 Val::Lock(_) => return Err(Halt::Waits),
                 _ => return strange("a lock of an unknown sort"),
             },
+            Spot::Field(..) | Spot::Mine(_) | Spot::Hidden(..) => return strange("a lock here"),
             Spot::Heap(node, _) => {
                 let attr = self.after.nodes[node].attr;
                 if attr.locked_by_me() {
@@ -448,6 +499,7 @@ impl Run<'_> {
                 Val::Lock(Holder::Mine) => self.after.globals[at] = Val::Lock(Holder::Free),
                 _ => return Err(Obstacle::ForeignUnlock.into()),
             },
+            Spot::Field(..) | Spot::Mine(_) | Spot::Hidden(..) => return strange("a lock here"),
             Spot::Heap(node, _) => {
                 let attr = self.after.nodes[node].attr;
                 if !attr.locked_by_me() {
@@ -478,7 +530,7 @@ fn check(value: Val, kind: Kind) -> Ran<()> {
         }
         (Val::Int(_), Scalar::Int(..) | Scalar::Bool | Scalar::Enum(_)) => Ok(()),
         (Val::Key(_), Scalar::Key) | (Val::Colour(_), Scalar::Value) => Ok(()),
-        (Val::Node(_), Scalar::Ref(_)) => Ok(()),
+        (Val::Node(_) | Val::Record(_), Scalar::Ref(_)) | (Val::Tid(_), Scalar::Tid) => Ok(()),
         _ => strange("a value of the wrong sort"),
     }
 }

@@ -20,8 +20,7 @@ pub fn stuck(
     fixpoint: &Fixpoint,
     (abstraction, block): (Abstraction, Block),
 ) -> Stuck {
-    let nothing = View { busy: None, globals: vec![], nodes: vec![] };
-    let view = fixpoint.views.list.get(block.view).cloned().unwrap_or(nothing);
+    let view = fixpoint.views.list.get(block.view).cloned().unwrap_or_default();
     let mut text = format!("{}\n", block.obstacle.text());
     let _ = writeln!(text, "  with the content: {}", abstraction.text(model));
     let _ = writeln!(text, "  at: {}", show_at(program, model, block.at));
@@ -71,7 +70,9 @@ pub fn show_view(program: &Program, model: &Model, view: &View) -> String {
         Some(busy) => {
             let name = &model.steps.methods[busy.method as usize].name;
             let at = show_pc(program, model, busy.pc);
-            let _ = writeln!(text, "  the thread runs {name}({}) {at}", show_val(busy.arg));
+            let args: Vec<String> =
+                busy.args.iter().filter(|a| **a != Val::Dead).map(|a| show_val(*a)).collect();
+            let _ = writeln!(text, "  the thread runs {name}({}) {at}", args.join(", "));
             let _ = writeln!(text, "  since its call: {}", show_ghost(view));
             for (reg, value) in busy.regs.iter().enumerate().filter(|(_, v)| **v != Val::Dead) {
                 let reg = seriatim_lang::steps::Reg(reg as u32);
@@ -82,6 +83,24 @@ pub fn show_view(program: &Program, model: &Model, view: &View) -> String {
     }
     for (slot, value) in model.steps.shared.iter().zip(&view.globals) {
         let _ = writeln!(text, "  {} = {}", slot.name, show_val(*value));
+    }
+    for (number, value) in view.slots.iter().enumerate() {
+        let _ = writeln!(text, "  my element of array {number} = {}", show_val(*value));
+    }
+    for (number, record) in view.records.iter().enumerate() {
+        let fields = record.fields.iter().filter(|f| **f != Val::Dead);
+        let fields: Vec<String> = fields.map(|f| show_val(*f)).collect();
+        let private = if record.private { " (private)" } else { "" };
+        let _ = writeln!(text, "  record {number}{private}: {}", fields.join(", "));
+    }
+    if let Some(window) = &view.window {
+        let owner = if window.mine { "mine" } else { "another's" };
+        let _ = writeln!(
+            text,
+            "  the installed record is {owner}; content before: {}; control since: {:#b}",
+            show_val(window.base),
+            window.seen
+        );
     }
     for (number, node) in view.nodes.iter().enumerate() {
         let _ = writeln!(text, "  #{number}: {}", show_node(model, node));
@@ -113,6 +132,10 @@ fn show_val(value: Val) -> String {
         Val::Colour(0) => "red".to_string(),
         Val::Colour(_) => "blue".to_string(),
         Val::Int(n) => n.to_string(),
+        Val::Record(n) => format!("record {n}"),
+        Val::Tid(0) => "this thread".to_string(),
+        Val::Tid(n) => format!("thread {n}"),
+        Val::Hidden => "?".to_string(),
         Val::Lock(Holder::Free) => "free".to_string(),
         Val::Lock(Holder::Mine) => "mine".to_string(),
         Val::Lock(Holder::Other) => "held by another".to_string(),

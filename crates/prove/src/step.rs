@@ -1,42 +1,59 @@
 //! One transition of the observed thread: an abstract step, together with every check of the specification.
 
+use crate::cell;
 use crate::content::{Abstraction, Change, is_justified};
-use crate::effect::{Effect, effect};
-use crate::model::{Model, Role, Tracking};
+use crate::effect::effect;
+use crate::equality::{Equality, unnamed};
+use crate::help::help;
+use crate::influence::Influence;
+use crate::model::{Kind, Model, Tracking};
 use crate::outcome::{At, Obstacle};
 use crate::own::{End, Halt, Ran, Run};
-use crate::value::{Class, Holder, Val};
-use crate::view::{Busy, Ghost, View};
+use crate::record::{Shape, published};
+use crate::value::{Class, Holder, OTHER_VALUE, TRACKED_VALUE, Val};
+use crate::view::{ARGS, Busy, Ghost, View};
 use seriatim_lang::choices::Choices;
 use seriatim_lang::steps::Pc;
+use seriatim_lang::types::Scalar;
+
+/// What all transitions of a proof have in common.
+#[derive(Clone, Copy)]
+pub struct Setting<'s> {
+    /// The program.
+    pub model: &'s Model,
+    /// The content.
+    pub abstraction: &'s Abstraction,
+    /// The records that threads publish.
+    pub shapes: &'s [Shape],
+}
 
 /// A view after a transition, and what other threads see of it.
 pub struct Stepped {
     /// The view, in canonical form.
     pub view: View,
     /// The effect on others.
-    pub effect: Option<Effect>,
+    pub influence: Option<Influence>,
+    /// The records that it published.
+    pub shapes: Vec<Shape>,
     /// The step.
     pub at: At,
 }
 
+type Took = (Option<Influence>, Vec<Shape>);
+
 /// All transitions of the observed thread out of a view; an error says where the proof is stuck.
-pub fn transitions(
-    model: &Model,
-    abstraction: &Abstraction,
-    view: &View,
-) -> Result<Vec<Stepped>, (Obstacle, At)> {
+pub fn transitions(setting: Setting, view: &View) -> Result<Vec<Stepped>, (Obstacle, At)> {
     let mut found = Vec::new();
     match &view.busy {
         Some(busy) => {
-            let at = At::Own(busy.pc);
-            each(model, view, &mut found, at, &|run| step(abstraction, run, busy.pc))?;
+            let step = |run: &mut Run| step(setting.abstraction, run, busy.pc);
+            each(setting, view, (&mut found, At::Own(busy.pc)), &step)?;
         }
         None => {
-            for method in 0..model.steps.methods.len() as u32 {
-                for arg in arguments(model, method) {
-                    let at = At::Call(method);
-                    each(model, view, &mut found, at, &|run| call(abstraction, run, method, arg))?;
+            for method in 0..setting.model.steps.methods.len() as u32 {
+                for args in arguments(setting.model, method) {
+                    let call = |run: &mut Run| call(setting.abstraction, run, method, args);
+                    each(setting, view, (&mut found, At::Call(method)), &call)?;
                 }
             }
         }
@@ -46,20 +63,23 @@ pub fn transitions(
 
 /// Collects the outcomes of all picks.
 fn each(
-    model: &Model,
+    setting: Setting,
     view: &View,
-    found: &mut Vec<Stepped>,
-    at: At,
-    transition: &dyn Fn(&mut Run) -> Ran<Option<Effect>>,
+    (found, at): (&mut Vec<Stepped>, At),
+    transition: &dyn Fn(&mut Run) -> Ran<Took>,
 ) -> Result<(), (Obstacle, At)> {
+    let Setting { model, shapes, .. } = setting;
     let mut choices = Choices::default();
     loop {
         let (before, after) = (view.clone(), view.clone());
-        let mut run = Run { model, before, after, choices: &mut choices, pc: Pc(0) };
+
+        let (choices, equality) = (&mut choices, Equality::default());
+        let mut run =
+            Run { model, before, after, choices, shapes, equality, foreign: None, pc: Pc(0) };
         match transition(&mut run) {
-            Ok(effect) => {
+            Ok((influence, shapes)) => {
                 let view = run.after.canonical(model.tracking);
-                found.push(Stepped { view, effect, at });
+                found.push(Stepped { view, influence, shapes, at });
             }
             Err(Halt::Waits) => {}
             Err(Halt::Stuck(obstacle)) => {
@@ -73,33 +93,91 @@ fn each(
     }
 }
 
-fn arguments(model: &Model, method: u32) -> Vec<Val> {
-    match (model.tracking, model.roles[method as usize]) {
-        (Tracking::Key, _) => [Class::Below, Class::Tracked, Class::Above].map(Val::Key).to_vec(),
-        (Tracking::Colour, Role::Put) => vec![Val::Colour(0), Val::Colour(1)],
-        (Tracking::Colour, _) => vec![Val::Dead],
+/// All arguments of a method, up to what is tracked of data.
+fn arguments(model: &Model, method: u32) -> Vec<[Val; ARGS]> {
+    let mut found = vec![[Val::Dead; ARGS]];
+    for (i, kind) in model.steps.methods[method as usize].params.iter().enumerate() {
+        let mut options: Vec<Val> = match (model.tracking, kind.scalar) {
+            (Tracking::Key, _) => Class::ALL[1..4].iter().map(|c| Val::Key(*c)).collect(),
+            (Tracking::Colour, _) => vec![Val::Colour(0), Val::Colour(1)],
+            (Tracking::Value, Scalar::Value) => vec![TRACKED_VALUE, OTHER_VALUE],
+            (Tracking::Value, Scalar::Enum(count)) => (0..count as i32).map(Val::Int).collect(),
+            (Tracking::Value, _) => vec![Val::Int(0), Val::Int(1)],
+        };
+        if kind.nullable {
+            options.push(Val::Null);
+        }
+        let with = |args: &[Val; ARGS], option: Val| {
+            let mut args = *args;
+            args[i] = option;
+            args
+        };
+        found = found.iter().flat_map(|a| options.iter().map(move |o| with(a, *o))).collect();
     }
+    found
 }
 
-fn call(abstraction: &Abstraction, run: &mut Run, method: u32, arg: Val) -> Ran<Option<Effect>> {
+fn call(abstraction: &Abstraction, run: &mut Run, method: u32, args: [Val; ARGS]) -> Ran<Took> {
     let model = run.model;
     let code = &model.steps.methods[method as usize];
     let mut regs = vec![Val::Null; model.steps.register_count()];
-    if arg != Val::Dead {
-        regs[code.first_param.0 as usize] = arg;
-    }
-    run.after.busy = Some(Busy { pc: code.entry, method, arg, regs, ghost: Ghost::default() });
+    let first = code.first_param.0 as usize;
+    regs[first..first + code.params.len()].copy_from_slice(&args[..code.params.len()]);
+    run.after.busy = Some(Busy { pc: code.entry, method, args, regs, ghost: Ghost::default() });
     abstraction.observe(model, &mut run.after)?;
-    let end = run.execute(code.entry, 0)?;
+    let end = execute(run, code.entry, 0)?;
     finish(run, end)?;
-    Ok(None)
+    Ok((None, vec![]))
 }
 
-fn step(abstraction: &Abstraction, run: &mut Run, pc: Pc) -> Ran<Option<Effect>> {
+fn step(abstraction: &Abstraction, run: &mut Run, pc: Pc) -> Ran<Took> {
     let model = run.model;
-    let end = run.execute(pc, 1)?;
+    let end = execute(run, pc, 1)?;
     let fresh = run.after.publish();
-    let change = abstraction.change(model, &run.before, &run.after)?;
+    let shapes = published(&run.before, &run.after).collect();
+    let influence = match model.kind {
+        Kind::Cell if run.foreign.is_some() => {
+            return Err(Obstacle::NotUnderstood("an exchange that is no help").into());
+        }
+        Kind::Cell => {
+            cell::advance(model, abstraction, (&run.before, &mut run.after))?;
+            abstraction.observe(model, &mut run.after)?;
+            cell::exchange(model, pc, &run.before, &run.after).map(Influence::Cell)
+        }
+        _ => {
+            let changed = change(abstraction, run)?;
+            let help = help(model, run, pc)?;
+            abstraction.observe(model, &mut run.after)?;
+            let effect = effect(pc, &run.before, &run.after, &fresh);
+            match (help, effect) {
+                (None, effect) => effect.map(Influence::List),
+                (Some(help), None) if changed == Change::None => Some(Influence::Help(help)),
+                (Some(_), _) => return Err(Obstacle::IllegalChange.into()),
+            }
+        }
+    };
+    finish(run, end)?;
+    Ok((influence, shapes))
+}
+
+/// Executes a step; where values are compared, equal answers are given to equal questions.
+fn execute(run: &mut Run, pc: Pc, accesses: u32) -> Ran<End> {
+    if run.model.tracking != Tracking::Value {
+        return run.execute(pc, accesses);
+    }
+    run.equality.name(&mut run.after);
+    let end = run.execute(pc, accesses);
+    run.after.forget_names();
+    run.before.forget_names();
+    Ok(match end? {
+        End::Return(result) => End::Return(result.into_iter().map(unnamed).collect()),
+        rest => rest,
+    })
+}
+
+/// What the step did to the content of a list; the operation takes effect by it.
+fn change(abstraction: &Abstraction, run: &mut Run) -> Ran<Change> {
+    let change = abstraction.change(run.model, &run.before, &run.after)?;
     let got = match change {
         Change::Removed(node) => match run.value(node)? {
             Val::Colour(colour) => Some(colour),
@@ -111,15 +189,13 @@ fn step(abstraction: &Abstraction, run: &mut Run, pc: Pc) -> Ran<Option<Effect>>
         busy.ghost.done = true;
         busy.ghost.got = got;
     }
-    abstraction.observe(model, &mut run.after)?;
-    let effect = effect(pc, &run.before, &run.after, &fresh);
-    finish(run, end)?;
-    Ok(effect)
+    Ok(change)
 }
 
 /// Puts the thread to rest, or checks the result and ends the operation.
 fn finish(run: &mut Run, end: End) -> Ran<()> {
     let model = run.model;
+    let pending = run.after.window.is_some_and(|w| w.mine);
     let Some(busy) = &mut run.after.busy else { return Ok(()) };
     match end {
         End::Rest(pc) => {
@@ -131,7 +207,7 @@ fn finish(run: &mut Run, end: End) -> Ran<()> {
             }
         }
         End::Return(result) => {
-            if !is_justified(model, busy, &result) {
+            if pending || !is_justified(model, busy, &result) {
                 return Err(Obstacle::UnjustifiedResult.into());
             }
             run.after.retire();

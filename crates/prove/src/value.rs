@@ -58,6 +58,12 @@ pub enum Val {
     Int(i32),
     /// A lock.
     Lock(Holder),
+    /// A record of the view: a struct without links, whose fields do not change once it is public.
+    Record(u8),
+    /// A thread: 0 is the observed one, others are numbered in the order in which the view names them.
+    Tid(u8),
+    /// An element of a shared array: not represented.
+    Hidden,
 }
 
 impl Val {
@@ -68,7 +74,30 @@ impl Val {
             _ => None,
         }
     }
+
+    /// The record it points to.
+    pub fn record(self) -> Option<usize> {
+        match self {
+            Val::Record(n) => Some(n as usize),
+            _ => None,
+        }
+    }
+
+    /// The thread that it names.
+    pub fn tid(self) -> Option<u8> {
+        match self {
+            Val::Tid(n) => Some(n),
+            _ => None,
+        }
+    }
 }
+
+/// The observed thread.
+pub const ME: Val = Val::Tid(0);
+/// Where single values are tracked and compared: the tracked value.
+pub const TRACKED_VALUE: Val = Val::Colour(1);
+/// Where single values are tracked and compared: some other value.
+pub const OTHER_VALUE: Val = Val::Colour(0);
 
 /// A set of possible data values: a bit for each colour and one for `null`.
 pub type Values = u8;

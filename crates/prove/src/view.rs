@@ -5,6 +5,14 @@
 //! anonymous and lie in *gaps*, of which only the set of attributes is known, whether it may be empty, and whether the
 //! key classes in it ascend. A view stands for all concrete states that it describes; every node that can be reached from
 //! a shared variable, or from a register of the thread, is explicit or lies in exactly one gap.
+//!
+//! *Records* are structs without links, as helping algorithms publish them: the view lists those to which a shared variable,
+//! the thread's own element of a shared array, or a register points; different numbers are different concrete records, and
+//! all fields are known. *Threads* are known by names: 0 is the observed one, different names are different threads.
+//! Of a shared array that has one element per thread, the view knows the element of the observed thread (its *slot*) and
+//! nothing else; of other shared arrays it knows nothing. Of a cell's records, those that are public and not installed can
+//! never be installed again, and their fields are not represented. The *window* is ghost state about the record that is
+//! installed in a cell: whose operation it stands for, and what could be seen since it was installed.
 
 use crate::value::{Attr, Val, Values};
 use seriatim_lang::steps::Pc;
@@ -47,16 +55,48 @@ pub struct Node {
     pub private: bool,
 }
 
-/// What the operation of the thread has seen and done: ghost state, in no program.
+/// How many fields a record may have.
+pub const FIELDS: usize = 4;
+/// How many arguments an operation may have.
+pub const ARGS: usize = 3;
+
+/// A record.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Record {
+    /// Its fields; those that it does not have are [`Val::Dead`].
+    pub fields: [Val; FIELDS],
+    /// Whether only the observed thread can reach it.
+    pub private: bool,
+}
+
+/// What is known about the operation whose record is installed in the cell: ghost state, in no program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Window {
+    /// Whether it is the operation of the observed thread.
+    pub mine: bool,
+    /// The method.
+    pub method: u8,
+    /// Its arguments.
+    pub args: [Val; ARGS],
+    /// The content of the cell when the record was installed.
+    pub base: Val,
+    /// The values of the control variable since then, as a set of bits.
+    pub seen: u32,
+}
+
+/// What the operation of the thread has seen and done: ghost state, in no program. Once it is done, nothing that it saw
+/// matters any more, and both bits are down.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Ghost {
-    /// At some moment since the call: the tracked key was a member; the sequence was empty.
+    /// At some moment since the call: the tracked key was a member; the sequence was empty; the operation could have
+    /// returned the tracked value, `true` or nothing without changing the cell.
     pub saw_yes: bool,
-    /// At some moment since the call: the tracked key was not a member.
+    /// At some moment since the call: the tracked key was not a member; the operation could have returned `null` or `false`
+    /// without changing the cell.
     pub saw_no: bool,
-    /// Whether the operation has changed the abstract content.
+    /// Whether the operation has taken effect, by a step of its own or of a helper.
     pub done: bool,
-    /// The colour of the value that it removed.
+    /// The colour of the value that it must return for it; 2 stands for `null`.
     pub got: Option<u8>,
 }
 
@@ -67,8 +107,8 @@ pub struct Busy {
     pub pc: Pc,
     /// The method, by its place in the list.
     pub method: u32,
-    /// The argument.
-    pub arg: Val,
+    /// The arguments; those that it does not have are [`Val::Dead`].
+    pub args: [Val; ARGS],
     /// Its registers.
     pub regs: Vec<Val>,
     /// What it has seen and done.
@@ -100,18 +140,33 @@ pub struct View {
     pub globals: Vec<Val>,
     /// The explicit nodes.
     pub nodes: Vec<Node>,
+    /// The records.
+    pub records: Vec<Record>,
+    /// The thread's own elements of the shared arrays that have one for each thread.
+    pub slots: Vec<Val>,
+    /// What is known about the record that is installed in the cell.
+    pub window: Option<Window>,
 }
 
 impl Clone for View {
     fn clone(&self) -> View {
-        let (globals, nodes) = (self.globals.clone(), self.nodes.clone());
-        View { busy: self.busy.clone(), globals, nodes }
+        View {
+            busy: self.busy.clone(),
+            globals: self.globals.clone(),
+            nodes: self.nodes.clone(),
+            records: self.records.clone(),
+            slots: self.slots.clone(),
+            window: self.window,
+        }
     }
 
     fn clone_from(&mut self, from: &View) {
         self.busy.clone_from(&from.busy);
         self.globals.clone_from(&from.globals);
         self.nodes.clone_from(&from.nodes);
+        self.records.clone_from(&from.records);
+        self.slots.clone_from(&from.slots);
+        self.window = from.window;
     }
 }
 
@@ -149,8 +204,32 @@ impl View {
         })
     }
 
-    /// Makes private nodes public that other threads can reach now, and says which.
+    /// The argument of an operation that has one.
+    pub fn argument(&self) -> Val {
+        self.busy.as_ref().map_or(Val::Dead, |b| b.args[0])
+    }
+
+    /// All places in which a reference may stand, apart from links between nodes.
+    pub fn references_mut(&mut self) -> impl Iterator<Item = &mut Val> {
+        let regs = self.busy.iter_mut().flat_map(|b| &mut b.regs);
+        self.globals.iter_mut().chain(&mut self.slots).chain(regs)
+    }
+
+    /// How many threads the view names, with the observed one: names are consecutive numbers.
+    pub fn named_threads(&self) -> u8 {
+        let regs = self.busy.iter().flat_map(|b| &b.regs);
+        let fields = self.records.iter().flat_map(|r| &r.fields);
+        let all = self.globals.iter().chain(&self.slots).chain(regs).chain(fields);
+        all.filter_map(|v| v.tid()).max().map_or(1, |most| most + 1)
+    }
+
+    /// Makes private nodes and records public that other threads can reach now, and says which nodes.
     pub fn publish(&mut self) -> Vec<usize> {
+        for place in self.globals.iter().chain(&self.slots) {
+            if let Some(record) = place.record() {
+                self.records[record].private = false;
+            }
+        }
         let links = self.nodes.iter().filter(|n| !n.private).map(|n| n.to);
         let mut todo: Vec<Val> = self.globals.iter().copied().chain(links).collect();
         let mut fresh = Vec::new();

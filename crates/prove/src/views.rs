@@ -64,6 +64,15 @@ impl Views {
         Some(number)
     }
 
+    /// Has all views worked off again.
+    pub fn requeue(&mut self) {
+        for number in 0..self.list.len() {
+            if !std::mem::replace(&mut self.waiting[number], true) {
+                self.queue.push(Reverse(number));
+            }
+        }
+    }
+
     /// Whether a view will be worked off later.
     pub fn is_waiting(&self, number: usize) -> bool {
         self.waiting[number]

@@ -14,8 +14,9 @@ fn proof(name: &str) -> Proof {
 
 #[test]
 fn every_proof_is_accepted() {
-    let short = ["treiber", "two_lock_queue", "michael_scott", "dglm", "lock_coupling"];
-    let more = ["vechev_dcas", "coarse_set", "orvyy_set", "lazy_list", "vechev_cas"];
+    let short =
+        ["treiber", "two_lock_queue", "michael_scott", "dglm", "lock_coupling", "hsy_stack"];
+    let more = ["vechev_dcas", "coarse_set", "orvyy_set", "lazy_list", "vechev_cas", "ccas"];
     for name in short.iter().chain(if long() { &more[..] } else { &[] }) {
         assert_eq!(certify(&program(&algorithm(name)), &proof(name)), Ok(()), "{name}");
     }

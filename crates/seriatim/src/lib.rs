@@ -28,12 +28,14 @@
 //! - [`explore`]: every run of N threads of an algorithm, by refinement.
 //! - [`lists`]: these methods of a list-based set on every list.
 //! - [`prove`]: proofs for any number of threads.
+//! - [`certify`]: the checker of these proofs, which shares only the language with the prover.
 //! - [`report`]: verdicts to people and programs.
 //! - [`scale`]: logs larger than memory, and shards of them.
 
 mod algorithms;
 mod seri_spec;
 
+pub use seriatim_certify as certify;
 #[cfg(feature = "cluster")]
 pub use seriatim_cluster as cluster;
 pub use seriatim_explore as explore;

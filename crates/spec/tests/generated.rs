@@ -2,7 +2,7 @@
 //! is what the specifications allow; what it plants no order explains; and a witness that was
 //! tampered with is refused for the right reason.
 
-use seriatim_history::{Builder, Call, History, OpId, Outcome, Return, Value};
+use seriatim_history::{Builder, Call, Format, History, OpId, Outcome, Return, Value, write};
 use seriatim_spec::generate::{Generated, Generator, Profile, Repetition, Spread, Violation};
 use seriatim_spec::{
     Cancel, Failures, Interpretation, Invalid, SpecChoice, StateId, Witness, catalogue, validate,
@@ -61,6 +61,24 @@ fn what_the_generator_did_is_what_the_specification_allows() {
             assert!(more == 0 || (choice.name() == "mutex" && more <= 8), "{choice}: {more} more");
             validate(&made.history, &read, &made.witness(&read))
                 .unwrap_or_else(|invalid| panic!("{choice}: {invalid}"));
+        }
+    }
+}
+
+#[test]
+fn a_history_that_is_written_while_it_is_made_is_the_same_history() {
+    for choice in choices() {
+        for profile in profiles() {
+            let made = Generator::new(&choice, profile.clone()).unwrap().history().unwrap();
+            let mut collected = Vec::new();
+            write(&made.history, Format::JsonEvents, &mut collected).unwrap();
+            let mut streamed = Vec::new();
+            let generator = Generator::new(&choice, profile).unwrap();
+            let mut operations = 0;
+            generator.write_events(&mut streamed, &mut operations).unwrap();
+            assert_eq!(operations, made.history.len() as u64);
+            let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+            assert_eq!(text(streamed), text(collected), "{choice}");
         }
     }
 }

@@ -178,7 +178,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("push", &["add"]),
     ("pop", &["remove"]),
     ("insert", &["add", "push", "enqueue"]),
-    ("poll", &["pop", "dequeue", "delete-max", "extract-max", "remove-max"]),
+    ("poll", &["extract", "pop", "dequeue", "delete-max", "extract-max", "remove-max"]),
     ("remove", &["delete"]),
     ("contains", &["has", "member"]),
     ("peek", &["top", "front", "max"]),

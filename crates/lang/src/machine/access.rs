@@ -2,6 +2,7 @@
 
 use super::evaluate::check;
 use super::{FREED, Fault, Ran, Run, Stop, VACANT};
+use crate::lock_order::HeldLock;
 use crate::steps::*;
 use crate::types::{Scalar, StructId};
 
@@ -62,6 +63,7 @@ impl Run<'_> {
             }
             Op::Lock(place) => {
                 let spot = self.resolve(place, pc)?;
+                self.check_order(place, pc)?;
                 if self.read(spot, 0) != 0 {
                     return Err(Stop::Waits);
                 }
@@ -113,6 +115,26 @@ impl Run<'_> {
         }
     }
 
+    /// Whether a lock ranks above all that the thread holds.
+    fn check_order(&self, place: &Place, pc: Pc) -> Ran<()> {
+        let Some(order) = &self.machine.order else { return Ok(()) };
+        let rank = |lock: HeldLock| match lock {
+            HeldLock::Shared(slot) => Some((0, 0, slot as i32)),
+            HeldLock::Node(reg, id) => order.rank(id).map(|slot| {
+                let at = self.register(reg.0) as usize * self.machine.node_stride();
+                (1, id.0, self.state.heap[at + 1 + slot as usize])
+            }),
+        };
+        let wanted = match &place.root {
+            Root::Shared => HeldLock::Shared(place.offset),
+            Root::Node(Ex::Reg(reg), id) => HeldLock::Node(*reg, *id),
+            Root::Node(..) => return Err(Stop::Disordered),
+        };
+        let wanted = rank(wanted);
+        let below = |held: &HeldLock| rank(*held).is_some_and(|held| wanted > Some(held));
+        if order.held(pc).iter().all(below) { Ok(()) } else { Err(Stop::Disordered) }
+    }
+
     fn read(&self, spot: Spot, i: u32) -> i32 {
         match spot {
             Spot::Shared(at) => self.state.words[at + i as usize],
@@ -141,7 +163,9 @@ impl Run<'_> {
             }
             Spot::Heap(at) => {
                 self.state.heap[at..at + values.len()].copy_from_slice(values);
-                self.seen.written |= 1 << (at / machine.node_stride()).min(63);
+                if !matches!(instr.op, Op::Lock(_) | Op::Unlock(_)) {
+                    self.seen.written |= 1 << (at / machine.node_stride()).min(63);
+                }
             }
         }
         let slots = match &place.root {

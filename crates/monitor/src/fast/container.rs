@@ -12,7 +12,7 @@
 
 use super::{Declined, Part};
 use hashbrown::HashMap;
-use seriatim_history::{History, MethodId, OpId, Outcome, ValueId};
+use seriatim_history::{History, MethodId, OpId, Outcome, Stretch, ValueId};
 
 /// The number of an event in a history.
 pub(super) type Rank = u32;
@@ -82,7 +82,8 @@ pub(super) struct Names {
     pub peek: &'static [&'static str],
 }
 
-const IS_EMPTY: &[&str] = &["is_empty", "is-empty", "isempty", "empty"];
+/// The names of the query whether there is no value.
+pub(super) const IS_EMPTY: &[&str] = &["is_empty", "is-empty", "isempty", "empty"];
 
 impl Names {
     fn method(&self, name: &str) -> Option<Method> {
@@ -201,8 +202,22 @@ impl From<Declined> for Refusal {
 
 /// Dense numbers for values: a table where the ids are dense, else a hash map.
 pub(super) enum Dense {
+    /// By [`small_place`].
+    Small(Vec<u32>),
     Table(Vec<u32>),
     Map(HashMap<ValueId, u32>),
+}
+
+/// Whether a value is nothing, `nil`, a truth value, or an integer that is not negative and small.
+#[inline]
+fn is_small(id: u32) -> bool {
+    id & 3 == 1 || id & !(3 << 2) == 0
+}
+
+/// The place of such a value in a table without holes.
+#[inline]
+fn small_place(id: u32) -> usize {
+    ((id >> 2) + ((id & 1) << 2)) as usize
 }
 
 impl Dense {
@@ -213,11 +228,18 @@ impl Dense {
 
     /// Numbers for the values of a part and one more.
     pub fn with(part: &Part<'_>, more: ValueId) -> Self {
-        let history = part.history;
-        let ids = part.operations();
-        let largest =
-            ids.map(|op| history.arg(op).0.max(history.result(op).0)).fold(more.0, u32::max);
+        let mut stretch = Stretch::default();
+        let (mut largest, mut all_small) = (more.0, is_small(more.0));
+        for start in (0..part.len()).step_by(Stretch::LONGEST) {
+            part.read_stretch(start, &mut stretch);
+            let ids = stretch.arg[..stretch.len].iter().zip(&stretch.result);
+            for (&arg, &result) in ids {
+                largest = largest.max(arg).max(result);
+                all_small &= is_small(arg) & is_small(result);
+            }
+        }
         match (largest as usize) < 8 * part.len() + 64 {
+            true if all_small => Dense::Small(vec![u32::MAX; (largest as usize >> 2) + 5]),
             true => Dense::Table(vec![u32::MAX; largest as usize + 1]),
             false => Dense::Map(HashMap::new()),
         }
@@ -231,16 +253,61 @@ impl Dense {
     /// The number of a value; `next` if it is new.
     #[inline]
     pub fn number(&mut self, value: ValueId, next: u32) -> u32 {
-        match self {
-            Dense::Table(table) => {
-                let place = &mut table[value.0 as usize];
-                if *place == u32::MAX {
-                    *place = next;
-                }
-                *place
-            }
-            Dense::Map(map) => *map.entry(value).or_insert(next),
+        let place = match self {
+            Dense::Small(table) => &mut table[small_place(value.0)],
+            Dense::Table(table) => &mut table[value.0 as usize],
+            Dense::Map(map) => return *map.entry(value).or_insert(next),
+        };
+        if *place == u32::MAX {
+            *place = next;
         }
+        *place
+    }
+}
+
+/// Reads operations of a container, most of them at a glance.
+struct Glance<'p> {
+    part: &'p Part<'p>,
+    methods: Vec<Option<Method>>,
+    /// Whether some operation failed.
+    has_failures: bool,
+    stretch: Stretch,
+    start: usize,
+}
+
+impl<'p> Glance<'p> {
+    fn new(part: &'p Part<'p>, names: &Names) -> Self {
+        Glance {
+            part,
+            methods: names.methods(part.history),
+            has_failures: part.history.has_failures(),
+            stretch: Stretch::default(),
+            start: 0,
+        }
+    }
+
+    /// What the operation at a position says; positions ascend one by one.
+    #[inline]
+    fn meaning(&mut self, position: usize) -> Result<Meaning, Declined> {
+        if position >= self.start + self.stretch.len {
+            self.start = position;
+            self.part.read_stretch(position, &mut self.stretch);
+        }
+        let (stretch, at) = (&self.stretch, position - self.start);
+        if stretch.span[at] != 0 && !self.has_failures {
+            let (arg, result) = (stretch.arg[at], stretch.result[at]);
+            let is_value = |id: u32| id & !(1 << 2) != 0;
+            match self.methods[stretch.method[at] as usize] {
+                Some(Method::Insert) if is_value(arg) && result == 0 => {
+                    return Ok(Meaning::Insert(ValueId(arg)));
+                }
+                Some(Method::Remove) if is_value(result) => {
+                    return Ok(Meaning::Remove(ValueId(result)));
+                }
+                _ => {}
+            }
+        }
+        meaning(&self.methods, self.part.history, self.part.operation(position))
     }
 }
 
@@ -248,14 +315,14 @@ impl Container {
     /// The columns of a part of a history.
     pub fn read(part: &Part<'_>, names: &Names) -> Result<Self, Refusal> {
         let history = part.history;
-        let methods = names.methods(history);
+        let mut glance = Glance::new(part, names);
         let mut dense = Dense::new(part);
         let ranks = part.ranks();
         let mut columns = Container { end: ranks.events, ..Container::default() };
         let mut flaw = None;
         for (position, op) in part.operations().enumerate() {
             let span = ranks.span(position, op);
-            match meaning(&methods, history, op)? {
+            match glance.meaning(position)? {
                 Meaning::Nothing => {}
                 Meaning::Insert(value) => {
                     let item = columns.item(&mut dense, value);

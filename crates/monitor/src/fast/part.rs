@@ -1,7 +1,7 @@
 //! The operations that a monitor is asked about: a whole history or some of it.
 
 use super::container::{NEVER, Rank, Span};
-use seriatim_history::{Event, History, OpId, Stretch};
+use seriatim_history::{Event, History, OpId, Stretch, Time};
 
 /// Some operations of a history: all of them, or those of one key or object.
 #[derive(Clone, Copy)]
@@ -77,6 +77,9 @@ impl<'h> Part<'h> {
 
     /// The numbers of the events of the operations.
     pub(super) fn ranks(&self) -> Ranks {
+        if let Some(moments) = Moments::of(self) {
+            return moments.ranks(self);
+        }
         let mut ranks =
             Ranks { call: Vec::with_capacity(self.len()), ret: vec![NEVER; self.len()], events: 0 };
         for event in self.events() {
@@ -87,6 +90,100 @@ impl<'h> Part<'h> {
             ranks.events += 1;
         }
         ranks
+    }
+}
+
+/// The moments of the events of a part, as bits, where no two are the same and not many lie between
+/// them: then a moment's number is the number of bits in front of it, and nothing has to be sorted.
+struct Moments {
+    first: Time,
+    last: Time,
+    bits: Vec<u64>,
+    events: Rank,
+}
+
+impl Moments {
+    /// How many moments there may be for one operation.
+    const SPARSEST: u64 = 64;
+
+    fn of(part: &Part<'_>) -> Option<Self> {
+        let mut stretch = Stretch::default();
+        let (mut first, mut last) = (Time::MAX, 0);
+        for start in (0..part.len()).step_by(Stretch::LONGEST) {
+            part.read_stretch(start, &mut stretch);
+            for (&call, &span) in stretch.call[..stretch.len].iter().zip(&stretch.span) {
+                first = first.min(call);
+                last = last.max(call + span.max(1) - 1);
+            }
+        }
+        let range = last.checked_sub(first)?;
+        if range / Moments::SPARSEST > part.len() as u64 {
+            return None;
+        }
+        let bits = vec![0; (range / 64) as usize + 1];
+        let mut moments = Moments { first, last, bits, events: 0 };
+        for start in (0..part.len()).step_by(Stretch::LONGEST) {
+            part.read_stretch(start, &mut stretch);
+            let mut is_new = true;
+            for (&call, &span) in stretch.call[..stretch.len].iter().zip(&stretch.span) {
+                is_new &= moments.add(call);
+                if span != 0 {
+                    is_new &= moments.add(call + (span - 1));
+                }
+            }
+            if !is_new {
+                return None;
+            }
+        }
+        Some(moments)
+    }
+
+    /// Adds a moment; whether it is new.
+    #[inline]
+    fn add(&mut self, moment: Time) -> bool {
+        let at = moment - self.first;
+        let (word, bit) = (&mut self.bits[(at / 64) as usize], 1 << (at % 64));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        self.events += 1;
+        is_new
+    }
+
+    fn ranks(self, part: &Part<'_>) -> Ranks {
+        let (call, ret) = (Vec::with_capacity(part.len()), Vec::with_capacity(part.len()));
+        let mut ranks = Ranks { call, ret, events: self.events };
+        let has_holes = self.last - self.first >= u64::from(self.events);
+        let before = if has_holes { self.before() } else { Vec::new() };
+        let rank = |moment: Time| -> Rank {
+            let at = moment - self.first;
+            match has_holes {
+                false => at as Rank,
+                true => {
+                    let (word, bit) = ((at / 64) as usize, 1u64 << (at % 64));
+                    before[word] + (self.bits[word] & (bit - 1)).count_ones()
+                }
+            }
+        };
+        let mut stretch = Stretch::default();
+        for start in (0..part.len()).step_by(Stretch::LONGEST) {
+            part.read_stretch(start, &mut stretch);
+            for (&call, &span) in stretch.call[..stretch.len].iter().zip(&stretch.span) {
+                ranks.call.push(rank(call));
+                ranks.ret.push(if span == 0 { NEVER } else { rank(call + (span - 1)) });
+            }
+        }
+        ranks
+    }
+
+    /// By word, how many moments are in front of it.
+    fn before(&self) -> Vec<Rank> {
+        let mut sum = 0;
+        let sums = self.bits.iter().map(|word| {
+            let before = sum;
+            sum += word.count_ones();
+            before
+        });
+        sums.collect()
     }
 }
 

@@ -9,8 +9,8 @@
 //! way: where `v` has to be inside beyond its coverage to serve an operation at `x`, every cell
 //! between is bad, that is, holds a value that already blocks whatever `v` could block.
 //!
-//! **How.** One sweep over the events with the set of critical values and the set of values that
-//! operations wait for; both are bitmaps by priority, so that their maximum takes a few steps.
+//! **How.** One sweep over the events with the set of critical values, a bitmap by priority whose maximum
+//! takes a few steps, and a heap of the values that operations wait for.
 //!
 //! **Cost.** O(n log n) for sorting the values by priority, then O(n log₆₄ n).
 //!
@@ -30,6 +30,7 @@ use super::tune::{Tuned, chain_over, empty_cells};
 use super::{Declined, Part};
 use seriatim_history::{History, OpId, ValueId};
 use seriatim_spec::Verdict;
+use std::collections::BinaryHeap;
 
 /// Which value comes out first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,28 +135,38 @@ impl Discipline for PriorityQueue<'_> {
 
 impl PriorityQueue<'_> {
     /// The values, the one that comes out last first.
-    fn sorted(&self, ids: &[ValueId]) -> Vec<Item> {
+    fn sorted(&self, ids: &[ValueId]) -> Sorted {
         let values = self.history.values();
-        let mut items: Vec<Item> = (0..ids.len()).map(Item::from).collect();
-        if ids.iter().all(|id| id.as_inline_int().is_some()) {
-            sort_by_number(&mut items, ids);
-        } else {
-            items.sort_by_cached_key(|item| values.get(ids[item.index()]));
-        }
+        let mut sorted = match ids.iter().all(|id| id.as_inline_int().is_some()) {
+            true => sort_by_number(ids),
+            false => {
+                let mut items: Vec<Item> = (0..ids.len()).map(Item::from).collect();
+                items.sort_by_cached_key(|item| values.get(ids[item.index()]));
+                let id = |item: Item| ids[item.index()];
+                let differ = items.windows(2).all(|two| id(two[0]) != id(two[1]));
+                Sorted { items, differ }
+            }
+        };
         if self.priority == Priority::SmallestFirst {
-            items.reverse();
+            sorted.items.reverse();
         }
-        items
+        sorted
     }
 }
 
+/// Values by priority, the one that comes out last first.
+struct Sorted {
+    items: Vec<Item>,
+    /// Whether no two are equal.
+    differ: bool,
+}
+
 /// Sorts values that are small integers: a bucket sort by 11 bits at a time.
-fn sort_by_number(items: &mut [Item], ids: &[ValueId]) {
-    let number = |item: &Item| ids[item.index()].as_inline_int().unwrap_or(0);
-    let least = items.iter().map(number).min().unwrap_or(0);
-    let most = items.iter().map(number).max().unwrap_or(0);
+fn sort_by_number(ids: &[ValueId]) -> Sorted {
+    let numbers = || ids.iter().map(|id| id.as_inline_int().unwrap_or(0));
+    let (least, most) = (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0));
     let mut keyed: Vec<(u32, u32)> =
-        items.iter().map(|item| ((number(item) - least) as u32, item.0)).collect();
+        numbers().zip(0..).map(|(number, item)| ((number - least) as u32, item)).collect();
     let mut other = vec![(0, 0); keyed.len()];
     let mut shift = 0;
     while (most - least) >> shift > 0 {
@@ -175,9 +186,8 @@ fn sort_by_number(items: &mut [Item], ids: &[ValueId]) {
         std::mem::swap(&mut keyed, &mut other);
         shift += 11;
     }
-    for (item, (_, sorted)) in items.iter_mut().zip(keyed) {
-        *item = Item(sorted);
-    }
+    let differ = keyed.windows(2).all(|two| two[0].0 != two[1].0);
+    Sorted { items: keyed.into_iter().map(|(_, item)| Item(item)).collect(), differ }
 }
 
 /// No operation.
@@ -196,8 +206,8 @@ struct Sweep<'c> {
     who: Vec<u32>,
     /// Places of the values that are certainly inside.
     inside: BitTree,
-    /// Places of the values that operations wait for.
-    wanted: BitTree,
+    /// The values that operations wait for, with their places; some more than once.
+    wanted: BinaryHeap<(u32, Item)>,
     /// By value, the cell of its removal; 0 while it is not found.
     removed: Vec<Rank>,
     /// By peek, a good cell; 0 while it is not found.
@@ -210,7 +220,8 @@ struct Sweep<'c> {
 }
 
 impl<'c> Sweep<'c> {
-    fn new(container: &'c Container, tuned: &'c Tuned, by_priority: &'c [Item]) -> Self {
+    fn new(container: &'c Container, tuned: &'c Tuned, sorted: &'c Sorted) -> Self {
+        let by_priority = &sorted.items[..];
         let count = container.len();
         let mut place = vec![0; count];
         for (index, item) in by_priority.iter().enumerate() {
@@ -240,10 +251,10 @@ impl<'c> Sweep<'c> {
             tuned,
             by_priority,
             place,
-            equals: equals(by_priority, &container.values),
+            equals: if sorted.differ { Vec::new() } else { equals(by_priority, &container.values) },
             who,
             inside: BitTree::new(count),
-            wanted: BitTree::new(count),
+            wanted: BinaryHeap::new(),
             removed: vec![0; count],
             peeked: vec![0; container.peeks.len()],
             first_waiting: vec![NONE; if has_peeks { count } else { 0 }],
@@ -351,7 +362,7 @@ impl<'c> Sweep<'c> {
                 self.inside.remove(self.place[index]);
             }
             if remove.exists() {
-                self.wanted.insert(self.place[index]);
+                self.wanted.push((self.place[index], Item(who)));
             }
         } else if event == lo && lo < hi {
             self.inside.insert(self.place[index]);
@@ -362,16 +373,17 @@ impl<'c> Sweep<'c> {
     fn wait(&mut self, peek: u32) {
         let item = self.container.peeks[peek as usize].item.index();
         self.next_waiting[peek as usize] = std::mem::replace(&mut self.first_waiting[item], peek);
-        self.wanted.insert(self.place[item]);
+        self.wanted.push((self.place[item], Item::from(item)));
     }
 
     /// Serves whatever no value inside goes before.
     #[inline]
     fn serve(&mut self, cell: Rank) {
         let least = self.inside.max().map_or(0, |place| self.equal_places(place).0);
-        while let Some(place) = self.wanted.max().filter(|&place| place >= least) {
-            self.wanted.remove(place);
-            let index = self.by_priority[place as usize].index();
+        while let Some((_, item)) = self.wanted.peek().copied().filter(|&(place, _)| place >= least)
+        {
+            self.wanted.pop();
+            let index = item.index();
             let leaves = self.tuned.hi[index] < cell && self.container.remove[index].exists();
             if leaves && self.removed[index] == 0 {
                 self.removed[index] = cell;
@@ -426,12 +438,9 @@ impl<'c> Sweep<'c> {
     }
 }
 
-/// By place, the first and the last place of an equal value; empty if all values differ.
+/// By place, the first and the last place of an equal value.
 fn equals(by_priority: &[Item], values: &[ValueId]) -> Vec<(u32, u32)> {
     let value = |place: usize| values[by_priority[place].index()];
-    if !(1..by_priority.len()).any(|place| value(place) == value(place - 1)) {
-        return Vec::new();
-    }
     let mut equals: Vec<(u32, u32)> = (0..by_priority.len() as u32).map(|p| (p, p)).collect();
     for place in 1..equals.len() {
         if value(place) == value(place - 1) {

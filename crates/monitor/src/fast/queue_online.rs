@@ -1,116 +1,163 @@
-//! Queue, event by event: `enq`, `deq`, and `deq` that saw it empty.
+//! Queue, event by event: `enq`, `deq`, `front`, `is_empty`.
 //!
 //! **Decides** after every event whether what has been seen of a queue is linearizable; an open
 //! dequeue has an unknown result and may have removed any value that is inside.
 //!
-//! **Theorem.** (See `queue`; no peeks.) Let `M` be the latest call among the enqueues of values
-//! that were dequeued. (1) A dequeue that returns `a` is wrong iff `a`'s enqueue had returned
-//! before the `M` of the dequeue's call. (2) A value inside whose enqueue returned before `M` must
-//! have been removed by an open dequeue called before the moment at which `M` passed it, its
-//! *deadline*. Deadlines grow with the returns of the enqueues, so that giving the i-th such value
-//! to the i-th open dequeue is as good as anything, and one comparison each decides. (3) A moment
-//! is empty iff of the values that were inside, each has been returned by a dequeue called before
-//! the moment, or can still be: there are at least as many open dequeues called before it as such
-//! values. (2) and (3) ask for prefixes of the same list: the same assignment serves both.
+//! **Theorem.** (See `queue`.) `a` *must be ahead of* `b` if `lo(a) < in.call(b)` or `fo(a) <
+//! hi(b)`. Let the *deadline* of `a` be the least `fo` of all values that `a` must be ahead of,
+//! directly or through others. The relation has no cycle iff `hi(a)` is at most the deadline of
+//! `a`, for every value: a cycle enters some `a` from an `x` with `fo(x) < hi(a)`. So it is enough to
+//! know the deadline of each value that is still inside. It changes when some `x` is seen at the front
+//! with call `c`: (1) for the first time: the deadline of all values that entered before `x` was enqueued
+//! is now; (2) everything that was at the front before `c`, or must be ahead of something that was, must
+//! be ahead of `x`, too.
 //!
-//! **How, (3).** Between two calls of open dequeues the earliest moment that can be empty is as
-//! good as any later one, so that one is kept between each two. A dequeue that saw the queue empty
-//! and depends on open ones stays on a list until they have returned; one that is right whenever
-//! another on the list is, is dropped.
+//! (3) A value inside whose deadline is over must have been removed by an open dequeue called before
+//! the deadline. Among values that were never seen at the front, deadlines grow with the returns of the
+//! enqueues, so that giving the i-th such value to the i-th open dequeue is as good as anything, and
+//! one comparison each decides. Of those that were seen, all but one must have been removed: there are
+//! never more than open dequeues plus one, and all choices are tried. (4) A moment is empty iff of the
+//! values that were inside, each has been returned by a dequeue called before the moment, or can still
+//! be; see `queue_gaps`.
 //!
-//! **Cost.** O(1 + open dequeues · list) a return, O(1) a call; memory: values inside, operations
-//! open, the list.
+//! **Cost.** O(1 + open operations · list) an event; memory: values inside, operations open, the list, and
+//! what was dequeued while a `front` that is still open ran: it may return any of it.
 //!
-//! **Precondition.** No value is enqueued while an equal one is inside, else declined; no peeks.
+//! **Precondition.** No value is enqueued while an equal one is inside, else declined; declined also
+//! if an `is_empty` says no and nothing forces it, and if too many choices are left.
 
 use super::Declined;
 use super::flag::Moment;
 use super::online::{Called, Online, Returned, Stop};
+use super::queue_fate::{Chosen, Fate, MOST_CHOICES};
+use super::queue_gaps::Gaps;
+use super::queue_gone::{Found, Gone};
 use hashbrown::HashMap;
 use seriatim_history::{OpId, Outcome, ValueId};
 use std::collections::VecDeque;
 
-/// A moment at which the queue may have been empty.
+/// A value inside, or being enqueued, or gone while a `front` may still return it.
 #[derive(Clone, Copy, Debug)]
-struct Gap {
-    /// Behind the event of this number.
-    after: Moment,
-    /// Values inside then that no dequeue has returned yet.
-    left: u32,
-    /// Dequeues open then that are still open.
-    open: u32,
+pub(super) struct Inside {
+    /// The call of its enqueue.
+    pub call: Moment,
+    /// By when it was in the queue; [`OPEN`] while that is not certain.
+    pub entered: Moment,
+    /// When it had been at the front for the first time, or [`OPEN`].
+    pub first: Moment,
+    /// The last call of an operation that saw it, or 0.
+    pub last: Moment,
+    /// By when it must have left, or [`OPEN`].
+    pub deadline: Moment,
 }
 
-impl Gap {
-    fn is_possible(&self) -> bool {
-        self.left <= self.open
+impl Inside {
+    /// Before when it has not left.
+    pub fn stayed(&self) -> Moment {
+        self.last.max(self.call)
     }
 
-    /// A dequeue called at `call` returned a value whose enqueue had returned at `entered`, or
-    /// none. Whether the gap can still be empty.
-    fn update(&mut self, call: Moment, entered: Option<Moment>) -> bool {
-        let was_inside = entered.is_some_and(|entered| entered <= self.after);
-        let was_open = call <= self.after;
-        self.left -= u32::from(was_inside);
-        self.open -= u32::from(was_open);
-        (was_open || !was_inside) && self.is_possible()
+    /// Whether it must be ahead of one that has not left before a moment.
+    pub fn leads(&self, stayed: Moment) -> bool {
+        self.first < stayed || self.deadline < stayed
+    }
+
+    /// By when whatever must be ahead of it must have left.
+    pub fn bound(&self) -> Moment {
+        self.first.min(self.deadline)
     }
 }
 
-/// A value inside, or being enqueued.
+/// Never, so far.
+pub(super) const OPEN: Moment = Moment::MAX;
+
+/// An operation that has not returned.
 #[derive(Clone, Copy, Debug)]
-struct Inside {
-    call: Moment,
-    /// The return of its enqueue; [`OPEN`] while it is open.
-    entered: Moment,
+pub(super) struct Running {
+    pub op: OpId,
+    pub call: Moment,
 }
 
-const OPEN: Moment = Moment::MAX;
-
-/// An open dequeue.
-#[derive(Clone, Copy, Debug)]
-struct Dequeue {
-    op: OpId,
-    call: Moment,
-    /// The latest call among enqueues of values dequeued until then.
-    latest: Moment,
+/// What a method does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Method {
+    Enqueue,
+    Dequeue,
+    Front,
+    IsEmpty,
 }
 
 /// The queue monitor for live streams.
 #[derive(Default)]
 pub struct Watch {
     now: Moment,
+    /// The methods met so far.
+    methods: Vec<(Box<str>, Method)>,
     values: HashMap<ValueId, Inside>,
-    enqueues: HashMap<OpId, ValueId>,
+    enqueues: Vec<(OpId, ValueId)>,
     /// Open dequeues by call.
-    dequeues: Vec<Dequeue>,
-    /// Values by the return of their enqueue; those that are gone linger.
+    dequeues: Vec<Running>,
+    /// Open queries by call, and whether they only ask whether the queue is empty.
+    queries: Vec<(Running, Method)>,
+    /// Values by the moment by which they were in the queue; those that are gone linger.
     line: VecDeque<(Moment, ValueId)>,
-    /// Values that some open dequeue must have removed, with their deadlines, ascending.
-    overdue: Vec<(Moment, ValueId)>,
+    /// Values that some open dequeue must have removed, in the order of the line.
+    overdue: Vec<ValueId>,
+    /// Values inside that were seen at the front.
+    seen: Vec<ValueId>,
+    gone: Gone,
     /// The number of values inside for certain.
     entered: u32,
-    /// The latest call among enqueues of values dequeued so far.
+    /// The latest call among enqueues of values that were at the front.
     latest: Moment,
-    /// Gaps, at most one between two calls of open dequeues, ascending.
-    gaps: Vec<Gap>,
-    /// Dequeues that saw the queue empty, each with the gaps of which it needs one.
-    undecided: Vec<(OpId, Vec<Gap>)>,
+    /// When there were last more values inside than open dequeues.
+    certainly_not_empty: Moment,
+    gaps: Gaps,
 }
 
 impl Watch {
+    fn method(&mut self, name: &str) -> Result<Method, Stop> {
+        if let Some((_, method)) = self.methods.iter().find(|(known, _)| **known == *name) {
+            return Ok(*method);
+        }
+        let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+        let names = &super::queue::WORDS.names;
+        let method = if is(names.insert) {
+            Method::Enqueue
+        } else if is(names.remove) {
+            Method::Dequeue
+        } else if is(names.peek) {
+            Method::Front
+        } else if is(super::container::IS_EMPTY) {
+            Method::IsEmpty
+        } else {
+            let method = name.to_owned();
+            return Err(Stop::Declined(Declined::UnknownMethod { method }));
+        };
+        self.methods.push((name.into(), method));
+        Ok(method)
+    }
+
     fn enqueue(&mut self, called: Called<'_>) -> Result<(), Stop> {
         let (op, value) = (called.op, called.arg);
-        let (call, entered) = (self.now, OPEN);
-        if self.values.insert(value, Inside { call, entered }).is_some() {
+        if !value.is_present() || value == ValueId::NIL {
+            return Err(Stop::Declined(Declined::Unreadable {
+                operation: called.method.to_owned(),
+                expected: "a value as argument",
+            }));
+        }
+        let (entered, first, deadline) = (OPEN, OPEN, OPEN);
+        let inside = Inside { call: self.now, entered, first, last: 0, deadline };
+        if self.values.insert(value, inside).is_some() {
             let value = called.values.get(value).to_string();
             return Err(Stop::Declined(Declined::RepeatedValue { value }));
         }
-        self.enqueues.insert(op, value);
+        self.enqueues.push((op, value));
         Ok(())
     }
 
-    fn enqueued(&mut self, value: ValueId) {
+    /// A value is in the queue by now.
+    fn enter(&mut self, value: ValueId) {
         let now = self.now;
         let Some(inside) = self.values.get_mut(&value) else {
             return;
@@ -125,160 +172,250 @@ impl Watch {
         }
     }
 
-    fn dequeued(&mut self, dequeue: Dequeue, value: ValueId) -> Result<(), Stop> {
-        let Some(inside) = self.values.remove(&value) else {
-            let reason = "it returned a value that was never enqueued, or was dequeued already";
-            return Err(Stop::violation(dequeue.op, reason));
-        };
-        if inside.entered < dequeue.latest {
-            let reason = "a value enqueued after its own had been dequeued before it was called";
-            return Err(Stop::violation(dequeue.op, reason));
-        }
-        if inside.entered == OPEN {
+    /// A dequeue or a `front` has returned a value that is inside.
+    fn saw(&mut self, by: Running, value: ValueId, does: Method) -> Result<(), Stop> {
+        let now = self.now;
+        if self.values.get(&value).is_some_and(|inside| inside.entered == OPEN) {
             // Its enqueue returns later, without effect.
-            self.enqueues.retain(|_, enqueued| *enqueued != value);
-        } else {
-            self.entered -= 1;
+            self.enqueues.retain(|&(_, enqueued)| enqueued != value);
+            self.enter(value);
         }
-        self.overdue.retain(|&(_, overdue)| overdue != value);
-        self.latest = self.latest.max(inside.call);
+        let Some(inside) = self.values.get_mut(&value) else {
+            let reason = "it returned a value that was never enqueued, or was dequeued already";
+            return Err(Stop::violation(by.op, reason));
+        };
+        let is_first = inside.first == OPEN;
+        inside.first = inside.first.min(now);
+        inside.last = inside.last.max(by.call);
+        let inside = *inside;
+        if inside.stayed() > inside.deadline {
+            let reason = "a value that must have left the queue after its own, or one that was enqueued later, \
+                          had been at the front before it was called";
+            return Err(Stop::violation(by.op, reason));
+        }
+        if does == Method::Dequeue {
+            self.values.remove(&value);
+            self.entered -= 1;
+            self.overdue.retain(|&overdue| overdue != value);
+            self.seen.retain(|&seen| seen != value);
+            self.gone.add(value, inside, (by.call, now), &self.queries);
+        } else if is_first {
+            self.seen.push(value);
+        }
+        if is_first {
+            self.latest = self.latest.max(inside.call);
+            self.hurry();
+        }
+        self.bind(value, inside.stayed(), inside.bound());
+        self.judge(by, Some(inside.entered), does)
+    }
+
+    /// What entered before the latest value that was at the front was enqueued must have left.
+    fn hurry(&mut self) {
         while let Some(&(entered, first)) = self.line.front() {
-            let present = self.values.get(&first).is_some_and(|i| i.entered == entered);
-            if present && entered > self.latest {
+            let present = self.values.get_mut(&first).filter(|i| i.entered == entered);
+            if present.is_some() && entered > self.latest {
                 break;
             }
+            if let Some(inside) = present {
+                inside.deadline = inside.deadline.min(self.now);
+                self.overdue.push(first);
+            }
             self.line.pop_front();
-            if present {
-                self.overdue.push((self.now, first));
-            }
-        }
-        let entered = Some(inside.entered).filter(|&entered| entered != OPEN);
-        self.update(dequeue, entered)
-    }
-
-    /// What the return of a dequeue, of a value or of none, means for gaps and deadlines.
-    fn update(&mut self, dequeue: Dequeue, entered: Option<Moment>) -> Result<(), Stop> {
-        let op = dequeue.op;
-        let open = |index: usize| self.dequeues.get(index).map_or(OPEN, |d| d.call);
-        let overdue = self.overdue.iter().enumerate();
-        for (index, &(deadline, _)) in overdue {
-            if open(index) >= deadline {
-                let reason = "a value enqueued before another that was dequeued is still inside, and no open \
-                              dequeue can have removed it in time";
-                return Err(Stop::violation(op, reason));
-            }
-        }
-        self.gaps.retain_mut(|gap| gap.update(dequeue.call, entered));
-        let calls: Vec<Moment> = self.dequeues.iter().map(|d| d.call).collect();
-        let mut wrong = None;
-        self.undecided.retain_mut(|(empty, gaps)| {
-            gaps.retain_mut(|gap| gap.update(dequeue.call, entered));
-            if gaps.is_empty() {
-                wrong = Some(*empty);
-            }
-            thin(gaps, &calls);
-            gaps.iter().all(|gap| gap.left > 0)
-        });
-        match wrong {
-            Some(empty) => {
-                let reason =
-                    format!("operation {} saw an empty queue, which it never was", empty.0);
-                Err(Stop::violation(op, reason))
-            }
-            None => Ok(()),
         }
     }
 
-    fn saw_empty(&mut self, dequeue: Dequeue) -> Result<(), Stop> {
-        self.update(dequeue, None)?;
-        let within = self.gaps.iter().filter(|gap| gap.after >= dequeue.call);
-        let mut gaps: Vec<Gap> = within.copied().collect();
-        if gaps.is_empty() {
+    /// A value has not left before a moment, and must itself have left by another: so must
+    /// everything that must be ahead of it.
+    fn bind(&mut self, value: ValueId, stayed: Moment, bound: Moment) {
+        for other in self.seen.iter().chain(&self.overdue) {
+            if let Some(inside) = self.values.get_mut(other)
+                && *other != value
+                && inside.leads(stayed)
+            {
+                inside.deadline = inside.deadline.min(bound);
+            }
+        }
+        self.gone.bind(value, stayed, bound);
+    }
+
+    /// A `front` has returned a value.
+    fn saw_front(&mut self, by: Running, value: ValueId) -> Result<(), Stop> {
+        let is_inside = self.values.contains_key(&value);
+        match (is_inside, self.gone.find(value, by.call)) {
+            (_, Some(Found::Nothing)) => self.judge(by, None, Method::Front),
+            (false, Some(Found::Stayed(mut inside))) => {
+                inside.last = inside.last.max(by.call);
+                self.gone.set_last(value, inside.last);
+                if inside.stayed() > inside.deadline {
+                    let reason = "its value had to leave the queue before it was called";
+                    return Err(Stop::violation(by.op, reason));
+                }
+                self.bind(value, inside.stayed(), inside.bound());
+                self.judge(by, Some(inside.entered), Method::Front)
+            }
+            (true, Some(_)) | (_, Some(Found::Several)) => {
+                Err(Stop::Declined(Declined::RepeatedValue {
+                    value: format!("that operation {} returned", by.op.0),
+                }))
+            }
+            (_, None) => self.saw(by, value, Method::Front),
+        }
+    }
+
+    /// Whether all that was seen can be, now that a dequeue or a query has returned. `entered` is
+    /// when the value that it saw entered.
+    fn judge(&mut self, by: Running, entered: Option<Moment>, does: Method) -> Result<(), Stop> {
+        let queries: Vec<Running> = self.queries.iter().map(|(query, _)| *query).collect();
+        let open = (&self.dequeues[..], &queries[..]);
+        let wrong = match (does, entered) {
+            (Method::Dequeue, entered) => self.gaps.left(by.call, entered, open),
+            (_, Some(entered)) => self.gaps.stayed(by.call, entered, open),
+            (_, None) => self.gaps.settle(open),
+        };
+        if let Some(empty) = wrong {
+            let reason = format!("operation {} saw an empty queue, which it never was", empty.0);
+            return Err(Stop::violation(by.op, reason));
+        }
+        self.choose(by)
+    }
+
+    /// Whether the open dequeues can have removed what must have left.
+    fn choose(&self, by: Running) -> Result<(), Stop> {
+        if self.overdue.is_empty() && self.seen.is_empty() && self.gaps.undecided().is_empty() {
+            return Ok(());
+        }
+        let pick = |values: &[ValueId]| values.iter().map(|value| self.values[value]).collect();
+        let unseen = |value: &&ValueId| !self.seen.contains(value);
+        let overdue: Vec<ValueId> = self.overdue.iter().filter(unseen).copied().collect();
+        let fate = Fate {
+            seen: pick(&self.seen),
+            overdue: pick(&overdue),
+            dequeues: &self.dequeues,
+            undecided: self.gaps.undecided(),
+        };
+        match fate.choose() {
+            Chosen::Possible => Ok(()),
+            Chosen::TooMany => {
+                Err(Stop::Declined(Declined::TooManyChoices { tried: MOST_CHOICES as usize }))
+            }
+            Chosen::Impossible => {
+                let reason = "a value that was in the queue before another that was at the front is still inside, \
+                              and no open dequeue can have removed it in time";
+                Err(Stop::violation(by.op, reason))
+            }
+        }
+    }
+
+    /// A dequeue or a query has found the queue empty.
+    fn saw_empty(&mut self, by: Running, does: Method) -> Result<(), Stop> {
+        self.judge(by, None, does)?;
+        let queries: Vec<Running> = self.queries.iter().map(|(query, _)| *query).collect();
+        if !self.gaps.saw_empty(by, (&self.dequeues, &queries)) {
             let reason = "it saw an empty queue, but at every moment of it a value was inside";
-            return Err(Stop::violation(dequeue.op, reason));
+            return Err(Stop::violation(by.op, reason));
         }
-        if gaps.iter().all(|gap| gap.left > 0) {
-            let calls: Vec<Moment> = self.dequeues.iter().map(|d| d.call).collect();
-            thin(&mut gaps, &calls);
-            self.undecided.retain(|(_, other)| !implied(other, &gaps, &calls));
-            self.undecided.push((dequeue.op, gaps));
+        self.choose(by)
+    }
+
+    fn returned_dequeue(&mut self, dequeue: Running, returned: Returned<'_>) -> Result<(), Stop> {
+        match returned.result {
+            ValueId::ABSENT => Err(Stop::Declined(unreadable(returned.op, "a result"))),
+            ValueId::NIL => self.saw_empty(dequeue, Method::Dequeue),
+            value => self.saw(dequeue, value, Method::Dequeue),
         }
+    }
+
+    fn returned_query(
+        &mut self,
+        (query, method): (Running, Method),
+        returned: Returned<'_>,
+    ) -> Result<(), Stop> {
+        match (method, returned.result) {
+            (Method::IsEmpty, ValueId::TRUE) => self.saw_empty(query, method),
+            (Method::IsEmpty, ValueId::FALSE) => match self.certainly_not_empty >= query.call {
+                true => Ok(()),
+                false => {
+                    let operation = format!("operation {}", returned.op.0);
+                    Err(Stop::Declined(Declined::UnforcedQuery { operation }))
+                }
+            },
+            (Method::IsEmpty, _) => {
+                Err(Stop::Declined(unreadable(returned.op, "true or false as result")))
+            }
+            (_, ValueId::ABSENT) => Err(Stop::Declined(unreadable(returned.op, "a result"))),
+            (_, ValueId::NIL) => self.saw_empty(query, method),
+            (_, value) => self.saw_front(query, value),
+        }?;
+        self.gone.forget(&self.queries);
         Ok(())
     }
 
-    /// The present moment is a gap if the queue may be empty now.
-    fn look_for_gap(&mut self) {
-        let last_call = self.dequeues.last().map_or(0, |d| d.call);
-        let gap = Gap { after: self.now, left: self.entered, open: self.dequeues.len() as u32 };
-        let known = self.gaps.last().is_some_and(|gap| gap.after >= last_call);
-        if !known && gap.is_possible() {
-            self.gaps.push(gap);
+    /// What the present moment is good for.
+    fn look(&mut self) {
+        let dequeues = self.dequeues.len() as u32;
+        if self.entered > dequeues {
+            self.certainly_not_empty = self.now;
         }
+        let dequeue = self.dequeues.last().map_or(0, |dequeue| dequeue.call);
+        let query = self.queries.last().map_or(0, |(query, _)| query.call);
+        self.gaps.look(self.now, self.entered, dequeues, dequeue.max(query));
+    }
+
+    fn thin(&mut self) {
+        let queries: Vec<Running> = self.queries.iter().map(|(query, _)| *query).collect();
+        self.gaps.thin((&self.dequeues, &queries));
     }
 }
 
-/// Between which calls of open dequeues a gap lies.
-fn class(gap: &Gap, calls: &[Moment]) -> usize {
-    calls.partition_point(|&call| call <= gap.after)
-}
-
-/// Keeps the first gap between each two calls of open dequeues.
-fn thin(gaps: &mut Vec<Gap>, calls: &[Moment]) {
-    gaps.dedup_by_key(|gap| class(gap, calls));
-}
-
-/// Whether one of the gaps of `weak` is possible whenever one of those of `strong` is.
-fn implied(weak: &[Gap], strong: &[Gap], calls: &[Moment]) -> bool {
-    strong.iter().all(|gap| {
-        let same = |other: &&Gap| class(other, calls) == class(gap, calls);
-        weak.iter().find(same).is_some_and(|other| other.after <= gap.after)
-    })
+fn unreadable(op: OpId, expected: &'static str) -> Declined {
+    Declined::Unreadable { operation: format!("operation {}", op.0), expected }
 }
 
 impl Online for Watch {
     fn call(&mut self, called: Called<'_>) -> Result<(), Stop> {
         self.now += 1;
-        let is = |names: &[&str]| {
-            let name = called.method;
-            names.iter().any(|known| known.eq_ignore_ascii_case(name))
-        };
-        if is(super::queue::WORDS.names.insert) {
-            self.enqueue(called)?;
-        } else if is(super::queue::WORDS.names.remove) {
-            self.dequeues.push(Dequeue { op: called.op, call: self.now, latest: self.latest });
-        } else {
-            let method = called.method.to_owned();
-            return Err(Stop::Declined(Declined::UnknownMethod { method }));
+        let running = Running { op: called.op, call: self.now };
+        match self.method(called.method)? {
+            Method::Enqueue => self.enqueue(called)?,
+            Method::Dequeue => self.dequeues.push(running),
+            method => self.queries.push((running, method)),
         }
-        self.look_for_gap();
+        self.look();
         Ok(())
     }
 
     fn ret(&mut self, returned: Returned<'_>) -> Result<(), Stop> {
         self.now += 1;
+        let op = returned.op;
+        if returned.outcome == Outcome::Failed {
+            return Err(Stop::failed(op));
+        }
+        let query = self.queries.iter().position(|(query, _)| query.op == op);
         if returned.outcome == Outcome::Pending {
+            // A query that nobody knows the result of says nothing.
+            query.map(|query| self.queries.remove(query));
             return Ok(());
         }
-        if returned.outcome == Outcome::Failed {
-            return Err(Stop::failed(returned.op));
+        let dequeue = self.dequeues.iter().position(|dequeue| dequeue.op == op);
+        if let Some(dequeue) = dequeue {
+            let dequeue = self.dequeues.remove(dequeue);
+            self.returned_dequeue(dequeue, returned)?;
+            self.thin();
+        } else if let Some(query) = query {
+            let query = self.queries.remove(query);
+            self.returned_query(query, returned)?;
+            self.thin();
+        } else if let Some(index) = self.enqueues.iter().position(|enqueue| enqueue.0 == op) {
+            let (_, value) = self.enqueues.swap_remove(index);
+            self.enter(value);
         }
-        if let Some(value) = self.enqueues.remove(&returned.op) {
-            self.enqueued(value);
-        } else if let Some(index) = self.dequeues.iter().position(|d| d.op == returned.op) {
-            let dequeue = self.dequeues.remove(index);
-            match returned.result {
-                ValueId::NIL => self.saw_empty(dequeue)?,
-                value => self.dequeued(dequeue, value)?,
-            }
-            let calls: Vec<Moment> = self.dequeues.iter().map(|d| d.call).collect();
-            thin(&mut self.gaps, &calls);
-        }
-        self.look_for_gap();
+        self.look();
         Ok(())
     }
 
     fn remembered(&self) -> usize {
-        let undecided = self.undecided.iter().map(|(_, gaps)| gaps.len());
-        self.values.len() + self.dequeues.len() + self.gaps.len() + undecided.sum::<usize>()
+        let open = self.dequeues.len() + self.queries.len();
+        self.values.len() + open + self.gaps.remembered() + self.gone.len()
     }
 }

@@ -251,6 +251,12 @@ impl Model for Log {
         Some(Value::list(state.iter().cloned()))
     }
 
+    fn is_hopeless(&self, state: &Vec<Value>, op: &Op) -> bool {
+        // What is appended stays: a read to come must begin with it.
+        let read = op.result.as_ref().and_then(Value::as_list);
+        read.is_some_and(|read| !read.starts_with(state))
+    }
+
     fn step(&self, state: &Vec<Value>, op: &Op) -> Vec<Vec<Value>> {
         let mut next = state.clone();
         if op.method == "append" {

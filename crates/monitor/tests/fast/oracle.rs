@@ -55,6 +55,11 @@ pub trait Model {
     /// The states after an operation; all possible results if it is pending.
     fn step(&self, state: &Self::State, op: &Op) -> Vec<Self::State>;
 
+    /// Whether no operations after a state can explain a completed operation that is still to come.
+    fn is_hopeless(&self, _: &Self::State, _: &Op) -> bool {
+        false
+    }
+
     /// What a query answers, where there are too many answers to try them all.
     fn answer(&self, _: &Self::State) -> Option<Value> {
         None
@@ -87,6 +92,9 @@ fn search<M: Model>(
         return true;
     };
     if !seen.insert((done, state.clone())) {
+        return false;
+    }
+    if (0..ops.len()).filter(open).any(|i| model.is_hopeless(state, &ops[i])) {
         return false;
     }
     (0..ops.len()).filter(open).filter(|&i| ops[i].call <= first_return).any(|i| {

@@ -38,6 +38,9 @@ fn compare<M: Model, W: Online>(
     println!("{object:?}: {tally:?}");
     assert!(tally[0][0] > 0 && tally[0][1] > 0);
     assert_eq!(tally[0][Agreed::Declined as usize], 0);
+    if object == Object::Queue {
+        assert_eq!(tally[1][Agreed::Declined as usize], 0);
+    }
 }
 
 /// Compares a monitor, offline and online, with the oracle on all histories of a size.
@@ -180,29 +183,60 @@ fn numbers(range: std::ops::Range<i64>) -> Vec<Option<Value>> {
 
 #[test]
 fn the_online_queue_monitor_agrees_after_every_event() {
-    let draw = |random: &mut Random, index| match random.below(9) {
-        0..4 => ("insert", Some(Value::Int(index as i64)), vec![None]),
-        _ => {
+    for (fronts, seed) in [(0, 14), (20, 23), (50, 24)] {
+        let draw = |random: &mut Random, index| {
             let mut seen = numbers(0..12);
             seen.push(Some(Value::Nil));
-            ("remove", None, seen)
-        }
-    };
-    let watch = queue_online::Watch::default;
-    compare(Object::Queue, &Containers(Order::Fifo), Some(&watch), 14, &draw);
+            if random.chance(fronts) {
+                ("peek", None, seen)
+            } else if random.chance(45) {
+                ("insert", Some(Value::Int(index as i64)), vec![None])
+            } else {
+                ("remove", None, seen)
+            }
+        };
+        let watch = queue_online::Watch::default;
+        compare(Object::Queue, &Containers(Order::Fifo), Some(&watch), seed, &draw);
+    }
 }
 
 #[test]
 fn the_online_queue_monitor_agrees_on_all_small_histories() {
-    let mut alphabet = vec![pending("remove", None), op("remove", None, Some(Value::Nil))];
+    let mut alphabet = vec![pending("remove", None)];
+    alphabet.extend(["remove", "peek"].map(|method| op(method, None, Some(Value::Nil))));
     for value in [1, 2] {
         alphabet.push(op("insert", Some(value), None));
-        alphabet.push(op("remove", None, Some(Value::Int(value))));
+        let seen = Some(Value::Int(value));
+        alphabet.extend(["remove", "peek"].map(|method| op(method, None, seen.clone())));
     }
     let (model, watch) = (Containers(Order::Fifo), queue_online::Watch::default);
     for count in 1..=largest(3) {
         exhaust(Object::Queue, &model, Some(&watch), &alphabet, count);
     }
+}
+
+#[test]
+fn the_online_queue_monitor_agrees_or_declines_when_somebody_asks_whether_it_is_empty() {
+    let model = Containers(Order::Fifo);
+    let mut random = Random(25);
+    let mut tally = [0u64; 3];
+    for _ in 0..rounds(10_000) {
+        let shape = Shape::random(&mut random, 12);
+        let values = [3, 12][random.below(2) as usize];
+        let ops = random_history(&mut random, shape, &model, |random, index| {
+            let mut seen = numbers(0..12);
+            seen.push(Some(Value::Nil));
+            match random.below(8) {
+                0 => ("is_empty", None, answers()),
+                1 => ("peek", None, seen),
+                2..5 => ("insert", Some(Value::Int(index as i64 % values)), vec![None]),
+                _ => ("remove", None, seen),
+            }
+        });
+        tally[agree_online(&model, queue_online::Watch::default(), &ops) as usize] += 1;
+    }
+    println!("online queue, is_empty, values that come again: {tally:?}");
+    assert!(tally[0] > tally[2] && tally[1] > 0);
 }
 
 #[test]

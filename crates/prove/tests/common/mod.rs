@@ -33,17 +33,36 @@ pub fn long() -> bool {
     std::env::var_os("SERIATIM_LONG").is_some()
 }
 
-/// What `explore` says about a program at small bounds: `Some(false)` if it found a run that is not linearizable or an
-/// error (deadlocks and endless walks are no business of linearizability), `Some(true)` if it saw all runs.
-pub fn explored(program: &Program, threads: u32, states: u64) -> Option<bool> {
+/// What `explore` says about a program at small bounds: with two and with three threads that call whatever they like, and with
+/// the clients of the file.
+pub fn explored(program: &Program, states: u64) -> Vec<Option<bool>> {
+    let mut runs = vec![(2, None), (3, None)];
+    for client in program.clients.iter().filter(|c| !c.name.is_empty()) {
+        let threads = client.roles.iter().map(|r| r.count.unwrap_or(1)).sum();
+        runs.push((threads, Some(client.name.clone())));
+    }
+    runs.into_iter()
+        .map(|(threads, client)| explored_by(program, threads, client, states))
+        .collect()
+}
+
+/// What `explore` says: `Some(false)` if it found a run that is not linearizable or an error (deadlocks and endless walks are
+/// no business of linearizability), `Some(true)` if it saw all runs.
+fn explored_by(
+    program: &Program,
+    threads: u32,
+    client: Option<String>,
+    states: u64,
+) -> Option<bool> {
     let base = seriatim_explore::Options::default();
     let limits = Limits { states: Some(states), ..base.limits };
     let options = seriatim_explore::Options {
         threads,
-        values: 2,
+        values: if client.is_some() { 1 } else { 2 },
         keys: 2,
-        capacity: Some(2),
-        nodes: Some(6),
+        capacity: if client.is_some() { None } else { Some(2) },
+        nodes: if client.is_some() { None } else { Some(6) },
+        client,
         limits,
         ..base
     };
@@ -58,7 +77,7 @@ pub fn explored(program: &Program, threads: u32, states: u64) -> Option<bool> {
 }
 
 /// Single tokens and what they become.
-const EXCHANGES: [(&str, &str); 16] = [
+const EXCHANGES: [(&str, &str); 25] = [
     ("==", "!="),
     ("!=", "=="),
     ("&&", "||"),
@@ -75,6 +94,15 @@ const EXCHANGES: [(&str, &str); 16] = [
     ("c.next", "c"),
     ("tail", "head"),
     ("head", "tail"),
+    ("Push", "Pop"),
+    ("Pop", "Push"),
+    ("mine", "other"),
+    ("other", "mine"),
+    ("him", "self"),
+    ("self", "him"),
+    ("d.next", "d.old"),
+    ("d.old", "d.next"),
+    ("(null, d)", "(old, null)"),
 ];
 
 /// The text with one line of a method dropped, doubled, exchanged with the next one, or changed in one place: a guard made

@@ -3,11 +3,11 @@
 use super::output::say;
 use super::source::Source;
 use super::{Exit, Failure};
-use clap::Args;
-use seriatim::lang::Program;
+use clap::{Args, ValueEnum};
+use seriatim::lang::{Program, Span};
 use seriatim::lists::{
-    Composition, Input, Options, Outcome, Verdict, all_compositions, decide, parse_composition,
-    render, table_text,
+    Composition, Input, Options, Outcome, Refusal, Verdict, all_compositions, decide,
+    parse_composition, render, table_text,
 };
 
 /// What the lists engine is asked.
@@ -17,13 +17,31 @@ pub struct Lists {
     #[arg(long, value_name = "COMPOSITION", conflicts_with = "all")]
     methods: Option<String>,
 
-    /// All compositions of so many methods: 2 for every pair, 3 for every triple
-    #[arg(long, value_name = "NUMBER", num_args = 0..=1, default_missing_value = "2")]
-    all: Option<usize>,
+    /// All compositions of so many methods: 2 for every pair, 3 for every triple [default: both]
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1, value_parser = clap::value_parser!(u8).range(1..=6))]
+    all: Option<Option<u8>>,
 
     /// Lists may hold marked nodes at the start
     #[arg(long)]
     marked: bool,
+
+    /// What the exit code tells: whether the elements are right, or also the list that holds them
+    #[arg(long, value_enum, default_value_t = Equality::Elements)]
+    equality: Equality,
+}
+
+/// When two lists count as the same.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Equality {
+    Elements,
+    List,
+}
+
+impl Lists {
+    /// Whether any of this was given.
+    pub fn is_asked(&self) -> bool {
+        self.methods.is_some() || self.all.is_some() || self.marked
+    }
 }
 
 /// Decides compositions of a program's methods on lists of any length.
@@ -35,15 +53,24 @@ pub fn run(arguments: &Lists, source: &Source, program: &Program) -> Result<Exit
     let compositions = compositions(arguments, program)?;
     let mut outcomes = Vec::new();
     for composition in &compositions {
-        let outcome = decide(program, composition, &options)
-            .map_err(|refusal| source.complain(&refusal.diagnostic()))?;
+        let outcome =
+            decide(program, composition, &options).map_err(|refusal| refused(source, &refusal))?;
         outcomes.push(outcome);
     }
     match &outcomes[..] {
         [only] => say(&render(program, only))?,
         _ => say(&table_text(&outcomes))?,
     }
-    Ok(outcomes.iter().map(exit_of).fold(Exit::Holds, Exit::and))
+    let exits = outcomes.iter().map(|outcome| exit_of(outcome, arguments.equality));
+    Ok(exits.fold(Exit::Holds, Exit::and))
+}
+
+/// A refusal as a message; one that is about no place shows none.
+fn refused(source: &Source, refusal: &Refusal) -> Failure {
+    match refusal.span == Span::default() {
+        true => Failure(refusal.reason.clone()),
+        false => source.complain(&refusal.diagnostic()),
+    }
 }
 
 fn compositions(arguments: &Lists, program: &Program) -> Result<Vec<Composition>, Failure> {
@@ -51,13 +78,27 @@ fn compositions(arguments: &Lists, program: &Program) -> Result<Vec<Composition>
         Some(text) => {
             Ok(vec![parse_composition(text).map_err(|error| Failure(error.to_string()))?])
         }
-        None => Ok(all_compositions(program, arguments.all.unwrap_or(2))),
+        None => {
+            let sizes = match arguments.all {
+                None => vec![2],
+                Some(None) => vec![2, 3],
+                Some(Some(size)) => vec![size],
+            };
+            Ok(sizes
+                .iter()
+                .flat_map(|size| all_compositions(program, usize::from(*size)))
+                .collect())
+        }
     }
 }
 
-/// The answers and the elements decide; the shape of the list is told beside them.
-fn exit_of(outcome: &Outcome) -> Exit {
-    match outcome.elements {
+/// The question that decides; the other one is told beside it.
+fn exit_of(outcome: &Outcome, equality: Equality) -> Exit {
+    let verdict = match (equality, &outcome.list) {
+        (Equality::List, Some(list)) => list,
+        _ => &outcome.elements,
+    };
+    match verdict {
         Verdict::Holds => Exit::Holds,
         Verdict::Fails(_) => Exit::Violated,
         Verdict::Unknown(_) => Exit::Unknown,

@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod amounts;
+mod certify;
 mod check;
 #[cfg(feature = "cluster")]
 mod cluster;
@@ -11,6 +12,7 @@ mod input;
 mod lists;
 mod output;
 mod page;
+mod portfolio;
 mod progress;
 mod prove;
 mod question;
@@ -49,6 +51,7 @@ enum Command {
     Specs(specs::Arguments),
     View(view::Arguments),
     Verify(verify::Arguments),
+    Certify(certify::Arguments),
     Algorithms(algorithms::List),
     Fmt(algorithms::Format),
     Show(algorithms::Show),
@@ -95,6 +98,7 @@ pub fn run() -> ExitCode {
         Command::Merge(arguments) => verdicts::run(&arguments),
         Command::Specs(arguments) => specs::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
+        Command::Certify(arguments) => certify::run(&arguments),
         Command::Algorithms(arguments) => algorithms::list(&arguments),
         Command::Fmt(arguments) => algorithms::format_files(&arguments),
         Command::Show(arguments) => algorithms::show_steps(&arguments),

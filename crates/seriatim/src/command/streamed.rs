@@ -33,7 +33,7 @@ pub fn stream(generator: Generator, layout: Layout) -> Result<u64, Failure> {
     let mut operations = 0;
     let written = match layout {
         Layout::Operations => by_operation(generator, &mut out, &mut operations),
-        Layout::Events => by_event(generator, &mut out, &mut operations),
+        Layout::Events => generator.write_events(&mut out, &mut operations),
     };
     match written.and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -47,28 +47,6 @@ fn header(generator: &Generator, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"{\"seriatim\":1,\"spec\":")?;
     write_string(out, generator.spec())?;
     out.write_all(b"}\n")
-}
-
-fn by_event(generator: Generator, out: &mut impl Write, operations: &mut u64) -> io::Result<()> {
-    header(&generator, out)?;
-    let mut time = 0u64;
-    for happening in generator {
-        match happening {
-            Happening::Call(process, call) => {
-                write!(out, "{{\"process\":{process},\"type\":\"call\"")?;
-                invocation(&call, out)?;
-                *operations += 1;
-            }
-            Happening::Return(process, result) => {
-                write!(out, "{{\"process\":{process},\"type\":\"return\"")?;
-                field("result", &result, out)?;
-            }
-            Happening::Effect(_) | Happening::Crash(_) => continue,
-        }
-        writeln!(out, ",\"time\":{time}}}")?;
-        time += 1;
-    }
-    Ok(())
 }
 
 /// An operation that waits to be written.

@@ -4,7 +4,7 @@ use super::amounts::{bytes, duration};
 use super::lists::{self, Lists};
 use super::output::{remark, say, write_history};
 use super::source::Source;
-use super::{Exit, Failure, prove};
+use super::{Exit, Failure, portfolio, prove};
 use clap::ValueEnum;
 use seriatim::explore::{
     self, Counterexample, Limits, Mode, Options, Outcome, Reason, Reductions, Statistics, Verdict,
@@ -15,14 +15,19 @@ use seriatim::lang::Program;
 use seriatim::{ChosenReader, Failures, SpecChoice, check, history_of};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Say whether every run of an algorithm, within bounds, is linearizable
+/// Say whether every run of an algorithm is linearizable
 ///
-/// Explores every interleaving of the threads, each of which calls methods for ever, and compares it with
-/// the specification that the file names. Bounds that are not given come from the first `expect explore`
-/// line of the file. A violation comes with the shortest run that shows it.
+/// Without an engine named: looks for a run that goes wrong, then for a proof for any number of threads, and
+/// says what is known: proved, violated with a run, or unknown with the reason and with what was covered.
+/// An option that only one engine has asks that engine.
+///
+/// The engine explore takes every interleaving of some threads, each of which calls methods for ever. Bounds
+/// that are not given come from the first `expect explore` line of the file. A violation comes with the
+/// shortest run that shows it.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// A .seri file, or a name of the library (`seriatim algorithms`)
@@ -31,8 +36,12 @@ pub struct Arguments {
 
     /// Who decides: explore (all runs of N threads within bounds), lists (these methods of a
     /// list-based set, on lists of any length) or prove (any number of threads, any heap)
-    #[arg(long, value_enum, default_value_t = Engine::Explore)]
-    engine: Engine,
+    #[arg(long, value_enum)]
+    engine: Option<Engine>,
+
+    /// Write the proof to this file, for `seriatim certify`
+    #[arg(long, value_name = "FILE")]
+    pub certificate: Option<PathBuf>,
 
     #[command(flatten)]
     lists: Lists,
@@ -93,13 +102,17 @@ pub struct Arguments {
     #[arg(long, value_name = "BYTES", default_value = "8G", value_parser = bytes)]
     memory: usize,
 
+    /// The number of workers that search [default: all cores]
+    #[arg(long, value_name = "NUMBER")]
+    jobs: Option<usize>,
+
     /// Write the history of a violation to this file, as JSON Lines
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
 
     /// Print the verdict only
     #[arg(long, short)]
-    quiet: bool,
+    pub quiet: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -115,10 +128,12 @@ enum Reduction {
     DeadFields,
     Fusion,
     LockMovers,
+    LockNesting,
     HeapSymmetry,
     ThreadSymmetry,
     ValueSymmetry,
     Retries,
+    Frozen,
     Antichain,
 }
 
@@ -134,12 +149,19 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let (options, mut constants) = starting_bounds(&source)?;
     constants.extend(arguments.constants.iter().cloned());
     let program = source.program(&constants)?;
-    if arguments.engine == Engine::Lists {
-        return lists::run(&arguments.lists, &source, &program);
-    }
     let options = chosen(arguments, options);
-    if arguments.engine == Engine::Prove {
-        return prove::run(&source, &program, options);
+    let engine = arguments.chosen_engine();
+    if arguments.certificate.is_some() && matches!(engine, Some(Engine::Explore | Engine::Lists)) {
+        return Err(Failure("--certificate: only a proof has one (--engine prove)".to_owned()));
+    }
+    match engine {
+        Some(Engine::Lists) => return lists::run(&arguments.lists, &source, &program),
+        Some(Engine::Prove) => {
+            let certificate = arguments.certificate.as_deref();
+            return prove::run(&source, &program, options, certificate);
+        }
+        None => return portfolio::run(arguments, &source, &program, options),
+        Some(Engine::Explore) => {}
     }
     match arguments.budget {
         Some(budget) => grow(arguments, &source, &program, options, budget),
@@ -147,6 +169,22 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             let outcome = explore_once(arguments, &source, &program, &options)?;
             tell(arguments, &source, &program, &outcome)
         }
+    }
+}
+
+impl Arguments {
+    /// The engine that is named, or the one that an option belongs to; none for all of them.
+    fn chosen_engine(&self) -> Option<Engine> {
+        let bounds = [self.threads, self.values, self.keys, self.nodes, self.capacity];
+        let bounded = bounds.iter().any(Option::is_some) || self.client.is_some();
+        let manner = self.points || self.progress || self.compat || !self.without.is_empty();
+        let explores = bounded || manner || self.budget.is_some();
+        let of_options = match (explores, self.lists.is_asked()) {
+            (true, _) => Some(Engine::Explore),
+            (false, true) => Some(Engine::Lists),
+            (false, false) => None,
+        };
+        self.engine.or(of_options)
     }
 }
 
@@ -165,10 +203,12 @@ fn chosen(arguments: &Arguments, start: Options) -> Options {
             Reduction::DeadFields => &mut reductions.dead_fields,
             Reduction::Fusion => &mut reductions.fusion,
             Reduction::LockMovers => &mut reductions.lock_movers,
+            Reduction::LockNesting => &mut reductions.lock_nesting,
             Reduction::HeapSymmetry => &mut reductions.heap_symmetry,
             Reduction::ThreadSymmetry => &mut reductions.thread_symmetry,
             Reduction::ValueSymmetry => &mut reductions.value_symmetry,
             Reduction::Retries => &mut reductions.retries,
+            Reduction::Frozen => &mut reductions.frozen,
             Reduction::Antichain => &mut reductions.antichain,
         };
         *switch = false;
@@ -183,10 +223,16 @@ fn chosen(arguments: &Arguments, start: Options) -> Options {
         mode: if arguments.compat { Mode::Compat } else { Mode::Refinement },
         reductions,
         limits: Limits { time: arguments.time, memory: arguments.memory, states: None },
+        jobs: arguments.jobs.unwrap_or_else(cores),
     }
 }
 
-fn explore_once(
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// Explores within bounds, as the arguments say.
+pub fn explore_once(
     arguments: &Arguments,
     source: &Source,
     program: &Program,
@@ -247,14 +293,15 @@ fn grow(
 }
 
 /// The next larger bounds: the object first, then the threads.
-fn raise(options: &mut Options) {
+pub fn raise(options: &mut Options) {
     match &mut options.capacity {
         Some(capacity) if *capacity <= options.threads => *capacity += 1,
         _ => options.threads += 1,
     }
 }
 
-fn tell(
+/// Prints the outcome of an exploration.
+pub fn tell(
     arguments: &Arguments,
     source: &Source,
     program: &Program,
@@ -342,9 +389,9 @@ impl Line {
         if !self.is_on || seconds < 1.0 {
             return;
         }
-        let Statistics { kept, depth, state_bytes, set_bytes, .. } = statistics;
+        let Statistics { kept, depth, state_bytes, set_bytes, memo_bytes, .. } = statistics;
         let rate = *kept as f64 / seconds / 1000.0;
-        let memory = (state_bytes + set_bytes) >> 20;
+        let memory = (state_bytes + set_bytes + memo_bytes) >> 20;
         eprint!(
             "\r\x1b[2K{seconds:.0} s: {kept} states ({rate:.0}k/s), depth {depth}, {memory} MiB"
         );

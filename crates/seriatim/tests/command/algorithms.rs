@@ -4,13 +4,41 @@ use crate::run::{file, folder, seriatim};
 
 #[test]
 fn the_engines_agree_on_right_and_broken_algorithms() {
-    seriatim(&["verify", "treiber"]).exits(0).says("linearizable for 2 threads");
+    seriatim(&["verify", "treiber"]).exits(0).says("linearizable for 2 threads").says("PROVED");
+    seriatim(&["verify", "treiber", "--threads", "2"]).exits(0).says("linearizable for 2 threads");
     seriatim(&["verify", "treiber", "--engine", "prove"]).exits(0).says("PROVED");
     let first_printing = "broken/harris_michael_first_printing";
     seriatim(&["verify", first_printing]).exits(1).says("VIOLATION");
     let lists = ["--engine", "lists", "--methods", "remove || remove"];
     seriatim(&[&["verify", first_printing], &lists[..]].concat()).exits(1).says("fails");
     seriatim(&[&["verify", "lazy_list"], &lists[..]].concat()).exits(0).says("holds");
+}
+
+#[test]
+fn what_cannot_be_proved_is_unknown_and_says_what_was_covered() {
+    let coarse_counter = "object c : counter\nvar n: int 0..2 = 0\nmethod increment() -> int {\n  atomic {\n    \
+                          let old = n\n    assume n < 2\n    n = n + 1\n    return old\n  }\n}\n";
+    let folder = folder("portfolio");
+    let counter = file(&folder, "counter.seri", coarse_counter);
+    let answer = seriatim(&["verify", &counter, "--time", "2s"]).exits(3);
+    answer.says("unknown: every run is right for").says("not proved: the prover does not");
+}
+
+#[test]
+fn a_certificate_is_written_checked_and_refused_for_another_algorithm() {
+    let folder = folder("certificate");
+    let path = folder.join("stack.cert").display().to_string();
+    let prove = ["--engine", "prove", "--certificate", &path];
+    seriatim(&[&["verify", "coarse_stack"], &prove[..]].concat()).exits(0).says("was checked");
+    seriatim(&["certify", "coarse_stack", &path]).exits(0).says("accepted");
+    let drawn = seriatim(&["certify", "coarse_stack", &path, "--draw"]).exits(0);
+    drawn.says("an idle thread").says("top = null").says("after: top ─→");
+    seriatim(&["certify", "treiber", &path]).exits(2).complains("another program, `coarse_stack`");
+    let text = std::fs::read_to_string(&path).expect("just written");
+    let damaged = file(&folder, "damaged.cert", text.replacen("null", "#0", 1));
+    seriatim(&["certify", "coarse_stack", &damaged]).exits(2).complains("damaged");
+    let explore = ["verify", "treiber", "--engine", "explore", "--certificate", &path];
+    seriatim(&explore).exits(2).complains("only a proof has one");
 }
 
 #[test]

@@ -14,13 +14,14 @@
 //!
 //! The same seed gives the same history on every machine. The generator is an iterator of events and
 //! needs memory for the object and the open operations only; [`Generator::history`] collects the
-//! events.
+//! events, [`Generator::write_events`] writes them down as they come.
 
 mod cells;
 mod containers;
 mod draw;
 mod model;
 mod numbers;
+mod stream;
 
 use crate::{Interpretation, SpecChoice, Witness};
 use draw::Draw;

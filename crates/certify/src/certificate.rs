@@ -1,0 +1,486 @@
+//! A certificate: what the prover says it found, as data, and how it is read from text.
+//!
+//! The text has one line an entry; words are separated by blanks, the parts of an entry by ` | `. The book describes it
+//! (`docs/certificates.md`). Reading is strict: whatever is not expected is an error with its line.
+
+use crate::content::Content;
+use crate::object::{Field, Object, hash};
+use crate::picture::{Face, Node, Picture, Stretch, StretchId, To};
+use crate::state::{Ghost, Operation, State};
+use crate::word::{Attribute, Attributes, Class, Holder, Mark, NodeId, Values, Word};
+use seriatim_lang::steps::Pc;
+
+/// The version of the format that this checker reads.
+pub const VERSION: u32 = 1;
+
+/// A certificate.
+#[derive(Clone, Debug)]
+pub struct Certificate {
+    /// How the list stands for the content.
+    pub content: Content,
+    /// The views, with their lines.
+    pub views: Vec<(State, u32)>,
+    /// What steps do to the views of others, with their lines.
+    pub effects: Vec<(Effect, u32)>,
+}
+
+/// Where a reference leads, in an effect.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Target {
+    /// Nowhere.
+    Null,
+    /// To this place of the effect.
+    At(usize),
+    /// To a node that is no place of the effect.
+    Elsewhere,
+    /// Nothing is said.
+    Unknown,
+}
+
+/// What lies behind the node to which a shared variable points.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Behind {
+    /// There is no such node.
+    NoNode,
+    /// Nothing.
+    Nothing,
+    /// A node.
+    Something,
+    /// Nothing is said.
+    Unknown,
+}
+
+/// A node of an effect.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// Whether only the acting thread could reach it before the step.
+    pub fresh: bool,
+    /// Its attribute for the acting thread before the step; of a fresh node: after it.
+    pub attribute: Attribute,
+    /// The shared variables from which it could be reached, as bits.
+    pub reach: u32,
+    /// Its link before the step; of a fresh node: after it.
+    pub link: Target,
+    /// The values that it may hold; said of fresh nodes only.
+    pub values: Values,
+}
+
+/// What a step does to the views of others.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Effect {
+    /// Its nodes: all different.
+    pub places: Vec<Place>,
+    /// Where the shared references pointed before the step; `Unknown` for other variables.
+    pub references: Vec<Target>,
+    /// The other shared variables before the step; unknown for references.
+    pub scalars: Vec<Word>,
+    /// What was behind the nodes of the shared references.
+    pub behind: Vec<Behind>,
+    /// Pairs of shared references and whether they were equal.
+    pub equal: Vec<(usize, usize, bool)>,
+    /// Links written.
+    pub links: Vec<(usize, Target)>,
+    /// Marks written.
+    pub marks: Vec<(usize, bool)>,
+    /// Shared references written.
+    pub moves: Vec<(usize, Target)>,
+    /// Other shared variables written.
+    pub stores: Vec<(usize, Word)>,
+}
+
+/// Why a text is no certificate of a program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Unreadable {
+    /// It is no certificate at all.
+    NoCertificate,
+    /// It is of a version that this checker does not read.
+    Version(String),
+    /// It is of another program.
+    OtherProgram(String),
+    /// It is damaged: its sum is wrong, or its end is missing.
+    Damaged,
+    /// A line is not as expected.
+    Line(u32, String),
+}
+
+impl std::fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unreadable::NoCertificate => write!(f, "this is not a certificate"),
+            Unreadable::Version(v) => {
+                write!(f, "the certificate is of version {v}, this checker reads version {VERSION}")
+            }
+            Unreadable::OtherProgram(name) => write!(
+                f,
+                "the certificate is of another program, `{name}`, or of an earlier text of this one"
+            ),
+            Unreadable::Damaged => write!(f, "the certificate is damaged or incomplete"),
+            Unreadable::Line(line, what) => write!(f, "line {line}: {what}"),
+        }
+    }
+}
+
+type Read<T> = Result<T, String>;
+
+/// Reads a certificate of an object.
+pub fn read(text: &str, object: &Object) -> Result<Certificate, Unreadable> {
+    let mut lines = text.lines();
+    let version = lines.next().and_then(|l| l.strip_prefix("seriatim certificate "));
+    match version {
+        None => return Err(Unreadable::NoCertificate),
+        Some(v) if v != VERSION.to_string() => return Err(Unreadable::Version(v.to_owned())),
+        Some(_) => {}
+    }
+    let program = lines.next().unwrap_or_default();
+    let Some((name, sum)) = program.strip_prefix("program ").and_then(|l| l.split_once(' ')) else {
+        return Err(Unreadable::Damaged);
+    };
+    if sum != format!("{:016x}", object.hash()) {
+        return Err(Unreadable::OtherProgram(name.to_owned()));
+    }
+    let body = text.strip_suffix('\n').and_then(|t| t.rsplit_once('\n'));
+    let (body, end) = body.ok_or(Unreadable::Damaged)?;
+    if end != end_of(body) {
+        return Err(Unreadable::Damaged);
+    }
+    read_body(body, object)
+}
+
+/// The last line of a certificate with this body: a sum against accidents, not against forgers, from whom the checks protect.
+pub fn end_of(body: &str) -> String {
+    format!("end {:016x}", hash(body))
+}
+
+fn read_body(body: &str, object: &Object) -> Result<Certificate, Unreadable> {
+    let reader = Reader { object };
+    let mut content = None;
+    let mut certificate = (Vec::new(), Vec::new());
+    for (number, line) in body.lines().enumerate().skip(2) {
+        let number = number as u32 + 1;
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let parts: Vec<Vec<&str>> =
+            rest.split('|').map(|part| part.split_whitespace().collect()).collect();
+        let failed = |what| Unreadable::Line(number, what);
+        match word {
+            "content" => content = Some(reader.content(&parts).map_err(failed)?),
+            "view" => certificate.0.push((reader.view(&parts).map_err(failed)?, number)),
+            "effect" => certificate.1.push((reader.effect(&parts).map_err(failed)?, number)),
+            _ => return Err(failed(format!("`{word}` is no entry of a certificate"))),
+        }
+    }
+    let content = content.ok_or(Unreadable::Line(3, "there is no line `content`".to_owned()))?;
+    Ok(Certificate { content, views: certificate.0, effects: certificate.1 })
+}
+
+struct Reader<'a> {
+    object: &'a Object,
+}
+
+impl Reader<'_> {
+    fn content(&self, parts: &[Vec<&str>]) -> Read<Content> {
+        let [words] = parts else { return Err("one part expected".to_owned()) };
+        let [root, begin, counted] = words[..] else {
+            return Err("three words expected".to_owned());
+        };
+        let root = self.variable(root)?;
+        if !self.object.is_reference(root) {
+            return Err("the content hangs from a reference".to_owned());
+        }
+        let behind_dummy = match begin {
+            "first" => false,
+            "second" => true,
+            _ => return Err("`first` or `second` expected".to_owned()),
+        };
+        let counts_marked = match counted {
+            "all" => true,
+            "unmarked" => false,
+            _ => return Err("`all` or `unmarked` expected".to_owned()),
+        };
+        Ok(Content { root, behind_dummy, counts_marked })
+    }
+
+    fn view(&self, parts: &[Vec<&str>]) -> Read<State> {
+        let [who, shared, nodes] = parts else { return Err("three parts expected".to_owned()) };
+        let shared: Vec<Word> = shared.iter().map(|w| word(w)).collect::<Read<_>>()?;
+        if shared.len() != self.object.steps.shared.len() {
+            return Err("not as many shared variables as the program has".to_owned());
+        }
+        let mut picture = Picture { shared, ..Picture::default() };
+        for text in nodes {
+            self.node(text, &mut picture)?;
+        }
+        picture.settle();
+        let state = State { operation: self.operation(who)?, picture };
+        let count = state.picture.nodes.len();
+        let inside = |w: Word| !matches!(w, Word::Node(id) if id.0 as usize >= count);
+        let links = state.picture.nodes.iter().map(|n| n.now.link);
+        let links = links.chain(state.picture.stretches.iter().map(|s| s.to));
+        let known = |to: To| !matches!(to, To::Node(id) if id.0 as usize >= count);
+        match state.roots().all(inside) && links.into_iter().all(known) {
+            true => Ok(state),
+            false => Err("a node that the view does not have".to_owned()),
+        }
+    }
+
+    fn operation(&self, who: &[&str]) -> Read<Option<Operation>> {
+        let [pc, method, argument, ghost, registers @ ..] = who else {
+            let idle = who == ["idle"];
+            return if idle { Ok(None) } else { Err("`idle` or an operation expected".to_owned()) };
+        };
+        let pc = Pc(number(pc)?);
+        let methods = &self.object.steps.methods;
+        let method = methods.iter().position(|m| m.name == *method).ok_or("no such method")?;
+        let code = &methods[method];
+        let rests = code.entry <= pc && pc < code.end;
+        if !rests || !self.object.steps.code[pc.0 as usize].is_shared_access() {
+            return Err("no thread rests there in that method".to_owned());
+        }
+        let registers: Vec<Word> = registers.iter().map(|w| word(w)).collect::<Read<_>>()?;
+        if registers.len() != self.object.steps.register_count() {
+            return Err("not as many registers as the program has".to_owned());
+        }
+        let (method, argument) = (method as u32, word(argument)?);
+        Ok(Some(Operation { pc, method, argument, ghost: ghost_of(ghost)?, registers }))
+    }
+
+    /// Reads `attribute:values:privacy:link` or the same with a stretch, `…:attributes:values:may:order`.
+    fn node(&self, text: &str, picture: &mut Picture) -> Read<()> {
+        let parts: Vec<&str> = text.split(':').collect();
+        let [attribute, values, privacy, link, stretch @ ..] = &parts[..] else {
+            return Err(format!("`{text}` is no node"));
+        };
+        let Attribute { class, mark, locked } = self.attribute(attribute)?;
+        let private = flag(privacy, "private", "public")?;
+        let mut link = match word(link)? {
+            Word::Null => To::Null,
+            Word::Node(id) => To::Node(id),
+            Word::Unknown => To::Outside,
+            _ => return Err(format!("`{text}` has no link")),
+        };
+        match stretch {
+            [] => {}
+            [attributes, values, may, order] => {
+                let attributes = self.attributes(attributes)?;
+                let optional = flag(may, "optional", "some")?;
+                let sorted = flag(order, "sorted", "any")?;
+                let values = self.values(values)?;
+                picture.stretches.push(Stretch { attributes, values, optional, sorted, to: link });
+                link = To::Stretch(StretchId(picture.stretches.len() as u32 - 1));
+            }
+            _ => return Err(format!("`{text}` is no node")),
+        }
+        let now = Face { link, mark, locked, private };
+        picture.draw(Node { class, values: self.values(values)?, before: Some(now), now });
+        Ok(())
+    }
+
+    fn attribute(&self, text: &str) -> Read<Attribute> {
+        let mut letters = text.chars();
+        let class = letters.next().and_then(class).ok_or(format!("`{text}` is no attribute"))?;
+        let class = if self.object.has(Field::Key) { class } else { Class::MinusInf };
+        let (mark, locked) = match letters.as_str() {
+            "" => (Mark::No, false),
+            "m" => (Mark::Yes, false),
+            "M" => (Mark::ByMe, false),
+            "L" => (Mark::No, true),
+            "mL" => (Mark::Yes, true),
+            "ML" => (Mark::ByMe, true),
+            _ => return Err(format!("`{text}` is no attribute")),
+        };
+        Ok(Attribute { class, mark, locked })
+    }
+
+    /// Reads attributes such as `<,<m`.
+    fn attributes(&self, text: &str) -> Read<Attributes> {
+        text.split(',').map(|a| self.attribute(a)).collect()
+    }
+
+    /// Reads a set of values such as `01n`, or `-` for none; nodes without a value all hold the same.
+    fn values(&self, text: &str) -> Read<Values> {
+        let mut set = 0;
+        for letter in text.chars().filter(|_| text != "-") {
+            set |=
+                1 << "01n".find(letter).ok_or_else(|| format!("`{text}` is no set of values"))?;
+        }
+        Ok(if self.object.has(Field::Value) { Values(set) } else { Values::NULL })
+    }
+
+    fn variable(&self, name: &str) -> Read<usize> {
+        let found = self.object.steps.shared.iter().position(|s| s.name == name);
+        found.ok_or(format!("there is no shared variable `{name}`"))
+    }
+
+    fn effect(&self, parts: &[Vec<&str>]) -> Read<Effect> {
+        let [places, references, scalars, outlook, writes] = parts else {
+            return Err("five parts expected".to_owned());
+        };
+        let places = places.iter().map(|p| self.place(p)).collect::<Read<Vec<_>>>()?;
+        let count = self.object.steps.shared.len();
+        let mut effect = Effect {
+            references: vec![Target::Unknown; count],
+            scalars: vec![Word::Unknown; count],
+            behind: vec![Behind::Unknown; count],
+            equal: vec![],
+            links: vec![],
+            marks: vec![],
+            moves: vec![],
+            stores: vec![],
+            places,
+        };
+        let past = |p: &Place| matches!(p.link, Target::At(q) if q >= effect.places.len());
+        if effect.places.iter().any(past) {
+            return Err("a place that the effect does not have".to_owned());
+        }
+        for text in references {
+            let (variable, target) = pair(text, "=")?;
+            effect.references[self.variable(variable)?] = effect.target(target)?;
+        }
+        for text in scalars {
+            let (variable, value) = pair(text, "=")?;
+            effect.scalars[self.variable(variable)?] = word(value)?;
+        }
+        outlook.iter().try_for_each(|text| self.outlook(text, &mut effect))?;
+        writes.iter().try_for_each(|text| self.written(text, &mut effect))?;
+        Ok(effect)
+    }
+
+    fn place(&self, text: &str) -> Read<Place> {
+        let parts: Vec<&str> = text.split(':').collect();
+        let [fresh, attribute, reach, link, values] = &parts[..] else {
+            return Err(format!("`{text}` is no place"));
+        };
+        let variables = reach.split(',').filter(|v| !v.is_empty());
+        let variables = variables.map(|v| self.variable(v)).collect::<Read<Vec<_>>>()?;
+        Ok(Place {
+            fresh: flag(fresh, "fresh", "old")?,
+            attribute: self.attribute(attribute)?,
+            reach: variables.iter().fold(0, |bits, v| bits | 1 << v),
+            link: target(link)?,
+            values: self.values(values)?,
+        })
+    }
+
+    /// Reads `head>some`, `head>none`, `head>null`, `head==tail` or `head!=tail`.
+    fn outlook(&self, text: &str, effect: &mut Effect) -> Read<()> {
+        if let Ok((variable, behind)) = pair(text, ">") {
+            effect.behind[self.variable(variable)?] = match behind {
+                "some" => Behind::Something,
+                "none" => Behind::Nothing,
+                "null" => Behind::NoNode,
+                _ => return Err(format!("`{text}` is no outlook")),
+            };
+            return Ok(());
+        }
+        let ((a, b), equal) = match pair(text, "==") {
+            Ok(both) => (both, true),
+            Err(_) => (pair(text, "!=")?, false),
+        };
+        effect.equal.push((self.variable(a)?, self.variable(b)?, equal));
+        Ok(())
+    }
+
+    /// Reads `p0.link=p1`, `p0.mark=yes`, `head=p1` or `guard=free`.
+    fn written(&self, text: &str, effect: &mut Effect) -> Read<()> {
+        let (what, value) = pair(text, "=")?;
+        match what.split_once('.') {
+            Some((place, "link")) => {
+                let place = effect.number(place)?;
+                effect.links.push((place, effect.target(value)?));
+            }
+            Some((place, "mark")) => {
+                let place = effect.number(place)?;
+                effect.marks.push((place, flag(value, "yes", "no")?));
+            }
+            _ => {
+                let variable = self.variable(what)?;
+                match self.object.is_reference(variable) {
+                    true => effect.moves.push((variable, effect.target(value)?)),
+                    false => effect.stores.push((variable, word(value)?)),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Effect {
+    fn target(&self, text: &str) -> Read<Target> {
+        match target(text)? {
+            Target::At(place) if place >= self.places.len() => Err(format!("no place `{text}`")),
+            target => Ok(target),
+        }
+    }
+
+    fn number(&self, text: &str) -> Read<usize> {
+        match self.target(text)? {
+            Target::At(place) => Ok(place),
+            _ => Err(format!("`{text}` is no place")),
+        }
+    }
+}
+
+fn pair<'t>(text: &'t str, by: &str) -> Read<(&'t str, &'t str)> {
+    text.split_once(by).ok_or_else(|| format!("`{text}` has no `{by}`"))
+}
+
+fn flag(text: &str, yes: &str, no: &str) -> Read<bool> {
+    match text {
+        _ if text == yes => Ok(true),
+        _ if text == no => Ok(false),
+        _ => Err(format!("`{text}` is neither `{yes}` nor `{no}`")),
+    }
+}
+
+fn number<N: std::str::FromStr>(text: &str) -> Read<N> {
+    text.parse().map_err(|_| format!("`{text}` is no number"))
+}
+
+fn class(letter: char) -> Option<Class> {
+    "-<=>+".find(letter).map(|i| Class::ALL[i])
+}
+
+fn target(text: &str) -> Read<Target> {
+    Ok(match text {
+        "null" => Target::Null,
+        "elsewhere" => Target::Elsewhere,
+        "?" => Target::Unknown,
+        _ => match text.strip_prefix('p') {
+            Some(place) => Target::At(number(place)?),
+            None => return Err(format!("`{text}` is no target")),
+        },
+    })
+}
+
+fn word(text: &str) -> Read<Word> {
+    let rest = text.get(1..).unwrap_or_default();
+    Ok(match text {
+        "?" => Word::Unknown,
+        "null" => Word::Null,
+        "free" => Word::Lock(Holder::Free),
+        "mine" => Word::Lock(Holder::Mine),
+        "other" => Word::Lock(Holder::Other),
+        "v0" => Word::Value(0),
+        "v1" => Word::Value(1),
+        _ if text.starts_with('#') => Word::Node(NodeId(number(rest)?)),
+        _ if text.starts_with('k') && rest.len() == 1 => {
+            Word::Key(rest.chars().next().and_then(class).ok_or(format!("`{text}` is no word"))?)
+        }
+        _ => Word::Int(number(text)?),
+    })
+}
+
+/// Reads `-` or a list such as `yes,no,done,got0`.
+fn ghost_of(text: &str) -> Read<Ghost> {
+    let mut ghost = Ghost::default();
+    for part in text.split(',').filter(|p| *p != "-") {
+        match part {
+            "yes" => ghost.saw_yes = true,
+            "no" => ghost.saw_no = true,
+            "done" => ghost.done = true,
+            "got0" => ghost.got = Some(0),
+            "got1" => ghost.got = Some(1),
+            _ => return Err(format!("`{text}` does not say what an operation has seen")),
+        }
+    }
+    Ok(ghost)
+}

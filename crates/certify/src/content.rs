@@ -1,0 +1,207 @@
+//! The content of the object, read off a picture, and what a step and a result may do with it.
+//!
+//! *Sequences.* The content is the list of nodes from the root, perhaps behind a dummy. A step leaves it as it is,
+//! or puts one node with the operation's argument to its end (stack: to its front), or takes its first node away;
+//! each only in an operation that may, and once. A result is the value taken; `empty` needs a moment since the call at which
+//! the list was empty. *Sets.* The content is whether the tracked key is in the list, marked nodes counted or not. Only an
+//! `add` or `remove` of that key may change it, in its direction and once; a result that tells of no change needs a moment since the
+//! call at which it was right. Operations on other keys must leave it alone; their own results are checked where their key is
+//! the tracked one.
+
+use crate::execute::{Execution, Objection};
+use crate::object::{Object, Role, Spec};
+use crate::picture::{End, Item, Picture, Time};
+use crate::state::Operation;
+use crate::word::{Class, Mark, Values, Word};
+
+/// How the list stands for the content.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Content {
+    /// The shared variable from which the list hangs.
+    pub root: usize,
+    /// Whether the first node is a dummy.
+    pub behind_dummy: bool,
+    /// Whether marked nodes count.
+    pub counts_marked: bool,
+}
+
+impl Content {
+    /// The nodes and stretches that make up the content.
+    fn items(&self, spec: Spec, picture: &Picture, time: Time) -> Result<Vec<Item>, Objection> {
+        let shared = match time {
+            Time::Before => &picture.shared_before,
+            Time::Now => &picture.shared,
+        };
+        let (mut items, end) = picture.walk(shared[self.root], time);
+        match end {
+            End::Null => {}
+            // Whether a key can be reached is clear in a list with a cycle, too; a sequence of values it has not.
+            End::Cycle if spec == Spec::Set => {}
+            End::Cycle => return Err("the list may have a cycle".to_owned()),
+            End::Outside => return Err("the list leads out of the picture".to_owned()),
+        }
+        if self.behind_dummy && !items.is_empty() {
+            items.remove(0);
+        }
+        Ok(items)
+    }
+
+    /// Whether the tracked key is in the list.
+    fn is_member(&self, picture: &Picture, time: Time) -> Result<bool, Objection> {
+        let mut found = false;
+        for item in self.items(Spec::Set, picture, time)? {
+            match item {
+                Item::Node(id) => {
+                    let node = picture.node(id);
+                    let face = match time {
+                        Time::Before => node.before.unwrap_or(node.now),
+                        Time::Now => node.now,
+                    };
+                    let counts = self.counts_marked || !face.mark.is_set();
+                    found |= node.class == Class::Tracked && counts;
+                }
+                Item::Stretch(id) => {
+                    let mut attributes = picture.stretch(id).attributes.iter();
+                    let counts = |m: Mark| self.counts_marked || !m.is_set();
+                    if attributes.any(|a| a.class == Class::Tracked && counts(a.mark)) {
+                        return Err("a stretch that may hold the tracked key".to_owned());
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether nothing is in the list at the start.
+    pub fn is_empty(&self, object: &Object, picture: &Picture) -> Result<bool, Objection> {
+        match object.spec {
+            Spec::Set => Ok(!self.is_member(picture, Time::Now)?),
+            Spec::Stack | Spec::Queue => {
+                Ok(self.items(object.spec, picture, Time::Now)?.is_empty())
+            }
+        }
+    }
+}
+
+impl Execution<'_> {
+    /// Compares the content before the step with the content now, and notes what the operation did.
+    pub fn account(
+        &mut self,
+        content: &Content,
+        operation: &mut Operation,
+    ) -> Result<(), Objection> {
+        let role = self.object.roles[operation.method as usize];
+        match self.object.spec {
+            Spec::Set => {
+                let was = content.is_member(&self.state.picture, Time::Before)?;
+                let is = content.is_member(&self.state.picture, Time::Now)?;
+                if was == is {
+                    return Ok(());
+                }
+                let may = match role {
+                    Role::Add => is,
+                    Role::Remove => was,
+                    _ => false,
+                };
+                if !may || operation.argument != Word::Key(Class::Tracked) {
+                    return Err("the step changes the content as its operation must not".to_owned());
+                }
+            }
+            Spec::Stack | Spec::Queue => {
+                let was = content.items(self.object.spec, &self.state.picture, Time::Before)?;
+                let is = content.items(self.object.spec, &self.state.picture, Time::Now)?;
+                if was == is {
+                    return Ok(());
+                }
+                match role {
+                    Role::Put => self.puts(&was, &is, operation.argument)?,
+                    _ => operation.ghost.got = Some(self.takes(&was, &is)?),
+                }
+            }
+        }
+        if std::mem::replace(&mut operation.ghost.done, true) {
+            return Err("the operation changes the content a second time".to_owned());
+        }
+        Ok(())
+    }
+
+    fn puts(&self, was: &[Item], is: &[Item], argument: Word) -> Result<(), Objection> {
+        let (new, rest) = match (self.object.spec, is) {
+            (Spec::Stack, [new, rest @ ..]) | (Spec::Queue, [rest @ .., new]) => (new, rest),
+            _ => return Err("the step empties the content".to_owned()),
+        };
+        let value = match new {
+            Item::Node(id) if rest == was => Some(self.state.picture.node(*id).values),
+            _ => None,
+        };
+        match value == Values::only(argument) && value.is_some() {
+            true => Ok(()),
+            false => Err("the step does not add just its argument at the right end".to_owned()),
+        }
+    }
+
+    fn takes(&mut self, was: &[Item], is: &[Item]) -> Result<u8, Objection> {
+        match was {
+            [Item::Node(first), rest @ ..] if rest == is => match self.value_of(*first)? {
+                Word::Value(colour) => Ok(colour),
+                _ => Err("the node taken holds no value".to_owned()),
+            },
+            _ => Err("the step does not take just the first value".to_owned()),
+        }
+    }
+
+    /// Notes what the operation sees at this moment.
+    pub fn observe(
+        &mut self,
+        content: &Content,
+        operation: &mut Operation,
+    ) -> Result<(), Objection> {
+        match self.object.spec {
+            Spec::Set => match content.is_member(&self.state.picture, Time::Now)? {
+                true => operation.ghost.saw_yes = true,
+                false => operation.ghost.saw_no = true,
+            },
+            Spec::Stack | Spec::Queue => operation.ghost.saw_yes |= self.looks_empty(content)?,
+        }
+        Ok(())
+    }
+
+    /// Whether the sequence is empty now; decides it where the picture leaves it open.
+    fn looks_empty(&mut self, content: &Content) -> Result<bool, Objection> {
+        loop {
+            let items = content.items(self.object.spec, &self.state.picture, Time::Now)?;
+            let Some(first) = items.first() else { return Ok(true) };
+            match first {
+                Item::Stretch(id) if self.state.picture.stretch(*id).optional => {
+                    self.state.picture.decide(*id, self.choices);
+                }
+                _ => return Ok(false),
+            }
+        }
+    }
+
+    /// Checks the result of an operation.
+    pub fn conclude(&self, operation: &Operation, result: &[Word]) -> Result<(), Objection> {
+        let ghost = &operation.ghost;
+        let role = self.object.roles[operation.method as usize];
+        let is_set = self.object.spec == Spec::Set;
+        if is_set && operation.argument != Word::Key(Class::Tracked) {
+            return Ok(());
+        }
+        let right = match (role, result) {
+            (Role::Put, []) => ghost.done,
+            (Role::Take, [Word::Null]) => !ghost.done && ghost.saw_yes,
+            (Role::Take, [Word::Value(colour)]) => ghost.done && ghost.got == Some(*colour),
+            (Role::Add | Role::Remove, [Word::Int(1)]) => ghost.done,
+            (Role::Add, [Word::Int(0)]) => !ghost.done && ghost.saw_yes,
+            (Role::Remove, [Word::Int(0)]) => !ghost.done && ghost.saw_no,
+            (Role::Contains, [Word::Int(1)]) => ghost.saw_yes,
+            (Role::Contains, [Word::Int(0)]) => ghost.saw_no,
+            _ => false,
+        };
+        match right {
+            true => Ok(()),
+            false => Err("the result was perhaps right at no moment since the call".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! Inclusion: is everything that a state describes described by one of the views?
+//!
+//! A view covers a state if its nodes can be given different nodes of the state, such that shared variables, registers and links
+//! agree, every node of the view says no more than its counterpart, and what lies between two counterparts is
+//! described by the stretch between them. A register of which the view says nothing may hold anything. If no view
+//! covers a state, its optional stretches are decided one after the other, and both cases must be covered.
+//!
+//! It would be unsound to let a view claim anything (a bit of history, privacy, a lock) that the state does not, or to
+//! account for one node twice.
+
+use crate::certificate::Certificate;
+use crate::content::Content;
+use crate::picture::{Item, Stretch, Time, To};
+use crate::state::State;
+use crate::word::{Class, NodeId, Word};
+use seriatim_lang::choices::Choices;
+use std::collections::HashMap;
+
+/// Where a thread is: views with another place need not be looked at.
+type Position = Option<(u32, u32, Word, bool, Option<u8>)>;
+
+/// What the named nodes look like, in the order in which the variables and registers name them.
+type Outline = Vec<u32>;
+
+/// The views of a certificate, to be found by what they have in common with a state.
+pub struct Index<'c> {
+    content: Content,
+    views: Vec<&'c State>,
+    at: HashMap<Position, Vec<Group>>,
+}
+
+/// Views that speak of the same registers.
+struct Group {
+    spoken: Vec<bool>,
+    by_outline: HashMap<Outline, Vec<usize>>,
+}
+
+impl<'c> Index<'c> {
+    /// An index of views.
+    pub fn new(certificate: &'c Certificate) -> Index<'c> {
+        let views = certificate.views.iter().map(|(view, _)| view).collect();
+        let mut index = Index { content: certificate.content, views, at: HashMap::new() };
+        for (number, view) in index.views.iter().enumerate() {
+            let spoken: Vec<bool> = view.registers().iter().map(|w| *w != Word::Unknown).collect();
+            let groups = index.at.entry(position(view)).or_default();
+            let outline = outline(&index.content, view, &spoken);
+            let group = match groups.iter_mut().position(|g| g.spoken == spoken) {
+                Some(known) => &mut groups[known],
+                None => {
+                    groups.push(Group { spoken, by_outline: HashMap::new() });
+                    groups.last_mut().expect("just added")
+                }
+            };
+            group.by_outline.entry(outline).or_default().push(number);
+        }
+        index
+    }
+
+    /// Whether the views cover a state.
+    pub fn covers(&self, state: &State) -> bool {
+        self.covers_as_one(state) || self.covers_by_cases(state)
+    }
+
+    fn covers_as_one(&self, state: &State) -> bool {
+        self.covering(state).next().is_some()
+    }
+
+    /// The views that cover a state, by their numbers.
+    pub fn covering(&self, state: &State) -> impl Iterator<Item = usize> {
+        let groups = self.at.get(&position(state)).into_iter().flatten();
+        let found = groups.filter_map(move |group| {
+            group.by_outline.get(&outline(&self.content, state, &group.spoken))
+        });
+        found.flatten().copied().filter(move |view| covers(self.views[*view], state))
+    }
+
+    fn covers_by_cases(&self, state: &State) -> bool {
+        let picture = &state.picture;
+        let mut items = state.roots().flat_map(|root| picture.walk(root, Time::Now).0);
+        let open = items.find_map(|item| match item {
+            Item::Stretch(id) if picture.stretch(id).optional => Some(id),
+            _ => None,
+        });
+        let Some(open) = open else { return false };
+        let mut choices = Choices::default();
+        loop {
+            let mut case = state.clone();
+            case.picture.decide(open, &mut choices);
+            if !self.covers(&case) {
+                return false;
+            }
+            if !choices.advance() {
+                return true;
+            }
+        }
+    }
+}
+
+fn position(state: &State) -> Position {
+    let operation = state.operation.as_ref()?;
+    let ghost = &operation.ghost;
+    Some((operation.pc.0, operation.method, operation.argument, ghost.done, ghost.got))
+}
+
+/// The words of the shared variables and of the registers that are spoken of.
+fn named<'s>(state: &'s State, spoken: &'s [bool]) -> impl Iterator<Item = Word> + 's {
+    let registers = state.registers().iter().zip(spoken);
+    let registers = registers.filter(|(_, spoken)| **spoken).map(|(word, _)| *word);
+    state.picture.shared.iter().copied().chain(registers)
+}
+
+/// What a state and every view that covers it have in common. A view that is not found because it says too little of
+/// the tracked key is only a reason to reject.
+fn outline(content: &Content, state: &State, spoken: &[bool]) -> Outline {
+    let picture = &state.picture;
+    let mut nodes: Vec<NodeId> = Vec::new();
+    let mut outline = Outline::new();
+    for word in named(state, spoken) {
+        outline.push(match word {
+            Word::Node(id) => match nodes.iter().position(|n| *n == id) {
+                Some(known) => known as u32,
+                None => {
+                    nodes.push(id);
+                    nodes.len() as u32 - 1
+                }
+            },
+            Word::Unknown | Word::Outside => 1000,
+            Word::Null => 1001,
+            Word::Key(class) => 1002 + class as u32,
+            Word::Value(colour) => 1010 + u32::from(colour),
+            Word::Lock(holder) => 1020 + holder as u32,
+            Word::Int(number) => 2000 + number as u32 % 100_000,
+        });
+    }
+    for id in &nodes {
+        let node = picture.node(*id);
+        outline.push(node.class as u32 * 2 + u32::from(node.now.mark.is_set()));
+        let behind = picture.walk(Word::Node(*id), Time::Now).0;
+        let next = behind.iter().skip(1).find_map(|item| match item {
+            Item::Node(n) => nodes.iter().position(|m| m == n),
+            Item::Stretch(_) => None,
+        });
+        outline.push(next.map_or(1000, |n| n as u32));
+    }
+    let mut last = 1000;
+    for item in picture.walk(picture.shared[content.root], Time::Now).0 {
+        let Item::Node(id) = item else { continue };
+        let node = picture.node(id);
+        last = nodes.iter().position(|n| *n == id).map_or(last, |n| n as u32);
+        if node.class == Class::Tracked && (content.counts_marked || !node.now.mark.is_set()) {
+            outline.push(last);
+        }
+    }
+    outline
+}
+
+/// Whether one view covers a state.
+pub fn covers(view: &State, state: &State) -> bool {
+    let claims = match (&view.operation, &state.operation) {
+        (None, None) => true,
+        (Some(v), Some(s)) => {
+            (!v.ghost.saw_yes || s.ghost.saw_yes)
+                && (!v.ghost.saw_no || s.ghost.saw_no)
+                && position(view) == position(state)
+        }
+        _ => false,
+    };
+    if !claims {
+        return false;
+    }
+    let mut matching = Matching {
+        view,
+        state,
+        image: vec![None; view.picture.nodes.len()],
+        taken: vec![],
+        todo: vec![],
+    };
+    let registers = view.registers().iter().zip(state.registers());
+    let registers = registers.filter(|(v, _)| **v != Word::Unknown);
+    let shared = view.picture.shared.iter().zip(&state.picture.shared);
+    let words = shared.chain(registers).all(|(v, s)| match (v, s) {
+        (Word::Node(v), Word::Node(s)) => matching.pair(*v, *s),
+        (v, s) => v == s,
+    });
+    words && matching.complete()
+}
+
+/// Counterparts that were found so far.
+#[derive(Clone)]
+struct Matching<'a> {
+    view: &'a State,
+    state: &'a State,
+    image: Vec<Option<NodeId>>,
+    /// What of the state is accounted for.
+    taken: Vec<Item>,
+    /// Nodes of the view whose links are still to be compared.
+    todo: Vec<NodeId>,
+}
+
+impl Matching<'_> {
+    /// Makes two nodes counterparts, if they can be.
+    fn pair(&mut self, view: NodeId, state: NodeId) -> bool {
+        if let Some(known) = self.image[view.0 as usize] {
+            return known == state;
+        }
+        let (v, s) = (self.view.picture.node(view), self.state.picture.node(state));
+        let fits = v.attribute(&v.now).is_weaker(s.attribute(&s.now))
+            && (!v.now.private || s.now.private)
+            && v.values.covers(s.values)
+            && !self.taken.contains(&Item::Node(state));
+        if fits {
+            self.image[view.0 as usize] = Some(state);
+            self.taken.push(Item::Node(state));
+            self.todo.push(view);
+        }
+        fits
+    }
+
+    /// Compares all links that are left.
+    fn complete(mut self) -> bool {
+        while let Some(node) = self.todo.pop() {
+            let Some(image) = self.image[node.0 as usize] else { return false };
+            let here = self.state.picture.node(image).now.link;
+            match self.view.picture.node(node).now.link {
+                To::Outside => return false,
+                To::Null if here == To::Null => {}
+                To::Null => return false,
+                To::Node(next) => match here {
+                    To::Node(id) if self.pair(next, id) => {}
+                    _ => return false,
+                },
+                To::Stretch(id) => {
+                    let stretch = *self.view.picture.stretch(id);
+                    let mut ways = self.ways(&stretch, here);
+                    match ways.len() {
+                        0 => return false,
+                        1 => {
+                            let (way, stop) = ways.remove(0);
+                            if !self.take(way, stretch.to, stop) {
+                                return false;
+                            }
+                        }
+                        _ => {
+                            return ways.into_iter().any(|(way, stop)| {
+                                let mut one = self.clone();
+                                one.take(way, stretch.to, stop) && one.complete()
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    fn take(&mut self, way: Vec<Item>, to: To, stop: To) -> bool {
+        self.taken.extend(way);
+        match (to, stop) {
+            (To::Node(view), To::Node(state)) => self.pair(view, state),
+            (to, stop) => to == stop,
+        }
+    }
+
+    /// How far the state can go along its links within a stretch of the view, with what it passes.
+    fn ways(&self, stretch: &Stretch, from: To) -> Vec<(Vec<Item>, To)> {
+        let mut ways = Vec::new();
+        let mut passed: Vec<Item> = Vec::new();
+        let mut at = from;
+        let mut some = stretch.optional;
+        let mut floor = Class::MinusInf;
+        loop {
+            let ends = match (stretch.to, at) {
+                (To::Null, at) => at == To::Null,
+                (To::Node(view), To::Node(id)) => match self.image[view.0 as usize] {
+                    Some(image) => image == id,
+                    None => !self.taken.contains(&at_item(at).expect("a node")),
+                },
+                _ => false,
+            };
+            if ends && some {
+                ways.push((passed.clone(), at));
+            }
+            let Some(item) = at_item(at) else { return ways };
+            if self.taken.contains(&item) || passed.contains(&item) {
+                return ways;
+            }
+            let Some((next, sure)) = self.passes(stretch, item, &mut floor) else { return ways };
+            some |= sure;
+            passed.push(item);
+            at = next;
+        }
+    }
+
+    /// What comes behind something that the stretch describes, and whether it holds a node for sure.
+    fn passes(&self, stretch: &Stretch, item: Item, floor: &mut Class) -> Option<(To, bool)> {
+        let described = match item {
+            Item::Node(id) => {
+                let node = self.state.picture.node(id);
+                let link = node.now.link;
+                Stretch {
+                    attributes: [node.attribute(&node.now)].into_iter().collect(),
+                    values: node.values,
+                    optional: false,
+                    sorted: true,
+                    to: link,
+                }
+            }
+            Item::Stretch(id) => *self.state.picture.stretch(id),
+        };
+        let lowest = described.attributes.iter().map(|a| a.class).min()?;
+        let highest = described.attributes.iter().map(|a| a.class).max()?;
+        let in_order = lowest >= *floor && (described.sorted || lowest == highest);
+        let fits = described.attributes.iter().all(|a| stretch.attributes.covers(a))
+            && stretch.values.covers(described.values)
+            && (!stretch.sorted || in_order);
+        *floor = highest;
+        fits.then_some((described.to, !described.optional))
+    }
+}
+
+fn at_item(to: To) -> Option<Item> {
+    match to {
+        To::Node(id) => Some(Item::Node(id)),
+        To::Stretch(id) => Some(Item::Stretch(id)),
+        To::Null | To::Outside => None,
+    }
+}

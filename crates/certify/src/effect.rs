@@ -1,0 +1,204 @@
+//! Whether an effect of the certificate describes a step of the observed thread.
+//!
+//! An effect speaks of the shared state before a step (its nodes, their attributes and links, the shared variables) and of
+//! everything in it that the step changes. It describes a step if its places can be given different nodes of the picture
+//! such that all that it says was true before the step, and the step changed exactly what it says. Locks of nodes do not
+//! occur: others know a lock only when they hold it themselves, and then nobody else takes or releases it.
+//!
+//! It would be unsound to accept an effect that says anything that is not certain in the picture.
+
+use crate::certificate::{Behind, Effect, Place, Target};
+use crate::picture::{Face, Item, Picture, Time, To};
+use crate::word::{NodeId, Word};
+
+/// Whether others can see anything of the step.
+pub fn is_visible(picture: &Picture) -> bool {
+    let changed = |id: NodeId| is_fresh(picture, id) || is_changed(picture, id);
+    picture.shared != picture.shared_before || picture.ids().any(changed)
+}
+
+/// Whether a node that only the thread could reach became public.
+fn is_fresh(picture: &Picture, id: NodeId) -> bool {
+    let node = picture.node(id);
+    !node.now.private && node.before.is_none_or(|face| face.private)
+}
+
+/// Whether a link or mark changed that others could see.
+fn is_changed(picture: &Picture, id: NodeId) -> bool {
+    let node = picture.node(id);
+    let differs = |f: &Face| f.link != node.now.link || f.mark.is_set() != node.now.mark.is_set();
+    node.before.is_some_and(|face| !face.private && differs(&face))
+}
+
+/// Whether the effect describes the step that led to this picture.
+pub fn describes(effect: &Effect, picture: &Picture) -> bool {
+    if !speaks_of(effect, picture) {
+        return false;
+    }
+    let mut search = Search { effect, picture, nodes: Vec::new() };
+    search.place_next()
+}
+
+/// Whether one effect describes every step that the other one describes, with the same places.
+pub fn is_weaker(weaker: &Effect, other: &Effect) -> bool {
+    let target = |a: &Target, b: &Target| *a == Target::Unknown || a == b;
+    let place = |(a, b): (&Place, &Place)| {
+        a.fresh == b.fresh
+            && a.attribute.is_weaker(b.attribute)
+            && a.reach == b.reach
+            && target(&a.link, &b.link)
+            && a.values.covers(b.values)
+    };
+    let references = weaker.references.iter().zip(&other.references);
+    let behind = weaker.behind.iter().zip(&other.behind);
+    weaker.places.len() == other.places.len()
+        && weaker.places.iter().zip(&other.places).all(place)
+        && references.into_iter().all(|(a, b)| target(a, b))
+        && behind.into_iter().all(|(a, b)| *a == Behind::Unknown || a == b)
+        && (&weaker.scalars, &weaker.equal) == (&other.scalars, &other.equal)
+        && (&weaker.links, &weaker.marks) == (&other.links, &other.marks)
+        && (&weaker.moves, &weaker.stores) == (&other.moves, &other.stores)
+}
+
+/// What can be said without knowing which nodes the places are.
+fn speaks_of(effect: &Effect, picture: &Picture) -> bool {
+    let scalars = effect.scalars.iter().zip(&picture.shared_before);
+    let before = scalars.into_iter().all(|(said, is)| *said == Word::Unknown || said == is);
+    let behind = effect.behind.iter().zip(&picture.shared_before);
+    let behind = behind.into_iter().all(|(said, word)| match said {
+        Behind::Unknown => true,
+        said => *said == behind_of(picture, *word),
+    });
+    let equal = |(a, b, said): &(usize, usize, bool)| {
+        (picture.shared_before[*a] == picture.shared_before[*b]) == *said
+    };
+    let stores = (0..picture.shared.len()).all(|variable| {
+        let (was, is) = (picture.shared_before[variable], picture.shared[variable]);
+        let said = effect.stores.iter().rev().find(|(v, _)| *v == variable);
+        match said {
+            Some((_, word)) => *word == is,
+            None => was == is || matches!(is, Word::Node(_) | Word::Null),
+        }
+    });
+    before && behind && effect.equal.iter().all(equal) && stores
+}
+
+/// What lies behind the node of a shared variable before the step, as far as the picture tells.
+pub fn behind_of(picture: &Picture, word: Word) -> Behind {
+    match word {
+        Word::Node(id) => match picture.link(id, Time::Before) {
+            To::Null => Behind::Nothing,
+            To::Node(_) => Behind::Something,
+            To::Outside => Behind::Unknown,
+            To::Stretch(stretch) => {
+                let stretch = picture.stretch(stretch);
+                match stretch.optional && !matches!(stretch.to, To::Node(_)) {
+                    true => Behind::Unknown,
+                    false => Behind::Something,
+                }
+            }
+        },
+        _ => Behind::NoNode,
+    }
+}
+
+struct Search<'a> {
+    effect: &'a Effect,
+    picture: &'a Picture,
+    nodes: Vec<NodeId>,
+}
+
+impl Search<'_> {
+    /// Gives nodes to the places from the first that has none, in all ways.
+    fn place_next(&mut self) -> bool {
+        let Some(place) = self.effect.places.get(self.nodes.len()) else { return self.is_right() };
+        let fits = |id: &NodeId| !self.nodes.contains(id) && self.fits(place, *id);
+        let candidates: Vec<NodeId> = self.picture.ids().filter(fits).collect();
+        candidates.into_iter().any(|id| {
+            self.nodes.push(id);
+            let found = self.place_next();
+            self.nodes.pop();
+            found
+        })
+    }
+
+    /// Whether a node has the attributes of a place.
+    fn fits(&self, place: &Place, id: NodeId) -> bool {
+        let node = self.picture.node(id);
+        if place.fresh {
+            let attribute = node.attribute(&node.now);
+            let fresh = is_fresh(self.picture, id) && place.values.covers(node.values);
+            return fresh && place.attribute.is_weaker(attribute);
+        }
+        let Some(before) = node.before.filter(|face| !face.private) else { return false };
+        place.attribute.is_weaker(node.attribute(&before))
+            && self.picture.reach(Item::Node(id), Time::Before) == place.reach
+    }
+
+    /// Whether all that the effect says is true of the chosen nodes.
+    fn is_right(&self) -> bool {
+        let (effect, picture) = (self.effect, self.picture);
+        let complete = picture.ids().all(|id| {
+            self.nodes.contains(&id) || !(is_fresh(picture, id) || is_changed(picture, id))
+        });
+        let links = effect.places.iter().zip(&self.nodes).all(|(place, id)| {
+            let time = if place.fresh { Time::Now } else { Time::Before };
+            self.leads(picture.link(*id, time), place.link)
+        });
+        let references = effect.references.iter().zip(&picture.shared_before);
+        let references = references.into_iter().all(|(said, word)| match (said, word) {
+            (Target::Unknown, _) => true,
+            (said, Word::Node(id)) => self.leads(To::Node(*id), *said),
+            (said, word) => *word == Word::Null && *said == Target::Null,
+        });
+        complete && links && references && self.writes()
+    }
+
+    /// Whether a link certainly leads where the effect says.
+    fn leads(&self, link: To, said: Target) -> bool {
+        match (said, link) {
+            (Target::Unknown, _) => true,
+            (Target::Null, link) => link == To::Null,
+            (Target::At(place), link) => link == To::Node(self.nodes[place]),
+            (Target::Elsewhere, To::Node(id)) => !self.nodes.contains(&id),
+            (Target::Elsewhere, To::Stretch(id)) => {
+                let stretch = self.picture.stretch(id);
+                !stretch.optional || self.leads(stretch.to, said)
+            }
+            (Target::Elsewhere, _) => false,
+        }
+    }
+
+    /// Whether the step wrote exactly what the effect says.
+    fn writes(&self) -> bool {
+        let (effect, picture) = (self.effect, self.picture);
+        let nodes = effect.places.iter().zip(&self.nodes).enumerate().all(|(place, (said, id))| {
+            let node = picture.node(*id);
+            let Some(before) = node.before.filter(|_| !said.fresh) else { return true };
+            let link = match effect.links.iter().rev().find(|(p, _)| *p == place) {
+                Some((_, Target::Null)) => node.now.link == To::Null,
+                Some((_, Target::At(to))) => node.now.link == To::Node(self.nodes[*to]),
+                Some(_) => false,
+                None => node.now.link == before.link,
+            };
+            let mark = match effect.marks.iter().rev().find(|(p, _)| *p == place) {
+                Some((_, mark)) => node.now.mark.is_set() == *mark,
+                None => node.now.mark.is_set() == before.mark.is_set(),
+            };
+            link && mark
+        });
+        let moves = (0..picture.shared.len()).all(|variable| {
+            let is = picture.shared[variable];
+            match effect.moves.iter().rev().find(|(v, _)| *v == variable) {
+                Some((_, Target::Null)) => is == Word::Null,
+                Some((_, Target::At(to))) => is == Word::Node(self.nodes[*to]),
+                Some(_) => false,
+                None => {
+                    !matches!(is, Word::Node(_) | Word::Null)
+                        || is == picture.shared_before[variable]
+                }
+            }
+        });
+        nodes && moves
+    }
+}

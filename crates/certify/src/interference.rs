@@ -1,0 +1,264 @@
+//! What an effect of another thread does to a view, in all ways in which it can fit.
+//!
+//! Each place of the effect is a node that the view draws, or one in a stretch, or one that the observed thread cannot
+//! reach. The last is possible only if no shared variable leads to the node; a fresh node is always of that kind. The rest follows:
+//! what the effect says must be possible in the view; then everything is written as it says. If a node that the view
+//! does not know becomes reachable by that, unless it is fresh, the effect is not accepted.
+//!
+//! It would be unsound to leave out a way to fit, or to refuse one because of something that is not certain.
+
+use crate::certificate::{Behind, Effect, Place, Target};
+use crate::effect::behind_of;
+use crate::execute::Objection;
+use crate::object::Object;
+use crate::picture::{End, Face, Item, Node, Picture, Stretch, StretchId, Time, To};
+use crate::state::State;
+use crate::word::{Attribute, Holder, Mark, NodeId, Word};
+use seriatim_lang::choices::Choices;
+
+/// Where a place of the effect lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Where {
+    /// Not decided yet.
+    Open,
+    /// It is this node.
+    Node(NodeId),
+    /// Out of the picture.
+    Outside,
+}
+
+/// One way to fit, step by step.
+pub struct Fit<'a> {
+    effect: &'a Effect,
+    state: State,
+    places: Vec<Where>,
+    choices: &'a mut Choices,
+}
+
+/// Whether the effect can happen at all in this view, by a glance at the shared variables.
+pub fn can_fit(object: &Object, effect: &Effect, state: &State) -> bool {
+    let picture = &state.picture;
+    let shared = effect.scalars.iter().zip(&picture.shared).enumerate();
+    let scalars = shared.into_iter().all(|(variable, (said, is))| match (said, is) {
+        _ if object.is_reference(variable) => true,
+        (Word::Unknown, _) | (_, Word::Unknown) => true,
+        (Word::Lock(actor), Word::Lock(mine)) => {
+            (*actor == Holder::Free) == (*mine == Holder::Free)
+                && !(*actor == Holder::Mine && *mine == Holder::Mine)
+        }
+        (said, is) => said == is,
+    });
+    let behind = effect.behind.iter().zip(&picture.shared).all(|(said, word)| {
+        let known = [*said, behind_of(picture, *word)];
+        known.contains(&Behind::Unknown) || known[0] == known[1]
+    });
+    let equal =
+        |(a, b, said): &(usize, usize, bool)| (picture.shared[*a] == picture.shared[*b]) == *said;
+    let references = effect.references.iter().zip(&picture.shared).all(|(said, is)| match said {
+        Target::Unknown => true,
+        said => (*said == Target::Null) == (*is == Word::Null),
+    });
+    scalars && behind && effect.equal.iter().all(equal) && references
+}
+
+/// Applies the effect in the way that the choices say; none if it does not fit in that way.
+pub fn apply(
+    effect: &Effect,
+    state: &State,
+    choices: &mut Choices,
+) -> Result<Option<State>, Objection> {
+    let start = |p: &Place| if p.fresh { Where::Outside } else { Where::Open };
+    let places = effect.places.iter().map(start).collect();
+    let mut fit = Fit { effect, state: state.clone(), places, choices };
+    if fit.place_all().is_none() || !fit.is_possible() {
+        return Ok(None);
+    }
+    fit.write();
+    let state = fit.state;
+    let leaves =
+        |word: Word| word == Word::Outside || state.picture.walk(word, Time::Now).1 == End::Outside;
+    if state.roots().any(leaves) {
+        return Err("a node that the view does not know may become reachable".to_owned());
+    }
+    Ok(Some(state))
+}
+
+impl Fit<'_> {
+    /// Finds nodes for all places; none if there is a place without.
+    fn place_all(&mut self) -> Option<()> {
+        while let Some(open) = self.places.iter().position(|w| *w == Where::Open) {
+            match self.implied()? {
+                Some((place, id)) => {
+                    let new = self.may_be(place, id);
+                    self.places[place] = new.then_some(Where::Node(id))?;
+                }
+                None => self.places[open] = self.choose(open)?,
+            }
+        }
+        Some(())
+    }
+
+    /// An open place whose node follows from what the effect says of a variable or of a placed node.
+    fn implied(&mut self) -> Option<Option<(usize, NodeId)>> {
+        for (variable, said) in self.effect.references.iter().enumerate() {
+            if let Target::At(place) = said
+                && self.places[*place] == Where::Open
+            {
+                let Word::Node(id) = self.state.picture.shared[variable] else { return None };
+                return Some(Some((*place, id)));
+            }
+        }
+        for index in 0..self.places.len() {
+            if let (Where::Node(from), Target::At(place)) =
+                (self.places[index], self.effect.places[index].link)
+                && self.places[place] == Where::Open
+            {
+                let next = self.state.picture.follow(from, self.choices)?;
+                let Word::Node(id) = next else { return None };
+                return Some(Some((place, id)));
+            }
+        }
+        Some(None)
+    }
+
+    /// Whether a drawn node can be this place.
+    fn may_be(&self, place: usize, id: NodeId) -> bool {
+        let (said, node) = (&self.effect.places[place], self.state.picture.node(id));
+        !node.now.private
+            && !self.places.contains(&Where::Node(id))
+            && said.attribute.agrees(node.attribute(&node.now))
+            && self.state.picture.reach(Item::Node(id), Time::Now) == said.reach
+    }
+
+    /// Any place for a node: drawn, in a stretch, or outside.
+    fn choose(&mut self, place: usize) -> Option<Where> {
+        let said: &Place = &self.effect.places[place];
+        let drawn: Vec<NodeId> =
+            self.state.picture.ids().filter(|id| self.may_be(place, *id)).collect();
+        let hidden = self.hidden(said);
+        let outside = usize::from(said.reach == 0);
+        let cases = drawn.len() + hidden.len() + outside;
+        if cases == 0 {
+            return None;
+        }
+        let pick = self.choices.pick(cases as u32) as usize;
+        Some(if pick < drawn.len() {
+            Where::Node(drawn[pick])
+        } else if let Some((stretch, attribute)) = hidden.get(pick - drawn.len()) {
+            Where::Node(self.state.picture.cut(*stretch, *attribute))
+        } else {
+            Where::Outside
+        })
+    }
+
+    /// The stretches in which a node can lie, and how it would look.
+    fn hidden(&self, said: &Place) -> Vec<(StretchId, Attribute)> {
+        let picture = &self.state.picture;
+        let mut met: Vec<StretchId> = Vec::new();
+        for root in self.state.roots() {
+            for item in picture.walk(root, Time::Now).0 {
+                if let Item::Stretch(id) = item
+                    && !met.contains(&id)
+                {
+                    met.push(id);
+                }
+            }
+        }
+        met.retain(|id| picture.reach(Item::Stretch(*id), Time::Now) == said.reach);
+        let looks = |id: StretchId| {
+            let attributes = picture.stretch(id).attributes.iter();
+            attributes.filter(|a| said.attribute.agrees(*a)).map(move |a| (id, a))
+        };
+        met.iter().flat_map(|id| looks(*id)).collect()
+    }
+
+    /// Whether everything that the effect says can be true with these places.
+    fn is_possible(&self) -> bool {
+        let picture = &self.state.picture;
+        let links = self.effect.places.iter().zip(&self.places).all(|(said, place)| match place {
+            Where::Node(id) => self.may_lead(picture.node(*id).now.link, said.link),
+            _ => true,
+        });
+        let references = self.effect.references.iter().zip(&picture.shared);
+        let references = references.into_iter().all(|(said, word)| match word {
+            Word::Node(id) => self.may_lead(To::Node(*id), *said),
+            Word::Null => matches!(said, Target::Null | Target::Unknown),
+            _ => true,
+        });
+        links && references
+    }
+
+    fn may_lead(&self, link: To, said: Target) -> bool {
+        match (said, link) {
+            (Target::Unknown, _) | (_, To::Outside) => true,
+            (Target::Null, To::Stretch(id)) => {
+                let Stretch { optional, to, .. } = *self.state.picture.stretch(id);
+                optional && self.may_lead(to, said)
+            }
+            (Target::Null, link) => link == To::Null,
+            (Target::At(place), To::Node(id)) => self.places[place] == Where::Node(id),
+            (Target::At(place), To::Stretch(id)) => {
+                let Stretch { optional, to, .. } = *self.state.picture.stretch(id);
+                optional && self.places[place] != Where::Outside && self.may_lead(to, said)
+            }
+            (Target::At(_), _) => false,
+            (Target::Elsewhere, To::Null) => false,
+            (Target::Elsewhere, To::Node(id)) => !self.places.contains(&Where::Node(id)),
+            (Target::Elsewhere, To::Stretch(_)) => true,
+        }
+    }
+
+    /// Writes what the effect says.
+    fn write(&mut self) {
+        let mut nodes: Vec<To> = Vec::new();
+        for (said, place) in self.effect.places.iter().zip(&self.places) {
+            nodes.push(match place {
+                Where::Node(id) => To::Node(*id),
+                _ if said.fresh => To::Node(draw_fresh(&mut self.state.picture, said)),
+                _ => To::Outside,
+            });
+        }
+        let leads = |said: Target| match said {
+            Target::Null => To::Null,
+            Target::At(place) => nodes[place],
+            Target::Elsewhere | Target::Unknown => To::Outside,
+        };
+        for (said, to) in self.effect.places.iter().zip(&nodes) {
+            if let (true, To::Node(id)) = (said.fresh, to) {
+                self.state.picture.node_mut(*id).now.link = leads(said.link);
+            }
+        }
+        for (place, said) in &self.effect.links {
+            if let To::Node(id) = nodes[*place] {
+                self.state.picture.node_mut(id).now.link = leads(*said);
+            }
+        }
+        for (place, mark) in &self.effect.marks {
+            if let To::Node(id) = nodes[*place] {
+                let face = &mut self.state.picture.node_mut(id).now;
+                if face.mark.is_set() != *mark {
+                    face.mark = if *mark { Mark::Yes } else { Mark::No };
+                }
+            }
+        }
+        for (variable, word) in &self.effect.stores {
+            self.state.picture.shared[*variable] = match word {
+                Word::Lock(Holder::Mine) => Word::Lock(Holder::Other),
+                word => *word,
+            };
+        }
+        for (variable, said) in &self.effect.moves {
+            self.state.picture.shared[*variable] = match leads(*said) {
+                To::Null => Word::Null,
+                To::Node(id) => Word::Node(id),
+                _ => Word::Outside,
+            };
+        }
+    }
+}
+
+fn draw_fresh(picture: &mut Picture, said: &Place) -> NodeId {
+    let Attribute { class, mark, .. } = said.attribute.of_another();
+    let face = Face { link: To::Outside, mark, locked: false, private: false };
+    picture.draw(Node { class, values: said.values, before: None, now: face })
+}

@@ -1,0 +1,311 @@
+//! The one pass over a certificate: start, own steps, interference.
+
+use crate::certificate::{Certificate, Effect};
+use crate::cover::{Index, covers};
+use crate::effect::{describes, is_visible};
+use crate::execute::{Ended, Execution, Objection, Start};
+use crate::interference::{apply, can_fit};
+use crate::object::{Object, Role};
+use crate::picture::{Item, Picture, Time};
+use crate::state::{Ghost, Operation, State};
+use crate::word::{Class, Holder, Word};
+use seriatim_lang::Program;
+use seriatim_lang::choices::Choices;
+use seriatim_lang::steps::Pc;
+use seriatim_lang::types::Scalar;
+use std::collections::HashSet;
+
+/// How many states there may be inside of one step before it is called too much.
+const INSIDE: usize = 100_000;
+
+/// Why a certificate is not accepted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Rejection {
+    /// The initialisation is not understood.
+    Start(Objection),
+    /// The object is not empty at the start.
+    NotEmpty,
+    /// The start is not covered.
+    StartNotCovered,
+    /// A step of the thread of the view in this line fails a check.
+    Check(u32, Pc, Objection),
+    /// A step of the thread of the view in this line leads out of the certificate.
+    Step(u32, Pc),
+    /// No effect of the certificate describes a step of the thread of the view in this line.
+    NoEffect(u32, Pc),
+    /// The effect of the second line is not understood in the view of the first line.
+    Foreign(u32, u32, Objection),
+    /// The effect of the second line takes the view of the first line out of the certificate.
+    Interference(u32, u32),
+}
+
+/// What is checked.
+pub struct Pass<'a> {
+    /// The program.
+    pub object: &'a Object,
+    /// The certificate.
+    pub certificate: &'a Certificate,
+    index: Index<'a>,
+}
+
+/// A step under way: where it runs from, and since when.
+type Running = (State, Pc, Start);
+
+impl<'a> Pass<'a> {
+    /// Prepares the pass.
+    pub fn new(object: &'a Object, certificate: &'a Certificate) -> Pass<'a> {
+        let index = Index::new(certificate);
+        Pass { object, certificate, index }
+    }
+
+    /// Checks everything.
+    pub fn run(&self) -> Result<(), Rejection> {
+        self.start()?;
+        for (view, line) in &self.certificate.views {
+            self.own_steps(view, *line)?;
+        }
+        for (view, line) in &self.certificate.views {
+            for (effect, effect_line) in &self.certificate.effects {
+                if can_fit(self.object, effect, view) {
+                    self.interference(view, effect, (*line, *effect_line))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The state after the initialisation, in all ways that it can go.
+    fn start(&self) -> Result<(), Rejection> {
+        let steps = &self.object.steps;
+        let is_lock = |i: usize| steps.shared[i].kind.scalar == Scalar::Lock;
+        let free = |i| if is_lock(i) { Word::Lock(Holder::Free) } else { Word::Null };
+        let shared: Vec<Word> = (0..steps.shared.len()).map(free).collect();
+        let mut choices = Choices::default();
+        loop {
+            let picture = Picture { shared: shared.clone(), ..Picture::default() };
+            let mut execution = self.execution(State { operation: None, picture }, &mut choices);
+            let (mut pc, mut start) = (steps.init, Start::Within);
+            while let (next, Ended::Rests) = execution.run(pc, start).map_err(Rejection::Start)? {
+                (pc, start) = (next, Start::AtAccess);
+            }
+            let mut state = execution.state;
+            state.picture.settle();
+            let empty = self.certificate.content.is_empty(self.object, &state.picture);
+            if !empty.map_err(Rejection::Start)? {
+                return Err(Rejection::NotEmpty);
+            }
+            if !self.index.covers(&state) {
+                return Err(Rejection::StartNotCovered);
+            }
+            if !choices.advance() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn execution<'e>(&'e self, state: State, choices: &'e mut Choices) -> Execution<'e> {
+        let count = self.object.steps.register_count();
+        let registers = match &state.operation {
+            Some(operation) => operation.registers.clone(),
+            None => vec![Word::Null; count],
+        };
+        Execution { object: self.object, state, choices, registers }
+    }
+
+    /// All steps of the thread of a view.
+    fn own_steps(&self, view: &State, line: u32) -> Result<(), Rejection> {
+        let starts: Vec<Running> = match &view.operation {
+            Some(operation) => vec![(view.clone(), operation.pc, Start::AtAccess)],
+            None => self.calls(view),
+        };
+        for start in starts {
+            let first = start.1;
+            let mut met: HashSet<(State, u32)> = HashSet::new();
+            let mut todo = vec![start];
+            while let Some(from) = todo.pop() {
+                for (state, pc) in self.runs(&from, (line, first))? {
+                    let state = state.folded();
+                    if met.insert((state.clone(), pc.0)) {
+                        todo.push((state, pc, Start::Within));
+                    }
+                }
+                if met.len() > INSIDE {
+                    let why = "a step with too many cases".to_owned();
+                    return Err(Rejection::Check(line, first, why));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What an idle thread can call.
+    fn calls(&self, view: &State) -> Vec<Running> {
+        let mut calls = Vec::new();
+        for (number, method) in self.object.steps.methods.iter().enumerate() {
+            let arguments = match self.object.roles[number] {
+                Role::Put => vec![Word::Value(0), Word::Value(1)],
+                Role::Take => vec![Word::Unknown],
+                Role::Add | Role::Remove | Role::Contains => {
+                    [Class::Below, Class::Tracked, Class::Above].map(Word::Key).to_vec()
+                }
+            };
+            for argument in arguments {
+                let mut registers = vec![Word::Null; self.object.steps.register_count()];
+                if self.object.roles[number] != Role::Take {
+                    registers[method.first_param.0 as usize] = argument;
+                }
+                let (method_number, ghost) = (number as u32, Ghost::default());
+                let pc = method.entry;
+                let operation = Operation { pc, method: method_number, argument, ghost, registers };
+                let state = State { operation: Some(operation), picture: view.picture.clone() };
+                calls.push((state, method.entry, Start::Within));
+            }
+        }
+        calls
+    }
+
+    /// All runs from a position; gives those that go round a loop inside of the step.
+    fn runs(
+        &self,
+        from: &Running,
+        (line, first): (u32, Pc),
+    ) -> Result<Vec<(State, Pc)>, Rejection> {
+        let check = |why| Rejection::Check(line, first, why);
+        let mut loops = Vec::new();
+        let mut choices = Choices::default();
+        loop {
+            let mut execution = self.execution(from.0.clone(), &mut choices);
+            let (pc, ended) = execution.run(from.1, from.2).map_err(check)?;
+            match ended {
+                Ended::Waits => {}
+                Ended::Loops => {
+                    let mut state = execution.state;
+                    if let Some(operation) = &mut state.operation {
+                        operation.registers = execution.registers;
+                    }
+                    loops.push((state, pc));
+                }
+                ended => {
+                    let mut state = self.finish(execution, pc, &ended).map_err(check)?;
+                    if is_visible(&state.picture) && !self.has_effect(&state.picture) {
+                        return Err(Rejection::NoEffect(line, first));
+                    }
+                    if ended != Ended::Rests {
+                        state.operation = None;
+                        state.picture.forget_me();
+                    }
+                    state.picture.settle();
+                    if !self.index.covers(&state) {
+                        return Err(Rejection::Step(line, first));
+                    }
+                }
+            }
+            if !choices.advance() {
+                return Ok(loops);
+            }
+        }
+    }
+
+    /// The end of a step: the content, the moment, the result.
+    fn finish(&self, mut run: Execution<'_>, pc: Pc, ended: &Ended) -> Result<State, Objection> {
+        let content = &self.certificate.content;
+        let Some(mut operation) = run.state.operation.take() else {
+            return Err("a step of an idle thread".to_owned());
+        };
+        run.account(content, &mut operation)?;
+        run.observe(content, &mut operation)?;
+        if let Ended::Returned(result) = ended {
+            run.conclude(&operation, result)?;
+        }
+        let Execution { mut state, registers, .. } = run;
+        state.operation = Some(Operation { pc, registers, ..operation });
+        Ok(state)
+    }
+
+    /// Whether an effect of the certificate describes a step; optional stretches are decided if that is needed.
+    fn has_effect(&self, picture: &Picture) -> bool {
+        if self.certificate.effects.iter().any(|(effect, _)| describes(effect, picture)) {
+            return true;
+        }
+        let shared = picture.shared_before.iter();
+        let drawn = picture.ids().map(Word::Node);
+        let mut items = shared.copied().chain(drawn).flat_map(|w| picture.walk(w, Time::Before).0);
+        let open = items.find_map(|item| match item {
+            Item::Stretch(id) if picture.stretch(id).optional => Some(id),
+            _ => None,
+        });
+        let Some(open) = open else { return false };
+        let mut choices = Choices::default();
+        loop {
+            let mut case = picture.clone();
+            case.decide(open, &mut choices);
+            if !self.has_effect(&case) {
+                return false;
+            }
+            if !choices.advance() {
+                return true;
+            }
+        }
+    }
+
+    fn interference(
+        &self,
+        view: &State,
+        effect: &Effect,
+        (line, effect_line): (u32, u32),
+    ) -> Result<(), Rejection> {
+        let foreign = |why| Rejection::Foreign(line, effect_line, why);
+        let mut choices = Choices::default();
+        loop {
+            if let Some(state) = apply(effect, view, &mut choices).map_err(foreign)? {
+                let mut moment = self.execution(state, &mut choices);
+                if let Some(mut operation) = moment.state.operation.take() {
+                    let content = &self.certificate.content;
+                    moment.observe(content, &mut operation).map_err(foreign)?;
+                    moment.state.operation = Some(operation);
+                }
+                let mut state = moment.state;
+                state.picture.settle();
+                // Most effects happen out of sight: then the view itself still describes the state.
+                if !covers(view, &state) && !self.index.covers(&state) {
+                    return Err(Rejection::Interference(line, effect_line));
+                }
+            }
+            if !choices.advance() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Rejection {
+    /// The rejection in words.
+    pub fn told(&self, program: &Program, object: &Object) -> String {
+        let source = |pc: &Pc| {
+            let line = object.steps.code[pc.0 as usize].span.line(&program.source);
+            format!("line {line} of the program")
+        };
+        match self {
+            Rejection::Start(why) => format!("the start is not understood: {why}"),
+            Rejection::NotEmpty => "the object is not empty at the start".to_owned(),
+            Rejection::StartNotCovered => "no view describes the start".to_owned(),
+            Rejection::Check(view, pc, why) => {
+                format!("in the view of line {view}, at {}: {why}", source(pc))
+            }
+            Rejection::Step(view, pc) => {
+                format!("no view describes the view of line {view} after {}", source(pc))
+            }
+            Rejection::NoEffect(view, pc) => {
+                format!("no effect describes {} in the view of line {view}", source(pc))
+            }
+            Rejection::Foreign(view, effect, why) => {
+                format!("the effect of line {effect} in the view of line {view}: {why}")
+            }
+            Rejection::Interference(view, effect) => {
+                format!(
+                    "no view describes the view of line {view} after the effect of line {effect}"
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What the tests share: the algorithms of the library and the certificates of their proofs.
+
+#![allow(dead_code)]
+
+use seriatim_certify::certificate::end_of;
+use seriatim_lang::{Program, check};
+use seriatim_prove::{Options, Outcome, prove};
+
+/// An algorithm of the library.
+pub fn program(name: &str) -> Program {
+    let path = format!("{}/../../algorithms/{name}.seri", env!("CARGO_MANIFEST_DIR"));
+    let source = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    check(&source).unwrap_or_else(|error| panic!("{}", error.render(&source, name)))
+}
+
+/// The certificate of the proof of a program, without needless lines, if it is proved and has one.
+pub fn proved(program: &Program) -> Option<String> {
+    match prove(program, &Options::default()) {
+        Outcome::Proved(proof) => {
+            let whole = proof.certificate(program).ok()?;
+            Some(seriatim_certify::trimmed(program, &whole).expect("a certificate"))
+        }
+        Outcome::Unknown(_) | Outcome::Refused(_) => None,
+    }
+}
+
+/// The lines of a certificate without its last one.
+pub fn body(certificate: &str) -> Vec<String> {
+    let mut lines: Vec<String> = certificate.lines().map(str::to_owned).collect();
+    lines.pop();
+    lines
+}
+
+/// Lines as a certificate, with the sum that belongs to them.
+pub fn sealed(lines: &[String]) -> String {
+    let body = lines.join("\n");
+    format!("{body}\n{}\n", end_of(&body))
+}
+
+/// Whether the test is to take its time.
+pub fn long() -> bool {
+    std::env::var_os("SERIATIM_LONG").is_some()
+}

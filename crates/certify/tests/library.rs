@@ -1,0 +1,91 @@
+//! The proofs of the library are accepted, and only for what they prove.
+
+mod common;
+
+use common::{long, program, proved};
+use seriatim_certify::{Refusal, Unreadable, certify};
+
+/// Proved, and quick to check.
+const QUICK: [&str; 12] = [
+    "treiber",
+    "coarse_stack",
+    "coarse_queue",
+    "coarse_set",
+    "two_lock_queue",
+    "michael_scott",
+    "michael_scott_no_recheck",
+    "dglm",
+    "dglm_no_recheck",
+    "lock_coupling",
+    "vechev_dcas",
+    "orvyy_set",
+];
+
+#[test]
+fn every_proof_of_the_library_is_accepted() {
+    let slow = std::fs::read_dir(format!("{}/../../algorithms", env!("CARGO_MANIFEST_DIR")))
+        .expect("the library is there")
+        .filter_map(|entry| Some(entry.ok()?.path().file_stem()?.to_str()?.to_owned()))
+        .filter(|name| long() && name != "broken" && name != "pat");
+    let mut accepted = 0;
+    for name in QUICK.map(str::to_owned).into_iter().chain(slow) {
+        let program = program(&name);
+        let Some(certificate) = proved(&program) else {
+            assert!(!QUICK.contains(&name.as_str()), "{name} is not proved");
+            continue;
+        };
+        match certify(&program, &certificate) {
+            Ok(found) => eprintln!("{name}: {} views, {} effects", found.views, found.effects),
+            Err(refusal) => panic!("{name}: {refusal}"),
+        }
+        accepted += 1;
+    }
+    assert!(accepted >= QUICK.len());
+}
+
+#[test]
+fn a_certificate_of_another_program_is_refused() {
+    let certificate = proved(&program("coarse_stack")).expect("it is proved");
+    let refusal = certify(&program("treiber"), &certificate).expect_err("it is another program");
+    let other = Unreadable::OtherProgram("coarse_stack".to_owned());
+    assert_eq!(refusal, Refusal::Text(other));
+    assert!(refusal.to_string().contains("another program, `coarse_stack`"));
+}
+
+#[test]
+fn comments_and_expectations_do_not_make_another_program() {
+    let certificate = proved(&program("coarse_stack")).expect("it is proved");
+    let source = format!("// A new comment.\n{}", program("coarse_stack").source);
+    let commented = seriatim_lang::check(&source).expect("it is right");
+    assert!(certify(&commented, &certificate).is_ok());
+}
+
+#[test]
+fn a_program_outside_of_the_class_is_refused_with_the_reason() {
+    let refusal = certify(&program("snapshot"), "").expect_err("no content is known for it");
+    assert!(matches!(refusal, Refusal::Program(_)), "{refusal}");
+}
+
+/// The certificate of a right program, made out for a wrong one that differs in a single step.
+#[test]
+fn a_proof_does_not_fit_a_program_that_is_almost_the_same() {
+    let right = program("two_lock_queue");
+    let certificate = proved(&right).expect("it is proved");
+    let changes = [
+        ("lock(tail_lock)\n", "lock(head_lock)\n"),
+        ("let v = x.val\n  @lin head = x", "let v = h.val\n  @lin head = x"),
+        ("head = x\n", "head = h\n"),
+        ("t.next = n\n", "t.next = t\n"),
+    ];
+    for (old, new) in changes {
+        let source = right.source.replacen(old, new, 1);
+        assert_ne!(source, &*right.source, "{old}");
+        let wrong = seriatim_lang::check(&source).expect("it is a program");
+        let hash =
+            |p| format!("{:016x}", seriatim_certify::Object::of(p).expect("in class").hash());
+        let mut lines = common::body(&certificate);
+        lines[1] = lines[1].replace(&hash(&right), &hash(&wrong));
+        let refusal = certify(&wrong, &common::sealed(&lines)).expect_err("it is wrong");
+        assert!(matches!(refusal, Refusal::Proof(_)), "{refusal}");
+    }
+}

@@ -1,0 +1,57 @@
+//! Where steps begin: which accesses ride along with the step before them.
+//!
+//! An access rides along if no other thread notices it or can influence it (`locality`), or if it reads what a lock
+//! protects that the thread holds (`guarded`); releasing a lock rides along because it moves to the left (Lipton), if
+//! nobody else can release it (`lock_order`).
+//!
+//! *What would make it unsound*: a cycle of accesses that all ride along. The step would never end, and the engine would
+//! take a loop that waits for a variable which nobody writes for local code without end, which is an error only if
+//! there is no shared access in it. Therefore every such cycle keeps its accesses as steps. An access before an
+//! `assume` is a step, too: what rides along is undone if the condition does not hold, but an access is not.
+
+use crate::options::Reductions;
+use seriatim_lang::flow::successors;
+use seriatim_lang::guarded::guarded_reads;
+use seriatim_lang::liveness::Liveness;
+use seriatim_lang::locality::local_accesses;
+use seriatim_lang::lock_order::is_disciplined;
+use seriatim_lang::machine::Granularity;
+use seriatim_lang::steps::{Op, Pc, Steps};
+
+/// The steps that a choice of reductions asks for.
+pub fn granularity(steps: &Steps, liveness: &Liveness, reductions: &Reductions) -> Granularity {
+    if !reductions.fusion {
+        return Granularity::Fine;
+    }
+    let mut local = local_accesses(steps, liveness);
+    let locks_join = reductions.lock_movers && is_disciplined(steps);
+    if locks_join {
+        let guarded = guarded_reads(steps, liveness);
+        for ((mark, instr), guarded) in local.iter_mut().zip(&steps.code).zip(guarded) {
+            *mark |= guarded || matches!(instr.op, Op::Unlock(_));
+        }
+    }
+    let kept: Vec<usize> = (0..local.len())
+        .filter(|at| local[*at] && steps.code[*at].is_shared_access())
+        .filter(|at| must_be_step(steps, &local, Pc(*at as u32)))
+        .collect();
+    kept.into_iter().for_each(|at| local[at] = false);
+    Granularity::Fused { local, locks_join }
+}
+
+/// Whether a run can come back to a position, or to an `assume`, without an access that is a step.
+fn must_be_step(steps: &Steps, local: &[bool], start: Pc) -> bool {
+    let mut seen = vec![false; steps.code.len()];
+    let mut todo = successors(&steps.code[start.0 as usize].op, start);
+    while let Some(pc) = todo.pop() {
+        let (at, instr) = (pc.0 as usize, &steps.code[pc.0 as usize]);
+        let is_step = instr.is_shared_access() && !local[at];
+        if pc == start || !is_step && matches!(instr.op, Op::Assume(_)) {
+            return true;
+        }
+        if !is_step && !std::mem::replace(&mut seen[at], true) {
+            todo.extend(successors(&instr.op, pc));
+        }
+    }
+    false
+}

@@ -1,0 +1,376 @@
+//! One worker of a search: takes the steps from a state, follows their calls and returns through the configuration sets, and
+//! finds the representatives of what comes out. It owns all that it writes; what it shares with others is read-only
+//! (`subject`, `retries`, `codec`) or made for sharing (`configurations`).
+
+use crate::canonical::{Canonical, TooManyNodes};
+use crate::codec::{Codec, node_count};
+use crate::configurations::{Configurations, Desk, EMPTY, Message, SetId};
+use crate::deadlock::commitments;
+use crate::options::{Mode, Options};
+use crate::outcome::{Reason, ViolationKind};
+use crate::retries::{Dooms, Retired, Retries};
+use crate::subject::Subject;
+use seriatim_lang::choices::Choices;
+use seriatim_lang::machine::{Seen, State, Stop};
+use seriatim_lang::spec::SpecStop;
+
+/// What all workers of a search share.
+pub struct Common<'s> {
+    /// What is explored.
+    pub subject: &'s Subject,
+    /// How.
+    pub options: &'s Options,
+    /// The configuration sets.
+    pub configurations: Configurations,
+    /// Writes and reads states.
+    pub codec: Codec,
+    /// Which attempts need not be explored, if any.
+    pub retries: Option<Retries>,
+}
+
+/// Why an expansion stops the search.
+#[derive(Clone, Debug)]
+pub enum Halt {
+    /// A run goes wrong.
+    Violation(ViolationKind),
+    /// There is no answer.
+    Unknown(Reason),
+    /// A reduction relies on something that is not so.
+    Unfounded(Premise),
+}
+
+/// What a reduction relies on; the search checks it as it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Premise {
+    /// Retired nodes stay retired.
+    Retirement,
+    /// Locks are taken in a fixed order.
+    LockOrder,
+}
+
+impl From<SpecStop> for Halt {
+    fn from(stop: SpecStop) -> Halt {
+        Halt::Unknown(reason(stop))
+    }
+}
+
+impl From<TooManyNodes> for Halt {
+    fn from(_: TooManyNodes) -> Halt {
+        Halt::Unknown(Reason::Nodes)
+    }
+}
+
+/// A defect of the specification as a reason.
+pub fn reason(stop: SpecStop) -> Reason {
+    match stop {
+        SpecStop::NotEnabled => Reason::Specification("it is not enabled".to_string()),
+        SpecStop::Broken(why) => Reason::Specification(why),
+    }
+}
+
+/// What a worker counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// States expanded.
+    pub expanded: u64,
+    /// Steps taken.
+    pub transitions: u64,
+    /// Most nodes of a state.
+    pub nodes: u32,
+    /// Whether a bound cut off a run.
+    pub bounded: bool,
+}
+
+/// A step that is taken together with another one: who, and from which state.
+pub struct Taken {
+    /// Which thread.
+    pub thread: usize,
+    /// The state before it.
+    pub from: State,
+}
+
+/// A worker.
+pub struct Worker<'s> {
+    common: &'s Common<'s>,
+    /// Finds representatives.
+    pub canonical: Canonical,
+    /// What it remembers about configuration sets.
+    pub desk: Desk,
+    /// What it counted.
+    pub counts: Counts,
+    dooms: Dooms,
+    orbit: Vec<(u64, SetId)>,
+    to: State,
+    scratch: State,
+}
+
+/// Takes the representative of a state that was found: its encoding, and the sets that it may have, best first.
+pub type Sink<'a> = &'a mut dyn FnMut(&[u32], &[(u64, SetId)]);
+
+impl<'s> Worker<'s> {
+    /// A worker of a search.
+    pub fn new(common: &'s Common<'s>) -> Self {
+        Worker {
+            common,
+            canonical: Canonical::new(common.subject, &common.options.reductions),
+            desk: Desk::default(),
+            counts: Counts::default(),
+            dooms: Dooms::default(),
+            orbit: vec![],
+            to: State::default(),
+            scratch: State::default(),
+        }
+    }
+
+    /// Takes every step from a state.
+    pub fn expand(&mut self, from: &State, set: SetId, sink: Sink<'_>) -> Result<(), Halt> {
+        let mut to = std::mem::take(&mut self.to);
+        let result = self.take_steps(from, set, &mut to, sink);
+        self.to = to;
+        result
+    }
+
+    fn take_steps(
+        &mut self,
+        from: &State,
+        set: SetId,
+        to: &mut State,
+        sink: Sink<'_>,
+    ) -> Result<(), Halt> {
+        let subject = self.common.subject;
+        self.counts.expanded += 1;
+        let (mut moved, mut waits, mut bounded) = (false, false, false);
+        let mut all_may_wait = true;
+        let retired = self.retired(from);
+        for thread in 0..subject.machine.thread_count() {
+            if self.is_redundant(from, thread) {
+                continue;
+            }
+            let mut choices = Choices::default();
+            let mut may_wait = false;
+            loop {
+                match subject.machine.run(from, thread, &mut choices, to) {
+                    Ok(seen) => {
+                        moved = true;
+                        self.counts.transitions += 1;
+                        let next = self.events(from, set, thread, &seen)?;
+                        let step = (thread, &seen);
+                        if let Some(next) =
+                            self.settle((from, to), next, step, retired.as_ref(), None)?
+                        {
+                            self.name(to, next)?;
+                            sink(&self.canonical.key, &self.orbit);
+                        }
+                    }
+                    Err(Stop::Waits) => (waits, may_wait) = (true, true),
+                    Err(Stop::Bounded) => bounded = true,
+                    Err(Stop::Ended) => may_wait = true,
+                    Err(Stop::Disordered) => return Err(Halt::Unfounded(Premise::LockOrder)),
+                    Err(Stop::Fault(fault, _)) => {
+                        return Err(Halt::Violation(ViolationKind::Fault(fault)));
+                    }
+                }
+                if !choices.advance() {
+                    break;
+                }
+            }
+            all_may_wait &= may_wait;
+        }
+        self.counts.bounded |= bounded;
+        let hidden = waits && all_may_wait && self.common.options.reductions.fusion;
+        if waits && !moved && !bounded || hidden && commitments(&subject.fine, from).is_some() {
+            return Err(Halt::Violation(ViolationKind::Deadlock));
+        }
+        Ok(())
+    }
+
+    /// Takes the steps that can be taken at once; `None` if the state need not be explored. See `retries`.
+    fn settle(
+        &mut self,
+        (from, to): (&State, &mut State),
+        mut set: SetId,
+        (thread, seen): (usize, &Seen),
+        before: Option<&Retired>,
+        mut taken: Option<&mut Vec<Taken>>,
+    ) -> Result<Option<SetId>, Halt> {
+        let (Some(before), Some(retries)) = (before, &self.common.retries) else {
+            return Ok(Some(set));
+        };
+        let subject = self.common.subject;
+        if self.ends_pure_iteration(retries, (from, to), (thread, seen)) {
+            return Ok(None);
+        }
+        let mut after = retries.retired(subject, to);
+        if !before.stays(&after, seen.written) {
+            return Err(Halt::Unfounded(Premise::Retirement));
+        }
+        for _ in 0..64 {
+            if retries.is_doomed(subject, to, &after, &mut self.dooms) {
+                return Ok(None);
+            }
+            let mut scratch = std::mem::take(&mut self.scratch);
+            let found = retries.overdue(subject, to, &after, &mut scratch);
+            std::mem::swap(&mut scratch, to);
+            self.scratch = scratch;
+            let Some((thread, seen)) = found else {
+                std::mem::swap(&mut self.scratch, to);
+                break;
+            };
+            if let Some(taken) = &mut taken {
+                taken.push(Taken { thread, from: self.scratch.clone() });
+            }
+            let from = std::mem::take(&mut self.scratch);
+            let next = self.events(&from, set, thread, &seen);
+            let ended = self.ends_pure_iteration(retries, (&from, to), (thread, &seen));
+            self.scratch = from;
+            if ended {
+                return Ok(None);
+            }
+            set = next?;
+            after = retries.retired(subject, to);
+        }
+        Ok(Some(set))
+    }
+
+    /// Whether a step brought its thread back to where its iteration began, and nobody sees a difference.
+    fn ends_pure_iteration(
+        &self,
+        retries: &Retries,
+        (from, to): (&State, &State),
+        (thread, seen): (usize, &Seen),
+    ) -> bool {
+        let subject = self.common.subject;
+        let ends = (subject.location(from, thread), subject.location(to, thread));
+        let shared = subject.machine.steps.shared.len();
+        seen.ret.is_none()
+            && retries.ends_iteration(subject, ends)
+            && (!seen.wrote
+                || from.words[..shared] == to.words[..shared] && to.heap.starts_with(&from.heap))
+    }
+
+    /// The retired nodes of a state, if retries are left out.
+    fn retired(&self, state: &State) -> Option<Retired> {
+        self.common.retries.as_ref().map(|r| r.retired(self.common.subject, state))
+    }
+
+    /// Whether an idle thread does what the one before it does.
+    fn is_redundant(&self, state: &State, thread: usize) -> bool {
+        if thread == 0 || !self.canonical.threads_are_alike() {
+            return false;
+        }
+        let subject = self.common.subject;
+        let machine = &subject.machine;
+        let location = |t| subject.location(state, t);
+        let idle = subject.locations[location(thread) as usize].idle;
+        let role = |t: usize| machine.steps.threads[t].role;
+        let known = |t: usize| &state.words[machine.thread_base(t) + 2..machine.thread_base(t + 1)];
+        idle && role(thread) == role(thread - 1)
+            && location(thread) == location(thread - 1)
+            && known(thread) == known(thread - 1)
+    }
+
+    /// The configuration set after the calls, effects and returns of a step.
+    fn events(
+        &mut self,
+        from: &State,
+        set: SetId,
+        thread: usize,
+        seen: &Seen,
+    ) -> Result<SetId, Halt> {
+        let mut set = set;
+        let common = self.common;
+        let mode = common.options.mode;
+        if mode == Mode::Progress {
+            return Ok(set);
+        }
+        if let Some(call) = &seen.call {
+            let desk = (common.subject, &mut self.desk);
+            set = common.configurations.call(desk, set, thread, call)?;
+        }
+        if mode == Mode::Points {
+            if seen.helped {
+                let why = "annotations that help other threads are not followed";
+                return Err(Halt::Unknown(Reason::Unsupported(why.to_string())));
+            }
+            for _ in 0..seen.effects {
+                let desk = (common.subject, &mut self.desk);
+                set = common.configurations.effect(desk, set, thread)?;
+            }
+        }
+        if let Some(result) = &seen.ret {
+            let message: Message = (self.method(from, thread, seen), result.clone());
+            let desk = (common.subject, &mut self.desk);
+            set = common.configurations.give_back(desk, set, thread, &message)?;
+        }
+        if set == EMPTY {
+            return Err(Halt::Violation(match mode {
+                Mode::Points => ViolationKind::WrongPoint,
+                _ => ViolationKind::NotLinearizable,
+            }));
+        }
+        Ok(set)
+    }
+
+    /// The method that a thread executes in a step.
+    fn method(&self, from: &State, thread: usize, seen: &Seen) -> u32 {
+        if let Some((method, _)) = &seen.call {
+            return *method;
+        }
+        let pc = self.common.subject.machine.pc(from, thread);
+        let methods = &self.common.subject.machine.steps.methods;
+        methods.iter().position(|m| m.entry <= pc && pc < m.end).unwrap_or(0) as u32
+    }
+
+    /// Finds the representative of a state, whatever its set, and leaves its encoding in `canonical`.
+    pub fn find(&mut self, state: &State) -> Result<(), TooManyNodes> {
+        self.canonical.run(self.common.subject, &self.common.codec, state, 0)
+    }
+
+    /// Computes the representative of a product state: its encoding is left in `canonical`, the best of its sets is returned.
+    pub fn represent(&mut self, state: &State, set: SetId) -> Result<SetId, Halt> {
+        self.name(state, set)?;
+        Ok(self.orbit[0].1)
+    }
+
+    /// The sets that the last representative may have, best first.
+    pub fn orbit(&self) -> &[(u64, SetId)] {
+        &self.orbit
+    }
+
+    /// The set after the events of a step and of those that are taken with it; `None` if they are not allowed.
+    pub fn replay(
+        &mut self,
+        (from, to): (&State, &mut State),
+        set: SetId,
+        (thread, seen): (usize, &Seen),
+        taken: &mut Vec<Taken>,
+    ) -> Option<SetId> {
+        let retired = self.retired(from);
+        let next = self.events(from, set, thread, seen).ok()?;
+        match self.settle((from, to), next, (thread, seen), retired.as_ref(), Some(taken)) {
+            Ok(Some(set)) => Some(set),
+            Ok(None) => Some(next),
+            Err(_) => None,
+        }
+    }
+
+    fn name(&mut self, state: &State, set: SetId) -> Result<(), Halt> {
+        let common = self.common;
+        let mentioned = match common.options.reductions.value_symmetry {
+            true => common.configurations.values(&mut self.desk, set),
+            false => 0,
+        };
+        self.canonical.run(common.subject, &common.codec, state, mentioned)?;
+        self.counts.nodes = self.counts.nodes.max(node_count(self.canonical.key[0]));
+        self.orbit.clear();
+        for renaming in &self.canonical.renamings {
+            let desk = (common.subject, &mut self.desk);
+            let renamed = common.configurations.rename(desk, set, renaming)?;
+            if self.orbit.iter().all(|(_, known)| *known != renamed) {
+                self.orbit.push((common.configurations.print(&mut self.desk, renamed), renamed));
+            }
+        }
+        self.orbit.sort_unstable();
+        Ok(())
+    }
+}

@@ -1,0 +1,106 @@
+//! Measures in a process of its own: what it costs from its start to its end is what a user pays.
+
+use seriatim_history::{Listener, LiveCall, LiveReturn, ReadOptions, listen, open, read};
+use seriatim_monitor::fast::{Called, Online, Returned};
+use seriatim_monitor::{DecidedBy, Options, check, watch};
+use seriatim_spec::{ChosenReader, Failures, SpecChoice};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::Command;
+
+/// What one run cost.
+#[derive(Clone, Debug)]
+pub struct Cost {
+    /// CPU seconds of the whole process.
+    pub whole: f64,
+    /// CPU seconds of the check alone.
+    pub check: f64,
+    /// The peak of the resident memory, in MB.
+    pub peak: f64,
+    /// The verdict, and who gave it.
+    pub word: String,
+}
+
+/// CPU seconds of this process so far.
+fn cpu() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call writes to `time`, which lives.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// The peak of this process's resident memory, in MB.
+fn peak() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("");
+    line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0.0) / 1000.0
+}
+
+/// Reads and checks a file, as `seriatim check` does, and prints the cost.
+pub fn check_file(path: &str) {
+    let mut history = read(path).unwrap_or_else(|error| panic!("{error}"));
+    let choice = SpecChoice::guess(&history).unwrap_or_else(|error| panic!("{error}"));
+    let reader = ChosenReader { choice, failures: Failures::Drop };
+    let before = cpu();
+    let checked = check(&mut history, &reader, &Options::default());
+    let after = cpu();
+    let checked = checked.unwrap_or_else(|error| panic!("{error}"));
+    let by = match &checked.parts[0].decided_by {
+        DecidedBy::Monitor(_) => "",
+        _ => " (search)",
+    };
+    println!("{} {} {} {}{by}", cpu(), after - before, peak(), checked.verdict.word());
+}
+
+/// Watches standard input, as `seriatim watch` does, and prints the cost.
+pub fn watch_input(spec: &str) {
+    let choice = SpecChoice::parse(spec).unwrap_or_else(|error| panic!("{error}"));
+    let monitor = watch(&choice).unwrap_or_else(|reason| panic!("{reason}"));
+    let input = open("-").unwrap_or_else(|error| panic!("{error}"));
+    let ear = Box::new(Ear(monitor));
+    listen(input, "-", ReadOptions::default(), ear).unwrap_or_else(|error| panic!("{error}"));
+    println!("{} 0 {} linearizable", cpu(), peak());
+}
+
+struct Ear(Box<dyn Online>);
+
+impl Listener for Ear {
+    fn call(&mut self, call: LiveCall<'_>) -> ControlFlow<()> {
+        let LiveCall { op, method, call, values, .. } = call;
+        let called = Called { op, method, key: call.key, arg: call.arg, values };
+        self.0.call(called).unwrap_or_else(|stop| panic!("{stop:?}"));
+        ControlFlow::Continue(())
+    }
+
+    fn ret(&mut self, ret: LiveReturn<'_>) -> ControlFlow<()> {
+        let LiveReturn { op, ret, values, .. } = ret;
+        let returned = Returned { op, outcome: ret.outcome, result: ret.result, values };
+        self.0.ret(returned).unwrap_or_else(|stop| panic!("{stop:?}"));
+        ControlFlow::Continue(())
+    }
+}
+
+/// The cheapest of some runs over a file.
+pub fn best(path: &Path, runs: usize) -> Cost {
+    let run = || {
+        let mut command = myself();
+        command.arg("check-file").arg(path);
+        cost(&command.output().unwrap_or_else(|error| panic!("{error}")).stdout)
+    };
+    let costs = (0..runs).map(|_| run());
+    costs.min_by(|a, b| a.whole.total_cmp(&b.whole)).unwrap_or_else(|| panic!("no run"))
+}
+
+/// This program, to be run again.
+pub fn myself() -> Command {
+    Command::new(std::env::current_exe().unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// The cost that a run printed.
+pub fn cost(output: &[u8]) -> Cost {
+    let text = String::from_utf8_lossy(output);
+    let mut words = text.trim().splitn(4, ' ');
+    let mut number = || words.next().and_then(|word| word.parse().ok()).unwrap_or(f64::NAN);
+    let (whole, check, peak) = (number(), number(), number());
+    Cost { whole, check, peak, word: words.next().unwrap_or("").to_owned() }
+}

@@ -1,0 +1,59 @@
+//! What one thread's step does to the view of another: the effect on a list, on a cell, or on the thread whose operation
+//! it helped.
+
+use crate::cell::Exchange;
+use crate::content::Abstraction;
+use crate::effect::{Effect, Outlook};
+use crate::help::Help;
+use crate::interfere::Matcher;
+use crate::model::Model;
+use crate::outcome::Obstacle;
+use crate::view::View;
+use seriatim_lang::steps::Pc;
+
+/// What others see of a step.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Influence {
+    /// A change of the list or of shared variables.
+    List(Effect),
+    /// A change of a cell.
+    Cell(Exchange),
+    /// The operation of another thread was completed.
+    Help(Help),
+}
+
+impl Influence {
+    /// The step.
+    pub fn pc(&self) -> Pc {
+        match self {
+            Influence::List(effect) => effect.pc,
+            Influence::Cell(exchange) => exchange.pc,
+            Influence::Help(help) => help.pc,
+        }
+    }
+
+    /// Calls `found` for every view after the step of another thread, with the history bits up to date and not yet
+    /// in canonical form; `outlook` is that of the view.
+    pub fn disturb(
+        &self,
+        (model, abstraction): (&Model, &Abstraction),
+        (view, outlook): (&View, &Outlook),
+        matcher: &mut Matcher,
+        found: &mut dyn FnMut(&mut View),
+    ) -> Result<(), Obstacle> {
+        let mut observed = |view: &mut View| {
+            abstraction.observe(model, view)?;
+            found(view);
+            Ok(())
+        };
+        match self {
+            Influence::List(effect) => {
+                matcher.interfere(model, (effect, view, outlook), &mut observed)
+            }
+            Influence::Cell(exchange) => {
+                exchange.applied((model, abstraction), view)?.iter_mut().try_for_each(observed)
+            }
+            Influence::Help(help) => help.applied(model, view)?.iter_mut().try_for_each(observed),
+        }
+    }
+}

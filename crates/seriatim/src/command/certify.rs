@@ -1,0 +1,67 @@
+//! `seriatim certify`: is this a proof of that algorithm?
+
+use super::output::say;
+use super::source::Source;
+use super::{Exit, Failure};
+use seriatim::certify::draw::Draw;
+use seriatim::certify::{Accepted, Object, Refusal, certificate, certify};
+use seriatim::lang::Program;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Check the certificate of a proof
+///
+/// The checker shares the algorithm language with the prover, and nothing else. It says whether the views and
+/// effects of the certificate are an inductive invariant in which every check holds.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A .seri file, or a name of the library (`seriatim algorithms`)
+    #[arg(value_name = "ALGORITHM")]
+    algorithm: String,
+
+    /// What `seriatim verify --certificate` wrote
+    #[arg(value_name = "CERTIFICATE")]
+    certificate: PathBuf,
+
+    /// Draw the views and effects of a certificate that is accepted
+    #[arg(long)]
+    draw: bool,
+}
+
+/// Carries out `seriatim certify`.
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let source = Source::find(&arguments.algorithm)?;
+    let program = source.program(&BTreeMap::new())?;
+    let path = arguments.certificate.display();
+    let text = std::fs::read_to_string(&arguments.certificate)
+        .map_err(|error| Failure(format!("{path}: cannot read: {error}")))?;
+    match certify(&program, &text) {
+        Ok(Accepted { views, effects, root }) => {
+            say(&format!(
+                "{}: the certificate is accepted ({views} views, {effects} effects; the content hangs \
+                 from `{root}`)\n",
+                source.name
+            ))?;
+            if arguments.draw {
+                say(&drawings(&program, &text).unwrap_or_default())?;
+            }
+            Ok(Exit::Holds)
+        }
+        Err(Refusal::Text(why)) => Err(Failure(format!("{path}: {why}"))),
+        Err(refusal @ Refusal::Program(_)) => Err(Failure(format!("{}: {refusal}", source.name))),
+        Err(refusal @ Refusal::Proof(_)) => {
+            say(&format!("{}: REJECTED: {refusal}\n", source.name))?;
+            Ok(Exit::Violated)
+        }
+    }
+}
+
+fn drawings(program: &Program, text: &str) -> Option<String> {
+    let object = Object::of(program).ok()?;
+    let certificate = certificate::read(text, &object).ok()?;
+    let draw = Draw::new(program, &object);
+    let views = certificate.views.iter().map(|(view, line)| (draw.view(view), *line));
+    let effects = certificate.effects.iter().map(|(effect, line)| (draw.effect(effect), *line));
+    let all = views.chain(effects).map(|(drawing, line)| format!("\nline {line}: {drawing}\n"));
+    Some(all.collect())
+}
