@@ -102,6 +102,7 @@ fn runs(power: u32) -> usize {
 
 fn table(kind: Kind, name: &str, largest: u32) {
     head(name, largest);
+    let mut uniform = None;
     for threads in [8, 16] {
         for (shape, shape_name) in Shape::ALL {
             let costs: Vec<Cost> = (4..=largest)
@@ -114,15 +115,17 @@ fn table(kind: Kind, name: &str, largest: u32) {
                 .collect();
             row(&format!("{shape_name}, {threads} threads"), &costs);
             if let (Shape::Uniform, 8, Some(cost)) = (shape, threads, costs.get(2)) {
-                let peer = POLYLIN.iter().find(|(peer, ..)| *peer == kind);
-                let (_, seconds, memory) = peer.unwrap_or(&POLYLIN[0]);
-                println!(
-                    "| *PolyLin needs {seconds} s, {memory} MB for 10⁶: {:.1} × the time, {:.1} × the memory* |",
-                    seconds / cost.whole,
-                    memory / cost.peak
-                );
+                uniform = Some(cost.clone());
             }
         }
+    }
+    let peer = POLYLIN.iter().find(|(peer, ..)| *peer == kind);
+    if let (Some(cost), Some((_, seconds, memory))) = (uniform, peer) {
+        println!(
+            "\nPolyLin needs {seconds} s, {memory} MB for 10^6 (uniform, 8 threads): {:.1} × the time, {:.1} × the memory.",
+            seconds / cost.whole,
+            memory / cost.peak
+        );
     }
 }
 

@@ -169,6 +169,8 @@ pub(super) struct Container {
     pub empties: Vec<Span>,
     /// Queries that saw that it was not.
     pub nonempties: Vec<Span>,
+    /// Queries that saw that it was not, each with a value that was chosen for it to be inside then.
+    pub chosen: Vec<Peek>,
     /// Removals without result, in call order.
     pub pending: Vec<Span>,
     /// The number of events.

@@ -29,6 +29,7 @@ pub mod counter;
 mod declined;
 pub mod fetch_and_add;
 mod flag;
+mod inside;
 mod locality;
 pub mod log;
 pub mod map;

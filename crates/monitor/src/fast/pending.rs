@@ -13,12 +13,16 @@
 //! *Counterexamples* are the union of the cores, made small by `shrink`.
 
 use super::container::{Container, Flaw, Item, NEVER, Names, Peek, Rank, Refusal, Span};
+use super::inside;
 use super::shrink::shrink;
 use super::tune::{Tuned, nonempty_cells};
 use super::violation::counterexample;
 use super::{Declined, Part};
+use hashbrown::HashMap;
 use seriatim_history::{History, OpId};
 use seriatim_spec::{Verdict, Witness};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// How many cases of pending removals are tried before the monitor declines.
 const NODES: usize = 4096;
@@ -131,13 +135,8 @@ pub(super) fn solve<D: Discipline>(
         Ok(tuned) => tuned,
         Err(flaw) => return Ok(Solution::Flaw(flaw)),
     };
-    let unforced = |op| Declined::UnforcedQuery { operation: history.operation(op).to_string() };
     match discipline.plan(container, &tuned) {
-        Ok(plan) => {
-            let cells = nonempty_cells(container, &tuned).map_err(unforced)?;
-            let order = discipline.order(container, &tuned, plan);
-            Ok(Solution::Order(with_queries(container, order, cells)))
-        }
+        Ok(plan) => finish(discipline, history, container, (tuned, plan)),
         Err(core) if container.pending.is_empty() => Ok(Solution::Cores(core)),
         Err(core) => {
             let mut search = Branching {
@@ -148,12 +147,7 @@ pub(super) fn solve<D: Discipline>(
                 cores: Vec::new(),
             };
             match search.branch(core)? {
-                Some((tuned, plan)) => {
-                    let container = &search.container;
-                    let cells = nonempty_cells(container, &tuned).map_err(unforced)?;
-                    let order = discipline.order(container, &tuned, plan);
-                    Ok(Solution::Order(with_queries(container, order, cells)))
-                }
+                Some(decided) => finish(discipline, history, &search.container, decided),
                 None => Ok(Solution::Cores(union(search.cores))),
             }
         }
@@ -168,11 +162,38 @@ fn union(cores: Vec<Core>) -> Core {
     Core { items, empty: None }
 }
 
+/// The order of a container that was decided but for the queries that saw that it was not empty.
+fn finish<D: Discipline>(
+    discipline: &D,
+    history: &History,
+    container: &Container,
+    (tuned, plan): (Tuned, D::Plan),
+) -> Result<Solution, Declined> {
+    let cells = nonempty_cells(container, &tuned);
+    let unforced = container.nonempties.iter().zip(&cells).filter(|(_, cell)| cell.is_none());
+    let unforced: Vec<Span> = unforced.map(|(&query, _)| query).collect();
+    let Some(&first) = unforced.first() else {
+        let order = discipline.order(container, &tuned, plan);
+        return Ok(Solution::Order(with_queries(container, order, &cells)));
+    };
+    let operation = || history.operation(first.op).to_string();
+    let decline = || Declined::UnforcedQuery { operation: operation() };
+    let chosen = inside::choose(container, &tuned, &unforced).ok_or_else(decline)?;
+    let container = Container { chosen, ..container.clone() };
+    let tuned = Tuned::new(&container).map_err(|_| decline())?;
+    let plan = discipline.plan(&container, &tuned).map_err(|_| decline())?;
+    let cells = nonempty_cells(&container, &tuned);
+    let order = discipline.order(&container, &tuned, plan);
+    Ok(Solution::Order(with_queries(&container, order, &cells)))
+}
+
 /// Puts the queries that saw values into the order: each, given its cell in which some value is
-/// certainly inside, right behind the last operation that returned before that cell. Everything
-/// that has to be behind it was called later and is; the value's insertion is in front of it and
-/// its removal is not.
-fn with_queries(container: &Container, order: Vec<OpId>, cells: Vec<u32>) -> Vec<OpId> {
+/// certainly inside, right behind the last operation that returned before that cell; given a value that was
+/// chosen for it, behind the insertion of that value and what returned before the query was
+/// called. Everything that has to be behind it was called later and is; the value's insertion is in
+/// front of it and its removal is not. Of two queries the one that returned before the other was called
+/// comes first.
+fn with_queries(container: &Container, order: Vec<OpId>, cells: &[Option<u32>]) -> Vec<OpId> {
     if cells.is_empty() {
         return order;
     }
@@ -193,13 +214,33 @@ fn with_queries(container: &Container, order: Vec<OpId>, cells: Vec<u32>) -> Vec
     for rank in 1..behind.len() {
         behind[rank] = behind[rank].max(behind[rank - 1]);
     }
-    let mut queries: Vec<(u32, OpId)> =
-        cells.into_iter().zip(container.nonempties.iter().map(|span| span.op)).collect();
-    queries.sort_unstable_by_key(|&(cell, _)| cell);
+    let insertion = |item: Item| position[container.insert[item.index()].op.index()];
+    let chosen: HashMap<OpId, usize> =
+        container.chosen.iter().map(|peek| (peek.span.op, insertion(peek.item))).collect();
+    let mut queries: Vec<(usize, OpId)> = Vec::with_capacity(cells.len());
+    // Queries in the order of their calls; those that have returned push the others behind them.
+    let mut returned: BinaryHeap<Reverse<(Rank, usize)>> = BinaryHeap::new();
+    let mut latest = 0;
+    for (query, cell) in container.nonempties.iter().zip(cells) {
+        while let Some(&Reverse((ret, place))) = returned.peek()
+            && ret < query.call
+        {
+            latest = latest.max(place);
+            returned.pop();
+        }
+        let place = match (chosen.get(&query.op), cell) {
+            (Some(&insertion), _) => behind[query.call as usize].max(insertion),
+            (None, cell) => behind[cell.unwrap_or(query.ret) as usize - 1],
+        };
+        let place = place.max(latest);
+        returned.push(Reverse((query.ret, place)));
+        queries.push((place, query.op));
+    }
+    queries.sort_by_key(|&(place, _)| place);
     let mut queries = queries.into_iter().peekable();
-    let mut merged = Vec::with_capacity(order.len() + queries.len());
+    let mut merged = Vec::with_capacity(order.len() + cells.len());
     for index in 0..=order.len() {
-        while let Some((_, op)) = queries.next_if(|&(cell, _)| behind[cell as usize - 1] <= index) {
+        while let Some((_, op)) = queries.next_if(|&(place, _)| place <= index) {
             merged.push(op);
         }
         merged.extend(order.get(index));

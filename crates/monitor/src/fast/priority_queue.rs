@@ -30,6 +30,7 @@ use super::tune::{Tuned, chain_over, empty_cells};
 use super::{Declined, Part};
 use seriatim_history::{History, OpId, ValueId};
 use seriatim_spec::Verdict;
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Which value comes out first.
@@ -81,11 +82,42 @@ const WORDS: Words = Words {
 
 /// The cells in which the operations happen.
 pub(super) struct Plan {
-    /// By value, its place when what comes out last is first.
-    place: Vec<u32>,
-    removed: Vec<Rank>,
+    lives: Vec<Life>,
+    /// The removals in the order of their cells; right where there are no peeks.
+    served: Vec<Served>,
     peeked: Vec<Rank>,
     empty_cells: Vec<u32>,
+}
+
+/// What the sweep has to know of a value, together: in a large queue it is far from the last one's.
+#[derive(Clone, Copy)]
+struct Life {
+    lo: Rank,
+    hi: Rank,
+    /// The place of the value when what comes out last is first.
+    place: u32,
+    /// The removal, if there is one, and its return.
+    op: OpId,
+    ret: Rank,
+    /// The cell of the removal; 0 while it is not found.
+    removed: Rank,
+}
+
+impl Life {
+    #[inline]
+    fn ends(&self) -> bool {
+        self.op != Span::NONE.op
+    }
+}
+
+/// A removal in its cell.
+#[derive(Clone, Copy)]
+struct Served {
+    cell: Rank,
+    place: u32,
+    item: Item,
+    op: OpId,
+    lo: Rank,
 }
 
 impl Discipline for PriorityQueue<'_> {
@@ -198,8 +230,8 @@ struct Sweep<'c> {
     container: &'c Container,
     tuned: &'c Tuned,
     by_priority: &'c [Item],
-    /// By value, its place in `by_priority`.
-    place: Vec<u32>,
+    lives: Vec<Life>,
+    served: Vec<Served>,
     /// By place, the first and the last place of an equal value; empty if all values differ.
     equals: Vec<(u32, u32)>,
     /// By event, the value of its operation.
@@ -208,8 +240,6 @@ struct Sweep<'c> {
     inside: BitTree,
     /// The values that operations wait for, with their places; some more than once.
     wanted: BinaryHeap<(u32, Item)>,
-    /// By value, the cell of its removal; 0 while it is not found.
-    removed: Vec<Rank>,
     /// By peek, a good cell; 0 while it is not found.
     peeked: Vec<Rank>,
     /// By value, the first of the peeks that wait for it; by peek, the next.
@@ -223,9 +253,13 @@ impl<'c> Sweep<'c> {
     fn new(container: &'c Container, tuned: &'c Tuned, sorted: &'c Sorted) -> Self {
         let by_priority = &sorted.items[..];
         let count = container.len();
-        let mut place = vec![0; count];
+        let mut lives: Vec<Life> = Vec::with_capacity(count);
+        for (index, &Span { op, ret, .. }) in container.remove.iter().enumerate() {
+            let (lo, hi) = (tuned.lo[index], tuned.hi[index]);
+            lives.push(Life { lo, hi, place: 0, op, ret, removed: 0 });
+        }
         for (index, item) in by_priority.iter().enumerate() {
-            place[item.index()] = index as u32;
+            lives[item.index()].place = index as u32;
         }
         let mut who = vec![NONE; container.end as usize + 1];
         let mut note = |item: usize, span: &Span| {
@@ -242,7 +276,7 @@ impl<'c> Sweep<'c> {
                 note(item, span);
             }
         }
-        for peek in &container.peeks {
+        for peek in container.peeks.iter().chain(&container.chosen) {
             note(peek.item.index(), &peek.span);
         }
         let has_peeks = !container.peeks.is_empty();
@@ -250,12 +284,12 @@ impl<'c> Sweep<'c> {
             container,
             tuned,
             by_priority,
-            place,
+            lives,
+            served: Vec::with_capacity(count),
             equals: if sorted.differ { Vec::new() } else { equals(by_priority, &container.values) },
             who,
             inside: BitTree::new(count),
             wanted: BinaryHeap::new(),
-            removed: vec![0; count],
             peeked: vec![0; container.peeks.len()],
             first_waiting: vec![NONE; if has_peeks { count } else { 0 }],
             next_waiting: vec![NONE; container.peeks.len()],
@@ -292,16 +326,14 @@ impl<'c> Sweep<'c> {
             }
         }
         // What removes at the end, a pending operation, is served there: nothing returns any more.
-        for item in container.items() {
-            let remove = container.remove[item.index()];
-            if remove.exists() && self.removed[item.index()] == 0 {
-                return Err(self.blocked(item, self.removal(item)));
-            }
+        if let Some(item) = self.lives.iter().position(|life| life.ends() && life.removed == 0) {
+            return Err(self.blocked(item.into(), self.removal(item.into())));
         }
         if has_peeks {
             self.nearest();
         }
-        Ok(Plan { place: self.place, removed: self.removed, peeked: self.peeked, empty_cells })
+        let Sweep { lives, served, peeked, .. } = self;
+        Ok(Plan { lives, served, peeked, empty_cells })
     }
 
     /// The first and the last place of values equal to the one at a place.
@@ -351,21 +383,19 @@ impl<'c> Sweep<'c> {
     /// An event of a value's operation.
     #[inline]
     fn value_event(&mut self, who: u32, event: Rank) -> Result<(), Core> {
-        let index = who as usize;
-        let remove = self.container.remove[index];
-        if remove.ret == event && self.removed[index] == 0 {
+        let life = self.lives[who as usize];
+        if life.ret == event && life.removed == 0 {
             return Err(self.blocked(Item(who), self.removal(Item(who))));
         }
-        let (lo, hi) = (self.tuned.lo[index], self.tuned.hi[index]);
-        if event == hi {
-            if lo < hi {
-                self.inside.remove(self.place[index]);
+        if event == life.hi {
+            if life.lo < life.hi {
+                self.inside.remove(life.place);
             }
-            if remove.exists() {
-                self.wanted.push((self.place[index], Item(who)));
+            if life.ends() {
+                self.wanted.push((life.place, Item(who)));
             }
-        } else if event == lo && lo < hi {
-            self.inside.insert(self.place[index]);
+        } else if event == life.lo && life.lo < life.hi {
+            self.inside.insert(life.place);
         }
         Ok(())
     }
@@ -373,7 +403,7 @@ impl<'c> Sweep<'c> {
     fn wait(&mut self, peek: u32) {
         let item = self.container.peeks[peek as usize].item.index();
         self.next_waiting[peek as usize] = std::mem::replace(&mut self.first_waiting[item], peek);
-        self.wanted.push((self.place[item], Item::from(item)));
+        self.wanted.push((self.lives[item].place, Item::from(item)));
     }
 
     /// Serves whatever no value inside goes before.
@@ -384,9 +414,11 @@ impl<'c> Sweep<'c> {
         {
             self.wanted.pop();
             let index = item.index();
-            let leaves = self.tuned.hi[index] < cell && self.container.remove[index].exists();
-            if leaves && self.removed[index] == 0 {
-                self.removed[index] = cell;
+            let life = &mut self.lives[index];
+            if life.hi < cell && life.ends() && life.removed == 0 {
+                life.removed = cell;
+                let Life { place, op, lo, .. } = *life;
+                self.served.push(Served { cell, place, item, op, lo });
             }
             if let Some(first) = self.first_waiting.get_mut(index) {
                 let mut peek = std::mem::replace(first, NONE);
@@ -400,7 +432,7 @@ impl<'c> Sweep<'c> {
 
     /// An operation for a value has no good cell: the values that block every one of its cells.
     fn blocked(&self, item: Item, span: Span) -> Core {
-        let (_, last) = self.equal_places(self.place[item.index()]);
+        let (_, last) = self.equal_places(self.lives[item.index()].place);
         let before = self.by_priority[last as usize + 1..].iter().copied();
         let mut items = vec![item];
         items.extend(chain_over(self.tuned, span, before));
@@ -412,7 +444,7 @@ impl<'c> Sweep<'c> {
     fn nearest(&mut self) {
         let cells = Lowest::new(&self.most);
         for item in self.container.items() {
-            let limit = self.equal_places(self.place[item.index()]).1 + 1;
+            let limit = self.equal_places(self.lives[item.index()].place).1 + 1;
             let (lo, hi) = (self.tuned.lo[item.index()], self.tuned.hi[item.index()]);
             let (from, to) = (lo.min(hi) + 1, lo.max(hi));
             let from_peek = self.container.peeks.partition_point(|peek| peek.item < item);
@@ -422,7 +454,7 @@ impl<'c> Sweep<'c> {
                 false => None,
             };
             if let (Some(cell), true) = (common, self.container.remove[item.index()].exists()) {
-                self.removed[item.index()] = cell;
+                self.lives[item.index()].removed = cell;
             }
             for peek in from_peek..from_peek + count {
                 let span = self.peek_span(peek as u32);
@@ -524,6 +556,9 @@ impl Lowest {
 /// that stay. What goes out first goes first, and comes in last.
 fn order(container: &Container, tuned: &Tuned, plan: &Plan) -> Vec<OpId> {
     let cells = container.end as usize + 1;
+    if container.peeks.is_empty() {
+        return order_without_peeks(container, plan);
+    }
     let life = |item: Item| life(container, tuned, plan, item);
     let leave = container.items().map(|item| (item, life(item).1));
     let leave = leave.filter_map(|(item, cell)| cell.map(|cell| (cell, item.0)));
@@ -536,7 +571,7 @@ fn order(container: &Container, tuned: &Tuned, plan: &Plan) -> Vec<OpId> {
     let sort = |values: &[u32], few: &mut Vec<u32>| {
         few.clear();
         few.extend_from_slice(values);
-        few.sort_unstable_by_key(|&item| plan.place[item as usize]);
+        few.sort_unstable_by_key(|&item| plan.lives[item as usize].place);
     };
     let alone = alone(container, tuned, plan);
     let mut alone = alone.iter().peekable();
@@ -565,11 +600,45 @@ fn order(container: &Container, tuned: &Tuned, plan: &Plan) -> Vec<OpId> {
     order
 }
 
+/// The same order where there are no peeks: then the removals come sorted by cell.
+fn order_without_peeks(container: &Container, plan: &Plan) -> Vec<OpId> {
+    let stays = |life: &Life| !(life.ends() && life.removed <= life.lo);
+    let entering = plan.lives.iter().zip(0..).filter(|(life, _)| stays(life));
+    let enter =
+        Buckets::new(container.end as usize + 1, entering.map(|(life, item)| (life.lo, item)));
+    let mut alone: Vec<(Rank, OpId)> =
+        plan.empty_cells.iter().copied().zip(container.empties.iter().map(|e| e.op)).collect();
+    alone.sort_by_key(|&(cell, _)| cell);
+    let mut alone = alone.iter().peekable();
+    let mut order = Vec::with_capacity(2 * container.len() + alone.len());
+    let mut served = &plan.served[..];
+    let (mut leaving, mut few): (Vec<Served>, Vec<u32>) = (Vec::new(), Vec::new());
+    for cell in 0..=container.end {
+        let here = served.iter().take_while(|served| served.cell == cell).count();
+        leaving.clear();
+        leaving.extend_from_slice(&served[..here]);
+        served = &served[here..];
+        leaving.sort_unstable_by_key(|served| Reverse(served.place));
+        order.extend(leaving.iter().filter(|served| served.lo < cell).map(|served| served.op));
+        for served in leaving.iter().filter(|served| served.lo >= cell) {
+            order.extend([container.insert[served.item.index()].op, served.op]);
+        }
+        while let Some(&(_, op)) = alone.next_if(|alone| alone.0 == cell) {
+            order.push(op);
+        }
+        few.clear();
+        few.extend_from_slice(enter.of(cell as usize));
+        few.sort_unstable_by_key(|&item| plan.lives[item as usize].place);
+        order.extend(few.iter().map(|&item| container.insert[item as usize].op));
+    }
+    order
+}
+
 /// The cells in which a value comes and goes.
 fn life(container: &Container, tuned: &Tuned, plan: &Plan, item: Item) -> (Rank, Option<Rank>) {
     let index = item.index();
     let mut entered = tuned.lo[index];
-    let mut left = container.remove[index].exists().then_some(plan.removed[index]);
+    let mut left = container.remove[index].exists().then_some(plan.lives[index].removed);
     entered = left.map_or(entered, |left| left.min(entered));
     if !container.peeks.is_empty() {
         let from = container.peeks.partition_point(|peek| peek.item < item);

@@ -333,7 +333,7 @@ fn merge(container: &Container, tuned: &Tuned, plan: &Plan) -> Vec<OpId> {
             container.peeks_of(item).iter().for_each(|peek| out(peek.span));
         }
         if container.remove[index].exists() {
-            out(container.remove[index]);
+            out(Span { call: tuned.hi[index], ..container.remove[index] });
         }
     }
     let cell = |cell: u32| times.before(times.cuts_until(cell) - 1) + 1;

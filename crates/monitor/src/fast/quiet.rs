@@ -63,10 +63,18 @@ struct Window {
     until: Option<Time>,
 }
 
-/// The order of a part's operations; `None` if there is none.
-pub(super) fn order(part: &Part<'_>, reader: &Reader<'_>) -> Result<Option<Vec<OpId>>, Declined> {
+/// What was found.
+pub(super) enum Found {
+    /// The operations in order.
+    Order(Vec<OpId>),
+    /// There is no order; of the operations on this key alone, if it is named.
+    None(Option<ValueId>),
+}
+
+/// The order of a part's operations.
+pub(super) fn order(part: &Part<'_>, reader: &Reader<'_>) -> Result<Found, Declined> {
     if part.len() >= WINDOW as usize {
-        return Ok(None);
+        return Ok(Found::None(None));
     }
     let mut keys = Keys {
         part,
@@ -77,6 +85,7 @@ pub(super) fn order(part: &Part<'_>, reader: &Reader<'_>) -> Result<Option<Vec<O
         windows: HashMap::new(),
         late: Vec::new(),
         in_window: vec![0; part.len().div_ceil(64)],
+        wrong: 0,
     };
     let mut ids = Ids::new(part, reader);
     keys.last.resize(ids.expected(), Last(0));
@@ -86,12 +95,12 @@ pub(super) fn order(part: &Part<'_>, reader: &Reader<'_>) -> Result<Option<Vec<O
         part.read_stretch(start, &mut stretch);
         keys.returned.advance(start, &stretch);
         if keys.add_stretch(start, &stretch, &quick, &mut ids)?.is_err() {
-            return Ok(None);
+            return Ok(Found::None(ids.key(keys.wrong)));
         }
     }
     Ok(match keys.finish()? {
-        Ok(()) => Some(keys.order()),
-        Err(Impossible) => None,
+        Ok(()) => Found::Order(keys.order()),
+        Err(Impossible) => Found::None(ids.key(keys.wrong)),
     })
 }
 
@@ -200,6 +209,14 @@ impl Ids {
         }
     }
 
+    /// The key of a number, if the number tells it.
+    fn key(&self, number: usize) -> Option<ValueId> {
+        match self {
+            Ids::Itself(_) => Some(ValueId((number as u32) << 2 | 1)),
+            Ids::Dense(..) => None,
+        }
+    }
+
     /// How many numbers there will be, if that is known.
     fn expected(&self) -> usize {
         match self {
@@ -232,6 +249,8 @@ struct Keys<'p> {
     late: Vec<(u32, OpId)>,
     /// By position, whether the operation is in a window or not in the order at all.
     in_window: Vec<u64>,
+    /// The key that was found wrong, if one was.
+    wrong: usize,
 }
 
 impl Keys<'_> {
@@ -300,6 +319,7 @@ impl Keys<'_> {
         if key >= self.last.len() {
             self.last.resize(key + 1, Last(0));
         }
+        self.wrong = key;
         let last = self.last[key];
         let call = self.history.call(op);
         let before = match last.position() {
@@ -426,11 +446,15 @@ impl Keys<'_> {
 
     /// What is left when there are no more calls.
     fn finish(&mut self) -> Result<Result<(), Impossible>, Declined> {
-        let alone = |last: &&Last| last.position() != 0 && last.position() != WINDOW;
-        if self.last.iter().filter(alone).any(|last| last.after().is_err()) {
+        let is_wrong = |last: &Last| {
+            last.position() != 0 && last.position() != WINDOW && last.after().is_err()
+        };
+        if let Some(wrong) = self.last.iter().position(is_wrong) {
+            self.wrong = wrong;
             return Ok(Err(Impossible));
         }
-        for (_, window) in std::mem::take(&mut self.windows) {
+        for (key, window) in std::mem::take(&mut self.windows) {
+            self.wrong = key as usize;
             if self.close(window)?.is_err() {
                 return Ok(Err(Impossible));
             }

@@ -16,7 +16,7 @@
 
 use super::flag::{Flag, Impossible, Moment, Side};
 use super::online::{Called, Online, Returned, Stop};
-use super::quiet;
+use super::quiet::{self, Found};
 use super::shrink::shrink;
 use super::trace::{Forget, Keep, Trace};
 use super::violation::counterexample_until;
@@ -73,8 +73,18 @@ pub(super) enum Presence {
 
 /// Decides a part of a history of keys that come and go.
 pub(super) fn decide(part: Part<'_>, dialect: &Dialect) -> Result<Verdict, Declined> {
-    if let Some(order) = quiet::order(&part, &Reader::new(part.history, dialect))? {
-        return Ok(Verdict::Linearizable(Witness { order }));
+    let reader = Reader::new(part.history, dialect);
+    match quiet::order(&part, &reader)? {
+        Found::Order(order) => return Ok(Verdict::Linearizable(Witness { order })),
+        Found::None(Some(key)) => {
+            let on_key = |op: &OpId| part.history.arg(*op) == key;
+            let operations: Vec<OpId> = part.operations().filter(on_key).collect();
+            let on_key = Part::of(part.history, &operations);
+            if let Some(op) = run(&mut Keys::new(Forget), on_key, dialect)? {
+                return Ok(violation(on_key, dialect, op));
+            }
+        }
+        Found::None(None) => {}
     }
     let mut set = Keys::new(Keep::with_capacity(part.len()));
     match run(&mut set, part, dialect)? {

@@ -11,7 +11,6 @@
 
 use super::container::{Container, Flaw, Item, NEVER, Rank, Span};
 use super::pending::Core;
-use seriatim_history::OpId;
 
 /// When the values of a container were certainly inside.
 #[derive(Clone, Debug)]
@@ -53,6 +52,11 @@ impl Tuned {
             }
             lo[item] = lo[item].min(peek.span.ret);
             hi[item] = hi[item].max(peek.span.call);
+        }
+        for chosen in &container.chosen {
+            let item = chosen.item.index();
+            lo[item] = lo[item].min(chosen.span.ret);
+            hi[item] = hi[item].max(chosen.span.call);
         }
         debug_assert!(!lo.contains(&NEVER));
         Ok(Tuned { lo, hi })
@@ -121,15 +125,14 @@ pub(super) fn empty_cells(container: &Container, tuned: &Tuned) -> Result<Vec<u3
     Ok(cells)
 }
 
-/// Cells for the queries that saw that the container was not empty; the one for which nothing is
-/// certainly inside, if there is one.
-pub(super) fn nonempty_cells(container: &Container, tuned: &Tuned) -> Result<Vec<u32>, OpId> {
+/// Cells for the queries that saw that the container was not empty in which some value is certainly
+/// inside; `None` where there is none.
+pub(super) fn nonempty_cells(container: &Container, tuned: &Tuned) -> Vec<Option<u32>> {
     if container.nonempties.is_empty() {
-        return Ok(Vec::new());
+        return Vec::new();
     }
     let covered = LastCells::new(container, tuned, Wanted::Covered);
-    let cell = |&span: &Span| covered.of(span).ok_or(span.op);
-    container.nonempties.iter().map(cell).collect()
+    container.nonempties.iter().map(|&span| covered.of(span)).collect()
 }
 
 /// Few of the candidates whose coverages together hold every cell of an operation.

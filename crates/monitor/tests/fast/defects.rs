@@ -5,7 +5,9 @@ use crate::models::{Containers, Keys, Map, Order};
 use crate::oracle::{Model, Op, agree, history, linearizable};
 use seriatim_history::{Horizon, Value, ValueId};
 use seriatim_monitor::fast::{Object, Part, Priority, check};
-use seriatim_spec::Verdict;
+use seriatim_monitor::{Options, check as check_all};
+use seriatim_spec::generate::{Generator, Profile};
+use seriatim_spec::{ChosenReader, Failures, SpecChoice, Verdict};
 
 /// An operation on a container: `v` is inserted, removed or peeked at; -1 is "empty".
 fn op(method: &'static str, value: i64, call: u64, ret: u64) -> Op {
@@ -132,7 +134,25 @@ fn p4_a_violation_of_a_set_is_reported_at_the_event_that_makes_it() {
 }
 
 #[test]
-fn p5_an_ordinary_history_of_a_set_may_insert_a_key_again() {
+fn p5_a_history_of_a_deque_that_is_linearizable_by_construction_is_never_refused() {
+    let choice = SpecChoice::parse("deque").unwrap();
+    for seed in 0..300 {
+        let profile = Profile {
+            operations: 16,
+            threads: 2 + (seed % 3) as u32,
+            overlap: 1.0,
+            seed,
+            ..Profile::default()
+        };
+        let mut made = Generator::new(&choice, profile).unwrap().history().unwrap();
+        let reader = ChosenReader { choice: choice.clone(), failures: Failures::Drop };
+        let checked = check_all(&mut made.history, &reader, &Options::default()).unwrap();
+        assert_eq!(checked.verdict.word(), "linearizable", "seed {seed}");
+    }
+}
+
+#[test]
+fn an_ordinary_history_of_a_set_may_insert_a_key_again() {
     let ops = vec![
         on_key("insert", 1, true, 1, 2),
         on_key("remove", 1, true, 3, 4),
