@@ -73,6 +73,7 @@ pub fn apply(
     if fit.place_all().is_none() || !fit.is_possible() {
         return Ok(None);
     }
+    fit.learn();
     fit.write();
     let state = fit.state;
     let leaves =
@@ -205,6 +206,23 @@ impl Fit<'_> {
             (Target::Elsewhere, To::Null) => false,
             (Target::Elsewhere, To::Node(id)) => !self.places.contains(&Where::Node(id)),
             (Target::Elsewhere, To::Stretch(_)) => true,
+        }
+    }
+
+    /// Decides what the effect says about optional stretches behind its places: whether there is nothing in them.
+    fn learn(&mut self) {
+        for (said, place) in self.effect.places.iter().zip(&self.places) {
+            let Where::Node(id) = place else { continue };
+            let To::Stretch(stretch) = self.state.picture.node(*id).now.link else { continue };
+            match said.link {
+                Target::Null | Target::At(_) => self.state.picture.close(stretch),
+                Target::Elsewhere
+                    if !self.may_lead(self.state.picture.stretch(stretch).to, said.link) =>
+                {
+                    self.state.picture.fill(stretch);
+                }
+                Target::Elsewhere | Target::Unknown => {}
+            }
         }
     }
 

@@ -209,11 +209,20 @@ impl Picture {
 
     /// Decides whether an optional stretch is empty.
     pub fn decide(&mut self, id: StretchId, choices: &mut Choices) {
-        if choices.pick(2) == 0 {
-            self.replace(id, self.stretch(id).to);
-        } else {
-            self.stretches[id.0 as usize].optional = false;
+        match choices.pick(2) {
+            0 => self.close(id),
+            _ => self.fill(id),
         }
+    }
+
+    /// There is no node in a stretch.
+    pub fn close(&mut self, id: StretchId) {
+        self.replace(id, self.stretch(id).to);
+    }
+
+    /// There is a node in a stretch.
+    pub fn fill(&mut self, id: StretchId) {
+        self.stretches[id.0 as usize].optional = false;
     }
 
     /// Where a link of a node leads now: a node or nothing. A stretch is split at its first node.

@@ -37,6 +37,18 @@ pub fn expectations(program: &Program) -> Vec<Expectation> {
         .collect()
 }
 
+/// The bounds that a file asks for first. If it asks for none and has a single client, that client.
+pub fn starting_bounds(program: &Program) -> (Options, BTreeMap<String, i32>) {
+    if let Some(first) = expectations(program).into_iter().next() {
+        return (first.options, first.consts);
+    }
+    let client = match program.clients.as_slice() {
+        [only] if !only.name.is_empty() => Some(only.name.clone()),
+        _ => None,
+    };
+    (Options { client, ..Options::default() }, BTreeMap::new())
+}
+
 fn set(expectation: &mut Expectation, key: &str, value: &OptionValue) {
     let options = &mut expectation.options;
     match (key, value) {

@@ -2,7 +2,7 @@
 //!
 //! An access rides along if no other thread notices it or can influence it (`locality`), or if it reads what a lock
 //! protects that the thread holds (`guarded`); releasing a lock rides along because it moves to the left (Lipton), if
-//! nobody else can release it (`lock_order`).
+//! nobody else can release it (`lock_order`). An atomic block in which nothing happens is no access at all.
 //!
 //! *What would make it unsound*: a cycle of accesses that all ride along. The step would never end, and the engine would
 //! take a loop that waits for a variable which nobody writes for local code without end, which is an error only if
@@ -31,12 +31,21 @@ pub fn granularity(steps: &Steps, liveness: &Liveness, reductions: &Reductions) 
             *mark |= guarded || matches!(instr.op, Op::Unlock(_));
         }
     }
+    for (at, mark) in local.iter_mut().enumerate() {
+        *mark |= is_empty_block(steps, at);
+    }
     let kept: Vec<usize> = (0..local.len())
         .filter(|at| local[*at] && steps.code[*at].is_shared_access())
         .filter(|at| must_be_step(steps, &local, Pc(*at as u32)))
         .collect();
     kept.into_iter().for_each(|at| local[at] = false);
     Granularity::Fused { local, locks_join }
+}
+
+/// Whether an atomic block begins here in which nothing happens.
+fn is_empty_block(steps: &Steps, at: usize) -> bool {
+    let next = steps.code.get(at + 1);
+    matches!(steps.code[at].op, Op::Atomic) && next.is_some_and(|next| !next.inside_atomic)
 }
 
 /// Whether a run can come back to a position, or to an `assume`, without an access that is a step.

@@ -1,11 +1,12 @@
 //! Growing bounds until the time is up: small bounds first, where bugs show soonest, then larger ones.
 //!
-//! A round has a *size*: threads and data grow in turn, so that the largest bounds that were covered are as balanced
-//! as time allows. The answer is a violation as soon as a round finds one; otherwise it lists what was covered.
+//! Data grow until there is one more of them than threads, then the threads: so the largest bounds that were covered are
+//! balanced. The answer is a violation as soon as a round finds one; otherwise it lists what was covered.
 
 use crate::options::{Limits, Options};
-use crate::outcome::{Outcome, Verdict};
-use crate::{configurations::MAX_THREADS, run};
+use crate::outcome::{Outcome, Statistics, Verdict};
+use crate::{configurations::MAX_THREADS, run_with};
+use seriatim_lang::types::Type;
 use seriatim_lang::{Diagnostic, Program};
 use std::time::{Duration, Instant};
 
@@ -17,47 +18,53 @@ const MOST_DATA: u32 = 8;
 pub struct Growth {
     /// The rounds that were completed, smallest first.
     pub covered: Vec<Outcome>,
-    /// The round that found a violation, if one did.
-    pub violation: Option<Outcome>,
+    /// The round that found a violation or could not be finished, if there is one.
+    pub last: Option<Outcome>,
 }
 
-/// Explores larger and larger bounds for so long. Bounds that `base` sets (client, nodes, constants) stay; threads, capacity
-/// and keys grow.
-pub fn grow(program: &Program, base: &Options, budget: Duration) -> Result<Growth, Diagnostic> {
+/// Explores larger and larger bounds for so long, from those given on; `progress` hears how each round goes.
+pub fn grow(
+    program: &Program,
+    base: &Options,
+    budget: Duration,
+    progress: &mut dyn FnMut(&Statistics),
+) -> Result<Growth, Diagnostic> {
     let clock = Instant::now();
-    let mut growth = Growth { covered: vec![], violation: None };
-    for options in rounds(base) {
-        let Some(left) = budget.checked_sub(clock.elapsed()).filter(|d| !d.is_zero()) else {
-            break;
-        };
-        let limits = Limits { time: Some(left), ..options.limits };
-        let outcome = run(program, &Options { limits, ..options })?;
-        match outcome.verdict {
-            Verdict::Holds => growth.covered.push(outcome),
-            Verdict::Violation(_) => {
-                growth.violation = Some(outcome);
-                break;
-            }
-            Verdict::Unknown(_) => {}
+    let mut growth = Growth { covered: vec![], last: None };
+    let mut options = base.clone();
+    loop {
+        let left = budget.saturating_sub(clock.elapsed());
+        options.limits = Limits { time: Some(left), ..options.limits };
+        let outcome = run_with(program, &options, progress)?;
+        if !matches!(outcome.verdict, Verdict::Holds) {
+            growth.last = Some(outcome);
+            return Ok(growth);
+        }
+        growth.covered.push(outcome);
+        if !raise(program, &mut options) {
+            return Ok(growth);
         }
     }
-    Ok(growth)
 }
 
-/// The bounds of the rounds: threads and data of growing sum.
-fn rounds(base: &Options) -> Vec<Options> {
-    let most = if base.client.is_some() { base.threads } else { MAX_THREADS as u32 };
-    let least = if base.client.is_some() { base.threads } else { 2 };
-    let mut found = Vec::new();
-    for size in least + 1..=most + MOST_DATA {
-        for threads in (least..=most).filter(|t| (1..=MOST_DATA).contains(&size.saturating_sub(*t)))
-        {
-            let data = size - threads;
-            let capacity = Some(data);
-            found.push(Options { threads, capacity, keys: data, ..base.clone() });
-        }
+/// Makes the bounds larger: the data first, then the threads, whose number a client fixes. `false` if there is nothing to raise.
+pub fn raise(program: &Program, options: &mut Options) -> bool {
+    let threads = options.threads;
+    let may_add_threads = options.client.is_none() && threads < MAX_THREADS as u32;
+    let enough = |data: u32| data > threads && may_add_threads || data >= MOST_DATA;
+    match &mut options.capacity {
+        Some(capacity) if !enough(*capacity) => *capacity += 1,
+        None if uses_keys(program) && !enough(options.keys) => options.keys += 1,
+        _ if may_add_threads => options.threads += 1,
+        _ => return false,
     }
-    found
+    true
+}
+
+/// Whether a method takes a key.
+fn uses_keys(program: &Program) -> bool {
+    let params = program.methods.iter().flat_map(|m| &m.params);
+    params.into_iter().any(|p| *p.ty.required() == Type::Key)
 }
 
 #[cfg(test)]
@@ -65,10 +72,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rounds_grow_in_both_directions() {
-        let all = rounds(&Options::default());
-        let sizes: Vec<(u32, u32)> = all.iter().take(4).map(|o| (o.threads, o.keys)).collect();
-        assert_eq!(sizes, [(2, 1), (2, 2), (3, 1), (2, 3)]);
-        assert_eq!(all.len(), 5 * MOST_DATA as usize);
+    fn data_and_threads_grow_in_turn() {
+        let source = "object o : set\nmethod contains(k: key) -> bool { return false }\n\
+            method add(k: key) -> bool { return true }\nmethod remove(k: key) -> bool { return false }";
+        let program = seriatim_lang::check(source).expect("the program is right");
+        let mut options = Options { keys: 1, ..Options::default() };
+        let mut sizes = vec![];
+        while raise(&program, &mut options) {
+            sizes.push((options.threads, options.keys));
+        }
+        assert_eq!(sizes[..5], [(2, 2), (2, 3), (3, 3), (3, 4), (4, 4)]);
+        assert_eq!(sizes.last(), Some(&(6, 8)));
     }
 }

@@ -15,21 +15,28 @@ mod memo;
 mod options;
 mod outcome;
 mod pack;
+mod page;
 mod path;
+mod picture;
 mod progress;
 mod readable;
+mod replay;
 mod retries;
+mod saved;
 mod search;
 mod store;
 mod subject;
 mod trace;
 mod worker;
 
-pub use expectation::{Expectation, expectations};
-pub use growth::{Growth, grow};
+pub use expectation::{Expectation, expectations, starting_bounds};
+pub use growth::{Growth, grow, raise};
 pub use options::{Limits, Mode, Options, Reductions};
 pub use outcome::*;
+pub use page::page;
 pub use progress::run_progress;
+pub use replay::{Replay, replay};
+pub use saved::{BadRun, Saved};
 pub use trace::render;
 
 use search::{Ending, Search};
@@ -75,7 +82,7 @@ pub fn run_with(
             Verdict::Violation(Box::new(found))
         }
     };
-    Ok(Outcome { verdict, statistics, bounds: bounds(options) })
+    Ok(Outcome { verdict, statistics, bounds: bounds(options), options: options.clone() })
 }
 
 /// Explores with linearization points; if they fail, says whether the algorithm or the annotation is at fault.
@@ -115,7 +122,12 @@ fn refusal(options: &Options) -> Option<String> {
 
 fn unknown(options: &Options, reason: Reason) -> Outcome {
     let statistics = Statistics::default();
-    Outcome { verdict: Verdict::Unknown(reason), statistics, bounds: bounds(options) }
+    Outcome {
+        verdict: Verdict::Unknown(reason),
+        statistics,
+        bounds: bounds(options),
+        options: options.clone(),
+    }
 }
 
 fn bad_start(subject: &Subject, stop: Stop) -> Diagnostic {

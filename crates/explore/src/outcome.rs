@@ -1,5 +1,6 @@
 //! What an exploration found.
 
+use crate::options::{Options, Reductions};
 use seriatim_lang::Span;
 use seriatim_lang::machine::Fault;
 use seriatim_lang::spec::Datum;
@@ -14,6 +15,8 @@ pub struct Outcome {
     pub statistics: Statistics,
     /// The bounds that the answer is for, as words.
     pub bounds: String,
+    /// The bounds that the answer is for.
+    pub options: Options,
 }
 
 /// The answer of an exploration.
@@ -55,6 +58,21 @@ pub struct Counterexample {
     pub history: Vec<Event>,
     /// For a run that contradicts its linearization points: whether the annotation is at fault, if that is known.
     pub blame: Option<Blame>,
+    /// Who moves when, to be replayed.
+    pub moves: Vec<Move>,
+    /// The reductions that were on: they say how many accesses are a step.
+    pub reductions: Reductions,
+}
+
+/// One move of a saved run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// Which thread.
+    pub thread: usize,
+    /// What it chose.
+    pub choices: Vec<u32>,
+    /// Whether it only calls, and then waits.
+    pub waits: bool,
 }
 
 /// How a run goes wrong.
@@ -95,6 +113,8 @@ pub struct TraceStep {
     pub span: Option<Span>,
     /// What it does, as text; several lines if it makes several accesses.
     pub text: Vec<String>,
+    /// What memory looks like after it, if it changed something that others see.
+    pub picture: Vec<String>,
 }
 
 /// A call or a return.
@@ -129,6 +149,8 @@ pub struct Statistics {
     pub kept: u64,
     /// Product states expanded.
     pub expanded: u64,
+    /// Product states that wait to be expanded, roughly.
+    pub waiting: u64,
     /// Steps taken.
     pub transitions: u64,
     /// Different configuration sets.

@@ -54,7 +54,8 @@ pub fn run_progress(program: &Program, options: &Options) -> Result<Outcome, Dia
             "a reduction that is switched off for progress was used".to_string(),
         )),
     };
-    Ok(Outcome { verdict, statistics: search.statistics, bounds: crate::bounds(&options) })
+    let statistics = search.statistics;
+    Ok(Outcome { verdict, statistics, bounds: crate::bounds(&options), options: options.clone() })
 }
 
 /// A run to a state with a waiting thread, or around a cycle without returns.

@@ -388,11 +388,14 @@ impl Lead<'_, '_> {
     fn refresh(&mut self) {
         let statistics = &mut self.statistics;
         (statistics.stored, statistics.kept, statistics.state_bytes) = (0, 0, 0);
+        statistics.waiting = 0;
         for shard in &self.search.shards {
             let shard = locked(shard);
             statistics.stored += shard.len();
             statistics.kept += shard.kept();
             statistics.state_bytes += shard.bytes() as u64;
+            let share = u64::from(shard.end() - shard.next) * shard.len();
+            statistics.waiting += share.checked_div(shard.end().into()).unwrap_or(0);
         }
         statistics.sets = self.search.common.configurations.len() as u64;
         statistics.set_bytes = self.search.common.configurations.bytes() as u64;

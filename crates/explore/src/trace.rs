@@ -7,6 +7,7 @@ use crate::configurations::SetId;
 use crate::deadlock::{Commitment, commitments};
 use crate::outcome::*;
 use crate::path::{Milestone, path_to};
+use crate::picture::picture;
 use crate::search::Search;
 use crate::store::StateRef;
 use crate::worker::{Taken, Worker};
@@ -18,17 +19,61 @@ use seriatim_lang::steps::Op;
 use std::fmt::Write;
 
 /// A step that was found: who, and with which choices.
-struct Found {
-    thread: usize,
-    choices: Choices,
+pub struct Found {
+    /// Which thread.
+    pub thread: usize,
+    /// Its choices.
+    pub choices: Choices,
 }
 
-struct Rebuilt {
-    state: State,
-    set: SetId,
+/// A run as far as it was rebuilt.
+pub struct Rebuilt {
+    /// The state that it leads to.
+    pub state: State,
+    /// The set that it leads to.
+    pub set: SetId,
     steps: Vec<TraceStep>,
     history: Vec<Event>,
     methods: Vec<Option<u32>>,
+    moves: Vec<Move>,
+}
+
+impl Rebuilt {
+    /// A run that has not begun.
+    pub fn new(search: &Search<'_>, initial: &State, start: SetId) -> Rebuilt {
+        Rebuilt {
+            state: initial.clone(),
+            set: start,
+            steps: vec![],
+            history: vec![],
+            methods: vec![None; search.common.subject.machine.thread_count()],
+            moves: vec![],
+        }
+    }
+
+    /// Goes on to a state; if others see a difference, the last step gets a picture.
+    pub fn arrive(&mut self, search: &Search<'_>, to: State, set: SetId) {
+        let subject = search.common.subject;
+        let shared = subject.machine.steps.shared.len();
+        let changed =
+            self.state.words[..shared] != to.words[..shared] || self.state.heap != to.heap;
+        if let Some(last) = self.steps.last_mut().filter(|_| changed) {
+            last.picture = picture(subject, &to);
+        }
+        (self.state, self.set) = (to, set);
+    }
+
+    /// The counterexample that it is.
+    pub fn finish(self, search: &Search<'_>, kind: ViolationKind) -> Counterexample {
+        Counterexample {
+            kind,
+            steps: self.steps,
+            history: self.history,
+            blame: None,
+            moves: self.moves,
+            reductions: search.common.options.reductions,
+        }
+    }
 }
 
 /// The run that leads to a state and fails there.
@@ -45,7 +90,7 @@ pub fn counterexample(
     } else {
         fail(search, &mut worker, &mut run, kind);
     }
-    Counterexample { kind, steps: run.steps, history: run.history, blame: None }
+    run.finish(search, kind)
 }
 
 /// The run along a path, which is all right so far.
@@ -57,7 +102,7 @@ pub fn along(
 ) -> Counterexample {
     let mut worker = Worker::new(&search.common);
     let run = follow(search, &mut worker, start, path);
-    Counterexample { kind, steps: run.steps, history: run.history, blame: None }
+    run.finish(search, kind)
 }
 
 /// Takes the steps that lead from state to state of a path.
@@ -67,13 +112,7 @@ fn follow(
     (initial, start): (&State, SetId),
     path: &[Milestone],
 ) -> Rebuilt {
-    let mut run = Rebuilt {
-        state: initial.clone(),
-        set: start,
-        steps: vec![],
-        history: vec![],
-        methods: vec![None; search.common.subject.machine.thread_count()],
-    };
+    let mut run = Rebuilt::new(search, initial, start);
     for milestone in path.iter().skip(1) {
         advance(search, worker, &mut run, milestone);
     }
@@ -96,9 +135,10 @@ fn advance(search: &Search<'_>, worker: &mut Worker<'_>, run: &mut Rebuilt, next
                 && worker.canonical.key == next.key
             {
                 note(search, machine, run, Found { thread, choices });
+                let from = run.state.clone();
                 note_all(search, run, taken);
-                run.state = to;
-                run.set = set;
+                run.state = from;
+                run.arrive(search, to, set);
                 return;
             }
             if !choices.advance() {
@@ -114,6 +154,9 @@ fn wait(search: &Search<'_>, run: &mut Rebuilt) {
     for Commitment { thread, from, choices } in commitments(fine, &run.state).unwrap_or_default() {
         run.state = from;
         note(search, fine, run, Found { thread, choices });
+        if let Some(last) = run.moves.last_mut() {
+            last.waits = true;
+        }
     }
 }
 
@@ -158,7 +201,8 @@ fn note_all(search: &Search<'_>, run: &mut Rebuilt, taken: Vec<Taken>) {
     }
 }
 
-fn note(search: &Search<'_>, machine: &Machine, run: &mut Rebuilt, mut found: Found) {
+/// Adds a step to a run: its text, its events, its move.
+pub fn note(search: &Search<'_>, machine: &Machine, run: &mut Rebuilt, mut found: Found) {
     let steps = &machine.steps;
     let thread = found.thread;
     let mut text = Vec::new();
@@ -196,10 +240,11 @@ fn note(search: &Search<'_>, machine: &Machine, run: &mut Rebuilt, mut found: Fo
         run.history.push(Event::Return { thread, method: info.name.clone(), result });
         run.methods[thread] = None;
     }
-    run.steps.push(TraceStep { thread, span, text });
+    run.steps.push(TraceStep { thread, span, text, picture: vec![] });
+    run.moves.push(Move { thread, choices: found.choices.picks(), waits: false });
 }
 
-/// A counterexample as text: one column for each thread, then the history.
+/// A counterexample as text: one column for each thread, memory after each step that changed it, then the history.
 pub fn render(counterexample: &Counterexample) -> String {
     let threads = counterexample.steps.iter().map(|s| s.thread + 1).max().unwrap_or(0);
     let lines = counterexample.steps.iter().flat_map(|s| &s.text);
@@ -210,6 +255,9 @@ pub fn render(counterexample: &Counterexample) -> String {
     for step in &counterexample.steps {
         for line in &step.text {
             let _ = writeln!(out, "{}{line}", " ".repeat(width * step.thread));
+        }
+        for line in &step.picture {
+            let _ = writeln!(out, "    │ {line}");
         }
     }
     let _ = writeln!(out, "\n{}\n\nhistory", headline(counterexample));
@@ -227,19 +275,20 @@ pub fn render(counterexample: &Counterexample) -> String {
     out
 }
 
-fn list(data: &[Datum]) -> String {
+pub(crate) fn list(data: &[Datum]) -> String {
     data.iter().map(Datum::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// A result behind a separator; nothing if the method has none.
-fn shown(separator: &str, result: &Datum) -> String {
+pub(crate) fn shown(separator: &str, result: &Datum) -> String {
     match result {
         Datum::Tuple(parts) if parts.is_empty() => String::new(),
         result => format!("{separator}{result}"),
     }
 }
 
-fn headline(counterexample: &Counterexample) -> String {
+/// How a run goes wrong, as words.
+pub fn headline(counterexample: &Counterexample) -> String {
     match (counterexample.kind, counterexample.blame) {
         (ViolationKind::NotLinearizable, _) => "no order of the operations explains the last return",
         (ViolationKind::WrongPoint, Some(Blame::Annotation)) => {

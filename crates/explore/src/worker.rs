@@ -354,6 +354,16 @@ impl<'s> Worker<'s> {
         }
     }
 
+    /// The set after the events of a step.
+    pub fn follow(
+        &mut self,
+        from: &State,
+        set: SetId,
+        (thread, seen): (usize, &Seen),
+    ) -> Result<SetId, Halt> {
+        self.events(from, set, thread, seen)
+    }
+
     fn name(&mut self, state: &State, set: SetId) -> Result<(), Halt> {
         let common = self.common;
         let mentioned = match common.options.reductions.value_symmetry {

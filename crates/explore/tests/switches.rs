@@ -208,3 +208,30 @@ fn a_deadlock_is_found_with_and_without_reductions() {
         }
     }
 }
+
+#[test]
+fn any_number_of_workers_finds_the_same_states_and_the_same_run() {
+    let broken = algorithm("michael_scott").replacen(
+        "if cas(head, h, x) { return v }",
+        "head = x; return v",
+        1,
+    );
+    for (source, threads) in
+        [(algorithm("michael_scott"), 3), (algorithm("lazy_list"), 3), (broken, 2)]
+    {
+        let program = program(&source);
+        let explored = |jobs: usize| {
+            let options = Options { threads, capacity: Some(2), jobs, ..Options::default() };
+            let outcome = run(&program, &options).expect("it can be explored");
+            let run = match outcome.verdict {
+                Verdict::Violation(found) => Some((found.moves, found.history)),
+                _ => None,
+            };
+            let found = outcome.statistics;
+            (found.stored, found.kept, found.sets, found.depth, run)
+        };
+        let alone = explored(1);
+        assert_eq!(alone, explored(2));
+        assert_eq!(alone, explored(5));
+    }
+}

@@ -9,13 +9,23 @@ pub struct Choices {
 }
 
 impl Choices {
+    /// A run that takes these choices first.
+    pub fn following(picks: &[u32]) -> Choices {
+        Choices { picks: picks.iter().map(|pick| (*pick, u32::MAX)).collect(), at: 0 }
+    }
+
+    /// The choices of the current run.
+    pub fn picks(&self) -> Vec<u32> {
+        self.picks.iter().map(|(pick, _)| *pick).collect()
+    }
+
     /// One of `0..count`. The first run takes 0 everywhere.
     pub fn pick(&mut self, count: u32) -> u32 {
         if self.at == self.picks.len() {
             self.picks.push((0, count));
         }
         self.at += 1;
-        self.picks[self.at - 1].0
+        self.picks[self.at - 1].0.min(count.saturating_sub(1))
     }
 
     /// Goes back to the start of the current run, to repeat it.

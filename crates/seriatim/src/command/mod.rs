@@ -50,7 +50,7 @@ enum Command {
     Merge(verdicts::Arguments),
     Specs(specs::Arguments),
     View(view::Arguments),
-    Verify(verify::Arguments),
+    Verify(Box<verify::Arguments>),
     Certify(certify::Arguments),
     Algorithms(algorithms::List),
     Fmt(algorithms::Format),

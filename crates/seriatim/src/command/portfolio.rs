@@ -8,10 +8,9 @@
 
 use super::output::say;
 use super::prove::{Attempt, attempt};
-use super::source::Source;
-use super::verify::{Arguments, explore_once, raise, tell};
+use super::verify::{Arguments, Question, explore_once, tell};
 use super::{Exit, Failure};
-use seriatim::explore::{Options, Outcome, Verdict};
+use seriatim::explore::{Options, Outcome, Verdict, raise};
 use seriatim::lang::Program;
 use seriatim::lists::{self, all_compositions, decide};
 use std::time::{Duration, Instant};
@@ -25,14 +24,14 @@ const LIST_STATES: u64 = 300_000;
 /// Decides with all engines.
 pub fn run(
     arguments: &Arguments,
-    source: &Source,
-    program: &Program,
+    question: &Question<'_>,
     bounds: Options,
 ) -> Result<Exit, Failure> {
+    let Question { source, program, .. } = *question;
     let time = bounds.limits.time.unwrap_or(TIME);
     let mut covered = Covered::default();
     let first = within(&bounds, time / 3);
-    if let Some(exit) = covered.explore(arguments, source, program, &first)? {
+    if let Some(exit) = covered.explore(arguments, question, &first)? {
         return Ok(exit);
     }
     let name = &source.name;
@@ -48,10 +47,9 @@ pub fn run(
     }
     let end = Instant::now() + time - time / 3;
     let mut larger = bounds;
-    while covered.finished && Instant::now() < end {
-        raise(&mut larger);
+    while covered.finished && Instant::now() < end && raise(program, &mut larger) {
         let options = within(&larger, end.saturating_duration_since(Instant::now()));
-        if let Some(exit) = covered.explore(arguments, source, program, &options)? {
+        if let Some(exit) = covered.explore(arguments, question, &options)? {
             return Ok(exit);
         }
     }
@@ -83,18 +81,18 @@ impl Covered {
     fn explore(
         &mut self,
         arguments: &Arguments,
-        source: &Source,
-        program: &Program,
+        question: &Question<'_>,
         options: &Options,
     ) -> Result<Option<Exit>, Failure> {
+        let (source, program) = (question.source, question.program);
         let outcome: Outcome = explore_once(arguments, source, program, options)?;
         self.finished = false;
         match outcome.verdict {
-            Verdict::Violation(_) => return tell(arguments, source, program, &outcome).map(Some),
+            Verdict::Violation(_) => return tell(arguments, question, &outcome).map(Some),
             Verdict::Holds => {
                 self.finished = true;
                 if !arguments.quiet {
-                    tell(arguments, source, program, &outcome)?;
+                    tell(arguments, question, &outcome)?;
                 }
                 self.bounds = Some(outcome.bounds);
             }

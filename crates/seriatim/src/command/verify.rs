@@ -7,16 +7,17 @@ use super::source::Source;
 use super::{Exit, Failure, portfolio, prove};
 use clap::ValueEnum;
 use seriatim::explore::{
-    self, Counterexample, Limits, Mode, Options, Outcome, Reason, Reductions, Statistics, Verdict,
-    ViolationKind, expectations, render,
+    self, Counterexample, Limits, Mode, Options, Outcome, Reason, Reductions, Replay, Saved,
+    Statistics, Verdict, ViolationKind, render,
 };
 use seriatim::history::Format;
 use seriatim::lang::Program;
 use seriatim::{ChosenReader, Failures, SpecChoice, check, history_of};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Say whether every run of an algorithm is linearizable
@@ -110,6 +111,18 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
 
+    /// Write the run of a violation to this file, for --replay
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+
+    /// Write the run of a violation, with pictures of memory, as a page for a browser
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Take the steps of a saved run once more
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["save", "html", "history"])]
+    replay: Option<PathBuf>,
+
     /// Print the verdict only
     #[arg(long, short)]
     pub quiet: bool,
@@ -143,9 +156,22 @@ fn constant(text: &str) -> Result<(String, i32), String> {
     Ok((name.to_owned(), value.parse().map_err(|_| expected)?))
 }
 
+/// What is asked about: the text, the program, and the constants that were overridden.
+pub struct Question<'q> {
+    /// The text.
+    pub source: &'q Source,
+    /// The program.
+    pub program: &'q Program,
+    /// The constants.
+    pub constants: &'q BTreeMap<String, i32>,
+}
+
 /// Carries out `seriatim verify`.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let source = Source::find(&arguments.algorithm)?;
+    if let Some(path) = &arguments.replay {
+        return replay(&source, path);
+    }
     let (options, mut constants) = starting_bounds(&source)?;
     constants.extend(arguments.constants.iter().cloned());
     let program = source.program(&constants)?;
@@ -160,14 +186,18 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             let certificate = arguments.certificate.as_deref();
             return prove::run(&source, &program, options, certificate);
         }
-        None => return portfolio::run(arguments, &source, &program, options),
+        None => {
+            let question = Question { source: &source, program: &program, constants: &constants };
+            return portfolio::run(arguments, &question, options);
+        }
         Some(Engine::Explore) => {}
     }
+    let question = Question { source: &source, program: &program, constants: &constants };
     match arguments.budget {
-        Some(budget) => grow(arguments, &source, &program, options, budget),
+        Some(budget) => grow(arguments, &question, &options, budget),
         None => {
             let outcome = explore_once(arguments, &source, &program, &options)?;
-            tell(arguments, &source, &program, &outcome)
+            tell(arguments, &question, &outcome)
         }
     }
 }
@@ -190,9 +220,7 @@ impl Arguments {
 
 /// The bounds that the file itself names first.
 fn starting_bounds(source: &Source) -> Result<(Options, BTreeMap<String, i32>), Failure> {
-    let program = source.program(&BTreeMap::new())?;
-    let first = expectations(&program).into_iter().next();
-    Ok(first.map(|first| (first.options, first.consts)).unwrap_or_default())
+    Ok(explore::starting_bounds(&source.program(&BTreeMap::new())?))
 }
 
 fn chosen(arguments: &Arguments, start: Options) -> Options {
@@ -254,61 +282,69 @@ pub fn explore_once(
 /// Raises the bounds in turn until the time is over, a run goes wrong, or memory runs out.
 fn grow(
     arguments: &Arguments,
-    source: &Source,
-    program: &Program,
-    mut options: Options,
+    question: &Question<'_>,
+    options: &Options,
     budget: Duration,
 ) -> Result<Exit, Failure> {
-    let end = Instant::now() + budget;
-    let mut covered: Option<Outcome> = None;
-    loop {
-        let left = end.saturating_duration_since(Instant::now());
-        options.limits.time = Some(left);
-        let outcome = explore_once(arguments, source, program, &options)?;
-        match outcome.verdict {
-            Verdict::Holds => {
-                if !arguments.quiet {
-                    say(&format!(
-                        "holds for {} ({})\n",
-                        outcome.bounds,
-                        cost(&outcome.statistics)
-                    ))?;
-                }
-                covered = Some(outcome);
-            }
-            Verdict::Violation(_) => return tell(arguments, source, program, &outcome),
-            Verdict::Unknown(_) => {
-                let Some(covered) = covered else {
-                    return tell(arguments, source, program, &outcome);
-                };
-                say(&format!(
-                    "holds within the budget: covered {}; not finished: {}\n",
-                    covered.bounds, outcome.bounds
-                ))?;
-                return Ok(Exit::Holds);
-            }
+    let line = Line::new();
+    let growth = explore::grow(question.program, options, budget, &mut |s| line.show(s));
+    line.clear();
+    let growth = growth.map_err(|diagnostic| question.source.complain(&diagnostic))?;
+    for outcome in growth.covered.iter().filter(|_| !arguments.quiet) {
+        say(&format!("holds for {} ({})\n", outcome.bounds, cost(&outcome.statistics)))?;
+    }
+    let name = &question.source.name;
+    match (growth.covered.last(), &growth.last) {
+        (_, Some(last)) if matches!(last.verdict, Verdict::Violation(_)) => {
+            tell(arguments, question, last)
         }
-        raise(&mut options);
+        (None, Some(last)) => tell(arguments, question, last),
+        (Some(covered), Some(last)) => {
+            let (covered, open) = (&covered.bounds, &last.bounds);
+            say(&format!("{name}: holds for {covered}; not finished: {open}\n"))?;
+            Ok(Exit::Holds)
+        }
+        (Some(covered), None) => {
+            say(&format!("{name}: holds for {}; there is nothing to raise\n", covered.bounds))?;
+            Ok(Exit::Holds)
+        }
+        (None, None) => Ok(Exit::Unknown),
     }
 }
 
-/// The next larger bounds: the object first, then the threads.
-pub fn raise(options: &mut Options) {
-    match &mut options.capacity {
-        Some(capacity) if *capacity <= options.threads => *capacity += 1,
-        _ => options.threads += 1,
+/// Takes the steps of a saved run once more.
+fn replay(source: &Source, path: &Path) -> Result<Exit, Failure> {
+    let failed = |what: String| Failure(format!("{}: {what}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let saved = Saved::parse(&text)
+        .map_err(|bad| failed(format!("line {}: expected {}", bad.line, bad.expected)))?;
+    let program = source.program(&saved.consts)?;
+    let result = explore::replay(&program, &saved.options, &saved.moves)
+        .map_err(|diagnostic| source.complain(&diagnostic))?;
+    match result {
+        Replay::Fails(counterexample) => {
+            say(&format!("{}: the run goes wrong\n\n{}", source.name, render(&counterexample)))?;
+            Ok(Exit::Violated)
+        }
+        Replay::Passes => {
+            say(&format!("{}: the run is all right\n", source.name))?;
+            Ok(Exit::Holds)
+        }
+        Replay::Stuck(number) => Err(failed(format!(
+            "move {} of the run cannot be made: it was found for another algorithm",
+            number + 1
+        ))),
     }
 }
 
 /// Prints the outcome of an exploration.
 pub fn tell(
     arguments: &Arguments,
-    source: &Source,
-    program: &Program,
+    question: &Question<'_>,
     outcome: &Outcome,
 ) -> Result<Exit, Failure> {
-    let Outcome { verdict, statistics, bounds } = outcome;
-    let name = &source.name;
+    let Outcome { verdict, statistics, bounds, .. } = outcome;
+    let name = &question.source.name;
     match verdict {
         Verdict::Holds => {
             let what = if arguments.progress { "lock-free" } else { "linearizable" };
@@ -328,10 +364,36 @@ pub fn tell(
             if !arguments.quiet {
                 say(&format!("\n{}", render(counterexample)))?;
             }
-            cross_check(arguments, program, counterexample)?;
+            keep(arguments, question, outcome, counterexample)?;
+            cross_check(arguments, question.program, counterexample)?;
             Ok(Exit::Violated)
         }
     }
+}
+
+/// Writes the run of a violation to the files that were asked for.
+fn keep(
+    arguments: &Arguments,
+    question: &Question<'_>,
+    outcome: &Outcome,
+    counterexample: &Counterexample,
+) -> Result<(), Failure> {
+    let write = |path: &Path, text: String| -> Result<(), Failure> {
+        let failed = |error| Failure(format!("{}: cannot write: {error}", path.display()));
+        std::fs::write(path, text).map_err(failed)?;
+        remark(&format!("the run is in {}", path.display()));
+        Ok(())
+    };
+    let name = &question.source.name;
+    if let Some(path) = &arguments.html {
+        write(path, explore::page(&format!("{name}: {}", outcome.bounds), counterexample))?;
+    }
+    if let Some(path) = &arguments.save {
+        let saved = Saved::of(&outcome.options, question.constants, counterexample);
+        write(path, saved.text())?;
+        remark(&format!("replay it with: seriatim verify {name} --replay {}", path.display()));
+    }
+    Ok(())
 }
 
 /// Has the history of a violation checked by the engine for recorded histories, and writes it.
@@ -377,11 +439,13 @@ fn cost(statistics: &Statistics) -> String {
 struct Line {
     is_on: bool,
     start: Instant,
+    /// The most states that waited so far: once fewer than half of them wait, an estimate makes sense.
+    most: Cell<u64>,
 }
 
 impl Line {
     fn new() -> Self {
-        Line { is_on: std::io::stderr().is_terminal(), start: Instant::now() }
+        Line { is_on: std::io::stderr().is_terminal(), start: Instant::now(), most: Cell::new(0) }
     }
 
     fn show(&self, statistics: &Statistics) {
@@ -389,11 +453,19 @@ impl Line {
         if !self.is_on || seconds < 1.0 {
             return;
         }
-        let Statistics { kept, depth, state_bytes, set_bytes, memo_bytes, .. } = statistics;
+        let Statistics { kept, depth, state_bytes, set_bytes, memo_bytes, waiting, .. } =
+            statistics;
         let rate = *kept as f64 / seconds / 1000.0;
         let memory = (state_bytes + set_bytes + memo_bytes) >> 20;
+        self.most.set(self.most.get().max(*waiting));
+        let falling = *waiting * 2 < self.most.get();
+        let estimate = match falling {
+            true => format!(", about {:.0} s to go", *waiting as f64 / rate / 1000.0),
+            false => String::new(),
+        };
         eprint!(
-            "\r\x1b[2K{seconds:.0} s: {kept} states ({rate:.0}k/s), depth {depth}, {memory} MiB"
+            "\r\x1b[2K{seconds:.0} s: {kept} states ({rate:.0}k/s), {waiting} waiting, depth {depth}, \
+             {memory} MiB{estimate}"
         );
     }
 

@@ -1,6 +1,8 @@
 //! `verify`, `show`, `fmt` and `algorithms`; specifications of the language for recorded histories.
 
 use crate::run::{file, folder, seriatim};
+use seriatim::explore::{self, starting_bounds};
+use seriatim::lang::check_with;
 
 #[test]
 fn the_engines_agree_on_right_and_broken_algorithms() {
@@ -91,4 +93,46 @@ fn a_specification_of_the_language_judges_recorded_histories() {
     let wrong = file(&folder, "wrong.jsonl", row(false, 1) + &row(false, 3));
     seriatim(&["check", "--spec", &spec, "--certify", &right]).exits(0).says("certified");
     seriatim(&["check", "--spec", &spec, &wrong]).exits(1).says("it would return true");
+}
+
+#[test]
+fn every_broken_algorithm_has_a_run_whose_history_is_rejected_as_a_recorded_one_too() {
+    let mut rejected = 0;
+    for algorithm in seriatim::algorithms().filter(|a| a.is_broken()) {
+        let name = algorithm.name;
+        let program = seriatim::lang::check(algorithm.source).expect("the library is right");
+        let (options, constants) = starting_bounds(&program);
+        let program = check_with(algorithm.source, &constants).expect("the constants are right");
+        let outcome = explore::run(&program, &options).expect("it can be explored");
+        let explore::Verdict::Violation(found) = outcome.verdict else { continue };
+        if found.kind != explore::ViolationKind::NotLinearizable {
+            continue;
+        }
+        // A reader of a file knows the constants of the file, not those that an expectation overrides.
+        if !constants.is_empty() && !program.specs.is_empty() {
+            continue;
+        }
+        let mut history = seriatim::history_of(&found.history, name).expect("a history");
+        let reader = seriatim::SeriReader::parse(algorithm.source, None).expect("a specification");
+        let checked = seriatim::check(&mut history, &reader, &seriatim::Options::default());
+        let verdict = checked.expect("the specification fits").verdict;
+        assert!(matches!(verdict, seriatim::Verdict::Violation(_)), "{name}: {}", verdict.word());
+        rejected += 1;
+    }
+    assert!(rejected >= 60, "{rejected} broken algorithms");
+}
+
+#[test]
+fn a_run_that_goes_wrong_can_be_saved_shown_and_replayed() {
+    let folder = folder("replay");
+    let run = folder.join("run.txt").display().to_string();
+    let page = folder.join("run.html").display().to_string();
+    let broken = "broken/harris_michael_first_printing";
+    seriatim(&["verify", broken, "--engine", "explore", "--save", &run, "--html", &page]).exits(1);
+    let html = std::fs::read_to_string(&page).expect("the page was written");
+    assert!(html.contains("head → #"), "{html}");
+    seriatim(&["verify", broken, "--replay", &run]).exits(1).says("the run goes wrong");
+    seriatim(&["verify", "treiber", "--replay", &run]).exits(2).complains("another algorithm");
+    let damaged = file(&folder, "damaged.txt", "seriatim run 1\nthreads many\n");
+    seriatim(&["verify", broken, "--replay", &damaged]).exits(2).complains("line 2");
 }

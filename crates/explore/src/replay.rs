@@ -1,0 +1,66 @@
+//! A saved run, taken step by step once more: does it still go wrong?
+//!
+//! The moves say who steps and what it chooses; how many accesses are a step is given by the reductions that were on. Events go
+//! through the configuration sets as in the search, so a run that is replayed is judged anew, not believed.
+
+use crate::deadlock::commitments;
+use crate::options::{Options, Reductions};
+use crate::outcome::{Counterexample, Move, ViolationKind};
+use crate::search::Search;
+use crate::subject::Subject;
+use crate::trace::{Found, Rebuilt, note};
+use crate::worker::{Halt, Worker};
+use seriatim_lang::choices::Choices;
+use seriatim_lang::machine::{State, Stop};
+use seriatim_lang::{Diagnostic, Program};
+
+/// What became of a saved run.
+#[derive(Clone, Debug)]
+pub enum Replay {
+    /// It goes wrong, as shown.
+    Fails(Box<Counterexample>),
+    /// It is all right.
+    Passes,
+    /// The move of this number cannot be made: the algorithm or the bounds are different.
+    Stuck(usize),
+}
+
+/// Replays a run of a program; bounds and reductions must be those with which it was found.
+pub fn replay(program: &Program, options: &Options, moves: &[Move]) -> Result<Replay, Diagnostic> {
+    let reductions = Reductions { retries: false, ..options.reductions };
+    let options = Options { reductions, ..options.clone() };
+    let mut subject = Subject::new(program, &options)?;
+    let initial = subject.machine.initial().map_err(|stop| crate::bad_start(&subject, stop))?;
+    let Ok((search, start)) = Search::new(&subject, &options) else { return Ok(Replay::Stuck(0)) };
+    let mut worker = Worker::new(&search.common);
+    let mut run = Rebuilt::new(&search, &initial, start);
+    for (number, Move { thread, choices, waits }) in moves.iter().enumerate() {
+        if *thread >= subject.machine.thread_count() {
+            return Ok(Replay::Stuck(number));
+        }
+        let machine = if *waits { &subject.fine } else { &subject.machine };
+        let found = Found { thread: *thread, choices: Choices::following(choices) };
+        let mut to = State::default();
+        let result = machine.run(&run.state, *thread, &mut found.choices.clone(), &mut to);
+        let ended = match result {
+            Ok(seen) => match worker.follow(&run.state, run.set, (*thread, &seen)) {
+                Ok(set) => {
+                    note(&search, machine, &mut run, found);
+                    run.arrive(&search, to, set);
+                    continue;
+                }
+                Err(Halt::Violation(kind)) => Some(kind),
+                Err(_) => None,
+            },
+            Err(Stop::Fault(fault, _)) => Some(ViolationKind::Fault(fault)),
+            Err(_) => None,
+        };
+        let Some(kind) = ended else { return Ok(Replay::Stuck(number)) };
+        note(&search, machine, &mut run, found);
+        return Ok(Replay::Fails(Box::new(run.finish(&search, kind))));
+    }
+    if commitments(&subject.fine, &run.state).is_some_and(|more| more.is_empty()) {
+        return Ok(Replay::Fails(Box::new(run.finish(&search, ViolationKind::Deadlock))));
+    }
+    Ok(Replay::Passes)
+}

@@ -1,0 +1,148 @@
+//! A run as a small text file, to be kept and replayed: the bounds, the constants, how many accesses are a step, and the moves.
+//!
+//! ```text
+//! seriatim run 1
+//! threads 2
+//! values 3
+//! keys 2
+//! capacity 2
+//! set N 4
+//! joined fusion lock-movers lock-nesting
+//! move 0 1
+//! move 1
+//! wait 0 2
+//! ```
+//!
+//! `move` and `wait` name the thread and its choices; `wait` is a call after which the thread waits.
+
+use crate::options::{Options, Reductions};
+use crate::outcome::{Counterexample, Move};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The first line of the format.
+const HEAD: &str = "seriatim run 1";
+
+/// A saved run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// Bounds and reductions.
+    pub options: Options,
+    /// The constants that were overridden.
+    pub consts: BTreeMap<String, i32>,
+    /// The moves.
+    pub moves: Vec<Move>,
+}
+
+/// What is wrong with a saved run: the line, counted from one, and what was expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadRun {
+    /// Which line.
+    pub line: usize,
+    /// What was expected there.
+    pub expected: &'static str,
+}
+
+impl Saved {
+    /// A counterexample that was found within these bounds.
+    pub fn of(options: &Options, consts: &BTreeMap<String, i32>, found: &Counterexample) -> Saved {
+        let options = Options { reductions: found.reductions, ..options.clone() };
+        Saved { options, consts: consts.clone(), moves: found.moves.clone() }
+    }
+
+    /// The text of the file.
+    pub fn text(&self) -> String {
+        let Options { threads, values, keys, nodes, capacity, client, reductions, .. } =
+            &self.options;
+        let mut out = format!("{HEAD}\nthreads {threads}\nvalues {values}\nkeys {keys}\n");
+        for (name, bound) in [("nodes", nodes), ("capacity", capacity)] {
+            if let Some(bound) = bound {
+                let _ = writeln!(out, "{name} {bound}");
+            }
+        }
+        if let Some(client) = client {
+            let _ = writeln!(out, "client {client}");
+        }
+        for (name, value) in &self.consts {
+            let _ = writeln!(out, "set {name} {value}");
+        }
+        out += "joined";
+        let switches = [
+            ("fusion", reductions.fusion),
+            ("lock-movers", reductions.lock_movers),
+            ("lock-nesting", reductions.lock_nesting),
+        ];
+        switches.iter().filter(|(_, on)| *on).for_each(|(name, _)| {
+            let _ = write!(out, " {name}");
+        });
+        out.push('\n');
+        for Move { thread, choices, waits } in &self.moves {
+            let _ = write!(out, "{} {thread}", if *waits { "wait" } else { "move" });
+            choices.iter().for_each(|choice| {
+                let _ = write!(out, " {choice}");
+            });
+            out.push('\n');
+        }
+        out
+    }
+
+    /// Reads the text of a file.
+    pub fn parse(text: &str) -> Result<Saved, BadRun> {
+        let joined = Reductions {
+            fusion: false,
+            lock_movers: false,
+            lock_nesting: false,
+            ..Reductions::ALL
+        };
+        let options = Options { reductions: joined, ..Options::default() };
+        let mut saved = Saved { options, consts: BTreeMap::new(), moves: vec![] };
+        for (number, line) in text.lines().enumerate() {
+            let bad = |expected| BadRun { line: number + 1, expected };
+            if number == 0 {
+                (line == HEAD).then_some(()).ok_or_else(|| bad("`seriatim run 1`"))?;
+                continue;
+            }
+            let words: Vec<&str> = line.split_whitespace().collect();
+            saved.line(&words).map_err(bad)?;
+        }
+        if text.is_empty() {
+            return Err(BadRun { line: 1, expected: "`seriatim run 1`" });
+        }
+        Ok(saved)
+    }
+
+    fn line(&mut self, words: &[&str]) -> Result<(), &'static str> {
+        let options = &mut self.options;
+        let number = |word: &str| word.parse::<u32>().map_err(|_| "a number");
+        match words {
+            [] => {}
+            ["threads", n] => options.threads = number(n)?,
+            ["values", n] => options.values = number(n)?,
+            ["keys", n] => options.keys = number(n)?,
+            ["nodes", n] => options.nodes = Some(number(n)?),
+            ["capacity", n] => options.capacity = Some(number(n)?),
+            ["client", name] => options.client = Some((*name).to_string()),
+            ["set", name, value] => {
+                let value = value.parse().map_err(|_| "a number")?;
+                self.consts.insert((*name).to_string(), value);
+            }
+            ["joined", rest @ ..] => {
+                for word in rest {
+                    match *word {
+                        "fusion" => options.reductions.fusion = true,
+                        "lock-movers" => options.reductions.lock_movers = true,
+                        "lock-nesting" => options.reductions.lock_nesting = true,
+                        _ => return Err("`fusion`, `lock-movers` or `lock-nesting`"),
+                    }
+                }
+            }
+            [kind @ ("move" | "wait"), thread, choices @ ..] => {
+                let thread = number(thread)? as usize;
+                let choices = choices.iter().map(|c| number(c)).collect::<Result<_, _>>()?;
+                self.moves.push(Move { thread, choices, waits: *kind == "wait" });
+            }
+            _ => return Err("a bound, a constant, `joined`, `move` or `wait`"),
+        }
+        Ok(())
+    }
+}
