@@ -40,12 +40,33 @@ fn the_stack_of_twelve_has_the_published_number_of_states() {
 }
 
 #[test]
-fn reductions_shrink_the_stack_of_three_processes_a_thousandfold() {
+fn the_six_valued_register_has_the_published_number_of_states() {
+    if std::env::var_os("SERIATIM_LONG").is_none() {
+        eprintln!("left to SERIATIM_LONG=1: the register with six values");
+        return;
+    }
+    assert_eq!(states("pat/register", 2, Some("one_reader"), &[("K", 6)]) + 1, 2_062_437);
+}
+
+/// The states that are left of the stack of two with reductions.
+fn reduced_stack(threads: u32) -> u64 {
     let consts = BTreeMap::from([("N".to_string(), 2)]);
     let program =
         seriatim_lang::check_with(&algorithm("pat/stack"), &consts).expect("the model is right");
-    let options = Options { threads: 3, ..Options::default() };
+    let options = Options { threads, ..Options::default() };
     let outcome = run(&program, &options).expect("the model can be explored");
     assert!(matches!(outcome.verdict, Verdict::Holds));
-    assert!(outcome.statistics.kept < 4_767, "{:?}", outcome.statistics);
+    outcome.statistics.kept
+}
+
+#[test]
+fn reductions_shrink_the_stack_of_three_processes_ten_thousandfold() {
+    let kept = reduced_stack(3);
+    assert!(kept < 476, "{kept}");
+}
+
+#[test]
+fn the_stack_of_four_processes_which_was_out_of_reach_is_decided() {
+    let kept = reduced_stack(4);
+    assert!(kept < 10_000, "{kept}");
 }

@@ -13,7 +13,7 @@ use crate::gap::Emptiness;
 use crate::view::{ARGS, FIELDS};
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State};
-use seriatim_lang::steps::{Ex, Op, Pc, Place, Root, Steps};
+use seriatim_lang::steps::{Ex, Op, Pc, Place, Root, Slot, Steps};
 use seriatim_lang::types::{Scalar, StructId};
 use seriatim_lang::{Program, lower};
 
@@ -323,6 +323,11 @@ fn is_control(kind: seriatim_lang::types::Kind) -> bool {
 fn check_cell(steps: &Steps) -> Result<(), String> {
     let records = steps.shared.iter().filter(|s| matches!(s.kind.scalar, Scalar::Ref(_))).count();
     let controls = steps.shared.iter().filter(|s| is_control(s.kind)).count();
+    // The values that a window has seen are the bits of a word.
+    let many = |s: &Slot| matches!(s.kind.scalar, Scalar::Enum(count) if count > 32);
+    if steps.shared.iter().any(many) {
+        return Err("its control variable has too many values".to_string());
+    }
     match (records, controls) {
         (0..=1, 0..=1) => Ok(()),
         _ => Err("it has several variables for records or for control".to_string()),

@@ -96,3 +96,15 @@ fn descriptors_are_installed_once_and_by_their_owners() {
         assert!(stuck(&source).is_some(), "{source}");
     }
 }
+
+/// The values of the control variable since an installation are bits of a word: more of them than it has would be confused.
+#[test]
+fn a_control_variable_with_too_many_values_is_refused() {
+    let names: Vec<String> = (0..33).map(|i| format!("M{i}")).collect();
+    let rdcss = common::algorithm("rdcss").replace("Off", "M0").replace("On", "M1");
+    let source =
+        rdcss.replace("enum Mode { M0, M1 }", &format!("enum Mode {{ {} }}", names.join(", ")));
+    assert_ne!(source, rdcss);
+    let outcome = prove(&program(&source), &Options { views: 100, ..Options::default() });
+    assert!(matches!(outcome, Outcome::Refused(_)));
+}

@@ -29,7 +29,7 @@ fn a_mutant_that_is_proved_is_right() {
     let (mut tried, mut proved, mut confirmed) = (0, 0, 0);
     for (name, short) in ALGORITHMS {
         let views = if long() { 60_000 } else { short };
-        let states = if long() { 100_000 } else { 15_000 };
+        let states = if long() { 100_000 } else { 6_000 };
         let listed = wanted.as_ref().is_none_or(|names| names.split(',').any(|n| n == name));
         if !listed || views == 0 {
             continue;
