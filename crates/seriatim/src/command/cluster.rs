@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// The processes that check a log together.
 #[derive(Args)]
-pub struct Arguments {
+pub struct Processes {
     /// Check with so many processes on this machine, which exchange operations by part; 1 is this one
     #[arg(long, value_name = "NUMBER", requires = "verdicts", conflicts_with = "shard", value_parser = positive)]
     processes: Option<usize>,
@@ -43,7 +43,7 @@ pub struct Arguments {
     wait: Duration,
 }
 
-impl Arguments {
+impl Processes {
     /// Whether several processes, or the workers of one, are asked for.
     pub fn is_asked(&self) -> bool {
         self.processes.is_some() || self.cluster.is_some()

@@ -44,7 +44,7 @@ pub struct Scale {
 
     #[cfg(feature = "cluster")]
     #[command(flatten)]
-    pub cluster: super::cluster::Arguments,
+    pub cluster: super::cluster::Processes,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
