@@ -36,6 +36,8 @@ mod algorithms;
 mod seri_spec;
 
 pub use seriatim_certify as certify;
+#[cfg(feature = "cluster")]
+pub use seriatim_cluster as cluster;
 pub use seriatim_explore as explore;
 pub use seriatim_harness as harness;
 pub use seriatim_history as history;

@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             let reason = "--verdicts takes one log; if the files are one, say so with --one-log";
             return Err(Failure(reason.to_owned()));
         }
-        return scale::shard(&arguments.question, &arguments.scale, &paths, file);
+        return scale::with_verdicts(&arguments.question, &arguments.scale, &paths, file);
     }
     for log in arguments.logs(paths) {
         let path = log[0].clone();

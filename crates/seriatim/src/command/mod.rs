@@ -4,6 +4,8 @@ mod algorithms;
 mod amounts;
 mod certify;
 mod check;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod convert;
 mod generate;
 mod input;

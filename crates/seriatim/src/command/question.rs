@@ -118,6 +118,12 @@ impl Question {
         self.memory
     }
 
+    /// Whether the number of threads is given.
+    #[cfg(feature = "cluster")]
+    pub fn names_threads(&self) -> bool {
+        self.threads.is_some()
+    }
+
     /// Whether the first violation ends the check.
     pub fn stops_at_first(&self) -> bool {
         !self.all

@@ -41,6 +41,10 @@ pub struct Scale {
     /// Append what is found out to this file, a line a part; go on where it ends if it exists
     #[arg(long, value_name = "FILE")]
     pub verdicts: Option<PathBuf>,
+
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    pub cluster: super::cluster::Processes,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -315,13 +319,17 @@ pub fn about(question: &Question, plan: &Plan, shard: Shard) -> Result<About, Fa
     Ok(About::new(&plan.log.files, &plan.reader.name(), &question.in_words(), shard)?)
 }
 
-/// Checks a shard and appends what is found out to its verdict file.
-pub fn shard(
+/// Checks a log, or a shard of it, and appends what is found out to its verdict file.
+pub fn with_verdicts(
     question: &Question,
     scale: &Scale,
     paths: &[PathBuf],
     file: &Path,
 ) -> Result<Exit, Failure> {
+    #[cfg(feature = "cluster")]
+    if scale.cluster.is_asked() {
+        return super::cluster::check(question, scale, paths, file);
+    }
     question.refuse_what_needs_all()?;
     let mut plan = plan(question, scale, paths, Defects::Note)?;
     let about = about(question, &plan, plan.shard)?;

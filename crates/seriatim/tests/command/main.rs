@@ -3,6 +3,8 @@
 mod algorithms;
 mod book;
 mod catalogue;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod convert;
 mod examples;
 mod garbage;

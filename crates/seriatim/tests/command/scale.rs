@@ -69,7 +69,10 @@ fn a_log_is_checked_from_disk_as_in_memory() {
         .says("LINEARIZABLE");
     seriatim(&["check", &good, "--spill", "always", "--temp", "no/such/folder", "--spec", "queue"])
         .exits(0);
-    seriatim(&["check", &log, "--spill", "always", "--temp", "no/such/folder", "--memory", "64K"])
+    // What does not fit in the buffers needs the folder.
+    let long = seriatim(&["gen", "map", "-n", "60000", "--keys", "4"]).exits(0).out;
+    let long = file(&folder, "long.jsonl", long);
+    seriatim(&["check", &long, "--spill", "always", "--temp", "no/such/folder"])
         .exits(2)
         .complains("no/such/folder: cannot use temporary files");
     let nameless = file(&folder, "nameless.jsonl", read(&log).split_once('\n').expect("lines").1);

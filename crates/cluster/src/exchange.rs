@@ -1,0 +1,330 @@
+//! The dataflow: operations travel to the worker that decides their part.
+//!
+//! ```text
+//! share of the files -> parcels -> exchange by part -> spill on disk      (every worker)
+//!                                                          |
+//!                                    frontier empty: all is read -> decide, part by part
+//! ```
+//!
+//! A worker advances its epoch every [`EPOCH`] bytes and waits while some worker is more than two epochs
+//! behind, so that what is on the way stays small. The frontier of the probe becomes empty when every
+//! worker has read its share and every operation has arrived; only then are parts decided, since one
+//! operation more could change the verdict. By then the processes have let go of each other.
+
+use crate::reading::{NO_KEY, PROBLEM, Parcel, ROWS, Workers, read};
+use seriatim_history::Tally;
+use seriatim_scale::record::{take_frame, take_number};
+use seriatim_scale::run::{Decider, Limits};
+use seriatim_scale::spill::{Spill, damaged};
+use seriatim_scale::split::{PartHash, Splitting};
+use seriatim_scale::{PartVerdict, Plan, ScaleError};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::sync::mpsc::{TryRecvError, sync_channel};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+use timely::communication::Config as Communication;
+use timely::dataflow::InputHandle;
+use timely::dataflow::operators::{Exchange, Input, InspectCore, Probe};
+use timely::worker::Worker;
+use timely::{Config, WorkerConfig};
+
+/// How many bytes a worker sends in an epoch.
+const EPOCH: usize = 8 << 20;
+/// How long a worker sleeps that has nothing to do.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// The processes of a cluster, and which of them this is.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    /// Their addresses; a single process needs none.
+    pub addresses: Vec<String>,
+    /// This process, counted from 0.
+    pub process: usize,
+    /// How many workers each process has.
+    pub threads: usize,
+    /// How long to wait for the other processes to appear. Then a thread panics, as Timely's threads do when
+    /// a process is lost later.
+    pub patience: Duration,
+}
+
+/// Why a cluster gave no verdicts.
+#[derive(Debug)]
+pub enum ClusterError {
+    /// The processes could not be brought together, or a worker failed.
+    Failed(String),
+    /// The log could not be decided.
+    Scale(ScaleError),
+}
+
+impl fmt::Display for ClusterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ClusterError::Failed(reason) => write!(f, "the cluster failed: {reason}"),
+            ClusterError::Scale(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ClusterError {}
+
+impl From<ScaleError> for ClusterError {
+    fn from(error: ScaleError) -> Self {
+        ClusterError::Scale(error)
+    }
+}
+
+/// What a process of a cluster went through.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How the operations ended that this process read.
+    pub tally: Tally,
+    /// How many bytes waited on disk.
+    pub spilled: u64,
+    /// How many parts fell to it.
+    pub parts: u64,
+    /// What could not be read of the log, by whoever read it.
+    pub problems: Vec<String>,
+}
+
+/// Decides the parts of a log that fall to this process; `tell` hears of each as soon as it is decided.
+pub fn run(
+    plan: &Plan,
+    cluster: &Cluster,
+    tell: &mut (dyn FnMut(PartVerdict) -> Result<(), ScaleError> + Send),
+) -> Result<Outcome, ClusterError> {
+    let mut splitting = plan.first_splitting();
+    let arrived = loop {
+        let arrived = exchange(plan, cluster, splitting)?;
+        if !arrived.iter().any(|worker| worker.no_key) {
+            break arrived;
+        }
+        splitting = Splitting::by_object(&*plan.reader);
+    };
+    decide(plan, splitting, arrived, tell)
+}
+
+/// What arrived at a worker.
+struct Arrived {
+    spill: Spill,
+    decided: Arc<[PartHash]>,
+    damaged_files: BTreeSet<u32>,
+    problems: BTreeSet<String>,
+    no_key: bool,
+    tally: Tally,
+    error: Option<ScaleError>,
+}
+
+fn exchange(
+    plan: &Plan,
+    cluster: &Cluster,
+    splitting: Splitting,
+) -> Result<Vec<Arrived>, ClusterError> {
+    let processes = cluster.addresses.len().max(1) as u32;
+    let workers = Workers { processes, threads: cluster.threads };
+    let communication = match processes {
+        1 => Communication::Process(cluster.threads),
+        _ => Communication::Cluster {
+            threads: cluster.threads,
+            process: cluster.process,
+            addresses: cluster.addresses.clone(),
+            report: false,
+            zerocopy: false,
+        },
+    };
+    let config = Config { communication, worker: WorkerConfig::default() };
+    let shared = plan.clone();
+    let all_there = watch_the_door(cluster);
+    let guards = timely::execute(config, move |worker| {
+        // A watch that is over needs no telling.
+        let _ = all_there.send(());
+        work(worker, &shared, splitting, workers)
+    });
+    let mut arrived = Vec::new();
+    for worker in guards.map_err(ClusterError::Failed)?.join() {
+        let worker = worker.map_err(ClusterError::Failed)?;
+        match worker.error {
+            Some(error) => return Err(error.into()),
+            None => arrived.push(worker),
+        }
+    }
+    Ok(arrived)
+}
+
+/// Waits for a word that all processes are there. Timely itself would wait for ever.
+fn watch_the_door(cluster: &Cluster) -> mpsc::Sender<()> {
+    let (sender, receiver) = mpsc::channel();
+    let (patience, count) = (cluster.patience, cluster.addresses.len());
+    std::thread::spawn(move || {
+        if receiver.recv_timeout(patience) == Err(mpsc::RecvTimeoutError::Timeout) {
+            panic!("some of the {count} processes did not appear within {} s", patience.as_secs());
+        }
+    });
+    sender
+}
+
+/// Reads, sends and receives.
+fn work(worker: &mut Worker, plan: &Plan, splitting: Splitting, workers: Workers) -> Arrived {
+    let arrived = Rc::new(RefCell::new(Arrived {
+        spill: Spill::new(&plan.limits.scratch),
+        decided: Arc::clone(&plan.decided),
+        damaged_files: plan.damaged_files(&plan.log.problems).into_iter().collect(),
+        problems: plan.log.problems.iter().map(ToString::to_string).collect(),
+        no_key: false,
+        tally: Tally::default(),
+        error: None,
+    }));
+    let mut input: InputHandle<u64, _> = InputHandle::new();
+    let probe = worker.dataflow(|scope| {
+        let arrived = Rc::clone(&arrived);
+        scope
+            .input_from(&mut input)
+            .container::<Vec<Parcel>>()
+            .exchange(|parcel: &Parcel| parcel.0)
+            .inspect_container(move |event| {
+                if let Ok((_, parcels)) = event {
+                    parcels.iter().for_each(|parcel| arrived.borrow_mut().take(parcel));
+                }
+            })
+            .probe()
+            .0
+    });
+    let (sender, receiver) = sync_channel::<Parcel>(4);
+    let (reading, index) = (plan.clone(), worker.index());
+    let reader = std::thread::spawn(move || read(&reading, splitting, (workers, index), sender));
+    let (mut epoch, mut sent) = (0, 0);
+    loop {
+        match receiver.try_recv() {
+            Ok(parcel) => {
+                sent += parcel.2.len();
+                input.send(parcel);
+            }
+            Err(TryRecvError::Empty) => {
+                input.flush();
+                worker.step_or_park(Some(PAUSE));
+            }
+            Err(TryRecvError::Disconnected) => break,
+        }
+        if sent >= EPOCH {
+            (sent, epoch) = (0, epoch + 1);
+            input.advance_to(epoch);
+            while probe.less_than(&epoch.saturating_sub(2)) {
+                worker.step_or_park(Some(PAUSE));
+            }
+        }
+        worker.step();
+    }
+    input.close();
+    while !probe.done() {
+        worker.step_or_park(Some(PAUSE));
+    }
+    let mut arrived = arrived.replace(Arrived::nothing(plan));
+    match reader.join() {
+        Ok(Ok(tally)) => arrived.tally = tally,
+        Ok(Err(error)) => arrived.error = Some(error),
+        Err(_) => std::panic::panic_any("a reader of the log failed"),
+    }
+    arrived
+}
+
+impl Arrived {
+    fn nothing(plan: &Plan) -> Self {
+        Arrived {
+            spill: Spill::new(&plan.limits.scratch),
+            decided: Arc::new([]),
+            damaged_files: BTreeSet::new(),
+            problems: BTreeSet::new(),
+            no_key: false,
+            tally: Tally::default(),
+            error: None,
+        }
+    }
+
+    fn take(&mut self, (_, kind, bytes): &Parcel) {
+        let taken = match *kind {
+            ROWS => self.rows(bytes),
+            NO_KEY => {
+                self.no_key = true;
+                Ok(())
+            }
+            PROBLEM => self.problem(bytes),
+            _ => Err(travelled_badly()),
+        };
+        if let Err(error) = taken {
+            self.error.get_or_insert(error);
+        }
+    }
+
+    fn rows(&mut self, mut bytes: &[u8]) -> Result<(), ScaleError> {
+        while !bytes.is_empty() && !self.no_key && self.error.is_none() {
+            let (hash, operation) = take_frame(&mut bytes).map_err(|_| travelled_badly())?;
+            let part = PartHash(hash);
+            if self.decided.binary_search(&part).is_err() {
+                self.spill.push(part, operation)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn problem(&mut self, mut bytes: &[u8]) -> Result<(), ScaleError> {
+        let file = take_number(&mut bytes).map_err(|_| travelled_badly())?;
+        self.damaged_files.insert(file as u32);
+        self.problems.insert(String::from_utf8_lossy(bytes).into_owned());
+        Ok(())
+    }
+}
+
+fn travelled_badly() -> ScaleError {
+    ScaleError::Spill { folder: "the network".into(), error: damaged() }
+}
+
+/// Every worker decides what it has.
+fn decide(
+    plan: &Plan,
+    splitting: Splitting,
+    arrived: Vec<Arrived>,
+    tell: &mut (dyn FnMut(PartVerdict) -> Result<(), ScaleError> + Send),
+) -> Result<Outcome, ClusterError> {
+    let mut outcome =
+        Outcome { tally: Tally::default(), spilled: 0, parts: 0, problems: Vec::new() };
+    let mut problems = BTreeSet::new();
+    let mut damaged_files = BTreeSet::new();
+    for worker in &arrived {
+        outcome.tally.ok += worker.tally.ok;
+        outcome.tally.failed += worker.tally.failed;
+        outcome.tally.pending += worker.tally.pending;
+        outcome.spilled += worker.spill.bytes();
+        problems.extend(worker.problems.iter().cloned());
+        damaged_files.extend(&worker.damaged_files);
+    }
+    outcome.problems = problems.into_iter().collect();
+    let judge = plan.judge(splitting, damaged_files.into_iter().collect());
+    let memory = plan.limits.memory / arrived.len().max(1);
+    let tell = Mutex::new(tell);
+    let (sender, receiver) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for worker in arrived {
+            let (judge, tell, sender) = (judge.clone(), &tell, sender.clone());
+            let limits = Limits { memory, threads: 1, ..plan.limits.clone() };
+            scope.spawn(move || {
+                let mut pass_on = |verdict: PartVerdict| {
+                    let Ok(mut tell) = tell.lock() else { return Ok(ControlFlow::Break(())) };
+                    tell(verdict).map(ControlFlow::Continue)
+                };
+                let mut decider = Decider { judge, limits, parts: 0, tell: &mut pass_on };
+                let decided = decider.spill(worker.spill);
+                // The receiver lives as long as the scope.
+                let _ = sender.send((decider.parts, decided));
+            });
+        }
+    });
+    drop(sender);
+    for (parts, decided) in receiver {
+        outcome.parts += parts;
+        let _ = decided?;
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,49 @@
+//! The addresses of the processes of a cluster: a file with one `host:port` a line.
+//!
+//! There is neither authentication nor encryption between the processes (Timely has none): whoever can reach
+//! a port can read operations and send others. So addresses must be of the loopback interface, unless the
+//! caller says that the network may be used.
+
+use std::net::ToSocketAddrs;
+
+/// Whether addresses may be of other machines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reach {
+    /// This machine only.
+    Loopback,
+    /// Any network that the addresses name.
+    Network,
+}
+
+/// The addresses that a text holds; blank lines and lines that begin with `#` do not count.
+///
+/// ```
+/// use seriatim_cluster::hosts::{Reach, parse};
+/// let hosts = parse("# two processes\n127.0.0.1:4001\n127.0.0.1:4002\n", Reach::Loopback);
+/// assert_eq!(hosts.unwrap().len(), 2);
+/// assert!(parse("192.0.2.1:4001\n", Reach::Loopback).unwrap_err().contains("line 1"));
+/// ```
+pub fn parse(text: &str, reach: Reach) -> Result<Vec<String>, String> {
+    let mut addresses = Vec::new();
+    for (line, number) in text.lines().map(str::trim).zip(1..) {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let unresolved = |reason: String| {
+            format!("line {number}: expected host:port, found `{line}` ({reason})")
+        };
+        let resolved: Vec<_> =
+            line.to_socket_addrs().map_err(|error| unresolved(error.to_string()))?.collect();
+        if reach == Reach::Loopback && !resolved.iter().all(|address| address.ip().is_loopback()) {
+            return Err(format!(
+                "line {number}: {line} is not of this machine; what travels is neither encrypted nor \
+                 authenticated, so this must be allowed with --open-network"
+            ));
+        }
+        addresses.push(line.to_owned());
+    }
+    match addresses.is_empty() {
+        true => Err("expected an address a line, as in 127.0.0.1:4001".to_owned()),
+        false => Ok(addresses),
+    }
+}
