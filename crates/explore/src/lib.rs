@@ -142,18 +142,20 @@ fn bad_start(subject: &Subject, stop: Stop) -> Diagnostic {
 
 /// The bounds of an exploration, as words.
 pub fn bounds(options: &Options) -> String {
-    let mut parts = vec![format!("{} threads", options.threads)];
+    let count =
+        |number: u32, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
+    let mut parts = vec![count(options.threads, "thread")];
     if let Some(client) = &options.client {
         parts.push(format!("client {client}"));
     }
     if let Some(capacity) = options.capacity {
-        parts.push(format!("at most {capacity} nodes added to the object"));
+        parts.push(format!("at most {} added to the object", count(capacity, "node")));
     }
     if let Some(nodes) = options.nodes {
-        parts.push(format!("at most {nodes} nodes alive"));
+        parts.push(format!("at most {} alive", count(nodes, "node")));
     }
-    parts.push(format!("{} values", options.values));
-    parts.push(format!("{} keys", options.keys));
+    parts.push(count(options.values, "value"));
+    parts.push(count(options.keys, "key"));
     parts.push("any number of operations".to_string());
     parts.join(", ")
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! seriatim run 1
+//! object stack
 //! threads 2
 //! values 3
 //! keys 2
@@ -17,6 +18,7 @@
 
 use crate::options::{Options, Reductions};
 use crate::outcome::{Counterexample, Move};
+use seriatim_lang::Program;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -26,6 +28,8 @@ const HEAD: &str = "seriatim run 1";
 /// A saved run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saved {
+    /// The name of the object that it is a run of.
+    pub object: String,
     /// Bounds and reductions.
     pub options: Options,
     /// The constants that were overridden.
@@ -45,16 +49,24 @@ pub struct BadRun {
 
 impl Saved {
     /// A counterexample that was found within these bounds.
-    pub fn of(options: &Options, consts: &BTreeMap<String, i32>, found: &Counterexample) -> Saved {
+    pub fn of(
+        program: &Program,
+        options: &Options,
+        consts: &BTreeMap<String, i32>,
+        found: &Counterexample,
+    ) -> Saved {
         let options = Options { reductions: found.reductions, ..options.clone() };
-        Saved { options, consts: consts.clone(), moves: found.moves.clone() }
+        let object = program.name.clone();
+        Saved { object, options, consts: consts.clone(), moves: found.moves.clone() }
     }
 
     /// The text of the file.
     pub fn text(&self) -> String {
         let Options { threads, values, keys, nodes, capacity, client, reductions, .. } =
             &self.options;
-        let mut out = format!("{HEAD}\nthreads {threads}\nvalues {values}\nkeys {keys}\n");
+        let object = &self.object;
+        let mut out =
+            format!("{HEAD}\nobject {object}\nthreads {threads}\nvalues {values}\nkeys {keys}\n");
         for (name, bound) in [("nodes", nodes), ("capacity", capacity)] {
             if let Some(bound) = bound {
                 let _ = writeln!(out, "{name} {bound}");
@@ -95,7 +107,8 @@ impl Saved {
             ..Reductions::ALL
         };
         let options = Options { reductions: joined, ..Options::default() };
-        let mut saved = Saved { options, consts: BTreeMap::new(), moves: vec![] };
+        let object = String::new();
+        let mut saved = Saved { object, options, consts: BTreeMap::new(), moves: vec![] };
         for (number, line) in text.lines().enumerate() {
             let bad = |expected| BadRun { line: number + 1, expected };
             if number == 0 {
@@ -116,6 +129,7 @@ impl Saved {
         let number = |word: &str| word.parse::<u32>().map_err(|_| "a number");
         match words {
             [] => {}
+            ["object", name] => self.object = (*name).to_string(),
             ["threads", n] => options.threads = number(n)?,
             ["values", n] => options.values = number(n)?,
             ["keys", n] => options.keys = number(n)?,
@@ -141,7 +155,7 @@ impl Saved {
                 let choices = choices.iter().map(|c| number(c)).collect::<Result<_, _>>()?;
                 self.moves.push(Move { thread, choices, waits: *kind == "wait" });
             }
-            _ => return Err("a bound, a constant, `joined`, `move` or `wait`"),
+            _ => return Err("an object, a bound, a constant, `joined`, `move` or `wait`"),
         }
         Ok(())
     }

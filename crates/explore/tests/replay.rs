@@ -22,9 +22,10 @@ fn every_broken_algorithm_fails_again_when_its_run_is_replayed() {
         let program = check_with(&source, &first.consts).expect("the constants are right");
         let outcome = run(&program, &first.options).expect("it can be explored");
         let Verdict::Violation(found) = outcome.verdict else { continue };
-        let saved = Saved::of(&first.options, &first.consts, &found);
+        let saved = Saved::of(&program, &first.options, &first.consts, &found);
         let read = Saved::parse(&saved.text()).expect("what was written can be read");
-        assert_eq!((&read.moves, &read.consts), (&saved.moves, &saved.consts));
+        assert_eq!((&read.object, &read.moves), (&saved.object, &saved.moves));
+        assert_eq!(read.consts, saved.consts);
         match replay(&program, &read.options, &read.moves).expect("it can be replayed") {
             Replay::Fails(again) => {
                 assert_eq!(again.kind, found.kind, "{}", path.display());
@@ -41,17 +42,17 @@ fn every_broken_algorithm_fails_again_when_its_run_is_replayed() {
 fn a_run_of_another_program_is_stuck_or_passes() {
     let wrong = program(
         "object o : register\nvar x: value? = null\nvar y: value? = null\n\
-         method write(v: value) { y = v; x = v }\nmethod read() -> value? { return y }",
+         method write(v: value) { y = v }\nmethod read() -> value? { return x }",
     );
     let options = Options { values: 2, ..Options::default() };
     let Verdict::Violation(found) = run(&wrong, &options).expect("it runs").verdict else {
-        return;
+        panic!("a write that nobody can read");
     };
     let right = program(
         "object o : register\nvar x: value? = null\n\
          method write(v: value) { x = v }\nmethod read() -> value? { return x }",
     );
-    let saved = Saved::of(&options, &BTreeMap::new(), &found);
+    let saved = Saved::of(&wrong, &options, &BTreeMap::new(), &found);
     let again = replay(&right, &saved.options, &saved.moves).expect("it can be replayed");
     assert!(!matches!(again, Replay::Fails(_)));
 }

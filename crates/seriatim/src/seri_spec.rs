@@ -10,7 +10,7 @@ use seriatim_history::{
     Builder, Call, History, InputError, Operation, Outcome, Problem, Return, Value, ValueId,
 };
 use seriatim_lang::machine::Bounds;
-use seriatim_lang::program::SpecInfo;
+use seriatim_lang::program::{FunctionInfo, SpecInfo};
 use seriatim_lang::spec::{Datum, SpecState, SpecStop};
 use seriatim_lang::types::Type;
 use seriatim_spec::{Bound, Interpretation, Next, Reader, Spec};
@@ -67,6 +67,7 @@ impl Reader for SeriReader {
     }
 
     fn read(&self, history: &mut History) -> Result<Interpretation, InputError> {
+        self.object.name_items(history);
         let mut bound: Bound<SeriObject> = Bound::new(Arc::clone(&self.object));
         let mut classes = Vec::with_capacity(history.len());
         for operation in history.operations() {
@@ -96,6 +97,20 @@ impl SeriObject {
         // `any` in a specification ranges over these; recorded data are not limited by them.
         let bounds = Bounds { values: 3, keys: 3, nodes: None, capacity: None };
         SeriObject { spec: seriatim_lang::spec::Spec::new(info, bounds), defect: OnceLock::new() }
+    }
+
+    /// Gives ids to the items of lists, if the specification looks into lists.
+    fn name_items(&self, history: &mut History) {
+        let looks_inside = |method: &FunctionInfo| {
+            let mut types = method.params.iter().map(|p| &p.ty).chain([&method.result]);
+            let is_list = |ty: &Type| matches!(ty, Type::Tuple(_) | Type::Array(..) | Type::Seq(_));
+            method.params.len() > 2 || types.any(|ty| is_list(ty.required()))
+        };
+        if self.spec.info().methods.iter().any(looks_inside) {
+            let data: Vec<ValueId> =
+                history.operations().flat_map(|o| [o.arg(), o.result()]).collect();
+            data.into_iter().for_each(|list| name_items(history, list));
+        }
     }
 
     /// What a method may do in a state. A specification that fails there is remembered as wrong.
@@ -129,7 +144,7 @@ impl SeriObject {
         };
         let args = arguments(operation, types.len())
             .and_then(|ids| {
-                ids.iter().zip(&types).map(|(&id, ty)| datum(operation, id, ty)).collect()
+                ids.iter().zip(&types).map(|(&id, ty)| self.datum(operation, id, ty)).collect()
             })
             .ok_or_else(|| {
                 misfit(format!("{} arguments as `{}` takes", types.len(), function.name))
@@ -138,11 +153,50 @@ impl SeriObject {
             Outcome::Pending => None,
             _ if function.result == Type::Unit => Some(Datum::Tuple(Vec::new())),
             _ => {
-                let result = datum(operation, operation.result(), &function.result);
+                let result = self.datum(operation, operation.result(), &function.result);
                 Some(result.ok_or_else(|| misfit("a result of the method's type".to_owned()))?)
             }
         };
         Ok(((method, args), result))
+    }
+}
+
+impl SeriObject {
+    /// The datum of a type that a recorded value stands for. A variant is told by its name or its number.
+    fn datum(&self, operation: Operation<'_>, id: ValueId, ty: &Type) -> Option<Datum> {
+        let values = operation.history.values();
+        let number = || i32::try_from(values.as_int(id)?).ok();
+        match ty {
+            Type::Opt(_) if matches!(id, ValueId::NIL | ValueId::ABSENT) => Some(Datum::Null),
+            Type::Opt(inner) => self.datum(operation, id, inner),
+            Type::Bool => id.as_bool().map(Datum::Bool),
+            Type::Int(..) => number().map(Datum::Int),
+            Type::Key => number().map(Datum::Key),
+            Type::Tid => number().and_then(|n| u32::try_from(n).ok()).map(Datum::Tid),
+            Type::Tuple(parts) => {
+                let items = items(operation, id).filter(|items| items.len() == parts.len())?;
+                let data = items.iter().zip(parts).map(|(i, ty)| self.datum(operation, *i, ty));
+                data.collect::<Option<_>>().map(Datum::Tuple)
+            }
+            Type::Array(of, _) | Type::Seq(of) => {
+                let items = items(operation, id)?;
+                let data = items.iter().map(|item| self.datum(operation, *item, of));
+                data.collect::<Option<_>>().map(Datum::List)
+            }
+            Type::Enum(of) => {
+                let variants = &self.spec.info().facts.enums[of.0 as usize].variants;
+                let named = |text: &str| variants.iter().position(|variant| variant == text);
+                let place = match values.as_str(id) {
+                    Some(text) => named(text)?,
+                    None => usize::try_from(number()?).ok().filter(|n| *n < variants.len())?,
+                };
+                Some(Datum::Variant(place as u32))
+            }
+            // Opaque data are only compared: the id is as good as the value.
+            Type::Value => id.is_present().then_some(Datum::Value(id.0 as i32)),
+            Type::Unit => Some(Datum::Tuple(Vec::new())),
+            _ => None,
+        }
     }
 }
 
@@ -191,25 +245,21 @@ fn arguments(operation: Operation<'_>, wanted: usize) -> Option<Vec<ValueId>> {
         (given_count, wanted) if given_count == wanted => Some(given),
         (1, 0) if given[0] == ValueId::NIL => Some(Vec::new()),
         (1, 2) => operation.history.values().as_pair(given[0]).map(|(a, b)| vec![a, b]),
+        (1, wanted) => items(operation, given[0]).filter(|items| items.len() == wanted),
         _ => None,
     }
 }
 
-/// The datum of a type that a recorded value stands for.
-fn datum(operation: Operation<'_>, id: ValueId, ty: &Type) -> Option<Datum> {
+/// The items of a list.
+fn items(operation: Operation<'_>, list: ValueId) -> Option<Vec<ValueId>> {
     let values = operation.history.values();
-    let number = || i32::try_from(values.as_int(id)?).ok();
-    match ty {
-        Type::Opt(_) if matches!(id, ValueId::NIL | ValueId::ABSENT) => Some(Datum::Null),
-        Type::Opt(inner) => datum(operation, id, inner),
-        Type::Bool => id.as_bool().map(Datum::Bool),
-        Type::Int(..) => number().map(Datum::Int),
-        Type::Key => number().map(Datum::Key),
-        // Opaque data are only compared: the id is as good as the value.
-        Type::Value => id.is_present().then_some(Datum::Value(id.0 as i32)),
-        Type::Unit => Some(Datum::Tuple(Vec::new())),
-        _ => None,
-    }
+    values.get(list).as_list()?.iter().map(|item| values.find(item)).collect()
+}
+
+/// Gives ids to the items of a list, and to theirs.
+fn name_items(history: &mut History, list: ValueId) {
+    let items = history.items(list).unwrap_or_default();
+    items.into_iter().for_each(|item| name_items(history, item));
 }
 
 /// The history of a run of an algorithm, as any other history.

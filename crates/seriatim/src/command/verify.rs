@@ -319,6 +319,10 @@ fn replay(source: &Source, path: &Path) -> Result<Exit, Failure> {
     let saved = Saved::parse(&text)
         .map_err(|bad| failed(format!("line {}: expected {}", bad.line, bad.expected)))?;
     let program = source.program(&saved.consts)?;
+    if saved.object != program.name {
+        let (of, not) = (&saved.object, &program.name);
+        return Err(failed(format!("it is a run of another algorithm: of `{of}`, not of `{not}`")));
+    }
     let result = explore::replay(&program, &saved.options, &saved.moves)
         .map_err(|diagnostic| source.complain(&diagnostic))?;
     match result {
@@ -331,7 +335,7 @@ fn replay(source: &Source, path: &Path) -> Result<Exit, Failure> {
             Ok(Exit::Holds)
         }
         Replay::Stuck(number) => Err(failed(format!(
-            "move {} of the run cannot be made: it was found for another algorithm",
+            "move {} of the run cannot be made: it was found for another form of the algorithm",
             number + 1
         ))),
     }
@@ -389,7 +393,8 @@ fn keep(
         write(path, explore::page(&format!("{name}: {}", outcome.bounds), counterexample))?;
     }
     if let Some(path) = &arguments.save {
-        let saved = Saved::of(&outcome.options, question.constants, counterexample);
+        let constants = question.constants;
+        let saved = Saved::of(question.program, &outcome.options, constants, counterexample);
         write(path, saved.text())?;
         remark(&format!("replay it with: seriatim verify {name} --replay {}", path.display()));
     }

@@ -1,6 +1,7 @@
 //! Logs that are checked from disk, in shards, and put together again.
 
 use super::run::{example, file, folder, seriatim, text};
+use super::schema::Schema;
 use seriatim::SpecChoice;
 use seriatim::history::{Format, write};
 use seriatim::spec::generate::{Generator, Profile, Violation};
@@ -62,6 +63,7 @@ fn a_log_is_checked_from_disk_as_in_memory() {
     let json = seriatim(&["check", &log, "--spill", "always", "--json", "--all"]).exits(1).out;
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["spilled"]["parts"], 40);
+    Schema::load().validate(&json).unwrap_or_else(|problem| panic!("{problem}: {json}"));
     assert_eq!(json["verdict"], "violation");
     let good = example("queue.jsonl");
     seriatim(&["check", &good, "--spill", "always", "--spec", "queue"])
