@@ -22,7 +22,7 @@ pub use column::{Column, Taken};
 pub use error::{InputError, Problem};
 pub use events::{Event, Events};
 pub use formats::{
-    Format, Inexpressible, ReadOptions, UnknownFormatName, WriteError, expand, open, read,
+    Format, Inexpressible, ReadOptions, UnknownFormatName, WriteError, decode, expand, open, read,
     read_from, read_str, read_with, write, write_string, write_value,
 };
 pub use history::{Annotation, History, Horizon, Nil, Stretch, Tally};

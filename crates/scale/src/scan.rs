@@ -71,8 +71,10 @@ impl FileInfo {
         let file = File::open(path).map_err(unreadable)?;
         let bytes = file.metadata().map_err(unreadable)?.len();
         file.take(4).read_to_end(&mut magic).map_err(unreadable)?;
-        // Lines of text can be read from the middle; gzip and zstd cannot.
-        let is_packed = magic.starts_with(&[0x1f, 0x8b]) || magic == [0x28, 0xb5, 0x2f, 0xfd];
+        // Lines of text can be read from the middle; gzip, zstd and Parquet cannot.
+        let is_packed = magic.starts_with(&[0x1f, 0x8b])
+            || magic == [0x28, 0xb5, 0x2f, 0xfd]
+            || magic == *b"PAR1";
         let is_divisible = layout == Layout::Operations && !is_packed;
         let (path, header_lines) = (path.to_owned(), line - 1);
         Ok(FileInfo { path, name, read, heading, layout, bytes, header_lines, is_divisible })

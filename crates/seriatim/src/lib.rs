@@ -44,6 +44,8 @@ pub use seriatim_history as history;
 pub use seriatim_lang as lang;
 pub use seriatim_lists as lists;
 pub use seriatim_monitor as monitor;
+#[cfg(feature = "parquet")]
+pub use seriatim_parquet as parquet;
 pub use seriatim_prove as prove;
 pub use seriatim_report as report;
 pub use seriatim_scale as scale;

@@ -31,7 +31,7 @@ mod source;
 mod write;
 
 pub use json::{write_string, write_value};
-pub use source::{expand, open};
+pub use source::{decode, expand, open};
 pub use write::{Inexpressible, WriteError, write};
 
 use crate::{Builder, History, InputError, Nil};

@@ -5,6 +5,7 @@ use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// The name of standard input in messages.
 pub(super) const STDIN: &str = "<stdin>";
@@ -15,6 +16,32 @@ pub(super) fn name_of(path: &Path) -> String {
         Some("-") => STDIN.into(),
         _ => path.display().to_string(),
     }
+}
+
+/// Opens a file of a format that another crate knows.
+type Opener = fn(&Path) -> io::Result<Box<dyn Read>>;
+
+/// The formats that other crates know, by their first bytes.
+static OPENERS: Mutex<Vec<([u8; 4], Opener)>> = Mutex::new(Vec::new());
+
+/// Lets [`open`] hand files that begin with these bytes to an opener, which gives their content in one of
+/// the formats that are read here.
+pub fn decode(magic: [u8; 4], opener: Opener) {
+    let mut openers = OPENERS.lock().unwrap_or_else(PoisonError::into_inner);
+    if openers.iter().all(|&(known, _)| known != magic) {
+        openers.push((magic, opener));
+    }
+}
+
+/// The opener of a file, if another crate knows its format.
+fn opener_of(path: &Path) -> io::Result<Option<Opener>> {
+    let openers = OPENERS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if openers.is_empty() || !path.is_file() {
+        return Ok(None);
+    }
+    let mut magic = Vec::new();
+    File::open(path)?.take(4).read_to_end(&mut magic)?;
+    Ok(openers.into_iter().find(|(known, _)| *known == magic[..]).map(|(_, opener)| opener))
 }
 
 /// Opens a file, or standard input for `-`. What gzip or zstd has compressed is recognised by its
@@ -28,7 +55,10 @@ pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn Read>, InputError> {
     let path = path.as_ref();
     let opened = match path.to_str() {
         Some("-") => decompressed(io::stdin()),
-        _ => File::open(path).and_then(decompressed),
+        _ => opener_of(path).and_then(|opener| match opener {
+            Some(opener) => opener(path),
+            None => File::open(path).and_then(decompressed),
+        }),
     };
     opened.map_err(|error| unreadable(path, &error.to_string()))
 }
@@ -43,6 +73,11 @@ pub(super) fn decompressed(mut input: impl Read + 'static) -> io::Result<Box<dyn
     input.by_ref().take(4).read_to_end(&mut magic)?;
     let is_gzip = magic.starts_with(&[0x1f, 0x8b]);
     let is_zstd = magic == [0x28, 0xb5, 0x2f, 0xfd];
+    if magic == *b"PAR1" {
+        let reason = "a Parquet file; they are read by name (not from standard input), and by a program that \
+                      was built with the feature `parquet`";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
+    }
     let whole = Cursor::new(magic).chain(input);
     Ok(if is_gzip {
         Box::new(MultiGzDecoder::new(whole))

@@ -1,6 +1,8 @@
 //! `seriatim convert`: from one format to another.
 
 use super::input::{Input, format_named};
+#[cfg(feature = "parquet")]
+use super::output::write_with;
 use super::output::{remark, write_history};
 use super::{Exit, Failure};
 use seriatim::history::Format;
@@ -9,19 +11,37 @@ use std::path::PathBuf;
 /// Write a history in another format
 ///
 /// Formats that can be written: jsonl (one operation a line), jsonl-events (one event a line), edn,
-/// porcupine, limo, polylin. What a format cannot express is refused, not dropped.
+/// porcupine, limo, polylin; parquet in a command built with that feature. What a format cannot express is refused, not dropped.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
     input: Input,
 
     /// The format to write
-    #[arg(long, value_name = "FORMAT", default_value = "jsonl", value_parser = format_named)]
-    to: Format,
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl", value_parser = target_named)]
+    to: Target,
 
     /// The file to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+/// What can be written.
+#[derive(Clone, Copy)]
+enum Target {
+    Text(Format),
+    #[cfg(feature = "parquet")]
+    Parquet,
+}
+
+fn target_named(name: &str) -> Result<Target, String> {
+    match name {
+        #[cfg(feature = "parquet")]
+        "parquet" => Ok(Target::Parquet),
+        #[cfg(not(feature = "parquet"))]
+        "parquet" => Err("this command was built without the feature `parquet`".to_owned()),
+        _ => format_named(name).map(Target::Text),
+    }
 }
 
 /// Carries out `seriatim convert`.
@@ -31,7 +51,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure(format!("expected one history to convert, found {}", paths.len())));
     };
     let history = arguments.input.read(path)?;
-    write_history(&history, arguments.to, arguments.output.as_deref())?;
+    let output = arguments.output.as_deref();
+    match arguments.to {
+        Target::Text(format) => write_history(&history, format, output)?,
+        #[cfg(feature = "parquet")]
+        Target::Parquet => write_with(&history, output, seriatim::parquet::write)?,
+    }
     remark(&format!("{}: {} operations", history.source(), history.len()));
     Ok(Exit::Holds)
 }

@@ -91,6 +91,8 @@ impl<E: std::error::Error> From<E> for Failure {
 
 /// Carries out the command line.
 pub fn run() -> ExitCode {
+    #[cfg(feature = "parquet")]
+    seriatim::parquet::install();
     let outcome = match Arguments::parse().command {
         Command::Check(arguments) => check::run(&arguments),
         Command::Convert(arguments) => convert::run(&arguments),

@@ -64,3 +64,30 @@ fn write_all(history: &History, format: Format, out: impl Write) -> Result<(), W
     write(history, format, &mut out)?;
     out.flush().map_err(WriteError::Io)
 }
+
+/// Writes a history with a writer of another crate; half a file is not left behind.
+#[cfg(feature = "parquet")]
+pub fn write_with<E: std::fmt::Display>(
+    history: &History,
+    file: Option<&Path>,
+    write: impl Fn(&History, &mut Vec<u8>) -> Result<(), E>,
+) -> Result<(), Failure> {
+    let mut bytes = Vec::new();
+    write(history, &mut bytes)
+        .map_err(|error| Failure(format!("{}: {error}", history.source())))?;
+    match file {
+        Some(path) => std::fs::write(path, bytes).map_err(|error| {
+            if path.is_file() {
+                // What is reported is the failure to write, not the tidying up.
+                let _ = std::fs::remove_file(path);
+            }
+            Failure(format!("{}: cannot write: {error}", path.display()))
+        }),
+        None => match std::io::stdout().lock().write_all(&bytes) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                Err(Failure(format!("standard output: cannot write: {error}")))
+            }
+            _ => Ok(()),
+        },
+    }
+}

@@ -68,3 +68,15 @@ fn nil_keeps_its_meaning_from_format_to_format() {
         }
     }
 }
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn a_command_without_parquet_says_so() {
+    let folder = folder("no-parquet");
+    let table = file(&folder, "run.parquet", "PAR1 and more");
+    seriatim(&["check", &table]).exits(2).complains("built with the feature `parquet`");
+    let queue = example("queue.jsonl");
+    seriatim(&["convert", &queue, "--to", "parquet"])
+        .exits(2)
+        .complains("built without the feature `parquet`");
+}

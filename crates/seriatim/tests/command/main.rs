@@ -10,6 +10,8 @@ mod examples;
 mod garbage;
 mod input;
 mod limits;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod pipes;
 mod reports;
 mod run;
