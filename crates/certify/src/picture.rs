@@ -2,7 +2,7 @@
 //!
 //! Every link has two values: before the step under consideration, and now. A *stretch* stands for the nodes between
 //! two nodes: their attributes, their values, whether there may be none, whether their key classes ascend. Nothing
-//! inside of a stretch can be read or written; [`Picture::open`] and [`Picture::cut`] first split it into all cases with the
+//! inside of a stretch can be read or written; `Picture::open` and [`Picture::cut`] first split it into all cases with the
 //! node in question drawn. Because a stretch is an object of its own, to which links point as they point to nodes, such a
 //! split changes the picture before the step and now at once, and both stay pictures of the same nodes.
 //!

@@ -2,7 +2,7 @@
 //!
 //! This crate takes a [`Plan`](seriatim_scale::Plan) and the addresses of some processes, and gives the
 //! verdicts on those parts of the log that fall to this process. Every worker (a thread of a process)
-//! [reads](reading) its share of the files; operations [travel](exchange) to the worker that their part
+//! reads its share of the files; operations travel to the worker that their part
 //! falls to; when the frontier says that all is read, each worker decides what it has, as a single process
 //! does. The parts of process I of N are those of shard I of N, so a cluster, shards under a job runner
 //! and a single process write the same verdicts.

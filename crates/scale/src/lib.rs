@@ -7,7 +7,7 @@
 //! [judged](judge) by the ordinary check. A part is linearizable by itself or not (Herlihy & Wing 1990;
 //! Horn & Kroening 2015), so this decides the log.
 //!
-//! The same pieces serve one process ([`run`]), shards that know nothing of each other (a [`Shard`] with a
+//! The same pieces serve one process ([`run`](mod@run)), shards that know nothing of each other (a [`Shard`] with a
 //! [verdict file](verdicts), put together by [`merge`](merge::merge)) and the cluster of `seriatim-cluster`.
 
 mod error;
