@@ -36,7 +36,8 @@ pub struct LockOrder {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Name {
     Shared(u32),
-    Node(BTreeSet<u32>, StructId),
+    /// With the slot of the lock: a node may have several.
+    Node(BTreeSet<u32>, StructId, u32),
 }
 
 impl LockOrder {
@@ -82,7 +83,7 @@ pub fn is_disciplined(steps: &Steps) -> bool {
 fn shown(name: &Name) -> Option<HeldLock> {
     match name {
         Name::Shared(slot) => Some(HeldLock::Shared(*slot)),
-        Name::Node(registers, id) => registers.first().map(|r| HeldLock::Node(Reg(*r), *id)),
+        Name::Node(registers, id, _) => registers.first().map(|r| HeldLock::Node(Reg(*r), *id)),
     }
 }
 
@@ -142,9 +143,9 @@ fn join(a: &[Name], b: &[Name]) -> Option<Vec<Name>> {
     }
     let both = |(a, b): (&Name, &Name)| match (a, b) {
         (Name::Shared(a), Name::Shared(b)) if a == b => Some(Name::Shared(*a)),
-        (Name::Node(a, id), Name::Node(b, other)) if id == other => {
+        (Name::Node(a, id, slot), Name::Node(b, other, same)) if (id, slot) == (other, same) => {
             let common: BTreeSet<u32> = a.intersection(b).copied().collect();
-            (!common.is_empty()).then_some(Name::Node(common, *id))
+            (!common.is_empty()).then_some(Name::Node(common, *id, *slot))
         }
         _ => None,
     };
@@ -156,14 +157,14 @@ fn transfer(instr: &Instr, mut held: Vec<Name>) -> Option<Vec<Name>> {
         Op::Lock(_) | Op::Unlock(_) if instr.inside_atomic => return None,
         Op::Lock(place) => held.push(match &place.root {
             Root::Shared if place.dims.is_empty() => Name::Shared(place.offset),
-            Root::Node(Ex::Reg(reg), id) => Name::Node(BTreeSet::from([reg.0]), *id),
+            Root::Node(Ex::Reg(reg), id) => Name::Node(BTreeSet::from([reg.0]), *id, place.offset),
             _ => return None,
         }),
         Op::Unlock(place) => {
             let is_it = |name: &Name| match (name, &place.root) {
                 (Name::Shared(slot), Root::Shared) => *slot == place.offset,
-                (Name::Node(registers, _), Root::Node(Ex::Reg(reg), _)) => {
-                    registers.contains(&reg.0)
+                (Name::Node(registers, _, slot), Root::Node(Ex::Reg(reg), _)) => {
+                    registers.contains(&reg.0) && *slot == place.offset
                 }
                 _ => false,
             };
@@ -180,7 +181,7 @@ fn transfer(instr: &Instr, mut held: Vec<Name>) -> Option<Vec<Name>> {
             each_node(&mut held, |registers| registers.retain(|r| !gone.contains(r)));
         }
     }
-    let named = |name: &Name| !matches!(name, Name::Node(registers, _) if registers.is_empty());
+    let named = |name: &Name| !matches!(name, Name::Node(registers, ..) if registers.is_empty());
     held.iter().all(named).then_some(held)
 }
 
@@ -199,8 +200,31 @@ fn copy(held: &mut [Name], dst: Reg, value: &[Ex]) {
 
 fn each_node(held: &mut [Name], mut change: impl FnMut(&mut BTreeSet<u32>)) {
     for name in held {
-        if let Name::Node(registers, _) = name {
+        if let Name::Node(registers, ..) = name {
             change(registers);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn disciplined(body: &str) -> bool {
+        let source = format!(
+            "object o : register\nstruct Node {{ a: lock, b: lock, val: value? }}\n\
+             var n: Node = new Node {{ val: null }}\n\
+             method write(v: value) {{ let m = n; {body} }}\nmethod read() -> value? {{ return n.val }}"
+        );
+        let program = crate::check(&source).unwrap_or_else(|error| panic!("{error:?}"));
+        is_disciplined(&crate::lower(&program, 2, None).expect("it has steps"))
+    }
+
+    #[test]
+    fn only_the_lock_that_was_taken_may_be_released() {
+        assert!(disciplined("lock(m.a); m.val = v; unlock(m.a)"));
+        assert!(disciplined("lock(m.a); lock(m.b); m.val = v; unlock(m.b); unlock(m.a)"));
+        assert!(!disciplined("lock(m.a); m.val = v; unlock(m.b)"));
+        assert!(!disciplined("m.val = v; unlock(m.a)"));
     }
 }

@@ -37,6 +37,19 @@ pub struct Method {
 }
 
 impl Method {
+    /// The question whether an object holds nothing.
+    pub(crate) const IS_EMPTY: Method = Method {
+        names: &["is_empty", "is-empty", "isEmpty", "empty"],
+        signature: "() -> bool",
+        meaning: "whether there is none",
+    };
+
+    /// The question how many an object holds.
+    pub(crate) const fn size(meaning: &'static str) -> Method {
+        let names = &["size", "len", "length", "count"];
+        Method { names, signature: "() -> integer", meaning }
+    }
+
     /// Whether a recorded name means this method. Case does not matter.
     pub fn is(&self, name: &str) -> bool {
         self.names.iter().any(|known| known.eq_ignore_ascii_case(name))

@@ -72,16 +72,8 @@ const METHODS: &[Method] = &[
         signature: "() -> value",
         meaning: "show the back; nil when empty",
     },
-    Method {
-        names: &["size", "len", "length", "count"],
-        signature: "() -> integer",
-        meaning: "how many values there are",
-    },
-    Method {
-        names: &["is_empty", "is-empty", "isEmpty", "empty"],
-        signature: "() -> bool",
-        meaning: "whether there is none",
-    },
+    Method::size("how many values there are"),
+    Method::IS_EMPTY,
 ];
 
 /// The deque in the catalogue.

@@ -104,11 +104,7 @@ const METHODS: &[Method] = &[
         signature: "(key) -> bool",
         meaning: "whether the key has a value",
     },
-    Method {
-        names: &["size", "len", "length", "count"],
-        signature: "() -> integer",
-        meaning: "how many keys have a value",
-    },
+    Method::size("how many keys have a value"),
 ];
 
 const INIT: Parameter = Parameter::map("init", "{}", "the entries at the start");

@@ -1,7 +1,8 @@
-//! The built-in specifications, one a file.
+//! The built-in specifications, one a file; queue and stack share one (`line`).
 
 pub mod counter;
 pub mod deque;
+pub mod line;
 pub mod log;
 pub mod map;
 pub mod multi_register;

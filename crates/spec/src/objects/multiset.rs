@@ -73,16 +73,8 @@ const METHODS: &[Method] = &[
         signature: "() -> value",
         meaning: "take any value out; nil when empty",
     },
-    Method {
-        names: &["size", "len", "length", "count"],
-        signature: "() -> integer",
-        meaning: "how many items there are",
-    },
-    Method {
-        names: &["is_empty", "is-empty", "isEmpty", "empty"],
-        signature: "() -> bool",
-        meaning: "whether there is none",
-    },
+    Method::size("how many items there are"),
+    Method::IS_EMPTY,
     Method {
         names: &["read", "items", "elements"],
         signature: "() -> list",

@@ -85,16 +85,8 @@ const METHODS: &[Method] = &[
         signature: "() -> value",
         meaning: "show the first; nil when empty",
     },
-    Method {
-        names: &["size", "len", "length", "count"],
-        signature: "() -> integer",
-        meaning: "how many values there are",
-    },
-    Method {
-        names: &["is_empty", "is-empty", "isEmpty", "empty"],
-        signature: "() -> bool",
-        meaning: "whether there is none",
-    },
+    Method::size("how many values there are"),
+    Method::IS_EMPTY,
 ];
 
 /// The priority queue in the catalogue.

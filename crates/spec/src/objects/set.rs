@@ -79,16 +79,8 @@ const METHODS: &[Method] = &[
         signature: "(value) -> bool",
         meaning: "whether it is an element",
     },
-    Method {
-        names: &["size", "len", "length", "count"],
-        signature: "() -> integer",
-        meaning: "how many elements there are",
-    },
-    Method {
-        names: &["is_empty", "is-empty", "isEmpty", "empty"],
-        signature: "() -> bool",
-        meaning: "whether there is none",
-    },
+    Method::size("how many elements there are"),
+    Method::IS_EMPTY,
     Method {
         names: &["read", "elements", "get", "to_list"],
         signature: "() -> list",
