@@ -1,19 +1,22 @@
 //! The one pass over a certificate: start, own steps, interference.
 
+use crate::cell::{self, Exchange};
 use crate::certificate::{Certificate, Effect};
 use crate::cover::{Index, covers};
 use crate::effect::{describes, is_visible};
 use crate::execute::{Ended, Execution, Objection, Start};
+use crate::help::Help;
 use crate::interference::{apply, can_fit};
-use crate::object::{Object, Role};
+use crate::names;
+use crate::object::{Object, Spec};
 use crate::picture::{Item, Picture, Time};
 use crate::state::{Ghost, Operation, State};
-use crate::word::{Class, Holder, Word};
+use crate::word::{Holder, Word};
 use seriatim_lang::Program;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::steps::Pc;
 use seriatim_lang::types::Scalar;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// How many states there may be inside of one step before it is called too much.
 const INSIDE: usize = 100_000;
@@ -37,6 +40,10 @@ pub enum Rejection {
     Foreign(u32, u32, Objection),
     /// The effect of the second line takes the view of the first line out of the certificate.
     Interference(u32, u32),
+    /// What another thread does with records is not understood in the view of this line.
+    ForeignRecord(u32, Objection),
+    /// What another thread does with records takes the view of this line out of the certificate.
+    RecordInterference(u32),
 }
 
 /// What is checked.
@@ -46,6 +53,13 @@ pub struct Pass<'a> {
     /// The certificate.
     pub certificate: &'a Certificate,
     index: Index<'a>,
+}
+
+/// What others notice of steps with records: it is not in the certificate, but collected from all steps.
+#[derive(Default)]
+struct Noticed {
+    helps: HashSet<Help>,
+    exchanges: HashSet<Exchange>,
 }
 
 /// A step under way: where it runs from, and since when.
@@ -61,9 +75,12 @@ impl<'a> Pass<'a> {
     /// Checks everything.
     pub fn run(&self) -> Result<(), Rejection> {
         self.start()?;
+        let mut noticed = Noticed::default();
         for (view, line) in &self.certificate.views {
-            self.own_steps(view, *line)?;
+            self.own_steps(view, *line, &mut noticed)?;
         }
+        self.helped(&noticed.helps)?;
+        self.exchanged(&noticed.exchanges)?;
         for (view, line) in &self.certificate.views {
             for (effect, effect_line) in &self.certificate.effects {
                 if can_fit(self.object, effect, view) {
@@ -83,13 +100,14 @@ impl<'a> Pass<'a> {
         let mut choices = Choices::default();
         loop {
             let picture = Picture { shared: shared.clone(), ..Picture::default() };
-            let mut execution = self.execution(State { operation: None, picture }, &mut choices);
+            let mut execution = self.execution(State { picture, ..State::default() }, &mut choices);
             let (mut pc, mut start) = (steps.init, Start::Within);
             while let (next, Ended::Rests) = execution.run(pc, start).map_err(Rejection::Start)? {
                 (pc, start) = (next, Start::AtAccess);
             }
             let mut state = execution.state;
-            state.picture.settle();
+            self.hide_arrays(&mut state)?;
+            state.settle();
             let empty = self.certificate.content.is_empty(self.object, &state.picture);
             if !empty.map_err(Rejection::Start)? {
                 return Err(Rejection::NotEmpty);
@@ -109,11 +127,45 @@ impl<'a> Pass<'a> {
             Some(operation) => operation.registers.clone(),
             None => vec![Word::Null; count],
         };
-        Execution { object: self.object, state, choices, registers }
+        Execution {
+            object: self.object,
+            state,
+            choices,
+            registers,
+            shapes: &self.certificate.shapes,
+            foreign: None,
+            names: names::Names::default(),
+        }
+    }
+
+    /// Of arrays, states know nothing but the thread's own elements, and these are null at the start, as no thread has published
+    /// anything. There are no records at the start.
+    fn hide_arrays(&self, state: &mut State) -> Result<(), Rejection> {
+        for array in &self.object.arrays {
+            let first = array.first as usize;
+            for slot in first..first + array.len as usize {
+                let word = std::mem::replace(&mut state.picture.shared[slot], Word::Unknown);
+                let number = matches!(word, Word::Int(_)) && array.own.is_none();
+                if word != Word::Null && !number {
+                    let why = "an array that is not empty".to_owned();
+                    return Err(Rejection::Start(why));
+                }
+            }
+        }
+        state.own = vec![Word::Null; self.object.own_elements()];
+        match state.records.is_empty() {
+            true => Ok(()),
+            false => Err(Rejection::Start("a record".to_owned())),
+        }
     }
 
     /// All steps of the thread of a view.
-    fn own_steps(&self, view: &State, line: u32) -> Result<(), Rejection> {
+    fn own_steps(
+        &self,
+        view: &State,
+        line: u32,
+        noticed: &mut Noticed,
+    ) -> Result<(), Rejection> {
         let starts: Vec<Running> = match &view.operation {
             Some(operation) => vec![(view.clone(), operation.pc, Start::AtAccess)],
             None => self.calls(view),
@@ -123,7 +175,7 @@ impl<'a> Pass<'a> {
             let mut met: HashSet<(State, u32)> = HashSet::new();
             let mut todo = vec![start];
             while let Some(from) = todo.pop() {
-                for (state, pc) in self.runs(&from, (line, first))? {
+                for (state, pc) in self.runs(&from, (line, first), noticed)? {
                     let state = state.folded();
                     if met.insert((state.clone(), pc.0)) {
                         todo.push((state, pc, Start::Within));
@@ -142,22 +194,15 @@ impl<'a> Pass<'a> {
     fn calls(&self, view: &State) -> Vec<Running> {
         let mut calls = Vec::new();
         for (number, method) in self.object.steps.methods.iter().enumerate() {
-            let arguments = match self.object.roles[number] {
-                Role::Put => vec![Word::Value(0), Word::Value(1)],
-                Role::Take => vec![Word::Unknown],
-                Role::Add | Role::Remove | Role::Contains => {
-                    [Class::Below, Class::Tracked, Class::Above].map(Word::Key).to_vec()
-                }
-            };
-            for argument in arguments {
+            for arguments in self.object.calls(number) {
                 let mut registers = vec![Word::Null; self.object.steps.register_count()];
-                if self.object.roles[number] != Role::Take {
-                    registers[method.first_param.0 as usize] = argument;
-                }
+                let first = method.first_param.0 as usize;
+                registers[first..first + arguments.len()].copy_from_slice(&arguments);
                 let (method_number, ghost) = (number as u32, Ghost::default());
                 let pc = method.entry;
-                let operation = Operation { pc, method: method_number, argument, ghost, registers };
-                let state = State { operation: Some(operation), picture: view.picture.clone() };
+                let operation =
+                    Operation { pc, method: method_number, arguments, ghost, registers };
+                let state = State { operation: Some(operation), ..view.clone() };
                 calls.push((state, method.entry, Start::Within));
             }
         }
@@ -169,15 +214,19 @@ impl<'a> Pass<'a> {
         &self,
         from: &Running,
         (line, first): (u32, Pc),
+        noticed: &mut Noticed,
     ) -> Result<Vec<(State, Pc)>, Rejection> {
         let check = |why| Rejection::Check(line, first, why);
         let mut loops = Vec::new();
         let mut choices = Choices::default();
         loop {
             let mut execution = self.execution(from.0.clone(), &mut choices);
-            let (pc, ended) = execution.run(from.1, from.2).map_err(check)?;
+            let (pc, ended) = self.run_named(&mut execution, from).map_err(check)?;
             match ended {
                 Ended::Waits => {}
+                Ended::Loops if self.object.has_records() => {
+                    return Err(check("a loop inside of a step".to_owned()));
+                }
                 Ended::Loops => {
                     let mut state = execution.state;
                     if let Some(operation) = &mut state.operation {
@@ -186,15 +235,17 @@ impl<'a> Pass<'a> {
                     loops.push((state, pc));
                 }
                 ended => {
-                    let mut state = self.finish(execution, pc, &ended).map_err(check)?;
-                    if is_visible(&state.picture) && !self.has_effect(&state.picture) {
+                    let mut state =
+                        self.finish(execution, (pc, &ended), noticed).map_err(check)?;
+                    let lists = self.object.spec != Spec::Cell;
+                    if lists && is_visible(&state.picture) && !self.has_effect(&state.picture) {
                         return Err(Rejection::NoEffect(line, first));
                     }
                     if ended != Ended::Rests {
                         state.operation = None;
                         state.picture.forget_me();
                     }
-                    state.picture.settle();
+                    state.settle();
                     if !self.index.covers(&state) {
                         return Err(Rejection::Step(line, first));
                     }
@@ -206,20 +257,106 @@ impl<'a> Pass<'a> {
         }
     }
 
+    /// Runs a step; in a cell, values that are not tracked have names meanwhile.
+    fn run_named(
+        &self,
+        execution: &mut Execution<'_>,
+        (_, pc, start): &Running,
+    ) -> Result<(Pc, Ended), Objection> {
+        if self.object.spec != Spec::Cell {
+            return execution.run(*pc, *start);
+        }
+        execution.names.give(&mut execution.state, &mut execution.registers);
+        let (pc, ended) = execution.run(*pc, *start)?;
+        names::forget(&mut execution.state, &mut execution.registers);
+        Ok(match ended {
+            Ended::Returned(result) => {
+                (pc, Ended::Returned(result.into_iter().map(names::nameless).collect()))
+            }
+            ended => (pc, ended),
+        })
+    }
+
     /// The end of a step: the content, the moment, the result.
-    fn finish(&self, mut run: Execution<'_>, pc: Pc, ended: &Ended) -> Result<State, Objection> {
-        let content = &self.certificate.content;
+    fn finish(
+        &self,
+        mut run: Execution<'_>,
+        (pc, ended): (Pc, &Ended),
+        noticed: &mut Noticed,
+    ) -> Result<State, Objection> {
         let Some(mut operation) = run.state.operation.take() else {
             return Err("a step of an idle thread".to_owned());
         };
-        run.account(content, &mut operation)?;
-        run.observe(content, &mut operation)?;
-        if let Ended::Returned(result) = ended {
-            run.conclude(&operation, result)?;
+        if !self.object.arrays.is_empty() && !run.state.publishes_only(run.shapes) {
+            return Err("a record becomes public that has none of the shapes".to_owned());
+        }
+        if let Some(cell) = &self.object.cell {
+            noticed.exchanges.extend(run.account_cell(cell, &mut operation)?);
+            run.state.operation = Some(operation);
+            cell.observe(&mut run.state)?;
+            operation = run.state.operation.take().ok_or("a step of an idle thread")?;
+            if let Ended::Returned(result) = ended
+                && !cell.conclude(&run.state, &operation, result)
+            {
+                return Err("the result was perhaps right at no moment since the call".to_owned());
+            }
+        } else {
+            let content = &self.certificate.content;
+            run.account(content, &mut operation)?;
+            let help = run.help(&mut operation)?;
+            if help.is_some() && is_visible(&run.state.picture) {
+                return Err("an exchange in a step that does more".to_owned());
+            }
+            noticed.helps.extend(help);
+            run.observe(content, &mut operation)?;
+            if let Ended::Returned(result) = ended {
+                run.conclude(&operation, result)?;
+            }
         }
         let Execution { mut state, registers, .. } = run;
         state.operation = Some(Operation { pc, registers, ..operation });
         Ok(state)
+    }
+
+    /// What exchanges of elements do to the views of their owners.
+    fn helped(&self, helps: &HashSet<Help>) -> Result<(), Rejection> {
+        for (view, line) in &self.certificate.views {
+            for help in helps.iter().filter(|h| h.concerns(view)) {
+                let foreign = |why| Rejection::ForeignRecord(*line, why);
+                let mut choices = Choices::default();
+                loop {
+                    let state = help.apply(self.object, view, &mut choices).map_err(foreign)?;
+                    if !self.index.covers(&state) {
+                        return Err(Rejection::RecordInterference(*line));
+                    }
+                    if !choices.advance() {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What steps on a cell do to the views of others.
+    fn exchanged(&self, exchanges: &HashSet<Exchange>) -> Result<(), Rejection> {
+        let Some(cell) = &self.object.cell else { return Ok(()) };
+        let mut by_key: HashMap<cell::Key, Vec<&Exchange>> = HashMap::new();
+        for exchange in exchanges {
+            by_key.entry(exchange.key()).or_default().push(exchange);
+        }
+        for (view, line) in &self.certificate.views {
+            let foreign = |why| Rejection::ForeignRecord(*line, why);
+            for exchange in by_key.get(&cell::key_of(view)).into_iter().flatten() {
+                let after = exchange.apply(cell, view).map_err(foreign)?;
+                let Some(mut state) = after else { continue };
+                cell.observe(&mut state).map_err(foreign)?;
+                if !self.index.covers(&state) {
+                    return Err(Rejection::RecordInterference(*line));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether an effect of the certificate describes a step; optional stretches are decided if that is needed.
@@ -265,7 +402,7 @@ impl<'a> Pass<'a> {
                     moment.state.operation = Some(operation);
                 }
                 let mut state = moment.state;
-                state.picture.settle();
+                state.settle();
                 // Most effects happen out of sight: then the view itself still describes the state.
                 if !covers(view, &state) && !self.index.covers(&state) {
                     return Err(Rejection::Interference(line, effect_line));
@@ -300,6 +437,12 @@ impl Rejection {
             }
             Rejection::Foreign(view, effect, why) => {
                 format!("the effect of line {effect} in the view of line {view}: {why}")
+            }
+            Rejection::ForeignRecord(view, why) => {
+                format!("a step of another thread in the view of line {view}: {why}")
+            }
+            Rejection::RecordInterference(view) => {
+                format!("no view describes the view of line {view} after a step of another thread")
             }
             Rejection::Interference(view, effect) => {
                 format!(
