@@ -48,9 +48,6 @@ pub struct Exchange {
     after: Known,
 }
 
-/// The shared state without what only one thread knows: views with another one cannot know the same state.
-pub type Key = (Vec<Word>, Option<Window>);
-
 impl Cell {
     fn content(&self, shared: &[Word]) -> Result<Content, Objection> {
         match (self.installed.map(|i| shared[i]), shared[self.root]) {
@@ -214,30 +211,10 @@ impl Execution<'_> {
     }
 }
 
-fn key(shared: &[Word], window: Option<&Window>) -> Key {
-    let plain = |word: &Word| match word {
-        Word::Record(_) => Word::Record(RecordId(0)),
-        Word::Lock(Holder::Mine) => Word::Lock(Holder::Other),
-        other => *other,
-    };
-    (shared.iter().map(plain).collect(), window.map(|w| Window { mine: false, ..w.clone() }))
-}
-
-/// The key of a view.
-pub fn key_of(view: &State) -> Key {
-    key(&view.picture.shared, view.window.as_ref())
-}
-
 impl Exchange {
-    /// The key of the views in which it can happen.
-    pub fn key(&self) -> Key {
-        key(&self.before.shared, self.before.window.as_ref())
-    }
-
-    /// The state of another thread after the step, if that thread can know the same state before it and has its key.
+    /// The state of another thread after the step, if that thread can know the same state before it.
     pub fn apply(&self, cell: &Cell, view: &State) -> Result<Option<State>, Objection> {
-        let mine = cell.known(view, &view.picture.shared, view.window.as_ref());
-        if !self.fits(&mine) {
+        if !self.fits(view) {
             return Ok(None);
         }
         let mut state = view.clone();
@@ -269,24 +246,41 @@ impl Exchange {
         Ok(Some(state))
     }
 
-    /// Whether another thread can know this of the state before the step.
-    fn fits(&self, mine: &Known) -> bool {
-        let before = &self.before;
-        let both = |a: &Window, b: &Window| a.mine && b.mine;
-        let locks = before.shared.iter().zip(&mine.shared).any(|(a, b)| {
-            *a == Word::Lock(Holder::Mine) && *b == Word::Lock(Holder::Mine)
-        });
-        let windows = before.window.as_ref().zip(mine.window.as_ref());
-        let fields = match (&before.held, &mine.held) {
-            (Some(a), Some(b)) => {
-                let same = |(a, b): (&Word, &Word)| {
-                    a == b || *a == Word::Unknown || *b == Word::Unknown
-                };
-                a.len() == b.len() && a.iter().zip(b).all(same)
+    /// Whether another thread with this view can be in the state before the step.
+    fn fits(&self, view: &State) -> bool {
+        let mut held = None;
+        let same = |(acting, mine): (&Word, &Word)| match (acting, mine) {
+            (Word::Record(_), Word::Record(id)) => {
+                held = Some(*id);
+                true
             }
-            (None, None) => true,
-            _ => false,
+            (Word::Lock(acting), Word::Lock(mine)) => {
+                (*acting == Holder::Free) == (*mine == Holder::Free)
+                    && !(*acting == Holder::Mine && *mine == Holder::Mine)
+            }
+            (Word::Unknown, _) | (_, Word::Unknown) => true,
+            (acting, mine) => acting == mine,
         };
-        !locks && fields && !windows.is_some_and(|(a, b)| both(a, b))
+        if !self.before.shared.iter().zip(&view.picture.shared).all(same) {
+            return false;
+        }
+        let windows = match (&self.before.window, &view.window) {
+            (Some(a), Some(b)) => {
+                !(a.mine && b.mine)
+                    && (a.method, a.base, a.seen) == (b.method, b.base, b.seen)
+                    && a.arguments == b.arguments
+            }
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        let fields = match (&self.before.held, held) {
+            (Some(told), Some(id)) => {
+                let mine = &view.record(id).fields;
+                let fits =
+                    |(a, b): (&Word, &Word)| a == b || *a == Word::Unknown || *b == Word::Unknown;
+                told.len() == mine.len() && told.iter().zip(mine).all(fits)
+            }
+            _ => true,
+        };
+        windows && fields
     }
 }

@@ -18,7 +18,7 @@ use seriatim_lang::choices::Choices;
 use std::collections::HashMap;
 
 /// Where a thread is: views with another place need not be looked at.
-type Position = Option<(u32, u32, Vec<Word>, bool, Option<Word>)>;
+type Position = Option<(u32, u32, [Word; 3], bool, Option<Word>)>;
 
 /// What the named nodes look like, in the order in which the variables and registers name them.
 type Outline = Vec<u32>;
@@ -59,11 +59,33 @@ impl<'c> Index<'c> {
 
     /// Whether the views cover a state.
     pub fn covers(&self, state: &State) -> bool {
-        self.covers_as_one(state) || self.covers_by_cases(state)
+        self.covers_without(state, usize::MAX)
     }
 
-    fn covers_as_one(&self, state: &State) -> bool {
-        self.covering(state).next().is_some()
+    /// Whether the views but this one cover a state.
+    pub fn covers_without(&self, state: &State, missing: usize) -> bool {
+        self.covering(state).any(|view| view != missing)
+            || self.cases(state, &mut |case| self.covers_without(case, missing))
+    }
+
+    /// The views without which a state is not covered that all of them cover.
+    pub fn needed(&self, state: &State) -> Vec<usize> {
+        let mut covering = self.covering(state);
+        match (covering.next(), covering.next()) {
+            (Some(_), Some(_)) => vec![],
+            (Some(only), None) => {
+                let others = self.cases(state, &mut |case| self.covers_without(case, only));
+                if others { vec![] } else { vec![only] }
+            }
+            _ => {
+                let mut needed = Vec::new();
+                self.cases(state, &mut |case| {
+                    needed.extend(self.needed(case));
+                    true
+                });
+                needed
+            }
+        }
     }
 
     /// The views that cover a state, by their numbers.
@@ -75,7 +97,8 @@ impl<'c> Index<'c> {
         found.flatten().copied().filter(move |view| covers(self.views[*view], state))
     }
 
-    fn covers_by_cases(&self, state: &State) -> bool {
+    /// Decides the first stretch that may be empty: whether there is one, and both cases are as wanted.
+    fn cases(&self, state: &State, wanted: &mut dyn FnMut(&State) -> bool) -> bool {
         let picture = &state.picture;
         let mut items = state.roots().flat_map(|root| picture.walk(root, Time::Now).0);
         let open = items.find_map(|item| match item {
@@ -87,7 +110,7 @@ impl<'c> Index<'c> {
         loop {
             let mut case = state.clone();
             case.picture.decide(open, &mut choices);
-            if !self.covers(&case) {
+            if !wanted(&case) {
                 return false;
             }
             if !choices.advance() {
@@ -100,7 +123,8 @@ impl<'c> Index<'c> {
 fn position(state: &State) -> Position {
     let operation = state.operation.as_ref()?;
     let ghost = &operation.ghost;
-    let arguments = operation.arguments.clone();
+    let argument = |i: usize| operation.arguments.get(i).copied().unwrap_or(Word::Unknown);
+    let arguments = [0, 1, 2].map(argument);
     Some((operation.pc.0, operation.method, arguments, ghost.done, ghost.got))
 }
 
@@ -190,7 +214,7 @@ pub fn covers(view: &State, state: &State) -> bool {
         state,
         image: vec![None; view.picture.nodes.len()],
         records: vec![],
-        threads: vec![(0, 0)],
+        threads: vec![],
         taken: vec![],
         todo: vec![],
     };
@@ -223,7 +247,10 @@ impl Matching<'_> {
         match (view, state) {
             (Word::Node(v), Word::Node(s)) => self.pair(v, s),
             (Word::Record(v), Word::Record(s)) => self.pair_records(v, s),
-            (Word::Thread(v), Word::Thread(s)) => both_new(&mut self.threads, v, s).is_ok(),
+            (Word::Thread(0), s) => s == Word::Thread(0),
+            (Word::Thread(v), Word::Thread(s)) => {
+                s != 0 && both_new(&mut self.threads, v, s).is_ok()
+            }
             (v, s) => v == s,
         }
     }
@@ -236,7 +263,8 @@ impl Matching<'_> {
         }
         let (v, s) = (self.view.record(view), self.state.record(state));
         let fields = v.fields.iter().zip(&s.fields);
-        (!v.private || s.private)
+        // Exactly: from a record that may be private or not, nobody could tell when it is published.
+        v.private == s.private
             && v.fields.len() == s.fields.len()
             && fields.into_iter().all(|(v, s)| *v == Word::Unknown || self.word(*v, *s))
     }

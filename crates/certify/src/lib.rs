@@ -58,6 +58,7 @@ pub mod help;
 pub mod interference;
 pub mod meaning;
 pub mod names;
+pub mod needs;
 pub mod object;
 pub mod pass;
 pub mod picture;

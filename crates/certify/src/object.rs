@@ -186,9 +186,9 @@ impl Object {
         let right = match (self.roles[method], &scalars[..]) {
             (Role::Put, [Scalar::Value]) | (Role::Take, []) => !nullable,
             (Role::Add | Role::Remove | Role::Contains, [Scalar::Key]) => !nullable,
-            (Role::OnCell, scalars) => scalars
-                .iter()
-                .all(|s| matches!(s, Scalar::Value | Scalar::Bool | Scalar::Enum(_))),
+            (Role::OnCell, scalars) => {
+                scalars.iter().all(|s| matches!(s, Scalar::Value | Scalar::Bool | Scalar::Enum(_)))
+            }
             _ => false,
         };
         right.then_some(()).ok_or(format!("the parameters of `{}` are strange", code.name))
@@ -274,8 +274,7 @@ fn fields(steps: &Steps) -> Result<(StructId, Vec<Field>), String> {
 /// Shared variables beside a list: no data, records and threads in arrays only, nodes never in arrays.
 fn check_shared(steps: &Steps, list: StructId, arrays: &[Array]) -> Result<(), String> {
     for (number, slot) in steps.shared.iter().enumerate() {
-        let indexed =
-            arrays.iter().any(|a| (a.first..a.first + a.len).contains(&(number as u32)));
+        let indexed = arrays.iter().any(|a| (a.first..a.first + a.len).contains(&(number as u32)));
         let fits = match slot.kind.scalar {
             Scalar::Ref(of) => (of == list) != indexed,
             Scalar::Tid => indexed,
@@ -308,8 +307,7 @@ fn cell(program: &Program, steps: &Steps, arrays: &[Array]) -> Result<Cell, Stri
     };
     let roots = of_sort(&|k| k.scalar == Scalar::Value);
     let records = of_sort(&|k| matches!(k.scalar, Scalar::Ref(_)));
-    let controls =
-        of_sort(&|k| matches!(k.scalar, Scalar::Bool | Scalar::Enum(_)) && !k.nullable);
+    let controls = of_sort(&|k| matches!(k.scalar, Scalar::Bool | Scalar::Enum(_)) && !k.nullable);
     let odd = of_sort(&|k| matches!(k.scalar, Scalar::Key | Scalar::Tid));
     let (&[root], [] | [_], [] | [_], [], []) =
         (&roots[..], &records[..], &controls[..], &odd[..], arrays)

@@ -1,6 +1,6 @@
 //! The one pass over a certificate: start, own steps, interference.
 
-use crate::cell::{self, Exchange};
+use crate::cell::Exchange;
 use crate::certificate::{Certificate, Effect};
 use crate::cover::{Index, covers};
 use crate::effect::{describes, is_visible};
@@ -16,7 +16,8 @@ use seriatim_lang::Program;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::steps::Pc;
 use seriatim_lang::types::Scalar;
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// How many states there may be inside of one step before it is called too much.
 const INSIDE: usize = 100_000;
@@ -52,14 +53,46 @@ pub struct Pass<'a> {
     pub object: &'a Object,
     /// The certificate.
     pub certificate: &'a Certificate,
-    index: Index<'a>,
+    /// Its views.
+    pub index: Index<'a>,
 }
 
+/// Says whether a state is described, as it must be, that comes from this view (none at the start).
+pub type Meets<'m> = &'m mut dyn FnMut(Option<usize>, &State) -> bool;
+
 /// What others notice of steps with records: it is not in the certificate, but collected from all steps.
-#[derive(Default)]
-struct Noticed {
-    helps: HashSet<Help>,
-    exchanges: HashSet<Exchange>,
+#[derive(Clone, Default)]
+pub struct Noticed {
+    /// Effects without which some step is not described, if that is asked for.
+    pub effects: Option<BTreeSet<usize>>,
+    helps: HashMap<Help, Origins>,
+    exchanges: HashMap<Exchange, Origins>,
+}
+
+/// The views of one or two threads whose steps are noticed in one way.
+type Origins = (usize, Option<usize>);
+
+impl Noticed {
+    fn add<T: Eq + std::hash::Hash>(all: &mut HashMap<T, Origins>, what: Option<T>, view: usize) {
+        if let Some(what) = what {
+            let origins = all.entry(what).or_insert((view, None));
+            if origins.0 != view {
+                origins.1 = Some(view);
+            }
+        }
+    }
+
+    /// What is left if a view is not there.
+    pub fn without(&self, view: usize) -> Cow<'_, Noticed> {
+        let stays = |origins: &Origins| origins.0 != view || origins.1.is_some();
+        if self.helps.values().chain(self.exchanges.values()).all(stays) {
+            return Cow::Borrowed(self);
+        }
+        let mut less = self.clone();
+        less.helps.retain(|_, origins| stays(origins));
+        less.exchanges.retain(|_, origins| stays(origins));
+        Cow::Owned(less)
+    }
 }
 
 /// A step under way: where it runs from, and since when.
@@ -74,25 +107,37 @@ impl<'a> Pass<'a> {
 
     /// Checks everything.
     pub fn run(&self) -> Result<(), Rejection> {
-        self.start()?;
+        self.run_with(&mut |from, state| {
+            // Most effects happen out of sight: then the view itself still describes the state.
+            let same = from.is_some_and(|from| covers(&self.certificate.views[from].0, state));
+            same || self.index.covers(state)
+        })
+    }
+
+    /// Checks everything, and has another one say which states are described.
+    pub fn run_with(&self, meets: Meets) -> Result<(), Rejection> {
+        self.start(meets)?;
         let mut noticed = Noticed::default();
-        for (view, line) in &self.certificate.views {
-            self.own_steps(view, *line, &mut noticed)?;
+        for view in 0..self.certificate.views.len() {
+            self.own_steps(view, &mut noticed, meets)?;
         }
-        self.helped(&noticed.helps)?;
-        self.exchanged(&noticed.exchanges)?;
-        for (view, line) in &self.certificate.views {
-            for (effect, effect_line) in &self.certificate.effects {
-                if can_fit(self.object, effect, view) {
-                    self.interference(view, effect, (*line, *effect_line))?;
-                }
+        (0..self.certificate.views.len()).try_for_each(|view| self.others(view, &noticed, meets))
+    }
+
+    /// All steps of others, in a view.
+    pub fn others(&self, view: usize, noticed: &Noticed, meets: Meets) -> Result<(), Rejection> {
+        self.helped(view, noticed, meets)?;
+        self.exchanged(view, noticed, meets)?;
+        for effect in &self.certificate.effects {
+            if can_fit(self.object, &effect.0, &self.certificate.views[view].0) {
+                self.interference(view, effect, meets)?;
             }
         }
         Ok(())
     }
 
     /// The state after the initialisation, in all ways that it can go.
-    fn start(&self) -> Result<(), Rejection> {
+    pub fn start(&self, meets: Meets) -> Result<(), Rejection> {
         let steps = &self.object.steps;
         let is_lock = |i: usize| steps.shared[i].kind.scalar == Scalar::Lock;
         let free = |i| if is_lock(i) { Word::Lock(Holder::Free) } else { Word::Null };
@@ -112,7 +157,7 @@ impl<'a> Pass<'a> {
             if !empty.map_err(Rejection::Start)? {
                 return Err(Rejection::NotEmpty);
             }
-            if !self.index.covers(&state) {
+            if !meets(None, &state) {
                 return Err(Rejection::StartNotCovered);
             }
             if !choices.advance() {
@@ -160,12 +205,14 @@ impl<'a> Pass<'a> {
     }
 
     /// All steps of the thread of a view.
-    fn own_steps(
+    pub fn own_steps(
         &self,
-        view: &State,
-        line: u32,
+        number: usize,
         noticed: &mut Noticed,
+        meets: Meets,
     ) -> Result<(), Rejection> {
+        let (view, line) = &self.certificate.views[number];
+        let line = *line;
         let starts: Vec<Running> = match &view.operation {
             Some(operation) => vec![(view.clone(), operation.pc, Start::AtAccess)],
             None => self.calls(view),
@@ -175,7 +222,7 @@ impl<'a> Pass<'a> {
             let mut met: HashSet<(State, u32)> = HashSet::new();
             let mut todo = vec![start];
             while let Some(from) = todo.pop() {
-                for (state, pc) in self.runs(&from, (line, first), noticed)? {
+                for (state, pc) in self.runs(&from, (number, first), noticed, meets)? {
                     let state = state.folded();
                     if met.insert((state.clone(), pc.0)) {
                         todo.push((state, pc, Start::Within));
@@ -213,9 +260,11 @@ impl<'a> Pass<'a> {
     fn runs(
         &self,
         from: &Running,
-        (line, first): (u32, Pc),
+        (number, first): (usize, Pc),
         noticed: &mut Noticed,
+        meets: Meets,
     ) -> Result<Vec<(State, Pc)>, Rejection> {
+        let line = self.certificate.views[number].1;
         let check = |why| Rejection::Check(line, first, why);
         let mut loops = Vec::new();
         let mut choices = Choices::default();
@@ -236,17 +285,22 @@ impl<'a> Pass<'a> {
                 }
                 ended => {
                     let mut state =
-                        self.finish(execution, (pc, &ended), noticed).map_err(check)?;
+                        self.finish(execution, (pc, &ended), (number, noticed)).map_err(check)?;
                     let lists = self.object.spec != Spec::Cell;
-                    if lists && is_visible(&state.picture) && !self.has_effect(&state.picture) {
-                        return Err(Rejection::NoEffect(line, first));
+                    if lists && is_visible(&state.picture) {
+                        if !self.has_effect(&state.picture, usize::MAX) {
+                            return Err(Rejection::NoEffect(line, first));
+                        }
+                        if let Some(effects) = &mut noticed.effects {
+                            effects.extend(self.needed_effect(&state.picture));
+                        }
                     }
                     if ended != Ended::Rests {
                         state.operation = None;
                         state.picture.forget_me();
                     }
                     state.settle();
-                    if !self.index.covers(&state) {
+                    if !meets(Some(number), &state) {
                         return Err(Rejection::Step(line, first));
                     }
                 }
@@ -282,7 +336,7 @@ impl<'a> Pass<'a> {
         &self,
         mut run: Execution<'_>,
         (pc, ended): (Pc, &Ended),
-        noticed: &mut Noticed,
+        (view, noticed): (usize, &mut Noticed),
     ) -> Result<State, Objection> {
         let Some(mut operation) = run.state.operation.take() else {
             return Err("a step of an idle thread".to_owned());
@@ -291,7 +345,8 @@ impl<'a> Pass<'a> {
             return Err("a record becomes public that has none of the shapes".to_owned());
         }
         if let Some(cell) = &self.object.cell {
-            noticed.exchanges.extend(run.account_cell(cell, &mut operation)?);
+            let exchange = run.account_cell(cell, &mut operation)?;
+            Noticed::add(&mut noticed.exchanges, exchange, view);
             run.state.operation = Some(operation);
             cell.observe(&mut run.state)?;
             operation = run.state.operation.take().ok_or("a step of an idle thread")?;
@@ -307,7 +362,7 @@ impl<'a> Pass<'a> {
             if help.is_some() && is_visible(&run.state.picture) {
                 return Err("an exchange in a step that does more".to_owned());
             }
-            noticed.helps.extend(help);
+            Noticed::add(&mut noticed.helps, help, view);
             run.observe(content, &mut operation)?;
             if let Ended::Returned(result) = ended {
                 run.conclude(&operation, result)?;
@@ -318,50 +373,46 @@ impl<'a> Pass<'a> {
         Ok(state)
     }
 
-    /// What exchanges of elements do to the views of their owners.
-    fn helped(&self, helps: &HashSet<Help>) -> Result<(), Rejection> {
-        for (view, line) in &self.certificate.views {
-            for help in helps.iter().filter(|h| h.concerns(view)) {
-                let foreign = |why| Rejection::ForeignRecord(*line, why);
-                let mut choices = Choices::default();
-                loop {
-                    let state = help.apply(self.object, view, &mut choices).map_err(foreign)?;
-                    if !self.index.covers(&state) {
-                        return Err(Rejection::RecordInterference(*line));
-                    }
-                    if !choices.advance() {
-                        break;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// What steps on a cell do to the views of others.
-    fn exchanged(&self, exchanges: &HashSet<Exchange>) -> Result<(), Rejection> {
-        let Some(cell) = &self.object.cell else { return Ok(()) };
-        let mut by_key: HashMap<cell::Key, Vec<&Exchange>> = HashMap::new();
-        for exchange in exchanges {
-            by_key.entry(exchange.key()).or_default().push(exchange);
-        }
-        for (view, line) in &self.certificate.views {
-            let foreign = |why| Rejection::ForeignRecord(*line, why);
-            for exchange in by_key.get(&cell::key_of(view)).into_iter().flatten() {
-                let after = exchange.apply(cell, view).map_err(foreign)?;
-                let Some(mut state) = after else { continue };
-                cell.observe(&mut state).map_err(foreign)?;
-                if !self.index.covers(&state) {
+    /// What exchanges of its element do to a view.
+    fn helped(&self, number: usize, noticed: &Noticed, meets: Meets) -> Result<(), Rejection> {
+        let (view, line) = &self.certificate.views[number];
+        let foreign = |why| Rejection::ForeignRecord(*line, why);
+        for help in noticed.helps.keys().filter(|h| h.concerns(view)) {
+            let mut choices = Choices::default();
+            loop {
+                let state = help.apply(self.object, view, &mut choices).map_err(foreign)?;
+                if !meets(Some(number), &state) {
                     return Err(Rejection::RecordInterference(*line));
                 }
+                if !choices.advance() {
+                    break;
+                }
             }
         }
         Ok(())
     }
 
-    /// Whether an effect of the certificate describes a step; optional stretches are decided if that is needed.
-    fn has_effect(&self, picture: &Picture) -> bool {
-        if self.certificate.effects.iter().any(|(effect, _)| describes(effect, picture)) {
+    /// What steps of others on a cell do to a view.
+    fn exchanged(&self, number: usize, noticed: &Noticed, meets: Meets) -> Result<(), Rejection> {
+        let Some(cell) = &self.object.cell else { return Ok(()) };
+        let (view, line) = &self.certificate.views[number];
+        let foreign = |why| Rejection::ForeignRecord(*line, why);
+        for exchange in noticed.exchanges.keys() {
+            let after = exchange.apply(cell, view).map_err(foreign)?;
+            let Some(mut state) = after else { continue };
+            cell.observe(&mut state).map_err(foreign)?;
+            if !meets(Some(number), &state) {
+                return Err(Rejection::RecordInterference(*line));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an effect of the certificate, but not this one, describes a step; optional stretches are decided if that is
+    /// needed.
+    fn has_effect(&self, picture: &Picture, missing: usize) -> bool {
+        let mut effects = self.certificate.effects.iter().enumerate();
+        if effects.any(|(number, (e, _))| number != missing && describes(e, picture)) {
             return true;
         }
         let shared = picture.shared_before.iter();
@@ -376,7 +427,7 @@ impl<'a> Pass<'a> {
         loop {
             let mut case = picture.clone();
             case.decide(open, &mut choices);
-            if !self.has_effect(&case) {
+            if !self.has_effect(&case, missing) {
                 return false;
             }
             if !choices.advance() {
@@ -385,13 +436,29 @@ impl<'a> Pass<'a> {
         }
     }
 
+    /// The effects without which no effect describes a step.
+    fn needed_effect(&self, picture: &Picture) -> Vec<usize> {
+        let effects = self.certificate.effects.iter().enumerate();
+        let describing = effects.filter(|(_, (e, _))| describes(e, picture)).map(|(n, _)| n);
+        let describing: Vec<usize> = describing.take(2).collect();
+        match describing[..] {
+            [_, _] => vec![],
+            [only] if !self.has_effect(picture, only) => vec![only],
+            [_] => vec![],
+            _ => (0..self.certificate.effects.len())
+                .filter(|effect| !self.has_effect(picture, *effect))
+                .collect(),
+        }
+    }
+
     fn interference(
         &self,
-        view: &State,
-        effect: &Effect,
-        (line, effect_line): (u32, u32),
+        number: usize,
+        (effect, effect_line): &(Effect, u32),
+        meets: Meets,
     ) -> Result<(), Rejection> {
-        let foreign = |why| Rejection::Foreign(line, effect_line, why);
+        let (view, line) = &self.certificate.views[number];
+        let foreign = |why| Rejection::Foreign(*line, *effect_line, why);
         let mut choices = Choices::default();
         loop {
             if let Some(state) = apply(effect, view, &mut choices).map_err(foreign)? {
@@ -403,9 +470,8 @@ impl<'a> Pass<'a> {
                 }
                 let mut state = moment.state;
                 state.settle();
-                // Most effects happen out of sight: then the view itself still describes the state.
-                if !covers(view, &state) && !self.index.covers(&state) {
-                    return Err(Rejection::Interference(line, effect_line));
+                if !meets(Some(number), &state) {
+                    return Err(Rejection::Interference(*line, *effect_line));
                 }
             }
             if !choices.advance() {

@@ -170,7 +170,8 @@ impl Execution<'_> {
     pub fn unknown_element(&mut self, first: usize) -> Run<Word> {
         let kind = self.object.steps.shared[first].kind;
         let is_record = matches!(kind.scalar, Scalar::Ref(_));
-        let none = is_record && self.shapes.is_empty() && self.state.records.iter().all(|r| r.private);
+        let none =
+            is_record && self.shapes.is_empty() && self.state.records.iter().all(|r| r.private);
         if kind.nullable && (none || self.choices.pick(2) == 0) {
             return Ok(Word::Null);
         }

@@ -44,7 +44,7 @@ impl Operation {
 pub struct Record {
     /// Its fields; nothing is known of one that is unknown.
     pub fields: Vec<Word>,
-    /// Whether only the observed thread knows it.
+    /// Whether only the observed thread knows it; if not set, others may find it.
     pub private: bool,
     /// Whether only the observed thread knew it before the step, or nobody.
     pub was_private: bool,

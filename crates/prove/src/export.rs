@@ -38,7 +38,8 @@ impl Proof {
         for influence in &self.interference {
             // The checker finds out by itself what exchanges of records do to others.
             if let Influence::List(effect) = influence {
-                write!(text, "\neffect {}", effect_text(&model, effect)).expect("a string takes all");
+                write!(text, "\neffect {}", effect_text(&model, effect))
+                    .expect("a string takes all");
             }
         }
         if !model.arrays.is_empty() {
