@@ -231,20 +231,24 @@ impl Dense {
     /// Numbers for the values of a part and one more.
     pub fn with(part: &Part<'_>, more: ValueId) -> Self {
         let mut stretch = Stretch::default();
-        let (mut largest, mut all_small) = (more.0, is_small(more.0));
+        let mut reach = Reach::default();
+        reach.add(more.0);
         for start in (0..part.len()).step_by(Stretch::LONGEST) {
             part.read_stretch(start, &mut stretch);
             let ids = stretch.arg[..stretch.len].iter().zip(&stretch.result);
             for (&arg, &result) in ids {
-                largest = largest.max(arg).max(result);
-                all_small &= is_small(arg) & is_small(result);
+                reach.add(arg);
+                reach.add(result);
             }
         }
-        match (largest as usize) < 8 * part.len() + 64 {
-            true if all_small => Dense::Small(vec![u32::MAX; (largest as usize >> 2) + 5]),
-            true => Dense::Table(vec![u32::MAX; largest as usize + 1]),
-            false => Dense::Map(HashMap::new()),
-        }
+        reach.dense(part.len())
+    }
+
+    /// Numbers for some values.
+    pub fn over(ids: &[ValueId]) -> Self {
+        let mut reach = Reach::default();
+        ids.iter().for_each(|id| reach.add(id.0));
+        reach.dense(ids.len())
     }
 
     /// Numbers for few values with any ids.
@@ -264,6 +268,36 @@ impl Dense {
             *place = next;
         }
         *place
+    }
+}
+
+/// How far the ids of some values reach.
+struct Reach {
+    largest: u32,
+    all_small: bool,
+}
+
+impl Default for Reach {
+    fn default() -> Self {
+        Reach { largest: 0, all_small: true }
+    }
+}
+
+impl Reach {
+    #[inline]
+    fn add(&mut self, id: u32) {
+        self.largest = self.largest.max(id);
+        self.all_small &= is_small(id);
+    }
+
+    /// Numbers for values that reach so far, in as many operations.
+    fn dense(self, operations: usize) -> Dense {
+        let largest = self.largest as usize;
+        match largest < 8 * operations + 64 {
+            true if self.all_small => Dense::Small(vec![u32::MAX; (largest >> 2) + 5]),
+            true => Dense::Table(vec![u32::MAX; largest + 1]),
+            false => Dense::Map(HashMap::new()),
+        }
     }
 }
 

@@ -8,7 +8,9 @@
 //! operations and `s` the last call. The history is linearizable iff no read returns before its
 //! write is called and no two values must each come before the other: no two *forward zones* `[f,
 //! s]` overlap and no *backward zone* `[s, f]` lies within a forward one. The order by `min(f, s)`
-//! is then right. The initial value is written before everything.
+//! is then right. The initial value is written before everything. Linearizability is local: of several
+//! registers (the keys of a map) each is judged so, all in one sweep over the history, as walking
+//! through it once for each register would miss the cache at every step.
 //!
 //! **Cost.** O(n), bucket sort by event rank. Online: O(values kept) an event; the values kept are
 //! those that an open read may still return.
@@ -47,11 +49,32 @@ impl Method {
             Err(Declined::UnknownMethod { method })
         }
     }
+
+    /// The value that an operation with this method read or wrote, given its argument; nothing if it says
+    /// nothing.
+    #[inline]
+    pub fn value(self, history: &History, op: OpId, arg: ValueId) -> Option<ValueId> {
+        match (self, history.outcome(op)) {
+            (_, Outcome::Failed) | (Method::Read, Outcome::Pending) => None,
+            (Method::Read, Outcome::Ok) => Some(history.result(op)).filter(|v| v.is_present()),
+            (Method::Write, _) => Some(arg),
+        }
+    }
 }
 
-/// One value with its operations. Ranks are one higher than elsewhere: 0 is before everything.
+/// What a recorded operation does to which register.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub method: Method,
+    /// The register, numbered from 0 in the order in which they are met.
+    pub key: u32,
+    pub value: ValueId,
+}
+
+/// One value of a register with its operations. Ranks are one higher than elsewhere: 0 is before everything.
 #[derive(Clone, Copy, Debug)]
 struct Zone {
+    key: u32,
     value: ValueId,
     write: Span,
     /// The first return, and whose it is.
@@ -63,8 +86,13 @@ struct Zone {
 const NOBODY: OpId = OpId(u32::MAX);
 
 impl Zone {
-    fn new(value: ValueId) -> Self {
-        Zone { value, write: Span::NONE, f: (NEVER, NOBODY), s: (0, NOBODY) }
+    fn new(key: u32, value: ValueId) -> Self {
+        Zone { key, value, write: Span::NONE, f: (NEVER, NOBODY), s: (0, NOBODY) }
+    }
+
+    /// The zone of the value that a register holds before everything.
+    fn initial(key: u32, value: ValueId) -> Self {
+        Zone { f: (0, NOBODY), ..Zone::new(key, value) }
     }
 
     fn add(&mut self, span: Span) {
@@ -87,41 +115,34 @@ impl Zone {
     }
 }
 
-/// Says of an operation what it does and with which value; nothing if it says nothing.
-pub(super) type Meaning<'m> = &'m dyn Fn(OpId) -> Result<Option<(Method, ValueId)>, Declined>;
-
 /// Decides a part of a register's history.
 pub fn check(part: Part<'_>, initial: ValueId) -> Result<Verdict, Declined> {
     let history = part.history;
     let names = (0..history.method_count()).map(|id| history.method_name(MethodId::from(id)));
     let methods: Vec<_> = names.map(Method::named).collect();
-    let meaning = |op: OpId| {
+    decide(part, initial, Dense::with(&part, initial), |op| {
         let method = methods[history.method(op).index()].clone()?;
-        Ok(match (method, history.outcome(op)) {
-            (_, Outcome::Failed) | (Method::Read, Outcome::Pending) => None,
-            (Method::Read, Outcome::Ok) => Some(history.result(op)).filter(|v| v.is_present()),
-            (Method::Write, _) => Some(history.arg(op)),
-        }
-        .map(|value| (method, value)))
-    };
-    decide(part, initial, Dense::with(&part, initial), &meaning)
+        let value = method.value(history, op, history.arg(op));
+        Ok(value.map(|value| Access { method, key: 0, value }))
+    })
 }
 
-/// Decides a part of a history whose operations mean reads and writes.
+/// Decides a part of a history of registers that all hold `initial` at first. `access` is asked about
+/// each operation once, in call order; nothing means that it says nothing.
 pub(super) fn decide(
     part: Part<'_>,
     initial: ValueId,
     dense: Dense,
-    meaning: Meaning<'_>,
+    access: impl FnMut(OpId) -> Result<Option<Access>, Declined>,
 ) -> Result<Verdict, Declined> {
-    let zones = match Zones::read(&part, initial, dense, meaning)? {
+    let zones = match Zones::read(&part, Numbers::new(initial, dense), access)? {
         Ok(zones) => zones,
         Err(violation) => return Ok(violation),
     };
     let keys = zones.zones.iter().zip(0..).filter(|(zone, _)| zone.f.0 != NEVER);
     let keys = keys.map(|(zone, index)| (zone.f.0.min(zone.s.0), index));
     let order = Buckets::new(zones.end as usize + 2, keys).into_numbers();
-    match conflict(&zones.zones, &order) {
+    match zones.conflict(&order) {
         Some((a, b)) => Ok(conflicting(part.history, a, b)),
         None => {
             let order = zones.order(&order);
@@ -130,101 +151,168 @@ pub(super) fn decide(
     }
 }
 
+/// The numbers of the zones.
+struct Numbers {
+    initial: ValueId,
+    /// By register, the zone of the initial value.
+    initials: Vec<u32>,
+    /// By value, the first zone of that value.
+    dense: Dense,
+    /// The other zones of a value that several registers held.
+    others: HashMap<(u32, ValueId), u32>,
+}
+
+impl Numbers {
+    fn new(initial: ValueId, dense: Dense) -> Self {
+        Numbers { initial, initials: Vec::new(), dense, others: HashMap::new() }
+    }
+
+    /// The zone of a value of a register, which is added if it is new.
+    #[inline]
+    fn zone(&mut self, zones: &mut Vec<Zone>, key: u32, value: ValueId) -> u32 {
+        if key as usize == self.initials.len() {
+            self.initials.push(zones.len() as u32);
+            zones.push(Zone::initial(key, self.initial));
+        }
+        if value == self.initial {
+            return self.initials[key as usize];
+        }
+        let next = zones.len() as u32;
+        let mut zone = self.dense.number(value, next);
+        if zone != next && zones[zone as usize].key != key {
+            zone = *self.others.entry((key, value)).or_insert(next);
+        }
+        if zone == next {
+            zones.push(Zone::new(key, value));
+        }
+        zone
+    }
+}
+
+/// A read of the value of a zone.
+#[derive(Clone, Copy)]
+struct Reading {
+    zone: u32,
+    span: Span,
+}
+
 /// The zones of a history and the reads of each.
 struct Zones {
     zones: Vec<Zone>,
-    /// The zone and the operation of each read.
-    reads: Vec<(u32, u32)>,
+    reads: Vec<Reading>,
+    /// The number of registers.
+    keys: usize,
     end: Rank,
 }
 
 impl Zones {
     fn read(
         part: &Part<'_>,
-        initial: ValueId,
-        mut dense: Dense,
-        meaning: Meaning<'_>,
+        mut numbers: Numbers,
+        mut access: impl FnMut(OpId) -> Result<Option<Access>, Declined>,
     ) -> Result<Result<Self, Verdict>, Declined> {
         let history = part.history;
         let ranks = part.ranks();
-        let mut zones = vec![Zone::new(initial)];
-        zones[0].f = (0, NOBODY);
-        dense.number(initial, 0);
+        let mut zones = Vec::new();
         let mut reads = Vec::new();
-        let mut spans = Vec::new();
         for (position, op) in part.operations().enumerate() {
-            let Some((method, value)) = meaning(op)? else {
+            let Some(Access { method, key, value }) = access(op)? else {
                 continue;
             };
             let span = ranks.span(position, op);
             let span = Span { op, call: span.call + 1, ret: span.ret.saturating_add(1) };
-            let zone = dense.number(value, zones.len() as u32);
-            if zone as usize == zones.len() {
-                zones.push(Zone::new(value));
-            }
+            let zone = numbers.zone(&mut zones, key, value);
             if method == Method::Read {
-                reads.push((zone, op.0));
-                spans.push(span);
-            } else if zone == 0 || zones[zone as usize].write.exists() {
+                reads.push(Reading { zone, span });
+            } else if value == numbers.initial || zones[zone as usize].write.exists() {
                 let value = history.values().get(value).to_string();
                 return Err(Declined::RepeatedValue { value });
             } else {
                 zones[zone as usize].write = span;
             }
         }
-        for (&(zone, _), &span) in reads.iter().zip(&spans) {
-            let written = zones[zone as usize].write;
-            if zones[zone as usize].value == ValueId::NIL && zone != 0 && !written.exists() {
+        let (keys, end) = (numbers.initials.len(), ranks.events + 1);
+        let mut zones = Zones { zones, reads, keys, end };
+        match zones.stretch(history, numbers.initial)? {
+            Some(violation) => Ok(Err(violation)),
+            None => Ok(Ok(zones)),
+        }
+    }
+
+    /// Makes every zone as long as its operations; or finds a read of what was not written.
+    fn stretch(
+        &mut self,
+        history: &History,
+        initial: ValueId,
+    ) -> Result<Option<Verdict>, Declined> {
+        for &Reading { zone, span } in &self.reads {
+            let zone = &mut self.zones[zone as usize];
+            let (written, is_initial) = (zone.write, zone.value == initial);
+            if zone.value == ValueId::NIL && !is_initial && !written.exists() {
                 // Some recorders write nil where they did not see the result.
                 return Err(Declined::Unreadable {
                     operation: history.operation(span.op).to_string(),
                     expected: "a value that was written",
                 });
             }
-            if zone != 0 && (!written.exists() || span.ret < written.call) {
-                return Ok(Err(unwritten(history, span.op, written)));
+            if !is_initial && (!written.exists() || span.ret < written.call) {
+                return Ok(Some(unwritten(history, span.op, written)));
             }
-            zones[zone as usize].add(span);
+            zone.add(span);
         }
-        for zone in &mut zones {
+        for zone in &mut self.zones {
             // A pending write that nobody read is forgotten: its zone has no return.
             if zone.write.exists() && (zone.write.ret != NEVER || zone.f.0 != NEVER) {
                 zone.add(zone.write);
             }
         }
-        let end = ranks.events + 1;
-        Ok(Ok(Zones { zones, reads, end }))
+        Ok(None)
     }
 
-    /// The operations in order, given the order of the zones.
+    /// Two zones each of which must come before the other, given the order by `min(f, s)`.
+    fn conflict(&self, order: &[u32]) -> Option<(&Zone, &Zone)> {
+        // By register, the forward zone that ends last.
+        let mut latest: Vec<Option<&Zone>> = vec![None; self.keys];
+        for &index in order {
+            let zone = &self.zones[index as usize];
+            let latest = &mut latest[zone.key as usize];
+            if let Some(forward) = *latest
+                && zone.f.0 < forward.s.0
+                && forward.f.0 < zone.s.0
+            {
+                return Some((forward, zone));
+            }
+            if zone.is_forward() && latest.is_none_or(|latest| latest.s.0 < zone.s.0) {
+                *latest = Some(zone);
+            }
+        }
+        None
+    }
+
+    /// The operations in order, given the order of the zones: one register's as they stand in the zones;
+    /// those of several by the first cell that its place in its register's order allows for each.
     fn order(&self, zones: &[u32]) -> Vec<OpId> {
-        let reads = Buckets::new(self.zones.len(), self.reads.iter().copied());
-        let mut order = Vec::with_capacity(self.zones.len() + self.reads.len());
-        for &zone in zones {
-            let write = self.zones[zone as usize].write;
-            order.extend(write.exists().then_some(write.op));
-            order.extend(reads.of(zone as usize).iter().map(|&op| OpId(op)));
+        let reads = self.reads.iter().zip(0..).map(|(read, index)| (read.zone, index));
+        let reads = Buckets::new(self.zones.len(), reads);
+        let spans = zones.iter().flat_map(|&zone| {
+            let write = Some(self.zones[zone as usize].write).filter(Span::exists);
+            let reads = reads.of(zone as usize).iter();
+            let reads = reads.map(|&read| self.reads[read as usize].span);
+            write.into_iter().chain(reads).map(move |span| (zone, span))
+        });
+        if self.keys <= 1 {
+            return spans.map(|(_, span)| span.op).collect();
         }
-        order
+        let mut latest: Vec<Rank> = vec![0; self.keys];
+        let mut placed = Vec::with_capacity(self.zones.len() + self.reads.len());
+        for (zone, span) in spans {
+            let latest = &mut latest[self.zones[zone as usize].key as usize];
+            *latest = span.call.max(*latest);
+            placed.push((*latest, span.op.0));
+        }
+        let numbers = Buckets::new(self.end as usize + 1, placed.iter().copied()).into_numbers();
+        numbers.into_iter().map(OpId).collect()
     }
-}
-
-/// Two zones each of which must come before the other, given the order by `min(f, s)`.
-fn conflict<'z>(zones: &'z [Zone], order: &[u32]) -> Option<(&'z Zone, &'z Zone)> {
-    let mut latest: Option<&Zone> = None;
-    for &index in order {
-        let zone = &zones[index as usize];
-        if let Some(forward) = latest
-            && zone.f.0 < forward.s.0
-            && forward.f.0 < zone.s.0
-        {
-            return Some((forward, zone));
-        }
-        if zone.is_forward() && latest.is_none_or(|latest| latest.s.0 < zone.s.0) {
-            latest = Some(zone);
-        }
-    }
-    None
 }
 
 fn conflicting(history: &History, a: &Zone, b: &Zone) -> Verdict {
