@@ -232,28 +232,32 @@ impl Dense {
     pub fn with(part: &Part<'_>, more: ValueId) -> Self {
         let mut stretch = Stretch::default();
         let mut reach = Reach::default();
-        reach.add(more.0);
+        reach.add(more);
         for start in (0..part.len()).step_by(Stretch::LONGEST) {
             part.read_stretch(start, &mut stretch);
             let ids = stretch.arg[..stretch.len].iter().zip(&stretch.result);
             for (&arg, &result) in ids {
-                reach.add(arg);
-                reach.add(result);
+                reach.add(ValueId(arg));
+                reach.add(ValueId(result));
             }
         }
         reach.dense(part.len())
     }
 
-    /// Numbers for some values.
-    pub fn over(ids: &[ValueId]) -> Self {
-        let mut reach = Reach::default();
-        ids.iter().for_each(|id| reach.add(id.0));
-        reach.dense(ids.len())
-    }
-
     /// Numbers for few values with any ids.
     pub fn hashed() -> Self {
         Dense::Map(HashMap::new())
+    }
+
+    /// The number of a value, if it has one.
+    #[inline]
+    pub fn known(&self, value: ValueId) -> Option<u32> {
+        let number = match self {
+            Dense::Small(table) => table[small_place(value.0)],
+            Dense::Table(table) => table[value.0 as usize],
+            Dense::Map(map) => return map.get(&value).copied(),
+        };
+        Some(number).filter(|&number| number != u32::MAX)
     }
 
     /// The number of a value; `next` if it is new.
@@ -272,7 +276,7 @@ impl Dense {
 }
 
 /// How far the ids of some values reach.
-struct Reach {
+pub(super) struct Reach {
     largest: u32,
     all_small: bool,
 }
@@ -284,14 +288,15 @@ impl Default for Reach {
 }
 
 impl Reach {
+    /// Adds a value.
     #[inline]
-    fn add(&mut self, id: u32) {
-        self.largest = self.largest.max(id);
-        self.all_small &= is_small(id);
+    pub fn add(&mut self, value: ValueId) {
+        self.largest = self.largest.max(value.0);
+        self.all_small &= is_small(value.0);
     }
 
     /// Numbers for values that reach so far, in as many operations.
-    fn dense(self, operations: usize) -> Dense {
+    pub fn dense(self, operations: usize) -> Dense {
         let largest = self.largest as usize;
         match largest < 8 * operations + 64 {
             true if self.all_small => Dense::Small(vec![u32::MAX; (largest >> 2) + 5]),

@@ -11,10 +11,9 @@
 //! **Precondition.** To each key every value is written once, else declined; `delete` and
 //! compare-and-set are declined (they write a value again, or read and write at once).
 
-use super::container::Dense;
+use super::container::Reach;
 use super::register::{self, Access, Method};
 use super::{Declined, Part};
-use hashbrown::HashMap;
 use seriatim_history::{History, MethodId, OpId, ValueId};
 use seriatim_spec::Verdict;
 
@@ -23,24 +22,25 @@ pub fn check(part: Part<'_>, default: ValueId) -> Result<Verdict, Declined> {
     let history = part.history;
     let names = (0..history.method_count()).map(|id| history.method_name(MethodId::from(id)));
     let methods: Vec<_> = names.map(method).collect();
-    let mut ids = Vec::with_capacity(part.len());
-    for op in part.operations() {
-        let method = methods[history.method(op).index()].clone()?;
-        let (_, arg) = key_and_value(history, op, method)?;
-        ids.extend(method.value(history, op, arg));
-    }
-    let dense = Dense::over(&ids);
-    drop(ids);
-    let mut keys: HashMap<ValueId, u32> = HashMap::new();
-    register::decide(part, default, dense, |op| {
+    let of = |op: OpId| {
         let method = methods[history.method(op).index()].clone()?;
         let (key, arg) = key_and_value(history, op, method)?;
-        let Some(value) = method.value(history, op, arg) else {
-            return Ok(None);
-        };
-        let next = keys.len() as u32;
-        let key = *keys.entry(key).or_insert(next);
-        Ok(Some(Access { method, key, value }))
+        Ok((method, key, method.value(history, op, arg)))
+    };
+    let (mut key_ids, mut ids) = (Reach::default(), Reach::default());
+    for op in part.operations() {
+        let (_, key, value) = of(op)?;
+        key_ids.add(key);
+        value.into_iter().for_each(|value| ids.add(value));
+    }
+    let (mut keys, mut next) = (key_ids.dense(part.len()), 0);
+    register::decide(part, default, ids.dense(part.len()), |op| {
+        let (method, key, value) = of(op)?;
+        Ok(value.map(|value| {
+            let key = keys.number(key, next);
+            next = next.max(key + 1);
+            Access { method, key, value }
+        }))
     })
 }
 
