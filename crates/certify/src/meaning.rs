@@ -88,7 +88,7 @@ struct Case {
     result: Datum,
 }
 
-/// What is known of a value if `x` is tracked; a number or a truth value is known.
+/// What is known of a value if `x` is tracked; a truth value or a variant is known. None for no result.
 fn seen(datum: &Datum, x: i32) -> Option<Word> {
     Some(match datum {
         Datum::Null => Word::Null,
@@ -98,11 +98,6 @@ fn seen(datum: &Datum, x: i32) -> Option<Word> {
         Datum::Variant(v) => Word::Int(*v as i32),
         _ => return None,
     })
-}
-
-/// The result of a method as a word, if it has one.
-fn answer(datum: &Datum, x: i32) -> Option<Word> {
-    seen(datum, x)
 }
 
 fn data() -> Vec<Datum> {
@@ -234,7 +229,7 @@ impl Runner {
                 let outcome = Outcome {
                     content: known(&case.to.0)?,
                     control: case.to.1,
-                    result: answer(&case.result, x),
+                    result: seen(&case.result, x),
                     unchanged: case.to == (case.content.clone(), case.control),
                 };
                 let all = outcomes.entry(call).or_default();
@@ -371,7 +366,7 @@ impl Lemma<'_> {
     /// Whether a result may follow what outcomes require, as the check of a return sees it.
     fn may_return(outcomes: &[Outcome], result: &Datum, x: i32) -> bool {
         let required = required(outcomes);
-        required.is_none() || required == answer(result, x)
+        required.is_none() || required == seen(result, x)
     }
 
     /// Part 2.
@@ -407,24 +402,23 @@ impl Lemma<'_> {
             return true;
         }
         let results = self.possible_results();
-        let mut right: HashMap<(&[Datum], &Datum), BTreeSet<(i32, &Datum, &Datum)>> =
-            HashMap::new();
+        let mut right: HashMap<(&[Datum], &Datum), Vec<&Case>> = HashMap::new();
         for case in self.cases {
-            let all = right.entry((&case.arguments, &case.content)).or_default();
-            all.insert((case.control, &case.to.0, &case.result));
+            right.entry((&case.arguments, &case.content)).or_default().push(case);
         }
         right.iter().all(|((arguments, base), right)| {
-            (1..1u32 << self.controls).all(|seen| {
+            (1..1u32 << self.controls).all(|moments| {
                 let data = data();
                 let mut claims = data.iter().flat_map(|to| results.iter().map(move |r| (to, r)));
                 claims.all(|(to, result)| {
-                    let fits = |c: &(i32, &Datum, &Datum)| {
-                        seen >> c.0 & 1 == 1 && (c.1, c.2) == (to, result)
+                    let fits = |case: &&Case| {
+                        let moment = moments >> case.control & 1 == 1;
+                        moment && (&case.to.0, &case.result) == (to, result)
                     };
+                    let claim = (to, result);
                     right.iter().any(fits)
-                        || (0..VALUES).any(|x| {
-                            !self.accepts_completion((arguments, base), seen, (to, result), x)
-                        })
+                        || (0..VALUES)
+                            .any(|x| !self.accepts_completion((arguments, base), moments, claim, x))
                 })
             })
         })
@@ -451,7 +445,7 @@ impl Lemma<'_> {
         claims.all(|(arguments, result)| {
             (0..VALUES).any(|x| {
                 let words = Self::words(arguments, x);
-                let told = sight(answer(result, x));
+                let told = sight(seen(result, x));
                 let exact = !matches!(told, None | Some(Sight::Nothing));
                 let moments = self.cases.iter().filter(|c| c.arguments == arguments);
                 let mut shown = moments.filter(|c| {
