@@ -14,9 +14,13 @@ use seriatim_lang::Program;
 use std::fmt::Write;
 
 impl Proof {
-    /// The proof as a certificate of the program of which it is a proof.
+    /// The proof as a certificate of the program of which it is a proof, or why there is none: the format knows lists, records and
+    /// cells, no numbers.
     pub fn certificate(&self, program: &Program) -> Result<String, String> {
         let model = Model::of(program, 2)?;
+        if model.kind == Kind::Number {
+            return Err("proofs about numbers have no certificates yet".to_owned());
+        }
         let listing = seriatim_lang::show::listing(&model.steps);
         let begin = match self.abstraction.begin {
             Begin::AtRoot => "first",
@@ -125,7 +129,7 @@ fn ghost(ghost: &Ghost) -> String {
 
 fn word(value: Val) -> String {
     match value {
-        Val::Dead | Val::Hidden => "?".to_owned(),
+        Val::Dead | Val::Hidden | Val::Num(..) => "?".to_owned(),
         Val::Record(record) => format!("r{record}"),
         Val::Tid(thread) => format!("t{thread}"),
         Val::Null => "null".to_owned(),
