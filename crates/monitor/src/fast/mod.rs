@@ -34,6 +34,7 @@ mod inside;
 mod locality;
 pub mod log;
 mod log_index;
+mod lowest;
 pub mod map;
 mod matching;
 mod min_tree;
