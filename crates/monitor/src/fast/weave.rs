@@ -59,21 +59,19 @@ enum Labels {
 }
 
 /// What is tried, one after the other.
-const TRIES: [Try; 4] = [
+const TRIES: [Try; 2] = [
     Try { all: 256, orders: 6, labels: Labels::Kept },
     Try { all: 256, orders: 6, labels: Labels::Exchanged },
-    Try { all: 1024, orders: 32, labels: Labels::Exchanged },
-    Try { all: 2048, orders: 64, labels: Labels::Kept },
 ];
 
 /// How many configurations are looked at for one return, for each that may be kept.
 const AT_ONCE: usize = 64;
 
 /// How many configurations are looked at in all, besides some for each operation.
-const IN_ALL: usize = 1_000_000;
+const IN_ALL: usize = 500_000;
 
 /// How many configurations are looked at for each operation, on the average.
-const FOR_EACH: usize = 200;
+const FOR_EACH: usize = 100;
 
 /// How many of the values inside an insertion is compared with to see which order strains least.
 const COMPARED: usize = 6;
@@ -162,7 +160,7 @@ impl Element {
 }
 
 /// What tells configurations apart.
-type Key = (u64, bool, Sequence);
+type Key = (u64, bool, Vec<(Item, Item)>, Sequence);
 
 const NOTHING: u32 = u32::MAX;
 
@@ -173,6 +171,8 @@ struct Configuration {
     inside: Sequence,
     /// Whether somebody saw the oldest value at the head; where labels are exchanged.
     is_seen: bool,
+    /// Items that are to be inserted and will leave as another, which is equal and has left already.
+    renamed: Vec<(Item, Item)>,
     size: i64,
     /// Which open operations, by row, have taken effect.
     done: u64,
@@ -183,7 +183,7 @@ struct Configuration {
 
 impl Configuration {
     fn key(&self) -> Key {
-        (self.done, self.is_seen, self.inside.clone())
+        (self.done, self.is_seen, self.renamed.clone(), self.inside.clone())
     }
 
     fn is_done(&self, row: usize) -> bool {
@@ -237,6 +237,7 @@ impl<'c> Loom<'c> {
         let start = Configuration {
             inside: Sequence::default(),
             is_seen: false,
+            renamed: Vec::new(),
             size: 0,
             done: 0,
             strain: 0,
@@ -452,6 +453,7 @@ impl<'c> Loom<'c> {
                 (Deed::Remove(item), Labels::Kept) if self.may_leave(from, item) => {
                     Some(self.without_head(from))
                 }
+                (Deed::Remove(item), Labels::Kept) => self.without_equal(from, item),
                 (Deed::Remove(item), Labels::Exchanged) => self.exchanged(from, item, Fate::Leaves),
                 (Deed::SawHead(value), Labels::Exchanged) => {
                     let items = self.by_value.get(&value).cloned().unwrap_or_default();
@@ -469,6 +471,8 @@ impl<'c> Loom<'c> {
 
     fn inserted(&mut self, from: &Configuration, item: Item) -> Configuration {
         let mut next = from.clone();
+        let place = next.renamed.iter().position(|&(from, _)| from == item);
+        let item = place.map_or(item, |place| next.renamed.remove(place).1);
         next.size += 1;
         if !matches!(self.head, Head::Least(_)) {
             next.strain += self.strain(from, item);
@@ -557,16 +561,23 @@ impl<'c> Loom<'c> {
         to_come.map(|span| span.ret).fold(removal, Rank::min)
     }
 
-    /// How much an item behind those inside asks of its removal and theirs.
+    /// How much an item behind those inside asks of its removal and theirs; nothing where it can be
+    /// exchanged.
     fn strain(&self, from: &Configuration, item: Item) -> u32 {
-        let remove = |item: Item| self.container.remove[item.index()];
-        let mine = remove(item);
+        let mine = self.container.remove[item.index()];
         let before = from.inside.newest_first().take(COMPARED);
-        let before = before.map(|id| remove(self.elements[id.0 as usize].item));
+        let before = before.map(|id| self.elements[id.0 as usize]);
         let strain = before.map(|other| {
+            if self.attempt.labels == Labels::Exchanged
+                && self.could_be_inserted(item, other.at)
+                && self.could_be_inserted(other.item, self.now)
+            {
+                return 0;
+            }
+            let theirs = self.container.remove[other.item.index()];
             let (first, second) = match self.head {
-                Head::Newest => (mine, other),
-                _ => (other, mine),
+                Head::Newest => (mine, theirs),
+                _ => (theirs, mine),
             };
             u32::from(first.call > second.call) + u32::from(first.ret > second.ret)
         });

@@ -105,8 +105,48 @@ impl Loom<'_> {
         Some(next)
     }
 
+    /// A configuration in which the removal of an item took the one at the head, which is equal: what
+    /// was to take that one takes the item.
+    pub(super) fn without_equal(
+        &mut self,
+        from: &Configuration,
+        item: Item,
+    ) -> Option<Configuration> {
+        if matches!(self.head, Head::Least(_)) {
+            return None;
+        }
+        let mut inside = self.near(from);
+        let head = inside.first()?.item;
+        let value = |item: Item| self.container.values[item.index()];
+        if value(head) != value(item) {
+            return None;
+        }
+        let mut next = self.without_head(from);
+        match inside.iter().position(|element| element.item == item) {
+            Some(place) => {
+                inside[place] = Element::plain(head);
+                inside.remove(0);
+                next.inside = self.with_near(from, &inside);
+            }
+            None if self.is_outside(from, item) => {
+                next.renamed.push((item, head));
+                next.renamed.sort_unstable();
+            }
+            None => return None,
+        }
+        Some(next)
+    }
+
+    /// Whether an item has not been inserted yet.
+    fn is_outside(&self, from: &Configuration, item: Item) -> bool {
+        let is_called = self.container.insert[item.index()].call < self.now;
+        let row = self.row_of(item);
+        (!is_called || row.is_some_and(|row| !from.is_done(row)))
+            && from.renamed.iter().all(|&(renamed, _)| renamed != item)
+    }
+
     /// Whether the insertion of an item may have happened in a cell.
-    fn could_be_inserted(&self, item: Item, cell: Rank) -> bool {
+    pub(super) fn could_be_inserted(&self, item: Item, cell: Rank) -> bool {
         let insert = self.container.insert[item.index()];
         insert.call < cell && cell <= insert.ret
     }
