@@ -569,6 +569,11 @@ impl Online for Watch {
         }
     }
 
+    fn rename(&mut self, new_id: &mut dyn FnMut(ValueId) -> ValueId) {
+        self.zones.iter_mut().for_each(|zone| zone.value = new_id(zone.value));
+        self.writes.values_mut().for_each(|writing| writing.value = new_id(writing.value));
+    }
+
     fn remembered(&self) -> usize {
         self.zones.len() + self.writes.len() + self.reads.len()
     }
