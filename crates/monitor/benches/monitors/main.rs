@@ -243,16 +243,26 @@ fn print_row(name: &str, costs: &[Cost]) {
     println!("| {name}: {verdict} |{cells} {with} | {without} |");
 }
 
-/// Objects that are watched: what they are called, the specification, shares of methods.
-const STREAMS: [(&str, &str, &[(&str, f64)]); 3] = [
+/// An object that is watched.
+struct Stream {
+    name: &'static str,
+    spec: &'static str,
+    shares: &'static [(&'static str, f64)],
+}
+
+const STREAMS: [Stream; 3] = [
     // A little more is taken out than put in, so that it does not grow for ever.
-    ("queue", "queue", &[("enqueue", 1.0), ("dequeue", 1.05), ("front", 0.1)]),
-    ("queue that grows", "queue", &[]),
-    ("set", "set", &[]),
+    Stream {
+        name: "queue",
+        spec: "queue",
+        shares: &[("enqueue", 1.0), ("dequeue", 1.05), ("front", 0.1)],
+    },
+    Stream { name: "queue that grows", spec: "queue", shares: &[] },
+    Stream { name: "set", spec: "set", shares: &[] },
 ];
 
 /// Events that are generated and watched at once.
-fn online((name, spec, shares): (&str, &str, &[(&str, f64)]), largest: u32) {
+fn online(Stream { name, spec, shares }: Stream, largest: u32) {
     let choice = SpecChoice::parse(spec).unwrap_or_else(|error| panic!("{error}"));
     for power in [6, largest] {
         let profile = Profile {
