@@ -183,7 +183,7 @@ mod tests {
     fn values_that_nobody_knows_are_forgotten_and_the_others_stay() {
         let line = |number: usize| {
             format!(
-                "{{\"process\":0,\"event\":\"call\",\"op\":\"enq\",\"arg\":\"text {number}\"}}\n{{\"process\":0,\"event\":\"return\"}}\n"
+                "{{\"process\":0,\"type\":\"call\",\"op\":\"enq\",\"arg\":\"text {number}\"}}\n{{\"process\":0,\"type\":\"return\"}}\n"
             )
         };
         let log: String = (0..3 * MOST_VALUES).map(line).collect();

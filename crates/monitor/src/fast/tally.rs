@@ -14,7 +14,8 @@
 //! another has satisfied the same queries, or more, with some of the same changes only: it can still
 //! make the others, raises first.
 //!
-//! **Cost.** O(n · configurations · operations open). Without open queries there is one configuration.
+//! **Cost.** O(n · configurations · operations open). Without open queries there is one configuration; where nobody
+//! looks at the count at all, O(n log n) and no limit.
 //!
 //! **Precondition.** At most 64 operations open at once and [`CONFIGURATIONS`] configurations, else
 //! declined. Needs a recorded history: it looks ahead to see which operation returns first.
@@ -88,6 +89,9 @@ pub(super) fn order(
     deeds: &[Deed],
     initial: i64,
 ) -> Result<Result<Vec<OpId>, OpId>, Declined> {
+    if deeds.iter().all(|deed| deed.change != Change::Same) {
+        return Ok(unobserved(history, deeds, initial));
+    }
     let mut search = Search::new(initial);
     let mut next = deeds.iter();
     for event in history.events_of(deeds.iter().map(|deed| deed.op)) {
@@ -105,6 +109,46 @@ pub(super) fn order(
         }
     }
     Ok(Ok(search.order()))
+}
+
+/// The order of deeds none of which looks at the count, or the operation whose return is wrong. Everything happens
+/// as late as possible: at its return, or, for a raise, when somebody needs the count to be positive.
+fn unobserved(history: &History, deeds: &[Deed], mut count: i64) -> Result<Vec<OpId>, OpId> {
+    let mut order = Vec::with_capacity(deeds.len());
+    let mut placed = vec![false; deeds.len()];
+    // Raises that are open, or were; from some on none has taken effect by being needed.
+    let (mut raises, mut next_raise) = (Vec::new(), 0);
+    let mut called = 0;
+    for event in history.events_of(deeds.iter().map(|deed| deed.op)) {
+        let op = match event {
+            Event::Call(_) => {
+                if deeds[called].change == Change::Up {
+                    raises.push(called);
+                }
+                called += 1;
+                continue;
+            }
+            Event::Return(op) => op,
+        };
+        let index = deeds[..called].partition_point(|deed| deed.op < op);
+        if placed[index] {
+            continue;
+        }
+        while !deeds[index].allows(count) {
+            let Some(&raise) = raises.get(next_raise) else {
+                return Err(op);
+            };
+            next_raise += 1;
+            if !std::mem::replace(&mut placed[raise], true) {
+                order.push(deeds[raise].op);
+                count += 1;
+            }
+        }
+        placed[index] = true;
+        order.push(op);
+        count = deeds[index].apply(count);
+    }
+    Ok(order)
 }
 
 /// A step of an order: an operation behind others.

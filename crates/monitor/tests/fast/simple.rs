@@ -420,6 +420,29 @@ fn the_semaphore_monitor_agrees_on_random_histories() {
 }
 
 #[test]
+fn hundreds_of_operations_may_be_open_on_a_semaphore() {
+    let (model, releases) = (Semaphore(3), 500);
+    for (acquired, agreed) in [(503, Agreed::Linearizable), (504, Agreed::Violation)] {
+        let all = releases + acquired;
+        let ops: Vec<Op> = (0..all)
+            .map(|index| {
+                let method = if index < releases { "release" } else { "acquire" };
+                // The last one called returns first.
+                Op { method, arg: None, result: None, call: index, ret: Some(2 * all - index) }
+            })
+            .collect();
+        let found = match check(Object::Semaphore(3), Part::whole(&history(&ops))).unwrap() {
+            Verdict::Linearizable(witness) => {
+                is_linearization(&model, &ops, &witness.order).unwrap();
+                Agreed::Linearizable
+            }
+            _ => Agreed::Violation,
+        };
+        assert_eq!(found, agreed);
+    }
+}
+
+#[test]
 fn the_log_monitor_agrees_on_random_histories() {
     let draw = |random: &mut Random, index| match random.below(2) {
         0 => ("append", Some(Value::Int(index as i64)), vec![None]),
