@@ -4,7 +4,7 @@
 //! registers that matter there (the live ones, or all).
 
 use crate::granularity::granularity;
-use crate::options::{Options, Reductions};
+use crate::options::{Mode, Options, Reductions};
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::lock_order::LockOrder;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State};
@@ -40,6 +40,8 @@ pub struct Subject {
     pub locations: Vec<Location>,
     /// For each position, its locations by caller.
     numbers: Vec<Vec<(u32, u32)>>,
+    /// Whether the variables of a thread count for ever, as in the models of PAT.
+    keeps_object: bool,
 }
 
 struct SpecMethod {
@@ -87,8 +89,15 @@ impl Subject {
         });
         let methods = methods.collect();
         let spec = Spec::new(info, bounds);
-        let mut subject =
-            Subject { machine, fine, spec, methods, locations: vec![], numbers: vec![] };
+        let mut subject = Subject {
+            machine,
+            fine,
+            spec,
+            methods,
+            locations: vec![],
+            numbers: vec![],
+            keeps_object: options.mode == Mode::Compat,
+        };
         subject.find_locations(&liveness, &options.reductions);
         Ok(subject)
     }
@@ -178,20 +187,9 @@ impl Subject {
     ) -> Vec<(u32, Kind)> {
         let steps = &self.machine.steps;
         let matters = |reg: usize| {
-            if !reductions.dead_registers {
-                return true;
-            }
-            if idle || reg >= steps.persistent.len() {
-                return liveness.is_live(pc, reg);
-            }
-            let assigned = match &steps.code[caller.0 as usize].op {
-                Op::Invoke { dst: Some(dst), method, .. } => {
-                    let width = steps.methods[*method as usize].result.len();
-                    (dst.0 as usize..dst.0 as usize + width).contains(&reg)
-                }
-                _ => false,
-            };
-            liveness.is_live(Pc(caller.0 + 1), reg) && !assigned || liveness.is_live(pc, reg)
+            !reductions.dead_registers
+                || self.keeps_object && reg < steps.object_registers as usize
+                || liveness.is_needed(steps, pc, (!idle).then_some(caller), reg)
         };
         let own = steps.method_at(pc).map_or(0, |m| m.regs.len());
         let all = (0..steps.persistent.len() + own).filter(|r| matters(*r));
