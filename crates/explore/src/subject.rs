@@ -8,8 +8,9 @@ use crate::options::{Mode, Options, Reductions};
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::lock_order::LockOrder;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State};
+use seriatim_lang::scalarset::threads_are_alike;
 use seriatim_lang::spec::{Datum, Spec, SpecState, SpecStop};
-use seriatim_lang::steps::{Op, Pc, Steps};
+use seriatim_lang::steps::{Op, Pc, Steps, ThreadArray};
 use seriatim_lang::types::{Kind, Type};
 use seriatim_lang::{Diagnostic, Program, lower};
 
@@ -42,6 +43,8 @@ pub struct Subject {
     numbers: Vec<Vec<(u32, u32)>>,
     /// Whether the variables of a thread count for ever, as in the models of PAT.
     keeps_object: bool,
+    /// For each shared slot the array by thread in which it lies.
+    arrays: Vec<Option<ThreadArray>>,
 }
 
 struct SpecMethod {
@@ -97,7 +100,9 @@ impl Subject {
             locations: vec![],
             numbers: vec![],
             keeps_object: options.mode == Mode::Compat,
+            arrays: vec![],
         };
+        subject.arrays = arrays(&subject.machine.steps);
         subject.find_locations(&liveness, &options.reductions);
         Ok(subject)
     }
@@ -111,6 +116,19 @@ impl Subject {
             [(_, number)] => *number,
             several => several.iter().find(|(c, _)| *c == caller).map_or(0, |(_, n)| *n),
         }
+    }
+
+    /// The array by thread in which a shared slot lies.
+    pub fn thread_array(&self, slot: usize) -> Option<ThreadArray> {
+        self.arrays[slot]
+    }
+
+    /// Whether threads of one role are interchangeable. The specification must know no threads, either.
+    pub fn threads_are_alike(&self) -> bool {
+        let knows = |ty: &Type| ty.has_tid() || ty.has_thread_array();
+        let info = self.spec.info();
+        threads_are_alike(&self.machine.steps)
+            && (!self.machine.steps.uses_tids || !info.vars.iter().any(|v| knows(&v.ty)))
     }
 
     /// All outcomes of a method of the object according to the specification.
@@ -199,6 +217,15 @@ impl Subject {
         };
         all.filter_map(kind).collect()
     }
+}
+
+fn arrays(steps: &Steps) -> Vec<Option<ThreadArray>> {
+    let threads = steps.threads.len() as u32;
+    let holds = |array: &&ThreadArray, slot: u32| {
+        (array.first..array.first + array.stride * threads).contains(&slot)
+    };
+    let array = |slot| steps.thread_arrays.iter().find(|a| holds(a, slot)).copied();
+    (0..steps.shared.len() as u32).map(array).collect()
 }
 
 fn rest(steps: &Steps, mut pc: Pc) -> Pc {

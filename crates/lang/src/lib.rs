@@ -29,6 +29,7 @@ mod lower;
 pub mod machine;
 mod parse;
 pub mod program;
+pub mod scalarset;
 pub mod show;
 pub mod span;
 pub mod spec;

@@ -150,9 +150,8 @@ mod tests {
         let liveness = Liveness::of(&steps);
         let calls: Vec<Pc> = (0..steps.code.len() as u32).map(Pc).collect();
         let calls = calls.into_iter();
-        let calls: Vec<Pc> = calls
-            .filter(|pc| matches!(steps.code[pc.0 as usize].op, Op::Invoke { .. }))
-            .collect();
+        let calls: Vec<Pc> =
+            calls.filter(|pc| matches!(steps.code[pc.0 as usize].op, Op::Invoke { .. })).collect();
         let idle = |call: usize| {
             let pc = Pc(calls[call].0 + 1);
             [0, 1].map(|reg| liveness.is_needed(&steps, pc, None, reg))

@@ -11,7 +11,7 @@ use crate::diagnostic::Diagnostic;
 use crate::program::*;
 use crate::span::Span;
 use crate::steps::*;
-use crate::types::{Fit, Kind, Scalar, StructId, Type};
+use crate::types::{Fit, Kind, Length, Scalar, StructId, Type};
 use std::collections::HashMap;
 
 type Lowered<T> = Result<T, Diagnostic>;
@@ -67,6 +67,7 @@ struct Lower<'p> {
     /// Whether registers are allocated among the client's persistent ones.
     in_client: bool,
     span: Span,
+    scattered_arrays: bool,
 }
 
 impl<'p> Lower<'p> {
@@ -90,17 +91,31 @@ impl<'p> Lower<'p> {
             links: vec![],
             in_client: false,
             span: Span::default(),
+            scattered_arrays: program
+                .facts
+                .structs
+                .iter()
+                .any(|s| s.fields.iter().any(|f| f.ty.has_thread_array())),
         }
     }
 
     fn steps(mut self, client: Option<&str>) -> Lowered<Steps> {
         let program = self.program;
         let mut shared = Vec::new();
+        let mut thread_arrays = Vec::new();
         for var in &program.shared {
-            self.shared_offsets.push(shared.len() as u32);
+            let first = shared.len() as u32;
+            self.shared_offsets.push(first);
+            match &var.ty {
+                Type::Array(element, Length::Threads) if !element.has_thread_array() => {
+                    thread_arrays.push(ThreadArray { first, stride: element.width(self.threads) });
+                }
+                ty => self.scattered_arrays |= ty.has_thread_array(),
+            }
             shared.extend(self.named_slots(&var.name, &var.ty));
         }
         for var in &program.thread_vars {
+            self.scattered_arrays |= var.ty.has_thread_array();
             self.thread_vars.push(Reg(self.persistent.len() as u32));
             let slots = self.named_slots(&var.name, &var.ty);
             self.persistent.extend(slots);
@@ -121,6 +136,8 @@ impl<'p> Lower<'p> {
             name: program.name.clone(),
             frees: self.code.iter().any(|i| matches!(i.op, Op::Free(_))),
             uses_tids: false,
+            thread_arrays,
+            scattered_arrays: self.scattered_arrays,
             code: self.code,
             shared,
             structs,
@@ -250,6 +267,7 @@ impl<'p> Lower<'p> {
 
     /// New registers for a variable or an intermediate value.
     fn registers(&mut self, name: &str, ty: &Type) -> Reg {
+        self.scattered_arrays |= ty.has_thread_array();
         let slots = self.named_slots(name, ty);
         if self.in_client {
             let reg = Reg(self.persistent.len() as u32);

@@ -354,6 +354,15 @@ pub struct Link {
     pub reg: Reg,
 }
 
+/// An array among the shared variables with one element for each thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadArray {
+    /// The slot of the first thread's element.
+    pub first: u32,
+    /// How many slots an element takes.
+    pub stride: u32,
+}
+
 /// A program as steps, for a fixed number of threads.
 #[derive(Clone, Debug)]
 pub struct Steps {
@@ -385,6 +394,10 @@ pub struct Steps {
     pub frees: bool,
     /// Whether thread numbers are stored or index arrays.
     pub uses_tids: bool,
+    /// The arrays with one element for each thread that lie among the shared variables.
+    pub thread_arrays: Vec<ThreadArray>,
+    /// Whether such arrays also lie elsewhere: in nodes, in registers, in one another.
+    pub scattered_arrays: bool,
 }
 
 impl Steps {
