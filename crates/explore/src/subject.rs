@@ -12,7 +12,7 @@ use seriatim_lang::scalarset::threads_are_alike;
 use seriatim_lang::spec::{Datum, Spec, SpecState, SpecStop};
 use seriatim_lang::steps::{Op, Pc, Steps, ThreadArray};
 use seriatim_lang::types::{Kind, Type};
-use seriatim_lang::{Diagnostic, Program, lower};
+use seriatim_lang::{Diagnostic, Program, lower, lower_points};
 
 /// A resting point of a thread and what it knows there.
 #[derive(Clone, Debug)]
@@ -67,6 +67,7 @@ impl Subject {
             nodes: options.nodes,
             capacity: options.capacity,
         };
+        let lower = if options.mode == Mode::Points { lower_points } else { lower };
         let steps = lower(program, options.threads, options.client.as_deref())?;
         let liveness = Liveness::of(&steps);
         let granularity = granularity(&steps, &liveness, &options.reductions);

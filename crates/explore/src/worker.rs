@@ -302,13 +302,12 @@ impl<'s> Worker<'s> {
             set = common.configurations.call(desk, set, thread, call)?;
         }
         if mode == Mode::Points {
-            if seen.helped {
-                let why = "annotations that help other threads are not followed";
-                return Err(Halt::Unknown(Reason::Unsupported(why.to_string())));
-            }
-            for _ in 0..seen.effects {
+            for who in &seen.effects {
                 let desk = (common.subject, &mut self.desk);
-                set = common.configurations.effect(desk, set, thread)?;
+                set = match who {
+                    Some(who) => common.configurations.effect(desk, set, *who as usize)?,
+                    None => EMPTY,
+                };
             }
         }
         if let Some(result) = &seen.ret {

@@ -40,7 +40,7 @@ mod walk;
 pub use check::{PRELUDE, builtin_spec, builtin_specs, check, check_with};
 pub use diagnostic::Diagnostic;
 pub use format::format as fmt;
-pub use lower::{MAX_THREADS, lower};
+pub use lower::{MAX_THREADS, lower, lower_points};
 pub use parse::parse;
 pub use program::Program;
 pub use span::Span;

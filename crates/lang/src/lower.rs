@@ -30,6 +30,36 @@ pub fn lower(program: &Program, threads: u32, client: Option<&str>) -> Result<St
     Lower::new(program, threads).steps(client)
 }
 
+/// Lowers a program as [`lower`] does, for an engine that follows linearization points: descriptors of
+/// `@lin(help d)` know the thread whose operation made them.
+pub fn lower_points(
+    program: &Program,
+    threads: u32,
+    client: Option<&str>,
+) -> Result<Steps, Diagnostic> {
+    let mut lower = Lower::new(program, threads);
+    lower.owners = Some(owners(program, threads));
+    lower.steps(client)
+}
+
+/// For each struct that describes operations the slot after its last one.
+fn owners(program: &Program, threads: u32) -> Vec<Option<u32>> {
+    let facts = &program.facts;
+    let mut owners = vec![None; facts.structs.len()];
+    for function in program.methods.iter().chain(&program.functions) {
+        crate::walk::statements(&function.body, &mut |statement| {
+            for help in statement.lin.iter().filter_map(|lin| lin.help.as_ref()) {
+                if let Type::Ref(id) = facts.type_of(help).required() {
+                    let fields = &facts.structure(*id).fields;
+                    owners[id.0 as usize] =
+                        Some(fields.iter().map(|f| f.ty.width(threads)).sum::<u32>());
+                }
+            }
+        });
+    }
+    owners
+}
+
 #[derive(Clone, Copy)]
 struct Label(u32);
 
@@ -68,6 +98,8 @@ struct Lower<'p> {
     in_client: bool,
     span: Span,
     scattered_arrays: bool,
+    owners: Option<Vec<Option<u32>>>,
+    in_method: bool,
 }
 
 impl<'p> Lower<'p> {
@@ -96,6 +128,8 @@ impl<'p> Lower<'p> {
                 .structs
                 .iter()
                 .any(|s| s.fields.iter().any(|f| f.ty.has_thread_array())),
+            owners: None,
+            in_method: false,
         }
     }
 
@@ -127,6 +161,7 @@ impl<'p> Lower<'p> {
         let thread_init = self.init_thread()?;
         let init_regs = std::mem::take(&mut self.regs);
         let mut methods = Vec::new();
+        self.in_method = true;
         for method in &program.methods {
             methods.push(self.method(method)?);
         }
@@ -138,6 +173,7 @@ impl<'p> Lower<'p> {
             uses_tids: false,
             thread_arrays,
             scattered_arrays: self.scattered_arrays,
+            owners: self.owners,
             code: self.code,
             shared,
             structs,
@@ -155,11 +191,20 @@ impl<'p> Lower<'p> {
     }
 
     fn layouts(&self) -> Vec<StructLayout> {
-        let layout = |info: &StructInfo| StructLayout {
-            name: info.name.clone(),
-            slots: info.fields.iter().flat_map(|f| self.named_slots(&f.name, &f.ty)).collect(),
+        let layout = |(id, info): (usize, &StructInfo)| {
+            let slots = info.fields.iter().flat_map(|f| self.named_slots(&f.name, &f.ty));
+            let owner = self.owner_slot(StructId(id as u32)).map(|_| Slot {
+                kind: Kind { scalar: Scalar::Tid, nullable: true },
+                name: "owner".to_string(),
+            });
+            StructLayout { name: info.name.clone(), slots: slots.chain(owner).collect() }
         };
-        self.facts.structs.iter().map(layout).collect()
+        self.facts.structs.iter().enumerate().map(layout).collect()
+    }
+
+    /// The hidden slot of a struct for the thread whose operation made the node.
+    fn owner_slot(&self, id: StructId) -> Option<u32> {
+        self.owners.as_ref().and_then(|owners| owners[id.0 as usize])
     }
 
     fn method(&mut self, info: &FunctionInfo) -> Lowered<MethodCode> {

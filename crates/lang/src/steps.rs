@@ -247,7 +247,8 @@ pub enum Op {
     Lin {
         /// The condition.
         cond: Option<Ex>,
-        /// The descriptor of the operation that takes effect, if not the thread's own.
+        /// Whose operation takes effect, if not the thread's own: its descriptor, or where points are followed
+        /// ([`Steps::owners`]) its thread; null if it has returned.
         help: Option<Ex>,
     },
     /// The method returns.
@@ -398,6 +399,9 @@ pub struct Steps {
     pub thread_arrays: Vec<ThreadArray>,
     /// Whether such arrays also lie elsewhere: in nodes, in registers, in one another.
     pub scattered_arrays: bool,
+    /// If linearization points are followed: for each struct the hidden slot that names the thread whose operation
+    /// made the node, until that operation returns. Only descriptors of `@lin(help d)` have one.
+    pub owners: Option<Vec<Option<u32>>>,
 }
 
 impl Steps {
