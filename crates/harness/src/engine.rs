@@ -5,6 +5,8 @@ use crate::oracle::{Judge, Misuse};
 use crate::run::Run;
 use crate::scenario::{Scenario, Shape};
 use std::fmt;
+#[cfg(any(feature = "shuttle", feature = "loom"))]
+use std::mem::discriminant;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -80,6 +82,17 @@ pub(crate) struct Found {
     pub failure: Failure,
     pub run: Run,
     pub schedule: Schedule,
+}
+
+#[cfg(any(feature = "shuttle", feature = "loom"))]
+impl Found {
+    /// Another sight of this failure, if that is what was found; else this one.
+    pub fn seen_again(self, again: Result<Hunted, Misuse>) -> Found {
+        match again.ok().and_then(|hunted| hunted.found) {
+            Some(again) if discriminant(&again.failure) == discriminant(&self.failure) => again,
+            _ => self,
+        }
+    }
 }
 
 /// What a hunt ended with.

@@ -14,6 +14,8 @@ mod failure;
 mod generator;
 #[cfg(feature = "loom")]
 mod loom_engine;
+#[cfg(any(feature = "shuttle", feature = "loom"))]
+mod minutes;
 mod model;
 mod oracle;
 mod pool;

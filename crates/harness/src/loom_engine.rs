@@ -15,21 +15,20 @@
 //! of a return and a call alone may be missed. No alarm is false because of that.
 
 use crate::engine::{Effort, Engine, Found, Hunted, Schedule};
+use crate::minutes::{Minutes, Scene, open};
 use crate::oracle::{Judge, Misuse};
 use crate::quiet;
 use crate::random::Random;
-use crate::run::{Accessed, Called, End, Run, Slot, Trace, drain};
+use crate::run::{Accessed, End, Run, Trace};
 use crate::scenario::{Scenario, Shape, Step};
-use crate::subject::{Attached, Caller, Instance, Stamps, Subject, kept};
-use crate::tracked::Balance;
+use crate::subject::{Attached, Caller, Stamps, Subject, kept};
 use loom::sync::atomic::fence;
 use loom::thread::ThreadId;
 use seriatim_history::Time;
 use seriatim_sync::trace::{self, Listening};
-use std::collections::{HashMap, HashSet};
-use std::mem::discriminant;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 /// The bound on preemptions.
 const PREEMPTIONS: usize = 2;
@@ -47,25 +46,18 @@ struct Desk {
     stamps: AtomicU64,
     executions: AtomicU64,
     deadlocked: AtomicBool,
-    main: Mutex<Vec<Called>>,
-    threads: Mutex<Vec<Vec<Called>>>,
+    minutes: Minutes,
     results: Mutex<Vec<(Run, u64)>>,
-    seen: Mutex<HashSet<u128>>,
     effort: Effort,
     /// The only execution that is looked at, in a replay.
     only: Option<u64>,
     trace: Trace,
     /// Loom's names for the threads of the scenario.
     names: Mutex<HashMap<ThreadId, usize>>,
-    accesses: Mutex<Vec<Accessed>>,
 }
 
 /// Ends an exploration from the inside.
 struct Enough;
-
-fn open<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
 
 impl Desk {
     fn new(effort: Effort, only: Option<u64>) -> Self {
@@ -73,15 +65,12 @@ impl Desk {
             stamps: AtomicU64::new(0),
             executions: AtomicU64::new(0),
             deadlocked: AtomicBool::new(false),
-            main: Mutex::default(),
-            threads: Mutex::default(),
+            minutes: Minutes::default(),
             results: Mutex::default(),
-            seen: Mutex::default(),
             effort,
             only,
             trace: Trace::Off,
             names: Mutex::default(),
-            accesses: Mutex::default(),
         }
     }
 
@@ -92,19 +81,13 @@ impl Desk {
         stamp
     }
 
-    fn run(&self) -> Run {
-        let (main, threads) = (open(&self.main).clone(), open(&self.threads).clone());
-        let accesses = open(&self.accesses).clone();
-        Run { main, threads, accesses, ..Run::default() }
-    }
-
     fn publish(&self, run: Run) {
         let number = self.executions.load(Ordering::Relaxed);
         let deadlocked = self.deadlocked.load(Ordering::Relaxed);
         if deadlocked || self.only.is_some_and(|only| only != number) {
             return;
         }
-        if run.fingerprint().is_none_or(|print| open(&self.seen).insert(print)) {
+        if self.minutes.is_new(&run) {
             open(&self.results).push((run, number));
         }
     }
@@ -112,7 +95,7 @@ impl Desk {
     /// Everybody waits. Loom tells it by a panic of the thread that was the last to wait; what happens after that
     /// happens in no execution.
     fn deadlock(&self) {
-        self.publish(self.run());
+        self.publish(self.minutes.run());
         self.deadlocked.store(true, Ordering::Relaxed);
     }
 
@@ -126,10 +109,8 @@ impl Desk {
         self.executions.store(number, Ordering::Relaxed);
         self.stamps.store(0, Ordering::Relaxed);
         self.deadlocked.store(false, Ordering::Relaxed);
-        open(&self.main).clear();
         open(&self.names).clear();
-        open(&self.accesses).clear();
-        *open(&self.threads) = vec![Vec::new(); threads];
+        self.minutes.begin(threads);
     }
 }
 
@@ -154,7 +135,7 @@ fn listen(desk: &Arc<Desk>) -> Option<Listening> {
                 // Without the fences of a call's stamp: listening must not change what is seen.
                 let stamp = heard.stamps.fetch_add(1, Ordering::Relaxed);
                 let text = access.to_string();
-                open(&heard.accesses).push(Accessed { stamp, thread, text });
+                heard.minutes.access(Accessed { stamp, thread, text });
             }
         })
     })
@@ -163,14 +144,12 @@ fn listen(desk: &Arc<Desk>) -> Option<Listening> {
 /// One execution of a scenario, inside Loom.
 fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk>) {
     desk.begin(scenario.threads.len());
-    let balance = Balance::of(subject.ledgers());
     let _listening = listen(desk);
-    let instance: Arc<dyn Instance> = subject.fresh().into();
-    let mut main = instance.attach(Caller::Main);
-    main_calls(&mut *main, &scenario.before, desk);
+    let mut scene = Scene::of(&**subject);
+    desk.minutes.main_calls(&mut *scene.main, &scenario.before, &**desk);
     let threads: Vec<_> = (0..scenario.threads.len())
         .map(|thread| {
-            let (instance, scenario) = (instance.clone(), scenario.clone());
+            let (instance, scenario) = (scene.instance.clone(), scenario.clone());
             let desk = desk.clone();
             loom::thread::spawn(move || {
                 open(&desk.names).insert(loom::thread::current().id(), thread);
@@ -188,33 +167,12 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk
     for thread in threads {
         let _ = thread.join();
     }
-    let mut run = desk.run();
+    let mut run = desk.minutes.run();
     if run.panic().is_none() {
-        main_calls(&mut *main, &scenario.after, desk);
-        if let Some(kind) = scenario.drain.filter(|_| desk.run().panic().is_none()) {
-            let calls = drain(kind, |step| main.run(step, &**desk));
-            open(&desk.main).extend(calls);
-        }
-        run = desk.run();
-        run.complaint = instance.inspect().err();
-        drop(main);
-        kept::let_go();
-        drop(instance);
-        run.imbalance = balance.imbalance();
+        run = desk.minutes.close(scene, scenario, &**desk);
     }
     kept::let_go();
     desk.publish(run);
-}
-
-fn main_calls(attached: &mut dyn Attached, steps: &[Step], desk: &Desk) {
-    for step in steps {
-        let slot = attached.run(step, desk);
-        let panicked = matches!(slot.end, End::Panicked(_));
-        open(&desk.main).push(Called { step: step.clone(), slot });
-        if panicked {
-            return;
-        }
-    }
 }
 
 /// Whether a panic is Loom's way to say that all threads wait.
@@ -225,15 +183,14 @@ fn is_deadlock(message: &str) -> bool {
 /// Makes a call of a thread; false if it panicked.
 fn thread_call(attached: &mut dyn Attached, step: &Step, thread: usize, desk: &Desk) -> bool {
     let call = desk.stamps.fetch_add(1, Ordering::Relaxed);
-    let waiting = Called { step: step.clone(), slot: Slot { call, end: End::Stuck } };
-    open(&desk.threads)[thread].push(waiting);
+    desk.minutes.call(thread, step, call);
     let slot = attached.run(step, desk);
     if matches!(&slot.end, End::Panicked(message) if is_deadlock(message)) {
         desk.deadlock();
         return false;
     }
     let panicked = matches!(slot.end, End::Panicked(_));
-    open(&desk.threads)[thread].last_mut().expect("it was pushed above").slot = slot;
+    desk.minutes.end(thread, slot);
     !panicked
 }
 
@@ -272,7 +229,7 @@ impl Loom {
             Err(panic) if panic.payload().is::<Enough>() => {}
             Err(panic) => {
                 // Loom itself complains: a deadlock, a leak, a race outside of a call.
-                let mut run = desk.run();
+                let mut run = desk.minutes.run();
                 run.complaint = Some(panic.message());
                 desk.publish(run);
             }
@@ -369,15 +326,13 @@ impl Engine for Loom {
         }
         found
     }
+
     fn retrace(&mut self, judge: &mut Judge, found: Found, effort: Effort) -> Found {
         let Schedule::Loom { preemptions, execution } = found.schedule else { return found };
         let effort = Effort { executions: u64::MAX, ..effort };
         let desk = Desk { trace: Trace::On, ..Desk::new(effort, Some(execution)) };
         judge.forget();
         let again = self.explore(judge, &found.scenario, Arc::new(desk), preemptions);
-        match again.ok().and_then(|hunted| hunted.found) {
-            Some(again) if discriminant(&again.failure) == discriminant(&found.failure) => again,
-            _ => found,
-        }
+        found.seen_again(again)
     }
 }

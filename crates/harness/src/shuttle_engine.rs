@@ -14,13 +14,13 @@
 
 use crate::engine::{Effort, Engine, Found, Hunted, Schedule};
 use crate::failure::{Failure, STEP_SHIFT, busy_threads};
+use crate::minutes::{Minutes, Scene, open};
 use crate::oracle::{Judge, Misuse};
 use crate::quiet;
 use crate::random::Random;
-use crate::run::{Accessed, Called, End, Run, Slot, Trace, drain};
+use crate::run::{Accessed, End, Run, Trace};
 use crate::scenario::{Scenario, Shape, Step};
-use crate::subject::{Attached, Caller, Instance, Stamps, Subject, kept};
-use crate::tracked::Balance;
+use crate::subject::{Attached, Caller, Stamps, Subject, kept};
 use seriatim_history::Time;
 use seriatim_sync::trace::{self, Listening};
 use shuttle::scheduler::{
@@ -29,10 +29,9 @@ use shuttle::scheduler::{
 };
 use shuttle::sync::atomic::AtomicBool as Point;
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
-use std::collections::HashSet;
 use std::mem::{ManuallyDrop, discriminant};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Once};
+use std::sync::{Arc, Mutex, Once};
 
 /// An execution of more steps than this is not waited for.
 const STEPS: usize = 20_000;
@@ -63,20 +62,13 @@ struct Desk {
     stamps: AtomicU64,
     /// The task of each step so far.
     steps: Mutex<Vec<usize>>,
-    main: Mutex<Vec<Called>>,
-    threads: Mutex<Vec<Vec<Called>>>,
+    minutes: Minutes,
     /// The executions that differ from all before them, with their steps.
     results: Mutex<Vec<(Run, Vec<usize>)>>,
-    seen: Mutex<HashSet<u128>>,
     /// The execution that did not end.
     endless: Mutex<Option<(Run, Vec<usize>)>>,
     executions: AtomicU64,
     trace: Trace,
-    accesses: Mutex<Vec<Accessed>>,
-}
-
-fn open<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl Desk {
@@ -92,20 +84,12 @@ impl Desk {
         self.main_waits.store(false, Ordering::Relaxed);
         self.over.store(false, Ordering::Relaxed);
         self.stamps.store(0, Ordering::Relaxed);
-        open(&self.main).clear();
-        open(&self.accesses).clear();
-        *open(&self.threads) = vec![Vec::new(); threads];
-    }
-
-    fn run(&self) -> Run {
-        let (main, threads) = (open(&self.main).clone(), open(&self.threads).clone());
-        let accesses = open(&self.accesses).clone();
-        Run { main, threads, accesses, ..Run::default() }
+        self.minutes.begin(threads);
     }
 
     fn publish(&self, run: Run) {
         self.executions.fetch_add(1, Ordering::Relaxed);
-        if run.fingerprint().is_none_or(|print| open(&self.seen).insert(print)) {
+        if self.minutes.is_new(&run) {
             let steps = open(&self.steps).clone();
             open(&self.results).push((run, steps));
         }
@@ -121,7 +105,7 @@ fn listen(desk: &Arc<Desk>) -> Option<Listening> {
             // Task 0 is the main thread, whose calls nothing disturbs.
             if let Some(thread) = task.checked_sub(1) {
                 let (stamp, text) = (heard.tick(), access.to_string());
-                open(&heard.accesses).push(Accessed { stamp, thread, text });
+                heard.minutes.access(Accessed { stamp, thread, text });
             }
         })
     })
@@ -149,14 +133,12 @@ impl Stamps for Ticks<'_> {
 /// One execution of a scenario, inside Shuttle.
 fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk>) {
     desk.clear(scenario.threads.len());
-    let balance = Balance::of(subject.ledgers());
     let _listening = listen(desk);
-    let instance: Arc<dyn Instance> = subject.fresh().into();
-    let mut main = instance.attach(Caller::Main);
-    main_calls(&mut *main, &scenario.before, desk);
+    let mut scene = Scene::of(&**subject);
+    desk.minutes.main_calls(&mut *scene.main, &scenario.before, &Ticks { desk });
     let point = Arc::new(Point::new(false));
     for thread in 0..scenario.threads.len() {
-        let (instance, scenario) = (instance.clone(), scenario.clone());
+        let (instance, scenario) = (scene.instance.clone(), scenario.clone());
         let (desk, point) = (desk.clone(), point.clone());
         // A task and not a thread of Shuttle's, because only a task can be left waiting for ever.
         drop(shuttle::future::spawn(async move {
@@ -175,47 +157,22 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk
     desk.main_waits.store(true, Ordering::Relaxed);
     shuttle::thread::yield_now();
     desk.main_waits.store(false, Ordering::Relaxed);
-    let mut run = desk.run();
+    let mut run = desk.minutes.run();
     let stuck = run.calls().any(|(_, called)| called.slot.end == End::Stuck);
     if !stuck && run.panic().is_none() {
-        main_calls(&mut *main, &scenario.after, desk);
-        if let Some(kind) = scenario.drain.filter(|_| desk.run().panic().is_none()) {
-            let calls = drain(kind, |step| main.run(step, &Ticks { desk }));
-            open(&desk.main).extend(calls);
-        }
-        run = desk.run();
-        run.complaint = instance.inspect().err();
-        drop(main);
-        kept::let_go();
-        drop(instance);
-        run.imbalance = balance.imbalance();
+        run = desk.minutes.close(scene, scenario, &Ticks { desk });
     }
     kept::let_go();
     desk.publish(run);
     desk.over.store(true, Ordering::Relaxed);
 }
 
-fn main_calls(attached: &mut dyn Attached, steps: &[Step], desk: &Desk) {
-    for step in steps {
-        let slot = attached.run(step, &Ticks { desk });
-        let panicked = matches!(slot.end, End::Panicked(_));
-        open(&desk.main).push(Called { step: step.clone(), slot });
-        if panicked {
-            return;
-        }
-    }
-}
-
 /// Makes a call of a thread; false if it panicked.
 fn thread_call(attached: &mut dyn Attached, step: &Step, thread: usize, desk: &Desk) -> bool {
-    // Should it never return, this is what will be known of it.
-    let call = desk.tick();
-    let waiting = Called { step: step.clone(), slot: Slot { call, end: End::Stuck } };
-    open(&desk.threads)[thread].push(waiting);
+    desk.minutes.call(thread, step, desk.tick());
     let slot = attached.run(step, &Ticks { desk });
     let panicked = matches!(slot.end, End::Panicked(_));
-    let mut threads = open(&desk.threads);
-    threads[thread].last_mut().expect("it was pushed above").slot = slot;
+    desk.minutes.end(thread, slot);
     !panicked
 }
 
@@ -269,7 +226,7 @@ impl<S: Scheduler> Scheduler for Watched<S> {
             // Depth first would spin in the same loop for ever.
             self.left = 0;
             if self.fair && chosen.is_some() {
-                let endless = (self.desk.run(), steps.clone());
+                let endless = (self.desk.minutes.run(), steps.clone());
                 open(&self.desk.endless).get_or_insert(endless);
             }
             return None;
@@ -366,7 +323,7 @@ impl Shuttle {
         let run = move || execute(&subject, &scenario, &desk);
         if let Err(panic) = quiet::catch_all(|| Runner::new(watched, config()).run(run)) {
             // Not a call but the harness's own part panicked: making or dropping the object.
-            let mut run = clearing.run();
+            let mut run = clearing.minutes.run();
             run.complaint = Some(panic.message());
             clearing.publish(run);
         }
@@ -535,12 +492,10 @@ impl Engine for Shuttle {
         }
         best
     }
+
     fn retrace(&mut self, judge: &mut Judge, found: Found, effort: Effort) -> Found {
         let Schedule::Shuttle(steps) = &found.schedule else { return found };
         let again = self.follow(judge, &found.scenario, steps, (effort, Trace::On));
-        match again.ok().and_then(|hunted| hunted.found) {
-            Some(again) if discriminant(&again.failure) == discriminant(&found.failure) => again,
-            _ => found,
-        }
+        found.seen_again(again)
     }
 }
