@@ -76,17 +76,17 @@ impl Reader<'_> {
     /// written with one value for all threads.
     fn moves(&self, op: &Op) -> bool {
         match op {
-            Op::Set { dst, value } => self.into_registers(*dst, value),
-            Op::SetAt { base, value, .. } => self.into_registers(*base, value),
+            Op::Set { dst, value } => self.fits_registers(*dst, value),
+            Op::SetAt { base, value, .. } => self.fits_registers(*base, value),
             Op::Load { dst, place } => self.same_kinds(*dst, place),
             Op::Swap { dst, place, value } => {
-                self.same_kinds(*dst, place) && self.into_place(place, value)
+                self.same_kinds(*dst, place) && self.fits_place(place, value)
             }
             Op::Store { place, value } | Op::StoreConditional { place, value, .. } => {
-                self.into_place(place, value)
+                self.fits_place(place, value)
             }
             Op::Cas { place, old, new, .. } => {
-                self.into_place(place, old) && self.into_place(place, new)
+                self.fits_place(place, old) && self.fits_place(place, new)
             }
             Op::FetchAdd { kind, .. } => !is_tid(kind),
             Op::New { of, fields, .. } => {
@@ -110,7 +110,7 @@ impl Reader<'_> {
         self.steps.register(self.pc, reg).map(|slot| slot.kind)
     }
 
-    fn into_registers(&self, dst: Reg, value: &[Ex]) -> bool {
+    fn fits_registers(&self, dst: Reg, value: &[Ex]) -> bool {
         value
             .iter()
             .zip(dst.0..)
@@ -132,7 +132,7 @@ impl Reader<'_> {
         })
     }
 
-    fn into_place(&self, place: &Place, value: &[Ex]) -> bool {
+    fn fits_place(&self, place: &Place, value: &[Ex]) -> bool {
         let fit = self.kinds(place).zip(value).all(|(kind, ex)| self.fits(&kind, ex));
         fit && (place.root != Root::Shared || self.uniform(place, value))
     }
