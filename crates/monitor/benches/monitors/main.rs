@@ -10,16 +10,16 @@
 //! cargo bench -p seriatim-monitor --bench monitors -- online 8         # 10⁸ events watched
 //! ```
 //!
-//! Every history is written to a file and checked by a process of its own; the best of a few runs
-//! counts. The output is Markdown: *CPU seconds with reading / of the check alone / peak MB*.
+//! Every history is written to a file and checked by a process of its own; the sizes of a row take turns, and
+//! the median of a few runs counts. `-- make queue uniform 8 6 FILE` writes one history, for a profiler. The output is Markdown: *CPU seconds with reading / of the check alone / peak MB*.
 
 mod measure;
 mod shapes;
 
-use measure::{Cost, best, cost, myself};
+use measure::{Cost, cost, myself};
 use seriatim_history::{Format, History, write};
 use seriatim_spec::SpecChoice;
-use seriatim_spec::generate::{Generator as SpecGenerator, Profile};
+use seriatim_spec::generate::{Generator as SpecGenerator, Profile, Violation};
 use shapes::{Generator, Kind, Shape};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -51,17 +51,17 @@ fn main() {
     match arguments[..] {
         ["check-file", path] => return measure::check_file(path),
         ["watch-input", spec] => return measure::watch_input(spec),
+        ["make", object, shape, threads, power, path] => {
+            return make([object, shape, threads, power, path]);
+        }
         _ => {}
     }
     let wanted = arguments.first().copied();
     let largest = arguments.get(1).and_then(|n| n.parse().ok()).unwrap_or(6);
     let wants =
         |name: &str| wanted.is_none_or(|wanted| wanted == "all" || name.starts_with(wanted));
-    for (kind, name) in Kind::ALL.into_iter().filter(|(_, name)| wants(name)) {
-        table(kind, name, largest);
-    }
-    for (spec, shares) in OTHERS.into_iter().filter(|(spec, _)| wants(spec)) {
-        small_table(spec, shares, largest);
+    for (object, name) in Object::all().filter(|(_, name)| wants(name)) {
+        table(object, name, largest);
     }
     if wants("online") {
         ["queue", "set"].into_iter().for_each(|spec| online(spec, largest));
@@ -72,18 +72,11 @@ fn main() {
 struct Scratch(PathBuf);
 
 impl Scratch {
-    fn of(history: &History, format: Format) -> Self {
-        let name = format!("seriatim-bench-{}.log", std::process::id());
+    fn of(row: &Row, power: u32) -> Self {
+        let name = format!("seriatim-bench-{}-{power}.log", std::process::id());
         let scratch = Scratch(std::env::temp_dir().join(name));
-        let file = File::create(&scratch.0).unwrap_or_else(|error| panic!("{error}"));
-        let mut out = BufWriter::new(file);
-        write(history, format, &mut out).unwrap_or_else(|error| panic!("{error}"));
-        out.flush().unwrap_or_else(|error| panic!("{error}"));
+        row.write(power, &scratch.0);
         scratch
-    }
-
-    fn path(&self) -> &Path {
-        &self.0
     }
 }
 
@@ -94,30 +87,109 @@ impl Drop for Scratch {
     }
 }
 
-/// How often a history of a size is checked.
-fn runs(power: u32) -> usize {
-    [9, 7, 5, 2][(power.clamp(4, 7) - 4) as usize]
+/// What a row of a table is about.
+struct Row {
+    object: Object,
+    shape: Shape,
+    threads: usize,
 }
 
-fn table(kind: Kind, name: &str, largest: u32) {
+#[derive(Clone, Copy)]
+enum Object {
+    /// A container, in PolyLin's format.
+    Container(Kind),
+    /// Any other object, in our own format, with some shares of methods.
+    Other(&'static str, &'static [(&'static str, f64)]),
+}
+
+impl Object {
+    fn all() -> impl Iterator<Item = (Object, &'static str)> {
+        let containers = Kind::ALL.into_iter().map(|(kind, name)| (Object::Container(kind), name));
+        containers
+            .chain(OTHERS.into_iter().map(|(spec, shares)| (Object::Other(spec, shares), spec)))
+    }
+
+    /// The shapes that say something about the object.
+    fn shapes(self) -> Vec<(Shape, &'static str)> {
+        let is_general =
+            |shape| matches!(shape, Shape::Uniform | Shape::LowOverlap | Shape::Violation);
+        let fits = |shape| matches!(self, Object::Container(_)) || is_general(shape);
+        Shape::ALL.into_iter().filter(|&(shape, _)| fits(shape)).collect()
+    }
+}
+
+impl Row {
+    /// Writes the history of a size to a file.
+    fn write(&self, power: u32, path: &Path) {
+        let operations = 10u64.pow(power);
+        let (history, format) = match self.object {
+            Object::Container(kind) => {
+                let generator = Generator::new(kind, self.shape, operations);
+                (generator.history(self.threads), Format::PolyLin)
+            }
+            Object::Other(spec, shares) => {
+                (self.generated(spec, shares, operations), Format::JsonLines)
+            }
+        };
+        let file = File::create(path).unwrap_or_else(|error| panic!("{error}"));
+        let mut out = BufWriter::new(file);
+        write(&history, format, &mut out).unwrap_or_else(|error| panic!("{error}"));
+        out.flush().unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    fn generated(&self, spec: &str, shares: &[(&str, f64)], operations: u64) -> History {
+        let choice = SpecChoice::parse(spec).unwrap_or_else(|error| panic!("{error}"));
+        let profile = Profile {
+            operations,
+            threads: self.threads as u32,
+            overlap: if self.shape == Shape::LowOverlap { 0.1 } else { 1.0 },
+            keys: 1 + operations / 100,
+            shares: named(shares),
+            violation: match self.shape {
+                Shape::Violation => Violation::At(operations / 2),
+                _ => Violation::None,
+            },
+            ..Profile::default()
+        };
+        let generator = SpecGenerator::new(&choice, profile);
+        let generator = generator.unwrap_or_else(|error| panic!("{error}"));
+        generator.history().unwrap_or_else(|error| panic!("{error}")).history
+    }
+
+    /// The cost of each size. The sizes take turns, so that what else the machine does hits all of
+    /// them alike.
+    fn costs(&self, largest: u32) -> Vec<Cost> {
+        let files: Vec<Scratch> = (4..=largest).map(|power| Scratch::of(self, power)).collect();
+        let mut costs: Vec<Vec<Cost>> = vec![Vec::new(); files.len()];
+        for round in 0..runs(4) {
+            for (power, (file, costs)) in (4..).zip(files.iter().zip(&mut costs)) {
+                if round < runs(power) {
+                    costs.push(measure::run(&file.0));
+                }
+            }
+        }
+        costs.into_iter().map(measure::median).collect()
+    }
+}
+
+/// How often a history of a size is checked.
+fn runs(power: u32) -> usize {
+    [11, 11, 7, 3][(power.clamp(4, 7) - 4) as usize]
+}
+
+fn table(object: Object, name: &str, largest: u32) {
     head(name, largest);
     let mut uniform = None;
     for threads in [8, 16] {
-        for (shape, shape_name) in Shape::ALL {
-            let costs: Vec<Cost> = (4..=largest)
-                .map(|power| {
-                    let history = Generator::new(kind, shape, 10u64.pow(power)).history(threads);
-                    let file = Scratch::of(&history, Format::PolyLin);
-                    drop(history);
-                    best(file.path(), runs(power))
-                })
-                .collect();
-            row(&format!("{shape_name}, {threads} threads"), &costs);
+        for (shape, shape_name) in object.shapes() {
+            let costs = Row { object, shape, threads }.costs(largest);
+            print_row(&format!("{shape_name}, {threads} threads"), &costs);
             if let (Shape::Uniform, 8, Some(cost)) = (shape, threads, costs.get(2)) {
                 uniform = Some(cost.clone());
             }
         }
     }
+    let Object::Container(kind) = object else { return };
     let peer = POLYLIN.iter().find(|(peer, ..)| *peer == kind);
     if let (Some(cost), Some((_, seconds, memory))) = (uniform, peer) {
         println!(
@@ -128,29 +200,18 @@ fn table(kind: Kind, name: &str, largest: u32) {
     }
 }
 
-fn small_table(spec: &str, shares: &[(&str, f64)], largest: u32) {
-    head(spec, largest);
-    let choice = SpecChoice::parse(spec).unwrap_or_else(|error| panic!("{error}"));
-    let costs: Vec<Cost> = (4..=largest)
-        .map(|power| {
-            let operations = 10u64.pow(power);
-            let profile = Profile {
-                operations,
-                threads: 8,
-                overlap: 1.0,
-                keys: 1 + operations / 100,
-                shares: named(shares),
-                ..Profile::default()
-            };
-            let generator = SpecGenerator::new(&choice, profile);
-            let generator = generator.unwrap_or_else(|error| panic!("{error}"));
-            let made = generator.history().unwrap_or_else(|error| panic!("{error}"));
-            let file = Scratch::of(&made.history, Format::JsonLines);
-            drop(made);
-            best(file.path(), runs(power))
-        })
-        .collect();
-    row("uniform, 8 threads", &costs);
+/// Writes the history of one cell of a table, for a profiler.
+fn make(arguments: [&str; 5]) {
+    let [object, shape, threads, power, path] = arguments;
+    let object = Object::all().find(|(_, name)| name.starts_with(object));
+    let shape = Shape::ALL.into_iter().find(|(_, name)| name.starts_with(shape));
+    let numbers = (threads.parse(), power.parse());
+    match (object, shape, numbers) {
+        (Some((object, _)), Some((shape, _)), (Ok(threads), Ok(power))) => {
+            Row { object, shape, threads }.write(power, Path::new(path));
+        }
+        _ => panic!("expected: make OBJECT SHAPE THREADS POWER FILE"),
+    }
 }
 
 fn named(shares: &[(&str, f64)]) -> Vec<(String, f64)> {
@@ -163,7 +224,7 @@ fn head(name: &str, largest: u32) {
     println!("| --- |{} --- | --- |", " --- |".repeat(largest as usize - 3));
 }
 
-fn row(name: &str, costs: &[Cost]) {
+fn print_row(name: &str, costs: &[Cost]) {
     let cell = |cost: &Cost| format!(" {:.4} / {:.4} / {:.0} |", cost.whole, cost.check, cost.peak);
     let cells: String = costs.iter().map(cell).collect();
     let growth = |of: &dyn Fn(&Cost) -> f64| match costs {

@@ -80,15 +80,26 @@ impl Listener for Ear {
     }
 }
 
-/// The cheapest of some runs over a file.
-pub fn best(path: &Path, runs: usize) -> Cost {
-    let run = || {
-        let mut command = myself();
-        command.arg("check-file").arg(path);
-        cost(&command.output().unwrap_or_else(|error| panic!("{error}")).stdout)
+/// One run over a file.
+pub fn run(path: &Path) -> Cost {
+    let mut command = myself();
+    command.arg("check-file").arg(path);
+    cost(&command.output().unwrap_or_else(|error| panic!("{error}")).stdout)
+}
+
+/// The medians of some runs, each column for itself.
+pub fn median(costs: Vec<Cost>) -> Cost {
+    let middle = |of: fn(&Cost) -> f64| {
+        let mut numbers: Vec<f64> = costs.iter().map(of).collect();
+        numbers.sort_by(f64::total_cmp);
+        numbers[numbers.len() / 2]
     };
-    let costs = (0..runs).map(|_| run());
-    costs.min_by(|a, b| a.whole.total_cmp(&b.whole)).unwrap_or_else(|| panic!("no run"))
+    Cost {
+        whole: middle(|cost| cost.whole),
+        check: middle(|cost| cost.check),
+        peak: middle(|cost| cost.peak),
+        word: costs[0].word.clone(),
+    }
 }
 
 /// This program, to be run again.

@@ -231,25 +231,33 @@ impl Dense {
     /// Numbers for the values of a part and one more.
     pub fn with(part: &Part<'_>, more: ValueId) -> Self {
         let mut stretch = Stretch::default();
-        let (mut largest, mut all_small) = (more.0, is_small(more.0));
+        let mut reach = Reach::default();
+        reach.add(more);
         for start in (0..part.len()).step_by(Stretch::LONGEST) {
             part.read_stretch(start, &mut stretch);
             let ids = stretch.arg[..stretch.len].iter().zip(&stretch.result);
             for (&arg, &result) in ids {
-                largest = largest.max(arg).max(result);
-                all_small &= is_small(arg) & is_small(result);
+                reach.add(ValueId(arg));
+                reach.add(ValueId(result));
             }
         }
-        match (largest as usize) < 8 * part.len() + 64 {
-            true if all_small => Dense::Small(vec![u32::MAX; (largest as usize >> 2) + 5]),
-            true => Dense::Table(vec![u32::MAX; largest as usize + 1]),
-            false => Dense::Map(HashMap::new()),
-        }
+        reach.dense(part.len())
     }
 
     /// Numbers for few values with any ids.
     pub fn hashed() -> Self {
         Dense::Map(HashMap::new())
+    }
+
+    /// The number of a value, if it has one.
+    #[inline]
+    pub fn known(&self, value: ValueId) -> Option<u32> {
+        let number = match self {
+            Dense::Small(table) => table[small_place(value.0)],
+            Dense::Table(table) => table[value.0 as usize],
+            Dense::Map(map) => return map.get(&value).copied(),
+        };
+        Some(number).filter(|&number| number != u32::MAX)
     }
 
     /// The number of a value; `next` if it is new.
@@ -264,6 +272,37 @@ impl Dense {
             *place = next;
         }
         *place
+    }
+}
+
+/// How far the ids of some values reach.
+pub(super) struct Reach {
+    largest: u32,
+    all_small: bool,
+}
+
+impl Default for Reach {
+    fn default() -> Self {
+        Reach { largest: 0, all_small: true }
+    }
+}
+
+impl Reach {
+    /// Adds a value.
+    #[inline]
+    pub fn add(&mut self, value: ValueId) {
+        self.largest = self.largest.max(value.0);
+        self.all_small &= is_small(value.0);
+    }
+
+    /// Numbers for values that reach so far, in as many operations.
+    pub fn dense(self, operations: usize) -> Dense {
+        let largest = self.largest as usize;
+        match largest < 8 * operations + 64 {
+            true if self.all_small => Dense::Small(vec![u32::MAX; (largest >> 2) + 5]),
+            true => Dense::Table(vec![u32::MAX; largest + 1]),
+            false => Dense::Map(HashMap::new()),
+        }
     }
 }
 

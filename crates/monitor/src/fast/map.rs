@@ -4,76 +4,75 @@
 //! its own.
 //!
 //! **Theorem.** Linearizability is local: a history is linearizable iff its part for each key is.
-//! See `register` for one key and `locality` for the common order.
+//! See `register`, which judges all of them in one sweep.
 //!
 //! **Cost.** O(n).
 //!
 //! **Precondition.** To each key every value is written once, else declined; `delete` and
 //! compare-and-set are declined (they write a value again, or read and write at once).
 
-use super::container::Dense;
-use super::locality;
-use super::register::{self, Method};
+use super::container::Reach;
+use super::register::{self, Access, Method};
 use super::{Declined, Part};
-use hashbrown::HashMap;
-use seriatim_history::{History, OpId, Outcome, ValueId};
-use seriatim_spec::{Verdict, Witness};
+use seriatim_history::{History, MethodId, OpId, ValueId};
+use seriatim_spec::Verdict;
 
 /// Decides a part of a map's history; `default` is what a key that was not put holds.
 pub fn check(part: Part<'_>, default: ValueId) -> Result<Verdict, Declined> {
     let history = part.history;
-    let mut keys: HashMap<ValueId, u32> = HashMap::new();
-    let mut parts: Vec<Vec<OpId>> = Vec::new();
-    for op in part.operations() {
-        let (_, key, _) = read(history, op)?;
-        let index = *keys.entry(key).or_insert(parts.len() as u32);
-        if index as usize == parts.len() {
-            parts.push(Vec::new());
-        }
-        parts[index as usize].push(op);
-    }
-    let meaning = |op: OpId| {
-        let (method, _, value) = read(history, op)?;
-        Ok(match (method, history.outcome(op)) {
-            (_, Outcome::Failed) | (Method::Read, Outcome::Pending) => None,
-            (Method::Read, Outcome::Ok) => Some(history.result(op)).filter(|v| v.is_present()),
-            (Method::Write, _) => Some(value),
-        }
-        .map(|value| (method, value)))
+    let names = (0..history.method_count()).map(|id| history.method_name(MethodId::from(id)));
+    let methods: Vec<_> = names.map(method).collect();
+    let of = |op: OpId| {
+        let method = methods[history.method(op).index()].clone()?;
+        let (key, arg) = key_and_value(history, op, method)?;
+        Ok((method, key, method.value(history, op, arg)))
     };
-    let mut orders = Vec::with_capacity(parts.len());
-    for operations in &parts {
-        let part = Part::of(history, operations);
-        match register::decide(part, default, Dense::hashed(), &meaning)? {
-            Verdict::Linearizable(witness) => orders.push(witness.order),
-            violation => return Ok(violation),
-        }
+    let (mut key_ids, mut ids) = (Reach::default(), Reach::default());
+    for op in part.operations() {
+        let (_, key, value) = of(op)?;
+        key_ids.add(key);
+        value.into_iter().for_each(|value| ids.add(value));
     }
-    let order = locality::merge(&part, &orders);
-    Ok(Verdict::Linearizable(Witness { order }))
+    let (mut keys, mut next) = (key_ids.dense(part.len()), 0);
+    register::decide(part, default, ids.dense(part.len()), |op| {
+        let (method, key, value) = of(op)?;
+        Ok(value.map(|value| {
+            let key = keys.number(key, next);
+            next = next.max(key + 1);
+            Access { method, key, value }
+        }))
+    })
 }
 
-/// What an operation does, to which key, with which argument.
-fn read(history: &History, op: OpId) -> Result<(Method, ValueId, ValueId), Declined> {
-    let operation = history.operation(op);
-    let is = |names: &[&str]| {
-        let name = operation.method();
-        names.iter().any(|known| known.eq_ignore_ascii_case(name))
-    };
-    let method = if is(&["get", "read", "lookup"]) {
-        Method::Read
+fn method(name: &str) -> Result<Method, Declined> {
+    let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+    if is(&["get", "read", "lookup"]) {
+        Ok(Method::Read)
     } else if is(&["put", "write", "set"]) {
-        Method::Write
+        Ok(Method::Write)
     } else {
-        let method = operation.method().to_owned();
-        return Err(Declined::UnknownMethod { method });
-    };
-    let (key, arg) = (operation.key(), operation.arg());
-    let pair = history.values().as_pair(arg);
-    match (method, key.is_present(), pair) {
-        (_, true, _) => Ok((method, key, arg)),
-        (Method::Read, false, _) if arg.is_present() => Ok((method, arg, ValueId::ABSENT)),
-        (Method::Write, false, Some((key, value))) => Ok((method, key, value)),
-        _ => Err(Declined::Unreadable { operation: operation.to_string(), expected: "a key" }),
+        let method = name.to_owned();
+        Err(Declined::UnknownMethod { method })
+    }
+}
+
+/// The key of an operation and what it writes.
+#[inline]
+fn key_and_value(
+    history: &History,
+    op: OpId,
+    method: Method,
+) -> Result<(ValueId, ValueId), Declined> {
+    let (key, arg) = (history.key(op), history.arg(op));
+    if key.is_present() {
+        return Ok((key, arg));
+    }
+    match (method, history.values().as_pair(arg)) {
+        (Method::Read, _) if arg.is_present() => Ok((arg, ValueId::ABSENT)),
+        (Method::Write, Some(pair)) => Ok(pair),
+        _ => Err(Declined::Unreadable {
+            operation: history.operation(op).to_string(),
+            expected: "a key",
+        }),
     }
 }

@@ -32,6 +32,7 @@ mod flag;
 mod inside;
 mod locality;
 pub mod log;
+mod lowest;
 pub mod map;
 mod matching;
 mod min_tree;

@@ -23,6 +23,7 @@
 use super::bit_tree::BitTree;
 use super::buckets::Buckets;
 use super::container::{Container, Item, NEVER, Names, Rank, Span};
+use super::lowest::Lowest;
 use super::matching::Guess;
 use super::pending::{Core, Discipline, Show, Words, decide};
 use super::repeated;
@@ -103,7 +104,13 @@ struct Life {
     removed: Rank,
 }
 
+/// How many events are looked at together.
+const AHEAD: usize = 32;
+
 impl Life {
+    /// No value.
+    const NONE: Life = Life { lo: 0, hi: 0, place: 0, op: Span::NONE.op, ret: 0, removed: 0 };
+
     #[inline]
     fn ends(&self) -> bool {
         self.op != Span::NONE.op
@@ -305,15 +312,20 @@ impl<'c> Sweep<'c> {
         if has_peeks {
             self.most.push(0);
         }
+        let mut ahead = [Life::NONE; AHEAD];
         for event in 0..container.end {
-            let who = self.who[event as usize];
+            let turn = event as usize % AHEAD;
+            if turn == 0 {
+                self.look_ahead(event as usize, &mut ahead);
+            }
             if has_peeks {
                 for &peek in ends.of(event as usize) {
                     self.ends(self.peeked[peek as usize], self.peek_span(peek), peek)?;
                 }
             }
+            let who = self.who[event as usize];
             if who != NONE {
-                self.value_event(who, event)?;
+                self.value_event(Item(who), ahead[turn], event)?;
             }
             if has_peeks {
                 for &peek in begins.of(event as usize) {
@@ -380,19 +392,29 @@ impl<'c> Sweep<'c> {
         }
     }
 
-    /// An event of a value's operation.
+    /// Copies what is known of the values of the next events. In a large queue each is far from the last:
+    /// read one after the other without a decision in between, the processor fetches them together.
     #[inline]
-    fn value_event(&mut self, who: u32, event: Rank) -> Result<(), Core> {
-        let life = self.lives[who as usize];
-        if life.ret == event && life.removed == 0 {
-            return Err(self.blocked(Item(who), self.removal(Item(who))));
+    fn look_ahead(&self, event: usize, ahead: &mut [Life; AHEAD]) {
+        for (life, &who) in ahead.iter_mut().zip(&self.who[event..]) {
+            if who != NONE {
+                *life = self.lives[who as usize];
+            }
+        }
+    }
+
+    /// An event of a value's operation; what may have changed since `life` was copied is not in it.
+    #[inline]
+    fn value_event(&mut self, item: Item, life: Life, event: Rank) -> Result<(), Core> {
+        if life.ret == event && self.lives[item.index()].removed == 0 {
+            return Err(self.blocked(item, self.removal(item)));
         }
         if event == life.hi {
             if life.lo < life.hi {
                 self.inside.remove(life.place);
             }
             if life.ends() {
-                self.wanted.push((life.place, Item(who)));
+                self.wanted.push((life.place, item));
             }
         } else if event == life.lo && life.lo < life.hi {
             self.inside.insert(life.place);
@@ -485,70 +507,6 @@ fn equals(by_priority: &[Item], values: &[ValueId]) -> Vec<(u32, u32)> {
         }
     }
     equals
-}
-
-/// A tree of minima over numbers by cell.
-struct Lowest {
-    leaves: usize,
-    node: Vec<u32>,
-}
-
-impl Lowest {
-    fn new(numbers: &[u32]) -> Self {
-        let leaves = numbers.len().next_power_of_two().max(1);
-        let mut node = vec![u32::MAX; 2 * leaves];
-        node[leaves..][..numbers.len()].copy_from_slice(numbers);
-        for index in (1..leaves).rev() {
-            node[index] = node[2 * index].min(node[2 * index + 1]);
-        }
-        Lowest { leaves, node }
-    }
-
-    /// The first cell from `from` to `to` whose number is at most `limit`.
-    fn first(&self, from: u32, to: u32, limit: u32) -> Option<u32> {
-        if from > to {
-            return None;
-        }
-        let mut node = from as usize + self.leaves;
-        while self.node[node] > limit {
-            // To the next subtree on the right.
-            while node & 1 == 1 {
-                node >>= 1;
-            }
-            if node == 0 {
-                return None;
-            }
-            node += 1;
-        }
-        while node < self.leaves {
-            node = 2 * node + usize::from(self.node[2 * node] > limit);
-        }
-        let cell = (node - self.leaves) as u32;
-        (cell <= to).then_some(cell)
-    }
-
-    /// The last cell from `from` to `to` whose number is at most `limit`.
-    fn last(&self, from: u32, to: u32, limit: u32) -> Option<u32> {
-        if from > to {
-            return None;
-        }
-        let mut node = to as usize + self.leaves;
-        while self.node[node] > limit {
-            // To the next subtree on the left.
-            while node & 1 == 0 {
-                node >>= 1;
-            }
-            if node == 1 {
-                return None;
-            }
-            node -= 1;
-        }
-        while node < self.leaves {
-            node = 2 * node + usize::from(self.node[2 * node + 1] <= limit);
-        }
-        let cell = (node - self.leaves) as u32;
-        (cell >= from).then_some(cell)
-    }
 }
 
 /// The order of the operations. In each cell first the extractions of values that were inside
