@@ -21,6 +21,7 @@ pub mod diagnostic;
 pub mod flow;
 mod format;
 pub mod guarded;
+pub mod held;
 mod lexer;
 pub mod liveness;
 pub mod locality;
