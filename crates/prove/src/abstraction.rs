@@ -1,6 +1,7 @@
 //! From a concrete state to the view that describes it: where the fixpoint begins, and what it is tested against.
 
-use crate::model::{Field, Model};
+use crate::model::{Field, Model, Tracking};
+use crate::number::is_unbounded;
 use crate::outcome::Obstacle;
 use crate::value::{Attr, Class, Holder, NULL_VALUE, OTHER_VALUE, TRACKED_VALUE, Val};
 use crate::view::{FIELDS, Gap, MOST, Node, Record, View};
@@ -130,6 +131,13 @@ pub fn initial_view(model: &Model) -> Result<View, Obstacle> {
             return Err(Obstacle::NotUnderstood("an array that is not empty at the start"));
         }
         view.slots.extend(array.slot.map(|_| Val::Null));
+    }
+    if model.tracking == Tracking::Number {
+        for (base, global) in view.globals.iter_mut().enumerate() {
+            if is_unbounded(model.steps.shared[base].kind.scalar) {
+                *global = Val::Num(base as u8, 0);
+            }
+        }
     }
     match view.globals.iter().any(|v| v.record().is_some()) {
         true => Err(Obstacle::NotUnderstood("a record that is there at the start")),

@@ -65,6 +65,9 @@ impl View {
             }
         }
         self.renumber(&roots, spare);
+        if tracking == Tracking::Number {
+            self.rename_numbers();
+        }
         if roots.names {
             if tracking == Tracking::Value {
                 self.forget_stale_records();

@@ -13,7 +13,8 @@
 //! is no function of the shared state.
 
 use crate::cell;
-use crate::model::{Kind, Model, Role, Tracking};
+use crate::counter;
+use crate::model::{Kind, Model, Role, Tracking, is_finite};
 use crate::outcome::Obstacle;
 use crate::value::{Attr, Class, TRACKED, Val, attrs, only};
 use crate::view::{Busy, Gap, Ghost, View};
@@ -53,11 +54,12 @@ impl Abstraction {
     pub fn candidates(model: &Model) -> Vec<Abstraction> {
         let is_root = |g: &usize| match model.kind {
             Kind::Cell => model.steps.shared[*g].kind.scalar == Scalar::Value,
+            Kind::Number => is_finite(model.steps.shared[*g].kind),
             _ => model.is_reference(*g),
         };
         let roots = (0..model.steps.shared.len()).filter(is_root);
         let begins: &[Begin] = match model.kind {
-            Kind::Set | Kind::Cell => &[Begin::AtRoot],
+            Kind::Set | Kind::Cell | Kind::Number => &[Begin::AtRoot],
             Kind::Stack => &[Begin::AtRoot, Begin::BehindDummy],
             Kind::Queue => &[Begin::BehindDummy, Begin::AtRoot],
         };
@@ -79,6 +81,9 @@ impl Abstraction {
     /// In words.
     pub fn text(&self, model: &Model) -> String {
         let root = &model.steps.shared[self.root].name;
+        if model.kind == Kind::Number {
+            return format!("the value of `{root}`");
+        }
         if model.kind == Kind::Cell {
             return match model.descriptor().map(|d| &model.steps.shared[d].name) {
                 Some(record) => {
@@ -167,9 +172,16 @@ impl Abstraction {
             busy.ghost = Ghost { saw_yes: false, saw_no: false, ..busy.ghost };
             return Ok(());
         }
-        if model.kind == Kind::Cell {
-            cell::observe(model, self, view);
-            return Ok(());
+        match model.kind {
+            Kind::Cell => {
+                cell::observe(model, self, view);
+                return Ok(());
+            }
+            Kind::Number => {
+                counter::observe(model, self, view);
+                return Ok(());
+            }
+            Kind::Stack | Kind::Queue | Kind::Set => {}
         }
         let Some(busy) = &view.busy else { return Ok(()) };
         let mut ghost = busy.ghost;
@@ -192,6 +204,7 @@ impl Abstraction {
             Tracking::Key => Ok(!self.has_tracked(view)?),
             Tracking::Colour => Ok(self.sequence(view)?.is_empty()),
             Tracking::Value => Ok(cell::starts_right(model, self, view)),
+            Tracking::Number => Ok(counter::starts_right(model, self)),
         }
     }
 

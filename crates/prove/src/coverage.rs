@@ -5,18 +5,20 @@
 use crate::abstraction::{Lens, shared_view};
 use crate::cell_spec::{CellRole, When};
 use crate::content::{Abstraction, Begin, Counted};
+use crate::difference::{Fact, Relation};
 use crate::fixpoint::Fixpoint;
 use crate::model::{Field, Model, Role, Tracking};
 use crate::outcome::Options;
 use crate::value::{Attr, Class, Holder, Val};
-use crate::view::{ARGS, Busy, Ghost, View, Window};
+use crate::view::{ARGS, Busy, Ghost, Numbers, View, Window};
 use seriatim_lang::check;
 use seriatim_lang::choices::Choices;
-use seriatim_lang::machine::{Machine, Seen, State, Stop};
+use seriatim_lang::machine::{Bounds, Machine, Seen, State, Stop};
+use seriatim_lang::spec::{Datum, Spec};
 use seriatim_lang::steps::{NULL, Reg};
 use seriatim_lang::types::{Scalar, StructId};
 
-const LIBRARY: [&str; 15] = [
+const LIBRARY: [&str; 20] = [
     "treiber",
     "coarse_stack",
     "coarse_queue",
@@ -32,6 +34,11 @@ const LIBRARY: [&str; 15] = [
     "hsy_stack",
     "ccas",
     "ccas_waits",
+    "cas_counter",
+    "faa_counter",
+    "lock_counter",
+    "int_register",
+    "spin_lock",
 ];
 
 struct Random(u64);
@@ -51,6 +58,7 @@ struct Running {
     method: u32,
     args: Vec<i32>,
     ghost: Ghost,
+    numbers: Numbers,
 }
 
 /// A record in the cell, as the test sees it.
@@ -65,6 +73,7 @@ struct Installed {
 struct Walk<'a> {
     model: &'a Model,
     machine: &'a Machine,
+    spec: &'a Spec,
     abstraction: Abstraction,
     tracked: i32,
     state: State,
@@ -131,6 +140,9 @@ impl Walk<'_> {
                 false => running.ghost.saw_no = true,
             },
             Tracking::Key => {}
+            Tracking::Number => {
+                running.numbers.moments.push(Val::Int(state.words[self.abstraction.root]));
+            }
             Tracking::Colour => running.ghost.saw_yes |= self.content(state).is_empty(),
         }
     }
@@ -205,6 +217,31 @@ impl Walk<'_> {
         }
     }
 
+    /// What a step of `thread` did to a number: the specification says what it must return.
+    fn number_effect(&mut self, thread: usize, from: &State) {
+        let root = self.abstraction.root;
+        let kind = self.model.steps.shared[root].kind;
+        let datum = |word: i32| Datum::from_scalar(kind, word);
+        let (old, new) = (from.words[root], self.state.words[root]);
+        if old == new {
+            return;
+        }
+        let running = self.running[thread].as_mut().expect("it is running");
+        let method = &self.model.steps.methods[running.method as usize];
+        let args = method.params.iter().zip(&running.args);
+        let args: Vec<Datum> = args.map(|(kind, word)| Datum::from_scalar(*kind, *word)).collect();
+        let number = self.spec.method(&method.name).expect("specified");
+        let outcomes = self.spec.outcomes(&vec![datum(old)], number, &args).expect("it runs");
+        let [(after, result)] = outcomes.as_slice() else { panic!("one outcome") };
+        assert_eq!(*after, vec![datum(new)], "a wrong change");
+        assert!(!running.ghost.done, "a second effect");
+        let mut words = Vec::new();
+        result.scalars(&mut words);
+        running.ghost.done = true;
+        running.numbers.moments.clear();
+        running.numbers.answer = Some(words.first().map_or(Val::Null, |n| Val::Int(*n)));
+    }
+
     /// Two operations that met: the step changed another thread's element of an array.
     fn meet(&mut self, thread: usize, from: &State) {
         let arrays = self.model.arrays.iter().filter(|a| a.slot.is_some());
@@ -235,14 +272,15 @@ impl Walk<'_> {
     fn advance(&mut self, thread: usize, to: State, seen: &Seen) {
         let from = std::mem::replace(&mut self.state, to);
         if let Some((method, args)) = &seen.call {
-            let mut running =
-                Running { method: *method, args: args.clone(), ghost: Ghost::default() };
+            let (ghost, numbers) = (Ghost::default(), Numbers::default());
+            let mut running = Running { method: *method, args: args.clone(), ghost, numbers };
             self.observe(&from, &mut running);
             self.running[thread] = Some(running);
         }
         self.own(thread, &from);
         match self.model.tracking {
             Tracking::Value => self.cell_effect(thread, &from),
+            Tracking::Number => self.number_effect(thread, &from),
             _ => self.effect(thread, &from),
         }
         self.meet(thread, &from);
@@ -346,6 +384,8 @@ impl Walk<'_> {
             view.slots.push(self.scalar(scalar, self.state.words[at]));
         }
         view.busy = self.running[thread].as_ref().map(|r| self.busy(thread, r));
+        view.numbers =
+            self.running[thread].as_ref().map_or_else(Numbers::default, |r| r.numbers.clone());
         view.window = self.installed.map(|i| self.window(thread, i));
         let fields = view.records.iter_mut().flat_map(|r| &mut r.fields);
         let regs = view.busy.iter_mut().flat_map(|b| &mut b.regs);
@@ -395,6 +435,9 @@ impl Walk<'_> {
 /// Whether the invariant covers a view, or the view without some of what an abstract view may forget: that a lock is
 /// held or a mark was set by the thread itself.
 fn covered(model: &Model, invariant: &Fixpoint, view: &View) -> bool {
+    if model.tracking == Tracking::Number {
+        return invariant.views.list.iter().any(|general| fits(general, view));
+    }
     if invariant.covers(&view.clone().canonical(model.tracking)) {
         return true;
     }
@@ -417,6 +460,49 @@ fn covered(model: &Model, invariant: &Fixpoint, view: &View) -> bool {
     })
 }
 
+/// Whether a view with unknown numbers describes one in which all numbers are known.
+fn fits(general: &View, exact: &View) -> bool {
+    let same = |f: fn(&Busy) -> (u32, u32, bool)| {
+        general.busy.as_ref().map(f) == exact.busy.as_ref().map(f)
+    };
+    if !same(|b| (b.pc.0, b.method, b.ghost.done)) {
+        return false;
+    }
+    let mut bases: Vec<Option<i64>> = vec![None; 256];
+    let mut meant = |general: Val, exact: Val| match (general, exact) {
+        (Val::Num(base, offset), Val::Int(n)) => {
+            let base = &mut bases[base as usize];
+            let number = i64::from(n) - i64::from(offset);
+            *base.get_or_insert(number) == number
+        }
+        (general, exact) => general == exact,
+    };
+    let places = |v: &View| -> Vec<Val> {
+        let busy = v.busy.iter().flat_map(|b| b.regs.iter().chain(&b.args));
+        v.globals.iter().chain(busy).copied().collect()
+    };
+    let mut pairs = places(general).into_iter().zip(places(exact));
+    if !pairs.all(|(general, exact)| meant(general, exact)) {
+        return false;
+    }
+    let answered = match (general.numbers.answer, exact.numbers.answer) {
+        (Some(general), Some(exact)) => meant(general, exact),
+        (general, exact) => general == exact,
+    };
+    let was = |moment: &Val| exact.numbers.moments.iter().any(|m| meant(*moment, *m));
+    let moments = general.numbers.moments.iter().all(was);
+    let holds = |fact: &Fact| {
+        let number = |base: u8| bases[base as usize].unwrap_or(0);
+        let difference = number(fact.a) - fact.b.map_or(0, number);
+        match fact.relation {
+            Relation::IsNot => difference != fact.by.into(),
+            Relation::Less => difference < fact.by.into(),
+            Relation::AtLeast => difference >= fact.by.into(),
+        }
+    };
+    answered && moments && general.numbers.facts.iter().all(holds)
+}
+
 fn successors(machine: &Machine, state: &State, thread: usize) -> Vec<(State, Seen)> {
     let mut choices = Choices::default();
     let mut found = Vec::new();
@@ -434,7 +520,12 @@ fn successors(machine: &Machine, state: &State, thread: usize) -> Vec<(State, Se
 }
 
 /// Runs `steps` steps of `threads` threads in walks from the start; gives the number of views compared.
-fn compare(name: &str, model: &Model, invariant: (&Fixpoint, Abstraction), steps: usize) -> usize {
+fn compare(
+    (name, spec): (&str, &Spec),
+    model: &Model,
+    invariant: (&Fixpoint, Abstraction),
+    steps: usize,
+) -> usize {
     let machine = &model.machine;
     let threads = machine.thread_count();
     let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ steps as u64 ^ threads as u64);
@@ -444,6 +535,7 @@ fn compare(name: &str, model: &Model, invariant: (&Fixpoint, Abstraction), steps
         let mut walk = Walk {
             model,
             machine,
+            spec,
             abstraction: invariant.1,
             tracked: random.below(3) as i32,
             state: model.initial.clone(),
@@ -483,12 +575,14 @@ fn concrete_runs_stay_inside_the_invariant() {
         let path = format!("{}/../../algorithms/{name}.seri", env!("CARGO_MANIFEST_DIR"));
         let source = std::fs::read_to_string(path).expect("readable");
         let program = check(&source).expect("right");
+        let bounds = Bounds { values: 3, keys: 3, nodes: None, capacity: None };
+        let spec = Spec::new(program.spec.clone().expect("named"), bounds);
         for threads in 2..=4 {
             let model = Model::of(&program, threads).expect("in the class");
             let abstraction = Abstraction::candidates(&model)[0];
             let mut invariant = Fixpoint::new(&model, abstraction);
             assert!(invariant.run(&Options::default()).is_ok(), "{name} is not proved");
-            compared += compare(name, &model, (&invariant, abstraction), steps);
+            compared += compare((name, &spec), &model, (&invariant, abstraction), steps);
             if !long && invariant.views.list.len() > 5_000 {
                 break;
             }

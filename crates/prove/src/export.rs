@@ -91,7 +91,7 @@ fn ghost(ghost: &Ghost) -> String {
 
 fn word(value: Val) -> String {
     match value {
-        Val::Dead | Val::Record(_) | Val::Tid(_) | Val::Hidden => "?".to_owned(),
+        Val::Dead | Val::Record(_) | Val::Tid(_) | Val::Hidden | Val::Num(..) => "?".to_owned(),
         Val::Null => "null".to_owned(),
         Val::Node(node) => format!("#{node}"),
         Val::Key(key) => format!("k{}", class(key)),

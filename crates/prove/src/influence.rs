@@ -1,8 +1,9 @@
-//! What one thread's step does to the view of another: the effect on a list, on a cell, or on the thread whose operation
-//! it helped.
+//! What one thread's step does to the view of another: the effect on a list, on a cell, on a number, or on the thread whose
+//! operation it helped.
 
 use crate::cell::Exchange;
 use crate::content::Abstraction;
+use crate::counter::Update;
 use crate::effect::{Effect, Outlook};
 use crate::help::Help;
 use crate::interfere::Matcher;
@@ -18,6 +19,8 @@ pub enum Influence {
     List(Effect),
     /// A change of a cell.
     Cell(Exchange),
+    /// A change of shared variables, where the content is a number.
+    Update(Update),
     /// The operation of another thread was completed.
     Help(Help),
 }
@@ -28,6 +31,7 @@ impl Influence {
         match self {
             Influence::List(effect) => effect.pc,
             Influence::Cell(exchange) => exchange.pc,
+            Influence::Update(update) => update.pc,
             Influence::Help(help) => help.pc,
         }
     }
@@ -53,6 +57,7 @@ impl Influence {
             Influence::Cell(exchange) => {
                 exchange.applied((model, abstraction), view)?.iter_mut().try_for_each(observed)
             }
+            Influence::Update(update) => update.applied(view).iter_mut().try_for_each(observed),
             Influence::Help(help) => help.applied(model, view)?.iter_mut().try_for_each(observed),
         }
     }

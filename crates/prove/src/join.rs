@@ -7,7 +7,7 @@
 
 use crate::model::Tracking;
 use crate::value::Val;
-use crate::view::{Gap, View};
+use crate::view::{Gap, Numbers, View};
 
 impl View {
     /// The skeleton, as a text that is equal for equal skeletons only: every part has a fixed width or its length
@@ -59,6 +59,13 @@ impl View {
             write(text, window.base);
             window.args.iter().for_each(|v| write(text, *v));
         }
+        let Numbers { facts, moments, answer } = &self.numbers;
+        text.extend([facts.len() as u8, moments.len() as u8]);
+        for fact in facts {
+            text.extend([fact.a, fact.b.unwrap_or(u8::MAX), fact.relation as u8]);
+            text.extend(fact.by.to_le_bytes());
+        }
+        moments.iter().chain(answer).for_each(|v| write(text, *v));
     }
 
     /// Widens this view so that it covers another one with the same skeleton; says whether it changed.
@@ -100,6 +107,10 @@ fn write(text: &mut Vec<u8>, value: Val) {
         Val::Record(n) => text.extend([7, n]),
         Val::Tid(n) => text.extend([8, n]),
         Val::Hidden => text.push(9),
+        Val::Num(base, offset) => {
+            text.extend([10, base]);
+            text.extend(offset.to_le_bytes());
+        }
     }
 }
 

@@ -12,6 +12,8 @@ pub mod cell;
 pub mod cell_spec;
 pub mod certificate;
 pub mod content;
+pub mod counter;
+pub mod difference;
 pub mod effect;
 pub mod equality;
 mod export;
@@ -22,6 +24,8 @@ pub mod influence;
 pub mod interfere;
 mod join;
 pub mod model;
+pub mod number;
+pub mod number_spec;
 pub mod outcome;
 pub mod own;
 pub mod record;
@@ -67,7 +71,7 @@ pub fn prove(program: &Program, options: &Options) -> Outcome {
         Ok(model) => model,
         Err(why) => return Outcome::Refused(why),
     };
-    let mut best: Option<Box<Stuck>> = None;
+    let mut attempts: Vec<Stuck> = Vec::new();
     for abstraction in Abstraction::candidates(&model) {
         let mut fixpoint = Fixpoint::new(&model, abstraction);
         match fixpoint.run(options) {
@@ -82,17 +86,36 @@ pub fn prove(program: &Program, options: &Options) -> Outcome {
                 });
             }
             Err(block) => {
-                let stuck = render::stuck(program, &model, &fixpoint, (abstraction, block));
-                // A limit comes first: with a larger one there may be a proof. Then the one that got farthest.
-                let rank = |s: &Stuck| (s.obstacle == Obstacle::Limit, s.views);
-                if best.as_ref().is_none_or(|b| rank(b) < rank(&stuck)) {
-                    best = Some(Box::new(stuck));
-                }
+                attempts.push(render::stuck(program, &model, &fixpoint, (abstraction, block)));
             }
         }
     }
-    match best {
-        Some(stuck) => Outcome::Unknown(stuck),
-        None => Outcome::Refused("it has no shared reference".to_string()),
+    match most_telling(&model, attempts) {
+        Some(stuck) => Outcome::Unknown(Box::new(stuck)),
+        None => {
+            Outcome::Refused("it has no shared variable that could hold the content".to_string())
+        }
     }
+}
+
+/// Of several attempts, the one that says most: one that got stuck at a check rather than at a limit, and of these the one that
+/// got farthest. A content that fails at once, where another one leads to many views, is only a wrong guess. The
+/// others are told in a line each.
+fn most_telling(model: &Model, mut attempts: Vec<Stuck>) -> Option<Stuck> {
+    let farthest = attempts.iter().map(|a| a.views).max()?;
+    let rank = |s: &Stuck| match s.obstacle {
+        Obstacle::NotEmptyAtStart => (0, s.views),
+        _ if s.views * 10 < farthest => (1, s.views),
+        Obstacle::NotUnderstood(_) => (2, s.views),
+        Obstacle::Limit => (3, s.views),
+        _ => (4, s.views),
+    };
+    let best = (0..attempts.len()).rev().max_by_key(|i| rank(&attempts[*i]))?;
+    let mut best = attempts.swap_remove(best);
+    best.limited |= attempts.iter().any(|a| a.limited);
+    for other in &attempts {
+        let (content, why) = (other.abstraction.text(model), other.obstacle.text());
+        best.text += &format!("  with the content: {content}: {why} ({} views)\n", other.views);
+    }
+    Some(best)
 }

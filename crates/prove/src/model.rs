@@ -1,7 +1,7 @@
 //! The program as the prover sees it: which slot plays which part, and whether the program is in the class at all.
 //!
-//! In the class: a built-in `stack`, `queue` or `set`, or any specification of a cell ([`crate::cell_spec`]); one struct
-//! for the nodes of a list (none for a cell), with one link to itself and at most one key, value, mark and lock; structs
+//! In the class: a built-in `stack`, `queue` or `set`, any specification of a cell ([`crate::cell_spec`]) or of a number
+//! ([`crate::number_spec`]); one struct for the nodes of a list (none for a cell or a number), with one link to itself and at most one key, value, mark and lock; structs
 //! without links, for records; shared variables that are references, locks, truth values or numbers, and arrays of
 //! these; garbage collection; no thread variables, no load-linked. Everything else is refused here, or stops the
 //! abstract semantics where it is met. Keys are only compared and values only copied in this language; comparing values stops
@@ -10,6 +10,8 @@
 
 use crate::cell_spec::{CellRole, CellSpec};
 use crate::gap::Emptiness;
+use crate::number::is_unbounded;
+use crate::number_spec::NumberSpec;
 use crate::view::{ARGS, FIELDS};
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State};
@@ -26,6 +28,8 @@ pub enum Tracking {
     Colour,
     /// One arbitrary value, told from all others: for cells.
     Value,
+    /// Numbers, up to unknown ones: for counters.
+    Number,
 }
 
 impl Tracking {
@@ -33,7 +37,7 @@ impl Tracking {
     pub fn emptiness(self) -> Emptiness {
         match self {
             Tracking::Key => Emptiness::Open,
-            Tracking::Colour | Tracking::Value => Emptiness::Exact,
+            Tracking::Colour | Tracking::Value | Tracking::Number => Emptiness::Exact,
         }
     }
 }
@@ -49,6 +53,8 @@ pub enum Kind {
     Set,
     /// One value that is read, written and swapped.
     Cell,
+    /// One number, truth value or variant.
+    Number,
 }
 
 /// What a method does to the content.
@@ -66,6 +72,8 @@ pub enum Role {
     Contains,
     /// An operation on a cell.
     Cell(CellRole),
+    /// An operation on a number: what it does is for the specification to say.
+    Number,
 }
 
 /// Shared slots that are accessed by an index.
@@ -115,6 +123,8 @@ pub struct Model {
     pub roles: Vec<Role>,
     /// The specification, if it is that of a cell.
     pub cell: Option<CellSpec>,
+    /// The specification, if its state is a number.
+    pub number: Option<NumberSpec>,
     /// The state at the start.
     pub initial: State,
     /// The concrete machine, for its layout.
@@ -131,18 +141,27 @@ impl Model {
             Kind::Set => Tracking::Key,
             Kind::Stack | Kind::Queue => Tracking::Colour,
             Kind::Cell => Tracking::Value,
+            Kind::Number => Tracking::Number,
         };
         let cell = if kind == Kind::Cell { Some(CellSpec::of(program)?) } else { None };
+        let number = if kind == Kind::Number { Some(NumberSpec::of(program)?) } else { None };
         let (list, fields) = fields(&steps, tracking)?;
         let arrays = arrays(&steps)?;
         check_records(&steps, (tracking, list))?;
         check_parameters(&steps, tracking)?;
-        if kind == Kind::Cell {
-            check_cell(&steps)?;
+        match kind {
+            Kind::Cell => check_cell(&steps)?,
+            Kind::Number if !steps.structs.is_empty() || !arrays.is_empty() => {
+                return Err(
+                    "its number is not in one variable: it has structs or arrays".to_string()
+                );
+            }
+            _ => {}
         }
         check_shared(&steps, &arrays, (tracking, list))?;
         let roles = match &cell {
             Some(spec) => spec.roles.iter().map(|r| Role::Cell(*r)).collect(),
+            None if kind == Kind::Number => vec![Role::Number; steps.methods.len()],
             None => steps.methods.iter().map(|m| role(kind, &m.name)).collect::<Result<_, _>>()?,
         };
         let values = if kind == Kind::Cell { 3 } else { 2 };
@@ -162,6 +181,7 @@ impl Model {
             tracking,
             roles,
             cell,
+            number,
             initial,
             machine,
         })
@@ -230,6 +250,9 @@ fn kind(program: &Program) -> Result<Kind, String> {
         "queue" if !own => Kind::Queue,
         "set" if !own => Kind::Set,
         _ => {
+            if NumberSpec::of(program).is_ok() {
+                return Ok(Kind::Number);
+            }
             CellSpec::of(program).map_err(|why| {
                 let owner = if own { ", which is its own," } else { "" };
                 format!(
@@ -284,7 +307,7 @@ fn fields(steps: &Steps, tracking: Tracking) -> Result<(Option<StructId>, Vec<Fi
     };
     let lists: Vec<u32> = (0..steps.structs.len() as u32).filter(links).collect();
     let list = match (lists.as_slice(), tracking) {
-        ([], Tracking::Value) => return Ok((None, vec![])),
+        ([], Tracking::Value | Tracking::Number) => return Ok((None, vec![])),
         ([list], Tracking::Key | Tracking::Colour) => *list as usize,
         _ => return Err("it does not have exactly one struct with a link to itself".to_string()),
     };
@@ -311,8 +334,15 @@ fn fields(steps: &Steps, tracking: Tracking) -> Result<(Option<StructId>, Vec<Fi
 }
 
 /// Whether a scalar is one of finitely many that are known exactly.
-fn is_finite(kind: seriatim_lang::types::Kind) -> bool {
+pub fn is_finite(kind: seriatim_lang::types::Kind) -> bool {
     matches!(kind.scalar, Scalar::Bool | Scalar::Int(..) | Scalar::Enum(_)) && !kind.nullable
+}
+
+fn is_small(kind: seriatim_lang::types::Kind) -> bool {
+    match kind.scalar {
+        Scalar::Int(low, high) => !kind.nullable && high - low < 16,
+        _ => is_control(kind),
+    }
 }
 
 fn is_control(kind: seriatim_lang::types::Kind) -> bool {
@@ -348,7 +378,7 @@ fn check_records(
         for slot in &layout.slots {
             let fits = match slot.kind.scalar {
                 Scalar::Value => tracking != Tracking::Key,
-                Scalar::Tid => tracking != Tracking::Value,
+                Scalar::Tid => tracking == Tracking::Colour || tracking == Tracking::Key,
                 _ => is_finite(slot.kind),
             };
             if !fits {
@@ -388,6 +418,7 @@ fn check_parameters(steps: &Steps, tracking: Tracking) -> Result<(), String> {
             (Tracking::Key, Scalar::Key) | (Tracking::Colour, Scalar::Value) => !kind.nullable,
             (Tracking::Value, Scalar::Value) => true,
             (Tracking::Value, _) => is_control(*kind),
+            (Tracking::Number, scalar) => is_unbounded(scalar) || is_small(*kind),
             _ => false,
         };
         if method.params.len() > ARGS || !method.params.iter().all(fits) {

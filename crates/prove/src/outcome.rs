@@ -63,7 +63,9 @@ pub struct Stuck {
     pub abstraction: Abstraction,
     /// How many views there were.
     pub views: usize,
-    /// The text to show: the view, the step and the way to it.
+    /// Whether this attempt, or one with another content, stopped at a limit: with a larger one there may be a proof.
+    pub limited: bool,
+    /// The text to show: the view, the step and the way to it; a line for each other content that was tried.
     pub text: String,
 }
 

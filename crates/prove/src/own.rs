@@ -70,6 +70,8 @@ pub struct Run<'a> {
     pub equality: Equality,
     /// What the step wrote to another thread's element of an array.
     pub foreign: Option<Foreign>,
+    /// Where the content is a number: the first name that no unknown number has had in this step.
+    pub bases: u8,
     /// The last instruction executed.
     pub pc: Pc,
 }
@@ -154,12 +156,12 @@ impl Run<'_> {
             }
             Op::FetchAdd { dst, place, amount, kind } => {
                 let found = self.read(place)?;
-                let (Some(Val::Int(a)), Val::Int(b)) = (found.first(), self.evaluate(amount)?)
-                else {
-                    return strange("addition to something that is no number");
+                let sum = match (found.first(), self.evaluate(amount)?) {
+                    (Some(Val::Int(a)), Val::Int(b)) => Val::Int(a.saturating_add(b)),
+                    (Some(a), b) => self.calculate(BinOp::Add, *a, b)?,
+                    _ => return strange("addition to something that is no number"),
                 };
-                let sum = Val::Int(a.saturating_add(b));
-                check(sum, *kind)?;
+                self.check(sum, *kind)?;
                 self.write(place, &[sum])?;
                 self.set_registers(*dst, &found);
             }
@@ -196,7 +198,10 @@ impl Run<'_> {
                     return Err(Fault::Assertion.into());
                 }
             }
-            Op::Check { value, kind } => check(self.evaluate(value)?, *kind)?,
+            Op::Check { value, kind } => {
+                let value = self.evaluate(value)?;
+                self.check(value, *kind)?;
+            }
             Op::Atomic | Op::Lin { .. } => {}
             Op::SetAt { .. } => return strange("arrays"),
             Op::StoreConditional { .. } => return strange("store-conditional"),
@@ -255,7 +260,7 @@ impl Run<'_> {
             }
             Ex::Bin(op, a, b) => match (self.evaluate(a)?, self.evaluate(b)?) {
                 (Val::Int(a), Val::Int(b)) => Val::Int(arithmetic(*op, a, b)?),
-                _ => return strange("arithmetic on something that is no number"),
+                (a, b) => self.calculate(*op, a, b)?,
             },
             Ex::If(c, a, b) => match self.truth(c)? {
                 true => self.evaluate(a)?,
@@ -274,7 +279,7 @@ impl Run<'_> {
             (Val::Null, _) | (_, Val::Null) => Ok(false),
             (Val::Record(a), Val::Record(b)) | (Val::Tid(a), Val::Tid(b)) => Ok(a == b),
             (Val::Node(a), Val::Node(b)) => Ok(a == b),
-            (Val::Int(a), Val::Int(b)) => Ok(a == b),
+            (Val::Int(_) | Val::Num(..), Val::Int(_) | Val::Num(..)) => self.same_number(a, b),
             (Val::Key(a), Val::Key(b)) if a == b && a.is_many() => Ok(self.choices.pick(2) == 1),
             (Val::Key(a), Val::Key(b)) => Ok(a == b),
             (Val::Colour(a), Val::Colour(b)) if self.model.tracking == Tracking::Value => {
@@ -287,7 +292,9 @@ impl Run<'_> {
 
     fn less(&mut self, a: Val, b: Val) -> Ran<bool> {
         match (a, b) {
-            (Val::Int(a), Val::Int(b)) => Ok(a < b),
+            (Val::Int(_) | Val::Num(..), Val::Int(_) | Val::Num(..)) => {
+                Ok(self.smaller_number(a, b))
+            }
             (Val::Key(a), Val::Key(b)) if a == b && a.is_many() => Ok(self.choices.pick(2) == 1),
             (Val::Key(a), Val::Key(b)) => Ok(a < b),
             _ => strange("an order of different things"),
@@ -296,6 +303,7 @@ impl Run<'_> {
 
     pub(crate) fn any(&mut self, kind: Kind) -> Ran<Val> {
         let options: Vec<Val> = match kind.scalar {
+            scalar if self.is_unbounded(scalar) => vec![self.unknown_number()?],
             Scalar::Bool => vec![Val::Int(0), Val::Int(1)],
             Scalar::Enum(count) => (0..count as i32).map(Val::Int).collect(),
             Scalar::Int(low, high) if high - low < 16 => (low..=high).map(Val::Int).collect(),
@@ -474,6 +482,21 @@ impl Run<'_> {
         Ok(())
     }
 
+    fn check(&self, value: Val, kind: Kind) -> Ran<()> {
+        match (value, kind.scalar) {
+            (Val::Null, _) if kind.nullable => Ok(()),
+            (Val::Null, _) => Err(Fault::UnexpectedNull.into()),
+            (Val::Int(_) | Val::Num(..), scalar) if self.is_unbounded(scalar) => Ok(()),
+            (Val::Int(n), Scalar::Int(low, high)) if !(low..=high).contains(&n) => {
+                Err(Fault::OutOfRange.into())
+            }
+            (Val::Int(_), Scalar::Int(..) | Scalar::Bool | Scalar::Enum(_)) => Ok(()),
+            (Val::Key(_), Scalar::Key) | (Val::Colour(_), Scalar::Value) => Ok(()),
+            (Val::Node(_) | Val::Record(_), Scalar::Ref(_)) | (Val::Tid(_), Scalar::Tid) => Ok(()),
+            _ => strange("a value of the wrong sort"),
+        }
+    }
+
     fn lock(&mut self, place: &Place) -> Ran<()> {
         match self.resolve(place)? {
             Spot::Shared(at) => match self.after.globals[at] {
@@ -518,20 +541,6 @@ fn constant(n: i32) -> Val {
         MINUS_INF => Val::Key(Class::MinusInf),
         PLUS_INF => Val::Key(Class::PlusInf),
         n => Val::Int(n),
-    }
-}
-
-fn check(value: Val, kind: Kind) -> Ran<()> {
-    match (value, kind.scalar) {
-        (Val::Null, _) if kind.nullable => Ok(()),
-        (Val::Null, _) => Err(Fault::UnexpectedNull.into()),
-        (Val::Int(n), Scalar::Int(low, high)) if !(low..=high).contains(&n) => {
-            Err(Fault::OutOfRange.into())
-        }
-        (Val::Int(_), Scalar::Int(..) | Scalar::Bool | Scalar::Enum(_)) => Ok(()),
-        (Val::Key(_), Scalar::Key) | (Val::Colour(_), Scalar::Value) => Ok(()),
-        (Val::Node(_) | Val::Record(_), Scalar::Ref(_)) | (Val::Tid(_), Scalar::Tid) => Ok(()),
-        _ => strange("a value of the wrong sort"),
     }
 }
 

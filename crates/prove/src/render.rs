@@ -3,7 +3,7 @@
 use crate::content::Abstraction;
 use crate::fixpoint::{Block, Fixpoint};
 use crate::model::{Field, Model};
-use crate::outcome::{At, Stuck};
+use crate::outcome::{At, Obstacle, Stuck};
 use crate::value::{Attr, Class, Holder, Val, attrs};
 use crate::view::{Gap, Node, View};
 use seriatim_lang::Program;
@@ -36,6 +36,7 @@ pub fn stuck(
         number = from;
     }
     Stuck {
+        limited: block.obstacle == Obstacle::Limit,
         obstacle: block.obstacle,
         view,
         at: block.at,
@@ -120,6 +121,11 @@ fn show_ghost(view: &View) -> String {
     if ghost.saw_no {
         parts.push("x was no member at some moment");
     }
+    let moments: Vec<String> = view.numbers.moments.iter().map(|v| show_val(*v)).collect();
+    let moments = format!("the content was {}", moments.join(", then or before "));
+    if !view.numbers.moments.is_empty() {
+        parts.push(&moments);
+    }
     if parts.is_empty() { "nothing".to_string() } else { parts.join(", ") }
 }
 
@@ -136,6 +142,8 @@ fn show_val(value: Val) -> String {
         Val::Tid(0) => "this thread".to_string(),
         Val::Tid(n) => format!("thread {n}"),
         Val::Hidden => "?".to_string(),
+        Val::Num(base, 0) => format!("n{base}"),
+        Val::Num(base, offset) => format!("n{base}{offset:+}"),
         Val::Lock(Holder::Free) => "free".to_string(),
         Val::Lock(Holder::Mine) => "mine".to_string(),
         Val::Lock(Holder::Other) => "held by another".to_string(),

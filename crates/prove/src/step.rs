@@ -2,16 +2,18 @@
 
 use crate::cell;
 use crate::content::{Abstraction, Change, is_justified};
+use crate::counter;
 use crate::effect::effect;
 use crate::equality::{Equality, unnamed};
 use crate::help::help;
 use crate::influence::Influence;
 use crate::model::{Kind, Model, Tracking};
+use crate::number::is_unbounded;
 use crate::outcome::{At, Obstacle};
 use crate::own::{End, Halt, Ran, Run};
 use crate::record::{Shape, published};
 use crate::value::{Class, Holder, OTHER_VALUE, TRACKED_VALUE, Val};
-use crate::view::{ARGS, Busy, Ghost, View};
+use crate::view::{ARGS, Busy, Ghost, Numbers, View};
 use seriatim_lang::choices::Choices;
 use seriatim_lang::steps::Pc;
 use seriatim_lang::types::Scalar;
@@ -70,12 +72,13 @@ fn each(
 ) -> Result<(), (Obstacle, At)> {
     let Setting { model, shapes, .. } = setting;
     let mut choices = Choices::default();
+    let bases = view.clone().unused_base();
     loop {
         let (before, after) = (view.clone(), view.clone());
 
         let (choices, equality) = (&mut choices, Equality::default());
-        let mut run =
-            Run { model, before, after, choices, shapes, equality, foreign: None, pc: Pc(0) };
+        let (foreign, pc) = (None, Pc(0));
+        let mut run = Run { model, before, after, choices, shapes, equality, foreign, bases, pc };
         match transition(&mut run) {
             Ok((influence, shapes)) => {
                 let view = run.after.canonical(model.tracking);
@@ -101,8 +104,11 @@ fn arguments(model: &Model, method: u32) -> Vec<[Val; ARGS]> {
             (Tracking::Key, _) => Class::ALL[1..4].iter().map(|c| Val::Key(*c)).collect(),
             (Tracking::Colour, _) => vec![Val::Colour(0), Val::Colour(1)],
             (Tracking::Value, Scalar::Value) => vec![TRACKED_VALUE, OTHER_VALUE],
-            (Tracking::Value, Scalar::Enum(count)) => (0..count as i32).map(Val::Int).collect(),
-            (Tracking::Value, _) => vec![Val::Int(0), Val::Int(1)],
+            (_, Scalar::Enum(count)) => (0..count as i32).map(Val::Int).collect(),
+            // Any number: the call gives it a base.
+            (Tracking::Number, scalar) if is_unbounded(scalar) => vec![Val::Hidden],
+            (Tracking::Number, Scalar::Int(low, high)) => (low..=high).map(Val::Int).collect(),
+            (Tracking::Value | Tracking::Number, _) => vec![Val::Int(0), Val::Int(1)],
         };
         if kind.nullable {
             options.push(Val::Null);
@@ -117,9 +123,12 @@ fn arguments(model: &Model, method: u32) -> Vec<[Val; ARGS]> {
     found
 }
 
-fn call(abstraction: &Abstraction, run: &mut Run, method: u32, args: [Val; ARGS]) -> Ran<Took> {
+fn call(abstraction: &Abstraction, run: &mut Run, method: u32, mut args: [Val; ARGS]) -> Ran<Took> {
     let model = run.model;
     let code = &model.steps.methods[method as usize];
+    for arg in args.iter_mut().filter(|arg| **arg == Val::Hidden) {
+        *arg = run.unknown_number()?;
+    }
     let mut regs = vec![Val::Null; model.steps.register_count()];
     let first = code.first_param.0 as usize;
     regs[first..first + code.params.len()].copy_from_slice(&args[..code.params.len()]);
@@ -143,6 +152,11 @@ fn step(abstraction: &Abstraction, run: &mut Run, pc: Pc) -> Ran<Took> {
             cell::advance(model, abstraction, (&run.before, &mut run.after))?;
             abstraction.observe(model, &mut run.after)?;
             cell::exchange(model, pc, &run.before, &run.after).map(Influence::Cell)
+        }
+        Kind::Number => {
+            counter::advance(model, abstraction, (&run.before, &mut run.after))?;
+            abstraction.observe(model, &mut run.after)?;
+            counter::update(model, pc, &run.before, &run.after).map(Influence::Update)
         }
         _ => {
             let changed = change(abstraction, run)?;
@@ -196,6 +210,10 @@ fn change(abstraction: &Abstraction, run: &mut Run) -> Ran<Change> {
 fn finish(run: &mut Run, end: End) -> Ran<()> {
     let model = run.model;
     let pending = run.after.window.is_some_and(|w| w.mine);
+    let answered = match &end {
+        End::Return(result) => counter::is_justified(model, &run.after, result),
+        End::Rest(_) => false,
+    };
     let Some(busy) = &mut run.after.busy else { return Ok(()) };
     match end {
         End::Rest(pc) => {
@@ -207,10 +225,17 @@ fn finish(run: &mut Run, end: End) -> Ran<()> {
             }
         }
         End::Return(result) => {
-            if pending || !is_justified(model, busy, &result) {
+            let justified = match model.kind {
+                Kind::Number => answered,
+                _ => !pending && is_justified(model, busy, &result),
+            };
+            if !justified {
                 return Err(Obstacle::UnjustifiedResult.into());
             }
             run.after.retire();
+            if model.kind == Kind::Number {
+                counter::forget(run)?;
+            }
         }
     }
     Ok(())
@@ -220,6 +245,7 @@ impl View {
     /// Ends the operation: what only it knew is forgotten.
     pub fn retire(&mut self) {
         self.busy = None;
+        self.numbers = Numbers::default();
         self.nodes.iter_mut().for_each(|n| n.attr = n.attr.common());
         for global in &mut self.globals {
             if *global == Val::Lock(Holder::Mine) {

@@ -64,6 +64,8 @@ pub enum Val {
     Tid(u8),
     /// An element of a shared array: not represented.
     Hidden,
+    /// A number that is not known, its base, plus a constant ([`crate::number`]).
+    Num(u8, i16),
 }
 
 impl Val {
@@ -79,6 +81,14 @@ impl Val {
     pub fn record(self) -> Option<usize> {
         match self {
             Val::Record(n) => Some(n as usize),
+            _ => None,
+        }
+    }
+
+    /// The unknown number on which it is based.
+    pub fn base(self) -> Option<u8> {
+        match self {
+            Val::Num(base, _) => Some(base),
             _ => None,
         }
     }

@@ -13,7 +13,11 @@
 //! nothing else; of other shared arrays it knows nothing. Of a cell's records, those that are public and not installed can
 //! never be installed again, and their fields are not represented. The *window* is ghost state about the record that is
 //! installed in a cell: whose operation it stands for, and what could be seen since it was installed.
+//!
+//! Where the content is a number ([`crate::counter`]), numbers are known up to unknown *bases*, and the view lists what the
+//! content was since the call.
 
+use crate::difference::Fact;
 use crate::value::{Attr, Val, Values};
 use seriatim_lang::steps::Pc;
 
@@ -100,6 +104,17 @@ pub struct Ghost {
     pub got: Option<u8>,
 }
 
+/// What is known about numbers, and about the past of a content that is one.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Numbers {
+    /// What comparisons of unknown numbers have said.
+    pub facts: Vec<Fact>,
+    /// Ghost state: what the content was at some moments since the call.
+    pub moments: Vec<Val>,
+    /// Ghost state: what the operation must return, once it has taken effect; `null`, if nothing.
+    pub answer: Option<Val>,
+}
+
 /// What the thread is doing.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub struct Busy {
@@ -146,6 +161,8 @@ pub struct View {
     pub slots: Vec<Val>,
     /// What is known about the record that is installed in the cell.
     pub window: Option<Window>,
+    /// What is known about numbers, where the content is one.
+    pub numbers: Numbers,
 }
 
 impl Clone for View {
@@ -157,6 +174,7 @@ impl Clone for View {
             records: self.records.clone(),
             slots: self.slots.clone(),
             window: self.window,
+            numbers: self.numbers.clone(),
         }
     }
 
@@ -167,6 +185,7 @@ impl Clone for View {
         self.records.clone_from(&from.records);
         self.slots.clone_from(&from.slots);
         self.window = from.window;
+        self.numbers.clone_from(&from.numbers);
     }
 }
 

@@ -8,7 +8,7 @@ use seriatim_lang::check;
 use seriatim_prove::{Options, Outcome, prove};
 
 /// Algorithms, and how many views their mutants may need in the short run.
-const ALGORITHMS: [(&str, usize); 12] = [
+const ALGORITHMS: [(&str, usize); 17] = [
     ("treiber", 2_500),
     ("two_lock_queue", 2_500),
     ("michael_scott", 2_500),
@@ -21,6 +21,11 @@ const ALGORITHMS: [(&str, usize); 12] = [
     ("lazy_list", 0),
     ("vechev_cas", 0),
     ("coarse_set", 0),
+    ("cas_counter", 2_000),
+    ("faa_counter", 2_000),
+    ("lock_counter", 2_000),
+    ("int_register", 2_000),
+    ("spin_lock", 2_000),
 ];
 
 #[test]

@@ -1,0 +1,284 @@
+//! Specifications whose state is one number, truth value or variant: counters, registers of numbers, locks, semaphores.
+//!
+//! Decided: what a method makes of a content of which a view knows as much as [`crate::number`] says. The body of the method
+//! is followed on that content; a condition that the view does not decide gives no answer, and then nothing is
+//! justified by it. Understood are assignments, local variables, conditions, `assume`, `return` and arithmetic. What is not
+//! understood gives no answer either. It would be unsound to answer where the body does something else.
+
+use crate::difference::{Fact, compare};
+use crate::number::combine;
+use crate::value::Val;
+use crate::view::ARGS;
+use seriatim_lang::Program;
+use seriatim_lang::ast::{BinaryOp, Block, Expr, ExprKind, Pattern, Stmt, StmtKind, UnaryOp};
+use seriatim_lang::machine::Bounds;
+use seriatim_lang::program::{FunctionInfo, LocalId, Meaning, SpecInfo};
+use seriatim_lang::spec::{Datum, Spec};
+use seriatim_lang::steps::BinOp;
+use seriatim_lang::types::Type;
+
+/// What a method makes of a content.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Told {
+    /// The content after it and its result; [`Val::Null`], if it has none.
+    Becomes(Val, Val),
+    /// It waits.
+    Waits,
+    /// The view does not decide that.
+    Unclear,
+}
+
+/// A specification whose state is one number.
+#[derive(Clone, Debug)]
+pub struct NumberSpec {
+    info: SpecInfo,
+    /// The methods of the object, by their places in the specification.
+    methods: Vec<usize>,
+    /// The content at the start.
+    pub initial: i32,
+}
+
+impl NumberSpec {
+    /// The specification of a program, or why it is not of this sort.
+    pub fn of(program: &Program) -> Result<NumberSpec, String> {
+        let info = program.spec.clone().ok_or("it names no specification")?;
+        let scalar = |ty: &Type| matches!(ty, Type::Int(..) | Type::Bool | Type::Enum(_));
+        let [var] = info.vars.as_slice() else {
+            return Err("its state is more than one number".to_string());
+        };
+        if !scalar(&var.ty) {
+            return Err("its state is neither one value nor one number".to_string());
+        }
+        let bounds = Bounds { values: 1, keys: 1, nodes: None, capacity: None };
+        let initial = match Spec::new(info.clone(), bounds).initial().as_deref() {
+            Ok([Datum::Int(n)]) => *n,
+            Ok([Datum::Bool(b)]) => i32::from(*b),
+            Ok([Datum::Variant(v)]) => *v as i32,
+            _ => return Err("its specification fails".to_string()),
+        };
+        let find = |name: &str| {
+            let fits =
+                |m: &FunctionInfo| m.name == name && (m.result == Type::Unit || scalar(&m.result));
+            let found = info.methods.iter().position(fits);
+            found.ok_or_else(|| format!("the method `{name}` has no known meaning"))
+        };
+        let methods = program.methods.iter().map(|m| find(&m.name)).collect::<Result<_, _>>()?;
+        Ok(NumberSpec { info, methods, initial })
+    }
+
+    /// What a method of the object makes of a content.
+    pub fn outcome(
+        &self,
+        (method, args): (usize, &[Val; ARGS]),
+        content: Val,
+        facts: &[Fact],
+    ) -> Told {
+        let Some(info) = self.methods.get(method).map(|m| &self.info.methods[*m]) else {
+            return Told::Unclear;
+        };
+        let locals = info.params.iter().zip(args).map(|(p, arg)| (p.local, *arg)).collect();
+        let mut walk = Walk { spec: &self.info, facts, content, locals };
+        match walk.block(&info.body) {
+            Ok(result) => Told::Becomes(walk.content, result.unwrap_or(Val::Null)),
+            Err(Stop::Waits) => Told::Waits,
+            Err(Stop::Unclear) => Told::Unclear,
+        }
+    }
+}
+
+enum Stop {
+    Waits,
+    Unclear,
+}
+
+/// A method at work on a content.
+struct Walk<'s> {
+    spec: &'s SpecInfo,
+    facts: &'s [Fact],
+    content: Val,
+    locals: Vec<(LocalId, Val)>,
+}
+
+fn truth(holds: bool) -> Val {
+    Val::Int(i32::from(holds))
+}
+
+impl Walk<'_> {
+    /// The result, if the block returns one.
+    fn block(&mut self, block: &Block) -> Result<Option<Val>, Stop> {
+        for statement in block {
+            if let Some(result) = self.statement(statement)? {
+                return Ok(Some(result));
+            }
+        }
+        Ok(None)
+    }
+
+    fn statement(&mut self, statement: &Stmt) -> Result<Option<Val>, Stop> {
+        match &statement.kind {
+            StmtKind::Let(Pattern::Bind(binding), _, value) => {
+                let value = self.value(value)?;
+                match self.spec.facts.meaning(binding.id) {
+                    Some(Meaning::Local(local)) => self.locals.push((local, value)),
+                    _ => return Err(Stop::Unclear),
+                }
+            }
+            StmtKind::Assign(targets, value) => {
+                let value = self.value(value)?;
+                let [Some(target)] = targets.as_slice() else { return Err(Stop::Unclear) };
+                self.assign(target, value)?;
+            }
+            StmtKind::If(cond, then, otherwise) => {
+                let branch = if self.truth(cond)? { then } else { otherwise };
+                return self.block(branch);
+            }
+            StmtKind::Return(None) => return Ok(Some(Val::Null)),
+            StmtKind::Return(Some(value)) => return self.value(value).map(Some),
+            StmtKind::Assume(cond) if self.truth(cond)? => {}
+            StmtKind::Assume(_) => return Err(Stop::Waits),
+            StmtKind::Atomic(body) => return self.block(body),
+            _ => return Err(Stop::Unclear),
+        }
+        Ok(None)
+    }
+
+    fn assign(&mut self, target: &Expr, value: Val) -> Result<(), Stop> {
+        match (&target.kind, self.spec.facts.meaning(target.id)) {
+            (ExprKind::Name(_), Some(Meaning::Local(local))) => self.locals.push((local, value)),
+            (ExprKind::Name(_), Some(Meaning::Shared(_))) => self.content = value,
+            _ => return Err(Stop::Unclear),
+        }
+        Ok(())
+    }
+
+    fn truth(&mut self, cond: &Expr) -> Result<bool, Stop> {
+        match self.value(cond)? {
+            Val::Int(n) => Ok(n != 0),
+            _ => Err(Stop::Unclear),
+        }
+    }
+
+    fn value(&mut self, expr: &Expr) -> Result<Val, Stop> {
+        Ok(match &expr.kind {
+            ExprKind::Int(n) => Val::Int(i32::try_from(*n).map_err(|_| Stop::Unclear)?),
+            ExprKind::Bool(b) => truth(*b),
+            ExprKind::Name(_) => match self.spec.facts.meaning(expr.id) {
+                Some(Meaning::Local(local)) => {
+                    let latest = self.locals.iter().rev().find(|l| l.0 == local);
+                    latest.ok_or(Stop::Unclear)?.1
+                }
+                Some(Meaning::Shared(_)) => self.content,
+                Some(Meaning::Const(n)) => Val::Int(n),
+                Some(Meaning::Variant(_, n)) => Val::Int(n as i32),
+                _ => return Err(Stop::Unclear),
+            },
+            ExprKind::Unary(UnaryOp::Not, a) => truth(!self.truth(a)?),
+            ExprKind::Unary(UnaryOp::Neg, a) => match self.value(a)? {
+                Val::Int(n) => Val::Int(n.checked_neg().ok_or(Stop::Unclear)?),
+                _ => return Err(Stop::Unclear),
+            },
+            ExprKind::Binary(BinaryOp::And, a, b) => truth(self.truth(a)? && self.truth(b)?),
+            ExprKind::Binary(BinaryOp::Or, a, b) => truth(self.truth(a)? || self.truth(b)?),
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.value(a)?, self.value(b)?);
+                binary(*op, a, b, self.facts).ok_or(Stop::Unclear)?
+            }
+            ExprKind::If(cond, a, b) => match self.truth(cond)? {
+                true => self.value(a)?,
+                false => self.value(b)?,
+            },
+            _ => return Err(Stop::Unclear),
+        })
+    }
+}
+
+fn binary(op: BinaryOp, a: Val, b: Val, facts: &[Fact]) -> Option<Val> {
+    let equal = || compare(a, b, facts).equal;
+    let less = |a: Val, b: Val| compare(a, b, facts).less;
+    Some(match (op, a, b) {
+        (BinaryOp::Add, ..) => combine(BinOp::Add, a, b)?,
+        (BinaryOp::Sub, ..) => combine(BinOp::Sub, a, b)?,
+        (BinaryOp::Mul, Val::Int(a), Val::Int(b)) => Val::Int(a.checked_mul(b)?),
+        (BinaryOp::Div, Val::Int(a), Val::Int(b)) => Val::Int(a.checked_div_euclid(b)?),
+        (BinaryOp::Rem, Val::Int(a), Val::Int(b)) => Val::Int(a.checked_rem_euclid(b)?),
+        (BinaryOp::Eq, ..) => truth(equal()?),
+        (BinaryOp::Ne, ..) => truth(!equal()?),
+        (BinaryOp::Lt, ..) => truth(less(a, b)?),
+        (BinaryOp::Le, ..) => truth(!less(b, a)?),
+        (BinaryOp::Gt, ..) => truth(less(b, a)?),
+        (BinaryOp::Ge, ..) => truth(!less(a, b)?),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use seriatim_lang::check;
+
+    const SOURCE: &str = "object o : odd
+spec odd {
+  var n: int = 3
+  method inc() -> int { n = n + 1; return n - 1 }
+  method drop(k: int) -> bool {
+    let old = n
+    if n >= 2 && k != 1 { n = if k < 0 { 0 } else { old - 2 } return true }
+    assume n != 1 || k == 1
+    return !(n > 4)
+  }
+  method clear() { n = 0 }
+}
+var n: int = 3
+method inc() -> int { return 0 }
+method drop(k: int) -> bool { return true }
+method clear() { n = 0 }
+";
+
+    /// On contents and arguments that are known, the answer is that of the interpreter of specifications.
+    #[test]
+    fn answers_about_known_contents_are_those_of_the_specification() {
+        let program = check(SOURCE).expect("right");
+        let spec = NumberSpec::of(&program).expect("one number");
+        let bounds = Bounds { values: 1, keys: 1, nodes: None, capacity: None };
+        let oracle = Spec::new(program.spec.clone().expect("named"), bounds);
+        assert_eq!(spec.initial, 3);
+        for (method, arity) in [(0, 0), (1, 1), (2, 0)] {
+            for content in -3..8 {
+                for arg in -2..4 {
+                    let data = vec![Datum::Int(arg); arity];
+                    let known = oracle.outcomes(&vec![Datum::Int(content)], method, &data);
+                    let args = [Val::Int(arg), Val::Dead, Val::Dead];
+                    let told = spec.outcome((method, &args), Val::Int(content), &[]);
+                    let wanted = match known.expect("it runs").as_slice() {
+                        [] => Told::Waits,
+                        [(state, result)] => {
+                            let [Datum::Int(n)] = state.as_slice() else { panic!("one number") };
+                            let result = match result {
+                                Datum::Int(n) => Val::Int(*n),
+                                Datum::Bool(b) => truth(*b),
+                                _ => Val::Null,
+                            };
+                            Told::Becomes(Val::Int(*n), result)
+                        }
+                        _ => panic!("several outcomes"),
+                    };
+                    assert_eq!(told, wanted, "method {method} of {content} with {arg}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn answers_about_unknown_contents_hold_for_all_of_them() {
+        let spec = NumberSpec::of(&check(SOURCE).expect("right")).expect("one number");
+        let args = [Val::Int(0), Val::Dead, Val::Dead];
+        let n = Val::Num(0, 0);
+        assert_eq!(spec.outcome((0, &args), n, &[]), Told::Becomes(Val::Num(0, 1), n));
+        assert_eq!(spec.outcome((1, &args), n, &[]), Told::Unclear, "it depends on n");
+        let mut facts = Vec::new();
+        crate::difference::learn_order(n, Val::Int(2), false, &mut facts);
+        let told = Told::Becomes(Val::Num(0, -2), truth(true));
+        assert_eq!(spec.outcome((1, &args), n, &facts), told, "it is at least 2");
+        assert_eq!(spec.outcome((2, &args), n, &[]), Told::Becomes(Val::Int(0), Val::Null));
+    }
+}
