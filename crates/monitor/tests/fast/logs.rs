@@ -21,7 +21,7 @@ fn judge(history: &History) -> Result<Verdict, Declined> {
 fn random(indices: u64, values: u64) -> [u64; 3] {
     let mut random = Random(71 + indices + values);
     let mut tally = [0u64; 3];
-    for _ in 0..rounds(6_000) {
+    for _ in 0..rounds(2_000) {
         let shape = Shape::random(&mut random, 11);
         let ops = random_history(&mut random, shape, &IndexedLog, |random, index| {
             let value = 100 + (index % values) as i64;

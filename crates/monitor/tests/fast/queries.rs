@@ -20,7 +20,7 @@ fn random(order: Order, values: Option<u64>, most: u64) -> [u64; 3] {
     let model = Containers(order);
     let mut random = Random(41 + values.unwrap_or(0));
     let mut tally = [0u64; 3];
-    for _ in 0..rounds(3_000) {
+    for _ in 0..rounds(1_000) {
         let shape = Shape::random(&mut random, most);
         let queries = 2 + random.below(6);
         let ops = random_history(&mut random, shape, &model, |random, index| {
