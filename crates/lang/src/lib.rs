@@ -29,6 +29,7 @@ mod lower;
 pub mod machine;
 mod parse;
 pub mod program;
+mod riding;
 pub mod show;
 pub mod span;
 pub mod spec;

@@ -43,6 +43,9 @@ impl Proof {
             let Influence::List(effect) = influence else {
                 return Err("proofs with helping have no certificates yet".to_owned());
             };
+            if effect.places.iter().any(|place| place.path.is_some()) {
+                return Err("steps that take out several nodes have no certificates yet".to_owned());
+            }
             write!(text, "\neffect {}", effect_text(&model, effect)).expect("a string takes all");
         }
         let sum = hash(&text);
