@@ -6,8 +6,9 @@
 use crate::content::Content;
 use crate::object::{Field, Object, hash};
 use crate::picture::{Face, Node, Picture, Stretch, StretchId, To};
-use crate::state::{Ghost, Operation, State};
-use crate::word::{Attribute, Attributes, Class, Holder, Mark, NodeId, Values, Word};
+use crate::record::Shape;
+use crate::state::{Ghost, Operation, Record, State, Window};
+use crate::word::{Attribute, Attributes, Class, Holder, Mark, NodeId, RecordId, Values, Word};
 use seriatim_lang::steps::Pc;
 
 /// The version of the format that this checker reads.
@@ -22,6 +23,8 @@ pub struct Certificate {
     pub views: Vec<(State, u32)>,
     /// What steps do to the views of others, with their lines.
     pub effects: Vec<(Effect, u32)>,
+    /// The records that threads publish.
+    pub shapes: Vec<Shape>,
 }
 
 /// Where a reference leads, in an effect.
@@ -155,6 +158,7 @@ fn read_body(body: &str, object: &Object) -> Result<Certificate, Unreadable> {
     let reader = Reader { object };
     let mut content = None;
     let mut certificate = (Vec::new(), Vec::new());
+    let mut shapes = Vec::new();
     for (number, line) in body.lines().enumerate().skip(2) {
         let number = number as u32 + 1;
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -165,11 +169,13 @@ fn read_body(body: &str, object: &Object) -> Result<Certificate, Unreadable> {
             "content" => content = Some(reader.content(&parts).map_err(failed)?),
             "view" => certificate.0.push((reader.view(&parts).map_err(failed)?, number)),
             "effect" => certificate.1.push((reader.effect(&parts).map_err(failed)?, number)),
+            "shape" => shapes.push(reader.shape(&parts).map_err(failed)?),
             _ => return Err(failed(format!("`{word}` is no entry of a certificate"))),
         }
     }
     let content = content.ok_or(Unreadable::Line(3, "there is no line `content`".to_owned()))?;
-    Ok(Certificate { content, views: certificate.0, effects: certificate.1 })
+    let (views, effects) = certificate;
+    Ok(Certificate { content, views, effects, shapes })
 }
 
 struct Reader<'a> {
@@ -183,8 +189,11 @@ impl Reader<'_> {
             return Err("three words expected".to_owned());
         };
         let root = self.variable(root)?;
-        if !self.object.is_reference(root) {
-            return Err("the content hangs from a reference".to_owned());
+        match &self.object.cell {
+            Some(cell) if cell.root == root => {}
+            Some(_) => return Err("the content is the value of the cell".to_owned()),
+            None if self.object.is_reference(root) => {}
+            None => return Err("the content hangs from a reference".to_owned()),
         }
         let behind_dummy = match begin {
             "first" => false,
@@ -200,7 +209,14 @@ impl Reader<'_> {
     }
 
     fn view(&self, parts: &[Vec<&str>]) -> Read<State> {
-        let [who, shared, nodes] = parts else { return Err("three parts expected".to_owned()) };
+        let (who, shared, nodes, more) = match (parts, self.object.has_records()) {
+            ([who, shared, nodes], false) => (who, shared, nodes, None),
+            ([who, shared, nodes, records, own, window], true) => {
+                (who, shared, nodes, Some((records, own, window)))
+            }
+            (_, false) => return Err("three parts expected".to_owned()),
+            (_, true) => return Err("six parts expected".to_owned()),
+        };
         let shared: Vec<Word> = shared.iter().map(|w| word(w)).collect::<Read<_>>()?;
         if shared.len() != self.object.steps.shared.len() {
             return Err("not as many shared variables as the program has".to_owned());
@@ -210,15 +226,77 @@ impl Reader<'_> {
             self.node(text, &mut picture)?;
         }
         picture.settle();
-        let state = State { operation: self.operation(who)?, picture };
+        let mut state = State { operation: self.operation(who)?, picture, ..State::default() };
+        if let Some((records, own, window)) = more {
+            state.records = records.iter().map(|text| record(text)).collect::<Read<_>>()?;
+            state.own = own.iter().map(|text| word(text)).collect::<Read<_>>()?;
+            state.window = self.window(window)?;
+            if state.own.len() != self.object.own_elements() {
+                return Err("not as many elements of arrays as a thread has".to_owned());
+            }
+        }
         let count = state.picture.nodes.len();
-        let inside = |w: Word| !matches!(w, Word::Node(id) if id.0 as usize >= count);
+        let records = state.records.len();
+        let inside = |w: Word| match w {
+            Word::Node(id) => (id.0 as usize) < count,
+            Word::Record(id) => (id.0 as usize) < records,
+            _ => true,
+        };
         let links = state.picture.nodes.iter().map(|n| n.now.link);
         let links = links.chain(state.picture.stretches.iter().map(|s| s.to));
         let known = |to: To| !matches!(to, To::Node(id) if id.0 as usize >= count);
-        match state.roots().all(inside) && links.into_iter().all(known) {
+        let fields = state.records.iter().flat_map(|r| &r.fields);
+        let flat = !fields.into_iter().any(|w| matches!(w, Word::Node(_) | Word::Record(_)));
+        let own = state.own.iter().all(|w| inside(*w) && !matches!(w, Word::Node(_)));
+        match state.roots().all(inside) && links.into_iter().all(known) && own && flat {
             true => Ok(state),
-            false => Err("a node that the view does not have".to_owned()),
+            false => Err("a node or record that the view does not have".to_owned()),
+        }
+    }
+
+    /// Reads `-`, or `mine|other METHOD ARGUMENTS CONTENT CONTROLS`.
+    fn window(&self, words: &[&str]) -> Read<Option<Window>> {
+        if words == ["-"] {
+            return Ok(None);
+        }
+        let [whose, method, arguments, base, seen] = words else {
+            return Err("`-` or an installed operation expected".to_owned());
+        };
+        let method = self.method(method)?;
+        let mut bits = 0;
+        for control in seen.split(',') {
+            let control: u32 = number(control)?;
+            bits |= 1u32.checked_shl(control).ok_or("a control variable has few values")?;
+        }
+        Ok(Some(Window {
+            mine: flag(whose, "mine", "other")?,
+            method: method as u32,
+            arguments: self.arguments(method, arguments)?,
+            base: word(base)?,
+            seen: bits,
+        }))
+    }
+
+    fn method(&self, name: &str) -> Read<usize> {
+        let found = self.object.steps.methods.iter().position(|m| m.name == name);
+        found.ok_or(format!("there is no method `{name}`"))
+    }
+
+    /// Reads the arguments of a method, separated by commas; `?` if it has none.
+    fn arguments(&self, method: usize, text: &str) -> Read<Vec<Word>> {
+        let count = self.object.steps.methods[method].params.len();
+        let words = text.split(',').filter(|_| count > 0).map(word).collect::<Read<Vec<_>>>()?;
+        match words.len() == count && (count > 0 || text == "?") {
+            true => Ok(words),
+            false => Err(format!("`{text}` are not the arguments")),
+        }
+    }
+
+    /// Reads the fields of a record that threads publish.
+    fn shape(&self, parts: &[Vec<&str>]) -> Read<Shape> {
+        match parts {
+            [words] if words.len() == 1 => fields(words[0]),
+            _ => Err("one word expected".to_owned()),
         }
     }
 
@@ -228,9 +306,8 @@ impl Reader<'_> {
             return if idle { Ok(None) } else { Err("`idle` or an operation expected".to_owned()) };
         };
         let pc = Pc(number(pc)?);
-        let methods = &self.object.steps.methods;
-        let method = methods.iter().position(|m| m.name == *method).ok_or("no such method")?;
-        let code = &methods[method];
+        let method = self.method(method)?;
+        let code = &self.object.steps.methods[method];
         let rests = code.entry <= pc && pc < code.end;
         if !rests || !self.object.steps.code[pc.0 as usize].is_step() {
             return Err("no thread rests there in that method".to_owned());
@@ -239,8 +316,8 @@ impl Reader<'_> {
         if registers.len() != self.object.steps.register_count() {
             return Err("not as many registers as the program has".to_owned());
         }
-        let (method, argument) = (method as u32, word(argument)?);
-        Ok(Some(Operation { pc, method, argument, ghost: ghost_of(ghost)?, registers }))
+        let (arguments, ghost) = (self.arguments(method, argument)?, ghost_of(ghost)?);
+        Ok(Some(Operation { pc, method: method as u32, arguments, ghost, registers }))
     }
 
     /// Reads `attribute:values:privacy:link` or the same with a stretch, `…:attributes:values:may:order`.
@@ -462,11 +539,28 @@ fn word(text: &str) -> Read<Word> {
         "v0" => Word::Value(0),
         "v1" => Word::Value(1),
         _ if text.starts_with('#') => Word::Node(NodeId(number(rest)?)),
+        _ if text.starts_with('r') => Word::Record(RecordId(number(rest)?)),
+        _ if text.starts_with('t') => match number(rest)? {
+            name @ 0..64 => Word::Thread(name),
+            _ => return Err(format!("`{text}` is one thread too many")),
+        },
         _ if text.starts_with('k') && rest.len() == 1 => {
             Word::Key(rest.chars().next().and_then(class).ok_or(format!("`{text}` is no word"))?)
         }
         _ => Word::Int(number(text)?),
     })
+}
+
+/// Reads `private:FIELDS` or `public:FIELDS`.
+fn record(text: &str) -> Read<Record> {
+    let (privacy, data) = pair(text, ":")?;
+    let private = flag(privacy, "private", "public")?;
+    Ok(Record { fields: fields(data)?, private, was_private: private })
+}
+
+/// Reads words that are separated by commas.
+fn fields(text: &str) -> Read<Vec<Word>> {
+    text.split(',').map(word).collect()
 }
 
 /// Reads `-` or a list such as `yes,no,done,got0`.
@@ -477,8 +571,11 @@ fn ghost_of(text: &str) -> Read<Ghost> {
             "yes" => ghost.saw_yes = true,
             "no" => ghost.saw_no = true,
             "done" => ghost.done = true,
-            "got0" => ghost.got = Some(0),
-            "got1" => ghost.got = Some(1),
+            "got0" => ghost.got = Some(Word::Value(0)),
+            "got1" => ghost.got = Some(Word::Value(1)),
+            "gotnull" => ghost.got = Some(Word::Null),
+            "gotno" => ghost.got = Some(Word::Int(0)),
+            "gotyes" => ghost.got = Some(Word::Int(1)),
             _ => return Err(format!("`{text}` does not say what an operation has seen")),
         }
     }

@@ -72,13 +72,17 @@ impl Content {
         Ok(found)
     }
 
-    /// Whether nothing is in the list at the start.
+    /// Whether nothing is in the object, as at the start.
     pub fn is_empty(&self, object: &Object, picture: &Picture) -> Result<bool, Objection> {
         match object.spec {
             Spec::Set => Ok(!self.is_member(picture, Time::Now)?),
             Spec::Stack | Spec::Queue => {
                 Ok(self.items(object.spec, picture, Time::Now)?.is_empty())
             }
+            Spec::Cell => match &object.cell {
+                Some(cell) => cell.starts_right(&picture.shared),
+                None => Ok(false),
+            },
         }
     }
 }
@@ -103,7 +107,7 @@ impl Execution<'_> {
                     Role::Remove => was,
                     _ => false,
                 };
-                if !may || operation.argument != Word::Key(Class::Tracked) {
+                if !may || operation.argument() != Word::Key(Class::Tracked) {
                     return Err("the step changes the content as its operation must not".to_owned());
                 }
             }
@@ -114,10 +118,11 @@ impl Execution<'_> {
                     return Ok(());
                 }
                 match role {
-                    Role::Put => self.puts(&was, &is, operation.argument)?,
+                    Role::Put => self.puts(&was, &is, operation.argument())?,
                     _ => operation.ghost.got = Some(self.takes(&was, &is)?),
                 }
             }
+            Spec::Cell => return Err("a cell has no list".to_owned()),
         }
         if std::mem::replace(&mut operation.ghost.done, true) {
             return Err("the operation changes the content a second time".to_owned());
@@ -140,10 +145,10 @@ impl Execution<'_> {
         }
     }
 
-    fn takes(&mut self, was: &[Item], is: &[Item]) -> Result<u8, Objection> {
+    fn takes(&mut self, was: &[Item], is: &[Item]) -> Result<Word, Objection> {
         match was {
             [Item::Node(first), rest @ ..] if rest == is => match self.value_of(*first)? {
-                Word::Value(colour) => Ok(colour),
+                word @ Word::Value(_) => Ok(word),
                 _ => Err("the node taken holds no value".to_owned()),
             },
             _ => Err("the step does not take just the first value".to_owned()),
@@ -162,6 +167,7 @@ impl Execution<'_> {
                 false => operation.ghost.saw_no = true,
             },
             Spec::Stack | Spec::Queue => operation.ghost.saw_yes |= self.looks_empty(content)?,
+            Spec::Cell => return Err("a cell has no list".to_owned()),
         }
         Ok(())
     }
@@ -185,13 +191,13 @@ impl Execution<'_> {
         let ghost = &operation.ghost;
         let role = self.object.roles[operation.method as usize];
         let is_set = self.object.spec == Spec::Set;
-        if is_set && operation.argument != Word::Key(Class::Tracked) {
+        if is_set && operation.argument() != Word::Key(Class::Tracked) {
             return Ok(());
         }
         let right = match (role, result) {
             (Role::Put, []) => ghost.done,
             (Role::Take, [Word::Null]) => !ghost.done && ghost.saw_yes,
-            (Role::Take, [Word::Value(colour)]) => ghost.done && ghost.got == Some(*colour),
+            (Role::Take, [word @ Word::Value(_)]) => ghost.done && ghost.got == Some(*word),
             (Role::Add | Role::Remove, [Word::Int(1)]) => ghost.done,
             (Role::Add, [Word::Int(0)]) => !ghost.done && ghost.saw_yes,
             (Role::Remove, [Word::Int(0)]) => !ghost.done && ghost.saw_no,

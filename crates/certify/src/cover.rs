@@ -2,7 +2,8 @@
 //!
 //! A view covers a state if its nodes can be given different nodes of the state, such that shared variables, registers and links
 //! agree, every node of the view says no more than its counterpart, and what lies between two counterparts is
-//! described by the stretch between them. A register of which the view says nothing may hold anything. If no view
+//! described by the stretch between them. A register of which the view says nothing may hold anything, and so may a field of a
+//! record. Different records and threads of the view have different counterparts; what is said of an installed record is the same. If no view
 //! covers a state, its optional stretches are decided one after the other, and both cases must be covered.
 //!
 //! It would be unsound to let a view claim anything (a bit of history, privacy, a lock) that the state does not, or to
@@ -12,12 +13,12 @@ use crate::certificate::Certificate;
 use crate::content::Content;
 use crate::picture::{Item, Stretch, Time, To};
 use crate::state::State;
-use crate::word::{Class, NodeId, Word};
+use crate::word::{Class, NodeId, RecordId, Word};
 use seriatim_lang::choices::Choices;
 use std::collections::HashMap;
 
 /// Where a thread is: views with another place need not be looked at.
-type Position = Option<(u32, u32, Word, bool, Option<u8>)>;
+type Position = Option<(u32, u32, [Word; 3], bool, Option<Word>)>;
 
 /// What the named nodes look like, in the order in which the variables and registers name them.
 type Outline = Vec<u32>;
@@ -58,11 +59,33 @@ impl<'c> Index<'c> {
 
     /// Whether the views cover a state.
     pub fn covers(&self, state: &State) -> bool {
-        self.covers_as_one(state) || self.covers_by_cases(state)
+        self.covers_without(state, usize::MAX)
     }
 
-    fn covers_as_one(&self, state: &State) -> bool {
-        self.covering(state).next().is_some()
+    /// Whether the views but this one cover a state.
+    pub fn covers_without(&self, state: &State, missing: usize) -> bool {
+        self.covering(state).any(|view| view != missing)
+            || self.cases(state, &mut |case| self.covers_without(case, missing))
+    }
+
+    /// The views without which a state is not covered that all of them cover.
+    pub fn needed(&self, state: &State) -> Vec<usize> {
+        let mut covering = self.covering(state);
+        match (covering.next(), covering.next()) {
+            (Some(_), Some(_)) => vec![],
+            (Some(only), None) => {
+                let others = self.cases(state, &mut |case| self.covers_without(case, only));
+                if others { vec![] } else { vec![only] }
+            }
+            _ => {
+                let mut needed = Vec::new();
+                self.cases(state, &mut |case| {
+                    needed.extend(self.needed(case));
+                    true
+                });
+                needed
+            }
+        }
     }
 
     /// The views that cover a state, by their numbers.
@@ -74,7 +97,8 @@ impl<'c> Index<'c> {
         found.flatten().copied().filter(move |view| covers(self.views[*view], state))
     }
 
-    fn covers_by_cases(&self, state: &State) -> bool {
+    /// Decides the first stretch that may be empty: whether there is one, and both cases are as wanted.
+    fn cases(&self, state: &State, wanted: &mut dyn FnMut(&State) -> bool) -> bool {
         let picture = &state.picture;
         let mut items = state.roots().flat_map(|root| picture.walk(root, Time::Now).0);
         let open = items.find_map(|item| match item {
@@ -86,7 +110,7 @@ impl<'c> Index<'c> {
         loop {
             let mut case = state.clone();
             case.picture.decide(open, &mut choices);
-            if !self.covers(&case) {
+            if !wanted(&case) {
                 return false;
             }
             if !choices.advance() {
@@ -99,14 +123,16 @@ impl<'c> Index<'c> {
 fn position(state: &State) -> Position {
     let operation = state.operation.as_ref()?;
     let ghost = &operation.ghost;
-    Some((operation.pc.0, operation.method, operation.argument, ghost.done, ghost.got))
+    let argument = |i: usize| operation.arguments.get(i).copied().unwrap_or(Word::Unknown);
+    let arguments = [0, 1, 2].map(argument);
+    Some((operation.pc.0, operation.method, arguments, ghost.done, ghost.got))
 }
 
 /// The words of the shared variables and of the registers that are spoken of.
 fn named<'s>(state: &'s State, spoken: &'s [bool]) -> impl Iterator<Item = Word> + 's {
     let registers = state.registers().iter().zip(spoken);
     let registers = registers.filter(|(_, spoken)| **spoken).map(|(word, _)| *word);
-    state.picture.shared.iter().copied().chain(registers)
+    state.picture.shared.iter().chain(&state.own).copied().chain(registers)
 }
 
 /// What a state and every view that covers it have in common. A view that is not found because it says too little of
@@ -115,8 +141,17 @@ fn outline(content: &Content, state: &State, spoken: &[bool]) -> Outline {
     let picture = &state.picture;
     let mut nodes: Vec<NodeId> = Vec::new();
     let mut outline = Outline::new();
+    let mut met: Vec<Word> = Vec::new();
     for word in named(state, spoken) {
         outline.push(match word {
+            Word::Thread(0) => 1030,
+            Word::Record(_) | Word::Thread(_) => {
+                let known = met.iter().position(|w| *w == word);
+                1031 + known.unwrap_or_else(|| {
+                    met.push(word);
+                    met.len() - 1
+                }) as u32
+            }
             Word::Node(id) => match nodes.iter().position(|n| *n == id) {
                 Some(known) => known as u32,
                 None => {
@@ -141,6 +176,9 @@ fn outline(content: &Content, state: &State, spoken: &[bool]) -> Outline {
             Item::Stretch(_) => None,
         });
         outline.push(next.map_or(1000, |n| n as u32));
+    }
+    if let Some(window) = &state.window {
+        outline.extend([window.method, window.seen, u32::from(window.mine)]);
     }
     let mut last = 1000;
     for item in picture.walk(picture.shared[content.root], Time::Now).0 {
@@ -168,20 +206,23 @@ pub fn covers(view: &State, state: &State) -> bool {
     if !claims {
         return false;
     }
+    if view.window != state.window {
+        return false;
+    }
     let mut matching = Matching {
         view,
         state,
         image: vec![None; view.picture.nodes.len()],
+        records: vec![],
+        threads: vec![],
         taken: vec![],
         todo: vec![],
     };
     let registers = view.registers().iter().zip(state.registers());
     let registers = registers.filter(|(v, _)| **v != Word::Unknown);
     let shared = view.picture.shared.iter().zip(&state.picture.shared);
-    let words = shared.chain(registers).all(|(v, s)| match (v, s) {
-        (Word::Node(v), Word::Node(s)) => matching.pair(*v, *s),
-        (v, s) => v == s,
-    });
+    let own = view.own.iter().zip(&state.own);
+    let words = shared.chain(own).chain(registers).all(|(v, s)| matching.word(*v, *s));
     words && matching.complete()
 }
 
@@ -191,6 +232,9 @@ struct Matching<'a> {
     view: &'a State,
     state: &'a State,
     image: Vec<Option<NodeId>>,
+    /// Records that are counterparts, and threads.
+    records: Vec<(RecordId, RecordId)>,
+    threads: Vec<(u32, u32)>,
     /// What of the state is accounted for.
     taken: Vec<Item>,
     /// Nodes of the view whose links are still to be compared.
@@ -198,6 +242,33 @@ struct Matching<'a> {
 }
 
 impl Matching<'_> {
+    /// Whether a word of the view says no more than one of the state.
+    fn word(&mut self, view: Word, state: Word) -> bool {
+        match (view, state) {
+            (Word::Node(v), Word::Node(s)) => self.pair(v, s),
+            (Word::Record(v), Word::Record(s)) => self.pair_records(v, s),
+            (Word::Thread(0), s) => s == Word::Thread(0),
+            (Word::Thread(v), Word::Thread(s)) => {
+                s != 0 && both_new(&mut self.threads, v, s).is_ok()
+            }
+            (v, s) => v == s,
+        }
+    }
+
+    fn pair_records(&mut self, view: RecordId, state: RecordId) -> bool {
+        match both_new(&mut self.records, view, state) {
+            Err(()) => return false,
+            Ok(false) => return true,
+            Ok(true) => {}
+        }
+        let (v, s) = (self.view.record(view), self.state.record(state));
+        let fields = v.fields.iter().zip(&s.fields);
+        // Exactly: from a record that may be private or not, nobody could tell when it is published.
+        v.private == s.private
+            && v.fields.len() == s.fields.len()
+            && fields.into_iter().all(|(v, s)| *v == Word::Unknown || self.word(*v, *s))
+    }
+
     /// Makes two nodes counterparts, if they can be.
     fn pair(&mut self, view: NodeId, state: NodeId) -> bool {
         if let Some(known) = self.image[view.0 as usize] {
@@ -315,6 +386,18 @@ impl Matching<'_> {
             && (!stretch.sorted || in_order);
         *floor = highest;
         fits.then_some((described.to, !described.optional))
+    }
+}
+
+/// Makes two things counterparts; whether they were not before. An error if one of them has another counterpart.
+fn both_new<T: Copy + PartialEq>(pairs: &mut Vec<(T, T)>, view: T, state: T) -> Result<bool, ()> {
+    match pairs.iter().find(|(v, s)| *v == view || *s == state) {
+        Some(known) if *known == (view, state) => Ok(false),
+        Some(_) => Err(()),
+        None => {
+            pairs.push((view, state));
+            Ok(true)
+        }
     }
 }
 

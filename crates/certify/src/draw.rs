@@ -50,17 +50,15 @@ impl<'a> Draw<'a> {
         let span = self.object.steps.code[operation.pc.0 as usize].span;
         let line = span.line(&self.program.source);
         let text = self.program.source.lines().nth(line - 1).unwrap_or_default().trim();
-        let argument = match operation.argument {
-            Word::Unknown => String::new(),
-            word => word_text(word),
-        };
+        let arguments: Vec<String> = operation.arguments.iter().map(|w| word_text(*w)).collect();
+        let argument = arguments.join(", ");
         let ghost = &operation.ghost;
         let moments = if self.object.has(Field::Key) { ["x in", "x out"] } else { ["empty", ""] };
         let seen = [
             ghost.saw_yes.then(|| format!("; has seen: {}", moments[0])),
             ghost.saw_no.then(|| format!("; has seen: {}", moments[1])),
             ghost.done.then(|| "; has taken effect".to_owned()),
-            ghost.got.map(|colour| format!(" on {}", word_text(Word::Value(colour)))),
+            ghost.got.map(|word| format!(" on {}", word_text(word))),
         ];
         let seen: String = seen.into_iter().flatten().collect();
         format!("{method}({argument}), next: `{text}`{seen}")
@@ -202,6 +200,9 @@ fn class_text(class: Class) -> &'static str {
 fn word_text(word: Word) -> String {
     match word {
         Word::Unknown | Word::Outside | Word::Node(_) => "?".to_owned(),
+        Word::Record(id) => format!("record {}", id.0),
+        Word::Thread(0) => "me".to_owned(),
+        Word::Thread(number) => format!("thread {number}"),
         Word::Null => "null".to_owned(),
         Word::Key(class) => class_text(class).to_owned(),
         Word::Value(0) => "red".to_owned(),

@@ -7,12 +7,14 @@
 //! It would be unsound to let a comparison give one answer only where two are possible, to execute more than one shared
 //! access outside of an atomic block, or to let data of a public node change.
 
-use crate::object::{Field, Object};
+use crate::names::Names;
+use crate::object::{Field, Object, Spec};
 use crate::picture::{Face, Node, To};
+use crate::record::{Foreign, Shape, Spot};
 use crate::state::State;
 use crate::word::{Class, Holder, Mark, NodeId, Values, Word};
 use seriatim_lang::choices::Choices;
-use seriatim_lang::steps::{BinOp, Ex, MINUS_INF, NULL, Op, PLUS_INF, Pc, Place, Root};
+use seriatim_lang::steps::{BinOp, Ex, MINUS_INF, NULL, Op, PLUS_INF, Pc, Place};
 use seriatim_lang::types::{Kind, Scalar};
 
 /// How many local instructions a step may execute in a row.
@@ -46,6 +48,12 @@ pub struct Execution<'a> {
     pub choices: &'a mut Choices,
     /// The registers.
     pub registers: Vec<Word>,
+    /// The records that threads publish.
+    pub shapes: &'a [Shape],
+    /// What it did to another thread's element of an array.
+    pub foreign: Option<Foreign>,
+    /// Which values that are not tracked are equal.
+    pub names: Names,
 }
 
 /// Whether the run begins at a shared access, which belongs to the step.
@@ -96,6 +104,9 @@ impl Execution<'_> {
                 let words = value.iter().map(|v| self.evaluate(v)).collect::<Run<Vec<_>>>()?;
                 self.write_all(place, &words)?;
             }
+            Op::Cas { place, old, new, fail } if !place.dims.is_empty() => {
+                return Ok(if self.exchange(place, old, new)? { next } else { Some(*fail) });
+            }
             Op::Cas { place, old, new, fail } => {
                 for (held, old) in self.read_all(place)?.into_iter().zip(old) {
                     let old = self.evaluate(old)?;
@@ -125,10 +136,13 @@ impl Execution<'_> {
             }
             Op::Lock(place) => return Ok(if self.take_lock(place)? { next } else { None }),
             Op::Unlock(place) => self.release_lock(place)?,
-            Op::New { dst, fields, .. } => {
+            Op::New { dst, of, fields } => {
                 let words = fields.iter().map(|v| self.evaluate(v)).collect::<Run<Vec<_>>>()?;
-                let node = self.allocate(&words)?;
-                self.set(dst.0, &[Word::Node(node)]);
+                let word = match object.list == Some(*of) {
+                    true => Word::Node(self.allocate(&words)?),
+                    false => Word::Record(self.allocate_record(words)?),
+                };
+                self.set(dst.0, &[word]);
             }
             Op::Branch { cond, otherwise } => {
                 return Ok(if self.holds(cond)? { next } else { Some(*otherwise) });
@@ -163,7 +177,8 @@ impl Execution<'_> {
         self.registers[first..first + words.len()].copy_from_slice(words);
     }
 
-    fn any(&mut self, kind: Kind) -> Run<Word> {
+    /// Any word of a kind that has few.
+    pub fn any(&mut self, kind: Kind) -> Run<Word> {
         let (low, count) = match kind.scalar {
             Scalar::Bool => (0, 2),
             Scalar::Int(low, high) if high - low < 256 => (low, (high - low + 1) as u32),
@@ -178,7 +193,8 @@ impl Execution<'_> {
         truth(self.evaluate(condition)?)
     }
 
-    fn evaluate(&mut self, ex: &Ex) -> Run<Word> {
+    /// The value of an expression.
+    pub fn evaluate(&mut self, ex: &Ex) -> Run<Word> {
         Ok(match ex {
             Ex::Const(NULL) => Word::Null,
             Ex::Const(MINUS_INF) => Word::Key(Class::MinusInf),
@@ -206,7 +222,8 @@ impl Execution<'_> {
                 true => self.evaluate(a)?,
                 false => self.evaluate(b)?,
             },
-            Ex::At { .. } | Ex::SelfTid => return Err("arrays and thread numbers".to_owned()),
+            Ex::SelfTid => Word::Thread(0),
+            Ex::At { .. } => return Err("an array among the registers".to_owned()),
         })
     }
 
@@ -233,10 +250,14 @@ impl Execution<'_> {
         }
     }
 
-    fn equal(&mut self, a: Word, b: Word) -> Run<bool> {
+    /// Whether two words are equal.
+    pub fn equal(&mut self, a: Word, b: Word) -> Run<bool> {
         match (a, b) {
             (Word::Unknown, _) | (_, Word::Unknown) => {
                 Err("a comparison with a register of which the certificate says nothing".to_owned())
+            }
+            (Word::Value(a), Word::Value(b)) if self.object.spec == Spec::Cell => {
+                Ok(self.names.equal(a, b, self.choices))
             }
             (Word::Value(_), Word::Value(_)) => Err("values that are compared".to_owned()),
             (Word::Lock(_), _) | (_, Word::Lock(_)) => Err("locks that are compared".to_owned()),
@@ -244,6 +265,8 @@ impl Execution<'_> {
             (Word::Null, _) | (_, Word::Null) => Ok(a == b),
             (Word::Key(_), Word::Key(_))
             | (Word::Int(_), Word::Int(_))
+            | (Word::Record(_), Word::Record(_))
+            | (Word::Thread(_), Word::Thread(_))
             | (Word::Node(_), Word::Node(_)) => Ok(a == b),
             _ => Err(format!("{a:?} compared with {b:?}")),
         }
@@ -251,31 +274,34 @@ impl Execution<'_> {
 
     /// The node of a place in a node; none for a place among the shared variables.
     fn node_of(&mut self, place: &Place) -> Run<Option<NodeId>> {
-        if !place.dims.is_empty() {
-            return Err("an array".to_owned());
-        }
-        let Root::Node(ex, _) = &place.root else { return Ok(None) };
-        match self.evaluate(ex)? {
-            Word::Node(id) => Ok(Some(id)),
-            Word::Null => Err("a field of null".to_owned()),
-            other => Err(format!("a field of {other:?}")),
+        match self.spot(place)? {
+            Spot::Shared => Ok(None),
+            Spot::Node(id) => Ok(Some(id)),
+            _ => Err("a lock in a record or in an array".to_owned()),
         }
     }
 
     fn read_all(&mut self, place: &Place) -> Run<Vec<Word>> {
-        let node = self.node_of(place)?;
+        let spot = self.spot(place)?;
         let slots = place.offset as usize..(place.offset + place.width) as usize;
-        slots.map(|slot| self.read(node, slot)).collect()
+        slots.map(|slot| self.read(spot, slot)).collect()
     }
 
-    fn read(&mut self, node: Option<NodeId>, slot: usize) -> Run<Word> {
-        let picture = &mut self.state.picture;
-        let Some(id) = node else {
-            return match picture.shared[slot] {
-                Word::Lock(_) => Err("a lock that is read".to_owned()),
-                word => Ok(word),
-            };
+    fn read(&mut self, spot: Spot, slot: usize) -> Run<Word> {
+        let id = match spot {
+            Spot::Shared => {
+                return match self.state.picture.shared[slot] {
+                    Word::Lock(_) => Err("a lock that is read".to_owned()),
+                    Word::Unknown => Err("a variable that is not known is read".to_owned()),
+                    word => Ok(word),
+                };
+            }
+            Spot::Record(id, of) => return self.field(id, of, slot),
+            Spot::Own(own) => return Ok(self.state.own[own]),
+            Spot::Element(first, _) => return self.unknown_element(first),
+            Spot::Node(id) => id,
         };
+        let picture = &mut self.state.picture;
         match self.object.fields[slot] {
             Field::Link => picture
                 .follow(id, self.choices)
@@ -302,12 +328,14 @@ impl Execution<'_> {
     }
 
     fn write_all(&mut self, place: &Place, words: &[Word]) -> Run<()> {
-        let node = self.node_of(place)?;
+        let spot = self.spot(place)?;
         for (index, word) in words.iter().enumerate() {
             let slot = place.offset as usize + index;
-            match node {
-                Some(id) => self.write(id, slot, *word)?,
-                None => self.write_shared(slot, *word)?,
+            match spot {
+                Spot::Node(id) => self.write(id, slot, *word)?,
+                Spot::Shared => self.write_shared(slot, *word)?,
+                Spot::Record(id, _) => self.write_field(id, slot, *word)?,
+                Spot::Own(_) | Spot::Element(..) => self.write_element(spot, *word)?,
             }
         }
         self.state.picture.publish();
@@ -315,17 +343,22 @@ impl Execution<'_> {
     }
 
     fn write_shared(&mut self, slot: usize, word: Word) -> Run<()> {
+        let kind = self.object.steps.shared[slot].kind;
         let is_reference = self.object.is_reference(slot);
+        let is_cell = self.object.spec == Spec::Cell;
         let old = &mut self.state.picture.shared[slot];
         match (*old, word) {
             (Word::Lock(Holder::Free), Word::Int(0)) => return Ok(()),
             (Word::Lock(_), _) => return Err("a lock that is written".to_owned()),
             (_, Word::Node(_)) if is_reference => {}
+            (_, Word::Record(_)) if is_cell && matches!(kind.scalar, Scalar::Ref(_)) => {}
+            (_, Word::Value(_)) if is_cell && kind.scalar == Scalar::Value => {}
             (_, Word::Int(_)) if !is_reference => {}
             (_, Word::Null) => {}
             _ => return Err(format!("a shared variable that gets {word:?}")),
         }
         *old = word;
+        self.state.expose(word);
         Ok(())
     }
 
@@ -435,7 +468,8 @@ fn fits(word: Word, kind: Kind) -> Run<()> {
         (Word::Int(n), Scalar::Int(low, high)) => (low..=high).contains(&n),
         (Word::Int(n), Scalar::Bool) => (0..=1).contains(&n),
         (Word::Int(n), Scalar::Enum(count)) => (0..count as i32).contains(&n),
-        (Word::Node(_), Scalar::Ref(_))
+        (Word::Node(_) | Word::Record(_), Scalar::Ref(_))
+        | (Word::Thread(_), Scalar::Tid)
         | (Word::Key(_), Scalar::Key)
         | (Word::Value(_), Scalar::Value) => true,
         _ => false,

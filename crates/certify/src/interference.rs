@@ -11,7 +11,7 @@ use crate::certificate::{Behind, Effect, Place, Target};
 use crate::effect::behind_of;
 use crate::execute::Objection;
 use crate::object::Object;
-use crate::picture::{End, Face, Item, Node, Picture, Stretch, StretchId, Time, To};
+use crate::picture::{Face, Item, Node, Picture, Stretch, StretchId, Time, To};
 use crate::state::State;
 use crate::word::{Attribute, Holder, Mark, NodeId, Word};
 use seriatim_lang::choices::Choices;
@@ -30,7 +30,8 @@ enum Where {
 /// One way to fit, step by step.
 pub struct Fit<'a> {
     effect: &'a Effect,
-    state: State,
+    view: &'a State,
+    picture: Picture,
     places: Vec<Where>,
     choices: &'a mut Choices,
 }
@@ -56,6 +57,10 @@ pub fn can_fit(object: &Object, effect: &Effect, state: &State) -> bool {
         |(a, b, said): &(usize, usize, bool)| (picture.shared[*a] == picture.shared[*b]) == *said;
     let references = effect.references.iter().zip(&picture.shared).all(|(said, is)| match said {
         Target::Unknown => true,
+        Target::At(place) => match is {
+            Word::Node(id) => may_look(&effect.places[*place], picture.node(*id)),
+            _ => false,
+        },
         said => (*said == Target::Null) == (*is == Word::Null),
     });
     scalars && behind && effect.equal.iter().all(equal) && references
@@ -69,19 +74,20 @@ pub fn apply(
 ) -> Result<Option<State>, Objection> {
     let start = |p: &Place| if p.fresh { Where::Outside } else { Where::Open };
     let places = effect.places.iter().map(start).collect();
-    let mut fit = Fit { effect, state: state.clone(), places, choices };
+    let mut fit = Fit { effect, view: state, picture: state.picture.clone(), places, choices };
     if fit.place_all().is_none() || !fit.is_possible() {
         return Ok(None);
     }
     fit.learn();
     fit.write();
-    let state = fit.state;
-    let leaves =
-        |word: Word| word == Word::Outside || state.picture.walk(word, Time::Now).1 == End::Outside;
-    if state.roots().any(leaves) {
+    let picture = fit.picture;
+    let leaves = |word: Word| word == Word::Outside || picture.leads_out(word);
+    if picture.shared.iter().chain(state.registers()).copied().any(leaves) {
         return Err("a node that the view does not know may become reachable".to_owned());
     }
-    Ok(Some(state))
+    let (operation, records) = (state.operation.clone(), state.records.clone());
+    let (own, window) = (state.own.clone(), state.window.clone());
+    Ok(Some(State { operation, picture, records, own, window }))
 }
 
 impl Fit<'_> {
@@ -105,7 +111,7 @@ impl Fit<'_> {
             if let Target::At(place) = said
                 && self.places[*place] == Where::Open
             {
-                let Word::Node(id) = self.state.picture.shared[variable] else { return None };
+                let Word::Node(id) = self.picture.shared[variable] else { return None };
                 return Some(Some((*place, id)));
             }
         }
@@ -114,7 +120,7 @@ impl Fit<'_> {
                 (self.places[index], self.effect.places[index].link)
                 && self.places[place] == Where::Open
             {
-                let next = self.state.picture.follow(from, self.choices)?;
+                let next = self.picture.follow(from, self.choices)?;
                 let Word::Node(id) = next else { return None };
                 return Some(Some((place, id)));
             }
@@ -124,18 +130,16 @@ impl Fit<'_> {
 
     /// Whether a drawn node can be this place.
     fn may_be(&self, place: usize, id: NodeId) -> bool {
-        let (said, node) = (&self.effect.places[place], self.state.picture.node(id));
-        !node.now.private
+        let (said, node) = (&self.effect.places[place], self.picture.node(id));
+        may_look(said, node)
             && !self.places.contains(&Where::Node(id))
-            && said.attribute.agrees(node.attribute(&node.now))
-            && self.state.picture.reach(Item::Node(id), Time::Now) == said.reach
+            && self.picture.reach(Item::Node(id), Time::Now) == said.reach
     }
 
     /// Any place for a node: drawn, in a stretch, or outside.
     fn choose(&mut self, place: usize) -> Option<Where> {
         let said: &Place = &self.effect.places[place];
-        let drawn: Vec<NodeId> =
-            self.state.picture.ids().filter(|id| self.may_be(place, *id)).collect();
+        let drawn: Vec<NodeId> = self.picture.ids().filter(|id| self.may_be(place, *id)).collect();
         let hidden = self.hidden(said);
         let outside = usize::from(said.reach == 0);
         let cases = drawn.len() + hidden.len() + outside;
@@ -146,7 +150,7 @@ impl Fit<'_> {
         Some(if pick < drawn.len() {
             Where::Node(drawn[pick])
         } else if let Some((stretch, attribute)) = hidden.get(pick - drawn.len()) {
-            Where::Node(self.state.picture.cut(*stretch, *attribute))
+            Where::Node(self.picture.cut(*stretch, *attribute))
         } else {
             Where::Outside
         })
@@ -154,9 +158,9 @@ impl Fit<'_> {
 
     /// The stretches in which a node can lie, and how it would look.
     fn hidden(&self, said: &Place) -> Vec<(StretchId, Attribute)> {
-        let picture = &self.state.picture;
+        let picture = &self.picture;
         let mut met: Vec<StretchId> = Vec::new();
-        for root in self.state.roots() {
+        for root in picture.shared.iter().chain(self.view.registers()).copied() {
             for item in picture.walk(root, Time::Now).0 {
                 if let Item::Stretch(id) = item
                     && !met.contains(&id)
@@ -175,7 +179,7 @@ impl Fit<'_> {
 
     /// Whether everything that the effect says can be true with these places.
     fn is_possible(&self) -> bool {
-        let picture = &self.state.picture;
+        let picture = &self.picture;
         let links = self.effect.places.iter().zip(&self.places).all(|(said, place)| match place {
             Where::Node(id) => self.may_lead(picture.node(*id).now.link, said.link),
             _ => true,
@@ -193,13 +197,13 @@ impl Fit<'_> {
         match (said, link) {
             (Target::Unknown, _) | (_, To::Outside) => true,
             (Target::Null, To::Stretch(id)) => {
-                let Stretch { optional, to, .. } = *self.state.picture.stretch(id);
+                let Stretch { optional, to, .. } = *self.picture.stretch(id);
                 optional && self.may_lead(to, said)
             }
             (Target::Null, link) => link == To::Null,
             (Target::At(place), To::Node(id)) => self.places[place] == Where::Node(id),
             (Target::At(place), To::Stretch(id)) => {
-                let Stretch { optional, to, .. } = *self.state.picture.stretch(id);
+                let Stretch { optional, to, .. } = *self.picture.stretch(id);
                 optional && self.places[place] != Where::Outside && self.may_lead(to, said)
             }
             (Target::At(_), _) => false,
@@ -213,13 +217,13 @@ impl Fit<'_> {
     fn learn(&mut self) {
         for (said, place) in self.effect.places.iter().zip(&self.places) {
             let Where::Node(id) = place else { continue };
-            let To::Stretch(stretch) = self.state.picture.node(*id).now.link else { continue };
+            let To::Stretch(stretch) = self.picture.node(*id).now.link else { continue };
             match said.link {
-                Target::Null | Target::At(_) => self.state.picture.close(stretch),
+                Target::Null | Target::At(_) => self.picture.close(stretch),
                 Target::Elsewhere
-                    if !self.may_lead(self.state.picture.stretch(stretch).to, said.link) =>
+                    if !self.may_lead(self.picture.stretch(stretch).to, said.link) =>
                 {
-                    self.state.picture.fill(stretch);
+                    self.picture.fill(stretch);
                 }
                 Target::Elsewhere | Target::Unknown => {}
             }
@@ -232,7 +236,7 @@ impl Fit<'_> {
         for (said, place) in self.effect.places.iter().zip(&self.places) {
             nodes.push(match place {
                 Where::Node(id) => To::Node(*id),
-                _ if said.fresh => To::Node(draw_fresh(&mut self.state.picture, said)),
+                _ if said.fresh => To::Node(draw_fresh(&mut self.picture, said)),
                 _ => To::Outside,
             });
         }
@@ -243,36 +247,41 @@ impl Fit<'_> {
         };
         for (said, to) in self.effect.places.iter().zip(&nodes) {
             if let (true, To::Node(id)) = (said.fresh, to) {
-                self.state.picture.node_mut(*id).now.link = leads(said.link);
+                self.picture.node_mut(*id).now.link = leads(said.link);
             }
         }
         for (place, said) in &self.effect.links {
             if let To::Node(id) = nodes[*place] {
-                self.state.picture.node_mut(id).now.link = leads(*said);
+                self.picture.node_mut(id).now.link = leads(*said);
             }
         }
         for (place, mark) in &self.effect.marks {
             if let To::Node(id) = nodes[*place] {
-                let face = &mut self.state.picture.node_mut(id).now;
+                let face = &mut self.picture.node_mut(id).now;
                 if face.mark.is_set() != *mark {
                     face.mark = if *mark { Mark::Yes } else { Mark::No };
                 }
             }
         }
         for (variable, word) in &self.effect.stores {
-            self.state.picture.shared[*variable] = match word {
+            self.picture.shared[*variable] = match word {
                 Word::Lock(Holder::Mine) => Word::Lock(Holder::Other),
                 word => *word,
             };
         }
         for (variable, said) in &self.effect.moves {
-            self.state.picture.shared[*variable] = match leads(*said) {
+            self.picture.shared[*variable] = match leads(*said) {
                 To::Null => Word::Null,
                 To::Node(id) => Word::Node(id),
                 _ => Word::Outside,
             };
         }
     }
+}
+
+/// Whether a node that others know can look like this to the acting thread, apart from its link and from where it is reached.
+fn may_look(said: &Place, node: &Node) -> bool {
+    !node.now.private && said.attribute.agrees(node.attribute(&node.now))
 }
 
 fn draw_fresh(picture: &mut Picture, said: &Place) -> NodeId {

@@ -47,16 +47,22 @@
 //! assert!(seriatim_certify::certify(&program, "seriatim certificate 1\n").is_err());
 //! ```
 
+pub mod cell;
 pub mod certificate;
 pub mod content;
 pub mod cover;
 pub mod draw;
 pub mod effect;
 pub mod execute;
+pub mod help;
 pub mod interference;
+pub mod meaning;
+pub mod names;
+pub mod needs;
 pub mod object;
 pub mod pass;
 pub mod picture;
+pub mod record;
 pub mod state;
 mod trim;
 pub mod word;

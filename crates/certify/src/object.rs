@@ -1,15 +1,21 @@
 //! The program as the checker sees it, and the class of programs that it understands.
 //!
-//! In the class: a built-in `stack`, `queue` or `set`; one struct with one link to itself and at most one key, value, mark and
-//! lock; shared variables that are references, locks, truth values, numbers or variants; no thread numbers, thread variables, `free`
-//! or load-linked. Values may only be copied and keys only compared; the execution of steps sees to that.
+//! In the class: a built-in `stack`, `queue` or `set`, or a specification of a cell ([`crate::meaning`]). A list has one struct with
+//! one link to itself and at most one key, value, mark and lock; shared variables are references to its nodes, locks,
+//! truth values, numbers or variants. Other structs are *records*: they have no links, and are found in shared arrays only. A cell
+//! has no list and no arrays; it has one shared value, at most one reference to a record and at most one truth
+//! value or enum, the control variable. No thread variables, no `free`, no load-linked. Values may only be copied and keys only
+//! compared; the execution of steps sees to that. Threads may be compared, stored and used as indices; that the code is
+//! the same for any number of them is checked by comparing it for two numbers, and the arrays with one element for each thread are those
+//! whose length differs.
 
-use seriatim_lang::steps::Steps;
-use seriatim_lang::types::Scalar;
+use crate::meaning::Meaning;
+use crate::word::Word;
+use seriatim_lang::steps::{Op, Place, Root, Steps};
+use seriatim_lang::types::{Kind, Scalar, StructId};
 use seriatim_lang::{Program, lower};
 
-/// Positions in certificates are those of the program as lowered for so many threads. The code of methods is the same for any
-/// number, because programs with thread numbers are outside of the class.
+/// Positions in certificates are those of the program as lowered for so many threads.
 const THREADS: u32 = 2;
 
 /// The specification.
@@ -21,6 +27,8 @@ pub enum Spec {
     Queue,
     /// A set of keys.
     Set,
+    /// One value that is read, written and swapped.
+    Cell,
 }
 
 /// What a method is for.
@@ -36,6 +44,8 @@ pub enum Role {
     Remove,
     /// `contains`.
     Contains,
+    /// A method of a cell.
+    OnCell,
 }
 
 /// What a slot of a node is for.
@@ -53,6 +63,30 @@ pub enum Field {
     Lock,
 }
 
+/// Shared slots that are accessed by an index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Array {
+    /// The first slot.
+    pub first: u32,
+    /// How many slots there are, for two threads.
+    pub len: u32,
+    /// If there is one element for each thread: the place of the thread's own among those of a state.
+    pub own: Option<usize>,
+}
+
+/// The variables of a cell.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// What its methods do.
+    pub meaning: Meaning,
+    /// The value.
+    pub root: usize,
+    /// The reference to the installed record.
+    pub installed: Option<usize>,
+    /// The control variable.
+    pub control: Option<usize>,
+}
+
 /// A program in the class.
 #[derive(Clone, Debug)]
 pub struct Object {
@@ -62,30 +96,102 @@ pub struct Object {
     pub spec: Spec,
     /// The roles of its methods.
     pub roles: Vec<Role>,
+    /// The struct of its nodes.
+    pub list: Option<StructId>,
     /// What the slots of its nodes are for.
     pub fields: Vec<Field>,
+    /// Its shared arrays.
+    pub arrays: Vec<Array>,
+    /// Its variables, if it is a cell.
+    pub cell: Option<Cell>,
 }
 
 impl Object {
     /// The program as an object, or why it is outside of the class.
     pub fn of(program: &Program) -> Result<Object, String> {
         let spec = program.spec.as_ref().ok_or("it names no specification")?;
-        if program.specs.iter().any(|own| own.name == spec.name) {
-            return Err(format!("its specification `{}` is not a built-in one", spec.name));
-        }
+        let own = program.specs.iter().any(|own| own.name == spec.name);
         let spec = match spec.name.as_str() {
-            "stack" => Spec::Stack,
-            "queue" => Spec::Queue,
-            "set" => Spec::Set,
-            other => return Err(format!("the checker knows no content for `{other}`")),
+            "stack" if !own => Spec::Stack,
+            "queue" if !own => Spec::Queue,
+            "set" if !own => Spec::Set,
+            _ => Spec::Cell,
         };
-        let steps =
-            lower(program, THREADS, None).map_err(|diagnostic| diagnostic.message.clone())?;
+        let lowered = |threads| lower(program, threads, None).map_err(|d| d.message.clone());
+        let steps = lowered(THREADS)?;
         outside(&steps).map_or(Ok(()), |why| Err(why.to_owned()))?;
+        let arrays = arrays(&steps, &lowered(THREADS + 1)?)?;
+        let (list, fields, cell) = match spec {
+            Spec::Cell => (None, vec![], Some(cell(program, &steps, &arrays)?)),
+            _ => {
+                let (list, fields) = fields(&steps)?;
+                check_shared(&steps, list, &arrays)?;
+                (Some(list), fields, None)
+            }
+        };
+        check_records(&steps, list)?;
         let role = |name: &str| role(spec, name).ok_or(format!("`{name}` has no known role"));
         let roles = steps.methods.iter().map(|m| role(&m.name)).collect::<Result<_, _>>()?;
-        let fields = fields(&steps)?;
-        Ok(Object { steps, spec, roles, fields })
+        let object = Object { steps, spec, roles, list, fields, arrays, cell };
+        (0..object.roles.len()).try_for_each(|m| object.check_parameters(m))?;
+        Ok(object)
+    }
+
+    /// Whether there are records, threads, windows: states have further parts then.
+    pub fn has_records(&self) -> bool {
+        self.spec == Spec::Cell || self.steps.structs.len() > 1 || !self.arrays.is_empty()
+    }
+
+    /// The array to which a shared slot belongs.
+    pub fn array(&self, slot: usize) -> Option<&Array> {
+        let inside = |a: &&Array| (a.first..a.first + a.len).contains(&(slot as u32));
+        self.arrays.iter().find(inside)
+    }
+
+    /// How many elements of arrays belong to a thread.
+    pub fn own_elements(&self) -> usize {
+        self.arrays.iter().filter(|a| a.own.is_some()).count()
+    }
+
+    /// All arguments with which a method can be called, as far as data is told apart.
+    pub fn calls(&self, method: usize) -> Vec<Vec<Word>> {
+        let mut calls: Vec<Vec<Word>> = vec![vec![]];
+        for kind in &self.steps.methods[method].params {
+            let options = self.arguments(*kind);
+            let longer = |call: &Vec<Word>, o: &Word| [&call[..], &[*o]].concat();
+            calls = calls.iter().flat_map(|c| options.iter().map(move |o| longer(c, o))).collect();
+        }
+        calls
+    }
+
+    fn arguments(&self, kind: Kind) -> Vec<Word> {
+        use crate::word::Class::{Above, Below, Tracked};
+        let mut options: Vec<Word> = match kind.scalar {
+            Scalar::Key => [Below, Tracked, Above].map(Word::Key).to_vec(),
+            Scalar::Value => vec![Word::Value(0), Word::Value(1)],
+            Scalar::Bool => vec![Word::Int(0), Word::Int(1)],
+            Scalar::Enum(count) => (0..count as i32).map(Word::Int).collect(),
+            _ => vec![],
+        };
+        if kind.nullable {
+            options.push(Word::Null);
+        }
+        options
+    }
+
+    fn check_parameters(&self, method: usize) -> Result<(), String> {
+        let code = &self.steps.methods[method];
+        let scalars: Vec<Scalar> = code.params.iter().map(|k| k.scalar).collect();
+        let nullable = code.params.iter().any(|k| k.nullable);
+        let right = match (self.roles[method], &scalars[..]) {
+            (Role::Put, [Scalar::Value]) | (Role::Take, []) => !nullable,
+            (Role::Add | Role::Remove | Role::Contains, [Scalar::Key]) => !nullable,
+            (Role::OnCell, scalars) => {
+                scalars.iter().all(|s| matches!(s, Scalar::Value | Scalar::Bool | Scalar::Enum(_)))
+            }
+            _ => false,
+        };
+        right.then_some(()).ok_or(format!("the parameters of `{}` are strange", code.name))
     }
 
     /// A number that tells this program from others: Fowler, Noll and Vo's hash of its steps. A certificate of another
@@ -99,9 +205,12 @@ impl Object {
         self.fields.contains(&field)
     }
 
-    /// Whether a shared variable is a reference.
+    /// Whether a shared variable is a reference to a node.
     pub fn is_reference(&self, variable: usize) -> bool {
-        matches!(self.steps.shared[variable].kind.scalar, Scalar::Ref(_))
+        match self.steps.shared[variable].kind.scalar {
+            Scalar::Ref(of) => Some(of) == self.list,
+            _ => false,
+        }
     }
 }
 
@@ -114,10 +223,8 @@ pub fn hash(text: &str) -> u64 {
 fn outside(steps: &Steps) -> Option<&'static str> {
     let reasons = [
         (steps.frees, "it frees nodes"),
-        (steps.uses_tids, "it uses thread numbers"),
         (!steps.links.is_empty(), "it uses load-linked"),
         (steps.object_registers > 0, "it has thread variables"),
-        (steps.structs.len() != 1, "it does not have exactly one struct"),
         (steps.shared.len() > 32, "it has more than 32 shared variables"),
     ];
     reasons.into_iter().find(|(applies, _)| *applies).map(|(_, why)| why)
@@ -130,15 +237,26 @@ fn role(spec: Spec, name: &str) -> Option<Role> {
         (Spec::Set, "add") => Role::Add,
         (Spec::Set, "remove") => Role::Remove,
         (Spec::Set, "contains") => Role::Contains,
+        (Spec::Cell, _) => Role::OnCell,
         _ => return None,
     })
 }
 
-fn fields(steps: &Steps) -> Result<Vec<Field>, String> {
+/// The struct of the list, and what its slots are for.
+fn fields(steps: &Steps) -> Result<(StructId, Vec<Field>), String> {
+    let links = |id: &StructId| {
+        let mut slots = steps.structs[id.0 as usize].slots.iter();
+        slots.any(|s| s.kind.scalar == Scalar::Ref(*id))
+    };
+    let lists: Vec<StructId> =
+        (0..steps.structs.len() as u32).map(StructId).filter(links).collect();
+    let &[list] = &lists[..] else {
+        return Err("it does not have exactly one struct with a link to itself".to_owned());
+    };
     let mut fields = Vec::new();
-    for slot in &steps.structs[0].slots {
+    for slot in &steps.structs[list.0 as usize].slots {
         let field = match slot.kind.scalar {
-            Scalar::Ref(_) => Field::Link,
+            Scalar::Ref(of) if of == list => Field::Link,
             Scalar::Key if !slot.kind.nullable => Field::Key,
             Scalar::Value => Field::Value,
             Scalar::Bool if !slot.kind.nullable => Field::Mark,
@@ -150,9 +268,127 @@ fn fields(steps: &Steps) -> Result<Vec<Field>, String> {
         }
         fields.push(field);
     }
-    let data = |s: &Scalar| matches!(s, Scalar::Key | Scalar::Value | Scalar::Tid);
-    if let Some(slot) = steps.shared.iter().find(|s| data(&s.kind.scalar)) {
-        return Err(format!("the shared variable `{}` holds data", slot.name));
+    Ok((list, fields))
+}
+
+/// Shared variables beside a list: no data, records and threads in arrays only, nodes never in arrays.
+fn check_shared(steps: &Steps, list: StructId, arrays: &[Array]) -> Result<(), String> {
+    for (number, slot) in steps.shared.iter().enumerate() {
+        let indexed = arrays.iter().any(|a| (a.first..a.first + a.len).contains(&(number as u32)));
+        let fits = match slot.kind.scalar {
+            Scalar::Ref(of) => (of == list) != indexed,
+            Scalar::Tid => indexed,
+            Scalar::Lock => !indexed,
+            Scalar::Key | Scalar::Value => false,
+            Scalar::Bool | Scalar::Int(..) | Scalar::Enum(_) => true,
+        };
+        if !fits {
+            return Err(format!("the checker knows no use of the variable `{}`", slot.name));
+        }
     }
-    Ok(fields)
+    Ok(())
+}
+
+/// Structs other than that of the list: their fields are values, threads, truth values, numbers or variants.
+fn check_records(steps: &Steps, list: Option<StructId>) -> Result<(), String> {
+    let records = (0..steps.structs.len() as u32).map(StructId).filter(|id| Some(*id) != list);
+    for slot in records.flat_map(|id| &steps.structs[id.0 as usize].slots) {
+        if matches!(slot.kind.scalar, Scalar::Ref(_) | Scalar::Key | Scalar::Lock) {
+            return Err(format!("the checker knows no use of the field `{}`", slot.name));
+        }
+    }
+    Ok(())
+}
+
+fn cell(program: &Program, steps: &Steps, arrays: &[Array]) -> Result<Cell, String> {
+    let meaning = Meaning::of(program)?;
+    let of_sort = |sort: &dyn Fn(Kind) -> bool| -> Vec<usize> {
+        (0..steps.shared.len()).filter(|v| sort(steps.shared[*v].kind)).collect()
+    };
+    let roots = of_sort(&|k| k.scalar == Scalar::Value);
+    let records = of_sort(&|k| matches!(k.scalar, Scalar::Ref(_)));
+    let controls = of_sort(&|k| matches!(k.scalar, Scalar::Bool | Scalar::Enum(_)) && !k.nullable);
+    let odd = of_sort(&|k| matches!(k.scalar, Scalar::Key | Scalar::Tid));
+    let (&[root], [] | [_], [] | [_], [], []) =
+        (&roots[..], &records[..], &controls[..], &odd[..], arrays)
+    else {
+        return Err("the checker cannot tell the variables of the cell".to_owned());
+    };
+    let control = controls.first().copied().filter(|_| meaning.control.is_some());
+    let count = |kind: Kind| match kind.scalar {
+        Scalar::Enum(count) => count as i32,
+        _ => 2,
+    };
+    let ranges = control.map(|c| count(steps.shared[c].kind));
+    if ranges != meaning.control.map(|_| meaning.controls) || steps.uses_tids {
+        return Err("the checker cannot tell the variables of the cell".to_owned());
+    }
+    Ok(Cell { meaning, root, installed: records.first().copied(), control })
+}
+
+/// The place that an instruction accesses.
+fn place_of(op: &mut Op) -> Option<&mut Place> {
+    match op {
+        Op::Load { place, .. }
+        | Op::Store { place, .. }
+        | Op::Cas { place, .. }
+        | Op::Swap { place, .. }
+        | Op::FetchAdd { place, .. }
+        | Op::StoreConditional { place, .. }
+        | Op::Lock(place)
+        | Op::Unlock(place) => Some(place),
+        _ => None,
+    }
+}
+
+/// The shared arrays; the second program is the first one for one more thread.
+fn arrays(steps: &Steps, more: &Steps) -> Result<Vec<Array>, String> {
+    let differs = || "its code is not the same for any number of threads".to_owned();
+    let begin = |steps: &Steps| steps.methods.iter().map(|m| m.entry.0 as usize).min().unwrap_or(0);
+    let (code, again) = (&steps.code[begin(steps)..], &more.code[begin(more)..]);
+    let mut found: Vec<Array> = Vec::new();
+    let mut plain: Vec<(u32, u32)> = Vec::new();
+    if code.len() != again.len() || begin(steps) != begin(more) {
+        return Err(differs());
+    }
+    for (a, b) in code.iter().zip(again) {
+        let (mut op, mut other) = (a.op.clone(), b.op.clone());
+        if let (Some(p), Some(q)) = (place_of(&mut op), place_of(&mut other))
+            && p.root == Root::Shared
+        {
+            let name = |steps: &Steps, p: &Place| steps.shared[p.offset as usize].name.clone();
+            if name(steps, p) != name(more, q) || p.dims.len() != q.dims.len() {
+                return Err(differs());
+            }
+            match (&p.dims[..], &q.dims[..]) {
+                ([], _) => plain.push((p.offset, p.width)),
+                ([d], [e]) if d.stride == 1 && p.width == 1 => {
+                    let own = (d.len != e.len).then_some(0);
+                    let array = Array { first: p.offset, len: d.len, own };
+                    if !found.contains(&array) {
+                        found.push(array);
+                    }
+                }
+                _ => return Err("it has arrays of several dimensions or of tuples".to_owned()),
+            }
+            q.offset = p.offset;
+            q.dims.iter_mut().zip(&p.dims).for_each(|(e, d)| e.len = d.len);
+        }
+        if op != other {
+            return Err(differs());
+        }
+    }
+    let all = found.iter().map(|a| (a.first, a.len)).chain(plain.iter().copied());
+    let overlaps = |a: &Array, (first, len): (u32, u32)| {
+        (a.first, a.len) != (first, len) && a.first < first + len && first < a.first + a.len
+    };
+    let mixed = |a: &Array| plain.iter().any(|p| overlaps(a, *p) || p.0 == a.first);
+    if all.clone().any(|span| found.iter().any(|a| overlaps(a, span))) || found.iter().any(mixed) {
+        return Err("it has an array that is also accessed in another way".to_owned());
+    }
+    let mut own = 0..;
+    for array in found.iter_mut().filter(|a| a.own.is_some()) {
+        array.own = own.next();
+    }
+    Ok(found)
 }

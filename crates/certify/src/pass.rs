@@ -1,19 +1,23 @@
 //! The one pass over a certificate: start, own steps, interference.
 
+use crate::cell::Exchange;
 use crate::certificate::{Certificate, Effect};
 use crate::cover::{Index, covers};
 use crate::effect::{describes, is_visible};
 use crate::execute::{Ended, Execution, Objection, Start};
+use crate::help::Help;
 use crate::interference::{apply, can_fit};
-use crate::object::{Object, Role};
+use crate::names;
+use crate::object::{Object, Spec};
 use crate::picture::{Item, Picture, Time};
 use crate::state::{Ghost, Operation, State};
-use crate::word::{Class, Holder, Word};
+use crate::word::{Holder, Word};
 use seriatim_lang::Program;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::steps::Pc;
 use seriatim_lang::types::Scalar;
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// How many states there may be inside of one step before it is called too much.
 const INSIDE: usize = 100_000;
@@ -37,6 +41,10 @@ pub enum Rejection {
     Foreign(u32, u32, Objection),
     /// The effect of the second line takes the view of the first line out of the certificate.
     Interference(u32, u32),
+    /// What another thread does with records is not understood in the view of this line.
+    ForeignRecord(u32, Objection),
+    /// What another thread does with records takes the view of this line out of the certificate.
+    RecordInterference(u32),
 }
 
 /// What is checked.
@@ -45,7 +53,46 @@ pub struct Pass<'a> {
     pub object: &'a Object,
     /// The certificate.
     pub certificate: &'a Certificate,
-    index: Index<'a>,
+    /// Its views.
+    pub index: Index<'a>,
+}
+
+/// Says whether a state is described, as it must be, that comes from this view (none at the start).
+pub type Meets<'m> = &'m mut dyn FnMut(Option<usize>, &State) -> bool;
+
+/// What others notice of steps with records: it is not in the certificate, but collected from all steps.
+#[derive(Clone, Default)]
+pub struct Noticed {
+    /// Effects without which some step is not described, if that is asked for.
+    pub effects: Option<BTreeSet<usize>>,
+    helps: HashMap<Help, Origins>,
+    exchanges: HashMap<Exchange, Origins>,
+}
+
+/// The views of one or two threads whose steps are noticed in one way.
+type Origins = (usize, Option<usize>);
+
+impl Noticed {
+    fn add<T: Eq + std::hash::Hash>(all: &mut HashMap<T, Origins>, what: Option<T>, view: usize) {
+        if let Some(what) = what {
+            let origins = all.entry(what).or_insert((view, None));
+            if origins.0 != view {
+                origins.1 = Some(view);
+            }
+        }
+    }
+
+    /// What is left if a view is not there.
+    pub fn without(&self, view: usize) -> Cow<'_, Noticed> {
+        let stays = |origins: &Origins| origins.0 != view || origins.1.is_some();
+        if self.helps.values().chain(self.exchanges.values()).all(stays) {
+            return Cow::Borrowed(self);
+        }
+        let mut less = self.clone();
+        less.helps.retain(|_, origins| stays(origins));
+        less.exchanges.retain(|_, origins| stays(origins));
+        Cow::Owned(less)
+    }
 }
 
 /// A step under way: where it runs from, and since when.
@@ -60,22 +107,37 @@ impl<'a> Pass<'a> {
 
     /// Checks everything.
     pub fn run(&self) -> Result<(), Rejection> {
-        self.start()?;
-        for (view, line) in &self.certificate.views {
-            self.own_steps(view, *line)?;
+        self.run_with(&mut |from, state| {
+            // Most effects happen out of sight: then the view itself still describes the state.
+            let same = from.is_some_and(|from| covers(&self.certificate.views[from].0, state));
+            same || self.index.covers(state)
+        })
+    }
+
+    /// Checks everything, and has another one say which states are described.
+    pub fn run_with(&self, meets: Meets) -> Result<(), Rejection> {
+        self.start(meets)?;
+        let mut noticed = Noticed::default();
+        for view in 0..self.certificate.views.len() {
+            self.own_steps(view, &mut noticed, meets)?;
         }
-        for (view, line) in &self.certificate.views {
-            for (effect, effect_line) in &self.certificate.effects {
-                if can_fit(self.object, effect, view) {
-                    self.interference(view, effect, (*line, *effect_line))?;
-                }
+        (0..self.certificate.views.len()).try_for_each(|view| self.others(view, &noticed, meets))
+    }
+
+    /// All steps of others, in a view.
+    pub fn others(&self, view: usize, noticed: &Noticed, meets: Meets) -> Result<(), Rejection> {
+        self.helped(view, noticed, meets)?;
+        self.exchanged(view, noticed, meets)?;
+        for effect in &self.certificate.effects {
+            if can_fit(self.object, &effect.0, &self.certificate.views[view].0) {
+                self.interference(view, effect, meets)?;
             }
         }
         Ok(())
     }
 
     /// The state after the initialisation, in all ways that it can go.
-    fn start(&self) -> Result<(), Rejection> {
+    pub fn start(&self, meets: Meets) -> Result<(), Rejection> {
         let steps = &self.object.steps;
         let is_lock = |i: usize| steps.shared[i].kind.scalar == Scalar::Lock;
         let free = |i| if is_lock(i) { Word::Lock(Holder::Free) } else { Word::Null };
@@ -83,18 +145,19 @@ impl<'a> Pass<'a> {
         let mut choices = Choices::default();
         loop {
             let picture = Picture { shared: shared.clone(), ..Picture::default() };
-            let mut execution = self.execution(State { operation: None, picture }, &mut choices);
+            let mut execution = self.execution(State { picture, ..State::default() }, &mut choices);
             let (mut pc, mut start) = (steps.init, Start::Within);
             while let (next, Ended::Rests) = execution.run(pc, start).map_err(Rejection::Start)? {
                 (pc, start) = (next, Start::AtAccess);
             }
             let mut state = execution.state;
-            state.picture.settle();
+            self.hide_arrays(&mut state)?;
+            state.settle();
             let empty = self.certificate.content.is_empty(self.object, &state.picture);
             if !empty.map_err(Rejection::Start)? {
                 return Err(Rejection::NotEmpty);
             }
-            if !self.index.covers(&state) {
+            if !meets(None, &state) {
                 return Err(Rejection::StartNotCovered);
             }
             if !choices.advance() {
@@ -109,11 +172,47 @@ impl<'a> Pass<'a> {
             Some(operation) => operation.registers.clone(),
             None => vec![Word::Null; count],
         };
-        Execution { object: self.object, state, choices, registers }
+        Execution {
+            object: self.object,
+            state,
+            choices,
+            registers,
+            shapes: &self.certificate.shapes,
+            foreign: None,
+            names: names::Names::default(),
+        }
+    }
+
+    /// Of arrays, states know nothing but the thread's own elements, and these are null at the start, as no thread has published
+    /// anything. There are no records at the start.
+    fn hide_arrays(&self, state: &mut State) -> Result<(), Rejection> {
+        for array in &self.object.arrays {
+            let first = array.first as usize;
+            for slot in first..first + array.len as usize {
+                let word = std::mem::replace(&mut state.picture.shared[slot], Word::Unknown);
+                let number = matches!(word, Word::Int(_)) && array.own.is_none();
+                if word != Word::Null && !number {
+                    let why = "an array that is not empty".to_owned();
+                    return Err(Rejection::Start(why));
+                }
+            }
+        }
+        state.own = vec![Word::Null; self.object.own_elements()];
+        match state.records.is_empty() {
+            true => Ok(()),
+            false => Err(Rejection::Start("a record".to_owned())),
+        }
     }
 
     /// All steps of the thread of a view.
-    fn own_steps(&self, view: &State, line: u32) -> Result<(), Rejection> {
+    pub fn own_steps(
+        &self,
+        number: usize,
+        noticed: &mut Noticed,
+        meets: Meets,
+    ) -> Result<(), Rejection> {
+        let (view, line) = &self.certificate.views[number];
+        let line = *line;
         let starts: Vec<Running> = match &view.operation {
             Some(operation) => vec![(view.clone(), operation.pc, Start::AtAccess)],
             None => self.calls(view),
@@ -123,7 +222,7 @@ impl<'a> Pass<'a> {
             let mut met: HashSet<(State, u32)> = HashSet::new();
             let mut todo = vec![start];
             while let Some(from) = todo.pop() {
-                for (state, pc) in self.runs(&from, (line, first))? {
+                for (state, pc) in self.runs(&from, (number, first), noticed, meets)? {
                     let state = state.folded();
                     if met.insert((state.clone(), pc.0)) {
                         todo.push((state, pc, Start::Within));
@@ -142,22 +241,15 @@ impl<'a> Pass<'a> {
     fn calls(&self, view: &State) -> Vec<Running> {
         let mut calls = Vec::new();
         for (number, method) in self.object.steps.methods.iter().enumerate() {
-            let arguments = match self.object.roles[number] {
-                Role::Put => vec![Word::Value(0), Word::Value(1)],
-                Role::Take => vec![Word::Unknown],
-                Role::Add | Role::Remove | Role::Contains => {
-                    [Class::Below, Class::Tracked, Class::Above].map(Word::Key).to_vec()
-                }
-            };
-            for argument in arguments {
+            for arguments in self.object.calls(number) {
                 let mut registers = vec![Word::Null; self.object.steps.register_count()];
-                if self.object.roles[number] != Role::Take {
-                    registers[method.first_param.0 as usize] = argument;
-                }
+                let first = method.first_param.0 as usize;
+                registers[first..first + arguments.len()].copy_from_slice(&arguments);
                 let (method_number, ghost) = (number as u32, Ghost::default());
                 let pc = method.entry;
-                let operation = Operation { pc, method: method_number, argument, ghost, registers };
-                let state = State { operation: Some(operation), picture: view.picture.clone() };
+                let operation =
+                    Operation { pc, method: method_number, arguments, ghost, registers };
+                let state = State { operation: Some(operation), ..view.clone() };
                 calls.push((state, method.entry, Start::Within));
             }
         }
@@ -168,16 +260,22 @@ impl<'a> Pass<'a> {
     fn runs(
         &self,
         from: &Running,
-        (line, first): (u32, Pc),
+        (number, first): (usize, Pc),
+        noticed: &mut Noticed,
+        meets: Meets,
     ) -> Result<Vec<(State, Pc)>, Rejection> {
+        let line = self.certificate.views[number].1;
         let check = |why| Rejection::Check(line, first, why);
         let mut loops = Vec::new();
         let mut choices = Choices::default();
         loop {
             let mut execution = self.execution(from.0.clone(), &mut choices);
-            let (pc, ended) = execution.run(from.1, from.2).map_err(check)?;
+            let (pc, ended) = self.run_named(&mut execution, from).map_err(check)?;
             match ended {
                 Ended::Waits => {}
+                Ended::Loops if self.object.has_records() => {
+                    return Err(check("a loop inside of a step".to_owned()));
+                }
                 Ended::Loops => {
                     let mut state = execution.state;
                     if let Some(operation) = &mut state.operation {
@@ -186,16 +284,23 @@ impl<'a> Pass<'a> {
                     loops.push((state, pc));
                 }
                 ended => {
-                    let mut state = self.finish(execution, pc, &ended).map_err(check)?;
-                    if is_visible(&state.picture) && !self.has_effect(&state.picture) {
-                        return Err(Rejection::NoEffect(line, first));
+                    let mut state =
+                        self.finish(execution, (pc, &ended), (number, noticed)).map_err(check)?;
+                    let lists = self.object.spec != Spec::Cell;
+                    if lists && is_visible(&state.picture) {
+                        if !self.has_effect(&state.picture, usize::MAX) {
+                            return Err(Rejection::NoEffect(line, first));
+                        }
+                        if let Some(effects) = &mut noticed.effects {
+                            effects.extend(self.needed_effect(&state.picture));
+                        }
                     }
                     if ended != Ended::Rests {
                         state.operation = None;
                         state.picture.forget_me();
                     }
-                    state.picture.settle();
-                    if !self.index.covers(&state) {
+                    state.settle();
+                    if !meets(Some(number), &state) {
                         return Err(Rejection::Step(line, first));
                     }
                 }
@@ -206,25 +311,108 @@ impl<'a> Pass<'a> {
         }
     }
 
+    /// Runs a step; in a cell, values that are not tracked have names meanwhile.
+    fn run_named(
+        &self,
+        execution: &mut Execution<'_>,
+        (_, pc, start): &Running,
+    ) -> Result<(Pc, Ended), Objection> {
+        if self.object.spec != Spec::Cell {
+            return execution.run(*pc, *start);
+        }
+        execution.names.give(&mut execution.state, &mut execution.registers);
+        let (pc, ended) = execution.run(*pc, *start)?;
+        names::forget(&mut execution.state, &mut execution.registers);
+        Ok(match ended {
+            Ended::Returned(result) => {
+                (pc, Ended::Returned(result.into_iter().map(names::nameless).collect()))
+            }
+            ended => (pc, ended),
+        })
+    }
+
     /// The end of a step: the content, the moment, the result.
-    fn finish(&self, mut run: Execution<'_>, pc: Pc, ended: &Ended) -> Result<State, Objection> {
-        let content = &self.certificate.content;
+    fn finish(
+        &self,
+        mut run: Execution<'_>,
+        (pc, ended): (Pc, &Ended),
+        (view, noticed): (usize, &mut Noticed),
+    ) -> Result<State, Objection> {
         let Some(mut operation) = run.state.operation.take() else {
             return Err("a step of an idle thread".to_owned());
         };
-        run.account(content, &mut operation)?;
-        run.observe(content, &mut operation)?;
-        if let Ended::Returned(result) = ended {
-            run.conclude(&operation, result)?;
+        if !self.object.arrays.is_empty() && !run.state.publishes_only(run.shapes) {
+            return Err("a record becomes public that has none of the shapes".to_owned());
+        }
+        if let Some(cell) = &self.object.cell {
+            let exchange = run.account_cell(cell, &mut operation)?;
+            Noticed::add(&mut noticed.exchanges, exchange, view);
+            run.state.operation = Some(operation);
+            cell.observe(&mut run.state)?;
+            operation = run.state.operation.take().ok_or("a step of an idle thread")?;
+            if let Ended::Returned(result) = ended
+                && !cell.conclude(&run.state, &operation, result)
+            {
+                return Err("the result was perhaps right at no moment since the call".to_owned());
+            }
+        } else {
+            let content = &self.certificate.content;
+            run.account(content, &mut operation)?;
+            let help = run.help(&mut operation)?;
+            if help.is_some() && is_visible(&run.state.picture) {
+                return Err("an exchange in a step that does more".to_owned());
+            }
+            Noticed::add(&mut noticed.helps, help, view);
+            run.observe(content, &mut operation)?;
+            if let Ended::Returned(result) = ended {
+                run.conclude(&operation, result)?;
+            }
         }
         let Execution { mut state, registers, .. } = run;
         state.operation = Some(Operation { pc, registers, ..operation });
         Ok(state)
     }
 
-    /// Whether an effect of the certificate describes a step; optional stretches are decided if that is needed.
-    fn has_effect(&self, picture: &Picture) -> bool {
-        if self.certificate.effects.iter().any(|(effect, _)| describes(effect, picture)) {
+    /// What exchanges of its element do to a view.
+    fn helped(&self, number: usize, noticed: &Noticed, meets: Meets) -> Result<(), Rejection> {
+        let (view, line) = &self.certificate.views[number];
+        let foreign = |why| Rejection::ForeignRecord(*line, why);
+        for help in noticed.helps.keys().filter(|h| h.concerns(view)) {
+            let mut choices = Choices::default();
+            loop {
+                let state = help.apply(self.object, view, &mut choices).map_err(foreign)?;
+                if !meets(Some(number), &state) {
+                    return Err(Rejection::RecordInterference(*line));
+                }
+                if !choices.advance() {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What steps of others on a cell do to a view.
+    fn exchanged(&self, number: usize, noticed: &Noticed, meets: Meets) -> Result<(), Rejection> {
+        let Some(cell) = &self.object.cell else { return Ok(()) };
+        let (view, line) = &self.certificate.views[number];
+        let foreign = |why| Rejection::ForeignRecord(*line, why);
+        for exchange in noticed.exchanges.keys() {
+            let after = exchange.apply(cell, view).map_err(foreign)?;
+            let Some(mut state) = after else { continue };
+            cell.observe(&mut state).map_err(foreign)?;
+            if !meets(Some(number), &state) {
+                return Err(Rejection::RecordInterference(*line));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an effect of the certificate, but not this one, describes a step; optional stretches are decided if that is
+    /// needed.
+    fn has_effect(&self, picture: &Picture, missing: usize) -> bool {
+        let mut effects = self.certificate.effects.iter().enumerate();
+        if effects.any(|(number, (e, _))| number != missing && describes(e, picture)) {
             return true;
         }
         let shared = picture.shared_before.iter();
@@ -239,7 +427,7 @@ impl<'a> Pass<'a> {
         loop {
             let mut case = picture.clone();
             case.decide(open, &mut choices);
-            if !self.has_effect(&case) {
+            if !self.has_effect(&case, missing) {
                 return false;
             }
             if !choices.advance() {
@@ -248,13 +436,29 @@ impl<'a> Pass<'a> {
         }
     }
 
+    /// The effects without which no effect describes a step.
+    fn needed_effect(&self, picture: &Picture) -> Vec<usize> {
+        let effects = self.certificate.effects.iter().enumerate();
+        let describing = effects.filter(|(_, (e, _))| describes(e, picture)).map(|(n, _)| n);
+        let describing: Vec<usize> = describing.take(2).collect();
+        match describing[..] {
+            [_, _] => vec![],
+            [only] if !self.has_effect(picture, only) => vec![only],
+            [_] => vec![],
+            _ => (0..self.certificate.effects.len())
+                .filter(|effect| !self.has_effect(picture, *effect))
+                .collect(),
+        }
+    }
+
     fn interference(
         &self,
-        view: &State,
-        effect: &Effect,
-        (line, effect_line): (u32, u32),
+        number: usize,
+        (effect, effect_line): &(Effect, u32),
+        meets: Meets,
     ) -> Result<(), Rejection> {
-        let foreign = |why| Rejection::Foreign(line, effect_line, why);
+        let (view, line) = &self.certificate.views[number];
+        let foreign = |why| Rejection::Foreign(*line, *effect_line, why);
         let mut choices = Choices::default();
         loop {
             if let Some(state) = apply(effect, view, &mut choices).map_err(foreign)? {
@@ -265,10 +469,9 @@ impl<'a> Pass<'a> {
                     moment.state.operation = Some(operation);
                 }
                 let mut state = moment.state;
-                state.picture.settle();
-                // Most effects happen out of sight: then the view itself still describes the state.
-                if !covers(view, &state) && !self.index.covers(&state) {
-                    return Err(Rejection::Interference(line, effect_line));
+                state.settle();
+                if !meets(Some(number), &state) {
+                    return Err(Rejection::Interference(*line, *effect_line));
                 }
             }
             if !choices.advance() {
@@ -300,6 +503,12 @@ impl Rejection {
             }
             Rejection::Foreign(view, effect, why) => {
                 format!("the effect of line {effect} in the view of line {view}: {why}")
+            }
+            Rejection::ForeignRecord(view, why) => {
+                format!("a step of another thread in the view of line {view}: {why}")
+            }
+            Rejection::RecordInterference(view) => {
+                format!("no view describes the view of line {view} after a step of another thread")
             }
             Rejection::Interference(view, effect) => {
                 format!(

@@ -180,10 +180,7 @@ impl Picture {
                 return (met, End::Cycle);
             }
             met.push(item);
-            to = match item {
-                Item::Node(id) => self.link(id, time),
-                Item::Stretch(id) => self.stretch(id).to,
-            };
+            to = self.behind_item(item, time);
         }
     }
 
@@ -193,9 +190,47 @@ impl Picture {
             Time::Before => &self.shared_before,
             Time::Now => &self.shared,
         };
-        let hits =
-            shared.iter().enumerate().filter(|(_, w)| self.walk(**w, time).0.contains(&item));
+        let hits = shared.iter().enumerate().filter(|(_, w)| self.leads_to(**w, item, time));
         hits.fold(0, |bits, (i, _)| bits | 1 << i)
+    }
+
+    /// Whether something lies on the way from a word. No way is longer than all nodes and stretches together.
+    fn leads_to(&self, from: Word, item: Item, time: Time) -> bool {
+        let Word::Node(id) = from else { return false };
+        let mut at = Item::Node(id);
+        for _ in 0..=self.nodes.len() + self.stretches.len() {
+            if at == item {
+                return true;
+            }
+            match self.behind_item(at, time) {
+                To::Node(id) => at = Item::Node(id),
+                To::Stretch(id) => at = Item::Stretch(id),
+                To::Null | To::Outside => return false,
+            }
+        }
+        false
+    }
+
+    fn behind_item(&self, item: Item, time: Time) -> To {
+        match item {
+            Item::Node(id) => self.link(id, time),
+            Item::Stretch(id) => self.stretch(id).to,
+        }
+    }
+
+    /// Whether a link on the way from a word leads out of the picture now.
+    pub fn leads_out(&self, from: Word) -> bool {
+        let Word::Node(id) = from else { return false };
+        let mut at = Item::Node(id);
+        for _ in 0..=self.nodes.len() + self.stretches.len() {
+            match self.behind_item(at, Time::Now) {
+                To::Node(id) => at = Item::Node(id),
+                To::Stretch(id) => at = Item::Stretch(id),
+                To::Null => return false,
+                To::Outside => return true,
+            }
+        }
+        false
     }
 
     fn replace(&mut self, stretch: StretchId, by: To) {

@@ -1,7 +1,7 @@
 //! One thread and its picture: what a line of a certificate describes, and what a step starts from and leads to.
 
 use crate::picture::{Item, Picture, Stretch, StretchId, Time, To};
-use crate::word::{Class, NodeId, Word};
+use crate::word::{Class, NodeId, RecordId, Word};
 use seriatim_lang::steps::Pc;
 
 /// What an operation has seen and done so far.
@@ -13,8 +13,8 @@ pub struct Ghost {
     pub saw_no: bool,
     /// Whether it has changed the content.
     pub done: bool,
-    /// The colour of the value that it took.
-    pub got: Option<u8>,
+    /// What it must return because of that; nothing in particular if none.
+    pub got: Option<Word>,
 }
 
 /// An operation that runs.
@@ -24,12 +24,45 @@ pub struct Operation {
     pub pc: Pc,
     /// Its method.
     pub method: u32,
-    /// Its argument; unknown if it has none.
-    pub argument: Word,
+    /// Its arguments.
+    pub arguments: Vec<Word>,
     /// What it has seen and done.
     pub ghost: Ghost,
     /// Its registers.
     pub registers: Vec<Word>,
+}
+
+impl Operation {
+    /// The argument of an operation that has one.
+    pub fn argument(&self) -> Word {
+        self.arguments.first().copied().unwrap_or(Word::Unknown)
+    }
+}
+
+/// A record: a struct without links, whose fields do not change once others know it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Record {
+    /// Its fields; nothing is known of one that is unknown.
+    pub fields: Vec<Word>,
+    /// Whether only the observed thread knows it; if not set, others may find it.
+    pub private: bool,
+    /// Whether only the observed thread knew it before the step, or nobody.
+    pub was_private: bool,
+}
+
+/// What is known about the operation whose record is installed in a cell. All of it is certain: it is a function of the past.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Window {
+    /// Whether it is the operation of the observed thread.
+    pub mine: bool,
+    /// Its method.
+    pub method: u32,
+    /// Its arguments.
+    pub arguments: Vec<Word>,
+    /// The content of the cell when the record was installed.
+    pub base: Word,
+    /// The values that the control variable has had since, as bits.
+    pub seen: u32,
 }
 
 /// A thread and its picture.
@@ -39,9 +72,26 @@ pub struct State {
     pub operation: Option<Operation>,
     /// What it can reach.
     pub picture: Picture,
+    /// The records that it names.
+    pub records: Vec<Record>,
+    /// Its own elements of the arrays that have one for each thread.
+    pub own: Vec<Word>,
+    /// The operation whose record is installed in the cell.
+    pub window: Option<Window>,
 }
 
 impl State {
+    /// A record.
+    pub fn record(&self, id: RecordId) -> &Record {
+        &self.records[id.0 as usize]
+    }
+
+    /// The step is over: what is now becomes what was before.
+    pub fn settle(&mut self) {
+        self.picture.settle();
+        self.records.iter_mut().for_each(|r| r.was_private = r.private);
+    }
+
     /// The registers.
     pub fn registers(&self) -> &[Word] {
         self.operation.as_ref().map_or(&[], |o| &o.registers)
@@ -192,7 +242,8 @@ impl State {
             operation.registers = operation.registers.iter().map(word).collect();
             operation
         });
-        State { operation, picture }
+        let (records, own) = (self.records.clone(), self.own.clone());
+        State { operation, picture, records, own, window: self.window.clone() }
     }
 }
 

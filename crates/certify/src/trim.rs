@@ -1,15 +1,17 @@
-//! A certificate without the lines that other lines make needless: views that another view covers, effects that say more than
-//! another one says. It proves the same and is quicker to check. Nothing rests on it: what it gives is checked like
-//! any certificate.
+//! Leaves out of a certificate what it does not need.
+//!
+//! Views that another view covers are left out, and effects of which another one says the same or less: what is
+//! left describes as much as before, and asks for no more. In all certificates of the library, every view and every effect that is left is
+//! needed ([`crate::needs`]). Only a convenience: the checker accepts the result or not, like any other certificate.
 
-use crate::certificate::{end_of, read};
+use crate::certificate::{Certificate, end_of, read};
 use crate::cover::Index;
 use crate::effect::is_weaker;
 use crate::{Object, Refusal};
 use seriatim_lang::Program;
 use std::collections::BTreeSet;
 
-/// The certificate without needless lines.
+/// The certificate without lines that others cover.
 pub fn trimmed(program: &Program, text: &str) -> Result<String, Refusal> {
     let object = Object::of(program).map_err(Refusal::Program)?;
     let certificate = read(text, &object).map_err(Refusal::Text)?;
@@ -27,12 +29,20 @@ pub fn trimmed(program: &Program, text: &str) -> Result<String, Refusal> {
             effects.insert(number);
         }
     }
-    let views = views.into_iter().map(|view| certificate.views[view].1);
-    let effects = effects.into_iter().map(|effect| certificate.effects[effect].1);
+    Ok(without(text, &certificate, (&views, &effects)))
+}
+
+fn without(
+    text: &str,
+    certificate: &Certificate,
+    (views, effects): (&BTreeSet<usize>, &BTreeSet<usize>),
+) -> String {
+    let views = views.iter().map(|view| certificate.views[*view].1);
+    let effects = effects.iter().map(|effect| certificate.effects[*effect].1);
     let needless: BTreeSet<u32> = views.chain(effects).collect();
     let lines = text.lines().zip(1u32..).filter(|(_, number)| !needless.contains(number));
     let mut lines: Vec<&str> = lines.map(|(line, _)| line).collect();
     lines.pop();
     let body = lines.join("\n");
-    Ok(format!("{body}\n{}\n", end_of(&body)))
+    format!("{body}\n{}\n", end_of(&body))
 }

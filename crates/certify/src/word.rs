@@ -182,6 +182,10 @@ pub enum Holder {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NodeId(pub u32);
 
+/// Numbers the records of a state.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RecordId(pub u32);
+
 /// The content of a register or of a shared variable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Word {
@@ -195,8 +199,12 @@ pub enum Word {
     Outside,
     /// A key.
     Key(Class),
-    /// A value, by its colour.
+    /// A value, by its colour; in a cell, 1 is the tracked value, and all others look alike.
     Value(u8),
+    /// A record of the state.
+    Record(RecordId),
+    /// A thread: 0 is the observed one, different numbers are different threads.
+    Thread(u32),
     /// A truth value, a number, a variant.
     Int(i32),
     /// A lock.

@@ -48,7 +48,7 @@ pub fn partition(
         let key = if is_split { key(op).unwrap_or(0) } else { 0 };
         let place = *index.entry((object, key)).or_insert(portions.len());
         if place == portions.len() {
-            let label = label(history, op, is_split);
+            let label = label(history, reading, op, is_split);
             portions.push(Portion { label, operations: Vec::new() });
         }
         portions[place].operations.push(op);
@@ -69,7 +69,7 @@ fn objects_with_keys(
     all_named
 }
 
-fn label(history: &History, op: OpId, is_split: bool) -> String {
+fn label(history: &History, reading: &Interpretation, op: OpId, is_split: bool) -> String {
     let values = history.values();
     let mut names = Vec::new();
     let (object, key) = (history.object(op), history.key(op));
@@ -77,8 +77,9 @@ fn label(history: &History, op: OpId, is_split: bool) -> String {
         names.push(format!("object {}", values.get(object)));
     }
     if is_split {
-        let key = if key.is_present() { key } else { history.arg(op) };
-        names.push(format!("key {}", values.get(key)));
+        let name = reading.class(op).and_then(|class| reading.alphabet.key_name(class));
+        let told = if key.is_present() { key } else { history.arg(op) };
+        names.push(name.unwrap_or_else(|| format!("key {}", values.get(told))));
     }
     names.join(", ")
 }

@@ -3,23 +3,26 @@
 //! The format is described in the book (`docs/certificates.md`). The checker is a crate of its own that shares the language with
 //! this one and nothing else; this file is all that the prover knows about it.
 
-use crate::content::{Begin, Counted};
+use crate::content::{Begin, Counted, Ways};
 use crate::effect::{Behind, Effect, Place, Target};
 use crate::influence::Influence;
 use crate::model::{Kind, Model};
 use crate::outcome::Proof;
 use crate::value::{Attr, Class, Holder, Val, Values, attrs};
-use crate::view::{Ghost, Node, View};
+use crate::view::{Ghost, Node, Record, View, Window};
 use seriatim_lang::Program;
 use std::fmt::Write;
 
 impl Proof {
-    /// The proof as a certificate of the program of which it is a proof, or why there is none: the format knows lists, not
-    /// records and cells.
+    /// The proof as a certificate of the program of which it is a proof, or why there is none: the format knows lists, records and
+    /// cells, no numbers.
     pub fn certificate(&self, program: &Program) -> Result<String, String> {
         let model = Model::of(program, 2)?;
-        if model.kind == Kind::Cell || model.steps.structs.len() != 1 || !model.arrays.is_empty() {
-            return Err("proofs about records and cells have no certificates yet".to_owned());
+        if model.kind == Kind::Number {
+            return Err("proofs about numbers have no certificates yet".to_owned());
+        }
+        if self.abstraction.ways == Ways::Told {
+            return Err("steps that take out several nodes have no certificates yet".to_owned());
         }
         let listing = seriatim_lang::show::listing(&model.steps);
         let begin = match self.abstraction.begin {
@@ -40,13 +43,16 @@ impl Proof {
             write!(text, "\nview {}", view_text(&model, view)).expect("a string takes all");
         }
         for influence in &self.interference {
-            let Influence::List(effect) = influence else {
-                return Err("proofs with helping have no certificates yet".to_owned());
-            };
-            if effect.places.iter().any(|place| place.path.is_some()) {
-                return Err("steps that take out several nodes have no certificates yet".to_owned());
+            // The checker finds out by itself what exchanges of records do to others.
+            if let Influence::List(effect) = influence {
+                write!(text, "\neffect {}", effect_text(&model, effect))
+                    .expect("a string takes all");
             }
-            write!(text, "\neffect {}", effect_text(&model, effect)).expect("a string takes all");
+        }
+        if !model.arrays.is_empty() {
+            for shape in &self.shapes {
+                write!(text, "\nshape {}", listed(&shape.fields)).expect("a string takes all");
+            }
         }
         let sum = hash(&text);
         write!(text, "\nend {sum:016x}\n").expect("a string takes all");
@@ -71,17 +77,49 @@ fn view_text(model: &Model, view: &View) -> String {
             "{} {} {} {} {}",
             busy.pc.0,
             model.steps.methods[busy.method as usize].name,
-            word(busy.args[0]),
+            listed(&busy.args),
             ghost(&busy.ghost),
             joined(busy.regs.iter().map(|v| word(*v)))
         ),
     };
     let shared = joined(view.globals.iter().map(|v| word(*v)));
-    format!("{who} | {shared} | {}", joined(view.nodes.iter().map(node)))
+    let mut text = format!("{who} | {shared} | {}", joined(view.nodes.iter().map(node)));
+    if has_records(model) {
+        let record = |record: &Record| {
+            let privacy = if record.private { "private" } else { "public" };
+            format!("{privacy}:{}", listed(&record.fields))
+        };
+        let records = joined(view.records.iter().map(record));
+        let own = joined(view.slots.iter().map(|v| word(*v)));
+        let window = window_text(model, view.window.as_ref());
+        write!(text, " | {records} | {own} | {window}").expect("a string takes all");
+    }
+    text
+}
+
+/// Whether views have records, elements of arrays and windows.
+fn has_records(model: &Model) -> bool {
+    model.kind == Kind::Cell || model.steps.structs.len() > 1 || !model.arrays.is_empty()
+}
+
+fn window_text(model: &Model, window: Option<&Window>) -> String {
+    let Some(window) = window else { return "-".to_owned() };
+    let whose = if window.mine { "mine" } else { "other" };
+    let seen = (0..32).filter(|c| window.seen >> c & 1 == 1).map(|c: u32| c.to_string());
+    let seen = seen.collect::<Vec<_>>().join(",");
+    let method = &model.steps.methods[window.method as usize].name;
+    format!("{whose} {method} {} {} {seen}", listed(&window.args), word(window.base))
+}
+
+/// Words of which the last ones may be missing, separated by commas.
+fn listed(values: &[Val]) -> String {
+    let present = values.iter().filter(|v| **v != Val::Dead);
+    let words: Vec<String> = present.map(|v| word(*v)).collect();
+    if words.is_empty() { "?".to_owned() } else { words.join(",") }
 }
 
 fn ghost(ghost: &Ghost) -> String {
-    let got = ["got0", "got1"];
+    let got = ["got0", "got1", "gotnull", "gotno", "gotyes"];
     let parts = [
         ghost.saw_yes.then_some("yes"),
         ghost.saw_no.then_some("no"),
@@ -94,7 +132,9 @@ fn ghost(ghost: &Ghost) -> String {
 
 fn word(value: Val) -> String {
     match value {
-        Val::Dead | Val::Record(_) | Val::Tid(_) | Val::Hidden | Val::Num(..) => "?".to_owned(),
+        Val::Dead | Val::Hidden | Val::Num(..) => "?".to_owned(),
+        Val::Record(record) => format!("r{record}"),
+        Val::Tid(thread) => format!("t{thread}"),
         Val::Null => "null".to_owned(),
         Val::Node(node) => format!("#{node}"),
         Val::Key(key) => format!("k{}", class(key)),

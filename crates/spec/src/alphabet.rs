@@ -35,6 +35,9 @@ pub trait Alphabet: Send + Sync {
     /// The part of the object that the class acts on; see [`Spec::key`].
     fn key(&self, class: ClassId) -> Option<u64>;
 
+    /// The name of that part; see [`Spec::key_name`].
+    fn key_name(&self, class: ClassId) -> Option<String>;
+
     /// Whether the two classes commute; see [`Spec::commute`].
     fn commute(&self, a: ClassId, b: ClassId) -> bool;
 
@@ -144,6 +147,10 @@ impl<S: Spec> Alphabet for Bound<S> {
 
     fn key(&self, class: ClassId) -> Option<u64> {
         self.spec.key(self.members(class).0)
+    }
+
+    fn key_name(&self, class: ClassId) -> Option<String> {
+        self.spec.key_name(self.members(class).0)
     }
 
     fn commute(&self, a: ClassId, b: ClassId) -> bool {

@@ -111,6 +111,11 @@ pub trait Machine: Send + Sync {
         None
     }
 
+    /// See [`Spec::key_name`].
+    fn part_name(&self, _op: &Self::Op) -> Option<String> {
+        None
+    }
+
     /// See [`Spec::commute`].
     fn swaps(&self, a: &Self::Op, b: &Self::Op) -> bool {
         let both_read = self.leaves_unchanged(a, None) && self.leaves_unchanged(b, None);
@@ -171,6 +176,10 @@ impl<M: Machine> Spec for M {
 
     fn key(&self, op: &M::Op) -> Option<u64> {
         self.part(op)
+    }
+
+    fn key_name(&self, op: &M::Op) -> Option<String> {
+        self.part_name(op)
     }
 
     fn commute(&self, a: &M::Op, b: &M::Op) -> bool {

@@ -90,6 +90,11 @@ pub trait Spec: Send + Sync {
         None
     }
 
+    /// The name of that part, for people: `key "a"`. `None`: the history itself tells it.
+    fn key_name(&self, _op: &Self::Op) -> Option<String> {
+        None
+    }
+
     /// Whether the two operations commute whatever they return.
     fn commute(&self, a: &Self::Op, b: &Self::Op) -> bool {
         matches!((self.key(a), self.key(b)), (Some(a), Some(b)) if a != b)

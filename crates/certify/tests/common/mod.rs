@@ -6,6 +6,33 @@ use seriatim_certify::certificate::end_of;
 use seriatim_lang::{Program, check};
 use seriatim_prove::{Options, Outcome, prove};
 
+/// The algorithms of the paper on Poling.
+pub const ELEVEN: [&str; 11] = [
+    "treiber",
+    "michael_scott",
+    "dglm",
+    "two_lock_queue",
+    "lock_coupling",
+    "vechev_dcas",
+    "vechev_cas",
+    "orvyy_set",
+    "lazy_list",
+    "ccas",
+    "hsy_stack",
+];
+
+/// The names of all algorithms of the library that are not broken.
+pub fn library() -> Vec<String> {
+    let folder = format!("{}/../../algorithms", env!("CARGO_MANIFEST_DIR"));
+    let entries = std::fs::read_dir(folder).expect("the library is there");
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let files = paths.filter(|p| p.extension().is_some_and(|e| e == "seri"));
+    let mut names: Vec<String> =
+        files.filter_map(|p| Some(p.file_stem()?.to_str()?.to_owned())).collect();
+    names.sort();
+    names
+}
+
 /// An algorithm of the library.
 pub fn program(name: &str) -> Program {
     let path = format!("{}/../../algorithms/{name}.seri", env!("CARGO_MANIFEST_DIR"));
@@ -40,4 +67,12 @@ pub fn sealed(lines: &[String]) -> String {
 /// Whether the test is to take its time.
 pub fn long() -> bool {
     std::env::var_os("SERIATIM_LONG").is_some()
+}
+
+/// The certificate of one program, made out for another one.
+pub fn made_out_for(program: &Program, certificate: &str) -> String {
+    let hash = seriatim_certify::Object::of(program).expect("in the class").hash();
+    let mut lines = body(certificate);
+    lines[1] = format!("program made_out {hash:016x}");
+    sealed(&lines)
 }

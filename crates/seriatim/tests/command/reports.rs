@@ -44,6 +44,25 @@ fn the_terminal_report_keeps_to_its_width_and_its_characters() {
 }
 
 #[test]
+fn a_part_is_named_by_its_key_not_by_the_first_argument_that_holds_it() {
+    let folder = folder("part-names");
+    let map = r#"{"process":0,"op":"put","arg":["a",1],"call":1,"return":2}
+{"process":0,"op":"get","arg":"a","result":3,"call":3,"return":4}
+{"process":0,"op":"put","arg":["b",3],"call":5,"return":6}
+"#;
+    let registers = r#"{"process":0,"op":"txn","arg":[["w","x",1],["w","y",1]],"call":1,"return":2}
+{"process":1,"op":"txn","arg":[["r","x",null]],"result":[["r","x",2]],"call":3,"return":4}
+{"process":1,"op":"txn","arg":[["w","z",1]],"call":5,"return":6}
+"#;
+    let check = |spec: &str, log: String| {
+        seriatim(&["check", "--engine", "search", "--spec", spec, &log]).exits(1)
+    };
+    check("map", file(&folder, "map.jsonl", map)).says("of key \"a\":");
+    let wrong = check("multi-register", file(&folder, "registers.jsonl", registers));
+    wrong.says("of register \"x\" and 1 used with it:");
+}
+
+#[test]
 fn junit_tells_every_file_also_those_that_cannot_be_read() {
     let folder = folder("junit");
     let broken = file(&folder, "broken.jsonl", "{");

@@ -297,6 +297,10 @@ impl Machine for Map {
         }
     }
 
+    fn part_name(&self, op: &Op) -> Option<String> {
+        named(op).map(|key| format!("key {}", self.values.get(key)))
+    }
+
     fn swaps(&self, a: &Op, b: &Op) -> bool {
         let reads = |op| self.leaves_unchanged(op, None);
         match (named(a), named(b)) {

@@ -29,6 +29,8 @@ pub struct MultiRegister {
     pub nil_reads: NilReads,
     /// The component of each register: one register that stands for all.
     components: HashMap<ValueId, ValueId>,
+    /// The number of registers of each component.
+    sizes: HashMap<ValueId, usize>,
 }
 
 /// What a read that is recorded as `nil` says.
@@ -100,6 +102,7 @@ impl MultiRegister {
                 false => NilReads::AreUnknown,
             },
             components: HashMap::new(),
+            sizes: HashMap::new(),
         };
         for operation in history.operations() {
             // What cannot be read is refused when it is decoded.
@@ -111,6 +114,7 @@ impl MultiRegister {
         for register in known {
             let root = registers.root(register);
             registers.components.insert(register, root);
+            *registers.sizes.entry(root).or_insert(0) += 1;
         }
         registers
     }
@@ -261,6 +265,15 @@ impl Machine for MultiRegister {
         // An empty transaction acts on nothing: any part will do.
         let first = op.0.first().map(|first| self.root(first.register()));
         Some(u64::from(first.unwrap_or(ValueId::ABSENT).0))
+    }
+
+    fn part_name(&self, op: &Op) -> Option<String> {
+        let root = self.root(op.0.first()?.register());
+        let name = self.values.get(root);
+        Some(match self.sizes.get(&root) {
+            None | Some(1) => format!("register {name}"),
+            Some(size) => format!("register {name} and {} used with it", size - 1),
+        })
     }
 
     fn swaps(&self, a: &Op, b: &Op) -> bool {
