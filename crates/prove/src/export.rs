@@ -15,7 +15,7 @@ use std::fmt::Write;
 
 impl Proof {
     /// The proof as a certificate of the program of which it is a proof, or why there is none: the format knows lists, records and
-    /// cells, no numbers.
+    /// cells, no numbers and no ways between nodes.
     pub fn certificate(&self, program: &Program) -> Result<String, String> {
         let model = Model::of(program, 2)?;
         if model.kind == Kind::Number {
