@@ -4,7 +4,8 @@
 //! (`docs/certificates.md`). Reading is strict: whatever is not expected is an error with its line.
 
 use crate::content::Content;
-use crate::object::{Field, Object, hash};
+use crate::number::{Fact, Numbers, Relation, is_number};
+use crate::object::{Field, Object, Spec, hash};
 use crate::picture::{Face, Node, Picture, Stretch, StretchId, To};
 use crate::record::Shape;
 use crate::state::{Ghost, Operation, Record, State, Window};
@@ -192,6 +193,7 @@ impl Reader<'_> {
         match &self.object.cell {
             Some(cell) if cell.root == root => {}
             Some(_) => return Err("the content is the value of the cell".to_owned()),
+            None if self.object.spec == Spec::Number => {}
             None if self.object.is_reference(root) => {}
             None => return Err("the content hangs from a reference".to_owned()),
         }
@@ -211,11 +213,11 @@ impl Reader<'_> {
     fn view(&self, parts: &[Vec<&str>]) -> Read<State> {
         let (who, shared, nodes, more) = match (parts, self.object.has_records()) {
             ([who, shared, nodes], false) => (who, shared, nodes, None),
-            ([who, shared, nodes, records, own, window], true) => {
-                (who, shared, nodes, Some((records, own, window)))
+            ([who, shared, nodes, records, own, window, numbers @ ..], true) => {
+                (who, shared, nodes, Some((records, own, window, numbers)))
             }
             (_, false) => return Err("three parts expected".to_owned()),
-            (_, true) => return Err("six parts expected".to_owned()),
+            (_, true) => return Err("six or nine parts expected".to_owned()),
         };
         let shared: Vec<Word> = shared.iter().map(|w| word(w)).collect::<Read<_>>()?;
         if shared.len() != self.object.steps.shared.len() {
@@ -227,7 +229,9 @@ impl Reader<'_> {
         }
         picture.settle();
         let mut state = State { operation: self.operation(who)?, picture, ..State::default() };
-        if let Some((records, own, window)) = more {
+        state.numerical = self.object.spec == Spec::Number;
+        if let Some((records, own, window, numbers)) = more {
+            state.numbers = self.numbers(numbers)?;
             state.records = records.iter().map(|text| record(text)).collect::<Read<_>>()?;
             state.own = own.iter().map(|text| word(text)).collect::<Read<_>>()?;
             state.window = self.window(window)?;
@@ -247,6 +251,15 @@ impl Reader<'_> {
         let known = |to: To| !matches!(to, To::Node(id) if id.0 as usize >= count);
         let fields = state.records.iter().flat_map(|r| &r.fields);
         let flat = !fields.into_iter().any(|w| matches!(w, Word::Node(_) | Word::Record(_)));
+        let mut words = state.roots().chain(state.arguments().iter().copied());
+        let unknown = words.any(|w| matches!(w, Word::Number(..)));
+        drop(words);
+        if !state.numerical && unknown {
+            return Err("an unknown number where there is none".to_owned());
+        }
+        if state.numerical && state.picture.shared.contains(&Word::Unknown) {
+            return Err("a shared variable of which nothing is said".to_owned());
+        }
         let own = state.own.iter().all(|w| inside(*w) && !matches!(w, Word::Node(_)));
         match state.roots().all(inside) && links.into_iter().all(known) && own && flat {
             true => Ok(state),
@@ -275,6 +288,25 @@ impl Reader<'_> {
             base: word(base)?,
             seen: bits,
         }))
+    }
+
+    /// Reads `FACTS | MOMENTS | ANSWER`, where the content is a number.
+    fn numbers(&self, parts: &[Vec<&str>]) -> Read<Numbers> {
+        let (facts, moments, answer) = match (parts, self.object.spec) {
+            ([], spec) if spec != Spec::Number => return Ok(Numbers::default()),
+            ([facts, moments, answer], Spec::Number) => (facts, moments, answer),
+            _ => return Err("six parts expected, nine for a number".to_owned()),
+        };
+        let answer = match &answer[..] {
+            ["-"] => None,
+            [text] => Some(word(text)?),
+            _ => return Err("an answer expected".to_owned()),
+        };
+        Ok(Numbers {
+            facts: facts.iter().map(|text| fact(text)).collect::<Read<_>>()?,
+            moments: moments.iter().map(|text| word(text)).collect::<Read<_>>()?,
+            answer,
+        })
     }
 
     fn method(&self, name: &str) -> Read<usize> {
@@ -540,6 +572,7 @@ fn word(text: &str) -> Read<Word> {
         "v1" => Word::Value(1),
         _ if text.starts_with('#') => Word::Node(NodeId(number(rest)?)),
         _ if text.starts_with('r') => Word::Record(RecordId(number(rest)?)),
+        _ if text.starts_with('n') => unknown_number(rest)?,
         _ if text.starts_with('t') => match number(rest)? {
             name @ 0..64 => Word::Thread(name),
             _ => return Err(format!("`{text}` is one thread too many")),
@@ -556,6 +589,32 @@ fn record(text: &str) -> Read<Record> {
     let (privacy, data) = pair(text, ":")?;
     let private = flag(privacy, "private", "public")?;
     Ok(Record { fields: fields(data)?, private, was_private: private })
+}
+
+/// Reads `n0:less:n1+2`, or the same with `atleast` or `differs`.
+fn fact(text: &str) -> Read<Fact> {
+    let parts: Vec<&str> = text.split(':').collect();
+    let [first, relation, second] = parts[..] else { return Err(format!("`{text}` is no fact")) };
+    let relation = match relation {
+        "less" => Relation::Less,
+        "atleast" => Relation::AtLeast,
+        "differs" => Relation::Differ,
+        _ => return Err(format!("`{text}` is no fact")),
+    };
+    let (first, second) = (word(first)?, word(second)?);
+    match is_number(first) && is_number(second) {
+        true => Ok(Fact { first, relation, second }),
+        false => Err(format!("`{text}` is no fact")),
+    }
+}
+
+/// Reads `0+3`: a base and an offset, both small.
+fn unknown_number(text: &str) -> Read<Word> {
+    let (base, offset) = pair(text, "+")?;
+    match (number(base)?, number(offset)?) {
+        (base @ 0..256u32, offset @ -100_000..100_000i32) => Ok(Word::Number(base, offset)),
+        _ => Err(format!("`n{text}` is too large")),
+    }
 }
 
 /// Reads words that are separated by commas.

@@ -83,6 +83,10 @@ impl Content {
                 Some(cell) => cell.starts_right(&picture.shared),
                 None => Ok(false),
             },
+            Spec::Number => {
+                let initial = object.reckoning.as_ref().map(|r| r.initial);
+                Ok(initial == Some(picture.shared[self.root]))
+            }
         }
     }
 }
@@ -122,7 +126,7 @@ impl Execution<'_> {
                     _ => operation.ghost.got = Some(self.takes(&was, &is)?),
                 }
             }
-            Spec::Cell => return Err("a cell has no list".to_owned()),
+            Spec::Cell | Spec::Number => return Err("there is no list".to_owned()),
         }
         if std::mem::replace(&mut operation.ghost.done, true) {
             return Err("the operation changes the content a second time".to_owned());
@@ -167,7 +171,7 @@ impl Execution<'_> {
                 false => operation.ghost.saw_no = true,
             },
             Spec::Stack | Spec::Queue => operation.ghost.saw_yes |= self.looks_empty(content)?,
-            Spec::Cell => return Err("a cell has no list".to_owned()),
+            Spec::Cell | Spec::Number => return Err("there is no list".to_owned()),
         }
         Ok(())
     }

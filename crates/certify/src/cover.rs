@@ -11,6 +11,7 @@
 
 use crate::certificate::Certificate;
 use crate::content::Content;
+use crate::number::Translation;
 use crate::picture::{Item, Stretch, Time, To};
 use crate::state::State;
 use crate::word::{Class, NodeId, RecordId, Word};
@@ -28,6 +29,14 @@ pub struct Index<'c> {
     content: Content,
     views: Vec<&'c State>,
     at: HashMap<Position, Vec<Group>>,
+}
+
+/// A number of a view may be another one in the state: numbers do not tell views apart, where there are unknown ones.
+fn vague(state: &State, word: Word) -> Word {
+    match word {
+        Word::Int(_) | Word::Number(..) if state.numerical => Word::Unknown,
+        other => other,
+    }
 }
 
 /// Views that speak of the same registers.
@@ -123,7 +132,8 @@ impl<'c> Index<'c> {
 fn position(state: &State) -> Position {
     let operation = state.operation.as_ref()?;
     let ghost = &operation.ghost;
-    let argument = |i: usize| operation.arguments.get(i).copied().unwrap_or(Word::Unknown);
+    let argument =
+        |i: usize| operation.arguments.get(i).map_or(Word::Unknown, |word| vague(state, *word));
     let arguments = [0, 1, 2].map(argument);
     Some((operation.pc.0, operation.method, arguments, ghost.done, ghost.got))
 }
@@ -143,7 +153,7 @@ fn outline(content: &Content, state: &State, spoken: &[bool]) -> Outline {
     let mut outline = Outline::new();
     let mut met: Vec<Word> = Vec::new();
     for word in named(state, spoken) {
-        outline.push(match word {
+        outline.push(match vague(state, word) {
             Word::Thread(0) => 1030,
             Word::Record(_) | Word::Thread(_) => {
                 let known = met.iter().position(|w| *w == word);
@@ -164,6 +174,7 @@ fn outline(content: &Content, state: &State, spoken: &[bool]) -> Outline {
             Word::Key(class) => 1002 + class as u32,
             Word::Value(colour) => 1010 + u32::from(colour),
             Word::Lock(holder) => 1020 + holder as u32,
+            Word::Number(..) => 1000,
             Word::Int(number) => 2000 + number as u32 % 100_000,
         });
     }
@@ -215,6 +226,7 @@ pub fn covers(view: &State, state: &State) -> bool {
         image: vec![None; view.picture.nodes.len()],
         records: vec![],
         threads: vec![],
+        bases: Translation::default(),
         taken: vec![],
         todo: vec![],
     };
@@ -222,8 +234,11 @@ pub fn covers(view: &State, state: &State) -> bool {
     let registers = registers.filter(|(v, _)| **v != Word::Unknown);
     let shared = view.picture.shared.iter().zip(&state.picture.shared);
     let own = view.own.iter().zip(&state.own);
-    let words = shared.chain(own).chain(registers).all(|(v, s)| matching.word(*v, *s));
-    words && matching.complete()
+    let arguments = view.arguments().iter().zip(state.arguments());
+    let mut words = shared.chain(own).chain(registers).chain(arguments);
+    words.all(|(v, s)| matching.word(*v, *s))
+        && matching.bases.describes(&view.numbers, &state.numbers)
+        && matching.complete()
 }
 
 /// Counterparts that were found so far.
@@ -235,6 +250,7 @@ struct Matching<'a> {
     /// Records that are counterparts, and threads.
     records: Vec<(RecordId, RecordId)>,
     threads: Vec<(u32, u32)>,
+    bases: Translation,
     /// What of the state is accounted for.
     taken: Vec<Item>,
     /// Nodes of the view whose links are still to be compared.
@@ -247,6 +263,7 @@ impl Matching<'_> {
         match (view, state) {
             (Word::Node(v), Word::Node(s)) => self.pair(v, s),
             (Word::Record(v), Word::Record(s)) => self.pair_records(v, s),
+            (Word::Number(base, offset), s) => self.bases.pair((base, offset), s),
             (Word::Thread(0), s) => s == Word::Thread(0),
             (Word::Thread(v), Word::Thread(s)) => {
                 s != 0 && both_new(&mut self.threads, v, s).is_ok()

@@ -200,6 +200,7 @@ fn class_text(class: Class) -> &'static str {
 fn word_text(word: Word) -> String {
     match word {
         Word::Unknown | Word::Outside | Word::Node(_) => "?".to_owned(),
+        Word::Number(base, offset) => format!("n{base}{offset:+}"),
         Word::Record(id) => format!("record {}", id.0),
         Word::Thread(0) => "me".to_owned(),
         Word::Thread(number) => format!("thread {number}"),

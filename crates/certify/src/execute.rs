@@ -8,6 +8,7 @@
 //! access outside of an atomic block, or to let data of a public node change.
 
 use crate::names::Names;
+use crate::number::{is_number, is_unbounded};
 use crate::object::{Field, Object, Spec};
 use crate::picture::{Face, Node, To};
 use crate::record::{Foreign, Shape, Spot};
@@ -125,12 +126,14 @@ impl Execution<'_> {
             }
             Op::FetchAdd { dst, place, amount, kind } => {
                 let held = self.read_all(place)?;
-                let (Some(Word::Int(a)), Word::Int(b)) = (held.first(), self.evaluate(amount)?)
-                else {
-                    return Err("a sum of something else than numbers".to_owned());
+                let sum = match (held.first(), self.evaluate(amount)?) {
+                    (Some(Word::Int(a)), Word::Int(b)) => {
+                        Word::Int(a.checked_add(b).ok_or("a sum that is too large")?)
+                    }
+                    (Some(a), b) => self.calculate(BinOp::Add, *a, b)?,
+                    _ => return Err("a sum of something else than numbers".to_owned()),
                 };
-                let sum = Word::Int(a.checked_add(b).ok_or("a sum that is too large")?);
-                fits(sum, *kind)?;
+                self.fits(sum, *kind)?;
                 self.write_all(place, &[sum])?;
                 self.set(dst.0, &held);
             }
@@ -163,7 +166,10 @@ impl Execution<'_> {
                     return Err("an assertion may fail".to_owned());
                 }
             }
-            Op::Check { value, kind } => fits(self.evaluate(value)?, *kind)?,
+            Op::Check { value, kind } => {
+                let word = self.evaluate(value)?;
+                self.fits(word, *kind)?;
+            }
             Op::Atomic | Op::Lin { .. } => {}
             other => {
                 return Err(format!("an instruction that the checker does not know: {other:?}"));
@@ -179,6 +185,9 @@ impl Execution<'_> {
 
     /// Any word of a kind that has few.
     pub fn any(&mut self, kind: Kind) -> Run<Word> {
+        if self.is_unbounded(kind) {
+            return Ok(self.state.new_number(&self.registers));
+        }
         let (low, count) = match kind.scalar {
             Scalar::Bool => (0, 2),
             Scalar::Int(low, high) if high - low < 256 => (low, (high - low + 1) as u32),
@@ -231,6 +240,12 @@ impl Execution<'_> {
         match (op, a, b) {
             (BinOp::Eq, a, b) => Ok(Word::Int(i32::from(self.equal(a, b)?))),
             (BinOp::Lt, Word::Int(a), Word::Int(b)) => Ok(Word::Int(i32::from(a < b))),
+            (BinOp::Lt, Word::Number(..), b) if is_number(b) => {
+                Ok(Word::Int(i32::from(self.less_number(a, b))))
+            }
+            (BinOp::Lt, Word::Int(_), Word::Number(..)) => {
+                Ok(Word::Int(i32::from(self.less_number(a, b))))
+            }
             (BinOp::Lt, Word::Key(a), Word::Key(b)) => {
                 let less = if a == b && a.is_many() { self.choices.pick(2) == 1 } else { a < b };
                 Ok(Word::Int(i32::from(less)))
@@ -246,7 +261,7 @@ impl Execution<'_> {
                 };
                 result.map(Word::Int).ok_or_else(|| "arithmetic that may fail".to_owned())
             }
-            (op, a, b) => Err(format!("{op:?} of {a:?} and {b:?}")),
+            (op, a, b) => self.calculate(op, a, b),
         }
     }
 
@@ -263,6 +278,8 @@ impl Execution<'_> {
             (Word::Lock(_), _) | (_, Word::Lock(_)) => Err("locks that are compared".to_owned()),
             (Word::Key(a), Word::Key(b)) if a == b && a.is_many() => Ok(self.choices.pick(2) == 1),
             (Word::Null, _) | (_, Word::Null) => Ok(a == b),
+            (Word::Number(..), b) if is_number(b) => self.equal_numbers(a, b),
+            (Word::Int(_), Word::Number(..)) => self.equal_numbers(a, b),
             (Word::Key(_), Word::Key(_))
             | (Word::Int(_), Word::Int(_))
             | (Word::Record(_), Word::Record(_))
@@ -354,6 +371,7 @@ impl Execution<'_> {
             (_, Word::Record(_)) if is_cell && matches!(kind.scalar, Scalar::Ref(_)) => {}
             (_, Word::Value(_)) if is_cell && kind.scalar == Scalar::Value => {}
             (_, Word::Int(_)) if !is_reference => {}
+            (_, Word::Number(..)) if is_unbounded(kind.scalar) => {}
             (_, Word::Null) => {}
             _ => return Err(format!("a shared variable that gets {word:?}")),
         }
@@ -443,6 +461,18 @@ impl Execution<'_> {
             }
         };
         held.then_some(()).ok_or_else(|| "a lock is released that is perhaps another's".to_owned())
+    }
+
+    fn is_unbounded(&self, kind: Kind) -> bool {
+        self.object.spec == Spec::Number && is_unbounded(kind.scalar)
+    }
+
+    /// Checks that a word is of a kind. Numbers without bounds are of any size.
+    fn fits(&self, word: Word, kind: Kind) -> Run<()> {
+        match is_number(word) && self.is_unbounded(kind) {
+            true => Ok(()),
+            false => fits(word, kind),
+        }
     }
 
     fn must_be_lock(&self, slot: usize) -> Run<()> {

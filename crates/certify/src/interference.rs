@@ -87,7 +87,8 @@ pub fn apply(
     }
     let (operation, records) = (state.operation.clone(), state.records.clone());
     let (own, window) = (state.own.clone(), state.window.clone());
-    Ok(Some(State { operation, picture, records, own, window }))
+    let (numbers, numerical) = (state.numbers.clone(), state.numerical);
+    Ok(Some(State { operation, picture, records, own, window, numbers, numerical }))
 }
 
 impl Fit<'_> {

@@ -4,12 +4,14 @@
 //! one link to itself and at most one key, value, mark and lock; shared variables are references to its nodes, locks,
 //! truth values, numbers or variants. Other structs are *records*: they have no links, and are found in shared arrays only. A cell
 //! has no list and no arrays; it has one shared value, at most one reference to a record and at most one truth
-//! value or enum, the control variable. No thread variables, no `free`, no load-linked. Values may only be copied and keys only
+//! value or enum, the control variable. A number ([`crate::reckon`]) has no structs and no arrays at all. No thread variables, no `free`, no load-linked. Values may only be copied and keys only
 //! compared; the execution of steps sees to that. Threads may be compared, stored and used as indices; that the code is
 //! the same for any number of them is checked by comparing it for two numbers, and the arrays with one element for each thread are those
 //! whose length differs.
 
 use crate::meaning::Meaning;
+use crate::number::is_unbounded;
+use crate::reckon::Reckoning;
 use crate::word::Word;
 use seriatim_lang::steps::{Op, Place, Root, Steps};
 use seriatim_lang::types::{Kind, Scalar, StructId};
@@ -17,6 +19,9 @@ use seriatim_lang::{Program, lower};
 
 /// Positions in certificates are those of the program as lowered for so many threads.
 const THREADS: u32 = 2;
+
+/// The bases of numbers that come with a call: above those of certificates.
+const NEW: u32 = 1_000;
 
 /// The specification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +34,8 @@ pub enum Spec {
     Set,
     /// One value that is read, written and swapped.
     Cell,
+    /// One number.
+    Number,
 }
 
 /// What a method is for.
@@ -44,7 +51,7 @@ pub enum Role {
     Remove,
     /// `contains`.
     Contains,
-    /// A method of a cell.
+    /// A method of a cell or of a number.
     OnCell,
 }
 
@@ -104,6 +111,8 @@ pub struct Object {
     pub arrays: Vec<Array>,
     /// Its variables, if it is a cell.
     pub cell: Option<Cell>,
+    /// Its specification, if its content is a number.
+    pub reckoning: Option<Reckoning>,
 }
 
 impl Object {
@@ -115,6 +124,7 @@ impl Object {
             "stack" if !own => Spec::Stack,
             "queue" if !own => Spec::Queue,
             "set" if !own => Spec::Set,
+            _ if Reckoning::of(program).is_ok() => Spec::Number,
             _ => Spec::Cell,
         };
         let lowered = |threads| lower(program, threads, None).map_err(|d| d.message.clone());
@@ -123,6 +133,10 @@ impl Object {
         let arrays = arrays(&steps, &lowered(THREADS + 1)?)?;
         let (list, fields, cell) = match spec {
             Spec::Cell => (None, vec![], Some(cell(program, &steps, &arrays)?)),
+            Spec::Number => {
+                check_numbers(&steps)?;
+                (None, vec![], None)
+            }
             _ => {
                 let (list, fields) = fields(&steps)?;
                 check_shared(&steps, list, &arrays)?;
@@ -132,14 +146,20 @@ impl Object {
         check_records(&steps, list)?;
         let role = |name: &str| role(spec, name).ok_or(format!("`{name}` has no known role"));
         let roles = steps.methods.iter().map(|m| role(&m.name)).collect::<Result<_, _>>()?;
-        let object = Object { steps, spec, roles, list, fields, arrays, cell };
+        let reckoning = match spec {
+            Spec::Number => Some(Reckoning::of(program)?),
+            _ => None,
+        };
+        let object = Object { steps, spec, roles, list, fields, arrays, cell, reckoning };
         (0..object.roles.len()).try_for_each(|m| object.check_parameters(m))?;
         Ok(object)
     }
 
     /// Whether there are records, threads, windows: states have further parts then.
     pub fn has_records(&self) -> bool {
-        self.spec == Spec::Cell || self.steps.structs.len() > 1 || !self.arrays.is_empty()
+        matches!(self.spec, Spec::Cell | Spec::Number)
+            || self.steps.structs.len() > 1
+            || !self.arrays.is_empty()
     }
 
     /// The array to which a shared slot belongs.
@@ -156,8 +176,11 @@ impl Object {
     /// All arguments with which a method can be called, as far as data is told apart.
     pub fn calls(&self, method: usize) -> Vec<Vec<Word>> {
         let mut calls: Vec<Vec<Word>> = vec![vec![]];
-        for kind in &self.steps.methods[method].params {
-            let options = self.arguments(*kind);
+        for (place, kind) in self.steps.methods[method].params.iter().enumerate() {
+            let options = match self.spec == Spec::Number && is_unbounded(kind.scalar) {
+                true => vec![Word::Number(NEW + place as u32, 0)],
+                false => self.arguments(*kind),
+            };
             let longer = |call: &Vec<Word>, o: &Word| [&call[..], &[*o]].concat();
             calls = calls.iter().flat_map(|c| options.iter().map(move |o| longer(c, o))).collect();
         }
@@ -171,6 +194,7 @@ impl Object {
             Scalar::Value => vec![Word::Value(0), Word::Value(1)],
             Scalar::Bool => vec![Word::Int(0), Word::Int(1)],
             Scalar::Enum(count) => (0..count as i32).map(Word::Int).collect(),
+            Scalar::Int(low, high) => (low..=high).map(Word::Int).collect(),
             _ => vec![],
         };
         if kind.nullable {
@@ -186,9 +210,13 @@ impl Object {
         let right = match (self.roles[method], &scalars[..]) {
             (Role::Put, [Scalar::Value]) | (Role::Take, []) => !nullable,
             (Role::Add | Role::Remove | Role::Contains, [Scalar::Key]) => !nullable,
-            (Role::OnCell, scalars) => {
-                scalars.iter().all(|s| matches!(s, Scalar::Value | Scalar::Bool | Scalar::Enum(_)))
-            }
+            (Role::OnCell, scalars) => scalars.iter().all(|s| match (self.spec, s) {
+                (_, Scalar::Bool | Scalar::Enum(_)) | (Spec::Cell, Scalar::Value) => true,
+                (Spec::Number, Scalar::Int(low, high)) => {
+                    !nullable && (is_unbounded(*s) || high - low < 64)
+                }
+                _ => false,
+            }),
             _ => false,
         };
         right.then_some(()).ok_or(format!("the parameters of `{}` are strange", code.name))
@@ -237,7 +265,7 @@ fn role(spec: Spec, name: &str) -> Option<Role> {
         (Spec::Set, "add") => Role::Add,
         (Spec::Set, "remove") => Role::Remove,
         (Spec::Set, "contains") => Role::Contains,
-        (Spec::Cell, _) => Role::OnCell,
+        (Spec::Cell | Spec::Number, _) => Role::OnCell,
         _ => return None,
     })
 }
@@ -324,6 +352,18 @@ fn cell(program: &Program, steps: &Steps, arrays: &[Array]) -> Result<Cell, Stri
         return Err("the checker cannot tell the variables of the cell".to_owned());
     }
     Ok(Cell { meaning, root, installed: records.first().copied(), control })
+}
+
+/// A number has no heap: locks, truth values, numbers and variants.
+fn check_numbers(steps: &Steps) -> Result<(), String> {
+    let fits = |kind: Kind| match kind.scalar {
+        Scalar::Lock | Scalar::Bool | Scalar::Int(..) | Scalar::Enum(_) => !kind.nullable,
+        _ => false,
+    };
+    match steps.structs.is_empty() && steps.shared.iter().all(|s| fits(s.kind)) {
+        true if !steps.uses_tids => Ok(()),
+        _ => Err("its number is not in one variable".to_owned()),
+    }
 }
 
 /// The place that an instruction accesses.

@@ -2,6 +2,7 @@
 
 use crate::cell::Exchange;
 use crate::certificate::{Certificate, Effect};
+use crate::counter::{self, Update};
 use crate::cover::{Index, covers};
 use crate::effect::{describes, is_visible};
 use crate::execute::{Ended, Execution, Objection, Start};
@@ -67,6 +68,7 @@ pub struct Noticed {
     pub effects: Option<BTreeSet<usize>>,
     helps: HashMap<Help, Origins>,
     exchanges: HashMap<Exchange, Origins>,
+    updates: HashMap<Update, Origins>,
 }
 
 /// The views of one or two threads whose steps are noticed in one way.
@@ -85,12 +87,14 @@ impl Noticed {
     /// What is left if a view is not there.
     pub fn without(&self, view: usize) -> Cow<'_, Noticed> {
         let stays = |origins: &Origins| origins.0 != view || origins.1.is_some();
-        if self.helps.values().chain(self.exchanges.values()).all(stays) {
+        let all = self.helps.values().chain(self.exchanges.values()).chain(self.updates.values());
+        if all.into_iter().all(stays) {
             return Cow::Borrowed(self);
         }
         let mut less = self.clone();
         less.helps.retain(|_, origins| stays(origins));
         less.exchanges.retain(|_, origins| stays(origins));
+        less.updates.retain(|_, origins| stays(origins));
         Cow::Owned(less)
     }
 }
@@ -128,6 +132,7 @@ impl<'a> Pass<'a> {
     pub fn others(&self, view: usize, noticed: &Noticed, meets: Meets) -> Result<(), Rejection> {
         self.helped(view, noticed, meets)?;
         self.exchanged(view, noticed, meets)?;
+        self.updated(view, noticed, meets)?;
         for effect in &self.certificate.effects {
             if can_fit(self.object, &effect.0, &self.certificate.views[view].0) {
                 self.interference(view, effect, meets)?;
@@ -145,7 +150,9 @@ impl<'a> Pass<'a> {
         let mut choices = Choices::default();
         loop {
             let picture = Picture { shared: shared.clone(), ..Picture::default() };
-            let mut execution = self.execution(State { picture, ..State::default() }, &mut choices);
+            let numerical = self.object.spec == Spec::Number;
+            let state = State { picture, numerical, ..State::default() };
+            let mut execution = self.execution(state, &mut choices);
             let (mut pc, mut start) = (steps.init, Start::Within);
             while let (next, Ended::Rests) = execution.run(pc, start).map_err(Rejection::Start)? {
                 (pc, start) = (next, Start::AtAccess);
@@ -286,7 +293,7 @@ impl<'a> Pass<'a> {
                 ended => {
                     let mut state =
                         self.finish(execution, (pc, &ended), (number, noticed)).map_err(check)?;
-                    let lists = self.object.spec != Spec::Cell;
+                    let lists = !matches!(self.object.spec, Spec::Cell | Spec::Number);
                     if lists && is_visible(&state.picture) {
                         if !self.has_effect(&state.picture, usize::MAX) {
                             return Err(Rejection::NoEffect(line, first));
@@ -298,6 +305,8 @@ impl<'a> Pass<'a> {
                     if ended != Ended::Rests {
                         state.operation = None;
                         state.picture.forget_me();
+                        state.numbers.moments.clear();
+                        state.numbers.answer = None;
                     }
                     state.settle();
                     if !meets(Some(number), &state) {
@@ -355,6 +364,18 @@ impl<'a> Pass<'a> {
             {
                 return Err("the result was perhaps right at no moment since the call".to_owned());
             }
+        } else if let Some(reckoning) = &self.object.reckoning {
+            let root = self.certificate.content.root;
+            let update = run.account_number((reckoning, root), &mut operation)?;
+            Noticed::add(&mut noticed.updates, update, view);
+            run.state.operation = Some(operation);
+            counter::observe(reckoning, root, &mut run.state);
+            operation = run.state.operation.take().ok_or("a step of an idle thread")?;
+            if let Ended::Returned(result) = ended
+                && !counter::may_return(reckoning, &run.state, &operation, result)
+            {
+                return Err("the result was perhaps right at no moment since the call".to_owned());
+            }
         } else {
             let content = &self.certificate.content;
             run.account(content, &mut operation)?;
@@ -401,6 +422,21 @@ impl<'a> Pass<'a> {
             let after = exchange.apply(cell, view).map_err(foreign)?;
             let Some(mut state) = after else { continue };
             cell.observe(&mut state).map_err(foreign)?;
+            if !meets(Some(number), &state) {
+                return Err(Rejection::RecordInterference(*line));
+            }
+        }
+        Ok(())
+    }
+
+    /// What steps of others on a number do to a view.
+    fn updated(&self, number: usize, noticed: &Noticed, meets: Meets) -> Result<(), Rejection> {
+        let Some(reckoning) = &self.object.reckoning else { return Ok(()) };
+        let (view, line) = &self.certificate.views[number];
+        for update in noticed.updates.keys() {
+            let Some(mut state) = update.apply(view) else { continue };
+            counter::observe(reckoning, self.certificate.content.root, &mut state);
+            state.settle();
             if !meets(Some(number), &state) {
                 return Err(Rejection::RecordInterference(*line));
             }

@@ -1,5 +1,6 @@
 //! One thread and its picture: what a line of a certificate describes, and what a step starts from and leads to.
 
+use crate::number::Numbers;
 use crate::picture::{Item, Picture, Stretch, StretchId, Time, To};
 use crate::word::{Class, NodeId, RecordId, Word};
 use seriatim_lang::steps::Pc;
@@ -78,6 +79,10 @@ pub struct State {
     pub own: Vec<Word>,
     /// The operation whose record is installed in the cell.
     pub window: Option<Window>,
+    /// What is known about numbers, where the content is one.
+    pub numbers: Numbers,
+    /// Whether the content is one.
+    pub numerical: bool,
 }
 
 impl State {
@@ -95,6 +100,11 @@ impl State {
     /// The registers.
     pub fn registers(&self) -> &[Word] {
         self.operation.as_ref().map_or(&[], |o| &o.registers)
+    }
+
+    /// The arguments of the operation.
+    pub fn arguments(&self) -> &[Word] {
+        self.operation.as_ref().map_or(&[], |o| &o.arguments)
     }
 
     /// Where walks begin now: the shared variables and the registers.
@@ -243,7 +253,9 @@ impl State {
             operation
         });
         let (records, own) = (self.records.clone(), self.own.clone());
-        State { operation, picture, records, own, window: self.window.clone() }
+        let (window, numbers) = (self.window.clone(), self.numbers.clone());
+        let numerical = self.numerical;
+        State { operation, picture, records, own, window, numbers, numerical }
     }
 }
 

@@ -209,6 +209,8 @@ pub enum Word {
     Int(i32),
     /// A lock.
     Lock(Holder),
+    /// A whole number that is not known, its base, plus a constant.
+    Number(u32, i32),
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 
 mod common;
 
-use common::{ELEVEN, body, library, long, program, proved, sealed};
+use common::{body, library, long, program, proved, sealed};
 use seriatim_certify::cover::covers;
 use seriatim_certify::effect::is_weaker;
 use seriatim_certify::needs::{From, Needs};
@@ -17,7 +17,7 @@ use seriatim_certify::{Certificate, Object, Pass, Refusal, certificate, certify}
 use seriatim_lang::Program;
 
 /// Proved and checked in a moment.
-const QUICK: [&str; 8] = [
+const QUICK: [&str; 10] = [
     "treiber",
     "two_lock_queue",
     "michael_scott",
@@ -26,6 +26,8 @@ const QUICK: [&str; 8] = [
     "vechev_dcas",
     "hsy_stack",
     "ccas",
+    "lock_counter",
+    "int_register",
 ];
 
 fn names() -> Vec<String> {
@@ -63,7 +65,6 @@ fn a_file_with_any_bit_flipped_is_rejected() {
 
 #[test]
 fn a_certificate_without_any_one_of_its_views_is_rejected() {
-    assert!(QUICK.iter().all(|name| ELEVEN.contains(name)));
     let mut tried = 0;
     for name in names() {
         let program = program(&name);
@@ -123,7 +124,7 @@ fn a_certificate_without_one_of_its_effects_or_shapes_is_rejected() {
 
 /// Every other form of a word: what a flipped bit of a fact would say instead.
 fn other_forms(word: &str) -> Vec<String> {
-    const EXCHANGES: [(&str, &[&str]); 31] = [
+    const EXCHANGES: [(&str, &[&str]); 36] = [
         ("private", &["public"]),
         ("public", &["private"]),
         ("optional", &["some"]),
@@ -150,6 +151,11 @@ fn other_forms(word: &str) -> Vec<String> {
         ("done", &["-"]),
         (":01", &[":0", ":1"]),
         (":0:", &[":1:", ":n:"]),
+        ("n0+0", &["n0+1", "n1+0", "0"]),
+        ("n1+0", &["n0+0", "n1+1"]),
+        ("less", &["atleast"]),
+        ("atleast", &["less"]),
+        ("differs", &["less"]),
         ("k<", &["k=", "k>"]),
         ("k=", &["k<"]),
         ("L", &[""]),

@@ -6,7 +6,7 @@ use common::{ELEVEN, library, long, made_out_for, program, proved};
 use seriatim_certify::{Refusal, Unreadable, certify};
 
 /// Proved, and quick to check.
-const QUICK: [&str; 15] = [
+const QUICK: [&str; 21] = [
     "treiber",
     "coarse_stack",
     "coarse_queue",
@@ -22,6 +22,12 @@ const QUICK: [&str; 15] = [
     "hsy_stack",
     "ccas",
     "ccas_waits",
+    "cas_counter",
+    "faa_counter",
+    "lock_counter",
+    "int_register",
+    "spin_lock",
+    "ttas_lock",
 ];
 
 #[test]
@@ -60,9 +66,60 @@ method cas(old: value?, next: value?) -> bool {
 }
 ";
 
-/// Certificates of right registers, and the same made out for wrong ones.
+const SEMAPHORE: &str = "object o : semaphore
+spec semaphore {
+  var free: int = 2
+  method acquire() { assume free > 0; free = free - 1 }
+  method try_acquire() -> bool {
+    if free <= 0 { return false }
+    free = free - 1
+    return true
+  }
+  method release() { free = free + 1 }
+}
+var free: int = 2
+method acquire() {
+  loop {
+    let f = free
+    if f > 0 {
+      if cas(free, f, f - 1) { return }
+    }
+  }
+}
+method try_acquire() -> bool {
+  loop {
+    let f = free
+    if f < 1 { return false }
+    if cas(free, f, f - 1) { return true }
+  }
+}
+method release() { fetch_add(free, 1) }
+";
+
+const RAISED: &str = "object o : numbers
+spec numbers {
+  var content: int = 0
+  method read() -> int { return content }
+  method raise(n: int) -> int {
+    let old = content
+    if old < n { content = n }
+    return old
+  }
+}
+var content: int = 0
+method read() -> int { let c = content return c }
+method raise(n: int) -> int {
+  loop {
+    let c = content
+    if c >= n { return c }
+    if cas(content, c, n) { return c }
+  }
+}
+";
+
+/// Certificates of right registers and semaphores, and the same made out for wrong ones.
 #[test]
-fn registers_are_certified_and_wrong_ones_are_not() {
+fn registers_and_numbers_are_certified_and_wrong_ones_are_not() {
     let cases = [
         (REGISTER, "{ content = v }", "{ content = null }"),
         (REGISTER, "{ let v = content return v }", "{ let v = content return null }"),
@@ -70,6 +127,14 @@ fn registers_are_certified_and_wrong_ones_are_not() {
         (SWAPPING, "  return false", "  return true"),
         (SWAPPING, "cas(content, old, next)", "cas(content, old, old)"),
         (SWAPPING, "cas(content, old, next)", "cas(content, next, old)"),
+        (SEMAPHORE, "if f < 1", "if f < 2"),
+        (SEMAPHORE, "if f > 0", "if f > -1"),
+        (SEMAPHORE, "fetch_add(free, 1)", "fetch_add(free, 2)"),
+        (SEMAPHORE, "{ return true }", "{ return false }"),
+        (SEMAPHORE, "var free: int = 2\nmethod", "var free: int = 3\nmethod"),
+        (RAISED, "if c >= n { return c }", "if c > n { return n }"),
+        (RAISED, "if cas(content, c, n) { return c }", "if cas(content, c, n) { return n }"),
+        (RAISED, "cas(content, c, n)", "cas(content, n, c)"),
     ];
     for (source, old, new) in cases {
         let right = seriatim_lang::check(source).expect("a program");

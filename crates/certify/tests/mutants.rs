@@ -11,7 +11,15 @@ use seriatim_certify::{Object, Refusal, certify};
 use seriatim_lang::check;
 use seriatim_prove::{Options, Outcome, prove};
 
-const SHORT: [&str; 4] = ["treiber", "coarse_queue", "two_lock_queue", "ccas_waits"];
+const SHORT: [&str; 7] = [
+    "treiber",
+    "coarse_queue",
+    "two_lock_queue",
+    "ccas_waits",
+    "cas_counter",
+    "lock_counter",
+    "int_register",
+];
 const LONG: [&str; 9] = [
     "michael_scott",
     "dglm",

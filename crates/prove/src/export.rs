@@ -4,25 +4,23 @@
 //! this one and nothing else; this file is all that the prover knows about it.
 
 use crate::content::{Begin, Counted, Ways};
+use crate::difference::{Fact, Relation};
 use crate::effect::{Behind, Effect, Place, Target};
 use crate::influence::Influence;
 use crate::model::{Kind, Model};
 use crate::outcome::Proof;
 use crate::value::{Attr, Class, Holder, Val, Values, attrs};
-use crate::view::{Ghost, Node, Record, View, Window};
+use crate::view::{Ghost, Node, Numbers, Record, View, Window};
 use seriatim_lang::Program;
 use std::fmt::Write;
 
 impl Proof {
-    /// The proof as a certificate of the program of which it is a proof, or why there is none: the format knows lists, records and
-    /// cells, no numbers and no ways between nodes.
+    /// The proof as a certificate of the program of which it is a proof, or why there is none: the format knows nothing of ways
+    /// between nodes.
     pub fn certificate(&self, program: &Program) -> Result<String, String> {
         let model = Model::of(program, 2)?;
-        if model.kind == Kind::Number {
-            return Err("proofs about numbers have no certificates yet".to_owned());
-        }
         if self.abstraction.ways == Ways::Told {
-            return Err("steps that take out several nodes have no certificates yet".to_owned());
+            return Err("it has steps that take out several nodes at once".to_owned());
         }
         let listing = seriatim_lang::show::listing(&model.steps);
         let begin = match self.abstraction.begin {
@@ -94,12 +92,17 @@ fn view_text(model: &Model, view: &View) -> String {
         let window = window_text(model, view.window.as_ref());
         write!(text, " | {records} | {own} | {window}").expect("a string takes all");
     }
+    if model.kind == Kind::Number {
+        write!(text, " | {}", numbers_text(&view.numbers)).expect("a string takes all");
+    }
     text
 }
 
 /// Whether views have records, elements of arrays and windows.
 fn has_records(model: &Model) -> bool {
-    model.kind == Kind::Cell || model.steps.structs.len() > 1 || !model.arrays.is_empty()
+    matches!(model.kind, Kind::Cell | Kind::Number)
+        || model.steps.structs.len() > 1
+        || !model.arrays.is_empty()
 }
 
 fn window_text(model: &Model, window: Option<&Window>) -> String {
@@ -109,6 +112,25 @@ fn window_text(model: &Model, window: Option<&Window>) -> String {
     let seen = seen.collect::<Vec<_>>().join(",");
     let method = &model.steps.methods[window.method as usize].name;
     format!("{whose} {method} {} {} {seen}", listed(&window.args), word(window.base))
+}
+
+fn numbers_text(numbers: &Numbers) -> String {
+    let fact = |fact: &Fact| {
+        let relation = match fact.relation {
+            Relation::IsNot => "differs",
+            Relation::Less => "less",
+            Relation::AtLeast => "atleast",
+        };
+        let second = match fact.b {
+            Some(base) => format!("n{base}+{}", fact.by),
+            None => fact.by.to_string(),
+        };
+        format!("n{}+0:{relation}:{second}", fact.a)
+    };
+    let facts = joined(numbers.facts.iter().map(fact));
+    let moments = joined(numbers.moments.iter().map(|m| word(*m)));
+    let answer = numbers.answer.map_or("-".to_owned(), word);
+    format!("{facts} | {moments} | {answer}")
 }
 
 /// Words of which the last ones may be missing, separated by commas.
@@ -132,7 +154,8 @@ fn ghost(ghost: &Ghost) -> String {
 
 fn word(value: Val) -> String {
     match value {
-        Val::Dead | Val::Hidden | Val::Num(..) => "?".to_owned(),
+        Val::Dead | Val::Hidden => "?".to_owned(),
+        Val::Num(base, offset) => format!("n{base}+{offset}"),
         Val::Record(record) => format!("r{record}"),
         Val::Tid(thread) => format!("t{thread}"),
         Val::Null => "null".to_owned(),

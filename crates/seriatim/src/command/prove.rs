@@ -9,7 +9,7 @@ use super::{Exit, Failure};
 use seriatim::certify::{certify, trimmed};
 use seriatim::explore::{self, render};
 use seriatim::lang::Program;
-use seriatim::prove::{Options, Outcome, Proof, prove};
+use seriatim::prove::{Options, Outcome, prove};
 use std::path::Path;
 use std::time::Duration;
 
@@ -63,7 +63,10 @@ pub fn attempt(program: &Program, certificate: Option<&Path>) -> Result<Attempt,
     };
     let whole = match proof.certificate(program) {
         Ok(whole) => whole,
-        Err(why) => return without_certificate(program, &proof, certificate, why),
+        Err(why) => {
+            let why = format!("there is a proof, but no certificate: {why}");
+            return Ok(Attempt::Unknown(why, None));
+        }
     };
     let checked = trimmed(program, &whole)
         .and_then(|text| certify(program, &text).map(|accepted| (text, accepted)));
@@ -83,29 +86,6 @@ pub fn attempt(program: &Program, certificate: Option<&Path>) -> Result<Attempt,
         "PROVED linearizable for any number of threads, any heap and any data ({} views, {} effects; the \
          content hangs from `{}`; the certificate was checked)",
         accepted.views, accepted.effects, accepted.root
-    )))
-}
-
-/// A proof that the checker of certificates cannot read: the prover's own second pass must do.
-fn without_certificate(
-    program: &Program,
-    proof: &Proof,
-    certificate: Option<&Path>,
-    why: String,
-) -> Result<Attempt, Failure> {
-    if certificate.is_some() {
-        return Err(Failure(format!("--certificate: {why}")));
-    }
-    if let Err(rejection) = seriatim::prove::certify(program, proof) {
-        let why = format!("the second pass of the prover rejects the proof: {rejection:?}");
-        return Ok(Attempt::Unknown(why, None));
-    }
-    Ok(Attempt::Proved(format!(
-        "PROVED linearizable for any number of threads, any heap and any data ({} views, {} effects; the \
-         content hangs from `{}`; no certificate: {why})",
-        proof.views.len(),
-        proof.effects,
-        proof.root
     )))
 }
 

@@ -1,0 +1,133 @@
+//! Objects whose content is one number, truth value or variant: counters, locks, semaphores.
+//!
+//! The content is the value of one shared variable. *Theorem.* Suppose that every step leaves the content as it is, or changes it to what the
+//! operation of its thread makes of it, once; that an operation that changed it returns what it then must; and that one that did
+//! not returns what it would have returned, changing nothing, at some moment since its call. Then every history is
+//! linearizable: changes take effect at their step, the others at that moment. A state lists the *moments*: what the content has been
+//! since the call. Whole numbers have no bounds here; that a word may overflow is not looked at.
+//!
+//! Others notice of a step the variables with few values before it and what was written; a variable without bounds gets a number
+//! of which nothing is known. This is collected from the steps. It would be unsound to keep a moment from before the call, to
+//! justify a result by a moment at which the operation would have changed something, or to leave out a view in which a step may happen.
+
+use crate::execute::{Execution, Objection};
+use crate::number::{Numbers, is_unbounded};
+use crate::reckon::{Becomes, Reckoning};
+use crate::state::{Operation, State};
+use crate::word::{Holder, Word};
+
+/// What others notice of a step.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Update {
+    /// The variables before it; unknown if they have no bounds.
+    before: Vec<Word>,
+    /// What was written, if anything; unknown if it is any number.
+    written: Vec<Option<Word>>,
+}
+
+fn outcome(
+    reckoning: &Reckoning,
+    state: &State,
+    operation: &Operation,
+    content: Word,
+) -> Option<Becomes> {
+    let call = (operation.method as usize, &operation.arguments[..]);
+    reckoning.outcome(call, content, &state.numbers.facts)
+}
+
+impl Execution<'_> {
+    /// Compares the content before the step with the content now, and notes what was done; gives what others notice.
+    pub fn account_number(
+        &mut self,
+        (reckoning, root): (&Reckoning, usize),
+        operation: &mut Operation,
+    ) -> Result<Option<Update>, Objection> {
+        let picture = &self.state.picture;
+        let (was, is) = (picture.shared_before[root], picture.shared[root]);
+        if was != is {
+            let right = outcome(reckoning, &self.state, operation, was);
+            let Some((_, result)) = right.filter(|(content, _)| *content == is) else {
+                return Err("the step changes the content as its operation must not".to_owned());
+            };
+            if std::mem::replace(&mut operation.ghost.done, true) {
+                return Err("the operation changes the content a second time".to_owned());
+            }
+            self.state.numbers.moments.clear();
+            self.state.numbers.answer = Some(result);
+        }
+        Ok(self.update())
+    }
+
+    fn update(&self) -> Option<Update> {
+        let picture = &self.state.picture;
+        let variables = picture.shared_before.iter().zip(&picture.shared).enumerate();
+        let (mut before, mut written) = (Vec::new(), Vec::new());
+        for (variable, (was, is)) in variables {
+            let unbounded = is_unbounded(self.object.steps.shared[variable].kind.scalar);
+            before.push(if unbounded { Word::Unknown } else { *was });
+            let new = if unbounded { Word::Unknown } else { *is };
+            written.push((was != is).then_some(new));
+        }
+        written.iter().any(Option::is_some).then_some(Update { before, written })
+    }
+}
+
+/// Notes the content at this moment, and forgets moments that are of no use.
+pub fn observe(reckoning: &Reckoning, root: usize, state: &mut State) {
+    let content = state.picture.shared[root];
+    let Some(operation) = state.operation.as_ref().filter(|o| !o.ghost.done) else { return };
+    let call = (operation.method as usize, &operation.arguments[..]);
+    let Numbers { facts, moments, .. } = &mut state.numbers;
+    if !moments.contains(&content) {
+        moments.push(content);
+    }
+    moments.retain(|moment| !reckoning.is_busy(call, *moment, facts));
+}
+
+/// Whether an operation may return this.
+pub fn may_return(
+    reckoning: &Reckoning,
+    state: &State,
+    operation: &Operation,
+    result: &[Word],
+) -> bool {
+    let result = match result {
+        [] => Word::Null,
+        [word @ (Word::Int(_) | Word::Number(..))] => *word,
+        _ => return false,
+    };
+    let right =
+        |moment: &Word| outcome(reckoning, state, operation, *moment) == Some((*moment, result));
+    match state.numbers.answer {
+        Some(answer) => answer == result,
+        None => state.numbers.moments.iter().any(right),
+    }
+}
+
+impl Update {
+    /// The state of another thread after the step, if the step can happen there.
+    pub fn apply(&self, view: &State) -> Option<State> {
+        let same = |(acting, mine): (&Word, &Word)| match (acting, mine) {
+            (Word::Unknown, _) | (_, Word::Unknown) => true,
+            (Word::Lock(acting), Word::Lock(mine)) => {
+                (*acting == Holder::Free) == (*mine == Holder::Free)
+                    && !(*acting == Holder::Mine && *mine == Holder::Mine)
+            }
+            (Word::Number(..), _) | (_, Word::Number(..)) => true,
+            (acting, mine) => acting == mine,
+        };
+        if !self.before.iter().zip(&view.picture.shared).all(same) {
+            return None;
+        }
+        let mut state = view.clone();
+        for (variable, written) in self.written.iter().enumerate() {
+            state.picture.shared[variable] = match written {
+                None => continue,
+                Some(Word::Lock(Holder::Mine)) => Word::Lock(Holder::Other),
+                Some(Word::Unknown) => state.new_number(&[]),
+                Some(word) => *word,
+            };
+        }
+        Some(state)
+    }
+}

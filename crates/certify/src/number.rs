@@ -1,0 +1,330 @@
+//! Whole numbers that are not known: a base plus a constant, and what comparisons have said about them.
+//!
+//! Where the content of an object is a number, an `int` without bounds stands for any whole number. `Word::Number(base, offset)` is
+//! the number of the base plus the offset; in one state a base is one number, and two bases may be equal or not. A sum with a constant
+//! keeps the base, any other sum is a new number. A comparison of which nothing is known goes both ways; the answer is remembered as
+//! a *fact*, or, if the numbers are equal, one base is replaced by the other everywhere, before the step and now.
+//!
+//! It would be unsound to give an answer that not all numbers give that fulfil the facts, to replace a base in some places
+//! only, or to give a new number the base of an old one.
+
+use crate::execute::{Execution, Objection};
+use crate::state::State;
+use crate::word::Word;
+use seriatim_lang::steps::BinOp;
+use seriatim_lang::types::{PLAIN_INT, Scalar};
+
+/// How two numbers compare.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Relation {
+    /// The first is less than the second.
+    Less,
+    /// The first is at least the second.
+    AtLeast,
+    /// They differ.
+    Differ,
+}
+
+/// What a comparison has said.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Fact {
+    /// The first number.
+    pub first: Word,
+    /// How it compares.
+    pub relation: Relation,
+    /// The second number.
+    pub second: Word,
+}
+
+/// What is known about numbers, and about the past of a content that is one.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Numbers {
+    /// What comparisons have said.
+    pub facts: Vec<Fact>,
+    /// What the content was at moments since the call.
+    pub moments: Vec<Word>,
+    /// What an operation that took effect must return; null if nothing.
+    pub answer: Option<Word>,
+}
+
+/// Whether a scalar stands for any whole number, where numbers are the content.
+pub fn is_unbounded(scalar: Scalar) -> bool {
+    matches!(scalar, Scalar::Int(low, high) if (low, high) == PLAIN_INT)
+}
+
+/// Whether a word is a number.
+pub fn is_number(word: Word) -> bool {
+    matches!(word, Word::Int(_) | Word::Number(..))
+}
+
+/// A number plus a constant.
+pub fn shifted(word: Word, by: i32) -> Option<Word> {
+    match word {
+        Word::Int(n) => n.checked_add(by).map(Word::Int),
+        Word::Number(base, offset) => Some(Word::Number(base, offset.checked_add(by)?)),
+        _ => None,
+    }
+}
+
+/// The sum or difference of two numbers, if it can be said.
+pub fn sum(op: BinOp, a: Word, b: Word) -> Option<Word> {
+    match (op, a, b) {
+        (BinOp::Add, a, Word::Int(b)) => shifted(a, b),
+        (BinOp::Add, Word::Int(a), b) => shifted(b, a),
+        (BinOp::Sub, a, Word::Int(b)) => shifted(a, b.checked_neg()?),
+        (BinOp::Sub, Word::Number(a, i), Word::Number(b, j)) if a == b => {
+            i.checked_sub(j).map(Word::Int)
+        }
+        _ => None,
+    }
+}
+
+/// The base and the constant of a number.
+fn parts(word: Word) -> Option<(Option<u32>, i64)> {
+    match word {
+        Word::Int(n) => Some((None, n.into())),
+        Word::Number(base, offset) => Some((Some(base), offset.into())),
+        _ => None,
+    }
+}
+
+/// What is known of the difference of two numbers: the least and the greatest that it can be, and whether it can be zero.
+struct Difference {
+    low: i64,
+    high: i64,
+    zero: bool,
+}
+
+fn difference(a: Word, b: Word, facts: &[Fact]) -> Option<Difference> {
+    let ((x, i), (y, j)) = (parts(a)?, parts(b)?);
+    if x == y {
+        return Some(Difference { low: i - j, high: i - j, zero: i == j });
+    }
+    let mut found = Difference { low: i64::MIN, high: i64::MAX, zero: true };
+    for fact in facts {
+        let ((p, k), (q, l)) = (parts(fact.first)?, parts(fact.second)?);
+        // Where the fact is about the same bases: first - second = sign * (a - b) + c.
+        let (same, c) = match () {
+            () if (p, q) == (x, y) => (true, (k - l) - (i - j)),
+            () if (p, q) == (y, x) => (false, (k - l) + (i - j)),
+            () => continue,
+        };
+        match (fact.relation, same) {
+            (Relation::Differ, true) => found.zero &= -c != 0,
+            (Relation::Differ, false) => found.zero &= c != 0,
+            (Relation::Less, true) => found.high = found.high.min(-c - 1),
+            (Relation::AtLeast, true) => found.low = found.low.max(-c),
+            (Relation::Less, false) => found.low = found.low.max(c + 1),
+            (Relation::AtLeast, false) => found.high = found.high.min(c),
+        }
+    }
+    found.zero &= found.low <= 0 && 0 <= found.high;
+    Some(found)
+}
+
+/// Whether two numbers are equal, if the facts decide that.
+pub fn equal(a: Word, b: Word, facts: &[Fact]) -> Option<bool> {
+    let Difference { low, high, zero } = difference(a, b, facts)?;
+    match (low, high) {
+        (0, 0) if zero => Some(true),
+        _ if !zero => Some(false),
+        _ => None,
+    }
+}
+
+/// Whether a number is less than another, if the facts decide that.
+pub fn less(a: Word, b: Word, facts: &[Fact]) -> Option<bool> {
+    let Difference { low, high, zero } = difference(a, b, facts)?;
+    match () {
+        () if high < 0 || (high == 0 && !zero) => Some(true),
+        () if low >= 0 => Some(false),
+        () => None,
+    }
+}
+
+/// Whether facts imply another one.
+pub fn implied(fact: &Fact, facts: &[Fact]) -> bool {
+    match fact.relation {
+        Relation::Differ => equal(fact.first, fact.second, facts) == Some(false),
+        Relation::Less => less(fact.first, fact.second, facts) == Some(true),
+        Relation::AtLeast => less(fact.first, fact.second, facts) == Some(false),
+    }
+}
+
+impl State {
+    /// All places of a state in which a number may stand.
+    fn numbers_mut(&mut self) -> impl Iterator<Item = &mut Word> {
+        let picture = &mut self.picture;
+        let shared = picture.shared.iter_mut().chain(&mut picture.shared_before);
+        let operation = self.operation.iter_mut();
+        let operation = operation.flat_map(|o| o.arguments.iter_mut().chain(&mut o.registers));
+        let Numbers { facts, moments, answer } = &mut self.numbers;
+        let facts = facts.iter_mut().flat_map(|f| [&mut f.first, &mut f.second]);
+        shared.chain(operation).chain(facts).chain(moments).chain(answer)
+    }
+
+    /// A number of which nothing is known.
+    pub fn new_number(&mut self, registers: &[Word]) -> Word {
+        let base = |word: &Word| match word {
+            Word::Number(base, _) => Some(*base),
+            _ => None,
+        };
+        let most = self.numbers_mut().filter_map(|w| base(w)).max();
+        let most = most.max(registers.iter().filter_map(base).max());
+        Word::Number(most.map_or(0, |base| base + 1), 0)
+    }
+}
+
+impl Execution<'_> {
+    /// The result of a calculation with numbers of which one is not known.
+    pub fn calculate(&mut self, op: BinOp, a: Word, b: Word) -> Result<Word, Objection> {
+        if !is_number(a) || !is_number(b) {
+            return Err(format!("{op:?} of {a:?} and {b:?}"));
+        }
+        match (op, sum(op, a, b)) {
+            (_, Some(known)) => Ok(known),
+            (BinOp::Add | BinOp::Sub | BinOp::Mul, None) => {
+                Ok(self.state.new_number(&self.registers))
+            }
+            _ => Err("arithmetic with a number that is not known".to_owned()),
+        }
+    }
+
+    /// Whether two numbers are equal.
+    pub fn equal_numbers(&mut self, a: Word, b: Word) -> Result<bool, Objection> {
+        if let Some(known) = equal(a, b, &self.state.numbers.facts) {
+            return Ok(known);
+        }
+        if self.choices.pick(2) == 0 {
+            let fact = Fact { first: a, relation: Relation::Differ, second: b };
+            self.state.numbers.facts.push(fact);
+            return Ok(false);
+        }
+        let (base, by) = match (a, b) {
+            (Word::Number(base, offset), other) | (other, Word::Number(base, offset)) => {
+                (base, offset.checked_neg().and_then(|back| shifted(other, back)))
+            }
+            _ => return Err("numbers that cannot be compared".to_owned()),
+        };
+        let by = by.ok_or("a number that is too large")?;
+        for word in self.state.numbers_mut().chain(&mut self.registers) {
+            if let Word::Number(found, offset) = *word
+                && found == base
+            {
+                *word = shifted(by, offset).ok_or("a number that is too large")?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether a number is less than another.
+    pub fn less_number(&mut self, a: Word, b: Word) -> bool {
+        if let Some(known) = less(a, b, &self.state.numbers.facts) {
+            return known;
+        }
+        let is_less = self.choices.pick(2) == 1;
+        let relation = if is_less { Relation::Less } else { Relation::AtLeast };
+        self.state.numbers.facts.push(Fact { first: a, relation, second: b });
+        is_less
+    }
+}
+
+/// The numbers that the bases of a view are in a state.
+#[derive(Clone, Default)]
+pub struct Translation(Vec<(u32, Word)>);
+
+impl Translation {
+    /// Whether a number of the view can be this one of the state; a base is one number.
+    pub fn pair(&mut self, (base, offset): (u32, i32), state: Word) -> bool {
+        let meant = offset.checked_neg().and_then(|back| shifted(state, back));
+        let Some(meant) = meant else { return false };
+        match self.0.iter().find(|(known, _)| *known == base) {
+            Some((_, number)) => *number == meant,
+            None => {
+                self.0.push((base, meant));
+                true
+            }
+        }
+    }
+
+    /// A number of the view as one of the state; none if its base is not known there.
+    pub fn word(&self, word: Word) -> Option<Word> {
+        match word {
+            Word::Number(base, offset) => {
+                let known = self.0.iter().find(|(known, _)| *known == base)?;
+                shifted(known.1, offset)
+            }
+            other => Some(other),
+        }
+    }
+
+    /// Whether all that a view says about numbers is true in a state.
+    pub fn describes(&self, view: &Numbers, state: &Numbers) -> bool {
+        let fact = |fact: &Fact| {
+            let both = self.word(fact.first).zip(self.word(fact.second));
+            both.is_some_and(|(first, second)| {
+                implied(&Fact { first, second, ..*fact }, &state.facts)
+            })
+        };
+        let moment = |m: &Word| self.word(*m).is_some_and(|m| state.moments.contains(&m));
+        let answer = view.answer.map(|a| self.word(a));
+        view.facts.iter().all(fact)
+            && view.moments.iter().all(moment)
+            && answer == state.answer.map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// For two facts about two bases and a constant, and all worlds that fulfil them: an answer that is given is theirs.
+    #[test]
+    fn answers_are_those_of_all_numbers_that_fulfil_the_facts() {
+        let words = [
+            Word::Int(0),
+            Word::Int(1),
+            Word::Number(0, 0),
+            Word::Number(0, 1),
+            Word::Number(1, 0),
+            Word::Number(1, -1),
+        ];
+        let meaning = |word: Word, world: &[i32; 2]| match word {
+            Word::Number(base, offset) => world[base as usize] + offset,
+            Word::Int(n) => n,
+            _ => 0,
+        };
+        let holds = |f: &Fact, world: &[i32; 2]| {
+            let (a, b) = (meaning(f.first, world), meaning(f.second, world));
+            match f.relation {
+                Relation::Less => a < b,
+                Relation::AtLeast => a >= b,
+                Relation::Differ => a != b,
+            }
+        };
+        let mut facts = Vec::new();
+        for first in words {
+            for second in words {
+                for relation in [Relation::Less, Relation::AtLeast, Relation::Differ] {
+                    facts.push(Fact { first, relation, second });
+                }
+            }
+        }
+        let worlds: Vec<[i32; 2]> = (0..81).map(|w| [w % 9 - 4, w / 9 - 4]).collect();
+        let mut decided = 0;
+        for (f, g) in facts.iter().flat_map(|f| facts.iter().map(move |g| (*f, *g))) {
+            let right = worlds.iter().filter(|w| holds(&f, w) && holds(&g, w));
+            let right: Vec<_> = right.collect();
+            for (a, b) in words.iter().flat_map(|a| words.iter().map(move |b| (*a, *b))) {
+                let said = (equal(a, b, &[f, g]), less(a, b, &[f, g]));
+                for world in &right {
+                    let (x, y) = (meaning(a, world), meaning(b, world));
+                    assert!(said.0.is_none_or(|e| e == (x == y)), "{f:?} {g:?} {a:?} {b:?}");
+                    assert!(said.1.is_none_or(|l| l == (x < y)), "{f:?} {g:?} {a:?} {b:?}");
+                    decided += u32::from(said.1.is_some());
+                }
+            }
+        }
+        assert!(decided > 10_000);
+    }
+}

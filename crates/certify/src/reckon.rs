@@ -1,0 +1,271 @@
+//! A specification whose state is one number, truth value or variant, run on numbers that may not be known.
+//!
+//! The body of a method is followed as the language says. A condition that the facts do not decide, and everything that is not
+//! understood, has no outcome, and then nothing is justified by it. It would be unsound to give an outcome that the body has not for
+//! all numbers that fulfil the facts.
+
+use crate::number::{Fact, equal, less, sum};
+use crate::word::Word;
+use seriatim_lang::Program;
+use seriatim_lang::ast::{BinaryOp, Block, Expr, ExprKind, Pattern, Stmt, StmtKind, UnaryOp};
+use seriatim_lang::machine::Bounds;
+use seriatim_lang::program::{LocalId, Meaning, SpecInfo};
+use seriatim_lang::spec::{Datum, Spec};
+use seriatim_lang::steps::BinOp;
+use seriatim_lang::types::Type;
+
+/// A specification of a number.
+#[derive(Clone, Debug)]
+pub struct Reckoning {
+    info: SpecInfo,
+    /// The methods of the program, by their places in the specification.
+    methods: Vec<usize>,
+    /// The content at the start.
+    pub initial: Word,
+}
+
+/// The content after a method, and its result; null if it has none.
+pub type Becomes = (Word, Word);
+
+impl Reckoning {
+    /// The specification of a program, or why it is not that of a number.
+    pub fn of(program: &Program) -> Result<Reckoning, String> {
+        let info = program.spec.clone().ok_or("it names no specification")?;
+        let is_scalar = |ty: &Type| matches!(ty, Type::Int(..) | Type::Bool | Type::Enum(_));
+        let [var] = &info.vars[..] else {
+            return Err("the state of its specification is not one number".to_owned());
+        };
+        let bounds = Bounds { values: 1, keys: 1, nodes: None, capacity: None };
+        let initial = match Spec::new(info.clone(), bounds).initial().as_deref() {
+            Ok([Datum::Int(n)]) => Word::Int(*n),
+            Ok([Datum::Bool(b)]) => truth(*b),
+            Ok([Datum::Variant(v)]) => Word::Int(*v as i32),
+            _ => return Err("its specification has no beginning".to_owned()),
+        };
+        let mut methods = Vec::new();
+        for method in &program.methods {
+            let known = info.methods.iter().position(|m| m.name == method.name);
+            let known = known.ok_or(format!("`{}` is not specified", method.name))?;
+            let result = &info.methods[known].result;
+            if !is_scalar(&var.ty) || !(is_scalar(result) || *result == Type::Unit) {
+                return Err("the state of its specification is not one number".to_owned());
+            }
+            methods.push(known);
+        }
+        Ok(Reckoning { info, methods, initial })
+    }
+
+    /// What a method makes of a content; none if it waits, or if that is not known.
+    pub fn outcome(
+        &self,
+        (method, arguments): (usize, &[Word]),
+        content: Word,
+        facts: &[Fact],
+    ) -> Option<Becomes> {
+        self.run((method, arguments), content, facts).0
+    }
+
+    /// Whether a method surely waits or changes something at a content: such a moment justifies no result.
+    pub fn is_busy(&self, call: (usize, &[Word]), content: Word, facts: &[Fact]) -> bool {
+        match self.run(call, content, facts) {
+            (Some((to, _)), _) => equal(to, content, facts) == Some(false),
+            (None, waits) => waits,
+        }
+    }
+
+    /// The outcome, and whether there is none because the method waits.
+    fn run(
+        &self,
+        (method, arguments): (usize, &[Word]),
+        content: Word,
+        facts: &[Fact],
+    ) -> (Option<Becomes>, bool) {
+        let Some(place) = self.methods.get(method) else { return (None, false) };
+        let method = &self.info.methods[*place];
+        let params = method.params.iter().map(|p| p.local);
+        let locals = params.zip(arguments.iter().copied()).collect();
+        let mut run = Run { info: &self.info, facts, content, locals, waits: false };
+        let result = run.block(&method.body);
+        (result.map(|result| (run.content, result.unwrap_or(Word::Null))), run.waits)
+    }
+}
+
+struct Run<'s> {
+    info: &'s SpecInfo,
+    facts: &'s [Fact],
+    content: Word,
+    locals: Vec<(LocalId, Word)>,
+    waits: bool,
+}
+
+fn truth(holds: bool) -> Word {
+    Word::Int(i32::from(holds))
+}
+
+impl Run<'_> {
+    /// Runs a block: what it returns, if it does. None if it waits, or if that is not known.
+    fn block(&mut self, block: &Block) -> Option<Option<Word>> {
+        for statement in block {
+            let returned = self.statement(statement)?;
+            if returned.is_some() {
+                return Some(returned);
+            }
+        }
+        Some(None)
+    }
+
+    fn statement(&mut self, statement: &Stmt) -> Option<Option<Word>> {
+        match &statement.kind {
+            StmtKind::Let(Pattern::Bind(binding), _, value) => {
+                let word = self.word(value)?;
+                let Meaning::Local(local) = self.info.facts.meaning(binding.id)? else {
+                    return None;
+                };
+                self.locals.push((local, word));
+            }
+            StmtKind::Assign(targets, value) => {
+                let [Some(target)] = &targets[..] else { return None };
+                let word = self.word(value)?;
+                match (&target.kind, self.info.facts.meaning(target.id)?) {
+                    (ExprKind::Name(_), Meaning::Local(local)) => self.locals.push((local, word)),
+                    (ExprKind::Name(_), Meaning::Shared(_)) => self.content = word,
+                    _ => return None,
+                }
+            }
+            StmtKind::If(condition, then, otherwise) => {
+                let taken = if self.holds(condition)? { then } else { otherwise };
+                return self.block(taken);
+            }
+            StmtKind::Atomic(block) => return self.block(block),
+            StmtKind::Return(None) => return Some(Some(Word::Null)),
+            StmtKind::Return(Some(value)) => return Some(Some(self.word(value)?)),
+            StmtKind::Assume(condition) => {
+                if !self.holds(condition)? {
+                    self.waits = true;
+                    return None;
+                }
+            }
+            _ => return None,
+        }
+        Some(None)
+    }
+
+    fn holds(&self, condition: &Expr) -> Option<bool> {
+        match self.word(condition)? {
+            Word::Int(n) => Some(n != 0),
+            _ => None,
+        }
+    }
+
+    fn word(&self, expr: &Expr) -> Option<Word> {
+        Some(match &expr.kind {
+            ExprKind::Int(n) => Word::Int(i32::try_from(*n).ok()?),
+            ExprKind::Bool(b) => truth(*b),
+            ExprKind::Name(_) => match self.info.facts.meaning(expr.id)? {
+                Meaning::Local(local) => {
+                    self.locals.iter().rev().find(|(known, _)| *known == local)?.1
+                }
+                Meaning::Shared(_) => self.content,
+                Meaning::Const(n) => Word::Int(n),
+                Meaning::Variant(_, n) => Word::Int(n as i32),
+                _ => return None,
+            },
+            ExprKind::Unary(UnaryOp::Not, a) => truth(!self.holds(a)?),
+            ExprKind::Unary(UnaryOp::Neg, a) => match self.word(a)? {
+                Word::Int(n) => Word::Int(n.checked_neg()?),
+                _ => return None,
+            },
+            ExprKind::Binary(BinaryOp::And, a, b) => truth(self.holds(a)? && self.holds(b)?),
+            ExprKind::Binary(BinaryOp::Or, a, b) => truth(self.holds(a)? || self.holds(b)?),
+            ExprKind::Binary(op, a, b) => self.binary(*op, self.word(a)?, self.word(b)?)?,
+            ExprKind::If(condition, a, b) => {
+                self.word(if self.holds(condition)? { a } else { b })?
+            }
+            _ => return None,
+        })
+    }
+
+    fn binary(&self, op: BinaryOp, a: Word, b: Word) -> Option<Word> {
+        let facts = self.facts;
+        let exact = match (a, b) {
+            (Word::Int(a), Word::Int(b)) => Some((a, b)),
+            _ => None,
+        };
+        Some(match op {
+            BinaryOp::Add => sum(BinOp::Add, a, b)?,
+            BinaryOp::Sub => sum(BinOp::Sub, a, b)?,
+            BinaryOp::Mul => Word::Int(exact?.0.checked_mul(exact?.1)?),
+            BinaryOp::Div => Word::Int(exact?.0.checked_div_euclid(exact?.1)?),
+            BinaryOp::Rem => Word::Int(exact?.0.checked_rem_euclid(exact?.1)?),
+            BinaryOp::Eq => truth(equal(a, b, facts)?),
+            BinaryOp::Ne => truth(!equal(a, b, facts)?),
+            BinaryOp::Lt => truth(less(a, b, facts)?),
+            BinaryOp::Le => truth(!less(b, a, facts)?),
+            BinaryOp::Gt => truth(less(b, a, facts)?),
+            BinaryOp::Ge => truth(!less(a, b, facts)?),
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str = "object o : odd
+spec odd {
+  var n: int = 3
+  method inc() -> int { n = n + 1; return n - 1 }
+  method drop(k: int) -> bool {
+    let old = n
+    if n >= 2 && k != 1 { n = if k < 0 { 0 } else { old - 2 } return true }
+    assume n != 1 || k == 1
+    return !(n > 4)
+  }
+  method clear() { n = 0 }
+}
+var n: int = 3
+method inc() -> int { return 0 }
+method drop(k: int) -> bool { return true }
+method clear() { n = 0 }
+";
+
+    /// On known numbers, the outcome is that of the interpreter of the language.
+    #[test]
+    fn outcomes_of_known_numbers_are_those_of_the_specification() {
+        let program = seriatim_lang::check(SOURCE).expect("a program");
+        let reckoning = Reckoning::of(&program).expect("one number");
+        let bounds = Bounds { values: 1, keys: 1, nodes: None, capacity: None };
+        let oracle = Spec::new(program.spec.clone().expect("named"), bounds);
+        assert_eq!(reckoning.initial, Word::Int(3));
+        for (method, arity) in [(0, 0), (1, 1), (2, 0)] {
+            for content in -3..8 {
+                for argument in -2..4 {
+                    let data = vec![Datum::Int(argument); arity];
+                    let found = oracle.outcomes(&vec![Datum::Int(content)], method, &data);
+                    let wanted = match &found.expect("it runs")[..] {
+                        [(state, result)] => {
+                            let [Datum::Int(n)] = &state[..] else { panic!("one number") };
+                            Some((
+                                Word::Int(*n),
+                                match result {
+                                    Datum::Int(n) => Word::Int(*n),
+                                    Datum::Bool(b) => truth(*b),
+                                    _ => Word::Null,
+                                },
+                            ))
+                        }
+                        _ => None,
+                    };
+                    let call = (method, &[Word::Int(argument)][..arity]);
+                    assert_eq!(reckoning.outcome(call, Word::Int(content), &[]), wanted);
+                }
+            }
+        }
+        let unknown = Word::Number(0, 0);
+        let drop = reckoning.outcome((1, &[Word::Int(0)]), unknown, &[]);
+        assert_eq!(drop, None, "it depends on the content");
+        let inc = reckoning.outcome((0, &[]), unknown, &[]);
+        assert_eq!(inc, Some((Word::Number(0, 1), unknown)));
+    }
+}
