@@ -77,22 +77,24 @@ impl<'c> Index<'c> {
             || self.cases(state, &mut |case| self.covers_without(case, missing))
     }
 
-    /// The views without which a state is not covered that all of them cover.
-    pub fn needed(&self, state: &State) -> Vec<usize> {
+    /// The views without which a state is not covered that all of them cover; none if it is not covered at all.
+    pub fn needed(&self, state: &State) -> Option<Vec<usize>> {
         let mut covering = self.covering(state);
         match (covering.next(), covering.next()) {
-            (Some(_), Some(_)) => vec![],
+            (Some(_), Some(_)) => Some(vec![]),
             (Some(only), None) => {
                 let others = self.cases(state, &mut |case| self.covers_without(case, only));
-                if others { vec![] } else { vec![only] }
+                Some(if others { vec![] } else { vec![only] })
             }
             _ => {
                 let mut needed = Vec::new();
-                self.cases(state, &mut |case| {
-                    needed.extend(self.needed(case));
-                    true
+                let covered = self.cases(state, &mut |case| {
+                    let more = self.needed(case);
+                    let covered = more.is_some();
+                    needed.extend(more.into_iter().flatten());
+                    covered
                 });
-                needed
+                covered.then_some(needed)
             }
         }
     }
@@ -227,8 +229,8 @@ pub fn covers(view: &State, state: &State) -> bool {
         records: vec![],
         threads: vec![],
         bases: Translation::default(),
-        taken: vec![],
-        todo: vec![],
+        taken: Vec::with_capacity(8),
+        todo: Vec::with_capacity(8),
     };
     let registers = view.registers().iter().zip(state.registers());
     let registers = registers.filter(|(v, _)| **v != Word::Unknown);

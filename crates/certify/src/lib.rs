@@ -20,6 +20,10 @@
 //! and data independence (Wolper, POPL 1986); the checker refuses programs that do more with keys than compare them, or more with
 //! values than copy them.
 //!
+//! Published records and elimination ([`record`], [`help`]), cells with installed operations ([`cell`], [`meaning`]) and contents that are a
+//! number ([`counter`], [`reckon`]) have theorems of their own, in these files, with the same induction. What others notice of
+//! such steps is not in the certificate but collected from all steps, between 2 and 4.
+//!
 //! There is no search, no join and no fixpoint here: every state that comes up is looked for in the certificate
 //! ([`cover`]). *Cost:* views times effects, times the ways to fit. What the checker does not understand, it rejects.
 //! *Unsound would be*: a view that is held to cover a state that it does not describe; a case that is forgotten when a stretch is

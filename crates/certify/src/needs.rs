@@ -33,10 +33,7 @@ impl Needs {
         let mut by: Vec<Option<From>> = vec![None; count];
         let mut noticed = Noticed::default();
         noticed.effects = Some(BTreeSet::new());
-        let mut meets = |from: Option<usize>, state: &State| {
-            note(pass, &mut by, from, state);
-            pass.index.covers(state)
-        };
+        let mut meets = |from: Option<usize>, state: &State| note(pass, &mut by, from, state);
         pass.start(&mut meets)?;
         for view in 0..count {
             pass.own_steps(view, &mut noticed, &mut meets)?;
@@ -95,15 +92,18 @@ impl Needs {
     }
 }
 
-fn note(pass: &Pass, by: &mut [Option<From>], from: Option<usize>, state: &State) {
+/// Notes which views a state needs; says whether it is covered.
+fn note(pass: &Pass, by: &mut [Option<From>], from: Option<usize>, state: &State) -> bool {
     // A state that the view it comes from describes needs no other one.
     if from.is_some_and(|from| covers(&pass.certificate.views[from].0, state)) {
-        return;
+        return true;
     }
-    for view in pass.index.needed(state) {
+    let Some(needed) = pass.index.needed(state) else { return false };
+    for view in needed {
         let from = from.map_or(From::Start, From::View);
         if from != From::View(view) && by[view].is_none() {
             by[view] = Some(from);
         }
     }
+    true
 }

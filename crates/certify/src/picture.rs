@@ -164,7 +164,7 @@ impl Picture {
 
     /// Everything on the way from a word, and how the way ends.
     pub fn walk(&self, from: Word, time: Time) -> (Vec<Item>, End) {
-        let mut met = Vec::new();
+        let mut met = Vec::with_capacity(8);
         let mut to = match from {
             Word::Node(id) => To::Node(id),
             _ => To::Null,

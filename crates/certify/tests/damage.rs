@@ -4,7 +4,7 @@
 //! certificate without it, at the place that needs it. With one fact changed, the places to look at are the changed
 //! view itself and the one that needed it; what passes there goes through the whole check. Some damaged files
 //! go through it in any case. The short run takes the quicker ones of the eleven proofs and samples; `SERIATIM_LONG=1` takes all
-//! views of all proofs of the library.
+//! views of all proofs of the library but one.
 
 mod common;
 
@@ -30,8 +30,14 @@ const QUICK: [&str; 10] = [
     "int_register",
 ];
 
+/// Too large to be checked some thousand times.
+const TOO_LARGE: &str = "michael_set";
+
 fn names() -> Vec<String> {
-    if long() { library() } else { QUICK.map(str::to_owned).to_vec() }
+    match long() {
+        true => library().into_iter().filter(|name| name != TOO_LARGE).collect(),
+        false => QUICK.map(str::to_owned).to_vec(),
+    }
 }
 
 fn read(program: &Program, lines: &[String]) -> Certificate {

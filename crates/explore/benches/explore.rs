@@ -2,18 +2,21 @@
 //! and with data.
 //!
 //! Each row is a claim of `docs/performance.md`. `cargo bench -p seriatim-explore` takes some minutes; rows whose
-//! name contains the argument are run alone: `cargo bench -p seriatim-explore -- michael_scott`.
+//! name contains the argument are run alone: `cargo bench -p seriatim-explore -- michael_scott`. Rows with a published time
+//! (PAT, FM 2009, Table 1) end with how many times less was needed here.
 
 use seriatim_explore::{Limits, Options, Reductions, Statistics, Verdict, run};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 fn main() {
     let wanted = std::env::args().skip(1).find(|a| !a.starts_with("--")).unwrap_or_default();
     println!(
-        "{:<46} {:>9} {:>10} {:>10} {:>8} {:>7}",
-        "row", "verdict", "states", "sets", "CPU s", "bytes"
+        "{:<54} {:>9} {:>10} {:>10} {:>8} {:>7} {:>8} {:>8}",
+        "row", "verdict", "states", "sets", "CPU s", "bytes", "PAT, s", "times"
     );
-    let mut rows = growth();
+    let mut rows = published();
+    rows.extend(growth());
     rows.extend(named());
     rows.extend(gains());
     for row in rows.into_iter().filter(|row| row.name().contains(&wanted)) {
@@ -26,12 +29,46 @@ struct Row {
     algorithm: &'static str,
     note: String,
     options: Options,
+    constants: BTreeMap<String, i32>,
+    /// The published time of PAT in seconds.
+    published: Option<f64>,
 }
 
 impl Row {
     fn new(algorithm: &'static str, threads: u32, data: u32) -> Row {
         let options = Options { threads, capacity: Some(data), keys: data, ..Options::default() };
-        Row { algorithm, note: format!("{threads} threads, {data}"), options }
+        let note = format!("{threads} threads, {data}");
+        Row { algorithm, note, options, constants: BTreeMap::new(), published: None }
+    }
+
+    /// A row of PAT's table: an object without data, or with one value.
+    fn of_pat(algorithm: &'static str, threads: u32, seconds: f64) -> Row {
+        let options = Options { threads, values: 1, ..Options::default() };
+        let note = format!("{threads} threads");
+        Row { algorithm, note, options, constants: BTreeMap::new(), published: Some(seconds) }
+    }
+
+    fn client(mut self, name: &str) -> Row {
+        self.options.client = Some(name.to_owned());
+        self
+    }
+
+    fn set(mut self, name: &str, value: i32) -> Row {
+        self.note += &format!(", {name} {value}");
+        self.constants.insert(name.to_owned(), value);
+        self
+    }
+
+    fn values(mut self, values: u32) -> Row {
+        self.note += &format!(", {values} values");
+        self.options.values = values;
+        self
+    }
+
+    fn capacity(mut self, capacity: u32) -> Row {
+        self.note += &format!(", {capacity}");
+        self.options.capacity = Some(capacity);
+        self
     }
 
     fn name(&self) -> String {
@@ -42,7 +79,8 @@ impl Row {
         let path =
             format!("{}/../../algorithms/{}.seri", env!("CARGO_MANIFEST_DIR"), self.algorithm);
         let source = std::fs::read_to_string(&path).expect("a file of the library");
-        let program = seriatim_lang::check(&source).expect("the library is right");
+        let program =
+            seriatim_lang::check_with(&source, &self.constants).expect("the library is right");
         let start = cpu();
         let outcome = run(&program, &self.options).expect("it can be explored");
         let seconds = (cpu() - start).as_secs_f64();
@@ -53,11 +91,43 @@ impl Row {
             Verdict::Unknown(_) => "unknown",
         };
         let bytes = state_bytes / kept.max(1);
+        let peer = self.published.map_or(String::new(), |theirs| {
+            format!(" {theirs:>8} {:>8.0}", theirs / seconds.max(0.001))
+        });
         println!(
-            "{:<46} {verdict:>9} {kept:>10} {sets:>10} {seconds:>8.2} {bytes:>7}",
+            "{:<54} {verdict:>9} {kept:>10} {sets:>10} {seconds:>8.3} {bytes:>7}{peer}",
             self.name()
         );
     }
+}
+
+/// PAT's rows without linearization points of 100 s and more. Times below a millisecond count as one.
+fn published() -> Vec<Row> {
+    let register = Row::of_pat("pat/register", 2, 297.0).client("one_reader").set("K", 6);
+    let readers = Row::of_pat("pat/register_two_readers", 3, 294.0).client("two_readers");
+    let stack = |threads, size, seconds| Row::of_pat("pat/stack", threads, seconds).set("N", size);
+    let queue = |size, seconds| Row::of_pat("michael_scott", 2, seconds).capacity(size);
+    let mailbox = Row::of_pat("pat/mailbox", 2, 2904.0).client("post").set("N", 4);
+    let snzi = |threads, children, rounds, seconds| {
+        let row = Row::of_pat("pat/snzi", threads, seconds).client("polite");
+        row.set("CHILDREN", children).set("ROUNDS", rounds)
+    };
+    vec![
+        register,
+        readers,
+        stack(2, 12, 138.0),
+        stack(2, 14, 411.0),
+        stack(3, 2, 4321.0),
+        queue(6, 134.0),
+        queue(8, 256.0),
+        queue(6, 134.0).values(2),
+        queue(8, 256.0).values(2),
+        mailbox,
+        snzi(3, 1, 1, 1298.0),
+        snzi(3, 1, 2, 1298.0),
+        snzi(3, 1, 3, 1298.0),
+        snzi(4, 2, 1, 6214.0),
+    ]
 }
 
 /// Growth with threads and with data.
@@ -75,16 +145,13 @@ fn growth() -> Vec<Row> {
 
 /// The other algorithms that have a row of their own.
 fn named() -> Vec<Row> {
-    let mut hsy = Row::new("hsy_stack", 3, 2);
-    hsy.options.values = 2;
-    let mut snzi = Row::new("snzi", 3, 1);
-    snzi.options.client = Some("polite".to_owned());
     vec![
         Row::new("harris_michael", 3, 2),
         Row::new("harris_michael", 3, 3),
         Row::new("harris_michael", 4, 2),
-        hsy,
-        snzi,
+        Row::new("hsy_stack", 3, 2).values(2),
+        Row::new("hsy_stack", 3, 2).values(3),
+        Row::new("snzi", 3, 1).client("polite"),
     ]
 }
 

@@ -2,15 +2,19 @@
 //!
 //! *Why it is sound*: a renaming of nodes, of threads that run the same client, or of values that the program only
 //! moves and compares, maps runs to runs. The specification's configurations are renamed together with the state, so the
-//! renamed product state allows exactly the renamed continuations.
+//! renamed product state allows exactly the renamed continuations. Where the program uses thread numbers, threads are
+//! renamed only if the numbers form a scalarset (`scalarset`); every number and the elements of arrays by
+//! thread are then renamed with them.
 //!
 //! *How*: nodes reachable from the shared variables are numbered in the order in which they are reached, values in
-//! the order in which they occur. Threads are sorted by what they know, with nodes and values that have no number yet
-//! taken as alike; the permutations of threads that remain equal are all tried, and the smallest encoding wins. Several
-//! namings can give the same encoding; all of them are reported, since they rename the configurations differently.
+//! the order in which they occur; arrays by thread wait until the threads are in order. Threads are sorted by what they know, with
+//! nodes, values and threads that have no name yet taken as alike; the permutations of threads that remain equal are all
+//! tried, and the smallest encoding wins. Several namings can give the same encoding; all of them are
+//! reported, since they rename the configurations differently. Threads that look alike need no trial if they know named things only
+//! and their numbers occur nowhere.
 //!
-//! *What would make it unsound*: a register that holds a node or a value and is not renamed. Therefore the list of
-//! registers comes from the types alone.
+//! *What would make it unsound*: a register that holds a node, a value or a thread and is not renamed. Therefore
+//! the list of registers comes from the types alone.
 
 use crate::codec::{Codec, MAX_NODES, MAX_WORDS, Naming};
 use crate::configurations::{MAX_THREADS, Renaming};
@@ -18,7 +22,7 @@ use crate::options::Reductions;
 use crate::pack::Packer;
 use crate::readable::Readable;
 use crate::subject::Subject;
-use seriatim_lang::machine::{FREED, State};
+use seriatim_lang::machine::{FREED, State, VACANT};
 use seriatim_lang::steps::NULL;
 use seriatim_lang::types::{Kind, Scalar};
 
@@ -26,12 +30,18 @@ const UNKNOWN: u32 = u32::MAX;
 const UNNAMED: u8 = u8::MAX;
 /// What a thread knows about a node or a value without a name.
 const SOMETHING: u64 = u64::MAX;
+/// What a thread knows about itself.
+const MYSELF: u64 = u64::MAX - 1;
 
 /// Finds representatives; keeps its buffers from call to call.
 pub struct Canonical {
     heap: bool,
     threads: bool,
     values: bool,
+    /// Whether the program uses thread numbers.
+    tids: bool,
+    /// The threads whose numbers occur in the state, as a mask.
+    named: u32,
     readable: Option<Readable>,
     naming: Naming,
     todo: usize,
@@ -55,13 +65,14 @@ struct Tie {
 }
 
 impl Canonical {
-    /// Finds representatives under the symmetries that are switched on. Threads whose numbers the program uses are
-    /// not interchangeable.
+    /// Finds representatives under the symmetries that are switched on.
     pub fn new(subject: &Subject, reductions: &Reductions) -> Canonical {
         let threads = subject.machine.thread_count();
         Canonical {
             heap: reductions.heap_symmetry,
-            threads: reductions.thread_symmetry && !subject.machine.steps.uses_tids,
+            threads: reductions.thread_symmetry && subject.threads_are_alike(),
+            tids: subject.machine.steps.uses_tids,
+            named: 0,
             values: reductions.value_symmetry,
             readable: if reductions.dead_fields { Readable::of(subject) } else { None },
             naming: Naming::default(),
@@ -90,7 +101,8 @@ impl Canonical {
         self.find_readable(subject, state);
         self.begin(subject, state)?;
         let count = subject.machine.thread_count();
-        self.naming.order = (0..count).collect();
+        self.naming.arrange((0..count).collect());
+        self.named = if self.tids { named_threads(subject, state) } else { 0 };
         let ties = if self.threads { self.sort(subject, state) } else { vec![] };
         if ties.is_empty() {
             return self.consider(subject, codec, state, mentioned);
@@ -99,12 +111,12 @@ impl Canonical {
         let encode_all = ties.iter().any(|t| !t.resolved);
         for (number, order) in orders(&shared.order, &ties).into_iter().enumerate() {
             if number > 0 && !encode_all {
-                self.naming.order = order;
+                self.naming.arrange(order);
                 self.add_renamings(mentioned);
                 continue;
             }
             self.naming.clone_from(&shared);
-            self.naming.order = order;
+            self.naming.arrange(order);
             self.todo = self.naming.nodes.len();
             self.consider(subject, codec, state, mentioned)?;
         }
@@ -163,7 +175,7 @@ impl Canonical {
         }
     }
 
-    /// Numbers what the shared variables reach.
+    /// Numbers what the shared variables reach, but for arrays by thread: their order is not known yet.
     fn begin(&mut self, subject: &Subject, state: &State) -> Result<(), TooManyNodes> {
         let cells = state.heap.len() / subject.machine.node_stride();
         self.naming.nodes.clear();
@@ -171,8 +183,10 @@ impl Canonical {
         self.naming.numbers.resize(cells, UNKNOWN);
         self.naming.values = if self.values { [UNNAMED; 8] } else { Renaming::IDENTITY.values };
         self.todo = 0;
-        for (slot, word) in subject.machine.steps.shared.iter().zip(&state.words) {
-            self.visit(slot.kind, *word);
+        for (at, slot) in subject.machine.steps.shared.iter().enumerate() {
+            if subject.thread_array(at).is_none() {
+                self.visit(slot.kind, state.words[at]);
+            }
         }
         self.close(subject, state)
     }
@@ -219,7 +233,9 @@ impl Canonical {
         for (thread, key) in keys.iter_mut().enumerate() {
             self.describe(subject, state, thread, key);
         }
-        self.naming.order.sort_by(|a, b| keys[*a].cmp(&keys[*b]));
+        let mut order = std::mem::take(&mut self.naming.order);
+        order.sort_by(|a, b| keys[*a].cmp(&keys[*b]));
+        self.naming.arrange(order);
         let mut ties = Vec::new();
         let mut start = 0;
         while start < keys.len() {
@@ -227,7 +243,9 @@ impl Canonical {
             let same =
                 self.naming.order[start..].iter().take_while(|t| keys[**t] == *first).count();
             let idle = subject.locations[first[1] as usize].idle;
-            let resolved = !first[2..].contains(&SOMETHING);
+            let alike = &self.naming.order[start..start + same];
+            let unnamed = alike.iter().all(|t| self.named >> t & 1 == 0);
+            let resolved = !first[2..].contains(&SOMETHING) && unnamed;
             if same > 1 && !(idle && resolved) {
                 ties.push(Tie { start, end: start + same, resolved });
             }
@@ -237,28 +255,48 @@ impl Canonical {
         ties
     }
 
-    /// What a thread knows: role, location, registers.
+    /// What a thread knows: role, location, registers, its elements of arrays by thread; and where it is known.
     fn describe(&self, subject: &Subject, state: &State, thread: usize, key: &mut Vec<u64>) {
         let location = subject.location(state, thread);
         key.clear();
         key.extend([subject.machine.steps.threads[thread].role, location].map(u64::from));
         let base = subject.machine.thread_base(thread) + 2;
         for (register, kind) in &subject.locations[location as usize].registers {
-            let word = state.words[base + *register as usize];
-            let plain = u64::from(word as u32);
-            let known = match kind.scalar {
-                _ if word == NULL => plain,
-                Scalar::Ref(_) if self.heap => match self.naming.numbers[word as usize] {
-                    UNKNOWN => SOMETHING,
-                    number => u64::from(number),
-                },
-                Scalar::Value => match self.naming.values[word as usize] {
-                    UNNAMED => SOMETHING,
-                    named => u64::from(named),
-                },
-                _ => plain,
-            };
-            key.push(known);
+            key.push(self.known(*kind, state.words[base + *register as usize], thread));
+        }
+        if !self.tids {
+            return;
+        }
+        for (at, slot) in subject.machine.steps.shared.iter().enumerate() {
+            let word = state.words[at];
+            match subject.thread_array(at) {
+                Some(array) if (at as u32 - array.first) / array.stride == thread as u32 => {
+                    key.push(self.known(slot.kind, word, thread));
+                }
+                None if slot.kind.scalar == Scalar::Tid => {
+                    key.push(u64::from(word == thread as i32));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What a word tells a thread, as far as names are given.
+    fn known(&self, kind: Kind, word: i32, thread: usize) -> u64 {
+        let plain = u64::from(word as u32);
+        match kind.scalar {
+            _ if word == NULL => plain,
+            Scalar::Ref(_) if self.heap => match self.naming.numbers[word as usize] {
+                UNKNOWN => SOMETHING,
+                number => u64::from(number),
+            },
+            Scalar::Value => match self.naming.values[word as usize] {
+                UNNAMED => SOMETHING,
+                named => u64::from(named),
+            },
+            Scalar::Tid if word == thread as i32 => MYSELF,
+            Scalar::Tid => SOMETHING,
+            _ => plain,
         }
     }
 
@@ -270,6 +308,13 @@ impl Canonical {
         state: &State,
         mentioned: u8,
     ) -> Result<(), TooManyNodes> {
+        for (at, slot) in subject.machine.steps.shared.iter().enumerate() {
+            if let Some(array) = subject.thread_array(at) {
+                let source = self.naming.source(Some(array), at);
+                self.visit(slot.kind, state.words[source]);
+            }
+        }
+        self.close(subject, state)?;
         for place in 0..self.naming.order.len() {
             let thread = self.naming.order[place];
             let base = subject.machine.thread_base(thread) + 2;
@@ -338,6 +383,29 @@ impl Canonical {
             }
         }
     }
+}
+
+/// The threads whose numbers occur somewhere, as a mask; what nobody can reach any more counts, too.
+pub fn named_threads(subject: &Subject, state: &State) -> u32 {
+    let machine = &subject.machine;
+    let mut named = 0;
+    let mut note = |kind: Kind, word: i32| {
+        if kind.scalar == Scalar::Tid && word != NULL {
+            named |= 1 << word;
+        }
+    };
+    machine.steps.shared.iter().zip(&state.words).for_each(|(slot, word)| note(slot.kind, *word));
+    for thread in 0..machine.thread_count() {
+        let base = machine.thread_base(thread) + 2;
+        let location = &subject.locations[subject.location(state, thread) as usize];
+        let registers = location.registers.iter();
+        registers.for_each(|(reg, kind)| note(*kind, state.words[base + *reg as usize]));
+    }
+    for cells in state.heap.chunks(machine.node_stride()).filter(|cells| cells[0] != VACANT) {
+        let layout = &machine.steps.structs[(cells[0] & (FREED - 1)) as usize];
+        layout.slots.iter().zip(&cells[1..]).for_each(|(slot, word)| note(slot.kind, *word));
+    }
+    named
 }
 
 /// All orders in which threads that look alike are permuted.

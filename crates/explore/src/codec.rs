@@ -8,7 +8,7 @@ use crate::options::Reductions;
 use crate::pack::{Packer, Unpacker, width};
 use crate::subject::Subject;
 use seriatim_lang::machine::{FREED, State, VACANT};
-use seriatim_lang::steps::{MINUS_INF, NULL, PLUS_INF};
+use seriatim_lang::steps::{MINUS_INF, NULL, PLUS_INF, ThreadArray};
 use seriatim_lang::types::{Kind, Scalar};
 
 /// The most nodes of a state.
@@ -33,6 +33,8 @@ pub fn node_count(first: u32) -> u32 {
 pub struct Naming {
     /// Which thread stands at each place.
     pub order: Vec<usize>,
+    /// At which place each thread stands.
+    pub places: Vec<usize>,
     /// The nodes in the order in which they are written; vacant ones appear as `None`.
     pub nodes: Vec<Option<u32>>,
     /// The number of each node.
@@ -41,6 +43,22 @@ pub struct Naming {
     pub readable: Vec<u64>,
     /// The name of each value.
     pub values: [u8; 8],
+}
+
+impl Naming {
+    /// Puts the threads into this order.
+    pub fn arrange(&mut self, order: Vec<usize>) {
+        self.places.resize(order.len(), 0);
+        order.iter().enumerate().for_each(|(place, thread)| self.places[*thread] = place);
+        self.order = order;
+    }
+
+    /// The shared slot whose content is written at a slot: arrays by thread go with their threads.
+    pub fn source(&self, array: Option<ThreadArray>, slot: usize) -> usize {
+        let Some(ThreadArray { first, stride }) = array else { return slot };
+        let (first, stride) = (first as usize, stride as usize);
+        first + self.order[(slot - first) / stride] * stride + (slot - first) % stride
+    }
 }
 
 /// Knows how many bits each kind takes.
@@ -78,8 +96,9 @@ impl Codec {
         for thread in &naming.order {
             into.put(subject.location(state, *thread), self.location_bits);
         }
-        for (slot, word) in subject.machine.steps.shared.iter().zip(&state.words) {
-            self.put(slot.kind, *word, naming, into);
+        for (at, slot) in subject.machine.steps.shared.iter().enumerate() {
+            let source = naming.source(subject.thread_array(at), at);
+            self.put(slot.kind, state.words[source], naming, into);
         }
         for thread in &naming.order {
             let location = &subject.locations[subject.location(state, *thread) as usize];
@@ -186,7 +205,8 @@ impl Codec {
                 PLUS_INF => self.keys + 1,
                 key => key as u32 + 1,
             },
-            Scalar::Bool | Scalar::Lock | Scalar::Tid | Scalar::Enum(_) => word as u32,
+            Scalar::Tid => naming.places[word as usize] as u32,
+            Scalar::Bool | Scalar::Lock | Scalar::Enum(_) => word as u32,
         };
         into.put(number + shift, bits);
     }

@@ -2,7 +2,7 @@
 //!
 //! An access rides along if no other thread notices it or can influence it (`locality`), or if it reads what a lock
 //! protects that the thread holds (`guarded`); releasing a lock rides along because it moves to the left (Lipton), if
-//! nobody else can release it (`lock_order`). An atomic block in which nothing happens is no access at all.
+//! nobody else can release it (`lock_order`). An atomic block that touches registers only is no access at all.
 //!
 //! *What would make it unsound*: a cycle of accesses that all ride along. The step would never end, and the engine would
 //! take a loop that waits for a variable which nobody writes for local code without end, which is an error only if
@@ -32,7 +32,7 @@ pub fn granularity(steps: &Steps, liveness: &Liveness, reductions: &Reductions) 
         }
     }
     for (at, mark) in local.iter_mut().enumerate() {
-        *mark |= is_empty_block(steps, at);
+        *mark |= is_local_block(steps, at);
     }
     let kept: Vec<usize> = (0..local.len())
         .filter(|at| local[*at] && steps.code[*at].is_shared_access())
@@ -42,10 +42,22 @@ pub fn granularity(steps: &Steps, liveness: &Liveness, reductions: &Reductions) 
     Granularity::Fused { local, locks_join }
 }
 
-/// Whether an atomic block begins here in which nothing happens.
-fn is_empty_block(steps: &Steps, at: usize) -> bool {
-    let next = steps.code.get(at + 1);
-    matches!(steps.code[at].op, Op::Atomic) && next.is_some_and(|next| !next.inside_atomic)
+/// Whether an atomic block begins here that touches registers only. One that waits is a step, and so is one with a
+/// linearization point, whose moment counts.
+fn is_local_block(steps: &Steps, at: usize) -> bool {
+    let inside = steps.code[at + 1..].iter().take_while(|instr| instr.inside_atomic);
+    let local = |op: &Op| {
+        matches!(
+            op,
+            Op::Set { .. }
+                | Op::SetAt { .. }
+                | Op::Branch { .. }
+                | Op::Jump(_)
+                | Op::Check { .. }
+                | Op::Assert(_)
+        )
+    };
+    matches!(steps.code[at].op, Op::Atomic) && inside.map(|instr| &instr.op).all(local)
 }
 
 /// Whether a run can come back to a position, or to an `assume`, without an access that is a step.

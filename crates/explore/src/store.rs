@@ -3,6 +3,10 @@
 //! search. A record is the configuration set (with a mark for states that a better one replaced) and the packed state,
 //! whose first word says how long it is; an open-addressing table of positions finds it again. How a state was reached is
 //! not stored: the rare run that must be shown is searched for once more (`path`).
+//!
+//! An entry of the table is a position of 26 bits and six bits of the hash, so that entries of other states are hardly ever
+//! followed; hence the table may be nearly full. It grows by a quarter, and so that any size will do, a hash is mapped to a
+//! place by multiplication instead of a mask.
 
 use crate::codec::length;
 use crate::configurations::SetId;
@@ -22,6 +26,8 @@ pub struct StateRef {
 const HEADER: usize = 1;
 const DEAD: u32 = 1 << 31;
 const NOTHING: u32 = u32::MAX;
+/// The bits of a position; the others of an entry are a print of the hash.
+const POSITION: u32 = (1 << 26) - 1;
 
 /// Some of the states.
 pub struct Shard {
@@ -62,7 +68,7 @@ impl Shard {
 
     /// Whether there is room for more records.
     pub fn has_room(&self) -> bool {
-        self.words.len() < u32::MAX as usize - (1 << 16)
+        self.words.len() < POSITION as usize - (1 << 16)
     }
 
     /// The position at which the next record will be written.
@@ -102,17 +108,18 @@ impl Shard {
     /// The living records of a packed state with this hash.
     pub fn find(&self, key: &[u32], hash: u32, into: &mut Vec<u32>) {
         into.clear();
-        let mask = self.table.len() - 1;
-        let mut place = hash as usize & mask;
+        let mut place = first_place(&self.table, hash);
         while self.table[place] != NOTHING {
-            let at = self.table[place];
-            if self.words[at as usize + HEADER] == key[0]
+            let entry = self.table[place];
+            let at = entry & POSITION;
+            if entry == entry_of(hash, at)
+                && self.words[at as usize + HEADER] == key[0]
                 && !self.is_dead(at)
                 && self.key(at) == key
             {
                 into.push(at);
             }
-            place = (place + 1) & mask;
+            place = next_place(&self.table, place);
         }
     }
 
@@ -123,7 +130,7 @@ impl Shard {
         }
         let at = self.words.len() as u32;
         if self.words.capacity() - self.words.len() < key.len() + HEADER {
-            let more = (self.words.len() / 4).max(key.len() + HEADER);
+            let more = (self.words.len() / 16).max(key.len() + HEADER);
             self.words.reserve_exact(more);
         }
         self.words.push(set.0);
@@ -133,7 +140,7 @@ impl Shard {
     }
 
     fn grow(&mut self, seed: Seed<'_>) {
-        let mut table = vec![NOTHING; self.table.len() * 2];
+        let mut table = vec![NOTHING; self.table.len() / 4 * 5];
         let mut at = 0;
         while at < self.end() {
             place(&mut table, hash(self.key(at), seed(self.set(at))) as u32, at);
@@ -144,12 +151,23 @@ impl Shard {
 }
 
 fn place(table: &mut [u32], hash: u32, at: u32) {
-    let mask = table.len() - 1;
-    let mut place = hash as usize & mask;
+    let mut place = first_place(table, hash);
     while table[place] != NOTHING {
-        place = (place + 1) & mask;
+        place = next_place(table, place);
     }
-    table[place] = at;
+    table[place] = entry_of(hash, at);
+}
+
+fn entry_of(hash: u32, at: u32) -> u32 {
+    hash << POSITION.count_ones() | at
+}
+
+fn first_place(table: &[u32], hash: u32) -> usize {
+    ((u64::from(hash) * table.len() as u64) >> 32) as usize
+}
+
+fn next_place(table: &[u32], place: usize) -> usize {
+    if place + 1 == table.len() { 0 } else { place + 1 }
 }
 
 /// The shard of a packed state.

@@ -4,14 +4,15 @@
 //! registers that matter there (the live ones, or all).
 
 use crate::granularity::granularity;
-use crate::options::{Options, Reductions};
+use crate::options::{Mode, Options, Reductions};
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::lock_order::LockOrder;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State};
+use seriatim_lang::scalarset::threads_are_alike;
 use seriatim_lang::spec::{Datum, Spec, SpecState, SpecStop};
-use seriatim_lang::steps::{Op, Pc, Steps};
+use seriatim_lang::steps::{Op, Pc, Steps, ThreadArray};
 use seriatim_lang::types::{Kind, Type};
-use seriatim_lang::{Diagnostic, Program, lower};
+use seriatim_lang::{Diagnostic, Program, lower, lower_points};
 
 /// A resting point of a thread and what it knows there.
 #[derive(Clone, Debug)]
@@ -40,6 +41,10 @@ pub struct Subject {
     pub locations: Vec<Location>,
     /// For each position, its locations by caller.
     numbers: Vec<Vec<(u32, u32)>>,
+    /// Whether the variables of a thread count for ever, as in the models of PAT.
+    keeps_object: bool,
+    /// For each shared slot the array by thread in which it lies.
+    arrays: Vec<Option<ThreadArray>>,
 }
 
 struct SpecMethod {
@@ -62,6 +67,7 @@ impl Subject {
             nodes: options.nodes,
             capacity: options.capacity,
         };
+        let lower = if options.mode == Mode::Points { lower_points } else { lower };
         let steps = lower(program, options.threads, options.client.as_deref())?;
         let liveness = Liveness::of(&steps);
         let granularity = granularity(&steps, &liveness, &options.reductions);
@@ -87,8 +93,17 @@ impl Subject {
         });
         let methods = methods.collect();
         let spec = Spec::new(info, bounds);
-        let mut subject =
-            Subject { machine, fine, spec, methods, locations: vec![], numbers: vec![] };
+        let mut subject = Subject {
+            machine,
+            fine,
+            spec,
+            methods,
+            locations: vec![],
+            numbers: vec![],
+            keeps_object: options.mode == Mode::Compat,
+            arrays: vec![],
+        };
+        subject.arrays = arrays(&subject.machine.steps);
         subject.find_locations(&liveness, &options.reductions);
         Ok(subject)
     }
@@ -102,6 +117,19 @@ impl Subject {
             [(_, number)] => *number,
             several => several.iter().find(|(c, _)| *c == caller).map_or(0, |(_, n)| *n),
         }
+    }
+
+    /// The array by thread in which a shared slot lies.
+    pub fn thread_array(&self, slot: usize) -> Option<ThreadArray> {
+        self.arrays[slot]
+    }
+
+    /// Whether threads of one role are interchangeable. The specification must know no threads, either.
+    pub fn threads_are_alike(&self) -> bool {
+        let knows = |ty: &Type| ty.has_tid() || ty.has_thread_array();
+        let info = self.spec.info();
+        threads_are_alike(&self.machine.steps)
+            && (!self.machine.steps.uses_tids || !info.vars.iter().any(|v| knows(&v.ty)))
     }
 
     /// All outcomes of a method of the object according to the specification.
@@ -178,20 +206,9 @@ impl Subject {
     ) -> Vec<(u32, Kind)> {
         let steps = &self.machine.steps;
         let matters = |reg: usize| {
-            if !reductions.dead_registers {
-                return true;
-            }
-            if idle || reg >= steps.persistent.len() {
-                return liveness.is_live(pc, reg);
-            }
-            let assigned = match &steps.code[caller.0 as usize].op {
-                Op::Invoke { dst: Some(dst), method, .. } => {
-                    let width = steps.methods[*method as usize].result.len();
-                    (dst.0 as usize..dst.0 as usize + width).contains(&reg)
-                }
-                _ => false,
-            };
-            liveness.is_live(Pc(caller.0 + 1), reg) && !assigned || liveness.is_live(pc, reg)
+            !reductions.dead_registers
+                || self.keeps_object && reg < steps.object_registers as usize
+                || liveness.is_needed(steps, pc, (!idle).then_some(caller), reg)
         };
         let own = steps.method_at(pc).map_or(0, |m| m.regs.len());
         let all = (0..steps.persistent.len() + own).filter(|r| matters(*r));
@@ -201,6 +218,15 @@ impl Subject {
         };
         all.filter_map(kind).collect()
     }
+}
+
+fn arrays(steps: &Steps) -> Vec<Option<ThreadArray>> {
+    let threads = steps.threads.len() as u32;
+    let holds = |array: &&ThreadArray, slot: u32| {
+        (array.first..array.first + array.stride * threads).contains(&slot)
+    };
+    let array = |slot| steps.thread_arrays.iter().find(|a| holds(a, slot)).copied();
+    (0..steps.shared.len() as u32).map(array).collect()
 }
 
 fn rest(steps: &Steps, mut pc: Pc) -> Pc {

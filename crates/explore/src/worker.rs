@@ -2,7 +2,7 @@
 //! finds the representatives of what comes out. It owns all that it writes; what it shares with others is read-only
 //! (`subject`, `retries`, `codec`) or made for sharing (`configurations`).
 
-use crate::canonical::{Canonical, TooManyNodes};
+use crate::canonical::{Canonical, TooManyNodes, named_threads};
 use crate::codec::{Codec, node_count};
 use crate::configurations::{Configurations, Desk, EMPTY, Message, SetId};
 use crate::deadlock::commitments;
@@ -267,6 +267,20 @@ impl<'s> Worker<'s> {
         idle && role(thread) == role(thread - 1)
             && location(thread) == location(thread - 1)
             && known(thread) == known(thread - 1)
+            && (!machine.steps.uses_tids || self.nobody_knows(state, thread))
+    }
+
+    /// Whether nothing in a state tells a thread from the one before it: neither their numbers nor their elements of arrays by
+    /// thread.
+    fn nobody_knows(&self, state: &State, thread: usize) -> bool {
+        let subject = self.common.subject;
+        let arrays = subject.machine.steps.thread_arrays.iter();
+        let mut alike = arrays.map(|array| {
+            let (first, stride) = (array.first as usize, array.stride as usize);
+            let element = |t: usize| &state.words[first + t * stride..first + (t + 1) * stride];
+            element(thread) == element(thread - 1)
+        });
+        alike.all(|same| same) && named_threads(subject, state) >> (thread - 1) & 3 == 0
     }
 
     /// The configuration set after the calls, effects and returns of a step.
@@ -288,13 +302,12 @@ impl<'s> Worker<'s> {
             set = common.configurations.call(desk, set, thread, call)?;
         }
         if mode == Mode::Points {
-            if seen.helped {
-                let why = "annotations that help other threads are not followed";
-                return Err(Halt::Unknown(Reason::Unsupported(why.to_string())));
-            }
-            for _ in 0..seen.effects {
+            for who in &seen.effects {
                 let desk = (common.subject, &mut self.desk);
-                set = common.configurations.effect(desk, set, thread)?;
+                set = match who {
+                    Some(who) => common.configurations.effect(desk, set, *who as usize)?,
+                    None => EMPTY,
+                };
             }
         }
         if let Some(result) = &seen.ret {

@@ -10,10 +10,11 @@ use seriatim_lang::check;
 /// Every how many mutants are tried with three threads: all of them take minutes.
 const STRIDE: usize = 7;
 
-fn weaker() -> [Reductions; 7] {
+fn weaker() -> [Reductions; 8] {
     let all = Reductions::ALL;
     [
         all,
+        Reductions { thread_symmetry: false, ..all },
         Reductions { retries: false, ..all },
         Reductions { dead_fields: false, ..all },
         Reductions { lock_movers: false, ..all },
@@ -122,6 +123,7 @@ fn all_agree(threads: u32, states: u64) -> usize {
         + agree("lazy_list", &algorithm("lazy_list"), &lists)
         + agree("lock_coupling", &algorithm("lock_coupling"), &lists)
         + agree("harris_michael", &algorithm("harris_michael"), &lists)
+        + agree("hsy_stack", &algorithm("hsy_stack"), &Options { values: 1, ..queues })
 }
 
 #[test]

@@ -142,6 +142,111 @@ fn random_registers_get_one_verdict_from_all_combinations() {
     assert!(right > 0 && wrong > 0, "{right} right, {wrong} wrong: the sample says nothing");
 }
 
+const ANNOUNCED: &[&str] = &[
+    "cell[self] = v; turn = self; x = v",
+    "turn = self; let a = turn; if a == self { x = v } else { y = v; x = v }",
+    "let him: tid = any; turn = him; if him == self { x = v }; x = v",
+    "let him: tid = any; cell[him] = v; x = v",
+    "cell[self] = v; let him = turn; turn = self; if him != null { x = cell[him] } else { x = v }",
+    "cell[self] = v; turn = self; let t = turn; if t != null { x = cell[t] }",
+    "note = new Note { who: self, val: v }; x = v",
+    "let n = new Note { who: self, val: v }; note = n; let m = note; if m != null && m.who == self { x = v } else { y = v }",
+    "cell[self] = v; atomic { cell = [null; tid]; x = v }",
+    "note = new Note { who: self, val: v }; let m = note; if m != null { let w = m.who; x = cell[w] }; x = v",
+    "if cas(turn, null, self) { x = v; turn = null } else { x = v }",
+];
+
+const RECALLED: &[&str] = &[
+    "return x",
+    "let t = turn; if t == null { return x }; return cell[t]",
+    "if turn == self { return y }; return x",
+    "let him: tid = any; let a = cell[him]; return x",
+    "let m = note; if m != null { let w = m.who; if w == self { return m.val } }; return x",
+    "turn = self; let a = x; if turn == self { turn = null; return a }; return x",
+    "let a = x; let him: tid = any; assume him != self; if cell[him] == a { return a }; return x",
+    "let old = swap(turn, self); if old == null { return x }; return x",
+];
+
+/// A register whose operations leave thread numbers in variables, nodes and arrays.
+fn random_with_threads(random: &mut Random) -> String {
+    let (write, read) = (random.pick(ANNOUNCED), random.pick(RECALLED));
+    format!(
+        "object random : register\n\
+         struct Note {{ who: tid, val: value? }}\n\
+         var x: value? = null\n\
+         var y: value? = null\n\
+         var turn: tid? = null\n\
+         var note: Note? = null\n\
+         var cell: [value?; tid] = [null; tid]\n\
+         method write(v: value) {{ {write}\n return }}\n\
+         method read() -> value? {{ {read} }}\n"
+    )
+}
+
+#[test]
+fn programs_that_use_thread_numbers_get_one_verdict_with_and_without_thread_symmetry() {
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let all = COMBINATIONS - 1;
+    let (mut right, mut wrong, mut fewer) = (0, 0, 0);
+    for round in 0..30 {
+        let source = random_with_threads(&mut random);
+        let base = quick(Options { threads: 2 + round % 2, values: 2, ..Options::default() });
+        let mut some = vec![all, all ^ 16, 0, 16, all ^ 128, all ^ 128 ^ 16, all ^ 32, all ^ 64];
+        some.extend((0..6).map(|_| random.below(COMBINATIONS.into()) as u32));
+        match all_agree(&source, &base, &some) {
+            Some(true) => right += 1,
+            Some(false) => wrong += 1,
+            None => {}
+        }
+        let states = |number| {
+            let options = Options { reductions: Reductions::numbered(number), ..base.clone() };
+            run(&program(&source), &options).expect("it can be explored").statistics.stored
+        };
+        fewer += usize::from(states(all) < states(all ^ 16));
+    }
+    assert!(right > 2 && wrong > 2, "{right} right, {wrong} wrong: the sample says nothing");
+    assert!(fewer > 12, "{fewer}: threads are not interchanged");
+}
+
+#[test]
+fn algorithms_with_thread_numbers_get_one_verdict_with_and_without_thread_symmetry() {
+    let all = COMBINATIONS - 1;
+    let some = [all, all ^ 16, all ^ 128, all ^ 128 ^ 16];
+    let polite = Some("polite".to_string());
+    for (name, options, holds) in [
+        (
+            "hsy_stack",
+            Options { threads: 2, values: 2, capacity: Some(1), ..Options::default() },
+            true,
+        ),
+        (
+            "hsy_stack",
+            Options { threads: 3, values: 1, capacity: Some(1), ..Options::default() },
+            true,
+        ),
+        (
+            "treiber_hazard",
+            Options { threads: 2, values: 2, nodes: Some(3), ..Options::default() },
+            true,
+        ),
+        (
+            "treiber_hazard",
+            Options { threads: 3, values: 1, nodes: Some(4), ..Options::default() },
+            false,
+        ),
+        (
+            "peterson_lock",
+            Options { threads: 2, client: polite.clone(), ..Options::default() },
+            true,
+        ),
+        ("peterson_lock", Options { threads: 3, client: polite, ..Options::default() }, false),
+    ] {
+        let options =
+            Options { limits: Limits { states: Some(150_000), ..options.limits }, ..options };
+        assert_eq!(all_agree(&algorithm(name), &options, &some), Some(holds), "{name}");
+    }
+}
+
 #[test]
 fn the_library_gets_one_verdict_from_many_combinations() {
     let some: Vec<u32> = (0..SWITCHES)

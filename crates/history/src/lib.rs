@@ -26,6 +26,6 @@ pub use formats::{
     read_from, read_str, read_with, write, write_string, write_value,
 };
 pub use history::{Annotation, History, Horizon, Nil, Stretch, Tally};
-pub use live::{Heading, Listener, LiveCall, LiveOperation, LiveReturn, listen};
+pub use live::{Forgets, Heading, Listener, LiveCall, LiveOperation, LiveReturn, listen};
 pub use operation::{MethodId, OpId, Operation, Outcome, ProcessId, Time};
 pub use value::{Value, ValueId, Values};

@@ -5,7 +5,8 @@
 
 use crate::formats::{ReadOptions, read_into};
 use crate::{
-    Builder, Call, InputError, Interval, Nil, OpId, Problem, ProcessId, Return, Value, Values,
+    Builder, Call, InputError, Interval, Nil, OpId, Problem, ProcessId, Return, Value, ValueId,
+    Values,
 };
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -74,6 +75,17 @@ pub struct Heading {
     pub nil: Nil,
 }
 
+/// What a reader may forget.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Forgets {
+    /// Nothing.
+    Nothing,
+    /// Values that neither an open operation nor the listener knows by their id.
+    Values,
+    /// The same, and the numbers of operations that are given up: they are used again.
+    ValuesAndOperations,
+}
+
 /// Hears of events as they are read, and may ask to stop.
 pub trait Listener {
     /// An operation is called.
@@ -87,11 +99,14 @@ pub trait Listener {
         None
     }
 
-    /// Whether the ids of values mean nothing to the listener once it has heard of them, nor the numbers
-    /// of operations once they are given up. Then the reader forgets values that no open operation names.
-    fn forgets(&self) -> bool {
-        false
+    /// What the listener allows the reader to forget.
+    fn forgets(&self) -> Forgets {
+        Forgets::Nothing
     }
+
+    /// The reader forgets values: all of which the listener still knows the id get new ids, which `new_id` gives.
+    /// Asked only where it [`forgets`](Listener::forgets) something.
+    fn rename(&mut self, _: &mut dyn FnMut(ValueId) -> ValueId) {}
 }
 
 /// Reads a log and tells a listener, until the log ends or the listener has heard enough; gives what the

@@ -41,6 +41,14 @@ pub fn check(source: &str) -> Result<Program, Diagnostic> {
 /// Parses and checks a file whose constants are overridden by name.
 pub fn check_with(source: &str, consts: &BTreeMap<String, i32>) -> Result<Program, Diagnostic> {
     let file = parse(source)?;
+    let known: Vec<&str> = file.consts.iter().map(|c| c.name.text.as_str()).collect();
+    if let Some(unknown) = consts.keys().find(|name| !known.contains(&name.as_str())) {
+        let error = Diagnostic::new(Span::default(), format!("there is no constant `{unknown}`"));
+        return Err(match known.is_empty() {
+            true => error,
+            false => error.hint(format!("the constants are: {}", known.join(", "))),
+        });
+    }
     let mut program = Checker::new(&file, consts).program(source, file.clone())?;
     attach_spec(&mut program)?;
     Ok(program)

@@ -12,7 +12,7 @@ use crate::program::*;
 use crate::riding::mark_riding;
 use crate::span::Span;
 use crate::steps::*;
-use crate::types::{Fit, Kind, Scalar, StructId, Type};
+use crate::types::{Fit, Kind, Length, Scalar, StructId, Type};
 use std::collections::HashMap;
 
 type Lowered<T> = Result<T, Diagnostic>;
@@ -29,6 +29,36 @@ pub fn lower(program: &Program, threads: u32, client: Option<&str>) -> Result<St
         return Err(Diagnostic::new(Span::default(), message));
     }
     Lower::new(program, threads).steps(client)
+}
+
+/// Lowers a program as [`lower`] does, for an engine that follows linearization points: descriptors of
+/// `@lin(help d)` know the thread whose operation made them.
+pub fn lower_points(
+    program: &Program,
+    threads: u32,
+    client: Option<&str>,
+) -> Result<Steps, Diagnostic> {
+    let mut lower = Lower::new(program, threads);
+    lower.owners = Some(owners(program, threads));
+    lower.steps(client)
+}
+
+/// For each struct that describes operations the slot after its last one.
+fn owners(program: &Program, threads: u32) -> Vec<Option<u32>> {
+    let facts = &program.facts;
+    let mut owners = vec![None; facts.structs.len()];
+    for function in program.methods.iter().chain(&program.functions) {
+        crate::walk::statements(&function.body, &mut |statement| {
+            for help in statement.lin.iter().filter_map(|lin| lin.help.as_ref()) {
+                if let Type::Ref(id) = facts.type_of(help).required() {
+                    let fields = &facts.structure(*id).fields;
+                    owners[id.0 as usize] =
+                        Some(fields.iter().map(|f| f.ty.width(threads)).sum::<u32>());
+                }
+            }
+        });
+    }
+    owners
 }
 
 #[derive(Clone, Copy)]
@@ -68,6 +98,9 @@ struct Lower<'p> {
     /// Whether registers are allocated among the client's persistent ones.
     in_client: bool,
     span: Span,
+    scattered_arrays: bool,
+    owners: Option<Vec<Option<u32>>>,
+    in_method: bool,
 }
 
 impl<'p> Lower<'p> {
@@ -91,17 +124,33 @@ impl<'p> Lower<'p> {
             links: vec![],
             in_client: false,
             span: Span::default(),
+            scattered_arrays: program
+                .facts
+                .structs
+                .iter()
+                .any(|s| s.fields.iter().any(|f| f.ty.has_thread_array())),
+            owners: None,
+            in_method: false,
         }
     }
 
     fn steps(mut self, client: Option<&str>) -> Lowered<Steps> {
         let program = self.program;
         let mut shared = Vec::new();
+        let mut thread_arrays = Vec::new();
         for var in &program.shared {
-            self.shared_offsets.push(shared.len() as u32);
+            let first = shared.len() as u32;
+            self.shared_offsets.push(first);
+            match &var.ty {
+                Type::Array(element, Length::Threads) if !element.has_thread_array() => {
+                    thread_arrays.push(ThreadArray { first, stride: element.width(self.threads) });
+                }
+                ty => self.scattered_arrays |= ty.has_thread_array(),
+            }
             shared.extend(self.named_slots(&var.name, &var.ty));
         }
         for var in &program.thread_vars {
+            self.scattered_arrays |= var.ty.has_thread_array();
             self.thread_vars.push(Reg(self.persistent.len() as u32));
             let slots = self.named_slots(&var.name, &var.ty);
             self.persistent.extend(slots);
@@ -113,6 +162,7 @@ impl<'p> Lower<'p> {
         let thread_init = self.init_thread()?;
         let init_regs = std::mem::take(&mut self.regs);
         let mut methods = Vec::new();
+        self.in_method = true;
         for method in &program.methods {
             methods.push(self.method(method)?);
         }
@@ -122,6 +172,9 @@ impl<'p> Lower<'p> {
             name: program.name.clone(),
             frees: self.code.iter().any(|i| matches!(i.op, Op::Free(_))),
             uses_tids: false,
+            thread_arrays,
+            scattered_arrays: self.scattered_arrays,
+            owners: self.owners,
             code: self.code,
             shared,
             structs,
@@ -140,11 +193,20 @@ impl<'p> Lower<'p> {
     }
 
     fn layouts(&self) -> Vec<StructLayout> {
-        let layout = |info: &StructInfo| StructLayout {
-            name: info.name.clone(),
-            slots: info.fields.iter().flat_map(|f| self.named_slots(&f.name, &f.ty)).collect(),
+        let layout = |(id, info): (usize, &StructInfo)| {
+            let slots = info.fields.iter().flat_map(|f| self.named_slots(&f.name, &f.ty));
+            let owner = self.owner_slot(StructId(id as u32)).map(|_| Slot {
+                kind: Kind { scalar: Scalar::Tid, nullable: true },
+                name: "owner".to_string(),
+            });
+            StructLayout { name: info.name.clone(), slots: slots.chain(owner).collect() }
         };
-        self.facts.structs.iter().map(layout).collect()
+        self.facts.structs.iter().enumerate().map(layout).collect()
+    }
+
+    /// The hidden slot of a struct for the thread whose operation made the node.
+    fn owner_slot(&self, id: StructId) -> Option<u32> {
+        self.owners.as_ref().and_then(|owners| owners[id.0 as usize])
     }
 
     fn method(&mut self, info: &FunctionInfo) -> Lowered<MethodCode> {
@@ -252,6 +314,7 @@ impl<'p> Lower<'p> {
 
     /// New registers for a variable or an intermediate value.
     fn registers(&mut self, name: &str, ty: &Type) -> Reg {
+        self.scattered_arrays |= ty.has_thread_array();
         let slots = self.named_slots(name, ty);
         if self.in_client {
             let reg = Reg(self.persistent.len() as u32);

@@ -46,10 +46,9 @@ pub struct State {
 pub struct Seen {
     /// The method and arguments of the operation that began.
     pub call: Option<(u32, Vec<i32>)>,
-    /// How often the thread's own operation was said to take effect.
-    pub effects: u32,
-    /// Whether another thread's operation was said to take effect.
-    pub helped: bool,
+    /// Whose operations were said to take effect, in this order; `None` is one that has returned. Empty unless points
+    /// are followed ([`Steps::owners`]).
+    pub effects: Vec<Option<u32>>,
     /// The result of the operation that ended.
     pub ret: Option<Vec<i32>>,
     /// Whether it wrote shared state.
@@ -472,7 +471,23 @@ impl<'m> Run<'m> {
         self.state.words[base + 1] = 0;
         let own = base + 2 + machine.steps.persistent.len();
         self.state.words[own..base + machine.thread_stride].fill(NULL);
+        self.disown();
         self.seen.ret = Some(value);
         Ok(())
+    }
+
+    /// The operation ends: its descriptors belong to nobody any more.
+    fn disown(&mut self) {
+        let Some(owners) = &self.machine.steps.owners else { return };
+        for cells in self.state.heap.chunks_mut(self.machine.node_stride) {
+            if cells[0] == VACANT {
+                continue;
+            }
+            if let Some(slot) = owners[(cells[0] & (FREED - 1)) as usize]
+                && cells[slot as usize + 1] == self.thread as i32
+            {
+                cells[slot as usize + 1] = NULL;
+            }
+        }
     }
 }

@@ -148,3 +148,51 @@ impl<'a> Parser<'a> {
         Ok(found)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::Builtin;
+    use std::collections::BTreeSet;
+
+    const GRAMMAR: &str =
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../editors/seri.tmLanguage.json"));
+
+    /// The words of the patterns of a scope, in the editors' grammar.
+    fn words(scope: &str) -> BTreeSet<&'static str> {
+        let lines: Vec<&str> = GRAMMAR.lines().collect();
+        let mut found = BTreeSet::new();
+        for (at, line) in lines.iter().enumerate().filter(|(_, l)| l.contains("\"match\"")) {
+            let around = lines[at.saturating_sub(1)..(at + 3).min(lines.len())].join(" ");
+            if around.contains(scope) {
+                found.extend(
+                    line.replace("\\\\b", " ")
+                        .leak()
+                        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_'),
+                );
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn editors_know_every_word_of_the_language() {
+        let known: BTreeSet<&str> =
+            ["keyword.", "constant.language", "invalid.", "storage.type", "support.function"]
+                .into_iter()
+                .flat_map(words)
+                .collect();
+        for word in KEYWORDS.into_iter().chain(["rest", "help"]) {
+            assert!(known.contains(word), "{word}");
+        }
+        for word in ["bool", "int", "value", "key", "tid", "lock", "seq", "set", "map"] {
+            assert!(words("storage.type").contains(word), "{word}");
+        }
+        let functions = words("support.function");
+        let builtins = ["cas", "swap", "fetch_add", "ll", "sc", "lock", "unlock", "free", "len"];
+        for word in builtins.into_iter().chain(["min", "max", "remove"]) {
+            assert!(Builtin::named(word).is_some() && functions.contains(word), "{word}");
+        }
+        assert!(GRAMMAR.contains("@lin"));
+    }
+}

@@ -247,7 +247,8 @@ pub enum Op {
     Lin {
         /// The condition.
         cond: Option<Ex>,
-        /// The descriptor of the operation that takes effect, if not the thread's own.
+        /// Whose operation takes effect, if not the thread's own: its descriptor, or where points are followed
+        /// ([`Steps::owners`]) its thread; null if it has returned.
         help: Option<Ex>,
     },
     /// The method returns.
@@ -361,6 +362,15 @@ pub struct Link {
     pub reg: Reg,
 }
 
+/// An array among the shared variables with one element for each thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadArray {
+    /// The slot of the first thread's element.
+    pub first: u32,
+    /// How many slots an element takes.
+    pub stride: u32,
+}
+
 /// A program as steps, for a fixed number of threads.
 #[derive(Clone, Debug)]
 pub struct Steps {
@@ -392,6 +402,13 @@ pub struct Steps {
     pub frees: bool,
     /// Whether thread numbers are stored or index arrays.
     pub uses_tids: bool,
+    /// The arrays with one element for each thread that lie among the shared variables.
+    pub thread_arrays: Vec<ThreadArray>,
+    /// Whether such arrays also lie elsewhere: in nodes, in registers, in one another.
+    pub scattered_arrays: bool,
+    /// If linearization points are followed: for each struct the hidden slot that names the thread whose operation
+    /// made the node, until that operation returns. Only descriptors of `@lin(help d)` have one.
+    pub owners: Option<Vec<Option<u32>>>,
 }
 
 impl Steps {

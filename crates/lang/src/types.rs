@@ -175,6 +175,28 @@ impl Type {
         }
     }
 
+    /// Whether the type contains an array with one element for each thread.
+    pub fn has_thread_array(&self) -> bool {
+        match self {
+            Type::Array(_, Length::Threads) => true,
+            Type::Opt(t) | Type::Array(t, _) | Type::Seq(t) | Type::Set(t) => t.has_thread_array(),
+            Type::Map(a, b) => a.has_thread_array() || b.has_thread_array(),
+            Type::Tuple(parts) => parts.iter().any(Type::has_thread_array),
+            _ => false,
+        }
+    }
+
+    /// Whether the type contains thread numbers.
+    pub fn has_tid(&self) -> bool {
+        match self {
+            Type::Tid => true,
+            Type::Opt(t) | Type::Array(t, _) | Type::Seq(t) | Type::Set(t) => t.has_tid(),
+            Type::Map(a, b) => a.has_tid() || b.has_tid(),
+            Type::Tuple(parts) => parts.iter().any(Type::has_tid),
+            _ => false,
+        }
+    }
+
     /// The number of scalar slots, for so many threads.
     pub fn width(&self, threads: u32) -> u32 {
         match self {

@@ -24,6 +24,18 @@ fn an_unknown_name_is_pointed_at_with_a_near_one() {
 }
 
 #[test]
+fn a_constant_that_does_not_exist_cannot_be_set() {
+    let source = "const K = 2\nspec s { var n: int = 0\nmethod get() -> int { return n } }";
+    let set = |name: &str| {
+        let constants = std::collections::BTreeMap::from([(name.to_string(), 3)]);
+        seriatim_lang::check_with(source, &constants)
+    };
+    assert!(set("K").is_ok());
+    let error = set("J").expect_err("there is no such constant").render(source, "x.seri");
+    assert!(error.contains("no constant `J`") && error.contains("K"), "{error}");
+}
+
+#[test]
 fn a_missing_return_is_found() {
     refused(
         "object o\nmethod m(b: bool) -> int { if b { return 1 } }",

@@ -1,6 +1,10 @@
 //! Whatever the text, the front end answers with a program or an error, and an error can be shown.
 
-use seriatim_lang::{check, fmt, lower, show};
+use seriatim_lang::guarded::guarded_reads;
+use seriatim_lang::liveness::Liveness;
+use seriatim_lang::lock_order::LockOrder;
+use seriatim_lang::scalarset::threads_are_alike;
+use seriatim_lang::{check, fmt, lower, lower_points, show};
 
 const WORDS: &[&str] = &[
     "object",
@@ -106,8 +110,13 @@ fn digest(source: &str) {
     let once = fmt(source);
     assert_eq!(fmt(&once), once, "formatting is not stable");
     match check(source) {
-        Ok(program) => match lower(&program, 2, None) {
-            Ok(steps) => drop(show::listing(&steps)),
+        Ok(program) => match lower(&program, 2, None).and(lower_points(&program, 2, None)) {
+            Ok(steps) => {
+                drop((show::listing(&steps), show::dot(&steps)));
+                let liveness = Liveness::of(&steps);
+                drop((guarded_reads(&steps, &liveness), LockOrder::of(&steps, &liveness)));
+                assert!(steps.uses_tids || threads_are_alike(&steps));
+            }
             Err(error) => drop(error.render(source, "x.seri")),
         },
         Err(error) => drop(error.render(source, "x.seri")),

@@ -28,7 +28,6 @@ mod expectation;
 #[cfg(test)]
 mod explored;
 mod guide;
-mod held;
 mod monitor;
 mod movers;
 #[cfg(test)]

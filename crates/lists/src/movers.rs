@@ -9,11 +9,11 @@
 //! the same field holds a lock that the reader holds, too; a write, if each access of the field does. The lock is a shared
 //! one, or the lock of the very node.
 //!
-//! *Precondition*: nobody releases a lock that he does not hold; see `held`. Otherwise only the first kind rides. What
+//! *Precondition*: nobody releases a lock that he does not hold; see `seriatim_lang::held`. Otherwise only the first kind rides. What
 //! would make this unsound: a second way to read or write a lock, or a lock thought to be held that is not.
 
-use crate::held::{Held, Lock};
 use seriatim_lang::flow::place;
+use seriatim_lang::held::Held;
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::locality::local_accesses;
 use seriatim_lang::steps::*;
@@ -37,10 +37,10 @@ impl Default for Reductions {
     }
 }
 
-/// What protects an access: the lock of the node, or a shared lock.
+/// What protects an access: a lock of the node, by its slot, or a shared lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Guard {
-    Own,
+    Own(u32),
     Shared(u32),
 }
 
@@ -86,10 +86,13 @@ pub fn riding_accesses(steps: &Steps, liveness: &Liveness, reductions: Reduction
 
 fn guarded_accesses(steps: &Steps, local: &[bool]) -> Vec<bool> {
     let mut guarded = vec![false; steps.code.len()];
-    let Some(held) = Held::of(steps) else { return guarded };
+    let held = Held::of(steps);
+    if !held.knows_releases(steps) {
+        return guarded;
+    }
     let mut fields: BTreeMap<Field, Discipline> = BTreeMap::new();
     for (pc, instr) in steps.code.iter().enumerate() {
-        if held.is_unreachable(pc) || local[pc] {
+        if held.at(Pc(pc as u32)).is_none() || local[pc] {
             continue;
         }
         let guards = guards(&held, pc, &instr.op);
@@ -115,7 +118,7 @@ fn guarded_accesses(steps: &Steps, local: &[bool]) -> Vec<bool> {
             Op::Load { .. } | Op::Store { .. } => fields_of(&instr.op).into_iter().all(protected),
             _ => false,
         };
-        guarded[pc] = moves && !held.is_unreachable(pc);
+        guarded[pc] = moves && held.at(Pc(pc as u32)).is_some();
     }
     guarded
 }
@@ -128,11 +131,10 @@ fn restrict(known: &mut Option<BTreeSet<Guard>>, guards: &BTreeSet<Guard>) {
 }
 
 fn guards(held: &Held, pc: usize, op: &Op) -> BTreeSet<Guard> {
-    let mut guards: BTreeSet<Guard> = held.shared(pc).map(Guard::Shared).collect();
-    if let Some(Place { root: Root::Node(Ex::Reg(reg), _), .. }) = place(op)
-        && held.holds(pc, Lock::OfNode(reg.0))
-    {
-        guards.insert(Guard::Own);
+    let Some(locks) = held.at(Pc(pc as u32)) else { return BTreeSet::new() };
+    let mut guards: BTreeSet<Guard> = locks.shared().map(Guard::Shared).collect();
+    if let Some(Place { root: Root::Node(Ex::Reg(reg), _), .. }) = place(op) {
+        guards.extend(locks.of_node(*reg).map(Guard::Own));
     }
     guards
 }

@@ -10,8 +10,8 @@
 
 use crate::record::{self, Told};
 use seriatim_history::{
-    Heading, InputError, Interval, Listener, LiveCall, LiveOperation, LiveReturn, Nil, Outcome,
-    Problem, ReadOptions, Time, Value, Values, listen, open,
+    Forgets, Heading, InputError, Interval, Listener, LiveCall, LiveOperation, LiveReturn, Nil,
+    Outcome, Problem, ReadOptions, Time, Value, Values, listen, open,
 };
 use std::cell::RefCell;
 use std::fs::File;
@@ -387,7 +387,7 @@ impl<S: Sink> Listener for Shared<S> {
         Some(ear.tell(Told { file, line, caller, method, call, interval, outcome, result, values }))
     }
 
-    fn forgets(&self) -> bool {
-        true
+    fn forgets(&self) -> Forgets {
+        Forgets::ValuesAndOperations
     }
 }

@@ -14,6 +14,7 @@ use seriatim_lang::program::{FunctionInfo, SpecInfo};
 use seriatim_lang::spec::{Datum, SpecState, SpecStop};
 use seriatim_lang::types::Type;
 use seriatim_spec::{Bound, Interpretation, Next, Reader, Spec};
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 /// A specification of a `.seri` file that reads recorded histories.
@@ -41,7 +42,30 @@ impl SeriReader {
     /// The specification of that name in a source text; the only one, or the one that the object must
     /// refine, without a name.
     pub fn parse(source: &str, name: Option<&str>) -> Result<Self, String> {
-        let program = seriatim_lang::check(source).map_err(|error| error.render(source, "spec"))?;
+        Self::parse_with(source, name, &BTreeMap::new())
+    }
+
+    /// As [`SeriReader::parse`], with other values for constants of the source text.
+    ///
+    /// ```
+    /// # use std::collections::BTreeMap;
+    /// let source = "const MOST = 2
+    /// spec bounded { var n: int = 0
+    ///   method add() -> bool { if n == MOST { return false }
+    ///                          n = n + 1
+    ///                          return true } }";
+    /// let five = BTreeMap::from([("MOST".to_owned(), 5)]);
+    /// assert!(seriatim::SeriReader::parse_with(source, None, &five).is_ok());
+    /// let unknown = BTreeMap::from([("LEAST".to_owned(), 5)]);
+    /// assert!(seriatim::SeriReader::parse_with(source, None, &unknown).is_err());
+    /// ```
+    pub fn parse_with(
+        source: &str,
+        name: Option<&str>,
+        constants: &BTreeMap<String, i32>,
+    ) -> Result<Self, String> {
+        let program = seriatim_lang::check_with(source, constants)
+            .map_err(|error| error.render(source, "spec"))?;
         let names = || program.specs.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ");
         let info = match (name, &program.specs[..]) {
             (Some(name), specs) => specs.iter().find(|spec| spec.name == name).cloned(),

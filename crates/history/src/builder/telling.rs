@@ -1,12 +1,12 @@
 //! A builder that tells a listener of what it reads instead of keeping it.
 //!
 //! What is kept are the operations that are open, and the values that they name. The values of a log may
-//! be many: where the listener does not need them they are forgotten from time to time, so that memory
-//! follows what is open and not the length of the log.
+//! be many: those that the listener does not need are forgotten from time to time, so that memory
+//! follows what is open and what the listener keeps, and not the length of the log.
 
 use super::Builder;
 use crate::batch::Plain;
-use crate::live::{Heading, LiveCall, LiveOperation, LiveReturn};
+use crate::live::{Forgets, Heading, LiveCall, LiveOperation, LiveReturn};
 use crate::{Call, InputError, Interval, OpId, Outcome, Problem, ProcessId, Return, ValueId};
 use std::ops::ControlFlow;
 
@@ -36,7 +36,8 @@ impl Builder {
         }
         let call = self.call_of(op);
         let Some(listening) = &mut self.listening else { return Ok(()) };
-        if ret.outcome != Outcome::Pending || listening.listener.forgets() {
+        let forgets = listening.listener.forgets();
+        if ret.outcome != Outcome::Pending || forgets == Forgets::ValuesAndOperations {
             listening.free.push(op);
             self.ids.remove(&ret.id);
         }
@@ -90,8 +91,11 @@ impl Builder {
 
     #[cold]
     fn forget_values(&mut self) {
-        let forgets = self.listening.as_ref().is_some_and(|it| it.listener.forgets());
-        if !forgets {
+        let Some(listening) = self.listening.as_mut() else {
+            self.most_values = usize::MAX;
+            return;
+        };
+        if listening.listener.forgets() == Forgets::Nothing {
             self.most_values = usize::MAX;
             return;
         }
@@ -110,6 +114,7 @@ impl Builder {
         }
         self.processes = self.processes.drain().map(|(name, id)| (keep(name), id)).collect();
         self.ids = self.ids.drain().map(|(id, op)| (keep(id), op)).collect();
+        listening.listener.rename(&mut keep);
         self.most_values = MOST_VALUES.max(2 * self.values.interned());
     }
 
@@ -118,5 +123,75 @@ impl Builder {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(self.error(line, Problem::Halted)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::{Listener, listen};
+    use crate::{ReadOptions, Value, Values};
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    /// Keeps the last values that were told, by id and as they are.
+    #[derive(Default)]
+    struct Last {
+        ids: Vec<(ValueId, Value)>,
+        renamed: usize,
+        most: usize,
+    }
+
+    impl Last {
+        fn check(&self, values: &Values) {
+            assert!(self.ids.iter().all(|(id, value)| values.get(*id) == *value));
+        }
+    }
+
+    struct Ear(Rc<RefCell<Last>>);
+
+    impl Listener for Ear {
+        fn call(&mut self, call: LiveCall<'_>) -> ControlFlow<()> {
+            let last = &mut *self.0.borrow_mut();
+            last.most = last.most.max(call.values.interned());
+            let value = call.values.get(call.call.arg);
+            last.ids.push((call.call.arg, value));
+            let kept = last.ids.len().min(10);
+            last.ids.rotate_right(kept);
+            last.ids.truncate(10);
+            last.check(call.values);
+            ControlFlow::Continue(())
+        }
+
+        fn ret(&mut self, ret: LiveReturn<'_>) -> ControlFlow<()> {
+            self.0.borrow().check(ret.values);
+            ControlFlow::Continue(())
+        }
+
+        fn forgets(&self) -> Forgets {
+            Forgets::Values
+        }
+
+        fn rename(&mut self, new_id: &mut dyn FnMut(ValueId) -> ValueId) {
+            let last = &mut *self.0.borrow_mut();
+            last.renamed += 1;
+            last.ids.iter_mut().for_each(|(id, _)| *id = new_id(*id));
+        }
+    }
+
+    #[test]
+    fn values_that_nobody_knows_are_forgotten_and_the_others_stay() {
+        let line = |number: usize| {
+            format!(
+                "{{\"process\":0,\"type\":\"call\",\"op\":\"enq\",\"arg\":\"text {number}\"}}\n{{\"process\":0,\"type\":\"return\"}}\n"
+            )
+        };
+        let log: String = (0..3 * MOST_VALUES).map(line).collect();
+        let last = Rc::new(RefCell::new(Last::default()));
+        let ear = Box::new(Ear(Rc::clone(&last)));
+        listen(log.as_bytes(), "test", ReadOptions::default(), ear).unwrap();
+        let last = last.borrow();
+        assert!(last.renamed > 1);
+        assert!(last.most <= MOST_VALUES + 1);
     }
 }

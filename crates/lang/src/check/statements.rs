@@ -273,8 +273,13 @@ impl Checker<'_> {
                 self.only_locals(cond)?;
             }
             if let Some(help) = &lin.help {
-                self.expr(help, None)?;
+                let ty = self.expr(help, None)?;
                 self.only_locals(help)?;
+                if !matches!(ty.required(), Type::Tid | Type::Ref(_)) {
+                    let message = "only a thread or a node describes an operation";
+                    return Err(Diagnostic::new(help.span, message)
+                        .hint("name the thread, or the node that its operation made"));
+                }
             }
         }
         Ok(())

@@ -326,8 +326,39 @@ impl Lower<'_> {
             let cond = lin.cond.as_ref().map(|c| self.scalar(c)).transpose()?;
             let help = lin.help.as_ref().map(|c| self.scalar(c)).transpose()?;
             self.span = lin.span;
-            self.emit(Op::Lin { cond, help })?;
+            match (lin.help, help) {
+                (Some(descriptor), Some(help)) if self.owners.is_some() => {
+                    self.helped(&descriptor, cond, help)?;
+                }
+                (_, help) => self.emit(Op::Lin { cond, help })?,
+            }
         }
+        Ok(())
+    }
+
+    /// `@lin(help d, cond)` where points are followed: if `d` is not null, the operation of the thread `d`, or of the
+    /// thread whose operation made the node `d`, takes effect. The look at the node is no step.
+    fn helped(&mut self, descriptor: &Expr, cond: Option<Ex>, help: Ex) -> Lowered<()> {
+        let skip = self.label();
+        if let Some(cond) = cond {
+            self.emit(Op::Branch { cond, otherwise: Pc(skip.0) })?;
+        }
+        let null = Ex::Bin(BinOp::Eq, Box::new(help.clone()), Box::new(Ex::Const(NULL)));
+        self.emit(Op::Branch { cond: Ex::Not(Box::new(null)), otherwise: Pc(skip.0) })?;
+        let who = match self.facts.type_of(descriptor).required() {
+            Type::Ref(id) => {
+                let dst = self.registers("helped", &Type::Tid.optional());
+                let offset = self.owner_slot(*id).unwrap_or(0);
+                let root = Root::Node(help, *id);
+                self.atomic += 1;
+                self.emit(Op::Load { dst, place: Place { root, offset, dims: vec![], width: 1 } })?;
+                self.atomic -= 1;
+                Ex::Reg(dst)
+            }
+            _ => help,
+        };
+        self.emit(Op::Lin { cond: None, help: Some(who) })?;
+        self.place_label(skip);
         Ok(())
     }
 
@@ -349,6 +380,9 @@ impl Lower<'_> {
                 (None, None) => vec![Ex::Const(0); field.ty.width(self.threads) as usize],
             };
             fields.extend(value);
+        }
+        if self.owner_slot(id).is_some() {
+            fields.push(if self.in_method { Ex::SelfTid } else { Ex::Const(NULL) });
         }
         self.span = expr.span;
         self.emit(Op::New { dst, of: id, fields })

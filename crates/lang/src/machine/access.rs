@@ -2,7 +2,7 @@
 
 use super::evaluate::check;
 use super::{FREED, Fault, Ran, Run, Stop, VACANT};
-use crate::lock_order::HeldLock;
+use crate::held::HeldLock;
 use crate::steps::*;
 use crate::types::{Scalar, StructId};
 
@@ -118,20 +118,24 @@ impl Run<'_> {
     /// Whether a lock ranks above all that the thread holds.
     fn check_order(&self, place: &Place, pc: Pc) -> Ran<()> {
         let Some(order) = &self.machine.order else { return Ok(()) };
-        let rank = |lock: HeldLock| match lock {
-            HeldLock::Shared(slot) => Some((0, 0, slot as i32)),
-            HeldLock::Node(reg, id) => order.rank(id).map(|slot| {
-                let at = self.register(reg.0) as usize * self.machine.node_stride();
+        let of_node = |reg: u32, id: StructId| {
+            order.rank(id).map(|slot| {
+                let at = self.register(reg) as usize * self.machine.node_stride();
                 (1, id.0, self.state.heap[at + 1 + slot as usize])
-            }),
+            })
+        };
+        let rank = |lock: &HeldLock| match lock {
+            HeldLock::Shared(slot) => Some((0, 0, *slot as i32)),
+            HeldLock::Node { registers, id, .. } => {
+                registers.first().and_then(|reg| of_node(*reg, *id))
+            }
         };
         let wanted = match &place.root {
-            Root::Shared => HeldLock::Shared(place.offset),
-            Root::Node(Ex::Reg(reg), id) => HeldLock::Node(*reg, *id),
+            Root::Shared => Some((0, 0, place.offset as i32)),
+            Root::Node(Ex::Reg(reg), id) => of_node(reg.0, *id),
             Root::Node(..) => return Err(Stop::Disordered),
         };
-        let wanted = rank(wanted);
-        let below = |held: &HeldLock| rank(*held).is_some_and(|held| wanted > Some(held));
+        let below = |held: &HeldLock| rank(held).is_some_and(|held| wanted > Some(held));
         if order.held(pc).iter().all(below) { Ok(()) } else { Err(Stop::Disordered) }
     }
 

@@ -113,16 +113,18 @@ impl Run<'_> {
                 let value = self.evaluate(value, pc)?;
                 check(value, *kind).map_err(|fault| Stop::Fault(fault, pc))?;
             }
-            Op::Lin { cond, help } => {
+            Op::Lin { cond, help } if machine.steps.owners.is_some() => {
                 let holds = match cond {
                     Some(cond) => self.evaluate(cond, pc)? != 0,
                     None => true,
                 };
-                match help {
-                    Some(_) => self.seen.helped |= holds,
-                    None => self.seen.effects += u32::from(holds),
+                if holds {
+                    let who = help.as_ref().map(|h| self.evaluate(h, pc)).transpose()?;
+                    let who = who.unwrap_or(self.thread as i32);
+                    self.seen.effects.push((who != NULL).then_some(who as u32));
                 }
             }
+            Op::Lin { .. } => {}
             Op::Atomic => {}
             Op::Return(_) | Op::Invoke { .. } | Op::End => return Err(Stop::Ended),
             _ => return self.access(pc),

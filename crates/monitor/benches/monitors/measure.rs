@@ -1,6 +1,8 @@
 //! Measures in a process of its own: what it costs from its start to its end is what a user pays.
 
-use seriatim_history::{Listener, LiveCall, LiveReturn, ReadOptions, listen, open, read};
+use seriatim_history::{
+    Forgets, Listener, LiveCall, LiveReturn, ReadOptions, ValueId, listen, open, read,
+};
 use seriatim_monitor::fast::{Called, Online, Returned};
 use seriatim_monitor::{DecidedBy, Options, check, watch};
 use seriatim_spec::{ChosenReader, Failures, SpecChoice};
@@ -77,6 +79,14 @@ impl Listener for Ear {
         let returned = Returned { op, outcome: ret.outcome, result: ret.result, values };
         self.0.ret(returned).unwrap_or_else(|stop| panic!("{stop:?}"));
         ControlFlow::Continue(())
+    }
+
+    fn forgets(&self) -> Forgets {
+        Forgets::Values
+    }
+
+    fn rename(&mut self, new_id: &mut dyn FnMut(ValueId) -> ValueId) {
+        self.0.rename(new_id);
     }
 }
 

@@ -6,7 +6,8 @@
 //! when a read returns that saw a higher count. In the second case some open increments have taken
 //! effect already: each is a *slot*, claimed by the first increment that returns and was called
 //! before it. A read that saw less than the present count is right iff it saw no less than the
-//! count at its call. O(1) an event plus the operations open; memory: the operations open.
+//! count at its call. O(log n) an event of a recorded history, amortized; of a live one O(1) plus the operations
+//! open; memory: the operations open.
 //!
 //! **With decrements** being lazy is wrong (going up and then down and going down and then up visit
 //! different counts, and both may be needed): breadth first, see `tally`.
@@ -16,6 +17,8 @@
 
 use super::flag::Moment;
 use super::online::{Called, Online, Returned, Stop};
+use super::open_calls::OpenCalls;
+use super::slots::{Slot, Slots};
 use super::tally::{self, Change, Deed, Guard};
 use super::trace::{Forget, Keep, Place, Trace};
 use super::violation::counterexample_until;
@@ -150,8 +153,8 @@ fn violation(history: &History, deeds: &[Deed], wrong: OpId) -> Verdict {
 struct Counter<T> {
     trace: T,
     count: i64,
-    open: Vec<(OpId, Moment)>,
-    slots: Vec<(Moment, Place)>,
+    open: OpenCalls,
+    slots: Slots,
     /// Open reads with the count at their call.
     reads: HashMap<OpId, i64>,
     /// Where the count left each number; kept only for an order.
@@ -167,8 +170,8 @@ impl<T: Trace> Counter<T> {
         Counter {
             trace,
             count: 0,
-            open: Vec::new(),
-            slots: Vec::new(),
+            open: OpenCalls::default(),
+            slots: Slots::default(),
             reads: HashMap::new(),
             left: Vec::new(),
             now: 0,
@@ -181,7 +184,7 @@ impl<T: Trace> Counter<T> {
             Change::Same => {
                 self.reads.insert(op, self.count);
             }
-            Change::Up | Change::Down => self.open.push((op, self.now)),
+            Change::Up | Change::Down => self.open.push(op, self.now),
         }
     }
 
@@ -197,15 +200,11 @@ impl<T: Trace> Counter<T> {
     }
 
     fn incremented(&mut self, op: OpId) {
-        let Some(position) = self.open.iter().position(|&(open, _)| open == op) else {
+        let Some(call) = self.open.take(op) else {
             return;
         };
-        let (_, call) = self.open.remove(position);
-        match self.slots.iter().position(|&(at, _)| at > call) {
-            Some(slot) => {
-                let (_, place) = self.slots.remove(slot);
-                self.trace.fill(place, op);
-            }
+        match self.slots.claim(call) {
+            Some(place) => self.trace.fill(place, op),
             None => {
                 let place = self.trace.place(op);
                 self.raised(place);
@@ -229,7 +228,7 @@ impl<T: Trace> Counter<T> {
         }
         while self.count < seen {
             let place = self.trace.slot();
-            self.slots.push((self.now, place));
+            self.slots.push(Slot { at: self.now, place });
             self.raised(place);
         }
         if seen == self.count {
@@ -241,8 +240,8 @@ impl<T: Trace> Counter<T> {
     }
 
     fn finish(mut self) -> T {
-        for (&(_, place), &(op, _)) in self.slots.iter().zip(&self.open) {
-            self.trace.fill(place, op);
+        for (slot, open) in self.slots.iter().zip(self.open.iter()) {
+            self.trace.fill(slot.place, open.op);
         }
         self.trace
     }
@@ -310,6 +309,10 @@ impl Online for Watch {
         self.counter.ret(op, guard).map_err(|Impossible| {
             Stop::violation(op, "it saw a count that the counter did not have")
         })
+    }
+
+    fn rename(&mut self, _: &mut dyn FnMut(ValueId) -> ValueId) {
+        // No value is kept.
     }
 
     fn remembered(&self) -> usize {

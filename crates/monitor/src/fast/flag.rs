@@ -13,11 +13,15 @@
 //! demands). A query is right if the flag is as it saw it, or was until it last flipped, after the
 //! query's call. Operations that never return stay open: they may fill a slot and never have to.
 //!
-//! **Cost.** O(1) an event plus the operations open on this flag; memory: the operations open.
+//! **Cost.** O(log n) an event of a recorded history, amortized; of a live one O(1) plus the operations open on
+//! this flag. An operation that turns out to have only seen the flag costs as much as there are slots.
+//! Memory: the operations open.
 //!
 //! **What would make it unsound:** counting flips against open operations without naming slots;
 //! that is right only where every operation returns.
 
+use super::open_calls::OpenCalls;
+use super::slots::{Slot, Slots};
 use super::trace::{Place, Trace};
 use seriatim_history::OpId;
 
@@ -40,18 +44,6 @@ impl Side {
 /// The number of an event, from 1 on.
 pub(super) type Moment = u64;
 
-#[derive(Clone, Copy, Debug)]
-struct Open {
-    op: OpId,
-    call: Moment,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    at: Moment,
-    place: Place,
-}
-
 /// No open operation can have made a change that must have happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Impossible;
@@ -63,10 +55,10 @@ pub(super) struct Flag {
     flipped: Moment,
     flipped_at: Place,
     /// Open operations that may move the flag to a side, by call.
-    open: [Vec<Open>; 2],
+    open: [OpenCalls; 2],
     /// Open operations that only look.
-    looking: Vec<Open>,
-    slots: [Vec<Slot>; 2],
+    looking: OpenCalls,
+    slots: [Slots; 2],
 }
 
 impl Flag {
@@ -77,7 +69,7 @@ impl Flag {
             flipped: 0,
             flipped_at: Place::START,
             open: Default::default(),
-            looking: Vec::new(),
+            looking: OpenCalls::default(),
             slots: Default::default(),
         }
     }
@@ -90,7 +82,7 @@ impl Flag {
 
     /// Whether no operation is open.
     pub fn is_idle(&self) -> bool {
-        self.open.iter().all(Vec::is_empty) && self.looking.is_empty()
+        self.open.iter().all(OpenCalls::is_empty) && self.looking.is_empty()
     }
 
     /// The present state.
@@ -100,12 +92,12 @@ impl Flag {
 
     /// An operation is called that may move the flag to a side.
     pub fn call(&mut self, to: Side, op: OpId, now: Moment) {
-        self.open[to as usize].push(Open { op, call: now });
+        self.open[to as usize].push(op, now);
     }
 
     /// A query is called.
     pub fn call_query(&mut self, op: OpId, now: Moment) {
-        self.looking.push(Open { op, call: now });
+        self.looking.push(op, now);
     }
 
     /// An operation returns and has moved the flag to a side.
@@ -116,11 +108,9 @@ impl Flag {
         now: Moment,
         trace: &mut impl Trace,
     ) -> Result<(), Impossible> {
-        let call = take(&mut self.open[to as usize], op);
-        let slots = &mut self.slots[to as usize];
-        if let Some(slot) = slots.iter().position(|slot| slot.at > call) {
-            let slot = slots.remove(slot);
-            trace.fill(slot.place, op);
+        let call = self.open[to as usize].take(op).unwrap_or(0);
+        if let Some(place) = self.slots[to as usize].claim(call) {
+            trace.fill(place, op);
             return Ok(());
         }
         if self.state == to {
@@ -139,13 +129,18 @@ impl Flag {
         now: Moment,
         trace: &mut impl Trace,
     ) -> Result<(), Impossible> {
-        let call = take(&mut self.open[to as usize], op);
-        let needs = self.slots[to as usize].iter();
-        let mut offers = self.open[to as usize].iter();
-        for slot in needs {
-            offers.next().filter(|open| open.call < slot.at).ok_or(Impossible)?;
+        let call = self.open[to as usize].take(op).unwrap_or(0);
+        if !self.slots_can_be_filled(to) {
+            return Err(Impossible);
         }
         self.saw(to, op, (call, now), trace)
+    }
+
+    /// Whether there is an open operation for each slot.
+    fn slots_can_be_filled(&self, to: Side) -> bool {
+        let mut offers = self.open[to as usize].iter();
+        let mut slots = self.slots[to as usize].iter();
+        slots.all(|slot| offers.next().is_some_and(|open| open.call < slot.at))
     }
 
     /// A query returns.
@@ -156,7 +151,7 @@ impl Flag {
         now: Moment,
         trace: &mut impl Trace,
     ) -> Result<(), Impossible> {
-        let call = take(&mut self.looking, op);
+        let call = self.looking.take(op).unwrap_or(0);
         self.saw(side, op, (call, now), trace)
     }
 
@@ -199,15 +194,9 @@ impl Flag {
     /// Names the operations of the slots that are left: those that never return.
     pub fn close(&mut self, trace: &mut impl Trace) {
         for (slots, open) in self.slots.iter().zip(&self.open) {
-            for (slot, open) in slots.iter().zip(open) {
+            for (slot, open) in slots.iter().zip(open.iter()) {
                 trace.fill(slot.place, open.op);
             }
         }
     }
-}
-
-/// Takes an open operation out and gives its call.
-fn take(open: &mut Vec<Open>, op: OpId) -> Moment {
-    let position = open.iter().position(|open| open.op == op);
-    position.map_or(0, |position| open.remove(position).call)
 }

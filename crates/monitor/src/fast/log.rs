@@ -306,6 +306,10 @@ impl Online for Watch {
         Ok(())
     }
 
+    fn rename(&mut self, _: &mut dyn FnMut(ValueId) -> ValueId) {
+        // The log is kept as values, not as ids.
+    }
+
     fn remembered(&self) -> usize {
         self.open.len() + self.log.len() + self.unseen.len()
     }

@@ -18,7 +18,7 @@
 
 use super::flag::Moment;
 use super::locality;
-use super::online::{Called, Online, Returned, Stop};
+use super::online::{Called, Online, Returned, Stop, rename_keys};
 use super::tally::{self, Change, Deed, Guard};
 use super::{Declined, Part};
 use hashbrown::HashMap;
@@ -221,6 +221,11 @@ impl Online for Watch {
             Change::Same => self.judge(op, guard, call, now),
             Change::Up | Change::Down => Ok(()),
         }
+    }
+
+    fn rename(&mut self, new_id: &mut dyn FnMut(ValueId) -> ValueId) {
+        rename_keys(&mut self.keys, new_id);
+        self.open.values_mut().for_each(|(_, key, _)| *key = new_id(*key));
     }
 
     fn remembered(&self) -> usize {

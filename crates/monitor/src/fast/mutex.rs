@@ -14,6 +14,7 @@
 use super::online::{Called, Online, Returned, Stop};
 use super::set::{Dialect, KeyRule, Presence, Watch as Keys, decide};
 use super::{Declined, Part};
+use seriatim_history::ValueId;
 use seriatim_spec::Verdict;
 
 /// Decides a part of a mutex's history.
@@ -59,6 +60,10 @@ impl Online for Watch {
 
     fn ret(&mut self, returned: Returned<'_>) -> Result<(), Stop> {
         self.0.ret(returned)
+    }
+
+    fn rename(&mut self, new_id: &mut dyn FnMut(ValueId) -> ValueId) {
+        self.0.rename(new_id);
     }
 
     fn remembered(&self) -> usize {

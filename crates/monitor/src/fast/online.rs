@@ -5,6 +5,7 @@
 //! pending. It keeps what the open operations and the object need, not what is past.
 
 use super::Declined;
+use hashbrown::HashMap;
 use seriatim_history::{OpId, Outcome, ValueId, Values};
 
 /// A call, as it is recorded.
@@ -75,6 +76,14 @@ impl Stop {
     }
 }
 
+/// Gives the keys of a table new ids.
+pub(super) fn rename_keys<T>(
+    table: &mut HashMap<ValueId, T>,
+    new_id: &mut dyn FnMut(ValueId) -> ValueId,
+) {
+    *table = table.drain().map(|(id, what)| (new_id(id), what)).collect();
+}
+
 /// A monitor that reads events as they happen. After it has stopped it must not be used again.
 pub trait Online {
     /// An operation is called.
@@ -82,6 +91,9 @@ pub trait Online {
 
     /// An operation returns.
     fn ret(&mut self, returned: Returned<'_>) -> Result<(), Stop>;
+
+    /// Whoever tells the events forgets values: those whose ids are still known here get new ids.
+    fn rename(&mut self, new_id: &mut dyn FnMut(ValueId) -> ValueId);
 
     /// How many operations, values and other things are remembered.
     fn remembered(&self) -> usize;

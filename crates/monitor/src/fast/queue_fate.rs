@@ -9,7 +9,8 @@
 
 use super::flag::Moment;
 use super::queue_gaps::{Gap, Undecided};
-use super::queue_online::{Inside, OPEN, Running};
+use super::queue_inside::{Inside, OPEN};
+use super::queue_online::Running;
 
 /// How many choices are tried.
 pub(super) const MOST_CHOICES: u32 = 100_000;

@@ -6,7 +6,9 @@
 //! called, more is kept.
 
 use super::flag::Moment;
-use super::queue_online::{Inside, Running};
+use super::online::rename_keys;
+use super::queue_inside::Inside;
+use super::queue_online::Running;
 use hashbrown::HashMap;
 use seriatim_history::ValueId;
 use std::collections::VecDeque;
@@ -51,18 +53,18 @@ impl Gone {
     }
 
     /// A value leaves by a dequeue.
-    pub fn add<M>(
+    pub fn add(
         &mut self,
         value: ValueId,
         inside: Inside,
         dequeue: (Moment, Moment),
-        queries: &[(Running, M)],
+        queries: &[Running],
     ) {
         if queries.is_empty() {
             return;
         }
         let number = self.first + self.left.len() as u64;
-        let is_watched = queries.iter().any(|(query, _)| query.call > dequeue.0);
+        let is_watched = queries.iter().any(|query| query.call > dequeue.0);
         if is_watched {
             self.watched.push(number);
         }
@@ -105,9 +107,15 @@ impl Gone {
         }
     }
 
+    /// Gives the values new ids.
+    pub fn rename(&mut self, new_id: &mut dyn FnMut(ValueId) -> ValueId) {
+        self.left.iter_mut().for_each(|left| left.value = new_id(left.value));
+        rename_keys(&mut self.last, new_id);
+    }
+
     /// Forgets what no open query can return.
-    pub fn forget<M>(&mut self, queries: &[(Running, M)]) {
-        let oldest = queries.first().map_or(Moment::MAX, |(query, _)| query.call);
+    pub fn forget(&mut self, queries: &[Running]) {
+        let oldest = queries.first().map_or(Moment::MAX, |query| query.call);
         while let Some(left) = self.left.front()
             && left.dequeue.1 < oldest
         {

@@ -32,44 +32,8 @@ use super::online::{Called, Online, Returned, Stop};
 use super::queue_fate::{Chosen, Fate, MOST_CHOICES};
 use super::queue_gaps::Gaps;
 use super::queue_gone::{Found, Gone};
-use hashbrown::HashMap;
+use super::queue_inside::{OPEN, Residents, Slot};
 use seriatim_history::{OpId, Outcome, ValueId};
-use std::collections::VecDeque;
-
-/// A value inside, or being enqueued, or gone while a `front` may still return it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Inside {
-    /// The call of its enqueue.
-    pub call: Moment,
-    /// By when it was in the queue; [`OPEN`] while that is not certain.
-    pub entered: Moment,
-    /// When it had been at the front for the first time, or [`OPEN`].
-    pub first: Moment,
-    /// The last call of an operation that saw it, or 0.
-    pub last: Moment,
-    /// By when it must have left, or [`OPEN`].
-    pub deadline: Moment,
-}
-
-impl Inside {
-    /// Before when it has not left.
-    pub fn stayed(&self) -> Moment {
-        self.last.max(self.call)
-    }
-
-    /// Whether it must be ahead of one that has not left before a moment.
-    pub fn leads(&self, stayed: Moment) -> bool {
-        self.first < stayed || self.deadline < stayed
-    }
-
-    /// By when whatever must be ahead of it must have left.
-    pub fn bound(&self) -> Moment {
-        self.first.min(self.deadline)
-    }
-}
-
-/// Never, so far.
-pub(super) const OPEN: Moment = Moment::MAX;
 
 /// An operation that has not returned.
 #[derive(Clone, Copy, Debug)]
@@ -93,18 +57,18 @@ pub struct Watch {
     now: Moment,
     /// The methods met so far.
     methods: Vec<(Box<str>, Method)>,
-    values: HashMap<ValueId, Inside>,
-    enqueues: Vec<(OpId, ValueId)>,
+    values: Residents,
+    enqueues: Vec<(OpId, Slot)>,
     /// Open dequeues by call.
     dequeues: Vec<Running>,
-    /// Open queries by call, and whether they only ask whether the queue is empty.
-    queries: Vec<(Running, Method)>,
-    /// Values by the moment by which they were in the queue; those that are gone linger.
-    line: VecDeque<(Moment, ValueId)>,
-    /// Values that some open dequeue must have removed, in the order of the line.
-    overdue: Vec<ValueId>,
+    /// Open queries by call.
+    queries: Vec<Running>,
+    /// What each of them asks.
+    questions: Vec<Method>,
+    /// Values that some open dequeue must have removed, in the order in which they entered.
+    overdue: Vec<Slot>,
     /// Values inside that were seen at the front.
-    seen: Vec<ValueId>,
+    seen: Vec<Slot>,
     gone: Gone,
     /// The number of values inside for certain.
     entered: u32,
@@ -146,94 +110,78 @@ impl Watch {
                 expected: "a value as argument",
             }));
         }
-        let (entered, first, deadline) = (OPEN, OPEN, OPEN);
-        let inside = Inside { call: self.now, entered, first, last: 0, deadline };
-        if self.values.insert(value, inside).is_some() {
+        let Some(slot) = self.values.add(value, self.now) else {
             let value = called.values.get(value).to_string();
             return Err(Stop::Declined(Declined::RepeatedValue { value }));
-        }
-        self.enqueues.push((op, value));
+        };
+        self.enqueues.push((op, slot));
         Ok(())
     }
 
     /// A value is in the queue by now.
-    fn enter(&mut self, value: ValueId) {
-        let now = self.now;
-        let Some(inside) = self.values.get_mut(&value) else {
-            return;
-        };
-        inside.entered = now;
+    fn enter(&mut self, slot: Slot) {
         self.entered += 1;
-        self.line.push_back((now, value));
-        if self.line.len() > 64 + 2 * self.values.len() {
-            let values = &self.values;
-            let present = |at: Moment, v: &ValueId| values.get(v).is_some_and(|i| i.entered == at);
-            self.line.retain(|(at, value)| present(*at, value));
-        }
+        self.values.enter(slot, self.now);
     }
 
     /// A dequeue or a `front` has returned a value that is inside.
     fn saw(&mut self, by: Running, value: ValueId, does: Method) -> Result<(), Stop> {
         let now = self.now;
-        if self.values.get(&value).is_some_and(|inside| inside.entered == OPEN) {
-            // Its enqueue returns later, without effect.
-            self.enqueues.retain(|&(_, enqueued)| enqueued != value);
-            self.enter(value);
-        }
-        let Some(inside) = self.values.get_mut(&value) else {
+        let Some(slot) = self.values.find(value) else {
             let reason = "it returned a value that was never enqueued, or was dequeued already";
             return Err(Stop::violation(by.op, reason));
         };
+        let mut inside = self.values.get(slot);
+        if inside.entered == OPEN {
+            // Its enqueue returns later, without effect.
+            self.enqueues.retain(|&(_, enqueued)| enqueued != slot);
+            self.enter(slot);
+            inside.entered = now;
+        }
         let is_first = inside.first == OPEN;
         inside.first = inside.first.min(now);
         inside.last = inside.last.max(by.call);
-        let inside = *inside;
         if inside.stayed() > inside.deadline {
             let reason = "a value that must have left the queue after its own, or one that was enqueued later, \
                           had been at the front before it was called";
             return Err(Stop::violation(by.op, reason));
         }
         if does == Method::Dequeue {
-            self.values.remove(&value);
+            self.values.remove(slot);
             self.entered -= 1;
-            self.overdue.retain(|&overdue| overdue != value);
-            self.seen.retain(|&seen| seen != value);
+            self.overdue.retain(|&overdue| overdue != slot);
+            self.seen.retain(|&seen| seen != slot);
             self.gone.add(value, inside, (by.call, now), &self.queries);
-        } else if is_first {
-            self.seen.push(value);
+        } else {
+            self.values.set(slot, inside);
+            self.seen.extend(is_first.then_some(slot));
         }
         if is_first {
             self.latest = self.latest.max(inside.call);
             self.hurry();
         }
-        self.bind(value, inside.stayed(), inside.bound());
+        self.bind((value, Some(slot)), inside.stayed(), inside.bound());
         self.judge(by, Some(inside.entered), does)
     }
 
     /// What entered before the latest value that was at the front was enqueued must have left.
     fn hurry(&mut self) {
-        while let Some(&(entered, first)) = self.line.front() {
-            let present = self.values.get_mut(&first).filter(|i| i.entered == entered);
-            if present.is_some() && entered > self.latest {
-                break;
-            }
-            if let Some(inside) = present {
-                inside.deadline = inside.deadline.min(self.now);
-                self.overdue.push(first);
-            }
-            self.line.pop_front();
+        while let Some(slot) = self.values.next_until(self.latest) {
+            let mut inside = self.values.get(slot);
+            inside.deadline = inside.deadline.min(self.now);
+            self.values.set(slot, inside);
+            self.overdue.push(slot);
         }
     }
 
     /// A value has not left before a moment, and must itself have left by another: so must
     /// everything that must be ahead of it.
-    fn bind(&mut self, value: ValueId, stayed: Moment, bound: Moment) {
-        for other in self.seen.iter().chain(&self.overdue) {
-            if let Some(inside) = self.values.get_mut(other)
-                && *other != value
-                && inside.leads(stayed)
-            {
+    fn bind(&mut self, (value, itself): (ValueId, Option<Slot>), stayed: Moment, bound: Moment) {
+        for &other in self.seen.iter().chain(&self.overdue) {
+            let mut inside = self.values.get(other);
+            if Some(other) != itself && inside.leads(stayed) {
                 inside.deadline = inside.deadline.min(bound);
+                self.values.set(other, inside);
             }
         }
         self.gone.bind(value, stayed, bound);
@@ -241,7 +189,7 @@ impl Watch {
 
     /// A `front` has returned a value.
     fn saw_front(&mut self, by: Running, value: ValueId) -> Result<(), Stop> {
-        let is_inside = self.values.contains_key(&value);
+        let is_inside = self.values.find(value).is_some();
         match (is_inside, self.gone.find(value, by.call)) {
             (_, Some(Found::Nothing)) => self.judge(by, None, Method::Front),
             (false, Some(Found::Stayed(mut inside))) => {
@@ -251,7 +199,7 @@ impl Watch {
                     let reason = "its value had to leave the queue before it was called";
                     return Err(Stop::violation(by.op, reason));
                 }
-                self.bind(value, inside.stayed(), inside.bound());
+                self.bind((value, None), inside.stayed(), inside.bound());
                 self.judge(by, Some(inside.entered), Method::Front)
             }
             (true, Some(_)) | (_, Some(Found::Several)) => {
@@ -266,8 +214,7 @@ impl Watch {
     /// Whether all that was seen can be, now that a dequeue or a query has returned. `entered` is
     /// when the value that it saw entered.
     fn judge(&mut self, by: Running, entered: Option<Moment>, does: Method) -> Result<(), Stop> {
-        let queries: Vec<Running> = self.queries.iter().map(|(query, _)| *query).collect();
-        let open = (&self.dequeues[..], &queries[..]);
+        let open = (&self.dequeues[..], &self.queries[..]);
         let wrong = match (does, entered) {
             (Method::Dequeue, entered) => self.gaps.left(by.call, entered, open),
             (_, Some(entered)) => self.gaps.stayed(by.call, entered, open),
@@ -285,9 +232,9 @@ impl Watch {
         if self.overdue.is_empty() && self.seen.is_empty() && self.gaps.undecided().is_empty() {
             return Ok(());
         }
-        let pick = |values: &[ValueId]| values.iter().map(|value| self.values[value]).collect();
-        let unseen = |value: &&ValueId| !self.seen.contains(value);
-        let overdue: Vec<ValueId> = self.overdue.iter().filter(unseen).copied().collect();
+        let pick = |slots: &[Slot]| slots.iter().map(|&slot| self.values.get(slot)).collect();
+        let unseen = |slot: &&Slot| !self.seen.contains(slot);
+        let overdue: Vec<Slot> = self.overdue.iter().filter(unseen).copied().collect();
         let fate = Fate {
             seen: pick(&self.seen),
             overdue: pick(&overdue),
@@ -310,8 +257,7 @@ impl Watch {
     /// A dequeue or a query has found the queue empty.
     fn saw_empty(&mut self, by: Running, does: Method) -> Result<(), Stop> {
         self.judge(by, None, does)?;
-        let queries: Vec<Running> = self.queries.iter().map(|(query, _)| *query).collect();
-        if !self.gaps.saw_empty(by, (&self.dequeues, &queries)) {
+        if !self.gaps.saw_empty(by, (&self.dequeues, &self.queries)) {
             let reason = "it saw an empty queue, but at every moment of it a value was inside";
             return Err(Stop::violation(by.op, reason));
         }
@@ -351,6 +297,11 @@ impl Watch {
         Ok(())
     }
 
+    /// Takes an open query out, with what it asks.
+    fn take_query(&mut self, index: usize) -> (Running, Method) {
+        (self.queries.remove(index), self.questions.remove(index))
+    }
+
     /// What the present moment is good for.
     fn look(&mut self) {
         let dequeues = self.dequeues.len() as u32;
@@ -358,13 +309,12 @@ impl Watch {
             self.certainly_not_empty = self.now;
         }
         let dequeue = self.dequeues.last().map_or(0, |dequeue| dequeue.call);
-        let query = self.queries.last().map_or(0, |(query, _)| query.call);
+        let query = self.queries.last().map_or(0, |query| query.call);
         self.gaps.look(self.now, self.entered, dequeues, dequeue.max(query));
     }
 
     fn thin(&mut self) {
-        let queries: Vec<Running> = self.queries.iter().map(|(query, _)| *query).collect();
-        self.gaps.thin((&self.dequeues, &queries));
+        self.gaps.thin((&self.dequeues, &self.queries));
     }
 }
 
@@ -379,7 +329,10 @@ impl Online for Watch {
         match self.method(called.method)? {
             Method::Enqueue => self.enqueue(called)?,
             Method::Dequeue => self.dequeues.push(running),
-            method => self.queries.push((running, method)),
+            method => {
+                self.queries.push(running);
+                self.questions.push(method);
+            }
         }
         self.look();
         Ok(())
@@ -391,10 +344,10 @@ impl Online for Watch {
         if returned.outcome == Outcome::Failed {
             return Err(Stop::failed(op));
         }
-        let query = self.queries.iter().position(|(query, _)| query.op == op);
+        let query = self.queries.iter().position(|query| query.op == op);
         if returned.outcome == Outcome::Pending {
             // A query that nobody knows the result of says nothing.
-            query.map(|query| self.queries.remove(query));
+            query.map(|query| self.take_query(query));
             return Ok(());
         }
         let dequeue = self.dequeues.iter().position(|dequeue| dequeue.op == op);
@@ -403,15 +356,20 @@ impl Online for Watch {
             self.returned_dequeue(dequeue, returned)?;
             self.thin();
         } else if let Some(query) = query {
-            let query = self.queries.remove(query);
+            let query = self.take_query(query);
             self.returned_query(query, returned)?;
             self.thin();
         } else if let Some(index) = self.enqueues.iter().position(|enqueue| enqueue.0 == op) {
-            let (_, value) = self.enqueues.swap_remove(index);
-            self.enter(value);
+            let (_, slot) = self.enqueues.swap_remove(index);
+            self.enter(slot);
         }
         self.look();
         Ok(())
+    }
+
+    fn rename(&mut self, new_id: &mut dyn FnMut(ValueId) -> ValueId) {
+        self.values.rename(new_id);
+        self.gone.rename(new_id);
     }
 
     fn remembered(&self) -> usize {

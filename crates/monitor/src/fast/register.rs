@@ -338,26 +338,23 @@ impl<'p> Zones<'p> {
     /// as they were called; the others are sorted and put in between.
     fn order_of_several(&self, zones: &[u32]) -> Vec<OpId> {
         let mut latest: Vec<Rank> = vec![0; self.keys];
-        // By zone, the last call in the zones before it, and its place.
-        let mut before = vec![(0, NONE); self.zones.len()];
+        // By zone, the first cell that the zones before it and its write allow, and its place.
+        let mut cells = vec![(0, NONE); self.zones.len()];
         for (&index, place) in zones.iter().zip(0..) {
             let zone = &self.zones[index as usize];
+            let written = if zone.write.exists() { zone.write.call } else { 0 };
             let latest = &mut latest[zone.key as usize];
-            before[index as usize] = (*latest, place);
+            cells[index as usize] = (written.max(*latest), place);
             *latest = zone.s.max(*latest);
         }
         let mut late: Vec<(Rank, u32, u32, OpId)> = Vec::new();
         let mut order = Vec::with_capacity(self.of.len());
         for (index, span) in self.spans() {
-            let (mut cell, place) = before[index as usize];
-            let write = self.zones[index as usize].write;
-            let is_read = write.op != span.op;
-            if is_read && write.exists() {
-                cell = cell.max(write.call);
-            }
+            let (cell, place) = cells[index as usize];
             if place != NONE && cell <= span.call {
                 order.push((span.call, span.op));
             } else if place != NONE {
+                let is_read = self.zones[index as usize].write.op != span.op;
                 late.push((cell, place, u32::from(is_read), span.op));
             }
         }
@@ -567,6 +564,11 @@ impl Online for Watch {
                 Err(Stop::violation(op, reason))
             }
         }
+    }
+
+    fn rename(&mut self, new_id: &mut dyn FnMut(ValueId) -> ValueId) {
+        self.zones.iter_mut().for_each(|zone| zone.value = new_id(zone.value));
+        self.writes.values_mut().for_each(|writing| writing.value = new_id(writing.value));
     }
 
     fn remembered(&self) -> usize {

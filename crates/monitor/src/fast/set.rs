@@ -15,7 +15,7 @@
 //! **Precondition.** None. An operation that never returned may or may not have happened.
 
 use super::flag::{Flag, Impossible, Moment, Side};
-use super::online::{Called, Online, Returned, Stop};
+use super::online::{Called, Online, Returned, Stop, rename_keys};
 use super::quiet::{self, Found};
 use super::shrink::shrink;
 use super::trace::{Forget, Keep, Trace};
@@ -204,6 +204,23 @@ impl Present {
         match side {
             Side::Up => self.bits[word] |= bit,
             Side::Down => self.bits[word] &= !bit,
+        }
+    }
+
+    /// Gives the keys that are present new ids.
+    fn rename(&mut self, new_id: &mut dyn FnMut(ValueId) -> ValueId) {
+        let mut old: Vec<ValueId> = self.others.drain().collect();
+        for (word, bits) in self.bits.iter_mut().enumerate() {
+            // Integers are their own ids, which are odd.
+            let mut interned = *bits & 0x5555_5555_5555_5555;
+            *bits &= !interned;
+            while interned != 0 {
+                old.push(ValueId((word as u32) << 6 | interned.trailing_zeros()));
+                interned &= interned - 1;
+            }
+        }
+        for key in old {
+            self.set(new_id(key), Side::Up);
         }
     }
 }
@@ -495,6 +512,12 @@ impl Online for Watch {
         self.keys.ret(op, what, success).map_err(|Impossible| {
             Stop::violation(op, "no order of the operations on its key explains its result")
         })
+    }
+
+    fn rename(&mut self, new_id: &mut dyn FnMut(ValueId) -> ValueId) {
+        rename_keys(&mut self.keys.active, new_id);
+        self.keys.present.rename(new_id);
+        self.open.values_mut().for_each(|(_, key)| *key = new_id(*key));
     }
 
     fn remembered(&self) -> usize {

@@ -3,22 +3,30 @@
 //!
 //! **Decides** whether such a history is linearizable, breadth first.
 //!
-//! **How.** A configuration is a count and the open operations that have taken effect. At a return
-//! every configuration is extended until the returning operation has taken effect. Three things
-//! keep them few: a query that fits the count takes effect at once, free of charge; of the open
+//! **How.** A configuration is the set of open operations that have taken effect; it gives the count. At a
+//! return every configuration is extended until the returning operation has taken effect. Four things
+//! keep them few. A query that fits the count takes effect at once, free of charge. Of the open
 //! raises only the one that returns first need be tried, and of the open lowerings likewise (two
-//! that do the same and are both open can be swapped); and where nothing is open there is one
-//! configuration.
+//! that do the same and are both open can be swapped). Nothing moves without need: what comes right before
+//! the returning operation and shows no query a count that it waits for can as well come right after it,
+//! where nobody forces it yet; so the count goes straight to the next count that an open query waits
+//! for, up or down, or the operation takes effect where the count is. And a configuration is forgotten if
+//! another has satisfied the same queries, or more, with some of the same changes only: it can still
+//! make the others, raises first.
 //!
-//! **Cost.** O(n · configurations); exponential in the queries open at once at worst.
+//! **Cost.** O(n · configurations · operations open). Without open queries there is one configuration; where nobody
+//! looks at the count at all, O(n log n) and no limit.
 //!
 //! **Precondition.** At most 64 operations open at once and [`CONFIGURATIONS`] configurations, else
 //! declined. Needs a recorded history: it looks ahead to see which operation returns first.
+//!
+//! **What would make it unsound:** lowerings some of which need a positive count and some of which do not, or
+//! raises that are not always possible: then operations that change alike could not be swapped.
 
 use super::shrink::shrink;
 use super::violation::counterexample_until;
 use super::{Declined, Part};
-use hashbrown::HashMap;
+use hashbrown::HashSet;
 use seriatim_history::{Event, History, Horizon, OpId, Time};
 use seriatim_spec::{Verdict, Witness};
 
@@ -65,7 +73,7 @@ impl Deed {
 }
 
 /// How many configurations there may be.
-const CONFIGURATIONS: usize = 20_000;
+const CONFIGURATIONS: usize = 4_000;
 
 /// Decides the deeds of a part, which are in call order; pending ones must not be queries.
 pub(super) fn decide(part: &Part<'_>, deeds: &[Deed], initial: i64) -> Result<Verdict, Declined> {
@@ -81,6 +89,9 @@ pub(super) fn order(
     deeds: &[Deed],
     initial: i64,
 ) -> Result<Result<Vec<OpId>, OpId>, Declined> {
+    if deeds.iter().all(|deed| deed.change != Change::Same) {
+        return Ok(unobserved(history, deeds, initial));
+    }
     let mut search = Search::new(initial);
     let mut next = deeds.iter();
     for event in history.events_of(deeds.iter().map(|deed| deed.op)) {
@@ -100,6 +111,46 @@ pub(super) fn order(
     Ok(Ok(search.order()))
 }
 
+/// The order of deeds none of which looks at the count, or the operation whose return is wrong. Everything happens
+/// as late as possible: at its return, or, for a raise, when somebody needs the count to be positive.
+fn unobserved(history: &History, deeds: &[Deed], mut count: i64) -> Result<Vec<OpId>, OpId> {
+    let mut order = Vec::with_capacity(deeds.len());
+    let mut placed = vec![false; deeds.len()];
+    // Raises that are open, or were; from some on none has taken effect by being needed.
+    let (mut raises, mut next_raise) = (Vec::new(), 0);
+    let mut called = 0;
+    for event in history.events_of(deeds.iter().map(|deed| deed.op)) {
+        let op = match event {
+            Event::Call(_) => {
+                if deeds[called].change == Change::Up {
+                    raises.push(called);
+                }
+                called += 1;
+                continue;
+            }
+            Event::Return(op) => op,
+        };
+        let index = deeds[..called].partition_point(|deed| deed.op < op);
+        if placed[index] {
+            continue;
+        }
+        while !deeds[index].allows(count) {
+            let Some(&raise) = raises.get(next_raise) else {
+                return Err(op);
+            };
+            next_raise += 1;
+            if !std::mem::replace(&mut placed[raise], true) {
+                order.push(deeds[raise].op);
+                count += 1;
+            }
+        }
+        placed[index] = true;
+        order.push(op);
+        count = deeds[index].apply(count);
+    }
+    Ok(order)
+}
+
 /// A step of an order: an operation behind others.
 #[derive(Clone, Copy)]
 struct Step {
@@ -109,28 +160,44 @@ struct Step {
 
 const NOTHING: u32 = u32::MAX;
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy)]
 struct Configuration {
     count: i64,
     /// Which open operations, by row, have taken effect.
     done: u64,
+    /// The last step of its order.
+    last: u32,
 }
+
+/// From how many steps on those that are certain are written down.
+const MANY_STEPS: usize = 1 << 12;
 
 struct Search {
     /// Operations now open: by row.
     open: Vec<Option<(Deed, Time)>>,
-    /// Each with the last step of its order.
-    configurations: HashMap<Configuration, u32>,
+    /// The rows of queries.
+    queries: u64,
+    /// None is forgotten for the sake of another.
+    configurations: Vec<Configuration>,
+    /// Configurations that are to be extended.
+    work: Vec<Configuration>,
+    /// Which were, for the present return.
+    seen: HashSet<u64>,
+    /// The steps of all configurations, behind those of `order`.
     steps: Vec<Step>,
+    order: Vec<OpId>,
 }
 
 impl Search {
     fn new(initial: i64) -> Self {
-        let start = Configuration { count: initial, done: 0 };
         Search {
             open: Vec::new(),
-            configurations: HashMap::from_iter([(start, NOTHING)]),
+            queries: 0,
+            configurations: vec![Configuration { count: initial, done: 0, last: NOTHING }],
+            work: Vec::new(),
+            seen: HashSet::new(),
             steps: Vec::new(),
+            order: Vec::new(),
         }
     }
 
@@ -147,6 +214,10 @@ impl Search {
             }
         };
         self.open[row] = Some((deed, ret));
+        match deed.change {
+            Change::Same => self.queries |= 1 << row,
+            Change::Up | Change::Down => self.queries &= !(1 << row),
+        }
         Ok(())
     }
 
@@ -156,84 +227,152 @@ impl Search {
         let Some(row) = self.open.iter().position(is_it) else {
             return Ok(true);
         };
-        let mut seen: HashMap<Configuration, u32> = HashMap::new();
-        let mut after = HashMap::new();
-        let mut work: Vec<(Configuration, u32)> = self.configurations.drain().collect();
-        while let Some((configuration, last)) = work.pop() {
-            let (configuration, last) = self.look(configuration, last);
+        std::mem::swap(&mut self.configurations, &mut self.work);
+        self.configurations.clear();
+        self.seen.clear();
+        while let Some(configuration) = self.work.pop() {
+            let configuration = self.look(configuration);
             if configuration.done >> row & 1 == 1 {
-                let done = configuration.done & !(1 << row);
-                let count = configuration.count;
-                after.entry(Configuration { count, done }).or_insert(last);
+                self.keep(configuration, row);
                 continue;
             }
-            if seen.insert(configuration, last).is_some() {
+            if !self.seen.insert(configuration.done) {
                 continue;
             }
-            if seen.len() > CONFIGURATIONS {
-                let tried = seen.len();
+            if self.seen.len() > CONFIGURATIONS {
+                let tried = self.seen.len();
                 return Err(Declined::TooManyChoices { tried });
             }
-            for change in [Change::Up, Change::Down] {
-                work.extend(self.change(configuration, last, change));
-            }
+            self.extend(configuration, row);
         }
         self.open[row] = None;
-        self.configurations = after;
+        if self.steps.len() > MANY_STEPS
+            && let [only] = &mut self.configurations[..]
+        {
+            let last = std::mem::replace(&mut only.last, NOTHING);
+            self.write_down(last);
+        }
         Ok(!self.configurations.is_empty())
     }
 
+    /// Keeps a configuration in which the returning operation has taken effect, unless another one is as good.
+    fn keep(&mut self, mut configuration: Configuration, row: usize) {
+        configuration.done &= !(1 << row);
+        let (done, queries) = (configuration.done, self.queries & !(1 << row));
+        let is_as_good = |a: u64, b: u64| a & !b & !queries == 0 && b & !a & queries == 0;
+        if self.configurations.iter().any(|other| is_as_good(other.done, done)) {
+            return;
+        }
+        self.configurations.retain(|other| !is_as_good(done, other.done));
+        self.configurations.push(configuration);
+    }
+
     /// Lets every open query that fits take effect.
-    fn look(&mut self, mut configuration: Configuration, mut last: u32) -> (Configuration, u32) {
-        for (row, open) in self.open.iter().enumerate() {
-            let Some((deed, _)) = open else {
-                continue;
-            };
-            let waits = configuration.done >> row & 1 == 0 && deed.change == Change::Same;
-            if waits && deed.allows(configuration.count) {
-                configuration.done |= 1 << row;
-                let (op, before) = (deed.op, last);
-                self.steps.push(Step { op, before });
-                last = self.steps.len() as u32 - 1;
+    fn look(&mut self, mut configuration: Configuration) -> Configuration {
+        let mut waiting = self.queries & !configuration.done;
+        while waiting != 0 {
+            let row = waiting.trailing_zeros() as usize;
+            waiting &= waiting - 1;
+            if let Some((deed, _)) = self.open[row]
+                && deed.allows(configuration.count)
+            {
+                configuration = self.step(configuration, row, deed);
             }
         }
-        (configuration, last)
+        configuration
     }
 
-    /// Lets the open operation of a kind that returns first take effect.
-    fn change(
-        &mut self,
-        configuration: Configuration,
-        last: u32,
-        change: Change,
-    ) -> Option<(Configuration, u32)> {
-        let rows = self.open.iter().enumerate();
-        let rows = rows.filter_map(|(row, open)| open.map(|(deed, ret)| (row, deed, ret)));
-        let rows = rows
-            .filter(|&(row, deed, _)| configuration.done >> row & 1 == 0 && deed.change == change);
-        let (row, deed, _) = rows.min_by_key(|&(_, _, ret)| ret)?;
-        if !deed.allows(configuration.count) {
-            return None;
-        }
-        let (op, before) = (deed.op, last);
-        self.steps.push(Step { op, before });
-        let next = Configuration {
+    /// Lets an operation take effect.
+    fn step(&mut self, configuration: Configuration, row: usize, deed: Deed) -> Configuration {
+        self.steps.push(Step { op: deed.op, before: configuration.last });
+        Configuration {
             count: deed.apply(configuration.count),
             done: configuration.done | 1 << row,
-        };
-        Some((next, self.steps.len() as u32 - 1))
+            last: self.steps.len() as u32 - 1,
+        }
     }
 
-    fn order(&self) -> Vec<OpId> {
-        let mut last = self.configurations.values().next().copied().unwrap_or(NOTHING);
-        let mut order = Vec::new();
+    /// Lets the returning operation take effect where the count is, and moves the count up and down to where
+    /// an operation waits for it.
+    fn extend(&mut self, configuration: Configuration, row: usize) {
+        let Some((deed, _)) = self.open[row] else {
+            return;
+        };
+        let is_possible = deed.allows(configuration.count);
+        if is_possible && deed.change != Change::Same {
+            let next = self.step(configuration, row, deed);
+            self.keep(next, row);
+        }
+        let own = (!is_possible && deed.guard == Guard::Positive).then_some(1);
+        for change in [Change::Up, Change::Down] {
+            if deed.change != change || !is_possible {
+                let moved = self.walk(configuration, change, own);
+                self.work.extend(moved);
+            }
+        }
+    }
+
+    /// Moves the count in a direction to the next one that an open query waits for, or to one more.
+    fn walk(
+        &mut self,
+        mut configuration: Configuration,
+        change: Change,
+        more: Option<i64>,
+    ) -> Option<Configuration> {
+        let target = self.target(&configuration, change, more)?;
+        while configuration.count != target {
+            let rows = self.open.iter().enumerate();
+            let rows = rows.filter_map(|(row, open)| open.map(|(deed, ret)| (row, deed, ret)));
+            let waits = |row: usize| configuration.done >> row & 1 == 0;
+            let rows = rows.filter(|&(row, deed, _)| deed.change == change && waits(row));
+            let (row, deed, _) = rows.min_by_key(|&(_, _, ret)| ret)?;
+            if !deed.allows(configuration.count) {
+                return None;
+            }
+            configuration = self.step(configuration, row, deed);
+        }
+        Some(configuration)
+    }
+
+    /// The next count in a direction that an open query waits for, or one more.
+    fn target(
+        &self,
+        configuration: &Configuration,
+        change: Change,
+        more: Option<i64>,
+    ) -> Option<i64> {
+        let queries = self.open.iter().enumerate().filter_map(|(row, open)| {
+            let (deed, _) = (*open)?;
+            let waits = deed.change == Change::Same && configuration.done >> row & 1 == 0;
+            match deed.guard {
+                Guard::Exactly(count) if waits => Some(count),
+                Guard::Positive if waits => Some(1),
+                _ => None,
+            }
+        });
+        let count = configuration.count;
+        match change {
+            Change::Up => queries.chain(more).filter(|&target| target > count).min(),
+            _ => queries.chain(more).filter(|&target| target < count).max(),
+        }
+    }
+
+    /// Writes down the steps up to one.
+    fn write_down(&mut self, mut last: u32) {
+        let from = self.order.len();
         while last != NOTHING {
             let step = self.steps[last as usize];
-            order.push(step.op);
+            self.order.push(step.op);
             last = step.before;
         }
-        order.reverse();
-        order
+        self.order[from..].reverse();
+        self.steps.clear();
+    }
+
+    fn order(mut self) -> Vec<OpId> {
+        let last = self.configurations.first().map_or(NOTHING, |configuration| configuration.last);
+        self.write_down(last);
+        self.order
     }
 }
 

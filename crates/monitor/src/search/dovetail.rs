@@ -200,8 +200,12 @@ impl<'p, 'a: 'p> Desk<'p, 'a> {
 
     fn take_turn(&self, mut task: Task<'p>) {
         let plan = self.plan;
-        let part = self.parts[task.part]
-            .get_or_init(|| Part::new(plan.history, plan.reading, &plan.parts[task.part]));
+        let cell = &self.parts[task.part];
+        let operations = &plan.parts[task.part];
+        if cell.get().is_none() && !plan.memory.holds(Part::least_bytes(plan.history, operations)) {
+            return self.hand_in(task, Some(Finding::Open(Limit::Memory, 0)), 0);
+        }
+        let part = cell.get_or_init(|| Part::new(plan.history, plan.reading, operations));
         let engine =
             task.engine.get_or_insert_with(|| Engine::new(part, task.strategy, plan.cancel));
         let expansions = match task.turn {

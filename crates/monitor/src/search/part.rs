@@ -52,6 +52,21 @@ struct PendingClass {
 }
 
 impl<'a> Part<'a> {
+    /// How many bytes the arrangement of some operations takes at least: at each return it names what is open.
+    pub fn least_bytes(history: &History, operations: &[OpId]) -> usize {
+        let (mut open, mut named) = (0, 0);
+        for event in history.events_of(operations.iter().copied()) {
+            match event {
+                Event::Call(op) => open += usize::from(history.ret(op).is_some()),
+                Event::Return(_) => {
+                    named += open;
+                    open -= 1;
+                }
+            }
+        }
+        named * size_of::<Rank>()
+    }
+
     /// Arranges some operations of a history, named in call order.
     pub fn new(history: &History, reading: &'a Interpretation, operations: &[OpId]) -> Self {
         let class = |op: OpId| reading.class(op).expect("a part holds no dropped operation");

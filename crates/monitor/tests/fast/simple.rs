@@ -10,7 +10,8 @@ use crate::oracle::{
 };
 use seriatim_history::{Value, ValueId};
 use seriatim_monitor::fast::{
-    Object, Online, Part, check, counter, log, multiset, mutex, queue_online, register, set,
+    Called, Object, Online, Part, Returned, Stop, check, counter, log, multiset, mutex,
+    queue_online, register, set,
 };
 use seriatim_spec::Verdict;
 
@@ -88,6 +89,95 @@ fn op(method: &'static str, arg: Option<i64>, result: Option<Value>) -> Op {
 
 fn pending(method: &'static str, arg: Option<i64>) -> Op {
     Op { ret: None, ..op(method, arg, None) }
+}
+
+/// Tells a monitor of values by ids that change all the time, as a reader does that forgets values.
+struct Renaming<W> {
+    monitor: W,
+    events: u32,
+    /// How often the ids have changed.
+    age: u32,
+}
+
+impl<W: Online> Renaming<W> {
+    fn new(monitor: W) -> Self {
+        Renaming { monitor, events: 0, age: 0 }
+    }
+
+    /// The present id of a value: that of an interned one.
+    fn id(&self, id: ValueId) -> ValueId {
+        match id.0 & 1 {
+            0 => id,
+            _ => ValueId(((id.0 >> 1) + 16 * (self.age + 1)) << 2),
+        }
+    }
+
+    fn event(&mut self) {
+        self.events += 1;
+        if self.events.is_multiple_of(3) {
+            self.age += 1;
+            self.monitor.rename(&mut |id| match id.0 {
+                0..16 => id,
+                _ => ValueId(id.0 + (16 << 2)),
+            });
+        }
+    }
+}
+
+impl<W: Online> Online for Renaming<W> {
+    fn call(&mut self, called: Called<'_>) -> Result<(), Stop> {
+        self.event();
+        let arg = self.id(called.arg);
+        self.monitor.call(Called { arg, ..called })
+    }
+
+    fn ret(&mut self, returned: Returned<'_>) -> Result<(), Stop> {
+        self.event();
+        let result = self.id(returned.result);
+        self.monitor.ret(Returned { result, ..returned })
+    }
+
+    fn rename(&mut self, _: &mut dyn FnMut(ValueId) -> ValueId) {}
+
+    fn remembered(&self) -> usize {
+        self.monitor.remembered()
+    }
+}
+
+#[test]
+fn online_monitors_agree_when_values_change_their_ids() {
+    let keyed = |random: &mut Random, _| {
+        let method = ["insert", "remove", "contains"][random.below(3) as usize];
+        (method, Some(Value::Int(random.below(3) as i64)), answers())
+    };
+    let watch = || Renaming::new(set::Watch::default());
+    compare(Object::Set, &Keys, Some(&watch), 41, &keyed);
+    let copies = |random: &mut Random, _| {
+        let key = Some(Value::Int(random.below(2) as i64));
+        match random.below(2) {
+            0 => ("add", key, vec![None]),
+            _ => (["remove", "contains"][random.below(2) as usize], key, answers()),
+        }
+    };
+    let watch = || Renaming::new(multiset::Watch::default());
+    compare(Object::Multiset, &Bag, Some(&watch), 42, &copies);
+    let queued = |random: &mut Random, index| {
+        let mut seen = numbers(0..12);
+        seen.push(Some(Value::Nil));
+        match random.below(5) {
+            0 => ("peek", None, seen),
+            1 | 2 => ("insert", Some(Value::Int(index as i64)), vec![None]),
+            _ => ("remove", None, seen),
+        }
+    };
+    let watch = || Renaming::new(queue_online::Watch::default());
+    compare(Object::Queue, &Containers(Order::Fifo), Some(&watch), 43, &queued);
+    let written = |random: &mut Random, index| match random.below(5) {
+        0 | 1 => ("write", Some(Value::Int(index as i64)), vec![None]),
+        _ => ("read", None, numbers(0..12).into_iter().chain([Some(Value::Nil)]).collect()),
+    };
+    let watch = || Renaming::new(register::Watch::new(ValueId::NIL));
+    compare(Object::Register(ValueId::NIL), &Register, Some(&watch), 44, &written);
 }
 
 /// The size up to which everything is tried.
@@ -326,6 +416,29 @@ fn the_semaphore_monitor_agrees_on_random_histories() {
         };
         let (object, model) = (Object::Semaphore(permits), Semaphore(i64::from(permits)));
         compare::<_, counter::Watch>(object, &model, None, 19, &draw);
+    }
+}
+
+#[test]
+fn hundreds_of_operations_may_be_open_on_a_semaphore() {
+    let (model, releases) = (Semaphore(3), 500);
+    for (acquired, agreed) in [(503, Agreed::Linearizable), (504, Agreed::Violation)] {
+        let all = releases + acquired;
+        let ops: Vec<Op> = (0..all)
+            .map(|index| {
+                let method = if index < releases { "release" } else { "acquire" };
+                // The last one called returns first.
+                Op { method, arg: None, result: None, call: index, ret: Some(2 * all - index) }
+            })
+            .collect();
+        let found = match check(Object::Semaphore(3), Part::whole(&history(&ops))).unwrap() {
+            Verdict::Linearizable(witness) => {
+                is_linearization(&model, &ops, &witness.order).unwrap();
+                Agreed::Linearizable
+            }
+            _ => Agreed::Violation,
+        };
+        assert_eq!(found, agreed);
     }
 }
 

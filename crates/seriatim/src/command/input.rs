@@ -5,6 +5,7 @@ use clap::Args;
 use seriatim::history::{Format, ReadOptions, expand, read_with};
 use seriatim::scale::judge::SharedReader;
 use seriatim::{ChosenReader, Failures, History, InputError, SeriReader, SpecChoice};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -46,6 +47,10 @@ pub struct Against {
     #[arg(long, value_name = "SPEC")]
     pub spec: Option<String>,
 
+    /// A constant of a specification FILE.seri, as in K=4
+    #[arg(long = "set", value_name = "NAME=NUMBER", value_parser = constant)]
+    pub constants: Vec<(String, i32)>,
+
     /// What a failed operation (Jepsen's :fail) tells: it did not happen, or it saw that its
     /// condition did not hold (a cas that met another value)
     #[arg(long, value_name = "drop|observe", default_value = "drop", value_parser = failures_named)]
@@ -80,7 +85,11 @@ impl Against {
     fn named(&self, name: &str) -> Result<SharedReader, Failure> {
         match name.split_once(".seri") {
             Some((stem, part)) if part.is_empty() || part.starts_with('#') => {
-                from_file(&format!("{stem}.seri"), part.strip_prefix('#'))
+                let constants = self.constants.iter().cloned().collect();
+                from_file(&format!("{stem}.seri"), part.strip_prefix('#'), &constants)
+            }
+            _ if !self.constants.is_empty() => {
+                Err(Failure(format!("--set: {name} is no file FILE.seri and has no constants")))
             }
             _ => {
                 let choice = SpecChoice::parse(name)?;
@@ -91,10 +100,21 @@ impl Against {
 }
 
 /// A specification in the algorithm language.
-fn from_file(path: &str, name: Option<&str>) -> Result<SharedReader, Failure> {
+fn from_file(
+    path: &str,
+    name: Option<&str>,
+    constants: &BTreeMap<String, i32>,
+) -> Result<SharedReader, Failure> {
     let failed = |reason: String| Failure(format!("{path}: {reason}"));
     let source = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
-    Ok(Arc::new(SeriReader::parse(&source, name).map_err(failed)?))
+    Ok(Arc::new(SeriReader::parse_with(&source, name, constants).map_err(failed)?))
+}
+
+/// A constant and its value.
+pub fn constant(text: &str) -> Result<(String, i32), String> {
+    let expected = "expected a constant and its value, as in K=4";
+    let (name, value) = text.split_once('=').ok_or(expected)?;
+    Ok((name.to_owned(), value.parse().map_err(|_| expected)?))
 }
 
 /// The format of a name.

@@ -1,6 +1,7 @@
 //! `seriatim verify`: is every run of an algorithm linearizable?
 
 use super::amounts::{bytes, duration};
+use super::input::constant;
 use super::lists::{self, Lists};
 use super::output::{remark, say, write_history};
 use super::source::Source;
@@ -148,12 +149,6 @@ enum Reduction {
     Retries,
     Frozen,
     Antichain,
-}
-
-fn constant(text: &str) -> Result<(String, i32), String> {
-    let expected = "expected a constant and its value, as in K=4";
-    let (name, value) = text.split_once('=').ok_or(expected)?;
-    Ok((name.to_owned(), value.parse().map_err(|_| expected)?))
 }
 
 /// What is asked about: the text, the program, and the constants that were overridden.

@@ -4,7 +4,9 @@ use super::input::format_named;
 use super::output::{remark, say};
 use super::{Exit, Failure};
 use seriatim::SpecChoice;
-use seriatim::history::{Format, Listener, LiveCall, LiveReturn, ReadOptions, listen, open};
+use seriatim::history::{
+    Forgets, Format, Listener, LiveCall, LiveReturn, ReadOptions, ValueId, listen, open,
+};
 use seriatim::monitor::fast::{Called, Online, Returned, Stop};
 use seriatim::monitor::watch;
 use std::cell::RefCell;
@@ -132,6 +134,14 @@ impl Listener for Ear {
         let returned = Returned { op, outcome: ret.outcome, result: ret.result, values };
         let result = watcher.monitor.ret(returned);
         watcher.heard(line, result)
+    }
+
+    fn forgets(&self) -> Forgets {
+        Forgets::Values
+    }
+
+    fn rename(&mut self, new_id: &mut dyn FnMut(ValueId) -> ValueId) {
+        self.0.borrow_mut().monitor.rename(new_id);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Spoiled histories through the whole command: an exit code, never a panic.
 
-use super::run::{examples, file, folder, seriatim};
+use super::run::{examples, file, folder, seriatim, seriatim_reading};
 
 /// Marsaglia's xorshift: the same garbage in every run.
 struct Dice(u64);
@@ -94,6 +94,20 @@ fn spoiled_histories_never_make_the_command_panic() {
         for (path, format) in paths.iter().zip(["jsonl", "jsonl-events", "edn"].iter().cycle()) {
             let ran = seriatim(&["convert", path, "--to", format]);
             assert!(matches!(ran.code, Some(0 | 2)), "{path}: {ran:#?}");
+        }
+    }
+}
+
+#[test]
+fn spoiled_events_never_make_watch_panic() {
+    let mut dice = Dice(0xbf58_476d_1ce4_e5b9);
+    for spec in ["queue", "set", "multiset", "register", "counter", "mutex", "log"] {
+        let made = seriatim(&["gen", spec, "-n", "60", "--to", "jsonl-events"]).exits(0).out;
+        for _ in 0..25 {
+            let log = spoiled(made.as_bytes(), &mut dice);
+            let ran = seriatim_reading(&log, &["watch", spec]);
+            let is_ended = matches!(ran.code, Some(0..=3)) && !ran.err.contains("panicked");
+            assert!(is_ended, "{spec}: {} of\n{}", ran.err, String::from_utf8_lossy(&log));
         }
     }
 }
