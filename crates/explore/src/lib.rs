@@ -41,7 +41,8 @@ pub use trace::render;
 
 use search::{Ending, Search};
 use seriatim_lang::machine::Stop;
-use seriatim_lang::{Diagnostic, Program};
+use seriatim_lang::steps::Op;
+use seriatim_lang::{Diagnostic, Program, lower_points};
 use subject::Subject;
 use worker::Premise;
 
@@ -87,6 +88,11 @@ pub fn run_with(
 
 /// Explores with linearization points; if they fail, says whether the algorithm or the annotation is at fault.
 pub fn run_points(program: &Program, options: &Options) -> Result<Outcome, Diagnostic> {
+    let steps = lower_points(program, options.threads.max(1), options.client.as_deref())?;
+    if !steps.code.iter().any(|instr| matches!(instr.op, Op::Lin { .. })) {
+        let why = "the file has no linearization points (`@lin`)".to_string();
+        return Ok(unknown(options, Reason::Unsupported(why)));
+    }
     let mut outcome = run(program, &Options { mode: Mode::Points, ..options.clone() })?;
     if let Verdict::Violation(counterexample) = &mut outcome.verdict
         && counterexample.kind == ViolationKind::WrongPoint

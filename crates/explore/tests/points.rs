@@ -142,6 +142,13 @@ fn nobody_helps_an_operation_that_has_returned() {
 }
 
 #[test]
+fn a_file_without_points_is_not_accused() {
+    let outcome = run_points(&program(&algorithm("hsy_stack")), &small());
+    let verdict = outcome.expect("it can be explored").verdict;
+    assert!(matches!(verdict, Verdict::Unknown(Reason::Unsupported(_))), "{verdict:?}");
+}
+
+#[test]
 fn limits_are_honoured_and_named() {
     let mut options = Options { capacity: Some(3), threads: 4, ..Options::default() };
     options.limits.states = Some(1_000);
