@@ -341,7 +341,7 @@ impl Reader<'_> {
         let method = self.method(method)?;
         let code = &self.object.steps.methods[method];
         let rests = code.entry <= pc && pc < code.end;
-        if !rests || !self.object.steps.code[pc.0 as usize].is_shared_access() {
+        if !rests || !self.object.steps.code[pc.0 as usize].is_step() {
             return Err("no thread rests there in that method".to_owned());
         }
         let registers: Vec<Word> = registers.iter().map(|w| word(w)).collect::<Read<_>>()?;

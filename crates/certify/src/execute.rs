@@ -72,7 +72,7 @@ impl Execution<'_> {
         let mut at_access = start == Start::AtAccess;
         for _ in 0..FUEL {
             let instr = &self.object.steps.code[pc.0 as usize];
-            if instr.is_shared_access() && !std::mem::take(&mut at_access) {
+            if instr.is_step() && !std::mem::take(&mut at_access) {
                 return Ok((pc, Ended::Rests));
             }
             if let Op::Return(values) = &instr.op {

@@ -30,6 +30,7 @@ mod lower;
 pub mod machine;
 mod parse;
 pub mod program;
+mod riding;
 pub mod scalarset;
 pub mod show;
 pub mod span;

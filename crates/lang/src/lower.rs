@@ -9,6 +9,7 @@ mod statements;
 use crate::ast::Expr;
 use crate::diagnostic::Diagnostic;
 use crate::program::*;
+use crate::riding::mark_riding;
 use crate::span::Span;
 use crate::steps::*;
 use crate::types::{Fit, Kind, Length, Scalar, StructId, Type};
@@ -187,6 +188,7 @@ impl<'p> Lower<'p> {
             links: self.links,
         };
         steps.uses_tids = uses_tids(&steps);
+        mark_riding(&mut steps);
         Ok(steps)
     }
 
@@ -346,7 +348,8 @@ impl<'p> Lower<'p> {
             return Err(Diagnostic::new(self.span, "the program is too large once expanded")
                 .hint("helper functions are expanded at every call"));
         }
-        self.code.push(Instr { op, span: self.span, inside_atomic: self.atomic > 0 });
+        let (span, inside_atomic) = (self.span, self.atomic > 0);
+        self.code.push(Instr { op, span, inside_atomic, rides: false });
         Ok(())
     }
 

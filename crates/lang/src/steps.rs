@@ -275,9 +275,16 @@ pub struct Instr {
     pub span: Span,
     /// Whether it lies inside an atomic block.
     pub inside_atomic: bool,
+    /// Whether its access may ride along with the step before it, in proofs.
+    pub rides: bool,
 }
 
 impl Instr {
+    /// Whether a thread rests before it in proofs: it is a step of its own, and does not ride along.
+    pub fn is_step(&self) -> bool {
+        self.is_shared_access() && !self.rides
+    }
+
     /// Whether it accesses shared state as a step of its own.
     pub fn is_shared_access(&self) -> bool {
         let accesses = matches!(

@@ -84,9 +84,19 @@ impl Code {
                 methods.push((thread, method as u32, effects[method]));
                 let args = vec![Ex::Const(0)];
                 let op = Op::Invoke { method: method as u32, args, dst: None };
-                steps.code.push(Instr { op, span: Span::default(), inside_atomic: false });
+                steps.code.push(Instr {
+                    op,
+                    span: Span::default(),
+                    inside_atomic: false,
+                    rides: false,
+                });
             }
-            steps.code.push(Instr { op: Op::End, span: Span::default(), inside_atomic: false });
+            steps.code.push(Instr {
+                op: Op::End,
+                span: Span::default(),
+                inside_atomic: false,
+                rides: false,
+            });
         }
         let liveness = Liveness::of(&steps);
         let rides = riding_accesses(&steps, &liveness, reductions);

@@ -29,6 +29,17 @@ pub struct Abstraction {
     pub begin: Begin,
     /// Which nodes count.
     pub counted: Counted,
+    /// How much effects tell, where the first proof gets stuck.
+    pub ways: Ways,
+}
+
+/// Whether effects tell what lies on the way between two nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Ways {
+    /// They do not.
+    Untold,
+    /// They do, where a step takes out several nodes at once.
+    Told,
 }
 
 /// Where the content begins.
@@ -71,11 +82,17 @@ impl Abstraction {
         for root in roots {
             for begin in begins {
                 for counted in counted {
-                    found.push(Abstraction { root, begin: *begin, counted: *counted });
+                    let (begin, counted) = (*begin, *counted);
+                    found.push(Abstraction { root, begin, counted, ways: Ways::Untold });
                 }
             }
         }
         found
+    }
+
+    /// The same content, with effects that tell more.
+    pub fn with_ways(self) -> Abstraction {
+        Abstraction { ways: Ways::Told, ..self }
     }
 
     /// In words.

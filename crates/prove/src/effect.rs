@@ -6,7 +6,7 @@
 //! guaranteed would make the prover miss interference.
 
 use crate::own::colour_blind;
-use crate::value::{Attr, Holder, Val, Values};
+use crate::value::{Attr, Holder, Val, Values, attrs};
 use crate::view::{Node, View};
 use seriatim_lang::steps::Pc;
 
@@ -36,6 +36,25 @@ pub enum Behind {
     Unknown,
 }
 
+/// The way from a node to another node of the effect, where several nodes are unlinked at once: the first node of the
+/// effect on it, and all attributes that the nodes in between can have. Law: in the state before the step, the link of
+/// the one node leads to the other by nodes that have these attributes and are not in the effect.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Path {
+    /// Where it leads.
+    pub to: u8,
+    /// What lies in between, as every thread sees it.
+    pub attrs: u64,
+}
+
+impl Path {
+    /// Those of the attributes that nodes on the way can have.
+    pub fn of(self, set: u64) -> u64 {
+        let fits = |a: &Attr| a.common().bit() & self.attrs != 0;
+        attrs(set).filter(fits).fold(0, |set, a| set | a.bit())
+    }
+}
+
 /// A node of an effect.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Place {
@@ -47,6 +66,8 @@ pub struct Place {
     pub reach: u32,
     /// Its link before the step (of a fresh node: after it).
     pub link: Target,
+    /// The way that the step cut out, if it begins here and its nodes are not all in the effect.
+    pub path: Option<Path>,
     /// Its values, without colours (of a fresh node only).
     pub values: Values,
 }
@@ -72,6 +93,14 @@ pub struct Effect {
     pub moves: Vec<(u8, Target)>,
     /// Other shared variables written.
     pub stores: Vec<(u8, Val)>,
+}
+
+impl Effect {
+    /// Leaves out what lies on the way between nodes; says whether there was something to leave out.
+    pub fn forget_ways(&mut self) -> bool {
+        let ways = self.places.iter_mut().filter_map(|place| place.path.take());
+        ways.count() > 0
+    }
 }
 
 fn is_reference(v: Val) -> bool {
@@ -195,7 +224,10 @@ pub fn effect(pc: Pc, before: &View, after: &View, fresh: &[usize]) -> Option<Ef
         let fresh = fresh.contains(n);
         let node = if fresh { &after.nodes[*n] } else { &before.nodes[*n] };
         let values = if fresh { colour_blind(node.values) } else { 0 };
-        Place { fresh, attr: node.attr, reach: reach[*n], link: link(node), values }
+        let link = link(node);
+        let known = fresh || matches!(link, Target::Null | Target::At(_));
+        let path = if known { None } else { cut_out(before, after, &footprint, *n) };
+        Place { fresh, attr: node.attr, reach: reach[*n], link, path, values }
     };
     let number = |n: usize| index(n).unwrap_or(u8::MAX);
     let (moves, stores): (Vec<usize>, Vec<usize>) =
@@ -215,6 +247,33 @@ pub fn effect(pc: Pc, before: &View, after: &View, fresh: &[usize]) -> Option<Ef
         moves: moves.iter().map(|g| (*g as u8, target(after.globals[*g]))).collect(),
         stores: stores.iter().map(|g| (*g as u8, after.globals[*g])).collect(),
     })
+}
+
+/// The way from the node `from` to the next node of the footprint, if some link or shared variable led to `from` before the
+/// step and leads to that node after it.
+fn cut_out(before: &View, after: &View, footprint: &[usize], from: usize) -> Option<Path> {
+    let (to, attrs) = way(before, from, &|n| footprint.contains(&n))?;
+    let skips = |old: Val, new: Val| old.node() == Some(from) && new.node() == Some(to);
+    let links = before.nodes.iter().zip(&after.nodes).any(|(b, a)| skips(b.to, a.to));
+    let globals = before.globals.iter().zip(&after.globals).any(|(b, a)| skips(*b, *a));
+    let index = footprint.iter().position(|f| *f == to)?;
+    (links || globals).then_some(Path { to: index as u8, attrs })
+}
+
+/// The first node behind `from` that is wanted, and the attributes of all nodes before it, as every thread sees them.
+pub fn way(view: &View, from: usize, wanted: &dyn Fn(usize) -> bool) -> Option<(usize, u64)> {
+    let (mut at, mut between) = (from, 0);
+    for _ in 0..=view.nodes.len() {
+        let node = &view.nodes[at];
+        between |= attrs(node.gap.attrs).fold(0, |set, a| set | a.common().bit());
+        let next = node.to.node()?;
+        if wanted(next) {
+            return Some((next, between));
+        }
+        between |= view.nodes[next].attr.common().bit();
+        at = next;
+    }
+    None
 }
 
 /// Whether a shared variable can look like `acting` to the acting thread and like `mine` to another one.

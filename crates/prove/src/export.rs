@@ -3,7 +3,7 @@
 //! The format is described in the book (`docs/certificates.md`). The checker is a crate of its own that shares the language with
 //! this one and nothing else; this file is all that the prover knows about it.
 
-use crate::content::{Begin, Counted};
+use crate::content::{Begin, Counted, Ways};
 use crate::difference::{Fact, Relation};
 use crate::effect::{Behind, Effect, Place, Target};
 use crate::influence::Influence;
@@ -15,9 +15,13 @@ use seriatim_lang::Program;
 use std::fmt::Write;
 
 impl Proof {
-    /// The proof as a certificate of the program of which it is a proof.
+    /// The proof as a certificate of the program of which it is a proof, or why there is none: the format knows nothing of ways
+    /// between nodes.
     pub fn certificate(&self, program: &Program) -> Result<String, String> {
         let model = Model::of(program, 2)?;
+        if self.abstraction.ways == Ways::Told {
+            return Err("it has steps that take out several nodes at once".to_owned());
+        }
         let listing = seriatim_lang::show::listing(&model.steps);
         let begin = match self.abstraction.begin {
             Begin::AtRoot => "first",

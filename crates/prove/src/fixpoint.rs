@@ -31,6 +31,8 @@ pub struct Fixpoint<'m> {
     pub effects: Vec<Rc<Influence>>,
     /// The records that threads publish.
     pub shapes: Vec<Shape>,
+    /// Whether a step took out several nodes at once, and its effect leaves out what lay on the way.
+    pub way_untold: bool,
     known: FxHashSet<Rc<Influence>>,
     work: u64,
     matcher: Matcher,
@@ -56,6 +58,7 @@ impl<'m> Fixpoint<'m> {
             views: Views::new(model.tracking),
             effects: vec![],
             shapes: vec![],
+            way_untold: false,
             known: FxHashSet::default(),
             work: 0,
             matcher: Matcher::default(),
@@ -97,6 +100,7 @@ impl<'m> Fixpoint<'m> {
         })?;
         for stepped in stepped {
             self.views.add(&stepped.view, (number, stepped.at));
+            self.way_untold |= stepped.way_untold;
             for shape in stepped.shapes {
                 self.publish(shape);
             }

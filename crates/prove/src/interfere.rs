@@ -3,12 +3,13 @@
 //! Decided: all views after the effect. Each node of the effect is an explicit node of the view, a node in one of its
 //! gaps, or, if no shared variable leads to it, a node of which the view knows nothing; all ways are enumerated, and those
 //! that contradict a fact on either side are dropped. Nodes that were private to the acting thread are in no other view.
-//! If a node of which the view knows nothing becomes visible, the proof is stuck.
+//! If a node of which the view knows nothing becomes visible, the proof is stuck. Where an effect tells what lies on the way between
+//! two nodes, the gaps on that way keep only such nodes: they are on the same way, so it is the same nodes.
 //!
 //! Law (tested against the concrete machine, through the invariant): if the view describes a state in which the effect
 //! takes place, one of the results describes the state after it.
 
-use crate::effect::{Effect, Outlook, Place, Target, as_seen_by_others, scalars_agree};
+use crate::effect::{Effect, Outlook, Path, Place, Target, as_seen_by_others, scalars_agree};
 use crate::gap::{Cut, Which, each_cut};
 use crate::model::Model;
 use crate::outcome::Obstacle;
@@ -219,6 +220,7 @@ impl Matcher {
             let Seat::Node(n) = *seat else { return true };
             let node = &self.heap.nodes[n];
             reach[n] == place.reach
+                && place.path.is_none_or(|path| self.may_lead_along(n, path))
                 && match place.link {
                     Target::Unknown => true,
                     Target::Elsewhere => {
@@ -239,6 +241,47 @@ impl Matcher {
         };
         effect.places.iter().zip(&self.seats).filter(|(p, _)| !p.fresh).all(linked)
             && !effect.references.iter().zip(&self.heap.globals).any(stray)
+    }
+
+    /// Whether the first seated node behind a node can be the one to which a path leads, by nodes as on the path.
+    fn may_lead_along(&self, from: usize, path: Path) -> bool {
+        let Seat::Node(to) = self.seats[path.to as usize] else { return false };
+        let mut at = from;
+        for _ in 0..=self.heap.nodes.len() {
+            let node = &self.heap.nodes[at];
+            if !node.gap.optional && path.of(node.gap.attrs) == 0 {
+                return false;
+            }
+            match node.to.node() {
+                Some(next) if next == to => return true,
+                Some(next) => {
+                    let fits = path.of(self.heap.nodes[next].attr.bit()) != 0;
+                    if !fits || self.seats.contains(&Seat::Node(next)) {
+                        return false;
+                    }
+                    at = next;
+                }
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// Leaves on the way of a path only nodes that it may have.
+    fn narrow(&self, from: usize, path: Path, after: &mut View) {
+        let Seat::Node(to) = self.seats[path.to as usize] else { return };
+        let mut at = from;
+        for _ in 0..=self.heap.nodes.len() {
+            let gap = &mut after.nodes[at].gap;
+            gap.attrs = path.of(gap.attrs);
+            if gap.is_empty() {
+                *gap = Gap::EMPTY;
+            }
+            match after.nodes[at].to.node() {
+                Some(next) if next != to => at = next,
+                _ => return,
+            }
+        }
     }
 
     fn resolve(&self, target: Target) -> Option<Val> {
@@ -269,6 +312,11 @@ impl Matcher {
     }
 
     fn write(&mut self, effect: &Effect, after: &mut View) -> Result<(), Obstacle> {
+        for (place, seat) in effect.places.iter().zip(&self.seats) {
+            if let (Some(path), Seat::Node(n)) = (place.path, seat) {
+                self.narrow(*n, path, after);
+            }
+        }
         for (i, place) in effect.places.iter().enumerate() {
             match self.seats[i] {
                 Seat::Node(n) if matches!(place.link, Target::Null | Target::At(_)) => {

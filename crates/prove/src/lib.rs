@@ -46,6 +46,7 @@ use fixpoint::Fixpoint;
 use influence::Influence;
 use model::Model;
 use seriatim_lang::Program;
+use std::collections::VecDeque;
 
 /// Tries to prove that an object is linearizable.
 ///
@@ -72,7 +73,8 @@ pub fn prove(program: &Program, options: &Options) -> Outcome {
         Err(why) => return Outcome::Refused(why),
     };
     let mut attempts: Vec<Stuck> = Vec::new();
-    for abstraction in Abstraction::candidates(&model) {
+    let mut candidates: VecDeque<Abstraction> = Abstraction::candidates(&model).into();
+    while let Some(abstraction) = candidates.pop_front() {
         let mut fixpoint = Fixpoint::new(&model, abstraction);
         match fixpoint.run(options) {
             Ok(()) => {
@@ -86,6 +88,9 @@ pub fn prove(program: &Program, options: &Options) -> Outcome {
                 });
             }
             Err(block) => {
+                if fixpoint.way_untold && block.obstacle != Obstacle::Limit {
+                    candidates.push_back(abstraction.with_ways());
+                }
                 attempts.push(render::stuck(program, &model, &fixpoint, (abstraction, block)));
             }
         }

@@ -166,7 +166,7 @@ impl Model {
         };
         let values = if kind == Kind::Cell { 3 } else { 2 };
         let bounds = Bounds { values, keys: 3, nodes: None, capacity: None };
-        let local = vec![false; steps.code.len()];
+        let local = steps.code.iter().map(|instr| instr.rides).collect();
         let granularity = Granularity::Fused { local, locks_join: false };
         let mut machine = Machine::new(steps.clone(), bounds, granularity);
         let initial = machine.initial().map_err(|_| "its initialisation fails".to_string())?;

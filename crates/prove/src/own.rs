@@ -102,7 +102,7 @@ impl Run<'_> {
         let model = self.model;
         for _ in 0..FUEL {
             let instr = &model.steps.code[pc.0 as usize];
-            if instr.is_shared_access() {
+            if instr.is_step() {
                 if accesses == 0 {
                     return Ok(End::Rest(pc));
                 }

@@ -1,9 +1,9 @@
 //! One transition of the observed thread: an abstract step, together with every check of the specification.
 
 use crate::cell;
-use crate::content::{Abstraction, Change, is_justified};
+use crate::content::{Abstraction, Change, Ways, is_justified};
 use crate::counter;
-use crate::effect::effect;
+use crate::effect::{Effect, effect};
 use crate::equality::{Equality, unnamed};
 use crate::help::help;
 use crate::influence::Influence;
@@ -37,11 +37,14 @@ pub struct Stepped {
     pub influence: Option<Influence>,
     /// The records that it published.
     pub shapes: Vec<Shape>,
+    /// Whether it took out several nodes at once, and its effect leaves out what lay on the way.
+    pub way_untold: bool,
     /// The step.
     pub at: At,
 }
 
-type Took = (Option<Influence>, Vec<Shape>);
+/// What others see of a transition, the records that it published, and whether a way was left out.
+type Took = (Option<Influence>, Vec<Shape>, bool);
 
 /// All transitions of the observed thread out of a view; an error says where the proof is stuck.
 pub fn transitions(setting: Setting, view: &View) -> Result<Vec<Stepped>, (Obstacle, At)> {
@@ -80,9 +83,9 @@ fn each(
         let (foreign, pc) = (None, Pc(0));
         let mut run = Run { model, before, after, choices, shapes, equality, foreign, bases, pc };
         match transition(&mut run) {
-            Ok((influence, shapes)) => {
+            Ok((influence, shapes, way_untold)) => {
                 let view = run.after.canonical(model.tracking);
-                found.push(Stepped { view, influence, shapes, at });
+                found.push(Stepped { view, influence, shapes, way_untold, at });
             }
             Err(Halt::Waits) => {}
             Err(Halt::Stuck(obstacle)) => {
@@ -136,7 +139,7 @@ fn call(abstraction: &Abstraction, run: &mut Run, method: u32, mut args: [Val; A
     abstraction.observe(model, &mut run.after)?;
     let end = execute(run, code.entry, 0)?;
     finish(run, end)?;
-    Ok((None, vec![]))
+    Ok((None, vec![], false))
 }
 
 fn step(abstraction: &Abstraction, run: &mut Run, pc: Pc) -> Ran<Took> {
@@ -144,6 +147,7 @@ fn step(abstraction: &Abstraction, run: &mut Run, pc: Pc) -> Ran<Took> {
     let end = execute(run, pc, 1)?;
     let fresh = run.after.publish();
     let shapes = published(&run.before, &run.after).collect();
+    let mut way_untold = false;
     let influence = match model.kind {
         Kind::Cell if run.foreign.is_some() => {
             return Err(Obstacle::NotUnderstood("an exchange that is no help").into());
@@ -162,7 +166,10 @@ fn step(abstraction: &Abstraction, run: &mut Run, pc: Pc) -> Ran<Took> {
             let changed = change(abstraction, run)?;
             let help = help(model, run, pc)?;
             abstraction.observe(model, &mut run.after)?;
-            let effect = effect(pc, &run.before, &run.after, &fresh);
+            let mut effect = effect(pc, &run.before, &run.after, &fresh);
+            if abstraction.ways == Ways::Untold {
+                way_untold = effect.as_mut().is_some_and(Effect::forget_ways);
+            }
             match (help, effect) {
                 (None, effect) => effect.map(Influence::List),
                 (Some(help), None) if changed == Change::None => Some(Influence::Help(help)),
@@ -171,7 +178,7 @@ fn step(abstraction: &Abstraction, run: &mut Run, pc: Pc) -> Ran<Took> {
         }
     };
     finish(run, end)?;
-    Ok((influence, shapes))
+    Ok((influence, shapes, way_untold))
 }
 
 /// Executes a step; where values are compared, equal answers are given to equal questions.

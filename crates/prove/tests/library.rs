@@ -24,12 +24,14 @@ const QUICK: [(&str, &str, Begin, Counted); 10] = [
 ];
 
 /// The same for what takes longer: hindsight and descriptors.
-const SLOW: [(&str, &str, Begin, Counted); 5] = [
+const SLOW: [(&str, &str, Begin, Counted); 7] = [
     ("orvyy_set", "head", Begin::AtRoot, UNMARKED),
     ("lazy_list", "head", Begin::AtRoot, UNMARKED),
     ("vechev_cas", "head", Begin::AtRoot, UNMARKED),
     ("ccas", "cell.0", Begin::AtRoot, ALL),
     ("rdcss", "data.0", Begin::AtRoot, ALL),
+    ("harris_michael", "head", Begin::AtRoot, UNMARKED),
+    ("harris_set", "head", Begin::AtRoot, UNMARKED),
 ];
 
 #[test]
