@@ -73,6 +73,8 @@ pub(super) enum Method {
     Peek,
     /// Says whether there is no value.
     IsEmpty,
+    /// Says how many values there are.
+    Size,
 }
 
 /// The names of the methods of one kind of container.
@@ -85,6 +87,9 @@ pub(super) struct Names {
 /// The names of the query whether there is no value.
 pub(super) const IS_EMPTY: &[&str] = &["is_empty", "is-empty", "isempty", "empty"];
 
+/// The names of the query how many values there are.
+const SIZE: &[&str] = &["size", "len", "length", "count"];
+
 impl Names {
     fn method(&self, name: &str) -> Option<Method> {
         let among = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
@@ -94,6 +99,8 @@ impl Names {
             Some(Method::Remove)
         } else if among(self.peek) {
             Some(Method::Peek)
+        } else if among(SIZE) {
+            Some(Method::Size)
         } else {
             among(IS_EMPTY).then_some(Method::IsEmpty)
         }
@@ -115,6 +122,8 @@ pub(super) enum Meaning {
     Peek(ValueId),
     SawEmpty,
     SawValues,
+    /// More than none.
+    SawSize(i64),
     PendingRemoval,
     Nothing,
 }
@@ -146,13 +155,18 @@ pub(super) fn meaning(
             (value, _) => Ok(Meaning::Insert(value)),
         },
         (Method::Remove, Outcome::Pending) => Ok(Meaning::PendingRemoval),
-        (Method::Peek | Method::IsEmpty, Outcome::Pending) => Ok(Meaning::Nothing),
+        (Method::Peek | Method::IsEmpty | Method::Size, Outcome::Pending) => Ok(Meaning::Nothing),
         (Method::Remove, Outcome::Ok) => seen(history.result(op), Meaning::Remove),
         (Method::Peek, Outcome::Ok) => seen(history.result(op), Meaning::Peek),
         (Method::IsEmpty, Outcome::Ok) => match history.result(op).as_bool() {
             Some(true) => Ok(Meaning::SawEmpty),
             Some(false) => Ok(Meaning::SawValues),
             None => Err(unreadable("true or false as result")),
+        },
+        (Method::Size, Outcome::Ok) => match history.values().as_int(history.result(op)) {
+            Some(0) => Ok(Meaning::SawEmpty),
+            Some(count) => Ok(Meaning::SawSize(count)),
+            None => Err(unreadable("a number as result")),
         },
     }
 }
@@ -171,6 +185,12 @@ pub(super) struct Container {
     pub nonempties: Vec<Span>,
     /// Queries that saw that it was not, each with a value that was chosen for it to be inside then.
     pub chosen: Vec<Peek>,
+    /// Queries that saw how many values there were, each with the number.
+    pub sizes: Vec<(Span, i64)>,
+    /// Queries that saw one of several equal values at the head.
+    pub loose: Vec<(Span, ValueId)>,
+    /// Pending insertions whose value nobody saw.
+    pub unseen: Vec<Span>,
     /// Removals without result, in call order.
     pub pending: Vec<Span>,
     /// The number of events.
@@ -388,6 +408,7 @@ impl Container {
                 }
                 Meaning::SawEmpty => columns.empties.push(span),
                 Meaning::SawValues => columns.nonempties.push(span),
+                Meaning::SawSize(count) => columns.sizes.push((span, count)),
                 Meaning::PendingRemoval => columns.pending.push(span),
             }
         }
@@ -446,10 +467,15 @@ impl Container {
         let mut part = Container {
             empties: self.empties.clone(),
             nonempties: self.nonempties.clone(),
+            sizes: self.sizes.clone(),
+            loose: self.loose.clone(),
             pending: self.pending.clone(),
             end: self.end,
             ..Container::default()
         };
+        let gone = keep.iter().enumerate().filter(|&(_, &keep)| !keep);
+        let gone = gone.map(|(item, _)| self.insert[item]);
+        part.unseen = gone.chain(self.unseen.iter().copied()).collect();
         for (item, _) in keep.iter().enumerate().filter(|&(_, &keep)| keep) {
             place[item] = part.values.len();
             part.values.push(self.values[item]);

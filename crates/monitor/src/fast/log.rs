@@ -12,12 +12,13 @@
 //! memory: the log.
 //!
 //! **Precondition.** Every value is appended once, else declined. A pending append that nobody saw
-//! is forgotten; one that somebody saw took effect. Appends that return their index and reads of
-//! one index are declined.
+//! is forgotten; one that somebody saw took effect. Where appends return their index, or somebody reads
+//! one index or asks for the length: see `log_index`; online they are declined.
 
 use super::chain::reversed;
 use super::container::{NEVER, Span};
 use super::flag::Moment;
+use super::log_index;
 use super::online::{Called, Online, Returned, Stop};
 use super::violation::counterexample;
 use super::{Declined, Part};
@@ -27,18 +28,21 @@ use seriatim_spec::{Verdict, Witness};
 
 /// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Method {
+pub(super) enum Method {
     Append,
     Read,
+    Length,
 }
 
 impl Method {
-    fn named(name: &str) -> Result<Self, Declined> {
+    pub fn named(name: &str) -> Result<Self, Declined> {
         let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
         if is(&["append", "add", "push", "write", "send"]) {
             Ok(Method::Append)
         } else if is(&["read", "get", "poll"]) {
             Ok(Method::Read)
+        } else if is(&["length", "size", "len", "count"]) {
+            Ok(Method::Length)
         } else {
             let method = name.to_owned();
             Err(Declined::UnknownMethod { method })
@@ -47,7 +51,7 @@ impl Method {
 }
 
 /// The values that a read saw.
-fn contents(values: &Values, result: ValueId) -> Option<Vec<Value>> {
+pub(super) fn contents(values: &Values, result: ValueId) -> Option<Vec<Value>> {
     match values.get(result) {
         Value::List(items) => Some(items.to_vec()),
         _ => None,
@@ -74,15 +78,13 @@ pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
         let by_index = match method {
             Method::Append => history.values().as_int(history.result(op)).is_some(),
             Method::Read => history.arg(op).is_present() && history.arg(op) != ValueId::NIL,
+            Method::Length => true,
         };
         if by_index && history.outcome(op) == Outcome::Ok {
-            return Err(Declined::Unreadable {
-                operation: operation.to_string(),
-                expected: "no index",
-            });
+            return log_index::check(part);
         }
         match (method, history.outcome(op)) {
-            (_, Outcome::Failed) | (Method::Read, Outcome::Pending) => {}
+            (_, Outcome::Failed) | (Method::Read | Method::Length, Outcome::Pending) => {}
             (Method::Append, _) => {
                 let value = history.values().get(history.arg(op));
                 if appends.insert(value.clone(), span).is_some() {
@@ -90,7 +92,7 @@ pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
                     return Err(Declined::RepeatedValue { value });
                 }
             }
-            (Method::Read, Outcome::Ok) => {
+            (Method::Read | Method::Length, Outcome::Ok) => {
                 let seen = contents(history.values(), history.result(op));
                 let seen = seen.ok_or_else(|| Declined::Unreadable {
                     operation: operation.to_string(),
@@ -253,6 +255,10 @@ impl Online for Watch {
     fn call(&mut self, called: Called<'_>) -> Result<(), Stop> {
         self.now += 1;
         let open = match Method::named(called.method)? {
+            Method::Length => {
+                let method = called.method.to_owned();
+                return Err(Stop::Declined(Declined::UnknownMethod { method }));
+            }
             Method::Read if called.arg.is_present() && called.arg != ValueId::NIL => {
                 return Err(Stop::Declined(Declined::Unreadable {
                     operation: called.method.to_owned(),

@@ -13,10 +13,13 @@
 //! *Counterexamples* are the union of the cores, made small by `shrink`.
 
 use super::container::{Container, Flaw, Item, NEVER, Names, Peek, Rank, Refusal, Span};
+use super::equal;
 use super::inside;
 use super::shrink::shrink;
+use super::size;
 use super::tune::{Tuned, nonempty_cells};
 use super::violation::counterexample;
+use super::weave::{Head, Woven, weave};
 use super::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{History, OpId};
@@ -51,6 +54,9 @@ pub(super) trait Discipline {
 
     /// Whether pending removals may be assigned in order.
     fn assigns_in_order(&self, container: &Container) -> bool;
+
+    /// Which value is at the head.
+    fn head(&self, container: &Container) -> Head;
 
     /// Decides a history in which values repeat.
     fn repeated(&self, part: Part<'_>) -> Result<Verdict, Declined>;
@@ -98,7 +104,9 @@ pub(super) fn decide<D: Discipline>(discipline: &D, part: Part<'_>) -> Result<Ve
     let words = discipline.words();
     let mut container = match Container::read(&part, &words.names) {
         Ok(container) => container,
-        Err(Refusal::Declined(Declined::RepeatedValue { .. })) => return discipline.repeated(part),
+        Err(Refusal::Declined(Declined::RepeatedValue { .. })) => {
+            return repeated(discipline, part);
+        }
         Err(Refusal::Declined(declined)) => return Err(declined),
         Err(Refusal::Flaw(flaw)) => return Ok(flawed(part.history, words, flaw)),
     };
@@ -109,12 +117,27 @@ pub(super) fn decide<D: Discipline>(discipline: &D, part: Part<'_>) -> Result<Ve
             Solution::Order(order) => Ok(Verdict::Linearizable(Witness { order })),
             Solution::Cores(_) => Ok(violation(discipline, part.history, &whole, None)),
             Solution::Flaw(flaw) => Ok(flawed(part.history, words, flaw)),
+            Solution::Wrong(verdict) => Ok(verdict),
         };
     }
     match solve(discipline, part.history, &container)? {
         Solution::Order(order) => Ok(Verdict::Linearizable(Witness { order })),
         Solution::Cores(cores) => Ok(violation(discipline, part.history, &container, Some(cores))),
         Solution::Flaw(flaw) => Ok(flawed(part.history, words, flaw)),
+        Solution::Wrong(verdict) => Ok(verdict),
+    }
+}
+
+/// Decides a part in which values repeat. Where all are equal, pending removals are a choice at every
+/// step of `equal`, and where the first guess is right none at all.
+fn repeated<D: Discipline>(discipline: &D, part: Part<'_>) -> Result<Verdict, Declined> {
+    let equal = || equal::decide(part, &discipline.words().names);
+    match part.operations().any(|op| part.history.ret(op).is_none()) {
+        true => discipline.repeated(part).or_else(|declined| equal()?.ok_or(declined)),
+        false => match equal() {
+            Ok(Some(verdict)) => Ok(verdict),
+            Ok(None) | Err(_) => discipline.repeated(part),
+        },
     }
 }
 
@@ -123,6 +146,8 @@ pub(super) enum Solution {
     Order(Vec<OpId>),
     Cores(Core),
     Flaw(Flaw),
+    /// It is wrong because of a query that looks at more than one value.
+    Wrong(Verdict),
 }
 
 /// Runs the monitor and, where it is stuck and removals are pending, branches.
@@ -162,29 +187,66 @@ fn union(cores: Vec<Core>) -> Core {
     Core { items, empty: None }
 }
 
-/// The order of a container that was decided but for the queries that saw that it was not empty.
+/// The order of a container that was decided but for the queries that look at more than one value.
 fn finish<D: Discipline>(
     discipline: &D,
     history: &History,
     container: &Container,
     (tuned, plan): (Tuned, D::Plan),
 ) -> Result<Solution, Declined> {
+    if let Some(verdict) = size::out_of_bounds(history, container) {
+        return Ok(Solution::Wrong(verdict));
+    }
+    if !container.sizes.is_empty() || !container.loose.is_empty() {
+        return finish_woven(discipline, history, container, &tuned);
+    }
     let cells = nonempty_cells(container, &tuned);
     let unforced = container.nonempties.iter().zip(&cells).filter(|(_, cell)| cell.is_none());
     let unforced: Vec<Span> = unforced.map(|(&query, _)| query).collect();
-    let Some(&first) = unforced.first() else {
+    if unforced.is_empty() {
         let order = discipline.order(container, &tuned, plan);
         return Ok(Solution::Order(with_queries(container, order, &cells)));
-    };
-    let operation = || history.operation(first.op).to_string();
-    let decline = || Declined::UnforcedQuery { operation: operation() };
-    let chosen = inside::choose(container, &tuned, &unforced).ok_or_else(decline)?;
+    }
+    match finish_chosen(discipline, container, &tuned, &unforced) {
+        Some(order) => Ok(Solution::Order(order)),
+        None => finish_woven(discipline, history, container, &tuned),
+    }
+}
+
+/// The order where each query that nothing forces saw the value that is chosen for it, if there is one.
+fn finish_chosen<D: Discipline>(
+    discipline: &D,
+    container: &Container,
+    tuned: &Tuned,
+    unforced: &[Span],
+) -> Option<Vec<OpId>> {
+    let chosen = inside::choose(container, tuned, unforced)?;
     let container = Container { chosen, ..container.clone() };
-    let tuned = Tuned::new(&container).map_err(|_| decline())?;
-    let plan = discipline.plan(&container, &tuned).map_err(|_| decline())?;
+    let tuned = Tuned::new(&container).ok()?;
+    let plan = discipline.plan(&container, &tuned).ok()?;
     let cells = nonempty_cells(&container, &tuned);
     let order = discipline.order(&container, &tuned, plan);
-    Ok(Solution::Order(with_queries(&container, order, &cells)))
+    Some(with_queries(&container, order, &cells))
+}
+
+/// The order with all queries woven in.
+fn finish_woven<D: Discipline>(
+    discipline: &D,
+    history: &History,
+    container: &Container,
+    tuned: &Tuned,
+) -> Result<Solution, Declined> {
+    match weave(container, tuned, &discipline.head(container)) {
+        Woven::Order(order) => Ok(Solution::Order(order)),
+        Woven::Wrong(wrong) => Ok(Solution::Wrong(size::unexplained(history, container, wrong))),
+        Woven::Open => {
+            let sizes = container.sizes.iter().map(|(span, _)| span);
+            let loose = container.loose.iter().map(|(span, _)| span);
+            let query = sizes.chain(loose).chain(&container.nonempties).next();
+            let operation = query.map(|query| history.operation(query.op).to_string());
+            Err(Declined::UnforcedQuery { operation: operation.unwrap_or_default() })
+        }
+    }
 }
 
 /// Puts the queries that saw values into the order: each, given its cell in which some value is
@@ -314,8 +376,9 @@ fn assign_in_order(container: &mut Container) {
     let mut inside: Vec<Item> = container.items().collect();
     inside.retain(|item| !container.remove[item.index()].exists());
     inside.sort_by_key(|item| container.insert[item.index()].ret);
-    let pending = std::mem::take(&mut container.pending);
-    for (item, removal) in inside.into_iter().zip(pending) {
+    let assigned = inside.len().min(container.pending.len());
+    let left = container.pending.split_off(assigned);
+    for (item, removal) in inside.into_iter().zip(std::mem::replace(&mut container.pending, left)) {
         container.assign(item, removal);
     }
 }
@@ -416,7 +479,8 @@ pub(super) fn violation<D: Discipline>(
         if discipline.assigns_in_order(&part) {
             assign_in_order(&mut part);
         }
-        matches!(solve(discipline, history, &part), Ok(Solution::Cores(_) | Solution::Flaw(_)))
+        let wrong = solve(discipline, history, &part);
+        matches!(wrong, Ok(Solution::Cores(_) | Solution::Flaw(_) | Solution::Wrong(_)))
     };
     let every_empty: Vec<u32> = (0..whole.empties.len() as u32).collect();
     let (items, empties) = match core {

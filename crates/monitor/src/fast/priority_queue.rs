@@ -28,6 +28,7 @@ use super::matching::Guess;
 use super::pending::{Core, Discipline, Show, Words, decide};
 use super::repeated;
 use super::tune::{Tuned, chain_over, empty_cells};
+use super::weave::Head;
 use super::{Declined, Part};
 use seriatim_history::{History, OpId, ValueId};
 use seriatim_spec::Verdict;
@@ -147,6 +148,19 @@ impl Discipline for PriorityQueue<'_> {
 
     fn assigns_in_order(&self, _: &Container) -> bool {
         false
+    }
+
+    fn head(&self, container: &Container) -> Head {
+        let sorted = self.sorted(&container.values).items;
+        let mut ranks = vec![0; container.len()];
+        let (mut rank, mut before) = (0, None);
+        for item in sorted.into_iter().rev() {
+            let value = container.values[item.index()];
+            rank += u32::from(before.is_some_and(|before| before != value));
+            before = Some(value);
+            ranks[item.index()] = rank;
+        }
+        Head::Least(ranks)
     }
 
     fn repeated(&self, part: Part<'_>) -> Result<Verdict, Declined> {

@@ -28,10 +28,12 @@
 
 use super::buckets::Buckets;
 use super::container::{Container, Item, NEVER, Names, Rank, Span};
+use super::matching::Guess;
 use super::pending::{Core, Discipline, Show, Words, decide};
 use super::queue_repeated;
 use super::repeated;
 use super::tune::{Tuned, empty_cells};
+use super::weave::Head;
 use super::{Declined, Part};
 use seriatim_history::OpId;
 use seriatim_spec::Verdict;
@@ -91,10 +93,20 @@ impl Discipline for Queue {
         container.peeks.iter().all(|peek| removed(peek.item))
     }
 
+    fn head(&self, _: &Container) -> Head {
+        Head::Oldest
+    }
+
     fn repeated(&self, part: Part<'_>) -> Result<Verdict, Declined> {
-        match repeated::among_single(self, part)? {
-            Some(violation) => Ok(violation),
-            None => queue_repeated::decide(part),
+        if let Some(violation) = repeated::among_single(self, part)? {
+            return Ok(violation);
+        }
+        // Pending dequeues are a choice for the pairs of frontiers at every step, and for a guess only
+        // where it is stuck.
+        match part.operations().any(|op| part.history.ret(op).is_none()) {
+            true => repeated::decide(self, part, Guess::Earliest)
+                .or_else(|_| queue_repeated::decide(part)),
+            false => queue_repeated::decide(part),
         }
     }
 

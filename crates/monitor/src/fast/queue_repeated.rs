@@ -21,29 +21,35 @@
 //! frontier is a position and the operations before it that are not taken, which are all open at
 //! one moment.
 //!
-//! **Precondition.** At most [`PAIRS`] pairs, else declined; no `is_empty` that answered false.
+//! **Precondition.** At most [`PAIRS`] pairs, else declined. `size`, and `is_empty` that answered
+//! false, are left out, which keeps a right history right, and woven into the order found (`weave`); if
+//! they do not fit it, declined.
 
-use super::container::{Meaning, NEVER, Rank, Span, meaning};
-use super::pending::Discipline;
+use super::container::{Container, Meaning, NEVER, Rank, Span, meaning};
+use super::pending::{Discipline, Solution, solve};
 use super::queue::Queue;
 use super::shrink::shrink;
 use super::violation::counterexample;
 use super::{Declined, Part};
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use seriatim_history::{OpId, ValueId};
 use seriatim_spec::{Verdict, Witness};
+use std::collections::VecDeque;
 
 /// How many pairs of frontiers are visited before the monitor declines.
-const PAIRS: usize = 3_000_000;
+const PAIRS: usize = 1_000_000;
 
 /// How many operations a history may have for its counterexample to be made small.
 const SHRINKABLE: usize = 4000;
 
 /// Decides a part of a queue's history.
 pub(super) fn decide(part: Part<'_>) -> Result<Verdict, Declined> {
-    let (ins, outs) = read(&part)?;
+    let Ends { ins, outs, queries } = read(&part)?;
     if let Some(order) = Search::new(ins.clone(), outs.clone()).run()? {
-        return Ok(Verdict::Linearizable(Witness { order }));
+        return match queries.nonempties.is_empty() && queries.sizes.is_empty() {
+            true => Ok(Verdict::Linearizable(Witness { order })),
+            false => with_queries(&part, &order, [ins, outs].concat(), queries),
+        };
     }
     let mut values: Vec<ValueId> = ins.iter().chain(&outs).map(|op| op.value).collect();
     values.sort_unstable();
@@ -65,6 +71,58 @@ pub(super) fn decide(part: Part<'_>) -> Result<Verdict, Declined> {
     Ok(counterexample(operations, sentence.to_owned()))
 }
 
+/// Weaves queries that look at more than one value into an order of the rest.
+fn with_queries(
+    part: &Part<'_>,
+    order: &[OpId],
+    ops: Vec<Op>,
+    queries: Container,
+) -> Result<Verdict, Declined> {
+    let container = matched(order, &ops, queries);
+    match solve(&Queue, part.history, &container)? {
+        Solution::Order(order) => Ok(Verdict::Linearizable(Witness { order })),
+        Solution::Wrong(verdict) => Ok(verdict),
+        Solution::Cores(_) | Solution::Flaw(_) => Err(Declined::TooManyChoices { tried: 1 }),
+    }
+}
+
+/// The container in which each dequeue takes what it takes in an order.
+fn matched(order: &[OpId], ops: &[Op], queries: Container) -> Container {
+    let by_op: HashMap<OpId, &Op> = ops.iter().map(|op| (op.span.op, op)).collect();
+    let mut container = queries;
+    let mut inside = VecDeque::new();
+    let mut placed = HashSet::new();
+    for op in order {
+        let Some(&&Op { span, kind, value }) = by_op.get(op) else { continue };
+        placed.insert(span.op);
+        match kind {
+            Kind::Enqueue => {
+                inside.push_back(container.len());
+                container.values.push(value);
+                container.insert.push(span);
+                container.remove.push(Span::NONE);
+            }
+            Kind::Dequeue | Kind::Pending => {
+                if let Some(item) = inside.pop_front() {
+                    let ret = span.ret.min(container.end);
+                    container.remove[item] = Span { ret, ..span };
+                }
+            }
+            Kind::Peek => container.loose.push((span, value)),
+            Kind::SawEmpty => container.empties.push(span),
+        }
+    }
+    let left_out = ops.iter().filter(|op| !placed.contains(&op.span.op));
+    for op in left_out {
+        match op.kind {
+            Kind::Enqueue => container.unseen.push(op.span),
+            Kind::Pending => container.pending.push(op.span),
+            Kind::Dequeue | Kind::Peek | Kind::SawEmpty => {}
+        }
+    }
+    container.without_unseen()
+}
+
 /// What an operation at the way out of the queue did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
@@ -83,11 +141,20 @@ struct Op {
     value: ValueId,
 }
 
-fn read(part: &Part<'_>) -> Result<(Vec<Op>, Vec<Op>), Declined> {
+/// The operations at the two ends of the queue, and the queries that look at more than one value.
+struct Ends {
+    ins: Vec<Op>,
+    outs: Vec<Op>,
+    queries: Container,
+}
+
+fn read(part: &Part<'_>) -> Result<Ends, Declined> {
     let methods = Queue.words().names.methods(part.history);
     let ranks = part.ranks();
     let (mut ins, mut outs) = (Vec::new(), Vec::new());
+    let mut queries = Container { end: ranks.events, ..Container::default() };
     for (position, op) in part.operations().enumerate() {
+        let span = ranks.span(position, op);
         let (kind, value) = match meaning(&methods, part.history, op)? {
             Meaning::Nothing => continue,
             Meaning::Insert(value) => (Kind::Enqueue, value),
@@ -96,18 +163,21 @@ fn read(part: &Part<'_>) -> Result<(Vec<Op>, Vec<Op>), Declined> {
             Meaning::SawEmpty => (Kind::SawEmpty, ValueId::NIL),
             Meaning::PendingRemoval => (Kind::Pending, ValueId::NIL),
             Meaning::SawValues => {
-                let operation = part.history.operation(op).to_string();
-                return Err(Declined::UnforcedQuery { operation });
+                queries.nonempties.push(span);
+                continue;
+            }
+            Meaning::SawSize(count) => {
+                queries.sizes.push((span, count));
+                continue;
             }
         };
-        let span = ranks.span(position, op);
         let list = match kind {
             Kind::Enqueue => &mut ins,
             _ => &mut outs,
         };
         list.push(Op { span, kind, value });
     }
-    Ok((ins, outs))
+    Ok(Ends { ins, outs, queries })
 }
 
 /// Operations sorted by call.

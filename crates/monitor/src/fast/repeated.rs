@@ -10,17 +10,18 @@
 //! called equal insertion that is left (what a stack would do if nothing waited), or the earliest.
 //! (3) Run the monitor of distinct values. If it finds an order, done. If it is stuck on a core of
 //! values that has no order under the matching, then every right matching differs on some copy in
-//! the core: branch on these, the n-th branch keeping the first n - 1 copies as they are. If the
-//! core has no repeated value, or every branch fails, the history is wrong.
+//! the core: branch on these, the n-th branch keeping the first n - 1 copies as they are. What else
+//! can have removed a copy: what now removes an equal one, nothing, or a pending removal. If every
+//! branch fails, the history is wrong. (4) Queries that look at more than one value, and peeks at
+//! values that repeat, were left out, which keeps a right history right; under the matching found
+//! they are woven in (`weave`).
 //!
 //! **Cost.** O(n log n) times the number of matchings tried: usually one.
 //!
-//! **Precondition.** No peek of a value that repeats; no `is_empty` that nothing forces; at most
-//! [`WORK`] operations looked at in all matchings together, else declined. Where removals are
-//! pending, only a guess that is right at once is taken, or a violation among the values that occur
-//! once.
+//! **Precondition.** At most [`WORK`] operations looked at in all matchings together and [`DEPTH`]
+//! copies changed at once, else declined; declined too if the queries do not fit the matching found.
 
-use super::container::{Container, Item, Meaning, NEVER, Peek, Rank, Span, meaning};
+use super::container::{Container, Flaw, Item, Meaning, NEVER, Peek, Rank, Span, meaning};
 use super::matching::{Copies, Guess, cuts, guess};
 use super::pending::{Core, Discipline, Solution, flawed, minimal, solve, violation};
 use super::shrink::shrink;
@@ -33,6 +34,9 @@ use seriatim_spec::{Verdict, Witness};
 
 /// How many operations are looked at, over all matchings, before the monitor declines.
 const WORK: usize = 30_000_000;
+
+/// How many copies may be changed at once.
+const DEPTH: usize = 300;
 
 /// How many values a counterexample may have before it is made smaller.
 const SHRINKABLE: usize = 256;
@@ -54,6 +58,7 @@ struct Repeats {
     values: Vec<Value>,
     empties: Vec<Span>,
     nonempties: Vec<Span>,
+    sizes: Vec<(Span, i64)>,
     pending: Vec<Span>,
     end: u32,
 }
@@ -68,19 +73,19 @@ pub(super) fn decide<D: Discipline>(
     if let Some(violation) = repeats.among_single(discipline, part) {
         return Ok(violation);
     }
-    if let Some(id) = repeats.peeked_copies() {
-        let value = part.history.values().get(id).to_string();
-        return Err(Declined::RepeatedValue { value });
-    }
     let mut search = Search::new(discipline, &repeats, guess);
     match search.run()? {
-        Found::Matching(container) => match solve(discipline, part.history, &container)? {
-            Solution::Order(order) => Ok(Verdict::Linearizable(Witness { order })),
-            Solution::Cores(_) | Solution::Flaw(_) => {
-                let tried = search.nodes;
-                Err(Declined::TooManyChoices { tried })
+        Found::Matching(container) => {
+            let container = repeats.with_queries(*container);
+            match solve(discipline, part.history, &container)? {
+                Solution::Order(order) => Ok(Verdict::Linearizable(Witness { order })),
+                Solution::Wrong(verdict) => Ok(verdict),
+                Solution::Cores(_) | Solution::Flaw(_) => {
+                    let tried = search.nodes;
+                    Err(Declined::TooManyChoices { tried })
+                }
             }
-        },
+        }
         Found::Nothing(blamed) => Ok(repeats.violation(discipline, blamed, guess)),
     }
 }
@@ -100,14 +105,23 @@ impl Repeats {
         match solve(discipline, history, &once) {
             Ok(Solution::Cores(core)) => Some(violation(discipline, history, &once, Some(core))),
             Ok(Solution::Flaw(flaw)) => Some(flawed(history, discipline.words(), flaw)),
-            Ok(Solution::Order(_)) | Err(_) => None,
+            Ok(Solution::Order(_) | Solution::Wrong(_)) | Err(_) => None,
         }
     }
 
-    /// A value that repeats and that somebody peeked at.
-    fn peeked_copies(&self) -> Option<ValueId> {
-        let peeked = |value: &&Value| value.inserts.len() > 1 && !value.peeks.is_empty();
-        self.values.iter().find(peeked).and_then(|value| value.id)
+    /// A container of a matching with the queries that look at more than one value.
+    fn with_queries(&self, container: Container) -> Container {
+        let repeated = self.values.iter().filter(|value| !value.is_single());
+        let loose = repeated.flat_map(|value| {
+            let id = value.id.unwrap_or(ValueId::NIL);
+            value.peeks.iter().map(move |&span| (span, id))
+        });
+        Container {
+            nonempties: self.nonempties.clone(),
+            sizes: self.sizes.clone(),
+            loose: loose.collect(),
+            ..container
+        }
     }
 
     fn read<D: Discipline>(discipline: &D, part: &Part<'_>) -> Result<Self, Declined> {
@@ -142,6 +156,7 @@ impl Repeats {
                 }
                 Meaning::SawEmpty => repeats.empties.push(span),
                 Meaning::SawValues => repeats.nonempties.push(span),
+                Meaning::SawSize(count) => repeats.sizes.push((span, count)),
                 Meaning::PendingRemoval => repeats.pending.push(span),
             }
         }
@@ -163,7 +178,6 @@ impl Repeats {
     fn frame(&self) -> Container {
         Container {
             empties: self.empties.clone(),
-            nonempties: self.nonempties.clone(),
             pending: self.pending.clone(),
             end: self.end,
             ..Container::default()
@@ -179,6 +193,7 @@ impl Repeats {
                 false => Vec::new(),
             },
             nonempties: Vec::new(),
+            sizes: Vec::new(),
             pending: self.pending.clone(),
             end: self.end,
         };
@@ -221,15 +236,17 @@ impl Container {
         self.values.push(value.id.unwrap_or(ValueId::NIL));
         self.insert.push(insert);
         self.remove.push(remove.unwrap_or(Span::NONE));
-        let peeks = value.peeks.iter();
-        self.peeks.extend(peeks.map(|&span| Peek { item, span }));
+        if value.is_single() {
+            let peeks = value.peeks.iter();
+            self.peeks.extend(peeks.map(|&span| Peek { item, span }));
+        }
     }
 }
 
 /// Where a search ended.
 enum Found {
     /// The container of a matching that is right.
-    Matching(Container),
+    Matching(Box<Container>),
     Nothing(Blamed),
 }
 
@@ -240,6 +257,16 @@ struct Blamed {
     empties: bool,
 }
 
+/// What removed a copy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Removal {
+    Nothing,
+    /// A removal of the value, by its position among these.
+    Known(u32),
+    /// A pending one, by its position among all.
+    Pending(u32),
+}
+
 struct Search<'r, D: Discipline> {
     discipline: &'r D,
     repeats: &'r Repeats,
@@ -248,13 +275,16 @@ struct Search<'r, D: Discipline> {
     copies: Vec<(u32, u32)>,
     /// By value, its first copy.
     first: Vec<u32>,
-    /// By copy, its removal's position among the value's removals.
-    matched: Vec<Option<u32>>,
+    /// By copy, what removed it.
+    removal: Vec<Removal>,
     /// By copy, whether it keeps its removal.
     fixed: Vec<bool>,
+    /// By pending removal, whether a copy has it.
+    used: Vec<bool>,
     blamed: Blamed,
     nodes: usize,
     work: usize,
+    depth: usize,
 }
 
 impl<'r, D: Discipline> Search<'r, D> {
@@ -269,13 +299,15 @@ impl<'r, D: Discipline> Search<'r, D> {
             discipline,
             repeats,
             guess,
-            matched: vec![None; copies.len()],
+            removal: vec![Removal::Nothing; copies.len()],
             fixed: vec![false; copies.len()],
+            used: vec![false; repeats.pending.len()],
             copies,
             first,
             blamed: Blamed::default(),
             nodes: 0,
             work: 0,
+            depth: 0,
         }
     }
 
@@ -291,7 +323,7 @@ impl<'r, D: Discipline> Search<'r, D> {
         }
         let found = self.node()?;
         match found {
-            Some(container) => Ok(Found::Matching(container)),
+            Some(container) => Ok(Found::Matching(Box::new(container))),
             None => {
                 self.blamed.values.sort_unstable();
                 self.blamed.values.dedup();
@@ -310,7 +342,9 @@ impl<'r, D: Discipline> Search<'r, D> {
             return false;
         };
         let first = self.first[value] as usize;
-        self.matched[first..first + matched.len()].copy_from_slice(&matched);
+        for (copy, remove) in matched.into_iter().enumerate() {
+            self.removal[first + copy] = remove.map_or(Removal::Nothing, Removal::Known);
+        }
         true
     }
 
@@ -322,13 +356,23 @@ impl<'r, D: Discipline> Search<'r, D> {
         for (copy, &(value, position)) in self.copies.iter().enumerate() {
             let value = &self.repeats.values[value as usize];
             let insert = value.inserts[position as usize];
-            let remove = self.matched[copy].map(|remove| value.removes[remove as usize]);
-            if insert.ret == NEVER && remove.is_none() && value.peeks.is_empty() {
+            let remove = match self.removal[copy] {
+                Removal::Nothing => None,
+                Removal::Known(remove) => Some(value.removes[remove as usize]),
+                Removal::Pending(pending) => {
+                    let ret = self.repeats.end;
+                    Some(Span { ret, ..self.repeats.pending[pending as usize] })
+                }
+            };
+            let is_seen = remove.is_some() || value.is_single() && !value.peeks.is_empty();
+            if insert.ret == NEVER && !is_seen {
+                container.unseen.push(insert);
                 continue;
             }
             container.push(value, insert, remove);
             copy_of.push(copy as u32);
         }
+        container.pending.clear();
         (container, copy_of)
     }
 
@@ -336,30 +380,42 @@ impl<'r, D: Discipline> Search<'r, D> {
     fn node(&mut self) -> Result<Option<Container>, Declined> {
         self.nodes += 1;
         self.work += self.copies.len() + 1;
-        if self.work > WORK {
+        if self.work > WORK || self.depth > DEPTH {
             let tried = self.nodes;
             return Err(Declined::TooManyChoices { tried });
         }
         let (mut container, copy_of) = self.container();
-        let pending = std::mem::take(&mut container.pending);
         let core = match Tuned::new(&container) {
-            Err(_) => return Ok(None),
+            Err(flaw) => self.flawed(&container, &flaw),
             Ok(tuned) => match self.discipline.plan(&container, &tuned) {
                 Ok(_) => {
-                    container.pending = pending;
+                    let unused = self.used.iter().zip(&self.repeats.pending);
+                    let unused = unused.filter(|(used, _)| !**used).map(|(_, &pending)| pending);
+                    container.pending = unused.collect();
                     return Ok(Some(container));
                 }
-                Err(core) => core,
+                Err(core) => minimal(self.discipline, &container, core),
             },
         };
-        let core = minimal(self.discipline, &container, core);
         let copies: Vec<u32> = core.items.iter().map(|item| copy_of[item.index()]).collect();
-        if !pending.is_empty() {
-            let tried = self.nodes;
-            return Err(Declined::TooManyChoices { tried });
-        }
+        // The branches make their own.
+        drop((container, copy_of));
         self.blame(&core, &copies);
-        self.branch(&copies)
+        self.depth += 1;
+        let found = self.branch(&copies);
+        self.depth -= 1;
+        found
+    }
+
+    /// The copy that came out before it was put in.
+    fn flawed(&self, container: &Container, flaw: &Flaw) -> Core {
+        let (Flaw::SeenBeforeInsertion { insert, .. } | Flaw::SeenAfterRemoval { insert, .. }) =
+            *flaw
+        else {
+            return Core::default();
+        };
+        let item = container.insert.iter().position(|span| span.op == insert);
+        Core { items: item.map(Item::from).into_iter().collect(), empty: None }
     }
 
     fn blame(&mut self, core: &Core, copies: &[u32]) {
@@ -368,20 +424,13 @@ impl<'r, D: Discipline> Search<'r, D> {
         self.blamed.values.extend(values);
     }
 
-    /// Changes the matching of one copy of a core after the other.
+    /// Changes what removed one copy of a core after the other.
     fn branch(&mut self, core: &[u32]) -> Result<Option<Container>, Declined> {
         let free: Vec<u32> = core.iter().copied().filter(|&c| !self.fixed[c as usize]).collect();
         let mut found = None;
         for &copy in &free {
             self.fixed[copy as usize] = true;
-            for other in self.others(copy) {
-                self.matched.swap(copy as usize, other as usize);
-                found = self.node()?;
-                self.matched.swap(copy as usize, other as usize);
-                if found.is_some() {
-                    break;
-                }
-            }
+            found = self.change(copy)?;
             if found.is_some() {
                 break;
             }
@@ -392,25 +441,86 @@ impl<'r, D: Discipline> Search<'r, D> {
         Ok(found)
     }
 
-    /// The copies of the same value that a copy can exchange its removal with, the nearest first.
+    /// Tries everything else that can have removed a copy.
+    fn change(&mut self, copy: u32) -> Result<Option<Container>, Declined> {
+        let others = self.others(copy);
+        let mut found = None;
+        for &other in &others {
+            self.removal.swap(copy as usize, other as usize);
+            found = self.node()?;
+            self.removal.swap(copy as usize, other as usize);
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        // A pending removal took it; what removed it until now took a copy that stays otherwise.
+        let is_left = |&other: &u32| self.removal[other as usize] == Removal::Nothing;
+        let heir = match self.removal[copy as usize] {
+            Removal::Nothing => copy,
+            _ => match others.iter().copied().find(is_left) {
+                Some(other) => other,
+                None => return Ok(None),
+            },
+        };
+        for pending in self.choices(copy) {
+            let before = self.removal[copy as usize];
+            self.used[pending] = true;
+            self.removal[heir as usize] = before;
+            self.removal[copy as usize] = Removal::Pending(pending as u32);
+            found = self.node()?;
+            self.removal[heir as usize] = Removal::Nothing;
+            self.removal[copy as usize] = before;
+            self.used[pending] = false;
+            if found.is_some() {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The unused pending removals with different effects on a copy: of those called before its
+    /// insertion only the last, since they do the same.
+    fn choices(&self, copy: u32) -> Vec<usize> {
+        let (value, position) = self.copies[copy as usize];
+        let value = &self.repeats.values[value as usize];
+        let peeks = value.peeks.iter().filter(|_| value.is_single());
+        let insert = value.inserts[position as usize].call;
+        let last_call = peeks.map(|peek| peek.call).fold(insert, Rank::max);
+        let unused = (0..self.used.len()).filter(|&index| !self.used[index]);
+        let (same, later): (Vec<usize>, Vec<usize>) =
+            unused.partition(|&index| self.repeats.pending[index].call <= last_call);
+        same.last().copied().into_iter().chain(later).collect()
+    }
+
+    /// The copies of the same value that a copy can exchange its removal with: one for each removal, those
+    /// first that both may have, then the nearest. (One that may not have the removal that it gets
+    /// exchanges it in turn.)
     fn others(&self, copy: u32) -> Vec<u32> {
         let (value, position) = self.copies[copy as usize];
         let first = self.first[value as usize];
         let value = &self.repeats.values[value as usize];
-        let may_have = |position: u32, remove: Option<u32>| {
-            let insert = value.inserts[position as usize];
-            remove.is_none_or(|remove| insert.call < value.removes[remove as usize].ret)
+        let may_have = |position: u32, removal: Removal| match removal {
+            Removal::Nothing | Removal::Pending(_) => true,
+            Removal::Known(remove) => {
+                value.inserts[position as usize].call < value.removes[remove as usize].ret
+            }
         };
-        let mine = self.matched[copy as usize];
+        let mine = self.removal[copy as usize];
         let all = first..first + value.inserts.len() as u32;
-        let mut others: Vec<u32> = all
+        let mut others: Vec<(bool, u32, u32)> = all
             .filter(|&other| {
-                let theirs = self.matched[other as usize];
+                let theirs = self.removal[other as usize];
                 let moves = other != copy && !self.fixed[other as usize] && theirs != mine;
-                moves && may_have(position, theirs) && may_have(other - first, mine)
+                moves && may_have(position, theirs)
             })
+            .map(|other| (!may_have(other - first, mine), other.abs_diff(copy), other))
             .collect();
-        others.sort_by_key(|&other| other.abs_diff(copy));
-        others
+        others.sort_unstable();
+        let mut has_left = false;
+        others.retain(|&(.., other)| {
+            let is_left = self.removal[other as usize] == Removal::Nothing;
+            !is_left || !std::mem::replace(&mut has_left, true)
+        });
+        others.into_iter().map(|(.., other)| other).collect()
     }
 }

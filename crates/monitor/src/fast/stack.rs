@@ -33,6 +33,7 @@ use super::pending::{Core, Discipline, Show, Words, decide};
 use super::repeated;
 use super::stab_tree::StabTree;
 use super::tune::{Tuned, empty_cells};
+use super::weave::Head;
 use super::{Declined, Part};
 use seriatim_history::OpId;
 use seriatim_spec::Verdict;
@@ -90,6 +91,10 @@ impl Discipline for Stack {
 
     fn assigns_in_order(&self, _: &Container) -> bool {
         false
+    }
+
+    fn head(&self, _: &Container) -> Head {
+        Head::Newest
     }
 
     fn repeated(&self, part: Part<'_>) -> Result<Verdict, Declined> {

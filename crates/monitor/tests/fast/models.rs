@@ -38,7 +38,10 @@ impl Containers {
                 state.extend(op.arg.clone());
                 None
             }
-            _ => Some(self.head(state).map_or(Value::Nil, |head| state.remove(head))),
+            "remove" => Some(self.head(state).map_or(Value::Nil, |head| state.remove(head))),
+            "is_empty" => Some(Value::Bool(state.is_empty())),
+            "size" => Some(Value::Int(state.len() as i64)),
+            _ => Some(self.head(state).map_or(Value::Nil, |head| state[head].clone())),
         }
     }
 }
@@ -83,6 +86,7 @@ impl Model for Containers {
             }
             "peek" if fits(seen) => vec![next],
             "is_empty" if fits(Value::Bool(head.is_none())) => vec![next],
+            "size" if fits(Value::Int(state.len() as i64)) => vec![next],
             _ => vec![],
         }
     }
@@ -250,6 +254,42 @@ impl Model for Semaphore {
             "try_acquire" if answers(*permits > 0) => vec![0.max(permits - 1)],
             "available" if op.result == Some(Value::Int(*permits)) => vec![*permits],
             _ => vec![],
+        }
+    }
+}
+
+/// A log with indices: an `append` returns its index or nothing; `get` of an index, `read`, `length`.
+#[derive(Clone, Copy, Debug)]
+pub struct IndexedLog;
+
+impl Model for IndexedLog {
+    type State = Vec<Value>;
+
+    fn initial(&self) -> Vec<Value> {
+        Vec::new()
+    }
+
+    fn answer(&self, state: &Vec<Value>) -> Option<Value> {
+        Some(Value::list(state.iter().cloned()))
+    }
+
+    fn step(&self, state: &Vec<Value>, op: &Op) -> Vec<Vec<Value>> {
+        let length = Value::Int(state.len() as i64);
+        let at = |index: &Value| state.get(index.as_int()? as usize).cloned();
+        let result = match (op.method, &op.arg) {
+            ("append", _) => op.result.as_ref().map_or(Value::Nil, |_| length),
+            ("read", Some(index)) => at(index).unwrap_or(Value::Nil),
+            ("read", None) => Value::list(state.iter().cloned()),
+            _ => length,
+        };
+        let mut next = state.clone();
+        if op.method == "append" {
+            next.extend(op.arg.clone());
+        }
+        let unsaid = op.method == "append" && op.result.is_none();
+        match op.ret.is_none() || unsaid || op.result == Some(result) {
+            true => vec![next],
+            false => vec![],
         }
     }
 }

@@ -1,0 +1,36 @@
+//! A container into which only one value is ever put.
+//!
+//! **Theorem.** Queue, stack and priority queue of one value are the same object: a number of copies.
+//! An insertion raises it, a removal lowers it where it is positive, a query looks at it. See `tally`
+//! for how such a number is monitored, at what cost and within which limits.
+//!
+//! **Precondition.** No operation names another value.
+
+use super::container::{Meaning, Names, meaning};
+use super::tally::{self, Change, Deed, Guard};
+use super::{Declined, Part};
+use seriatim_history::ValueId;
+use seriatim_spec::Verdict;
+
+/// Decides a part of a container's history; `None` if its values are not all equal.
+pub(super) fn decide(part: Part<'_>, names: &Names) -> Result<Option<Verdict>, Declined> {
+    let methods = names.methods(part.history);
+    let mut only = None;
+    let mut deeds = Vec::with_capacity(part.len());
+    for op in part.operations() {
+        let mut is_only = |value: ValueId| *only.get_or_insert(value) == value;
+        let (change, guard) = match meaning(&methods, part.history, op)? {
+            Meaning::Insert(value) if is_only(value) => (Change::Up, Guard::None),
+            Meaning::Remove(value) if is_only(value) => (Change::Down, Guard::Positive),
+            Meaning::Peek(value) if is_only(value) => (Change::Same, Guard::Positive),
+            Meaning::Insert(_) | Meaning::Remove(_) | Meaning::Peek(_) => return Ok(None),
+            Meaning::PendingRemoval => (Change::Down, Guard::Positive),
+            Meaning::SawEmpty => (Change::Same, Guard::Exactly(0)),
+            Meaning::SawValues => (Change::Same, Guard::Positive),
+            Meaning::SawSize(size) => (Change::Same, Guard::Exactly(size)),
+            Meaning::Nothing => continue,
+        };
+        deeds.push(Deed { op, change, guard });
+    }
+    tally::decide(&part, &deeds, 0).map(Some)
+}
