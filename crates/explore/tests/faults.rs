@@ -32,7 +32,6 @@ fn each_error_is_found_and_named() {
     finds("n = n + 1", Fault::OutOfRange);
     finds("let i = n; a[i + 2] = true", Fault::BadIndex);
     finds("flags[null] = true", Fault::BadIndex);
-    finds("let mine = [false; tid]; if mine[null] { x = v }", Fault::BadIndex);
     finds("let t = turn; if flags[t] { x = v }", Fault::BadIndex);
     finds("let i = n; n = 1 / i", Fault::DivisionByZero);
     finds("let i = n; assert i == 1", Fault::Assertion);
