@@ -420,6 +420,16 @@ fn the_semaphore_monitor_agrees_on_random_histories() {
 }
 
 #[test]
+fn a_try_acquire_may_say_in_its_argument_whether_there_was_a_permit() {
+    for (permits, said) in [(0, true), (0, false), (1, true), (1, false)] {
+        let arg = Some(Value::Bool(said));
+        let op = Op { method: "try_acquire", arg, result: None, call: 0, ret: Some(1) };
+        let verdict = check(Object::Semaphore(permits), Part::whole(&history(&[op]))).unwrap();
+        assert_eq!(matches!(verdict, Verdict::Linearizable(_)), (permits > 0) == said);
+    }
+}
+
+#[test]
 fn hundreds_of_operations_may_be_open_on_a_semaphore() {
     let (model, releases) = (Semaphore(3), 500);
     for (acquired, agreed) in [(503, Agreed::Linearizable), (504, Agreed::Violation)] {
