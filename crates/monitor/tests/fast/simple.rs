@@ -479,3 +479,16 @@ fn the_map_monitor_agrees_on_random_histories() {
     };
     compare::<_, counter::Watch>(Object::Map(ValueId::NIL), &Map, None, 21, &draw);
 }
+
+#[test]
+fn a_read_of_a_map_may_repeat_its_unknown_value() {
+    let pair = |value| Some(Value::list([Value::Int(1), value]));
+    let put = Op { method: "put", arg: pair(Value::Int(5)), result: None, call: 0, ret: Some(1) };
+    for (seen, is_right) in [(Value::Int(5), true), (Value::Nil, false)] {
+        let (arg, result) = (pair(Value::Nil), Some(seen));
+        let get = Op { method: "get", arg, result, call: 2, ret: Some(3) };
+        let history = history(&[put.clone(), get]);
+        let verdict = check(Object::Map(ValueId::NIL), Part::whole(&history)).unwrap();
+        assert_eq!(matches!(verdict, Verdict::Linearizable(_)), is_right);
+    }
+}
