@@ -9,8 +9,8 @@
 //! there is asked when the operation returns, with all that it has found out by then.
 //!
 //! Numbers without bounds are whole numbers here: a proof says nothing about what happens when a word overflows, and
-//! `explore` counts that as an error. Numbers with bounds are exact, and to leave the bounds is an error of the
-//! algorithm here, too.
+//! `explore` counts that as an error. Numbers with bounds are exact up to 128 and unknown numbers beyond, and to
+//! leave the bounds is an error of the algorithm here, too.
 //!
 //! What others see: the shared variables that the acting thread knows exactly and locks before the step, and what was written. A
 //! variable that is written with a number that has a base only gets a new unknown number in their views, so nothing is claimed about

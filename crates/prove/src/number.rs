@@ -5,7 +5,7 @@
 //! not. A sum with a constant keeps the base; a sum of two unknown numbers is a new one. An equation of two numbers goes
 //! both ways where it is not known, and where it holds, one base is expressed by the other, before and after the step, in
 //! registers, arguments and ghost state alike. Other answers are remembered as facts ([`crate::difference`]). Numbers of
-//! types with bounds are known exactly, as [`Val::Int`].
+//! types with bounds are known exactly, as [`Val::Int`], as long as they are small (128 at most); beyond that they have a base, too.
 //!
 //! Law: each base has one meaning during a step, no new base gets the name of an old one, and a base is replaced by what is
 //! equal to it only. It would be unsound to take two offsets of one base for equal, or two bases for different. That
