@@ -208,6 +208,75 @@ fn programs_that_use_thread_numbers_get_one_verdict_with_and_without_thread_symm
     assert!(fewer > 12, "{fewer}: threads are not interchanged");
 }
 
+const REMEMBERED: &[&str] = &[
+    "last = v; x = v",
+    "x = v; last = v",
+    "mine = turn; turn = self; x = v",
+    "mine = swap(turn, self); x = v; if mine == null { turn = null }",
+    "heir[self] = turn; turn = self; x = v",
+    "heir[self] = self; last = v; x = v; heir[self] = null",
+    "let h = heir[self]; heir[self] = turn; turn = self; if h != null { cell[h] = v }; x = v",
+    "atomic { last = v; mine = self }; cell[self] = last; x = cell[self]",
+];
+
+const RETOLD: &[&str] = &[
+    "if last == null { return y }; return x",
+    "if mine == self { return y }; return x",
+    "if mine != null { turn = mine }; last = x; return last",
+    "let h = heir[self]; if h != null && h != self { return cell[h] }; return x",
+    "let h = heir[self]; if h == self { return last }; return x",
+    "let a = x; atomic { last = a }; return last",
+    "let t = turn; if t != null && heir[t] == self { return y }; return x",
+];
+
+const CLIENTS: &[&str] = &[
+    "thread all * rest { loop { write(any); read() } }",
+    "thread all * rest { write(any); read(); write(any); read() }",
+    "thread one { loop { write(any); read() } } thread others * rest { loop { read() } }",
+    "thread one { loop { read() } } thread others * rest { write(any); let a = read(); let b = read(); if a == b { write(any) }; read() }",
+];
+
+/// A register whose threads remember values and threads from one operation to the next, with threads of several roles.
+fn random_with_memory(random: &mut Random) -> String {
+    let (write, read) = (random.pick(REMEMBERED), random.pick(RETOLD));
+    let (start, client) = (random.pick(&["self", "null"]), random.pick(CLIENTS));
+    let init = random.pick(&["", "init { turn = self }", "init { heir[self] = self }"]);
+    format!(
+        "object random : register\n\
+         var x: value? = null\n\
+         var y: value? = null\n\
+         var turn: tid? = null\n\
+         var cell: [value?; tid] = [null; tid]\n\
+         var heir: [tid?; tid] = [null; tid]\n\
+         thread var mine: tid? = {start}\n\
+         thread var last: value? = null\n\
+         {init}\n\
+         method write(v: value) {{ {write}\n return }}\n\
+         method read() -> value? {{ {read} }}\n\
+         client roles {{ {client} }}\n"
+    )
+}
+
+#[test]
+fn programs_whose_threads_remember_get_one_verdict_from_all_combinations() {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let (mut right, mut wrong) = (0, 0);
+    for round in 0..40 {
+        let source = random_with_memory(&mut random);
+        let client = Some("roles".to_string());
+        let base =
+            quick(Options { threads: 2 + round % 2, values: 2, client, ..Options::default() });
+        let all = COMBINATIONS - 1;
+        let some = [all, all ^ 1, all ^ 2, all ^ 16, all ^ 17, all ^ 32, all ^ 128];
+        match all_agree(&source, &base, &some) {
+            Some(true) => right += 1,
+            Some(false) => wrong += 1,
+            None => {}
+        }
+    }
+    assert!(right > 5 && wrong > 5, "{right} right, {wrong} wrong: the sample says nothing");
+}
+
 #[test]
 fn algorithms_with_thread_numbers_get_one_verdict_with_and_without_thread_symmetry() {
     let all = COMBINATIONS - 1;
