@@ -7,7 +7,8 @@
 //!   nobody writes it once it can be seen. A shared variable that no method writes is constant, too.
 //!
 //! What would make this unsound: a copy of a reference that the analysis misses. Therefore every occurrence of the
-//! register outside of comparisons and of the root of a place ends its privacy, except for a plain move.
+//! register outside of comparisons and of the root of a place ends its privacy, except for a plain move; and every register that an
+//! instruction may overwrite has lost its node, the elements of an array in registers included.
 
 use crate::flow::{definitions, place, successors};
 use crate::liveness::Liveness;
@@ -116,7 +117,11 @@ fn transfer(op: &Op, before: &Private, live: &Liveness, next: Pc) -> Private {
     escaping(op, &mut |reg| {
         after.remove(&reg.0);
     });
-    for reg in definitions(op) {
+    let overwritten = match op {
+        Op::SetAt { first, span, .. } => first.0..first.0 + span,
+        op => definitions(op),
+    };
+    for reg in overwritten {
         after.remove(&reg);
     }
     if let Op::New { dst, .. } = op {
@@ -151,5 +156,33 @@ fn passed_on(ex: &Ex, visit: &mut dyn FnMut(Reg)) {
             passed_on(b, visit);
         }
         Ex::Const(_) | Ex::SelfTid | Ex::Not(_) | Ex::Neg(_) | Ex::Bin(..) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// For a method with this body, whether the accesses to the field are local, in their order.
+    fn local(body: &str) -> Vec<bool> {
+        let source = format!(
+            "object o : counter\nstruct Cell {{ n: int }}\nvar cell: Cell = new Cell {{ n: 0 }}\n\
+             method read() -> int {{ {body} }}"
+        );
+        let program = crate::check(&source).unwrap_or_else(|e| panic!("{}", e.render(&source, "")));
+        let steps = crate::lower(&program, 2, None).expect("it can be lowered");
+        let local = local_accesses(&steps, &Liveness::of(&steps));
+        let field = |op: &Op| place(op).is_some_and(|p| matches!(p.root, Root::Node(..)));
+        let code = steps.code.iter().zip(local).filter(|(instr, _)| field(&instr.op));
+        code.map(|(_, local)| local).collect()
+    }
+
+    #[test]
+    fn an_element_that_may_be_overwritten_is_private_no_more() {
+        let begin = "let a: [Cell?; 2] = [null; 2]; a[0] = new Cell { n: 0 }; let i: int 0..1 = 0";
+        let end = "a[0].n = 1; return a[0].n";
+        assert_eq!(local(&format!("{begin}; {end}")), [true, true]);
+        assert_eq!(local(&format!("{begin}; a[i] = cell; {end}")), [false, false]);
+        assert_eq!(local(&format!("{begin}; a[0] = cell; {end}")), [false, false]);
     }
 }

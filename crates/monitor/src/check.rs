@@ -154,19 +154,25 @@ pub fn check(
     options: &Options<'_>,
 ) -> Result<Checked, InputError> {
     let monitor = Monitor::of(history, reader, options);
-    if let Some(mut checked) = monitor.check_whole(history, reader) {
-        if let (Detail::Minimal, Verdict::Violation(core)) = (options.detail, &mut checked.verdict)
-        {
-            illustrate(history, reader, core);
+    let declined = match monitor.check_whole(history, reader) {
+        Whole::Decided(mut checked) => {
+            if let (Detail::Minimal, Verdict::Violation(core)) =
+                (options.detail, &mut checked.verdict)
+            {
+                illustrate(history, reader, core);
+            }
+            return Ok(*checked);
         }
-        return Ok(checked);
-    }
+        Whole::Declined(reason) => Some(reason),
+        Whole::NotAsked => None,
+    };
     let reading = reader.read(history)?;
     let cancel = Cancel::at(options.time.map(|time| Instant::now() + time));
     let memory = Memory::new(options.memory);
     let portions = partition(history, &reading, options.partitioning);
     let history = &*history;
-    let job = Job { history, reader, reading: &reading, options, monitor, cancel, memory };
+    let reading = &reading;
+    let job = Job { history, reader, reading, options, monitor, declined, cancel, memory };
     let checked = job.run(&portions);
     match reader.defect() {
         None => Ok(checked),
@@ -183,6 +189,8 @@ struct Job<'j> {
     reading: &'j Interpretation,
     options: &'j Options<'j>,
     monitor: Monitor,
+    /// Why the monitor declined the history as a whole, if it was asked.
+    declined: Option<String>,
     cancel: Cancel,
     memory: Memory,
 }
@@ -217,6 +225,10 @@ impl Job<'_> {
                 return;
             }
             if parts[index].finding.is_some() {
+                continue;
+            }
+            if self.declined.is_some() && portion.operations.len() == self.history.len() {
+                parts[index].fell_back.clone_from(&self.declined);
                 continue;
             }
             let decided_by = DecidedBy::Monitor(choose::name(object));
@@ -408,6 +420,15 @@ enum Monitor {
     Unwanted,
 }
 
+/// What the monitor said of a whole history.
+enum Whole {
+    Decided(Box<Checked>),
+    /// It declined, for this reason.
+    Declined(String),
+    /// The parts have to be looked at.
+    NotAsked,
+}
+
 impl Monitor {
     fn of(history: &mut History, reader: &dyn Reader, options: &Options<'_>) -> Self {
         match (options.monitors, reader.chosen()) {
@@ -419,18 +440,21 @@ impl Monitor {
     }
 
     /// The verdict on a whole history, without interpreting it first: for long histories that is
-    /// half the time and most of the memory. `None` if the parts have to be looked at.
-    fn check_whole(&self, history: &History, reader: &dyn Reader) -> Option<Checked> {
-        let Monitor::Ready(object) = *self else { return None };
+    /// half the time and most of the memory.
+    fn check_whole(&self, history: &History, reader: &dyn Reader) -> Whole {
+        let Monitor::Ready(object) = *self else { return Whole::NotAsked };
         let is_plain = !history.has_failures() && !history.has_objects();
         if history.is_empty() || !is_plain || !vet::is_readable(history, reader) {
-            return None;
+            return Whole::NotAsked;
         }
-        let verdict = fast::check(object, fast::Part::whole(history)).ok()?;
+        let verdict = match fast::check(object, fast::Part::whole(history)) {
+            Ok(verdict) => verdict,
+            Err(declined) => return Whole::Declined(declined.to_string()),
+        };
         let standing = match verdict {
             Verdict::Linearizable(_) => PartStanding::Linearizable,
             Verdict::Violation(_) => PartStanding::Violation,
-            Verdict::Unknown(_) => return None,
+            Verdict::Unknown(_) => return Whole::NotAsked,
         };
         let part = PartReport {
             label: String::new(),
@@ -439,6 +463,7 @@ impl Monitor {
             decided_by: DecidedBy::Monitor(choose::name(object)),
             fell_back: None,
         };
-        Some(Checked { verdict, parts: vec![part], configurations: 0, memory: 0 })
+        let checked = Checked { verdict, parts: vec![part], configurations: 0, memory: 0 };
+        Whole::Decided(Box::new(checked))
     }
 }

@@ -12,11 +12,14 @@
 //! `explore` counts that as an error. Numbers with bounds are exact, and to leave the bounds is an error of the
 //! algorithm here, too.
 //!
-//! What others see: the shared variables with bounds and locks before the step, and what was written. A variable without
-//! bounds gets a new unknown number in their views, so nothing is claimed about how it relates to what they have read.
+//! What others see: the shared variables that the acting thread knows exactly and locks before the step, and what was written. A
+//! variable that is written with a number that has a base only gets a new unknown number in their views, so nothing is claimed about
+//! how it relates to what they have read. Variables without bounds are never compared; one with bounds may have a base,
+//! too, if it holds a large number ([`crate::number`]).
 //!
 //! It would be unsound to keep a moment before the call, to justify a result by a moment at which the operation would also
-//! change the content, or to keep the relation of a register to a variable that another thread has written.
+//! change the content, to keep the relation of a register to a variable that another thread has written, or to compare the
+//! bases of two views.
 
 use crate::content::Abstraction;
 use crate::difference::compare;
@@ -46,7 +49,7 @@ pub enum Written {
 pub struct Update {
     /// The step.
     pub pc: Pc,
-    /// The variables before it; [`Val::Dead`] for those without bounds.
+    /// The variables before it; [`Val::Dead`] for those without bounds and for those that are not known exactly.
     pub before: Vec<Val>,
     /// What was written.
     pub written: Vec<Written>,
@@ -135,10 +138,11 @@ pub fn forget(run: &mut Run) -> Ran<()> {
 /// What others see of a step between two views that name their numbers alike.
 pub fn update(model: &Model, pc: Pc, before: &View, after: &View) -> Option<Update> {
     let unbounded = |g: usize| is_unbounded(model.steps.shared[g].kind.scalar);
-    let known = |g: usize| if unbounded(g) { Val::Dead } else { before.globals[g] };
+    let based = |view: &View, g: usize| unbounded(g) || view.globals[g].base().is_some();
+    let known = |g: usize| if based(before, g) { Val::Dead } else { before.globals[g] };
     let written = |global: usize| {
         let (old, new) = (before.globals[global], after.globals[global]);
-        match (old == new, unbounded(global)) {
+        match (old == new, based(after, global)) {
             (true, _) => Written::Nothing,
             (false, true) => Written::Unknown,
             (false, false) => Written::This(new),
@@ -155,7 +159,7 @@ impl Update {
     /// may see the same variables; what it writes is what the acting thread wrote, or some number.
     pub fn applied(&self, view: &View) -> Option<View> {
         let mut pairs = self.before.iter().zip(&view.globals);
-        if !pairs.all(|(acting, mine)| scalars_agree(*acting, *mine)) {
+        if !pairs.all(|(acting, mine)| mine.base().is_some() || scalars_agree(*acting, *mine)) {
             return None;
         }
         let mut after = view.clone();

@@ -208,3 +208,17 @@ method read() -> int { let i: int 0..1 = 0 let a = halves[i] i = 1 let b = halve
 ";
     assert!(matches!(prove(&program(source), &Options::default()), Outcome::Refused(_)));
 }
+
+/// A thread that knows a large number as a constant, and one that has forgotten it, must not miss each other's steps.
+#[test]
+fn large_numbers_in_variables_with_bounds_are_seen_by_all() {
+    let wide = algorithm("broken/int_register_wide");
+    assert!(stuck(&wide).is_some(), "a proof of what is broken");
+    let right = "lock(guard)\n  if cas(number, 200, 0) { unlock(guard) return }\n  unlock(guard)";
+    let right = wide.replacen("if cas(number, 200, 0) { return }", right, 1);
+    assert_eq!(stuck(&right), None, "under the lock");
+    let any = wide.replace("0..300", "-128..128").replace("200", "7");
+    let any = any.replace("put()", "put(n: int)").replace("= 7", "= n");
+    let any = any.replace("content == n", "content == 7").replace("put(n: int) or", "put(7) or");
+    assert!(stuck(&any).is_some(), "any number in a variable with bounds:\n{any}");
+}

@@ -35,7 +35,7 @@ const POLYLIN: [(Kind, f64, f64); 4] = [
 ];
 
 /// The objects of the smaller table, with the operations that their monitors leave to the search left out.
-const OTHERS: [(&str, &[(&str, f64)]); 7] = [
+const OTHERS: [(&str, &[(&str, f64)]); 8] = [
     ("register", &[]),
     ("map", &[("insert", 0.0), ("delete", 0.0), ("cas", 0.0), ("size", 0.0), ("contains", 0.0)]),
     ("multiset", &[("take", 0.0), ("size", 0.0)]),
@@ -43,6 +43,7 @@ const OTHERS: [(&str, &[(&str, f64)]); 7] = [
     ("fetch-and-add", &[]),
     ("mutex", &[]),
     ("semaphore(init=3)", &[]),
+    ("log", &[]),
 ];
 
 fn main() {

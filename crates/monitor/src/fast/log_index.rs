@@ -76,6 +76,8 @@ pub(super) fn check(part: Part<'_>) -> Result<Verdict, Declined> {
 enum Wrong {
     /// The operation says something of an index that others contradict.
     Index(OpId),
+    /// The operation saw less than nothing.
+    Negative(OpId),
     /// The operation would take effect after its return.
     Late(OpId),
     /// Somebody knows of an index that no append can have filled.
@@ -87,6 +89,9 @@ impl Wrong {
         match *self {
             Wrong::Index(op) => {
                 format!("{} contradicts what others say of that index", history.operation(op))
+            }
+            Wrong::Negative(op) => {
+                format!("{}, but a log has no fewer values than none", history.operation(op))
             }
             Wrong::Late(op) => format!(
                 "{} returned before what its index or length demands can have happened",
@@ -172,7 +177,10 @@ fn decide(appends: &[Append], queries: &[Query]) -> Result<Result<Vec<OpId>, Wro
         Err(wrong) => return Ok(Err(wrong)),
     };
     let known = queries.iter().map(|query| query.least);
-    let known = known.chain(pinned.keys().map(|index| index + 1)).max().unwrap_or(0);
+    let known = known.chain(pinned.keys().map(|index| index.saturating_add(1))).max().unwrap_or(0);
+    if let Some(query) = queries.iter().find(|query| query.most < 0) {
+        return Ok(Err(Wrong::Negative(query.span.op)));
+    }
     if known > appends.len() as i64 {
         // Without looking at each of the indices, of which there may be very many.
         return Ok(Err(Wrong::Unfilled(known - 1)));

@@ -68,6 +68,8 @@ fn key_and_value(
         return Ok((key, arg));
     }
     match (method, history.values().as_pair(arg)) {
+        // A read that repeats its unknown value.
+        (Method::Read, Some((key, ValueId::NIL))) => Ok((key, ValueId::ABSENT)),
         (Method::Read, _) if arg.is_present() => Ok((arg, ValueId::ABSENT)),
         (Method::Write, Some(pair)) => Ok(pair),
         _ => Err(Declined::Unreadable {

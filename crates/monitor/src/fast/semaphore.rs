@@ -11,17 +11,8 @@ use super::{Declined, Part};
 use seriatim_history::{Outcome, ValueId};
 use seriatim_spec::Verdict;
 
-const ACQUIRE: &[&str] = &[
-    "acquire",
-    "down",
-    "wait",
-    "p",
-    "try_acquire",
-    "decr",
-    "try-acquire",
-    "tryAcquire",
-    "try_wait",
-];
+const ACQUIRE: &[&str] = &["acquire", "down", "wait", "p"];
+const TRY_ACQUIRE: &[&str] = &["try_acquire", "decr", "try-acquire", "tryAcquire", "try_wait"];
 const PERMITS: &[&str] = &["permits", "read", "available", "available_permits", "availablePermits"];
 
 /// Decides a part of a semaphore's history, given its permits at the start.
@@ -37,20 +28,24 @@ pub fn check(part: Part<'_>, permits: u32) -> Result<Verdict, Declined> {
         if history.outcome(op) == Outcome::Failed {
             continue;
         }
-        let result = history.result(op);
+        let pending = history.outcome(op) == Outcome::Pending;
+        // Some recorders write as an argument whether there was a permit.
+        let result = match history.result(op) {
+            ValueId::ABSENT if is(TRY_ACQUIRE) && !pending => history.arg(op),
+            result => result,
+        };
         let failed = result == ValueId::FALSE;
         let is_plain =
             matches!(result, ValueId::ABSENT | ValueId::NIL) || result.as_bool().is_some();
         if !is_plain && !is(PERMITS) {
             return Err(unreadable("true or false as result, or none"));
         }
-        let pending = history.outcome(op) == Outcome::Pending;
         let (change, guard) = if is(&["release", "incr", "up", "signal", "post", "v"]) {
             match failed {
                 true => return Err(unreadable("a release that does not fail")),
                 false => (Change::Up, Guard::None),
             }
-        } else if is(ACQUIRE) {
+        } else if is(ACQUIRE) || is(TRY_ACQUIRE) {
             match failed {
                 true => (Change::Same, Guard::Exactly(0)),
                 false => (Change::Down, Guard::Positive),

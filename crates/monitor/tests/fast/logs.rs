@@ -78,3 +78,15 @@ fn logs_with_indices_agree_on_all_small_histories() {
     println!("log, all of up to {largest} operations: {tally:?}");
     assert!(tally[0] > 0 && tally[1] > 0 && tally[2] * 5 < tally[1]);
 }
+
+#[test]
+fn lengths_and_indices_that_no_log_has_are_violations() {
+    let op = |method, arg, result| Op { method, arg, result, call: 0, ret: Some(1) };
+    for number in [-1, i64::MIN, i64::MAX] {
+        let length = op("length", None, int(number));
+        let append = op("append", int(7), int(number));
+        for ops in [vec![length.clone()], vec![append.clone()], vec![append, length]] {
+            assert_eq!(agree(&IndexedLog, judge, &ops), Agreed::Violation);
+        }
+    }
+}

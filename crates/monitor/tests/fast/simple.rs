@@ -420,6 +420,16 @@ fn the_semaphore_monitor_agrees_on_random_histories() {
 }
 
 #[test]
+fn a_try_acquire_may_say_in_its_argument_whether_there_was_a_permit() {
+    for (permits, said) in [(0, true), (0, false), (1, true), (1, false)] {
+        let arg = Some(Value::Bool(said));
+        let op = Op { method: "try_acquire", arg, result: None, call: 0, ret: Some(1) };
+        let verdict = check(Object::Semaphore(permits), Part::whole(&history(&[op]))).unwrap();
+        assert_eq!(matches!(verdict, Verdict::Linearizable(_)), (permits > 0) == said);
+    }
+}
+
+#[test]
 fn hundreds_of_operations_may_be_open_on_a_semaphore() {
     let (model, releases) = (Semaphore(3), 500);
     for (acquired, agreed) in [(503, Agreed::Linearizable), (504, Agreed::Violation)] {
@@ -468,4 +478,17 @@ fn the_map_monitor_agrees_on_random_histories() {
         }
     };
     compare::<_, counter::Watch>(Object::Map(ValueId::NIL), &Map, None, 21, &draw);
+}
+
+#[test]
+fn a_read_of_a_map_may_repeat_its_unknown_value() {
+    let pair = |value| Some(Value::list([Value::Int(1), value]));
+    let put = Op { method: "put", arg: pair(Value::Int(5)), result: None, call: 0, ret: Some(1) };
+    for (seen, is_right) in [(Value::Int(5), true), (Value::Nil, false)] {
+        let (arg, result) = (pair(Value::Nil), Some(seen));
+        let get = Op { method: "get", arg, result, call: 2, ret: Some(3) };
+        let history = history(&[put.clone(), get]);
+        let verdict = check(Object::Map(ValueId::NIL), Part::whole(&history)).unwrap();
+        assert_eq!(matches!(verdict, Verdict::Linearizable(_)), is_right);
+    }
 }
