@@ -11,6 +11,7 @@ fn finds(body: &str, fault: Fault) {
     let source = format!(
         "object o : loose\nspec loose {{ method write(v: value) {{ }} }}\nstruct Node {{ val: value?, next: Node? }}\nvar x: value? = null\n\
          var p: Node? = null\nvar n: int 0..2 = 0\nvar a: [bool; 2] = [false; 2]\nvar l: lock\n\
+         var flags: [bool; tid] = [false; tid]\nvar turn: tid? = null\n\
          method write(v: value) {{ {body} }}\n"
     );
     let outcome = run(&program(&source), &Options::default()).expect("it can be explored");
@@ -30,6 +31,8 @@ fn each_error_is_found_and_named() {
     finds("let i = fetch_add(n, 3)", Fault::OutOfRange);
     finds("n = n + 1", Fault::OutOfRange);
     finds("let i = n; a[i + 2] = true", Fault::BadIndex);
+    finds("flags[null] = true", Fault::BadIndex);
+    finds("let t = turn; if flags[t] { x = v }", Fault::BadIndex);
     finds("let i = n; n = 1 / i", Fault::DivisionByZero);
     finds("let i = n; assert i == 1", Fault::Assertion);
     finds("unlock(l)", Fault::UnlockFree);

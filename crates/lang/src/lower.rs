@@ -160,6 +160,7 @@ impl<'p> Lower<'p> {
         let threads = self.clients(client)?;
         let init = self.init_shared()?;
         let thread_init = self.init_thread()?;
+        self.reject_choices(init)?;
         let init_regs = std::mem::take(&mut self.regs);
         let mut methods = Vec::new();
         self.in_method = true;
@@ -260,6 +261,16 @@ impl<'p> Lower<'p> {
         self.emit(Op::Return(vec![]))?;
         self.atomic -= 1;
         Ok(entry)
+    }
+
+    /// There is one initial state: engines run the initialisation once, so that a choice in it would go unexplored.
+    fn reject_choices(&self, init: Pc) -> Lowered<()> {
+        let choice = |i: &&Instr| matches!(i.op, Op::Any { .. } | Op::Choose(_));
+        match self.code[init.0 as usize..].iter().find(choice) {
+            Some(instr) => Err(Diagnostic::new(instr.span, "the initial state cannot be chosen")
+                .hint("`any` and `choose` stand in methods, clients and specifications")),
+            None => Ok(()),
+        }
     }
 
     fn initial(&mut self, var: &VarInfo) -> Lowered<Vec<Ex>> {

@@ -36,6 +36,23 @@ fn a_constant_that_does_not_exist_cannot_be_set() {
 }
 
 #[test]
+fn an_initial_state_that_is_chosen_is_refused_for_only_one_would_be_explored() {
+    for start in [
+        "var b: bool = any",
+        "thread var mine: bool = any",
+        "var b: bool = false\ninit { b = any }",
+        "var b: bool = false\ninit { choose { b = true or b = false } }",
+        "var b: bool = false\nfn some() -> bool { return any }\ninit { b = some() }",
+    ] {
+        let source = format!("object o\n{start}\nmethod m() {{ let free: bool = any }}");
+        let program = check(&source).unwrap_or_else(|e| panic!("{}", e.render(&source, "x.seri")));
+        let error = seriatim_lang::lower(&program, 2, None).expect_err(start);
+        let text = error.render(&source, "x.seri");
+        assert!(text.contains("the initial state cannot be chosen"), "{text}");
+    }
+}
+
+#[test]
 fn a_missing_return_is_found() {
     refused(
         "object o\nmethod m(b: bool) -> int { if b { return 1 } }",
