@@ -9,6 +9,7 @@ use crate::object::{Field, Object, Spec, hash};
 use crate::picture::{Face, Node, Picture, Stretch, StretchId, To};
 use crate::record::Shape;
 use crate::state::{Ghost, Operation, Record, State, Window};
+use crate::way::Way;
 use crate::word::{Attribute, Attributes, Class, Holder, Mark, NodeId, RecordId, Values, Word};
 use seriatim_lang::steps::Pc;
 
@@ -67,6 +68,8 @@ pub struct Place {
     pub link: Target,
     /// The values that it may hold; said of fresh nodes only.
     pub values: Values,
+    /// What lay between it and another place before the step, if that is said; never of a fresh node.
+    pub way: Option<Way>,
 }
 
 /// What a step does to the views of others.
@@ -440,6 +443,12 @@ impl Reader<'_> {
         if effect.places.iter().any(past) {
             return Err("a place that the effect does not have".to_owned());
         }
+        for (number, place) in effect.places.iter().enumerate() {
+            let to = place.way.map(|way| way.to);
+            if to.is_some_and(|to| place.fresh || to == number || to >= effect.places.len()) {
+                return Err("a way leads from an old place to another place".to_owned());
+            }
+        }
         for text in references {
             let (variable, target) = pair(text, "=")?;
             effect.references[self.variable(variable)?] = effect.target(target)?;
@@ -455,7 +464,7 @@ impl Reader<'_> {
 
     fn place(&self, text: &str) -> Read<Place> {
         let parts: Vec<&str> = text.split(':').collect();
-        let [fresh, attribute, reach, link, values] = &parts[..] else {
+        let [fresh, attribute, reach, link, values, way @ ..] = &parts[..] else {
             return Err(format!("`{text}` is no place"));
         };
         let variables = reach.split(',').filter(|v| !v.is_empty());
@@ -466,7 +475,22 @@ impl Reader<'_> {
             reach: variables.iter().fold(0, |bits, v| bits | 1 << v),
             link: target(link)?,
             values: self.values(values)?,
+            way: self.way(way)?,
         })
+    }
+
+    /// Reads `p2:<m,=m`, or nothing.
+    fn way(&self, parts: &[&str]) -> Read<Option<Way>> {
+        let (to, between) = match parts {
+            [] => return Ok(None),
+            [to, between] => (target(to)?, self.attributes(between)?),
+            _ => return Err(format!("`{}` is no way", parts.join(":"))),
+        };
+        let Target::At(to) = to else { return Err("a way leads to a place".to_owned()) };
+        match between.iter().all(|a| a == a.of_another()) {
+            true => Ok(Some(Way { to, between })),
+            false => Err("a way tells what everybody can see".to_owned()),
+        }
     }
 
     /// Reads `head>some`, `head>none`, `head>null`, `head==tail` or `head!=tail`.

@@ -3,12 +3,13 @@
 //! A chain of nodes is a line: `top ─→ (a red) ─→ ⋯ ─→ (b any, t) ─→ null` reads: `top` points to a node with a red value, some
 //! nodes further comes one to which the register `t` points, and it is the last. `⋯` is a stretch of one or more nodes, `(⋯)` one of
 //! any number. A chain that runs into a node drawn before ends with its letter.
+//! `b ─→ ? ─→ (below marked) ─→ c`, in an effect: only such nodes lie between b and c, if any.
 
 use crate::certificate::{Effect, Target};
 use crate::object::{Field, Object};
 use crate::picture::{Face, Item, Node, Picture, Time, To};
 use crate::state::{Operation, State};
-use crate::word::{Class, Holder, Mark, NodeId, Values, Word};
+use crate::word::{Attribute, Class, Holder, Mark, NodeId, Values, Word};
 use seriatim_lang::Program;
 use seriatim_lang::steps::Reg;
 
@@ -158,7 +159,15 @@ impl<'a> Draw<'a> {
         let scalars = scalars.map(|(v, word)| format!("{} = {}", name(v), word_text(*word)));
         let places = effect.places.iter().enumerate().map(|(number, place)| {
             let fresh = if place.fresh { "new " } else { "" };
-            format!("{fresh}{} ─→ {}", place_letter(number), target(&place.link))
+            let way = place.way.map_or(String::new(), |way| {
+                let looks = |a: Attribute| {
+                    let mark = if a.mark.is_set() { " marked" } else { "" };
+                    format!("{}{mark}", class_text(a.class))
+                };
+                let between: Vec<String> = way.between.iter().map(looks).collect();
+                format!(" ─→ ({}) ─→ {}", between.join(" or "), place_letter(way.to))
+            });
+            format!("{fresh}{} ─→ {}{way}", place_letter(number), target(&place.link))
         });
         let moves = effect.moves.iter().map(|(v, t)| format!("{} ─→ {}", name(*v), target(t)));
         let links =

@@ -3,12 +3,14 @@
 //! An effect speaks of the shared state before a step (its nodes, their attributes and links, the shared variables) and of
 //! everything in it that the step changes. It describes a step if its places can be given different nodes of the picture
 //! such that all that it says was true before the step, and the step changed exactly what it says. Locks of nodes do not
-//! occur: others know a lock only when they hold it themselves, and then nobody else takes or releases it.
+//! occur: others know a lock only when they hold it themselves, and then nobody else takes or releases it. What it says of the
+//! nodes between two places ([`crate::way`]) must be certain before the step as well.
 //!
 //! It would be unsound to accept an effect that says anything that is not certain in the picture.
 
 use crate::certificate::{Behind, Effect, Place, Target};
 use crate::picture::{Face, Item, Picture, Time, To};
+use crate::way::Way;
 use crate::word::{NodeId, Word};
 
 /// Whether others can see anything of the step.
@@ -48,6 +50,7 @@ pub fn is_weaker(weaker: &Effect, other: &Effect) -> bool {
             && a.reach == b.reach
             && target(&a.link, &b.link)
             && a.values.covers(b.values)
+            && Way::is_weaker(a.way, b.way)
     };
     let references = weaker.references.iter().zip(&other.references);
     let behind = weaker.behind.iter().zip(&other.behind);
@@ -151,7 +154,10 @@ impl Search<'_> {
             (said, Word::Node(id)) => self.leads(To::Node(*id), *said),
             (said, word) => *word == Word::Null && *said == Target::Null,
         });
-        complete && links && references && self.writes()
+        let mut ways =
+            effect.places.iter().enumerate().filter_map(|(p, place)| Some((p, place.way?)));
+        let ways = ways.all(|(from, way)| way.is_certain(picture, &self.nodes, from));
+        complete && links && references && ways && self.writes()
     }
 
     /// Whether a link certainly leads where the effect says.

@@ -2,7 +2,7 @@
 //!
 //! Each place of the effect is a node that the view draws, or one in a stretch, or one that the observed thread cannot
 //! reach. The last is possible only if no shared variable leads to the node; a fresh node is always of that kind. The rest follows:
-//! what the effect says must be possible in the view; then everything is written as it says. If a node that the view
+//! what the effect says must be possible in the view, what it says of the nodes between two places included ([`crate::way`]); then everything is written as it says. If a node that the view
 //! does not know becomes reachable by that, unless it is fresh, the effect is not accepted.
 //!
 //! It would be unsound to leave out a way to fit, or to refuse one because of something that is not certain.
@@ -75,7 +75,7 @@ pub fn apply(
     let start = |p: &Place| if p.fresh { Where::Outside } else { Where::Open };
     let places = effect.places.iter().map(start).collect();
     let mut fit = Fit { effect, view: state, picture: state.picture.clone(), places, choices };
-    if fit.place_all().is_none() || !fit.is_possible() {
+    if fit.place_all().is_none() || !fit.learn_ways() || !fit.is_possible() {
         return Ok(None);
     }
     fit.learn();
@@ -176,6 +176,18 @@ impl Fit<'_> {
             attributes.filter(|a| said.attribute.agrees(*a)).map(move |a| (id, a))
         };
         met.iter().flat_map(|id| looks(*id)).collect()
+    }
+
+    /// Learns what the effect says of the nodes between places; whether that is possible.
+    fn learn_ways(&mut self) -> bool {
+        let node = |place: &Where| match place {
+            Where::Node(id) => Some(*id),
+            Where::Open | Where::Outside => None,
+        };
+        let places: Vec<Option<NodeId>> = self.places.iter().map(node).collect();
+        let ways = self.effect.places.iter().enumerate();
+        let mut ways = ways.filter_map(|(from, place)| Some((from, place.way?)));
+        ways.all(|(from, way)| way.learn(&mut self.picture, &places, from))
     }
 
     /// Whether everything that the effect says can be true with these places.

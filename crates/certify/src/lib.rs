@@ -4,7 +4,7 @@
 //! A certificate is a set of *views* and a set of *effects*. A view describes pairs of a concrete state and a
 //! thread: where the thread is, what it has seen and done since its call, and everything that it can reach, as a picture with
 //! stretches of nodes that nobody names ([`picture`]). An effect describes pairs of shared states before and after a step
-//! ([`effect`]).
+//! ([`effect`], [`way`]).
 //!
 //! *Theorem.* Suppose that
 //! 1. the content of the object is empty at the start, and an idle thread is described there by a view;
@@ -72,6 +72,7 @@ pub mod reckon;
 pub mod record;
 pub mod state;
 mod trim;
+pub mod way;
 pub mod word;
 
 pub use certificate::{Certificate, Unreadable};

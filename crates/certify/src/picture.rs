@@ -211,7 +211,8 @@ impl Picture {
         false
     }
 
-    fn behind_item(&self, item: Item, time: Time) -> To {
+    /// What comes behind something.
+    pub fn behind_item(&self, item: Item, time: Time) -> To {
         match item {
             Item::Node(id) => self.link(id, time),
             Item::Stretch(id) => self.stretch(id).to,
@@ -253,6 +254,20 @@ impl Picture {
     /// There is no node in a stretch.
     pub fn close(&mut self, id: StretchId) {
         self.replace(id, self.stretch(id).to);
+    }
+
+    /// Only nodes with such attributes are in a stretch; says whether that is possible.
+    pub fn narrow(&mut self, id: StretchId, keep: impl Fn(Attribute) -> bool) -> bool {
+        let stretch = &mut self.stretches[id.0 as usize];
+        stretch.attributes = stretch.attributes.filter(keep);
+        match (stretch.attributes.is_empty(), stretch.optional) {
+            (false, _) => true,
+            (true, true) => {
+                self.close(id);
+                true
+            }
+            (true, false) => false,
+        }
     }
 
     /// There is a node in a stretch.

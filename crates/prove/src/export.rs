@@ -3,7 +3,7 @@
 //! The format is described in the book (`docs/certificates.md`). The checker is a crate of its own that shares the language with
 //! this one and nothing else; this file is all that the prover knows about it.
 
-use crate::content::{Begin, Counted, Ways};
+use crate::content::{Begin, Counted};
 use crate::difference::{Fact, Relation};
 use crate::effect::{Behind, Effect, Place, Target};
 use crate::influence::Influence;
@@ -15,13 +15,9 @@ use seriatim_lang::Program;
 use std::fmt::Write;
 
 impl Proof {
-    /// The proof as a certificate of the program of which it is a proof, or why there is none: the format knows nothing of ways
-    /// between nodes.
+    /// The proof as a certificate of the program of which it is a proof, or why there is none.
     pub fn certificate(&self, program: &Program) -> Result<String, String> {
         let model = Model::of(program, 2)?;
-        if self.abstraction.ways == Ways::Told {
-            return Err("it has steps that take out several nodes at once".to_owned());
-        }
         let listing = seriatim_lang::show::listing(&model.steps);
         let begin = match self.abstraction.begin {
             Begin::AtRoot => "first",
@@ -189,6 +185,10 @@ fn attribute(attr: Attr) -> String {
     format!("{}{mark}{lock}", class(attr.class()))
 }
 
+fn listed_attributes(set: u64) -> String {
+    attrs(set).map(attribute).collect::<Vec<_>>().join(",")
+}
+
 fn values(values: Values) -> String {
     let letters = "01n".chars().enumerate().filter(|(i, _)| values >> i & 1 == 1);
     let text: String = letters.map(|(_, letter)| letter).collect();
@@ -200,10 +200,9 @@ fn node(node: &Node) -> String {
     let (values_text, to) = (values(node.values), word(node.to));
     let mut text = format!("{}:{values_text}:{private}:{to}", attribute(node.attr));
     if !node.gap.is_empty() {
-        let inside: Vec<String> = attrs(node.gap.attrs).map(attribute).collect();
         let optional = if node.gap.optional { "optional" } else { "some" };
         let sorted = if node.gap.sorted { "sorted" } else { "any" };
-        let (inside, held) = (inside.join(","), values(node.gap.values));
+        let (inside, held) = (listed_attributes(node.gap.attrs), values(node.gap.values));
         write!(text, ":{inside}:{held}:{optional}:{sorted}").expect("a string takes all");
     }
     text
@@ -223,7 +222,13 @@ fn place(model: &Model, place: &Place) -> String {
     let from = model.steps.shared.iter().enumerate();
     let from = from.filter(|(i, _)| place.reach >> i & 1 == 1).map(|(_, s)| s.name.as_str());
     let (from, attribute) = (from.collect::<Vec<_>>().join(","), attribute(place.attr));
-    format!("{fresh}:{attribute}:{from}:{}:{}", target(&place.link), values(place.values))
+    let way = match place.path {
+        None => String::new(),
+        Some(path) => {
+            format!(":{}:{}", target(&Target::At(path.to)), listed_attributes(path.attrs))
+        }
+    };
+    format!("{fresh}:{attribute}:{from}:{}:{}{way}", target(&place.link), values(place.values))
 }
 
 fn effect_text(model: &Model, effect: &Effect) -> String {
