@@ -27,7 +27,7 @@ use super::log::{Method, contents};
 use super::shrink::shrink;
 use super::violation::counterexample;
 use super::{Declined, Part};
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use seriatim_history::{History, OpId, Outcome, Value, ValueId};
 use seriatim_spec::{Verdict, Witness};
 use std::cmp::Reverse;
@@ -177,7 +177,8 @@ fn decide(appends: &[Append], queries: &[Query]) -> Result<Result<Vec<OpId>, Wro
         Err(wrong) => return Ok(Err(wrong)),
     };
     let known = queries.iter().map(|query| query.least);
-    let known = known.chain(pinned.keys().map(|index| index.saturating_add(1))).max().unwrap_or(0);
+    let pinned_to = pinned.iter().map(|(index, _)| index.saturating_add(1));
+    let known = known.chain(pinned_to).max().unwrap_or(0);
     if let Some(query) = queries.iter().find(|query| query.most < 0) {
         return Ok(Err(Wrong::Negative(query.span.op)));
     }
@@ -185,51 +186,100 @@ fn decide(appends: &[Append], queries: &[Query]) -> Result<Result<Vec<OpId>, Wro
         // Without looking at each of the indices, of which there may be very many.
         return Ok(Err(Wrong::Unfilled(known - 1)));
     }
-    let is_pinned: HashSet<usize> = pinned.values().copied().collect();
-    let free = appends.iter().enumerate().filter(|(number, _)| !is_pinned.contains(number));
+    let is_pinned = pinned.numbers(appends.len());
+    let free = appends.iter().enumerate().filter(|(number, _)| !is_pinned[*number]);
     let (pending, mut free): (Vec<Span>, Vec<Span>) =
         free.map(|(_, append)| append.span).partition(|span| span.ret == NEVER);
-    if known > pinned.len() as i64 && !pending.is_empty() {
+    let count = pinned.iter().count();
+    if known > count as i64 && !pending.is_empty() {
         if !free.is_empty() {
             // Which indices the pending ones fill is a choice.
             return Err(Declined::TooManyChoices { tried: 1 });
         }
         free = pending;
     }
-    let pinned: HashMap<i64, Span> =
-        pinned.into_iter().map(|(index, number)| (index, appends[number].span)).collect();
-    let total = known.max((pinned.len() + free.len()) as i64);
-    let latest = latest(queries, &pinned, total);
-    Ok(schedule(queries, &pinned, Free::new(free), &latest))
+    let total = known.max((count + free.len()) as i64);
+    let latest = latest(queries, appends, &pinned, total);
+    let at = |index: i64| pinned.get(index).map(|number| appends[number].span);
+    Ok(schedule(queries, at, Free::new(free), &latest))
 }
 
-/// By index, the append that is pinned to it.
-fn pin(
-    appends: &[Append],
-    queries: &[Query],
-) -> Result<Result<HashMap<i64, usize>, Wrong>, Declined> {
-    let mut pinned: HashMap<i64, usize> = HashMap::new();
+/// By index, the number of the append that is pinned to it.
+struct Pins {
+    /// Of the indices that a log of all appends has.
+    near: Vec<Option<u32>>,
+    /// Of other indices; there are few of them unless the history is wrong.
+    far: HashMap<i64, u32>,
+}
+
+impl Pins {
+    fn get(&self, index: i64) -> Option<usize> {
+        let near = usize::try_from(index).ok().and_then(|index| self.near.get(index));
+        let number = near.map_or_else(|| self.far.get(&index).copied(), |number| *number);
+        number.map(|number| number as usize)
+    }
+
+    /// Pins an append to an index that has none.
+    fn insert(&mut self, index: i64, number: usize) {
+        let near = usize::try_from(index).ok().and_then(|index| self.near.get_mut(index));
+        match near {
+            Some(place) => *place = Some(number as u32),
+            None => _ = self.far.insert(index, number as u32),
+        }
+    }
+
+    /// All indices and the appends that are pinned to them.
+    fn iter(&self) -> impl Iterator<Item = (i64, usize)> {
+        let near = (0..).zip(&self.near).filter_map(|(index, number)| Some((index, (*number)?)));
+        let far = self.far.iter().map(|(&index, &number)| (index, number));
+        near.chain(far).map(|(index, number)| (index, number as usize))
+    }
+
+    /// For each append whether it is pinned.
+    fn numbers(&self, appends: usize) -> Vec<bool> {
+        let mut is_pinned = vec![false; appends];
+        self.iter().for_each(|(_, number)| is_pinned[number] = true);
+        is_pinned
+    }
+}
+
+/// The appends of each value.
+fn by_value(appends: &[Append]) -> HashMap<&Value, Vec<usize>> {
     let mut by_value: HashMap<&Value, Vec<usize>> = HashMap::new();
     for (number, append) in appends.iter().enumerate() {
         by_value.entry(&append.value).or_default().push(number);
-        if let Some(index) = append.index
-            && (index < 0 || pinned.insert(index, number).is_some())
-        {
+    }
+    by_value
+}
+
+/// Pins appends to the indices that they returned, or at which their value was seen.
+fn pin(appends: &[Append], queries: &[Query]) -> Result<Result<Pins, Wrong>, Declined> {
+    let mut pinned = Pins { near: vec![None; appends.len()], far: HashMap::new() };
+    for (number, append) in appends.iter().enumerate() {
+        let Some(index) = append.index else { continue };
+        if index < 0 || pinned.get(index).is_some() {
             return Ok(Err(Wrong::Index(append.span.op)));
         }
+        pinned.insert(index, number);
     }
-    let mut is_pinned: HashSet<usize> = pinned.values().copied().collect();
+    let mut is_pinned = pinned.numbers(appends.len());
+    // Most histories tell the index of every append that is seen, and need no table of the values.
+    let mut values = None;
     for query in queries {
         for (seen, index) in query.saw.iter().zip(query.from..) {
-            if let Some(&number) = pinned.get(&index) {
+            if let Some(number) = pinned.get(index) {
                 if appends[number].value != *seen {
                     return Ok(Err(Wrong::Index(query.span.op)));
                 }
                 continue;
             }
+            let by_value = values.get_or_insert_with(|| by_value(appends));
             match by_value.get(seen).map_or(&[][..], Vec::as_slice) {
                 [] => return Ok(Err(Wrong::Index(query.span.op))),
-                &[only] if is_pinned.insert(only) => _ = pinned.insert(index, only),
+                &[only] if !is_pinned[only] => {
+                    is_pinned[only] = true;
+                    pinned.insert(index, only);
+                }
                 // It stands at another index.
                 [_] => return Ok(Err(Wrong::Index(query.span.op))),
                 _ => return Err(Declined::RepeatedValue { value: seen.to_string() }),
@@ -241,7 +291,7 @@ fn pin(
 
 /// By index, when its append must have taken effect for those that are pinned to it or behind it, and
 /// for the queries that come after it.
-fn latest(queries: &[Query], pinned: &HashMap<i64, Span>, total: i64) -> Vec<Rank> {
+fn latest(queries: &[Query], appends: &[Append], pinned: &Pins, total: i64) -> Vec<Rank> {
     let mut latest = vec![NEVER; total as usize];
     let mut by = |index: i64, ret: Rank| {
         if let Some(place) = usize::try_from(index).ok().and_then(|index| latest.get_mut(index)) {
@@ -251,8 +301,8 @@ fn latest(queries: &[Query], pinned: &HashMap<i64, Span>, total: i64) -> Vec<Ran
     for query in queries {
         by(query.least - 1, query.span.ret);
     }
-    for (&index, append) in pinned {
-        by(index, append.ret);
+    for (index, number) in pinned.iter() {
+        by(index, appends[number].span.ret);
     }
     for index in (1..latest.len()).rev() {
         latest[index - 1] = latest[index - 1].min(latest[index]);
@@ -263,7 +313,7 @@ fn latest(queries: &[Query], pinned: &HashMap<i64, Span>, total: i64) -> Vec<Ran
 /// Lets everything take effect as early as possible.
 fn schedule(
     queries: &[Query],
-    pinned: &HashMap<i64, Span>,
+    pinned: impl Fn(i64) -> Option<Span>,
     mut free: Free,
     latest: &[Rank],
 ) -> Result<Vec<OpId>, Wrong> {
@@ -288,8 +338,8 @@ fn schedule(
             ready.pop();
         }
         let Some(&latest) = latest.get(count as usize) else { break };
-        let span = match pinned.get(&count) {
-            Some(&span) => span,
+        let span = match pinned(count) {
+            Some(span) => span,
             None => free.next(latest).ok_or(Wrong::Unfilled(count))?,
         };
         now = now.max(span.call);
