@@ -190,7 +190,7 @@ impl Execution<'_> {
         }
         let (low, count) = match kind.scalar {
             Scalar::Bool => (0, 2),
-            Scalar::Int(low, high) if high - low < 256 => (low, (high - low + 1) as u32),
+            Scalar::Int(range) if range.count() <= 256 => (range.low, range.count()),
             Scalar::Enum(count) => (0, count),
             _ => return Err("`any` of data".to_owned()),
         };
@@ -363,6 +363,7 @@ impl Execution<'_> {
         let kind = self.object.steps.shared[slot].kind;
         let is_reference = self.object.is_reference(slot);
         let is_cell = self.object.spec == Spec::Cell;
+        let unbounded = self.is_unbounded(kind);
         let old = &mut self.state.picture.shared[slot];
         match (*old, word) {
             (Word::Lock(Holder::Free), Word::Int(0)) => return Ok(()),
@@ -370,8 +371,10 @@ impl Execution<'_> {
             (_, Word::Node(_)) if is_reference => {}
             (_, Word::Record(_)) if is_cell && matches!(kind.scalar, Scalar::Ref(_)) => {}
             (_, Word::Value(_)) if is_cell && kind.scalar == Scalar::Value => {}
-            (_, Word::Int(_)) if !is_reference => {}
-            (_, Word::Number(..)) if is_unbounded(kind.scalar) => {}
+            (_, Word::Int(_)) if unbounded => {}
+            // The language checks ranges before it stores; this does not rest on it.
+            (_, Word::Int(_)) if !is_reference => fits(word, kind)?,
+            (_, Word::Number(..)) if unbounded => {}
             (_, Word::Null) => {}
             _ => return Err(format!("a shared variable that gets {word:?}")),
         }
@@ -495,7 +498,7 @@ fn fits(word: Word, kind: Kind) -> Run<()> {
     let fits = match (word, kind.scalar) {
         (Word::Unknown, _) => false,
         (Word::Null, _) => kind.nullable,
-        (Word::Int(n), Scalar::Int(low, high)) => (low..=high).contains(&n),
+        (Word::Int(n), Scalar::Int(range)) => range.contains(n),
         (Word::Int(n), Scalar::Bool) => (0..=1).contains(&n),
         (Word::Int(n), Scalar::Enum(count)) => (0..count as i32).contains(&n),
         (Word::Node(_) | Word::Record(_), Scalar::Ref(_))

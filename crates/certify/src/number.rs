@@ -12,7 +12,7 @@ use crate::execute::{Execution, Objection};
 use crate::state::State;
 use crate::word::Word;
 use seriatim_lang::steps::BinOp;
-use seriatim_lang::types::{PLAIN_INT, Scalar};
+use seriatim_lang::types::Scalar;
 
 /// How two numbers compare.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -49,7 +49,7 @@ pub struct Numbers {
 
 /// Whether a scalar stands for any whole number, where numbers are the content.
 pub fn is_unbounded(scalar: Scalar) -> bool {
-    matches!(scalar, Scalar::Int(low, high) if (low, high) == PLAIN_INT)
+    matches!(scalar, Scalar::Int(range) if range.is_default())
 }
 
 /// Whether a word is a number.

@@ -194,7 +194,7 @@ impl Object {
             Scalar::Value => vec![Word::Value(0), Word::Value(1)],
             Scalar::Bool => vec![Word::Int(0), Word::Int(1)],
             Scalar::Enum(count) => (0..count as i32).map(Word::Int).collect(),
-            Scalar::Int(low, high) => (low..=high).map(Word::Int).collect(),
+            Scalar::Int(range) => (range.low..=range.high).map(Word::Int).collect(),
             _ => vec![],
         };
         if kind.nullable {
@@ -212,8 +212,8 @@ impl Object {
             (Role::Add | Role::Remove | Role::Contains, [Scalar::Key]) => !nullable,
             (Role::OnCell, scalars) => scalars.iter().all(|s| match (self.spec, s) {
                 (_, Scalar::Bool | Scalar::Enum(_)) | (Spec::Cell, Scalar::Value) => true,
-                (Spec::Number, Scalar::Int(low, high)) => {
-                    !nullable && (is_unbounded(*s) || high - low < 64)
+                (Spec::Number, Scalar::Int(range)) => {
+                    !nullable && (is_unbounded(*s) || range.count() <= 64)
                 }
                 _ => false,
             }),

@@ -1,7 +1,8 @@
 //! A specification whose state is one number, truth value or variant, run on numbers that may not be known.
 //!
 //! The body of a method is followed as the language says. A condition that the facts do not decide, and everything that is not
-//! understood, has no outcome, and then nothing is justified by it. It would be unsound to give an outcome that the body has not for
+//! understood, has no outcome, and then nothing is justified by it. So it is with a number that may leave the bounds which the
+//! specification states for a variable, a parameter or a result. It would be unsound to give an outcome that the body has not for
 //! all numbers that fulfil the facts.
 
 use crate::number::{Fact, equal, less, sum};
@@ -9,10 +10,11 @@ use crate::word::Word;
 use seriatim_lang::Program;
 use seriatim_lang::ast::{BinaryOp, Block, Expr, ExprKind, Pattern, Stmt, StmtKind, UnaryOp};
 use seriatim_lang::machine::Bounds;
-use seriatim_lang::program::{LocalId, Meaning, SpecInfo};
+use seriatim_lang::program::{FunctionInfo, LocalId, Meaning, SpecInfo};
+use seriatim_lang::range::Range;
 use seriatim_lang::spec::{Datum, Spec};
 use seriatim_lang::steps::BinOp;
-use seriatim_lang::types::Type;
+use seriatim_lang::types::{Fit, Type};
 
 /// A specification of a number.
 #[derive(Clone, Debug)]
@@ -82,16 +84,16 @@ impl Reckoning {
     ) -> (Option<Becomes>, bool) {
         let Some(place) = self.methods.get(method) else { return (None, false) };
         let method = &self.info.methods[*place];
-        let params = method.params.iter().map(|p| p.local);
-        let locals = params.zip(arguments.iter().copied()).collect();
-        let mut run = Run { info: &self.info, facts, content, locals, waits: false };
-        let result = run.block(&method.body);
-        (result.map(|result| (run.content, result.unwrap_or(Word::Null))), run.waits)
+        let mut run =
+            Run { info: &self.info, method, facts, content, locals: vec![], waits: false };
+        let outcome = run.call(arguments);
+        (outcome.map(|result| (run.content, result)), run.waits)
     }
 }
 
 struct Run<'s> {
     info: &'s SpecInfo,
+    method: &'s FunctionInfo,
     facts: &'s [Fact],
     content: Word,
     locals: Vec<(LocalId, Word)>,
@@ -103,6 +105,40 @@ fn truth(holds: bool) -> Word {
 }
 
 impl Run<'_> {
+    /// Runs a method: what it returns.
+    fn call(&mut self, arguments: &[Word]) -> Option<Word> {
+        for (param, argument) in self.method.params.iter().zip(arguments) {
+            self.locals.push((param.local, self.bounded(*argument, &param.ty)?));
+        }
+        Some(self.block(&self.method.body)?.unwrap_or(Word::Null))
+    }
+
+    /// The value of an expression where a type is wanted. What comes from a variable with bounds is within them, since
+    /// everything that was put there was.
+    fn coerced(&self, value: &Expr, wanted: &Type) -> Option<Word> {
+        let word = self.word(value)?;
+        match self.info.facts.type_of(value).fits(wanted) {
+            Fit::Always => Some(word),
+            _ => self.bounded(word, wanted),
+        }
+    }
+
+    /// A word that surely lies in the bounds stated for its type, if any are.
+    fn bounded(&self, word: Word, ty: &Type) -> Option<Word> {
+        let Type::Int(range) = ty else { return Some(word) };
+        let inside = |range: &Range| {
+            less(word, Word::Int(range.low), self.facts) == Some(false)
+                && less(Word::Int(range.high), word, self.facts) == Some(false)
+        };
+        (range.is_default() || inside(range)).then_some(word)
+    }
+
+    fn set_local(&mut self, local: LocalId, value: &Expr) -> Option<()> {
+        let word = self.coerced(value, &self.info.facts.locals[local.0 as usize].1)?;
+        self.locals.push((local, word));
+        Some(())
+    }
+
     /// Runs a block: what it returns, if it does. None if it waits, or if that is not known.
     fn block(&mut self, block: &Block) -> Option<Option<Word>> {
         for statement in block {
@@ -117,18 +153,18 @@ impl Run<'_> {
     fn statement(&mut self, statement: &Stmt) -> Option<Option<Word>> {
         match &statement.kind {
             StmtKind::Let(Pattern::Bind(binding), _, value) => {
-                let word = self.word(value)?;
                 let Meaning::Local(local) = self.info.facts.meaning(binding.id)? else {
                     return None;
                 };
-                self.locals.push((local, word));
+                self.set_local(local, value)?;
             }
             StmtKind::Assign(targets, value) => {
                 let [Some(target)] = &targets[..] else { return None };
-                let word = self.word(value)?;
                 match (&target.kind, self.info.facts.meaning(target.id)?) {
-                    (ExprKind::Name(_), Meaning::Local(local)) => self.locals.push((local, word)),
-                    (ExprKind::Name(_), Meaning::Shared(_)) => self.content = word,
+                    (ExprKind::Name(_), Meaning::Local(local)) => self.set_local(local, value)?,
+                    (ExprKind::Name(_), Meaning::Shared(var)) => {
+                        self.content = self.coerced(value, &self.info.vars[var.0 as usize].ty)?;
+                    }
                     _ => return None,
                 }
             }
@@ -138,7 +174,9 @@ impl Run<'_> {
             }
             StmtKind::Atomic(block) => return self.block(block),
             StmtKind::Return(None) => return Some(Some(Word::Null)),
-            StmtKind::Return(Some(value)) => return Some(Some(self.word(value)?)),
+            StmtKind::Return(Some(value)) => {
+                return Some(Some(self.coerced(value, &self.method.result)?));
+            }
             StmtKind::Assume(condition) => {
                 if !self.holds(condition)? {
                     self.waits = true;

@@ -199,7 +199,7 @@ impl Codec {
         let number = match kind.scalar {
             Scalar::Ref(_) => naming.numbers[word as usize],
             Scalar::Value => u32::from(naming.values[word as usize]),
-            Scalar::Int(low, _) => (word - low) as u32,
+            Scalar::Int(range) => (word - range.low) as u32,
             Scalar::Key => match word {
                 MINUS_INF => 0,
                 PLUS_INF => self.keys + 1,
@@ -219,7 +219,7 @@ impl Codec {
         }
         let number = number - shift;
         match kind.scalar {
-            Scalar::Int(low, _) => low + number as i32,
+            Scalar::Int(range) => range.low + number as i32,
             Scalar::Key if number == 0 => MINUS_INF,
             Scalar::Key if number == self.keys + 1 => PLUS_INF,
             Scalar::Key => number as i32 - 1,
@@ -231,7 +231,7 @@ impl Codec {
         let count = match kind.scalar {
             Scalar::Ref(_) => nodes,
             Scalar::Value => self.values,
-            Scalar::Int(low, high) => (high - low + 1) as u32,
+            Scalar::Int(range) => range.count(),
             Scalar::Key => self.keys + 2,
             Scalar::Bool | Scalar::Lock => 2,
             Scalar::Tid => self.threads,

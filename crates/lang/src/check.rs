@@ -10,8 +10,9 @@ use crate::ast::*;
 use crate::diagnostic::Diagnostic;
 use crate::parse::parse;
 use crate::program::*;
+use crate::range::Range;
 use crate::span::Span;
-use crate::types::{Fit, PLAIN_INT, Type, WIDE_INT};
+use crate::types::{Fit, Type};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -222,8 +223,7 @@ impl<'f> Checker<'f> {
     }
 
     fn plain_int(&self) -> Type {
-        let (low, high) = if self.part == Part::Spec { WIDE_INT } else { PLAIN_INT };
-        Type::Int(low, high)
+        Type::Int(if self.part == Part::Spec { Range::wide() } else { Range::plain() })
     }
 
     fn mismatch(&self, span: Span, found: &Type, wanted: &Type) -> Diagnostic {
@@ -267,8 +267,7 @@ impl<'f> Checker<'f> {
             }
             _ => return Err(fail()),
         };
-        let (low, high) = WIDE_INT;
-        if (low..=high).contains(&value) { Ok(value) } else { Err(fail()) }
+        if Range::wide().contains(value) { Ok(value) } else { Err(fail()) }
     }
 
     fn unknown_name(&self, name: &str, span: Span) -> Diagnostic {

@@ -30,6 +30,7 @@ mod lower;
 pub mod machine;
 mod parse;
 pub mod program;
+pub mod range;
 mod riding;
 pub mod scalarset;
 pub mod show;

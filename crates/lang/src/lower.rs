@@ -418,7 +418,7 @@ pub(crate) fn fits(value: i32, kind: Kind) -> bool {
         return kind.nullable;
     }
     match kind.scalar {
-        Scalar::Int(low, high) => (low..=high).contains(&value),
+        Scalar::Int(range) => range.contains(value),
         _ => true,
     }
 }

@@ -344,7 +344,7 @@ impl Machine {
     pub fn domain(&self, kind: Kind) -> u32 {
         let plain = match kind.scalar {
             Scalar::Bool | Scalar::Lock => 2,
-            Scalar::Int(low, high) => (high - low + 1) as u32,
+            Scalar::Int(range) => range.count(),
             Scalar::Value => self.bounds.values,
             Scalar::Key => self.bounds.keys,
             Scalar::Tid => self.thread_count() as u32,
@@ -360,7 +360,7 @@ impl Machine {
             return NULL;
         }
         match kind.scalar {
-            Scalar::Int(low, _) => low + index as i32,
+            Scalar::Int(range) => range.low + index as i32,
             _ => index as i32,
         }
     }

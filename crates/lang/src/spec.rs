@@ -1,7 +1,8 @@
 //! Specifications as executable objects: a state, and for each method all its outcomes.
 //!
 //! The interpreter walks the checked syntax tree. `choose` and `any` give several outcomes; an `assume` that does
-//! not hold gives none (the method is not enabled in that state).
+//! not hold gives none (the method is not enabled in that state). A number that leaves the bounds stated for it is a
+//! mistake of the specification, like an index out of range: it is told, and there is no verdict.
 
 mod evaluate;
 mod values;
@@ -78,7 +79,7 @@ impl Spec {
         let mut run = self.interpreter(vec![], &mut choices);
         for var in &self.info.vars {
             let value = match &var.init {
-                Some(init) => run.value(init)?.shaped(&var.ty),
+                Some(init) => bounded(run.value(init)?.shaped(&var.ty), &var.ty)?,
                 None => Datum::Null,
             };
             run.vars.push(value);
@@ -130,10 +131,10 @@ impl Spec {
 impl Interpreter<'_> {
     fn call(&mut self, info: &FunctionInfo, args: Vec<Datum>) -> Interpreted<Datum> {
         for (param, arg) in info.params.iter().zip(args) {
-            self.locals.insert(param.local, arg);
+            self.locals.insert(param.local, bounded(arg, &param.ty)?);
         }
         match self.block(&info.body)? {
-            Flow::Return(value) => Ok(value.shaped(&info.result)),
+            Flow::Return(value) => bounded(value.shaped(&info.result), &info.result),
             _ => Ok(Datum::Tuple(vec![])),
         }
     }
@@ -153,7 +154,7 @@ impl Interpreter<'_> {
         match &statement.kind {
             StmtKind::Let(pattern, _, value) => {
                 let value = self.value(value)?;
-                self.bind(pattern, value);
+                self.bind(pattern, value)?;
             }
             StmtKind::Assign(targets, value) => self.assign(targets, value)?,
             StmtKind::Expr(call) => drop(self.value(call)?),
@@ -220,24 +221,26 @@ impl Interpreter<'_> {
         }
     }
 
-    fn bind(&mut self, pattern: &Pattern, value: Datum) {
+    fn bind(&mut self, pattern: &Pattern, value: Datum) -> Interpreted<()> {
         match pattern {
-            Pattern::Bind(binding) => self.bind_one(binding, value),
+            Pattern::Bind(binding) => self.bind_one(binding, value)?,
             Pattern::Tuple(parts) => {
                 for (part, value) in parts.iter().zip(value.into_parts()) {
                     if let Some(binding) = part {
-                        self.bind_one(binding, value);
+                        self.bind_one(binding, value)?;
                     }
                 }
             }
         }
+        Ok(())
     }
 
-    fn bind_one(&mut self, binding: &Binding, value: Datum) {
+    fn bind_one(&mut self, binding: &Binding, value: Datum) -> Interpreted<()> {
         if let Some(Meaning::Local(local)) = self.facts.meaning(binding.id) {
             let ty = self.facts.locals[local.0 as usize].1.clone();
-            self.locals.insert(local, value.shaped(&ty));
+            self.locals.insert(local, bounded(value.shaped(&ty), &ty)?);
         }
+        Ok(())
     }
 
     fn assign(&mut self, targets: &[Option<Expr>], value: &Expr) -> Interpreted<()> {
@@ -254,7 +257,8 @@ impl Interpreter<'_> {
     }
 
     fn store(&mut self, target: &Expr, value: Datum) -> Interpreted<()> {
-        let value = value.shaped(self.facts.type_of(target));
+        let ty = self.facts.type_of(target);
+        let value = bounded(value.shaped(ty), ty)?;
         match &target.kind {
             ExprKind::Name(_) => {
                 match self.facts.meaning(target.id) {
@@ -292,6 +296,54 @@ impl Interpreter<'_> {
     }
 }
 
+/// A value of a type whose numbers are within their bounds.
+fn bounded(value: Datum, ty: &Type) -> Interpreted<Datum> {
+    match value.is_within(ty) {
+        true => Ok(value),
+        false => Err(broken("a number leaves the bounds that the specification states for it")),
+    }
+}
+
 fn broken(why: &str) -> SpecStop {
     SpecStop::Broken(why.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A specification with the bounds `0..1` in one place, which its method leaves.
+    fn leaving(place: usize) -> String {
+        let mut types = ["int"; 5];
+        types[place] = "int 0..1";
+        let [var, param, local, result, part] = types;
+        format!(
+            "object o : s
+spec s {{
+  var c: {var} = 0
+  var pair: (bool, {part}) = (false, 0)
+  method go(k: {param}) -> {result} {{
+    let x: {local} = k
+    c = x
+    pair.1 = x
+    return x
+  }}
+}}
+method go(k: int 0..2) -> int {{ return k }}
+"
+        )
+    }
+
+    #[test]
+    fn a_number_that_leaves_its_bounds_anywhere_in_a_specification_is_told() {
+        for place in 0..5 {
+            let program = crate::check(&leaving(place)).expect("a program");
+            let bounds = Bounds { values: 1, keys: 1, nodes: None, capacity: None };
+            let spec = Spec::new(program.spec.expect("named"), bounds);
+            let start = spec.initial().expect("within its bounds");
+            let go = |n: i32| spec.outcomes(&start, 0, &[Datum::Int(n)]);
+            assert!(go(1).is_ok());
+            assert!(matches!(go(2), Err(SpecStop::Broken(_))), "{}", leaving(place));
+        }
+    }
 }

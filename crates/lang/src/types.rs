@@ -1,5 +1,6 @@
 //! The types, which values fit where, and how a type is laid out in scalar slots.
 
+use crate::range::Range;
 use std::fmt;
 
 /// Numbers the structs of a module.
@@ -10,18 +11,13 @@ pub struct StructId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub struct EnumId(pub u32);
 
-/// The range of `int` without bounds in an algorithm.
-pub const PLAIN_INT: (i32, i32) = (-128, 127);
-/// The range of `int` without bounds in a specification.
-pub const WIDE_INT: (i32, i32) = (i32::MIN / 4, i32::MAX / 4);
-
 /// A type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
     /// Truth values.
     Bool,
-    /// Whole numbers between two bounds, both included.
-    Int(i32, i32),
+    /// Whole numbers between two bounds.
+    Int(Range),
     /// Opaque data: copied and compared for equality.
     Value,
     /// Ordered data.
@@ -78,7 +74,7 @@ pub enum Scalar {
     /// 0 or 1.
     Bool,
     /// Between two bounds.
-    Int(i32, i32),
+    Int(Range),
     /// Data.
     Value,
     /// Ordered data.
@@ -123,7 +119,7 @@ impl Type {
     pub fn fits(&self, to: &Type) -> Fit {
         match (self, to) {
             (Type::Never, _) => Fit::Always,
-            (Type::Int(a, b), Type::Int(c, d)) if c <= a && b <= d => Fit::Always,
+            (Type::Int(a), Type::Int(b)) if a.is_within(*b) => Fit::Always,
             (Type::Int(..), Type::Int(..)) => Fit::Checked,
             (Type::Opt(a), Type::Opt(b)) => a.fits(b),
             (a, Type::Opt(b)) => a.fits(b),
@@ -145,7 +141,7 @@ impl Type {
     pub fn join(&self, other: &Type) -> Option<Type> {
         Some(match (self, other) {
             (Type::Never, t) | (t, Type::Never) => t.clone(),
-            (Type::Int(a, b), Type::Int(c, d)) => Type::Int(*a.min(c), *b.max(d)),
+            (Type::Int(a), Type::Int(b)) => Type::Int(a.join(*b)),
             (Type::Opt(a), b) | (b, Type::Opt(a)) => a.join(b.required())?.optional(),
             (Type::Tuple(a), Type::Tuple(b)) if a.len() == b.len() => {
                 Type::Tuple(a.iter().zip(b).map(|(a, b)| a.join(b)).collect::<Option<_>>()?)
@@ -212,7 +208,7 @@ impl Type {
         let plain = |scalar| vec![Kind { scalar, nullable: false }];
         match self {
             Type::Bool => plain(Scalar::Bool),
-            Type::Int(low, high) => plain(Scalar::Int(*low, *high)),
+            Type::Int(range) => plain(Scalar::Int(*range)),
             Type::Value => plain(Scalar::Value),
             Type::Key => plain(Scalar::Key),
             Type::Tid => plain(Scalar::Tid),
@@ -267,10 +263,10 @@ impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.ty {
             Type::Bool => write!(f, "bool"),
-            Type::Int(low, high) if (*low, *high) == PLAIN_INT || (*low, *high) == WIDE_INT => {
+            Type::Int(range) if [Range::plain(), Range::wide()].contains(range) => {
                 write!(f, "int")
             }
-            Type::Int(low, high) => write!(f, "int {low}..{high}"),
+            Type::Int(Range { low, high, .. }) => write!(f, "int {low}..{high}"),
             Type::Value => write!(f, "value"),
             Type::Key => write!(f, "key"),
             Type::Tid => write!(f, "tid"),

@@ -340,7 +340,7 @@ pub fn is_finite(kind: seriatim_lang::types::Kind) -> bool {
 
 fn is_small(kind: seriatim_lang::types::Kind) -> bool {
     match kind.scalar {
-        Scalar::Int(low, high) => !kind.nullable && high - low < 16,
+        Scalar::Int(range) => !kind.nullable && range.count() <= 16,
         _ => is_control(kind),
     }
 }

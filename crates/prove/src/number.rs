@@ -17,7 +17,7 @@ use crate::own::{Ran, Run, strange};
 use crate::value::Val;
 use crate::view::{Numbers, View};
 use seriatim_lang::steps::BinOp;
-use seriatim_lang::types::{PLAIN_INT, Scalar};
+use seriatim_lang::types::Scalar;
 
 /// Offsets beyond this one, and constants in registers beyond [`LARGEST`], are forgotten between steps.
 const FARTHEST: i16 = 4;
@@ -26,7 +26,7 @@ const LARGEST: i32 = 128;
 
 /// Whether a scalar stands for any whole number, where numbers are the content.
 pub fn is_unbounded(scalar: Scalar) -> bool {
-    matches!(scalar, Scalar::Int(low, high) if (low, high) == PLAIN_INT)
+    matches!(scalar, Scalar::Int(range) if range.is_default())
 }
 
 fn shifted(base: u8, offset: i16, by: i32) -> Option<Val> {

@@ -15,7 +15,7 @@ use seriatim_lang::machine::Bounds;
 use seriatim_lang::program::{FunctionInfo, LocalId, Meaning, SpecInfo};
 use seriatim_lang::spec::{Datum, Spec};
 use seriatim_lang::steps::BinOp;
-use seriatim_lang::types::Type;
+use seriatim_lang::types::{Fit, Type};
 
 /// What a method makes of a content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,10 +76,9 @@ impl NumberSpec {
         let Some(info) = self.methods.get(method).map(|m| &self.info.methods[*m]) else {
             return Told::Unclear;
         };
-        let locals = info.params.iter().zip(args).map(|(p, arg)| (p.local, *arg)).collect();
-        let mut walk = Walk { spec: &self.info, facts, content, locals };
-        match walk.block(&info.body) {
-            Ok(result) => Told::Becomes(walk.content, result.unwrap_or(Val::Null)),
+        let mut walk = Walk { spec: &self.info, method: info, facts, content, locals: vec![] };
+        match walk.call(args) {
+            Ok(result) => Told::Becomes(walk.content, result),
             Err(Stop::Waits) => Told::Waits,
             Err(Stop::Unclear) => Told::Unclear,
         }
@@ -94,6 +93,7 @@ enum Stop {
 /// A method at work on a content.
 struct Walk<'s> {
     spec: &'s SpecInfo,
+    method: &'s FunctionInfo,
     facts: &'s [Fact],
     content: Val,
     locals: Vec<(LocalId, Val)>,
@@ -104,6 +104,40 @@ fn truth(holds: bool) -> Val {
 }
 
 impl Walk<'_> {
+    fn call(&mut self, args: &[Val]) -> Result<Val, Stop> {
+        for (param, arg) in self.method.params.iter().zip(args) {
+            self.locals.push((param.local, self.bounded(*arg, &param.ty)?));
+        }
+        Ok(self.block(&self.method.body)?.unwrap_or(Val::Null))
+    }
+
+    /// The value of an expression where a type is wanted. What was read from a variable with bounds is within them.
+    fn coerced(&mut self, value: &Expr, wanted: &Type) -> Result<Val, Stop> {
+        let found = self.value(value)?;
+        match self.spec.facts.type_of(value).fits(wanted) {
+            Fit::Always => Ok(found),
+            _ => self.bounded(found, wanted),
+        }
+    }
+
+    /// A value that is surely within the bounds stated for its type. One that may leave them has no known outcome: the
+    /// specification itself would be wrong there.
+    fn bounded(&self, value: Val, ty: &Type) -> Result<Val, Stop> {
+        let Type::Int(range) = ty else { return Ok(value) };
+        let inside = || {
+            compare(value, Val::Int(range.low), self.facts).less == Some(false)
+                && compare(Val::Int(range.high), value, self.facts).less == Some(false)
+        };
+        if range.is_default() || inside() { Ok(value) } else { Err(Stop::Unclear) }
+    }
+
+    fn set_local(&mut self, local: LocalId, value: &Expr) -> Result<(), Stop> {
+        let wanted = &self.spec.facts.locals[local.0 as usize].1;
+        let value = self.coerced(value, wanted)?;
+        self.locals.push((local, value));
+        Ok(())
+    }
+
     /// The result, if the block returns one.
     fn block(&mut self, block: &Block) -> Result<Option<Val>, Stop> {
         for statement in block {
@@ -117,14 +151,12 @@ impl Walk<'_> {
     fn statement(&mut self, statement: &Stmt) -> Result<Option<Val>, Stop> {
         match &statement.kind {
             StmtKind::Let(Pattern::Bind(binding), _, value) => {
-                let value = self.value(value)?;
                 match self.spec.facts.meaning(binding.id) {
-                    Some(Meaning::Local(local)) => self.locals.push((local, value)),
+                    Some(Meaning::Local(local)) => self.set_local(local, value)?,
                     _ => return Err(Stop::Unclear),
                 }
             }
             StmtKind::Assign(targets, value) => {
-                let value = self.value(value)?;
                 let [Some(target)] = targets.as_slice() else { return Err(Stop::Unclear) };
                 self.assign(target, value)?;
             }
@@ -133,7 +165,9 @@ impl Walk<'_> {
                 return self.block(branch);
             }
             StmtKind::Return(None) => return Ok(Some(Val::Null)),
-            StmtKind::Return(Some(value)) => return self.value(value).map(Some),
+            StmtKind::Return(Some(value)) => {
+                return self.coerced(value, &self.method.result).map(Some);
+            }
             StmtKind::Assume(cond) if self.truth(cond)? => {}
             StmtKind::Assume(_) => return Err(Stop::Waits),
             StmtKind::Atomic(body) => return self.block(body),
@@ -142,10 +176,12 @@ impl Walk<'_> {
         Ok(None)
     }
 
-    fn assign(&mut self, target: &Expr, value: Val) -> Result<(), Stop> {
+    fn assign(&mut self, target: &Expr, value: &Expr) -> Result<(), Stop> {
         match (&target.kind, self.spec.facts.meaning(target.id)) {
-            (ExprKind::Name(_), Some(Meaning::Local(local))) => self.locals.push((local, value)),
-            (ExprKind::Name(_), Some(Meaning::Shared(_))) => self.content = value,
+            (ExprKind::Name(_), Some(Meaning::Local(local))) => self.set_local(local, value)?,
+            (ExprKind::Name(_), Some(Meaning::Shared(var))) => {
+                self.content = self.coerced(value, &self.spec.vars[var.0 as usize].ty)?;
+            }
             _ => return Err(Stop::Unclear),
         }
         Ok(())

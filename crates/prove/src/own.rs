@@ -306,7 +306,9 @@ impl Run<'_> {
             scalar if self.is_unbounded(scalar) => vec![self.unknown_number()?],
             Scalar::Bool => vec![Val::Int(0), Val::Int(1)],
             Scalar::Enum(count) => (0..count as i32).map(Val::Int).collect(),
-            Scalar::Int(low, high) if high - low < 16 => (low..=high).map(Val::Int).collect(),
+            Scalar::Int(range) if range.count() <= 16 => {
+                (range.low..=range.high).map(Val::Int).collect()
+            }
             _ => return strange("an arbitrary value of this type"),
         };
         let count = options.len() as u32 + u32::from(kind.nullable);
@@ -487,7 +489,7 @@ impl Run<'_> {
             (Val::Null, _) if kind.nullable => Ok(()),
             (Val::Null, _) => Err(Fault::UnexpectedNull.into()),
             (Val::Int(_) | Val::Num(..), scalar) if self.is_unbounded(scalar) => Ok(()),
-            (Val::Int(n), Scalar::Int(low, high)) if !(low..=high).contains(&n) => {
+            (Val::Int(n), Scalar::Int(range)) if !range.contains(n) => {
                 Err(Fault::OutOfRange.into())
             }
             (Val::Int(_), Scalar::Int(..) | Scalar::Bool | Scalar::Enum(_)) => Ok(()),

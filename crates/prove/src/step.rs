@@ -110,7 +110,9 @@ fn arguments(model: &Model, method: u32) -> Vec<[Val; ARGS]> {
             (_, Scalar::Enum(count)) => (0..count as i32).map(Val::Int).collect(),
             // Any number: the call gives it a base.
             (Tracking::Number, scalar) if is_unbounded(scalar) => vec![Val::Hidden],
-            (Tracking::Number, Scalar::Int(low, high)) => (low..=high).map(Val::Int).collect(),
+            (Tracking::Number, Scalar::Int(range)) => {
+                (range.low..=range.high).map(Val::Int).collect()
+            }
             (Tracking::Value | Tracking::Number, _) => vec![Val::Int(0), Val::Int(1)],
         };
         if kind.nullable {

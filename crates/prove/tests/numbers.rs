@@ -3,6 +3,7 @@
 mod common;
 
 use common::{algorithm, program};
+use seriatim_lang::check;
 use seriatim_prove::{Obstacle, Options, Outcome, certify, prove};
 
 const SEMAPHORE: &str = "object o : semaphore
@@ -221,4 +222,48 @@ fn large_numbers_in_variables_with_bounds_are_seen_by_all() {
     let any = any.replace("put()", "put(n: int)").replace("= 7", "= n");
     let any = any.replace("content == n", "content == 7").replace("put(n: int) or", "put(7) or");
     assert!(stuck(&any).is_some(), "any number in a variable with bounds:\n{any}");
+}
+
+/// A counter in which one type is written in a certain way, and all others are plain.
+fn counter(types: [&str; 5]) -> String {
+    let [shared, local, result, content, told] = types;
+    format!(
+        "object o : counted
+spec counted {{
+  var c: {content} = 0
+  method inc() {{ c = c + 1 }}
+  method get() -> {told} {{ return c }}
+}}
+var n: {shared} = 0
+method inc() {{
+  loop {{
+    let old = n
+    let next: {local} = old + 1
+    if cas(n, old, next) {{ return }}
+  }}
+}}
+method get() -> {result} {{ return n }}
+"
+    )
+}
+
+/// Bounds that are stated are bounds, wherever they stand and whatever they are: those of `int` in an algorithm and in a
+/// specification, narrower and wider ones. A counter runs into all of them.
+#[test]
+fn a_counter_with_stated_bounds_anywhere_is_not_proved() {
+    let is_proved = |source: &str| {
+        let program = check(source).unwrap_or_else(|e| panic!("{}", e.render(source, "o")));
+        let options = Options { views: 3_000, ..Options::default() };
+        matches!(prove(&program, &options), Outcome::Proved(_))
+    };
+    assert!(is_proved(&counter(["int"; 5])));
+    let wide = "-536870911 - 1..536870911";
+    for range in ["-128..127", wide, "0..3", "0..127", "-129..128", "0..300"] {
+        let stated = format!("int {range}");
+        for place in 0..5 {
+            let mut types = ["int"; 5];
+            types[place] = &stated;
+            assert!(!is_proved(&counter(types)), "{}", counter(types));
+        }
+    }
 }

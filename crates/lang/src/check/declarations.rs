@@ -4,6 +4,7 @@ use super::{Checked, Checker, Part};
 use crate::ast::*;
 use crate::diagnostic::Diagnostic;
 use crate::program::*;
+use crate::range::Range;
 use crate::types::{EnumId, Length, StructId, Type};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -127,7 +128,7 @@ impl Checker<'_> {
                 if low > high {
                     return Err(Diagnostic::new(ty.span, "this range is empty"));
                 }
-                Type::Int(low, high)
+                Type::Int(Range::stated(low, high))
             }
             TypeKind::Optional(inner) => {
                 let inner_ty = self.type_expr(inner)?;

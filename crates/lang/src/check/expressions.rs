@@ -4,6 +4,7 @@ use super::{Checked, Checker, Part};
 use crate::ast::*;
 use crate::diagnostic::Diagnostic;
 use crate::program::*;
+use crate::range::Range;
 use crate::span::Span;
 use crate::types::{EnumId, Fit, Length, StructId, Type};
 
@@ -11,7 +12,7 @@ impl Checker<'_> {
     /// The type of an expression; `wanted` is what its place asks for, where that is known.
     pub(super) fn expr(&mut self, expr: &Expr, wanted: Option<&Type>) -> Checked<Type> {
         let ty = match &expr.kind {
-            ExprKind::Int(n) => Type::Int(*n as i32, *n as i32),
+            ExprKind::Int(n) => Type::Int(Range::stated(*n as i32, *n as i32)),
             ExprKind::Bool(_) => Type::Bool,
             ExprKind::Null => Type::Never.optional(),
             ExprKind::MinusInf | ExprKind::PlusInf => Type::Key,
@@ -86,7 +87,7 @@ impl Checker<'_> {
         }
         if let Some(value) = self.facts.consts.get(name).copied() {
             self.set_meaning(expr.id, Meaning::Const(value));
-            return Ok(Type::Int(value, value));
+            return Ok(Type::Int(Range::stated(value, value)));
         }
         for (index, decl) in self.facts.enums.iter().enumerate() {
             if let Some(variant) = decl.variants.iter().position(|v| v == name) {
@@ -180,7 +181,7 @@ impl Checker<'_> {
                 Ok(Type::Bool)
             }
             UnaryOp::Neg => match self.expr(operand, None)? {
-                Type::Int(low, high) => Ok(Type::Int(-high, -low)),
+                Type::Int(range) => Ok(Type::Int(range.negated())),
                 other => Err(self.mismatch(operand.span, &other, &self.plain_int())),
             },
         }
@@ -243,20 +244,22 @@ impl Checker<'_> {
         if let (true, Type::Set(_), Some(joined)) = (set, &left, left.join(&right)) {
             return Ok(joined);
         }
-        let (Type::Int(a1, a2), Type::Int(b1, b2)) = (&left, &right) else {
-            let wrong = if matches!(left, Type::Int(..)) { (b, right) } else { (a, left) };
-            return Err(self.mismatch(wrong.0.span, &wrong.1, &self.plain_int()));
+        let (Type::Int(left), Type::Int(right)) = (&left, &right) else {
+            let wrong = if matches!(left, Type::Int(_)) { (b, &right) } else { (a, &left) };
+            return Err(self.mismatch(wrong.0.span, wrong.1, &self.plain_int()));
         };
-        let corners = |f: fn(i32, i32) -> i32| {
-            let all = [f(*a1, *b1), f(*a1, *b2), f(*a2, *b1), f(*a2, *b2)];
-            Type::Int(all.into_iter().min().unwrap_or(0), all.into_iter().max().unwrap_or(0))
-        };
+        let corners = |f: fn(i32, i32) -> i32| Type::Int(left.calculated(*right, f));
         Ok(match op {
             BinaryOp::Add => corners(i32::saturating_add),
             BinaryOp::Sub => corners(i32::saturating_sub),
             BinaryOp::Mul => corners(i32::saturating_mul),
-            BinaryOp::Rem if b1 == b2 && *b1 > 0 => Type::Int(0, b1 - 1),
-            BinaryOp::Div if *a1 >= 0 && *b1 > 0 => Type::Int(0, *a2),
+            // The rest is in this range for any whole number, with bounds or without.
+            BinaryOp::Rem if right.low == right.high && right.low > 0 => {
+                Type::Int(Range::stated(0, right.low - 1))
+            }
+            BinaryOp::Div if left.low >= 0 && right.low > 0 => {
+                Type::Int(Range { low: 0, high: left.high, origin: left.origin_with(*right) })
+            }
             _ => self.plain_int(),
         })
     }

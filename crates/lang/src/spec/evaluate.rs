@@ -59,10 +59,7 @@ impl Interpreter<'_> {
         };
         Ok(match self.facts.type_of(expr) {
             Type::Bool => Datum::Bool(pick(2)? == 1),
-            Type::Int(low, high) => {
-                let count = high.saturating_sub(*low).clamp(0, 4096) as u32 + 1;
-                Datum::Int(low + pick(count)? as i32)
-            }
+            Type::Int(range) => Datum::Int(range.low + pick(range.count().min(4097))? as i32),
             Type::Value => Datum::Value(pick(self.bounds.values)? as i32),
             Type::Key => Datum::Key(pick(self.bounds.keys)? as i32),
             Type::Enum(id) => Datum::Variant(pick(self.facts.variants(*id))?),

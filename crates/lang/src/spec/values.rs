@@ -32,6 +32,23 @@ pub enum Datum {
 }
 
 impl Datum {
+    /// Whether every number in it lies in the range that the program states for it.
+    pub fn is_within(&self, ty: &Type) -> bool {
+        match (self, ty) {
+            (Datum::Int(n), Type::Int(range)) => range.is_default() || range.contains(*n),
+            (datum, Type::Opt(inner)) => datum.is_within(inner),
+            (Datum::Tuple(parts), Type::Tuple(types)) => {
+                parts.iter().zip(types).all(|(part, ty)| part.is_within(ty))
+            }
+            (Datum::List(parts), Type::Seq(of) | Type::Array(of, _))
+            | (Datum::Set(parts), Type::Set(of)) => parts.iter().all(|part| part.is_within(of)),
+            (Datum::Map(entries), Type::Map(key, value)) => {
+                entries.iter().all(|(k, v)| k.is_within(key) && v.is_within(value))
+            }
+            _ => true,
+        }
+    }
+
     /// The datum that a scalar of an algorithm stands for.
     pub fn from_scalar(kind: Kind, word: i32) -> Datum {
         if word == NULL {
