@@ -1,16 +1,26 @@
 //! What the code of a method says about its attempts: where an iteration begins, where it has written nothing yet, and which
 //! facts about a state make it certain that it will write nothing.
 //!
-//! The *restart* of a method is its first shared access, if there is exactly one, and if an iteration leaves what is
-//! live there as it was: the registers, and the fields of fresh nodes unless they are overwritten before they are read.
-//! Registers that are set just before the restart, from constants or from what stays the same, are the same again.
+//! The *restart* of a method is its first shared access. `retries` has the theorem that uses it; these are its conditions
+//! on the code, and a method that fails one of them is not reduced ([`Analysis::run`]):
+//! - [`Analysis::restart`]: there is exactly one first access, so a call does nothing shared before it;
+//! - [`Analysis::is_stable`]: an iteration leaves what is live at the restart as it was: the registers, and each slot of a
+//!   fresh node unless it is overwritten before it is read. Registers that are set just before the restart,
+//!   from constants or from what stays the same, are the same again. A thread variable is live everywhere, and so is the node
+//!   that it refers to: both outlive the operation;
+//! - [`Analysis::holds_no_lock`]: no lock is held at the restart, so an iteration that comes back has released what it took,
+//!   and the access at the restart is never one step with a lock before it;
+//! - [`Analysis::has_local_cycle`]: no cycle without a shared access, which would be an error of its own inside an iteration;
+//! - [`Analysis::waits_locally`]: no `assume` over registers, at which an iteration could end for ever.
 //!
-//! [`Method::is_doomed`] walks all ways from a position under a *premise* that, once true, stays true (a register refers to a
-//! node that a shared variable will never hold again; a field of its node is final). What is known besides is which references are
-//! null. The premise decides branches and makes `cas` fail. If every way comes to the restart without writing, returning, waiting
-//! or being able to fail, the iteration is bound to be pure. Whatever is not understood counts as a write.
+//! [`Analysis::is_doomed`] walks all ways from a position under a *premise* that, once true, stays true (a register refers
+//! to a node that a shared variable will never hold again; a field of its node is final). What is known besides is which
+//! references are null. The premise decides branches and makes `cas` fail. If every way comes to the restart without
+//! writing, returning, waiting or being able to fail, the iteration is bound to be pure. Whatever is not understood
+//! counts as a write.
 
 use seriatim_lang::flow::{definitions, expressions, successors};
+use seriatim_lang::held::Held;
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::machine::Machine;
 use seriatim_lang::steps::*;
@@ -80,8 +90,17 @@ pub struct Analysis<'a> {
 impl Analysis<'_> {
     /// The restart and the dirty positions; `None` if there is no restart.
     pub fn run(&self) -> Option<Method> {
-        let restart = self.restart().filter(|restart| self.is_stable(*restart))?;
-        Some(Method { restart, dirty: self.dirty(restart) })
+        let restart = self.restart()?;
+        let understood = self.is_stable(restart)
+            && self.holds_no_lock(restart)
+            && !self.has_local_cycle()
+            && !self.waits_locally();
+        understood.then(|| Method { restart, dirty: self.dirty(restart) })
+    }
+
+    /// The positions of the method.
+    fn positions(&self) -> impl Iterator<Item = Pc> + use<> {
+        (self.method.entry.0..self.method.end.0).map(Pc)
     }
 
     fn op(&self, pc: Pc) -> &Op {
@@ -106,7 +125,7 @@ impl Analysis<'_> {
     /// The first of the instructions that lead straight to the restart and give the same registers each time.
     fn head(&self, restart: Pc) -> Pc {
         let mut into = vec![0u32; self.machine.steps.code.len()];
-        for pc in (self.method.entry.0..self.method.end.0).map(Pc) {
+        for pc in self.positions() {
             successors(self.op(pc), pc).iter().for_each(|next| into[next.0 as usize] += 1);
         }
         into[self.method.entry.0 as usize] += 1;
@@ -149,45 +168,66 @@ impl Analysis<'_> {
         self.region(vec![restart], None).into_iter().all(|pc| match self.op(pc) {
             Op::SetAt { first, span, .. } => !(first.0..first.0 + span).any(live),
             Op::Store {
-                place: Place { root: Root::Node(Ex::Reg(node), _), offset, .. }, ..
+                place: place @ Place { root: Root::Node(Ex::Reg(node), _), .. }, ..
             } if self.local[pc.0 as usize] && live(node.0) => {
-                self.is_overwritten(restart, *node, *offset)
+                place.slots().all(|slot| self.is_overwritten(restart, *node, slot))
             }
             op => !definitions(op).any(live),
         })
     }
 
-    /// Whether a field of a fresh node is written before it is read and before the node is passed on.
-    fn is_overwritten(&self, restart: Pc, node: Reg, field: u32) -> bool {
+    /// Whether a slot of a fresh node is written before it is read and before the node is passed on. What a thread variable
+    /// refers to is passed on to the next operation.
+    fn is_overwritten(&self, restart: Pc, node: Reg, slot: u32) -> bool {
+        let outlives = (node.0 as usize) < self.machine.steps.persistent.len();
         let mut seen = BTreeSet::new();
         let mut todo = vec![restart];
         while let Some(pc) = todo.pop() {
-            if !seen.insert(pc) {
+            let op = self.op(pc);
+            if !seen.insert(pc) || overwrites(op, node, slot) {
                 continue;
             }
-            let op = self.op(pc);
-            match op {
-                Op::Store {
-                    place: Place { root: Root::Node(Ex::Reg(reg), _), offset, dims, .. },
-                    value,
-                } if *reg == node
-                    && *offset == field
-                    && dims.is_empty()
-                    && !mentions_all(value, node) =>
-                {
-                    continue;
-                }
-                _ if mentions(op, node) => return false,
-                _ => todo.extend(successors(op, pc)),
+            if mentions(op, node) || outlives && matches!(op, Op::Return(_)) {
+                return false;
             }
+            todo.extend(successors(op, pc));
         }
         true
+    }
+
+    /// Whether a thread surely holds no lock at the restart.
+    fn holds_no_lock(&self, restart: Pc) -> bool {
+        let held = Held::of(&self.machine.steps);
+        held.at(restart).and_then(|locks| locks.all()).is_some_and(|locks| locks.is_empty())
+    }
+
+    /// Whether local code can come back to where it was without an access that is a step.
+    fn has_local_cycle(&self) -> bool {
+        let is_local = |pc: &Pc| !self.machine.is_boundary(*pc);
+        self.positions().filter(is_local).any(|start| {
+            let mut seen = BTreeSet::new();
+            let mut todo = successors(self.op(start), start);
+            while let Some(pc) = todo.pop() {
+                if pc == start {
+                    return true;
+                }
+                if is_local(&pc) && seen.insert(pc) {
+                    todo.extend(successors(self.op(pc), pc));
+                }
+            }
+            false
+        })
+    }
+
+    /// Whether the method waits for a condition over registers.
+    fn waits_locally(&self) -> bool {
+        self.positions().any(|pc| self.machine.steps.code[pc.0 as usize].pauses)
     }
 
     /// The positions that a write may precede within an iteration.
     fn dirty(&self, restart: Pc) -> BTreeSet<Pc> {
         let mut after = Vec::new();
-        for pc in (self.method.entry.0..self.method.end.0).map(Pc) {
+        for pc in self.positions() {
             let writes = match self.op(pc) {
                 Op::Store { .. } => !self.local[pc.0 as usize],
                 Op::Cas { .. } | Op::StoreConditional { .. } | Op::Swap { .. } => true,
@@ -417,6 +457,18 @@ fn cannot_fail(op: &Op) -> bool {
     let mut safe = true;
     expressions(op, &mut |ex| safe &= is_safe(ex));
     safe
+}
+
+/// Whether an instruction writes a slot of a node, whatever it held, and reads nothing of the node.
+fn overwrites(op: &Op, node: Reg, slot: u32) -> bool {
+    match op {
+        Op::Store { place, value } => {
+            let hits = matches!(&place.root, Root::Node(Ex::Reg(reg), _) if *reg == node);
+            let exact = place.dims.is_empty() && place.slots().contains(&slot);
+            hits && exact && !mentions_all(value, node)
+        }
+        _ => false,
+    }
 }
 
 fn mentions(op: &Op, register: Reg) -> bool {

@@ -6,8 +6,9 @@
 //!
 //! *What would make it unsound*: a cycle of accesses that all ride along. The step would never end, and the engine would
 //! take a loop that waits for a variable which nobody writes for local code without end, which is an error only if
-//! there is no shared access in it. Therefore every such cycle keeps its accesses as steps. An access before an
-//! `assume` is a step, too: what rides along is undone if the condition does not hold, but an access is not.
+//! there is no shared access in it. Therefore every such cycle keeps its accesses as steps ([`closes_cycle`]). And an access
+//! that is undone: a step that comes to an `assume` that does not hold does not exist. Therefore no access and no `assume`
+//! outside of atomic blocks belong to one step: a thread rests before the `assume` (`pauses` of `seriatim-lang`).
 
 use crate::options::Reductions;
 use seriatim_lang::flow::successors;
@@ -36,7 +37,7 @@ pub fn granularity(steps: &Steps, liveness: &Liveness, reductions: &Reductions) 
     }
     let kept: Vec<usize> = (0..local.len())
         .filter(|at| local[*at] && steps.code[*at].is_shared_access())
-        .filter(|at| must_be_step(steps, &local, Pc(*at as u32)))
+        .filter(|at| closes_cycle(steps, &local, Pc(*at as u32)))
         .collect();
     kept.into_iter().for_each(|at| local[at] = false);
     Granularity::Fused { local, locks_join }
@@ -60,14 +61,14 @@ fn is_local_block(steps: &Steps, at: usize) -> bool {
     matches!(steps.code[at].op, Op::Atomic) && inside.map(|instr| &instr.op).all(local)
 }
 
-/// Whether a run can come back to a position, or to an `assume`, without an access that is a step.
-fn must_be_step(steps: &Steps, local: &[bool], start: Pc) -> bool {
+/// Whether a run can come back to a position without an access that is a step.
+fn closes_cycle(steps: &Steps, local: &[bool], start: Pc) -> bool {
     let mut seen = vec![false; steps.code.len()];
     let mut todo = successors(&steps.code[start.0 as usize].op, start);
     while let Some(pc) = todo.pop() {
         let (at, instr) = (pc.0 as usize, &steps.code[pc.0 as usize]);
         let is_step = instr.is_shared_access() && !local[at];
-        if pc == start || !is_step && matches!(instr.op, Op::Assume(_)) {
+        if pc == start {
             return true;
         }
         if !is_step && !std::mem::replace(&mut seen[at], true) {

@@ -39,6 +39,7 @@ pub use replay::{Replay, replay};
 pub use saved::{BadRun, Saved};
 pub use trace::render;
 
+use options::{MOST_KEYS, MOST_THREADS, MOST_VALUES};
 use search::{Ending, Search};
 use seriatim_lang::machine::Stop;
 use seriatim_lang::steps::Op;
@@ -116,11 +117,10 @@ fn without(reductions: Reductions, premise: Premise) -> Reductions {
 }
 
 fn refusal(options: &Options) -> Option<String> {
-    let most = configurations::MAX_THREADS as u32;
-    if !(1..=most).contains(&options.threads) {
-        return Some(format!("1 to {most} threads can be explored"));
+    if !MOST_THREADS.contains(&options.threads) {
+        return Some(format!("1 to {} threads can be explored", MOST_THREADS.end()));
     }
-    if !(1..=8).contains(&options.values) || options.keys > 64 {
+    if !MOST_VALUES.contains(&options.values) || !MOST_KEYS.contains(&options.keys) {
         return Some("1 to 8 data values and at most 64 keys can be explored".to_string());
     }
     None

@@ -1,6 +1,14 @@
 //! What to explore, within which bounds, with which reductions, for how long.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
+
+/// How many threads can be explored.
+pub(crate) const MOST_THREADS: RangeInclusive<u32> = 1..=6;
+/// How many data values.
+pub(crate) const MOST_VALUES: RangeInclusive<u32> = 1..=8;
+/// How many keys.
+pub(crate) const MOST_KEYS: RangeInclusive<u32> = 0..=64;
 
 /// The reductions, each of which can be switched off. None of them changes a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,9 @@
 //! object is lock-free within the bounds iff no reachable state has a waiting thread and the graph of steps that do not
 //! return has no cycle.
 //!
+//! A thread *waits* if none of its choices lets it take a step. A choice that an `assume` forbids is no waiting as long as there
+//! is another one: `let o: tid = any; assume o != self` chooses another thread and waits for nobody.
+//!
 //! The graph is that of representatives: a cycle of representatives unrolls to a cycle of states, because
 //! renamings have finite order. Reductions that leave out iterations or shorten runs are switched off, and so is
 //! the specification. *Cost*: the states once for the search and once for the edges.
@@ -111,15 +114,40 @@ fn quiet_successors(
         loop {
             match machine.run(from, thread, &mut choices, &mut to) {
                 Ok(seen) if seen.ret.is_none() => found.extend(stored(search, worker, &to)),
-                Err(Stop::Waits) => return None,
                 _ => {}
             }
             if !choices.advance() {
                 break;
             }
         }
+        if waits(&search.common.subject, from, thread) {
+            return None;
+        }
     }
     Some(found)
+}
+
+/// Whether a thread waits now, or would right after some call. Calls have no state of their own where steps are fused, so they
+/// are taken one by one on the machine with fine steps, up to the first position that is a state of its own.
+fn waits(subject: &Subject, from: &State, thread: usize) -> bool {
+    let mut choices = Choices::default();
+    let mut to = State::default();
+    let (mut moves, mut waiting, mut later) = (false, false, false);
+    let rests = !subject.fine.is_idle(from, thread)
+        && subject.machine.is_boundary(subject.fine.pc(from, thread));
+    loop {
+        match subject.fine.run(from, thread, &mut choices, &mut to) {
+            Ok(seen) => {
+                moves = true;
+                later |= !rests && seen.ret.is_none() && waits(subject, &to, thread);
+            }
+            Err(Stop::Waits) => waiting = true,
+            Err(_) => moves = true,
+        }
+        if !choices.advance() {
+            return later || waiting && !moves;
+        }
+    }
 }
 
 /// The stored representative of a state.

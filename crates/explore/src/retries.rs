@@ -1,24 +1,45 @@
 //! Failed attempts leave no trace, and what will not change can be read at once.
 //!
 //! An *iteration* of a method begins at its first shared access, the *restart*, and ends when it comes back there. It is
-//! *pure* if it writes nothing that others see. Taking a pure iteration out of a run changes nothing for the other
-//! threads, and the thread itself stands at the restart with the same registers as before; in the first iteration its
-//! call just comes later, which makes its interval shorter. Hence
-//! - a step that ends a pure iteration can be left out, and
-//! - a state in which some iteration is *bound* to be pure can be left out: the state in which it has not begun is
-//!   reached, too, and by a shorter run. `attempts` says which facts doom an iteration.
+//! *pure* if it changes nothing that others see.
 //!
-//! A node is *retired* for a shared variable if the variable does not reach it and it is no fresh node of some thread: then
-//! the variable will never hold it again. The fields of a node that is retired for all variables are final, and so are
-//! those that `frozen` knows about. A step that writes nothing and reads a final field commutes with every step
-//! of the others, now and later, so it is taken at once, together with the step that made it final: a singleton ample set. The
-//! same holds for a `cas` that is bound to fail. A step from the restart is never taken at once, for its iteration may
-//! turn out to be doomed, and then the state in which it has not begun must exist. If the step ends the operation, its interval
-//! becomes shorter, which only makes the history harder to explain.
+//! *Theorem*. Within the bounds, if some run goes wrong (a return that nobody can explain, an error, threads that all wait)
+//! or breaks the precondition below, then the search meets such a run although it drops
+//! 1. every step that ends a pure iteration, and
+//! 2. every state in which some iteration is *doomed*, that is: has changed nothing so far and will change nothing, whatever
+//!    the others do,
+//!
+//! and although it takes a step at once, together with the step before it, and no other step in its place, if that step is
+//! 3. *overdue*: it writes nothing, makes no node, has one outcome, and reads only what will never change, or is a `cas`
+//!    that can only fail.
+//!
+//! *Proof*. Take a run that goes wrong, with as few steps as possible that are not overdue. Suppose that it has an
+//! iteration as in (1) or (2). Without it, or without as much of it as was taken, the other threads do what they did. The
+//! thread stands at the restart with the same registers (`attempts`, conditions on the code) and goes on as it did; if the
+//! iteration was the first of its operation, its call comes later, which makes the interval shorter and the history only
+//! harder to explain. The iteration has no return, no error and no waiting in it, except for locks in a fixed order, which
+//! nobody waits for for ever; so this run goes wrong, too. It is shorter, for the step from the restart was
+//! no overdue one ([`Retries::is_overdue`] never takes it): a contradiction. An overdue step commutes with every step
+//! of the others, now and later, so a run that goes wrong still does if the step is moved forward or put in; a return
+//! in it comes earlier, which makes the interval shorter. If it dooms or ends its iteration, that iteration began with a step
+//! that was not overdue, and what was said of (1) and (2) applies. Symmetry maps runs to runs of the same
+//! length. The antichain replaces a run by one to a better state that was found no later: a state is only ever replaced by
+//! one of the same level or of one before it (`search`), so that the number of steps does not grow.
+//!
+//! *Conditions on the state*, each of which has its function:
+//! - *retired*: a node is retired for a shared variable if the variable does not reach it and it is no fresh node of some
+//!   thread; then the variable will never hold it again ([`Retries::retired`]);
+//! - *published*: what `frozen` says about fields holds for nodes that no thread has for itself alone
+//!   ([`Retired::is_published`]), because writes to fresh nodes are not counted there;
+//! - *unseen*: a step that ends a pure iteration leaves every word of the state as it was that is not its thread's own
+//!   (`Worker::is_unseen`), reservations of others included.
 //!
 //! *Precondition*: retired nodes stay retired and are not written, except for their locks. This is not assumed: the search
-//! checks it at every step that it takes, and starts again without this reduction if it fails once. In the first run that
-//! breaks it, everything before was reduced rightly, so the search meets that step.
+//! checks it at every step that it takes ([`Retired::stays`]), and starts again without this reduction if it fails once.
+//!
+//! *Why not simpler*: loop purity alone (Flanagan and Qadeer, TLDI 2005: pure iterations are skipped, without 2 and 3) was
+//! measured and hardly helps an explicit search, for it drops an iteration only when it has been walked through to its end:
+//! the decision of 2026-11-16 on retries has the figures.
 
 use crate::attempts::{Analysis, Method, Premise};
 use crate::frozen::{Frozen, Rule};
@@ -74,6 +95,8 @@ pub struct Retired {
     slots: usize,
     /// Every node of the state.
     nodes: u64,
+    /// The nodes that a thread has for itself alone.
+    fresh: u64,
     /// For each slot, the nodes that it does not reach and that are not fresh.
     gone: [u64; MOST],
 }
@@ -146,7 +169,7 @@ impl Retries {
         for (slot, gone) in self.slots.iter().zip(&mut gone) {
             *gone = nodes & !fresh & !reached(machine, state, *slot as usize);
         }
-        Retired { slots: self.slots.len(), nodes, gone }
+        Retired { slots: self.slots.len(), nodes, fresh, gone }
     }
 
     /// Whether a register of a thread refers to a node that is retired for a slot.
@@ -218,7 +241,9 @@ impl Retries {
                 return true;
             }
         }
-        let Some(frozen) = &self.frozen else { return false };
+        let Some(frozen) = self.frozen.as_ref().filter(|_| retired.is_published(word)) else {
+            return false;
+        };
         let stride = subject.machine.node_stride();
         let cells = &state.heap[word as usize * stride + 1..(word as usize + 1) * stride];
         let count = subject.machine.steps.structs[id as usize].slots.len() as u32;
@@ -276,6 +301,8 @@ impl Retries {
         Some((thread, seen))
     }
 
+    /// Whether the next step of a thread can be taken at once. The step from the restart cannot: its iteration may turn out
+    /// to be doomed, and then the state in which it has not begun must exist.
     fn is_overdue(
         &self,
         subject: &Subject,
@@ -284,14 +311,15 @@ impl Retries {
         thread: usize,
     ) -> bool {
         let (location, attempt) = self.attempt(subject, state, thread);
+        if attempt.restart == Some(subject.locations[location as usize].pc) {
+            return false;
+        }
         let base = subject.machine.thread_base(thread) + 2;
         let word = |register: u32| state.words[base + register as usize];
         let holds = |(register, slot): &(u32, u32)| self.holds(retired, word(*register), *slot);
         if let Some((register, id, slots)) = &attempt.load {
-            let restarts = attempt.restart == Some(subject.locations[location as usize].pc);
             let node = (*id, word(*register), slots.clone());
-            return !restarts
-                && self.is_final(&subject.machine, state, retired, node)
+            return self.is_final(&subject.machine, state, retired, node)
                 && fails_now(&subject.machine, state, thread);
         }
         attempt.expected.iter().any(holds) && fails_now(&subject.machine, state, thread)
@@ -306,10 +334,9 @@ impl Retries {
         retired: &Retired,
         (id, word, slots): (u32, i32, Range<u32>),
     ) -> bool {
-        let Some(frozen) = &self.frozen else { return false };
-        if word == NULL {
+        let Some(frozen) = self.frozen.as_ref().filter(|_| retired.is_published(word)) else {
             return false;
-        }
+        };
         let stride = machine.node_stride();
         let cells = &state.heap[word as usize * stride + 1..(word as usize + 1) * stride];
         contains(retired.everywhere(), word)
@@ -348,6 +375,11 @@ impl Retired {
         self.gone[..self.slots].iter().fold(self.nodes, |all, gone| all & gone)
     }
 
+    /// Whether a reference leads to a node that no thread has for itself alone. Nodes from the 65th on are not known to.
+    fn is_published(&self, word: i32) -> bool {
+        contains(self.nodes & !self.fresh, word)
+    }
+
     /// Whether a step neither brought a retired node back nor wrote one that is retired for every slot.
     pub fn stays(&self, later: &Retired, written: u64) -> bool {
         let mut both = self.gone[..self.slots].iter().zip(&later.gone);
@@ -359,12 +391,13 @@ fn contains(nodes: u64, word: i32) -> bool {
     (0..64).contains(&word) && nodes >> word & 1 == 1
 }
 
-/// Whether the next step of a thread writes nothing and has one outcome.
+/// Whether the next step of a thread writes nothing, makes no node and has one outcome.
 fn fails_now(machine: &Machine, state: &State, thread: usize) -> bool {
     let mut choices = Choices::default();
     let mut to = State::default();
     let seen = machine.run(state, thread, &mut choices, &mut to);
-    seen.is_ok_and(|seen| !seen.wrote) && !choices.advance()
+    let is_quiet = seen.is_ok_and(|seen| !seen.wrote && !seen.allocated);
+    is_quiet && !choices.advance()
 }
 
 fn is_reference(kind: Kind) -> bool {

@@ -16,14 +16,20 @@
 //!
 //! `move` and `wait` name the thread and its choices; `wait` is a call after which the thread waits.
 
-use crate::options::{Options, Reductions};
+use crate::options::{MOST_KEYS, MOST_THREADS, MOST_VALUES, Options, Reductions};
 use crate::outcome::{Counterexample, Move};
 use seriatim_lang::Program;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 
 /// The first line of the format.
 const HEAD: &str = "seriatim run 1";
+
+/// The bounds that the explorer takes, in words for a file that asks for others.
+const THREADS: (RangeInclusive<u32>, &str) = (MOST_THREADS, "1 to 6 threads");
+const VALUES: (RangeInclusive<u32>, &str) = (MOST_VALUES, "1 to 8 values");
+const KEYS: (RangeInclusive<u32>, &str) = (MOST_KEYS, "at most 64 keys");
 
 /// A saved run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,9 +136,9 @@ impl Saved {
         match words {
             [] => {}
             ["object", name] => self.object = (*name).to_string(),
-            ["threads", n] => options.threads = number(n)?,
-            ["values", n] => options.values = number(n)?,
-            ["keys", n] => options.keys = number(n)?,
+            ["threads", n] => options.threads = within(number(n)?, THREADS)?,
+            ["values", n] => options.values = within(number(n)?, VALUES)?,
+            ["keys", n] => options.keys = within(number(n)?, KEYS)?,
             ["nodes", n] => options.nodes = Some(number(n)?),
             ["capacity", n] => options.capacity = Some(number(n)?),
             ["client", name] => options.client = Some((*name).to_string()),
@@ -159,4 +165,12 @@ impl Saved {
         }
         Ok(())
     }
+}
+
+/// A number that the explorer takes for a bound; otherwise what it would take.
+fn within(
+    number: u32,
+    (range, expected): (RangeInclusive<u32>, &'static str),
+) -> Result<u32, &'static str> {
+    if range.contains(&number) { Ok(number) } else { Err(expected) }
 }

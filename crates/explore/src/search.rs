@@ -6,7 +6,8 @@
 //! return empties the set.
 //!
 //! *Antichain*: if `(s, S)` was met with `S ⊆ T`, then every trace that empties `T` from `s` empties `S`, so `(s, T)` need
-//! not be explored; it is checked when a state is discovered, and states that a better one replaces are skipped.
+//! not be explored; it is checked when a state is discovered, and states that a better one replaces are skipped unless they
+//! belong to an earlier level: the run to the better state must not be longer, for the theorem of `retries` counts steps.
 //!
 //! *All cores*: level by level, and within a level in rounds. In the first half of a round each worker takes some shards and
 //! expands some of their states; what it finds goes to a parcel for the shard where it belongs. In the second half each
@@ -251,7 +252,7 @@ impl<'s> Search<'s> {
         Ok(())
     }
 
-    /// Whether a better state was met; kills those that the newcomer replaces.
+    /// Whether a better state was met; kills those that the newcomer replaces, unless they are due before it.
     fn is_covered(
         &self,
         worker: &mut Worker<'_>,
@@ -270,7 +271,8 @@ impl<'s> Search<'s> {
         }
         for at in found {
             let desk = (subject, &mut worker.desk);
-            if configurations.includes(desk, states.set(*at), orbit[0])? {
+            let is_due = (states.next..states.level_end).contains(at);
+            if !is_due && configurations.includes(desk, states.set(*at), orbit[0])? {
                 states.kill(*at);
             }
         }

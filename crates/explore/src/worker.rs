@@ -241,11 +241,18 @@ impl<'s> Worker<'s> {
     ) -> bool {
         let subject = self.common.subject;
         let ends = (subject.location(from, thread), subject.location(to, thread));
-        let shared = subject.machine.steps.shared.len();
         seen.ret.is_none()
             && retries.ends_iteration(subject, ends)
-            && (!seen.wrote
-                || from.words[..shared] == to.words[..shared] && to.heap.starts_with(&from.heap))
+            && (!seen.wrote || self.is_unseen((from, to), thread))
+    }
+
+    /// Whether a step of a thread changed nothing but what is its own: others see their reservations, too.
+    fn is_unseen(&self, (from, to): (&State, &State), thread: usize) -> bool {
+        let machine = &self.common.subject.machine;
+        let (own, rest) = (machine.thread_base(thread), machine.thread_base(thread + 1));
+        from.words[..own] == to.words[..own]
+            && from.words[rest..] == to.words[rest..]
+            && to.heap.starts_with(&from.heap)
     }
 
     /// The retired nodes of a state, if retries are left out.

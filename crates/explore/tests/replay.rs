@@ -85,3 +85,104 @@ fn a_bad_file_is_refused_with_its_line() {
     assert_eq!(bad("seriatim run 1\nthreads two\n"), 2);
     assert_eq!(bad("seriatim run 1\nthreads 2\nmove x\n"), 3);
 }
+
+#[test]
+fn a_file_that_asks_for_more_than_can_be_explored_is_refused_with_its_line() {
+    for (line, asks) in [
+        (2, "threads 7"),
+        (2, "threads 0"),
+        (2, "threads 4294967295"),
+        (2, "values 9"),
+        (2, "values 0"),
+        (2, "values 4294967295"),
+        (2, "keys 65"),
+        (2, "keys 4294967296"),
+        (2, "nodes -1"),
+        (2, "move 0 -1"),
+    ] {
+        let found = Saved::parse(&format!("seriatim run 1\n{asks}\n")).expect_err(asks);
+        assert_eq!(found.line, line, "{asks}");
+    }
+}
+
+/// A small generator of pseudo-random numbers (xorshift).
+fn below(state: &mut u64, bound: usize) -> usize {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    (*state % bound as u64) as usize
+}
+
+/// The text with one line or word changed at random.
+fn edited(text: &str, random: &mut u64) -> String {
+    const WORDS: &[&str] = &[
+        "0",
+        "1",
+        "6",
+        "7",
+        "64",
+        "65",
+        "255",
+        "4294967295",
+        "4294967296",
+        "-1",
+        "x",
+        "move",
+        "wait",
+        "threads",
+        "values",
+        "keys",
+        "nodes",
+        "capacity",
+        "client",
+        "set",
+        "joined",
+        "fusion",
+        "lock-nesting",
+        "bounded",
+        "",
+        "\u{0}",
+        "9999999999999999999999",
+    ];
+    let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
+    let at = below(random, lines.len());
+    match below(random, 4) {
+        0 => drop(lines.remove(at)),
+        1 => lines.insert(at, lines[below(random, lines.len())].clone()),
+        _ => {
+            let mut words: Vec<&str> = lines[at].split(' ').collect();
+            let word = below(random, words.len());
+            words[word] = WORDS[below(random, WORDS.len())];
+            lines[at] = words.join(" ");
+        }
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn a_file_edited_at_random_is_refused_or_replayed_and_never_more() {
+    let path = library("algorithms/broken")
+        .into_iter()
+        .find(|path| path.ends_with("cas_counter_lost_update.seri"));
+    let source = std::fs::read_to_string(path.expect("it is in the library")).expect("readable");
+    let checked = check(&source).expect("it is right");
+    let first = expectations(&checked).into_iter().next().expect("it expects something");
+    let outcome = run(&checked, &first.options).expect("it can be explored");
+    let Verdict::Violation(found) = outcome.verdict else { panic!("it is broken") };
+    let text = Saved::of(&checked, &first.options, &first.consts, &found).text();
+    let mut random = 0x9e37_79b9_7f4a_7c15;
+    let (mut refused, mut replayed) = (0, 0);
+    for _ in 0..3_000 {
+        let mut changed = text.clone();
+        for _ in 0..1 + below(&mut random, 3) {
+            changed = edited(&changed, &mut random);
+        }
+        let Ok(saved) = Saved::parse(&changed) else {
+            refused += 1;
+            continue;
+        };
+        let Ok(program) = check_with(&source, &saved.consts) else { continue };
+        replayed += usize::from(replay(&program, &saved.options, &saved.moves).is_ok());
+    }
+    assert!(refused > 500 && replayed > 500, "{refused} refused, {replayed} replayed");
+}

@@ -29,6 +29,7 @@ pub mod lock_order;
 mod lower;
 pub mod machine;
 mod parse;
+mod pauses;
 pub mod program;
 pub mod range;
 mod riding;

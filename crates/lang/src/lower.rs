@@ -8,6 +8,7 @@ mod statements;
 
 use crate::ast::Expr;
 use crate::diagnostic::Diagnostic;
+use crate::pauses::mark_pauses;
 use crate::program::*;
 use crate::riding::mark_riding;
 use crate::span::Span;
@@ -189,6 +190,7 @@ impl<'p> Lower<'p> {
             links: self.links,
         };
         steps.uses_tids = uses_tids(&steps);
+        mark_pauses(&mut steps);
         mark_riding(&mut steps);
         Ok(steps)
     }
@@ -360,7 +362,7 @@ impl<'p> Lower<'p> {
                 .hint("helper functions are expanded at every call"));
         }
         let (span, inside_atomic) = (self.span, self.atomic > 0);
-        self.code.push(Instr { op, span, inside_atomic, rides: false });
+        self.code.push(Instr { op, span, inside_atomic, rides: false, pauses: false });
         Ok(())
     }
 

@@ -55,6 +55,8 @@ pub struct Seen {
     pub wrote: bool,
     /// Which heap nodes it wrote (locks do not count), as a mask; the last bit stands for all nodes from there on.
     pub written: u64,
+    /// Whether it made a node.
+    pub allocated: bool,
 }
 
 /// Why a thread took no step.
@@ -287,7 +289,7 @@ impl Machine {
         let (seen, links_shared) = (run.seen, run.links_shared);
         if links_shared
             && let Some(capacity) = self.bounds.capacity
-            && self.reachable_nodes(to) > self.initial_nodes + capacity
+            && self.reachable_nodes(to) > self.initial_nodes.saturating_add(capacity)
         {
             return Err(Stop::Bounded);
         }
@@ -412,22 +414,37 @@ impl<'m> Run<'m> {
                     self.set_position(pc);
                     return Ok(());
                 }
+                // Nobody notices a look at one's own registers: the access after it belongs to the same step.
+                if machine.steps.code[pc.0 as usize].pauses {
+                    pc = self.proceed(pc)?;
+                    continue;
+                }
                 budget -= 1;
                 joins = machine.locks_join && matches!(op, Op::Lock(_));
             }
-            if let Some(log) = &mut self.log {
-                log.push(pc);
-            }
             if let Op::Return(value) = op {
+                self.note(pc);
                 return self.give_back(pc, value);
             }
             // A release moves to the left only: nothing that comes after it belongs to this step.
             if machine.fused && matches!(op, Op::Unlock(_)) {
                 (budget, joins) = (0, false);
             }
-            pc = self.execute(pc)?;
+            pc = self.proceed(pc)?;
         }
         Err(Stop::Fault(Fault::Endless, pc))
+    }
+
+    /// Executes an instruction, and notes it if someone wants to know.
+    fn proceed(&mut self, pc: Pc) -> Ran<Pc> {
+        self.note(pc);
+        self.execute(pc)
+    }
+
+    fn note(&mut self, pc: Pc) {
+        if let Some(log) = &mut self.log {
+            log.push(pc);
+        }
     }
 
     fn set_position(&mut self, pc: Pc) {

@@ -47,7 +47,8 @@ fn must_be_step(steps: &Steps, reads: &[bool], start: Pc) -> bool {
     while let Some(pc) = todo.pop() {
         let (at, instr) = (pc.0 as usize, &steps.code[pc.0 as usize]);
         let is_step = instr.is_shared_access() && !reads[at];
-        if pc == start || !is_step && matches!(instr.op, Op::Assume(_)) {
+        let waits = matches!(instr.op, Op::Assume(_)) && (!is_step || instr.pauses);
+        if pc == start || waits {
             return true;
         }
         if !is_step && !std::mem::replace(&mut seen[at], true) {

@@ -1,7 +1,7 @@
 //! The steps of a program: small instructions over registers, at most one shared access each.
 //!
 //! A *step* begins at a shared access (or at the marker of an `atomic` block) and takes along the local
-//! instructions after it, up to the next shared access. The code of a method is therefore a control-flow graph
+//! instructions after it, up to the next shared access, or to an `assume` over registers, where the thread may have to wait. The code of a method is therefore a control-flow graph
 //! whose resting points are the shared accesses and whose edges are atomic steps. Engines see this and no syntax.
 //! Composite values (tuples, arrays) are laid out in consecutive scalar slots.
 
@@ -277,6 +277,8 @@ pub struct Instr {
     pub inside_atomic: bool,
     /// Whether its access may ride along with the step before it, in proofs.
     pub rides: bool,
+    /// Whether a thread rests before it although it accesses nothing: an `assume` over registers, or a choice before one.
+    pub pauses: bool,
 }
 
 impl Instr {
@@ -285,8 +287,13 @@ impl Instr {
         self.is_shared_access() && !self.rides
     }
 
-    /// Whether it accesses shared state as a step of its own.
+    /// Whether a step begins here: it accesses shared state, or a thread may have to wait here.
     pub fn is_shared_access(&self) -> bool {
+        self.accesses() || self.pauses
+    }
+
+    /// Whether it accesses shared state as a step of its own.
+    pub fn accesses(&self) -> bool {
         let accesses = matches!(
             self.op,
             Op::Load { .. }

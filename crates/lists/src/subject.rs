@@ -89,6 +89,7 @@ impl Code {
                     span: Span::default(),
                     inside_atomic: false,
                     rides: false,
+                    pauses: false,
                 });
             }
             steps.code.push(Instr {
@@ -96,6 +97,7 @@ impl Code {
                 span: Span::default(),
                 inside_atomic: false,
                 rides: false,
+                pauses: false,
             });
         }
         let liveness = Liveness::of(&steps);

@@ -48,9 +48,14 @@ impl Lower<'_> {
             }
             ExprKind::Fill(element, _) => {
                 let ty = self.facts.type_of(expr).clone();
-                let value = self.value(element)?;
                 let total = ty.width(self.threads) as usize;
-                Ok(value.iter().cloned().cycle().take(total).collect())
+                let mut all = self.value(element)?;
+                if self.makes_nodes(element) {
+                    while all.len() < total {
+                        all.extend(self.value(element)?);
+                    }
+                }
+                Ok(all.into_iter().cycle().take(total).collect())
             }
             ExprKind::Any | ExprKind::New(..) | ExprKind::Call(..) => {
                 let ty = self.facts.type_of(expr).clone();
@@ -247,6 +252,31 @@ impl Lower<'_> {
         let mut found = false;
         crate::walk::expression(expr, &mut |e| {
             found |= matches!(self.facts.meaning(e.id), Some(Meaning::Function(_)));
+        });
+        found
+    }
+
+    /// Whether an expression makes nodes, by itself or in a function that it calls: then each element of an array has its own.
+    fn makes_nodes(&self, expr: &Expr) -> bool {
+        let mut found = false;
+        crate::walk::expression(expr, &mut |e| {
+            found |= match self.facts.meaning(e.id) {
+                Some(Meaning::Function(index)) => self.function_makes_nodes(index),
+                _ => matches!(e.kind, ExprKind::New(..)),
+            };
+        });
+        found
+    }
+
+    /// Functions do not call themselves, so this ends.
+    fn function_makes_nodes(&self, index: u32) -> bool {
+        let mut found = false;
+        let body = &self.program.functions[index as usize].body;
+        crate::walk::expressions(body, &mut |e| {
+            found |= match self.facts.meaning(e.id) {
+                Some(Meaning::Function(inner)) => self.function_makes_nodes(inner),
+                _ => matches!(e.kind, ExprKind::New(..)),
+            };
         });
         found
     }

@@ -80,6 +80,7 @@ impl Run<'_> {
                 let values = self.evaluate_all(fields, pc)?;
                 let node = self.allocate(*of)?;
                 let at = node * machine.node_stride();
+                self.seen.allocated = true;
                 self.state.heap[at] = of.0 as i32;
                 self.state.heap[at + 1..at + 1 + values.len()].copy_from_slice(&values);
                 self.set_register(dst.0, node as i32);
@@ -119,8 +120,9 @@ impl Run<'_> {
     fn check_order(&self, place: &Place, pc: Pc) -> Ran<()> {
         let Some(order) = &self.machine.order else { return Ok(()) };
         let of_node = |reg: u32, id: StructId| {
-            order.rank(id).map(|slot| {
-                let at = self.register(reg) as usize * self.machine.node_stride();
+            let node = Some(self.register(reg)).filter(|node| *node != NULL);
+            order.rank(id).zip(node).map(|(slot, node)| {
+                let at = node as usize * self.machine.node_stride();
                 (1, id.0, self.state.heap[at + 1 + slot as usize])
             })
         };

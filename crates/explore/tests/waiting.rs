@@ -1,0 +1,95 @@
+//! A thread that waits for a condition over its own registers has taken the steps before it, and others see them.
+
+mod common;
+
+use common::program;
+use seriatim_explore::{Options, Reductions, Verdict, ViolationKind, run};
+use seriatim_lang::machine::Fault;
+
+/// How the exploration of a register with this write and this read ends, under all reductions and under none.
+fn endings(write: &str, read: &str) -> Vec<Option<ViolationKind>> {
+    let source = format!(
+        "object o : register\nstruct Cell {{ c: value? }}\n\
+         var x: value? = null\nvar y: value? = null\nvar l: lock\n\
+         method write(v: value) {{ {write} }}\nmethod read() -> value? {{ {read} }}\n\
+         client c {{ thread a {{ write(any) }} thread b {{ loop {{ read() }} }} }}"
+    );
+    let program = program(&source);
+    let ending = |reductions| {
+        let client = Some("c".to_string());
+        let options = Options { values: 1, client, reductions, ..Options::default() };
+        match run(&program, &options).expect("it can be explored").verdict {
+            Verdict::Holds => None,
+            Verdict::Violation(found) => Some(found.kind),
+            Verdict::Unknown(reason) => panic!("{reason:?}"),
+        }
+    };
+    [Reductions::ALL, Reductions::NONE].map(ending).to_vec()
+}
+
+const SEES_X: &str = "let f = x; assert f == null; return null";
+
+#[test]
+fn an_access_before_a_condition_that_never_holds_has_happened() {
+    for write in [
+        "x = v; let b = false; assume b",
+        "x = v; let b = false; await b; y = v",
+        "lock(l); x = v; unlock(l); let b = false; assume b",
+        "let old = swap(x, v); assume old == v",
+        "if cas(x, null, v) { let b = false; assume b }",
+        "atomic { x = v }; let b = false; assume b",
+        "x = v; let n = new Cell { c: v }; let w = n.c; assume w == null",
+        "x = v; let o: tid = any; assume o != o",
+        "x = v; choose { let b = false; assume b or let b = false; assume b }",
+    ] {
+        let failed = Some(ViolationKind::Fault(Fault::Assertion));
+        assert_eq!(endings(write, SEES_X), [failed; 2], "{write}");
+    }
+}
+
+#[test]
+fn an_access_after_a_condition_that_never_holds_does_not_happen() {
+    for write in [
+        "let b = false; assume b; x = v",
+        "let z = y; assume z == v; x = v",
+        "let o: tid = any; assume o != o; x = v",
+        "atomic { x = v; assume v == null }",
+        "lock(l); let b = false; assume b; x = v; unlock(l)",
+    ] {
+        assert_eq!(endings(write, SEES_X), [None; 2], "{write}");
+    }
+}
+
+#[test]
+fn what_is_chosen_for_a_condition_is_chosen_so_that_it_holds() {
+    let write = "y = v; let b = true; choose { b = false or b = true }; assume b; x = v";
+    let failed = Some(ViolationKind::Fault(Fault::Assertion));
+    assert_eq!(endings(write, SEES_X), [failed; 2]);
+    assert_eq!(endings(write, "return x"), [None; 2]);
+}
+
+#[test]
+fn each_element_of_an_array_that_is_filled_with_new_nodes_has_its_own() {
+    let aliased = |(init, local): (&str, &str)| {
+        let source = format!(
+            "object o : register\nstruct Cell {{ c: bool }}\n\
+             fn make() -> Cell {{ return fresh() }}\n\
+             fn fresh() -> Cell {{ return new Cell {{ c: false }} }}\n\
+             var one: Cell = new Cell {{ c: false }}\n{init}\n\
+             method write(v: value) {{ {local}\n a[0].c = true; let other = a[1].c; assert !other }}\n\
+             method read() -> value? {{ return null }}\n\
+             client c {{ thread w {{ write(any) }} }}"
+        );
+        let program = program(&source);
+        let client = Some("c".to_string());
+        let options = Options { threads: 1, client, ..Options::default() };
+        matches!(run(&program, &options).expect("it runs").verdict, Verdict::Violation(_))
+    };
+    assert!(!aliased(("var a: [Cell; 2] = [new Cell { c: false }; 2]", "")));
+    assert!(!aliased(("", "let a: [Cell; 2] = [new Cell { c: false }; 2]")));
+    assert!(!aliased(("", "let a: [Cell; 3] = [make(); 3]")));
+    let grid = "var b: [[Cell; 2]; 2] = [[new Cell { c: false }; 2]; 2]";
+    assert!(!aliased((grid, "let a: [Cell; 2] = [b[0][1], b[1][1]]")));
+    assert!(!aliased((grid, "let a: [Cell; 2] = [b[0][0], b[0][1]]")));
+    assert!(aliased(("var a: [Cell; 2] = [one; 2]", "")), "the same node twice");
+}
