@@ -156,7 +156,10 @@ impl Judge {
     }
 
     /// The history of some operations, and the file of each.
-    fn history(&self, rows: &[(Rank, &[u8])]) -> Result<(History, Vec<u32>), InputError> {
+    pub(crate) fn history<B: AsRef<[u8]>>(
+        &self,
+        rows: &[(Rank, B)],
+    ) -> Result<(History, Vec<u32>), InputError> {
         let first = rows.first().map_or(0, |row| row.0.1);
         let is_of_one_file = rows.iter().all(|row| row.0.1 == first);
         let source = match is_of_one_file {
@@ -167,7 +170,7 @@ impl Judge {
         builder.nil_means(self.nil);
         builder.name_spec(&self.reader.name());
         for (_, bytes) in rows {
-            let Ok(row) = record::take(bytes, builder.values()) else {
+            let Ok(row) = record::take(bytes.as_ref(), builder.values()) else {
                 let problem = Problem::Unreadable(damaged().to_string());
                 return Err(InputError::new(&source, 0, problem));
             };

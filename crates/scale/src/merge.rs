@@ -7,7 +7,7 @@
 use crate::ScaleError;
 use crate::run::Shard;
 use crate::split::PartHash;
-use crate::verdicts::{About, Contents, Known, Word, end_line};
+use crate::verdicts::{About, Contents, Known, Totals, Word, end_line};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -55,8 +55,9 @@ impl Merged {
         let about = About { shard: Shard::ALL, ..self.about.clone() };
         let mut text = about.line();
         self.parts.values().for_each(|known| text.push_str(&known.line));
-        let count = self.parts.len() as u64;
-        text.push_str(&end_line(count, self.operations(), &self.problems));
+        let mut totals = Totals::default();
+        self.parts.values().for_each(|known| totals.add(known.operations, known.sum));
+        text.push_str(&end_line(about.seed(), 1 + totals.parts, totals, &self.problems));
         text
     }
 }
@@ -66,8 +67,7 @@ pub fn merge(paths: &[PathBuf]) -> Result<Merged, ScaleError> {
     let mut merged: Option<(Merged, &Path)> = None;
     let mut seen: BTreeMap<u32, &Path> = BTreeMap::new();
     for path in paths {
-        let contents = Contents::read(path)?
-            .ok_or_else(|| ScaleError::verdicts(path, "is empty; expected a verdict file"))?;
+        let contents = Contents::read(path)?;
         if !contents.is_complete {
             let problem = format!(
                 "is not complete ({} parts so far): run its shard again to go on",

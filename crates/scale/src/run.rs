@@ -205,9 +205,12 @@ pub fn run(
 impl Plan {
     /// How the log is split, as long as nothing forbids it.
     pub fn first_splitting(&self) -> Splitting {
+        let by_object = Splitting::by_object(&*self.reader);
         match self.partitioning {
+            // What must be read as a whole must not even be asked about its keys one by one.
+            Partitioning::ByKey if by_object == Splitting::Whole => Splitting::Whole,
             Partitioning::ByKey => Splitting::ByKey,
-            Partitioning::ByObject => Splitting::by_object(&*self.reader),
+            Partitioning::ByObject => by_object,
         }
     }
 

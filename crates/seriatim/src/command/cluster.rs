@@ -11,7 +11,7 @@ use seriatim::cluster::hosts::{self, Reach};
 use seriatim::cluster::{Cluster, run};
 use seriatim::scale::merge::merge;
 use seriatim::scale::run::{Defects, Shard};
-use seriatim::scale::verdicts::{Contents, Writer, line};
+use seriatim::scale::verdicts::{Contents, Line, Writer};
 use std::ffi::OsString;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -113,10 +113,14 @@ fn work(
         end_when_lost(&file);
         let (files, spec) = (Arc::clone(&plan.log.files), plan.reader.name());
         let outcome =
-            run(&plan, &cluster, &mut |verdict| writer.append(&line(&verdict, &files, &spec)))?;
+            run(&plan, &cluster, &mut |verdict| writer.append(&Line::of(&verdict, &files, &spec)))?;
         if !is_done {
             writer.finish(&outcome.problems)?;
+        } else {
+            drop(writer);
         }
+    } else {
+        drop(writer);
     }
     verdicts::tell_one(&file)
 }

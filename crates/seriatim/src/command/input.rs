@@ -3,6 +3,7 @@
 use super::Failure;
 use clap::Args;
 use seriatim::history::{Format, ReadOptions, expand, read_with};
+use seriatim::scale::fingerprint::fingerprint;
 use seriatim::scale::judge::SharedReader;
 use seriatim::{ChosenReader, Failures, History, InputError, SeriReader, SpecChoice};
 use std::collections::BTreeMap;
@@ -80,6 +81,15 @@ impl Against {
                     .to_owned(),
             )),
         }
+    }
+
+    /// What a specification means beyond its name: the text of its file, and its constants.
+    pub fn in_words(&self) -> String {
+        let file = self.spec.as_deref().and_then(|name| name.split_once(".seri"));
+        let Some((stem, _)) = file else { return String::new() };
+        let text = fingerprint(&[format!("{stem}.seri")]).unwrap_or_default();
+        let set = |(name, value): &(String, i32)| format!(" {name}={value}");
+        format!(" text={text}{}", self.constants.iter().map(set).collect::<String>())
     }
 
     fn named(&self, name: &str) -> Result<SharedReader, Failure> {

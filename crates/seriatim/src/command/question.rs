@@ -143,7 +143,14 @@ impl Question {
             Engine::DepthFirst => "depth-first",
             Engine::BreadthFirst => "breadth-first",
         };
-        format!("failures={failures} parts={parts} values={values} engine={engine}")
+        let format = match self.input.format {
+            Some(format) => format.to_string(),
+            None => "told".to_owned(),
+        };
+        let more = self.against.in_words();
+        format!(
+            "failures={failures} parts={parts} values={values} engine={engine} format={format}{more}"
+        )
     }
 
     /// Refuses what can only be done with the whole history in memory.

@@ -10,7 +10,7 @@ use seriatim::history::{Builder, Horizon, ReadOptions};
 use seriatim::scale::judge::Evidence;
 use seriatim::scale::run::{Defects, Limits, Log, Plan, Shard};
 use seriatim::scale::spill::Scratch;
-use seriatim::scale::verdicts::{About, Writer, line};
+use seriatim::scale::verdicts::{About, Line, Writer};
 use seriatim::scale::{PartVerdict, Standing, run};
 use seriatim::spec::{Explanation, Limit};
 use seriatim::{Checked, Counterexample, History, Unknown, Verdict, Witness};
@@ -340,11 +340,14 @@ pub fn with_verdicts(
         plan.decided = decided.into();
         let (files, spec) = (Arc::clone(&plan.log.files), plan.reader.name());
         let summary = run(&plan, &mut |verdict| {
-            writer.append(&line(&verdict, &files, &spec))?;
+            writer.append(&Line::of(&verdict, &files, &spec))?;
             Ok(ControlFlow::Continue(()))
         })?;
         let problems: Vec<String> = summary.problems.iter().map(ToString::to_string).collect();
         writer.finish(&problems)?;
+    } else {
+        // The lock of a file that is only read must not stand in the way of its reader.
+        drop(writer);
     }
     verdicts::tell_one(file)
 }

@@ -126,7 +126,7 @@ fn a_run_that_was_killed_goes_on_where_its_file_ends() {
     run();
     seriatim(&["merge", &path, "-o", &merged]).exits(1);
     let (undisturbed, expected) = (read(&path), read(&merged));
-    let lines = undisturbed.split_inclusive('\n').count();
+    let verdicts = |text: &str| text.matches("\"hash\":").count();
     // Cut everywhere: between lines, within lines, within the first one.
     for cut in [0, 1, 40, 300, 1000, undisturbed.len() / 2, undisturbed.len() - 30] {
         std::fs::write(&path, &undisturbed[..cut]).expect("a file");
@@ -136,11 +136,7 @@ fn a_run_that_was_killed_goes_on_where_its_file_ends() {
         }
         run();
         let resumed = read(&path);
-        assert_eq!(
-            resumed.split_inclusive('\n').count(),
-            lines,
-            "nothing twice, nothing forgotten"
-        );
+        assert_eq!(verdicts(&resumed), 40, "nothing twice, nothing forgotten");
         let whole: usize = undisturbed.split_inclusive('\n').take(kept).map(str::len).sum();
         assert_eq!(resumed[..whole], undisturbed[..whole]);
         seriatim(&["merge", &path, "-o", &merged]).exits(1);
@@ -150,9 +146,53 @@ fn a_run_that_was_killed_goes_on_where_its_file_ends() {
     let before = read(&path);
     run();
     assert_eq!(read(&path), before);
-    let broken = undisturbed.replacen("\"verdict\":", "\"verdict\"", 1);
-    std::fs::write(&path, broken).expect("a file");
-    seriatim(&["check", &log, "--verdicts", &path]).exits(2).complains("line 2: expected JSON");
+}
+
+#[test]
+fn a_verdict_file_that_was_changed_is_refused_by_merge_and_by_the_next_run() {
+    let folder = folder("changed");
+    let log = map_log(&folder, &[]);
+    let path = text(&folder.join("v"));
+    seriatim(&["check", &log, "--verdicts", &path]).exits(1);
+    let whole = read(&path);
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    let at = |word: &str| lines.iter().position(|line| line.contains(word)).expect("a line");
+    let (violated, end) = (at("\"verdict\":\"violation\""), lines.len() - 1);
+    let without = [&lines[..violated], &lines[violated + 1..]].concat().concat();
+    let twice = [&lines[..end], &lines[violated..violated + 1], &lines[end..]].concat().concat();
+    let forged = lines[violated].replacen("violation", "linearizable", 1);
+    let cases = [
+        (without, format!("line {end}: ")),
+        (twice, format!("line {}: the verdict of line {} again", end + 1, violated + 1)),
+        (format!("{whole}{forged}"), format!("line {}: the line is not as", end + 2)),
+        (format!("{whole}{}", lines[violated]), format!("line {}: the part was decided", end + 2)),
+        (whole.replacen("violation", "linearizable", 1), format!("line {}: ", violated + 1)),
+        (whole.replacen("\"parts\":40", "\"parts\":39", 1), format!("line {}: ", end + 1)),
+        (whole.replacen("\"spec\":\"map\"", "\"spec\":\"kv\"", 1), "line 1: ".to_owned()),
+        (whole.replacen("\"verdict\":", "\"verdict\"", 1), "line 2: expected a whole".to_owned()),
+    ];
+    for (changed, problem) in cases {
+        std::fs::write(&path, &changed).expect("a file");
+        seriatim(&["merge", &path]).exits(2).complains(&problem);
+        seriatim(&["check", &log, "--verdicts", &path]).exits(2).complains(&problem);
+        assert_eq!(read(&path), changed, "what is refused is left as it is");
+    }
+}
+
+#[test]
+fn verdicts_are_not_kept_for_a_log_or_a_specification_that_was_changed() {
+    let folder = folder("stale");
+    let log = map_log(&folder, &[]);
+    let path = text(&folder.join("v"));
+    seriatim(&["check", &log, "--verdicts", &path]).exits(1);
+    // One digit in the middle, where samples would miss it.
+    let mut bytes = read(&log).into_bytes();
+    let middle =
+        bytes.len() / 2 + bytes[bytes.len() / 2..].iter().position(|&b| b == b'"').expect("a name");
+    bytes[middle + 1] ^= 1;
+    std::fs::write(&log, bytes).expect("a file");
+    let changed = seriatim(&["check", &log, "--verdicts", &path]).exits(2);
+    changed.complains("holds verdicts on something else (the log:");
 }
 
 #[test]
