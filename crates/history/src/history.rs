@@ -149,6 +149,12 @@ impl History {
         self.process_names().len()
     }
 
+    /// Whether the source names processes. Where it does not, operations have rows that take their
+    /// place, and no operation follows another for the sake of its row.
+    pub fn names_processes(&self) -> bool {
+        self.seats.is_none()
+    }
+
     /// A process's name in the source.
     pub fn process_name(&self, process: ProcessId) -> &Value {
         &self.process_names()[process.index()]

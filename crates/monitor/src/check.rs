@@ -10,7 +10,8 @@ use crate::search::{Memory, Strategy};
 use crate::vet;
 use seriatim_history::{History, Horizon, InputError, OpId, Problem};
 use seriatim_spec::{
-    Cancel, ClassId, Counterexample, Explanation, Interpretation, Limit, Reader, Unknown, Verdict,
+    Cancel, Claim, ClassId, Counterexample, Explanation, Interpretation, Invalid, Limit, Reader,
+    Replayed, Unknown, Verdict, Witness, replay, replay_by_steps,
 };
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -88,6 +89,9 @@ pub struct Checked {
     pub configurations: usize,
     /// The peak of the searches' memory by their own estimate, in bytes.
     pub memory: usize,
+    /// What the replay found wrong with an engine's answer. It is a defect of Seriatim; no verdict
+    /// rests on that answer.
+    pub defect: Option<String>,
 }
 
 /// What is known of one part.
@@ -155,13 +159,8 @@ pub fn check(
 ) -> Result<Checked, InputError> {
     let monitor = Monitor::of(history, reader, options);
     let declined = match monitor.check_whole(history, reader) {
-        Whole::Decided(mut checked) => {
-            if let (Detail::Minimal, Verdict::Violation(core)) =
-                (options.detail, &mut checked.verdict)
-            {
-                illustrate(history, reader, core);
-            }
-            return Ok(*checked);
+        Whole::Decided(claim, part) => {
+            return conclude_whole(history, reader, options, claim, part);
         }
         Whole::Declined(reason) => Some(reason),
         Whole::NotAsked => None,
@@ -170,16 +169,148 @@ pub fn check(
     let cancel = Cancel::at(options.time.map(|time| Instant::now() + time));
     let memory = Memory::new(options.memory);
     let portions = partition(history, &reading, options.partitioning);
-    let history = &*history;
-    let reading = &reading;
-    let job = Job { history, reader, reading, options, monitor, declined, cancel, memory };
-    let checked = job.run(&portions);
-    match reader.defect() {
-        None => Ok(checked),
-        Some(defect) => {
-            let problem = Problem::BrokenSpec { spec: reader.name(), defect };
-            Err(InputError::new(history.source(), 0, problem))
+    let job =
+        Job { history, reader, reading: &reading, options, monitor, declined, cancel, memory };
+    let mut findings = job.run(&portions);
+    let peak = job.memory.peak();
+    if let Some(defect) = reader.defect() {
+        let problem = Problem::BrokenSpec { spec: reader.name(), defect };
+        return Err(InputError::new(history.source(), 0, problem));
+    }
+    let replayed = replay_parts(history, reader, &reading, &portions, &findings.parts)?;
+    let (replayed, defect) = match replayed {
+        Ok(replayed) => (Some(replayed), None),
+        Err(invalid) => {
+            distrust(&portions, &mut findings.parts, &invalid);
+            (None, Some(invalid.to_string()))
         }
+    };
+    Ok(findings.into_checked(&portions, replayed, defect, peak))
+}
+
+/// The answer to a history that a monitor decided as a whole.
+fn conclude_whole(
+    history: &mut History,
+    reader: &dyn Reader,
+    options: &Options<'_>,
+    claim: Claim,
+    mut part: PartReport,
+) -> Result<Checked, InputError> {
+    let mut defect = None;
+    let verdict = match claim {
+        Claim::Linearizable(witness) => match replay(history, reader, witness)? {
+            Ok(replayed) => Verdict::Linearizable(replayed),
+            Err(invalid) => {
+                part.standing = PartStanding::Open;
+                defect = Some(invalid.to_string());
+                Verdict::Unknown(rejected(defect.clone()))
+            }
+        },
+        Claim::Violation(mut core) => {
+            if options.detail == Detail::Minimal {
+                illustrate(history, reader, &mut core);
+            }
+            Verdict::Violation(core)
+        }
+    };
+    Ok(Checked { verdict, parts: vec![part], configurations: 0, memory: 0, defect })
+}
+
+/// Replays the orders that were found for parts, all as one; where every part has an order, that is
+/// an order of the whole history.
+fn replay_parts(
+    history: &mut History,
+    reader: &dyn Reader,
+    reading: &Interpretation,
+    portions: &[Portion],
+    parts: &[Decision],
+) -> Result<Result<Replayed, Invalid>, InputError> {
+    let mut orders = Vec::new();
+    let mut kept = Vec::new();
+    for (portion, part) in portions.iter().zip(parts) {
+        if let Some(Finding::Linearizable(order)) = &part.finding {
+            orders.push(order.clone());
+            kept.extend_from_slice(&portion.operations);
+        }
+    }
+    let is_whole = orders.len() == portions.len();
+    let witness = assemble(history, orders);
+    if is_whole {
+        return match reader.chosen() {
+            Some(_) => replay(history, reader, witness),
+            None => Ok(replay_by_steps(history, reading, witness)),
+        };
+    }
+    kept.sort_unstable();
+    let place = |op: OpId| OpId::from(kept.binary_search(&op).unwrap_or(kept.len()));
+    let order = witness.order.into_iter().map(place).collect();
+    let mut excerpt = history.restricted(&kept, Horizon::Whole);
+    let original = |op: OpId| kept.get(op.index()).copied().unwrap_or(op);
+    let replayed = replay(&mut excerpt, reader, Witness { order })?;
+    Ok(replayed.map_err(|invalid| invalid.renamed(original)))
+}
+
+/// Takes back what was said of the part at which the replay failed.
+fn distrust(portions: &[Portion], parts: &mut [Decision], invalid: &Invalid) {
+    let culprit = invalid.culprit();
+    let holds = |portion: &Portion| portion.operations.binary_search(&culprit).is_ok();
+    let is_known = portions.iter().any(holds);
+    for (portion, part) in portions.iter().zip(parts) {
+        let is_found = matches!(part.finding, Some(Finding::Linearizable(_)));
+        if is_found && (holds(portion) || !is_known) {
+            part.finding = Some(Finding::Open(Limit::Defect, 0));
+        }
+    }
+}
+
+/// Nobody knows, because the checker of an answer rejects it.
+fn rejected(defect: Option<String>) -> Unknown {
+    let limit = Limit::Defect;
+    Unknown { limit, linearizable_events: 0, decided: Vec::new(), open: Vec::new(), defect }
+}
+
+/// What a job found out.
+struct Findings {
+    parts: Vec<Decision>,
+    configurations: usize,
+    /// The counterexample of the first part that is violated.
+    core: Option<Counterexample>,
+}
+
+impl Findings {
+    fn into_checked(
+        self,
+        portions: &[Portion],
+        replayed: Option<Replayed>,
+        defect: Option<String>,
+        memory: usize,
+    ) -> Checked {
+        let limit = self.parts.iter().find_map(|part| match part.finding {
+            Some(Finding::Open(limit, _)) => Some(limit),
+            _ => None,
+        });
+        let verdict = match (self.core, limit, replayed) {
+            (Some(core), ..) => Verdict::Violation(core),
+            (None, None, Some(replayed)) => Verdict::Linearizable(replayed),
+            (None, limit, _) => {
+                let limit = limit.unwrap_or(Limit::Defect);
+                let defect = defect.clone();
+                Verdict::Unknown(Unknown { defect, ..unknown(portions, &self.parts, limit) })
+            }
+        };
+        let report = |(portion, part): (&Portion, Decision)| PartReport {
+            label: portion.label.clone(),
+            operations: portion.operations.len(),
+            standing: match part.finding {
+                Some(Finding::Linearizable(_)) => PartStanding::Linearizable,
+                Some(Finding::Violation) => PartStanding::Violation,
+                Some(Finding::Open(..)) | None => PartStanding::Open,
+            },
+            decided_by: part.decided_by,
+            fell_back: part.fell_back,
+        };
+        let parts = portions.iter().zip(self.parts).map(report).collect();
+        Checked { verdict, parts, configurations: self.configurations, memory, defect }
     }
 }
 
@@ -196,13 +327,13 @@ struct Job<'j> {
 }
 
 impl Job<'_> {
-    fn run(&self, portions: &[Portion]) -> Checked {
+    fn run(&self, portions: &[Portion]) -> Findings {
         let mut parts: Vec<Decision> = vec![Decision::default(); portions.len()];
         self.inspect(portions, &mut parts);
         self.ask_monitor(portions, &mut parts);
         let configurations = self.search(portions, &mut parts);
-        let verdict = self.verdict(portions, &mut parts);
-        self.checked(portions, parts, configurations, verdict)
+        let core = self.core(portions, &mut parts);
+        Findings { parts, configurations, core }
     }
 
     /// Whether enough is known: a violation, when the first one ends the check.
@@ -234,12 +365,11 @@ impl Job<'_> {
             let decided_by = DecidedBy::Monitor(choose::name(object));
             parts[index] =
                 match fast::check(object, fast::Part::of(self.history, &portion.operations)) {
-                    Ok(Verdict::Linearizable(witness)) => {
+                    Ok(Claim::Linearizable(witness)) => {
                         let finding = Some(Finding::Linearizable(witness.order));
                         Decision { finding, decided_by, ..Decision::default() }
                     }
-                    Ok(Verdict::Violation(core)) => Decision::violation(decided_by, core),
-                    Ok(Verdict::Unknown(_)) => Decision::default(),
+                    Ok(Claim::Violation(core)) => Decision::violation(decided_by, core),
                     Err(declined) => {
                         let fell_back = Some(declined.to_string());
                         Decision { fell_back, ..Decision::default() }
@@ -281,28 +411,6 @@ impl Job<'_> {
         outcome.configurations
     }
 
-    fn checked(
-        &self,
-        portions: &[Portion],
-        parts: Vec<Decision>,
-        configurations: usize,
-        verdict: Verdict,
-    ) -> Checked {
-        let report = |(portion, part): (&Portion, Decision)| PartReport {
-            label: portion.label.clone(),
-            operations: portion.operations.len(),
-            standing: match part.finding {
-                Some(Finding::Linearizable(_)) => PartStanding::Linearizable,
-                Some(Finding::Violation) => PartStanding::Violation,
-                Some(Finding::Open(..)) | None => PartStanding::Open,
-            },
-            decided_by: part.decided_by,
-            fell_back: part.fell_back,
-        };
-        let parts = portions.iter().zip(parts).map(report).collect();
-        Checked { verdict, parts, configurations, memory: self.memory.peak() }
-    }
-
     /// Looks for a result that nothing in its part can explain.
     fn inspect(&self, portions: &[Portion], parts: &mut [Decision]) {
         for (portion, part) in portions.iter().zip(parts) {
@@ -328,33 +436,17 @@ impl Job<'_> {
         }
     }
 
-    fn verdict(&self, portions: &[Portion], parts: &mut [Decision]) -> Verdict {
-        let violation = parts.iter().position(|part| part.finding == Some(Finding::Violation));
-        if let Some(index) = violation {
-            return Verdict::Violation(match (parts[index].core.take(), self.options.detail) {
-                (None, _) => self.counterexample(&portions[index]),
-                (Some(core), Detail::Plain) => core,
-                (Some(mut core), Detail::Minimal) => {
-                    illustrate(self.history, self.reader, &mut core);
-                    core
-                }
-            });
-        }
-        let findings = || parts.iter().map(|part| part.finding.as_ref());
-        let limit = findings().find_map(|finding| match finding {
-            Some(Finding::Open(limit, _)) => Some(*limit),
-            _ => None,
-        });
-        match limit {
-            Some(limit) => Verdict::Unknown(unknown(portions, parts, limit)),
-            None => {
-                let orders = findings().filter_map(|finding| match finding {
-                    Some(Finding::Linearizable(order)) => Some(order.clone()),
-                    _ => None,
-                });
-                Verdict::Linearizable(assemble(self.history, orders.collect()))
+    /// The counterexample of the first part that is violated.
+    fn core(&self, portions: &[Portion], parts: &mut [Decision]) -> Option<Counterexample> {
+        let index = parts.iter().position(|part| part.finding == Some(Finding::Violation))?;
+        Some(match (parts[index].core.take(), self.options.detail) {
+            (None, _) => self.counterexample(&portions[index]),
+            (Some(core), Detail::Plain) => core,
+            (Some(mut core), Detail::Minimal) => {
+                illustrate(self.history, self.reader, &mut core);
+                core
             }
-        }
+        })
     }
 
     fn counterexample(&self, portion: &Portion) -> Counterexample {
@@ -396,14 +488,14 @@ impl Default for Decision {
 }
 
 fn unknown(portions: &[Portion], parts: &[Decision], limit: Limit) -> Unknown {
-    let mut unknown =
-        Unknown { limit, linearizable_events: 0, decided: Vec::new(), open: Vec::new() };
+    let mut unknown = Unknown { limit, ..rejected(None) };
     for (portion, part) in portions.iter().zip(parts) {
         match part.finding {
             Some(Finding::Open(_, events)) => {
                 unknown.linearizable_events += events;
                 unknown.open.push(portion.label.clone());
             }
+            None => unknown.open.push(portion.label.clone()),
             _ => unknown.decided.push(portion.label.clone()),
         }
     }
@@ -422,7 +514,8 @@ enum Monitor {
 
 /// What the monitor said of a whole history.
 enum Whole {
-    Decided(Box<Checked>),
+    /// It claims this of the one part that the history is.
+    Decided(Claim, PartReport),
     /// It declined, for this reason.
     Declined(String),
     /// The parts have to be looked at.
@@ -447,23 +540,20 @@ impl Monitor {
         if history.is_empty() || !is_plain || !vet::is_readable(history, reader) {
             return Whole::NotAsked;
         }
-        let verdict = match fast::check(object, fast::Part::whole(history)) {
-            Ok(verdict) => verdict,
+        let claim = match fast::check(object, fast::Part::whole(history)) {
+            Ok(claim) => claim,
             Err(declined) => return Whole::Declined(declined.to_string()),
-        };
-        let standing = match verdict {
-            Verdict::Linearizable(_) => PartStanding::Linearizable,
-            Verdict::Violation(_) => PartStanding::Violation,
-            Verdict::Unknown(_) => return Whole::NotAsked,
         };
         let part = PartReport {
             label: String::new(),
             operations: history.len(),
-            standing,
+            standing: match claim {
+                Claim::Linearizable(_) => PartStanding::Linearizable,
+                Claim::Violation(_) => PartStanding::Violation,
+            },
             decided_by: DecidedBy::Monitor(choose::name(object)),
             fell_back: None,
         };
-        let checked = Checked { verdict, parts: vec![part], configurations: 0, memory: 0 };
-        Whole::Decided(Box::new(checked))
+        Whole::Decided(claim, part)
     }
 }

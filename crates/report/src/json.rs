@@ -8,7 +8,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde::{Serialize, ser};
 use serde_json::value::RawValue;
 use seriatim_history::{History, Horizon, OpId, Outcome, Time, Value, ValueId};
-use seriatim_spec::{Attempt, Context, Counterexample, Limit, Unknown, Verdict, Witness};
+use seriatim_spec::{Attempt, Context, Counterexample, Limit, Unknown, Verdict};
 use std::io::{self, Write};
 
 /// The version of the schema.
@@ -53,7 +53,7 @@ impl<'r> Document<'r> {
         let tally = history.tally();
         let (mut witness, mut counterexample, mut unknown) = (None, None, None);
         match report.verdict {
-            Verdict::Linearizable(Witness { order }) => witness = Some(Order { history, order }),
+            Verdict::Linearizable(found) => witness = Some(Order { history, order: &found.order }),
             Verdict::Violation(found) => counterexample = Some(Refutation::of(report, found)),
             Verdict::Unknown(why) => unknown = Some(Ignorance::of(why)),
         }
@@ -281,6 +281,8 @@ impl<'r> Shown<'r> {
 #[derive(Serialize)]
 struct Ignorance<'r> {
     limit: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    defect: Option<&'r str>,
     linearizable_events: usize,
     decided: &'r [String],
     open: &'r [String],
@@ -293,7 +295,9 @@ impl<'r> Ignorance<'r> {
                 Limit::Time => "time",
                 Limit::Memory => "memory",
                 Limit::Cancelled => "cancelled",
+                Limit::Defect => "defect",
             },
+            defect: unknown.defect.as_deref(),
             linearizable_events: unknown.linearizable_events,
             decided: &unknown.decided,
             open: &unknown.open,

@@ -30,7 +30,8 @@ pub enum Case<'c> {
 /// ```
 /// use seriatim_report::{Report, junit::{self, Case}};
 /// # let history = seriatim_history::Builder::new("a<b.jsonl").finish().unwrap();
-/// # let verdict = seriatim_spec::Verdict::Linearizable(Default::default());
+/// # let replayed = seriatim_spec::Replayed::on_record();
+/// # let verdict = seriatim_spec::Verdict::Linearizable(replayed);
 /// let xml = junit::render(&[Case::Checked(Report::new(&history, "queue", &verdict))]);
 /// assert!(xml.contains("name=\"a&lt;b.jsonl\""));
 /// ```
@@ -97,7 +98,11 @@ fn checked(report: &Report<'_>, xml: &mut String) {
         Verdict::Violation(found) => {
             Some(("failure", "violation", found.explanation.sentence.clone()))
         }
-        Verdict::Unknown(unknown) => Some(("error", "unknown", unknown.limit.to_string())),
+        Verdict::Unknown(unknown) => {
+            let defect = unknown.defect.as_ref().map(|defect| format!(": {defect}"));
+            let message = format!("{}{}", unknown.limit, defect.unwrap_or_default());
+            Some(("error", "unknown", message))
+        }
     };
     if let Some((element, kind, message)) = told {
         let text = escaped(&terminal::render(report, &Style::plain(WIDTH)));

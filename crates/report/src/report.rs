@@ -10,9 +10,9 @@ use std::time::Duration;
 /// ```
 /// use seriatim_history::Builder;
 /// use seriatim_report::{Report, terminal};
-/// use seriatim_spec::{Verdict, Witness};
+/// use seriatim_spec::{Replayed, Verdict};
 /// let history = Builder::new("empty.jsonl").finish().unwrap();
-/// let verdict = Verdict::Linearizable(Witness::default());
+/// let verdict = Verdict::Linearizable(Replayed::on_record());
 /// let report = Report::new(&history, "queue", &verdict);
 /// let text = terminal::render(&report, &terminal::Style::plain(80));
 /// assert!(text.contains("the history is empty: nothing was checked"));

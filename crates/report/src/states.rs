@@ -146,8 +146,10 @@ mod tests {
 
     #[test]
     fn a_witness_has_the_states_of_its_first_steps() {
-        let verdict = Verdict::Linearizable(Witness { order: order(0..4) });
-        let states = States::replay(&enqueues(4), &reader(), &verdict, 3);
+        let mut history = enqueues(4);
+        let witness = Witness { order: order(0..4) };
+        let replayed = seriatim_spec::replay(&mut history, &reader(), witness).unwrap().unwrap();
+        let states = States::replay(&history, &reader(), &Verdict::Linearizable(replayed), 3);
         assert_eq!(states.witness, ["[0]", "[0, 1]", "[0, 1, 2]"]);
     }
 

@@ -53,6 +53,16 @@ pub trait Alphabet: Send + Sync {
     /// A fresh automaton, which numbers states as it meets them. Once `cancel` is raised, its
     /// answers mean nothing.
     fn automaton(&self, cancel: &Cancel) -> Box<dyn Automaton + '_>;
+
+    /// A walk from the initial state, which asks the specification anew at each step.
+    fn walk(&self) -> Box<dyn Walk + '_>;
+}
+
+/// One sequence of operations under a specification, without any memory but the states in which the
+/// object may be.
+pub trait Walk {
+    /// Does an operation; the reason if it is impossible.
+    fn step(&mut self, class: ClassId) -> Result<(), String>;
 }
 
 /// The state machine of a specification over an [`Alphabet`], explored lazily.
@@ -181,6 +191,36 @@ impl<S: Spec> Alphabet for Bound<S> {
             heap: 0,
             hasher: hashbrown::DefaultHashBuilder::default(),
         })
+    }
+
+    fn walk(&self) -> Box<dyn Walk + '_> {
+        Box::new(Walking { bound: self, states: vec![self.spec.initial()] })
+    }
+}
+
+/// The states in which the object of a typed specification may be.
+struct Walking<'b, S: Spec> {
+    bound: &'b Bound<S>,
+    states: Vec<S::State>,
+}
+
+impl<S: Spec> Walk for Walking<'_, S> {
+    fn step(&mut self, class: ClassId) -> Result<(), String> {
+        let (op, ret) = self.bound.members(class);
+        let spec = &self.bound.spec;
+        let mut next: Vec<S::State> = Vec::new();
+        for state in &self.states {
+            for after in spec.step(state, op, ret) {
+                if !next.contains(&after) {
+                    next.push(after);
+                }
+            }
+        }
+        if next.is_empty() {
+            return Err(spec.explain(&self.states[0], op, ret));
+        }
+        self.states = next;
+        Ok(())
     }
 }
 

@@ -14,24 +14,27 @@ mod machine;
 mod notation;
 pub mod objects;
 mod registry;
+mod replay;
 mod sequence;
 mod spec;
 mod validate;
 mod verdict;
 mod vocabulary;
 
-pub use alphabet::{Alphabet, Automaton, Bound, ClassId, StateId};
+pub use alphabet::{Alphabet, Automaton, Bound, ClassId, StateId, Walk};
 pub use cancel::Cancel;
 pub use collection::Collection;
 pub use machine::{Answer, Effect, Machine};
 pub use registry::{
     ChosenReader, Entry, Parameter, Parameters, SpecChoice, SpecError, Takes, catalogue,
 };
+pub use replay::{Invalid, Refutation, refute, replay};
 pub use sequence::Sequence;
 pub use spec::{Next, Spec, key_of};
-pub use validate::{Invalid, validate};
+pub use validate::{replay_by_steps, validate};
 pub use verdict::{
-    Attempt, Context, Counterexample, Explanation, Limit, Unknown, Verdict, Witness,
+    Attempt, Claim, Context, Counterexample, Explanation, Limit, Replayed, Unknown, Verdict,
+    Witness,
 };
 pub use vocabulary::{
     Decoded, Echo, Failure, Failures, Interpretation, Method, Misfit, Reader, Recorded, Split,

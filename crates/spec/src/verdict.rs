@@ -7,8 +7,8 @@ use std::fmt;
 /// Whether a history is linearizable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is, and here is an order that shows it.
-    Linearizable(Witness),
+    /// It is, and here is an order that shows it and that was replayed.
+    Linearizable(Replayed),
     /// It is not, and here is a small part of it that shows it.
     Violation(Counterexample),
     /// Nobody knows, and here is why and how far it was decided.
@@ -35,10 +35,56 @@ impl Verdict {
     }
 }
 
+/// What an engine says of a history, before anybody has checked it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// It is linearizable in this order.
+    Linearizable(Witness),
+    /// It is not, and here is a small part of it that shows it.
+    Violation(Counterexample),
+}
+
+impl Claim {
+    /// The claim in one word: `linearizable`, `violation`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Claim::Linearizable(_) => "linearizable",
+            Claim::Violation(_) => "violation",
+        }
+    }
+}
+
+/// A witness that was replayed. Only the replay makes one, so a history that is called linearizable
+/// without having been replayed does not compile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replayed {
+    witness: Witness,
+}
+
+impl Replayed {
+    pub(crate) fn new(witness: Witness) -> Self {
+        Replayed { witness }
+    }
+
+    /// What a file of verdicts stands for: whoever wrote it has replayed each part by itself, and
+    /// kept no order of the whole.
+    pub fn on_record() -> Self {
+        Replayed::new(Witness::default())
+    }
+}
+
+impl std::ops::Deref for Replayed {
+    type Target = Witness;
+
+    fn deref(&self) -> &Witness {
+        &self.witness
+    }
+}
+
 /// An order in which the operations could have happened one after another.
 ///
 /// It holds every completed operation once, and those pending ones that took effect. An engine makes
-/// it; nobody has to believe it before [`validate`](crate::validate) replayed it.
+/// it; nobody has to believe it before the [`replay`](crate::replay()) accepted it.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Witness {
     /// The operations in the order of their linearization points.
@@ -109,6 +155,9 @@ pub struct Unknown {
     pub decided: Vec<String>,
     /// Parts still open.
     pub open: Vec<String>,
+    /// What the checker found wrong with an engine's answer. It is a defect of Seriatim and asks for
+    /// a report.
+    pub defect: Option<String>,
 }
 
 /// What may run out.
@@ -120,6 +169,8 @@ pub enum Limit {
     Memory,
     /// Somebody asked to stop.
     Cancelled,
+    /// Nothing: an engine gave an answer, and its checker rejected it. See [`Unknown::defect`].
+    Defect,
 }
 
 impl fmt::Display for Limit {
@@ -128,6 +179,7 @@ impl fmt::Display for Limit {
             Limit::Time => "the time limit was reached",
             Limit::Memory => "the memory limit was reached",
             Limit::Cancelled => "the check was cancelled",
+            Limit::Defect => "an answer was found, but its checker rejects it",
         })
     }
 }

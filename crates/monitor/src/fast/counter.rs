@@ -25,7 +25,7 @@ use super::violation::counterexample_until;
 use super::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{Event, History, OpId, Outcome, ValueId, Values};
-use seriatim_spec::{Verdict, Witness};
+use seriatim_spec::{Claim, Witness};
 
 /// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,7 +64,7 @@ fn by_one(arg: ValueId, operation: &str) -> Result<(), Declined> {
 }
 
 /// Decides a part of a counter's history.
-pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
+pub fn check(part: Part<'_>) -> Result<Claim, Declined> {
     let history = part.history;
     let deeds = deeds(&part)?;
     if deeds.iter().any(|deed| deed.change == Change::Down) {
@@ -89,7 +89,7 @@ pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
         }
     }
     let order = counter.finish().into_order();
-    Ok(Verdict::Linearizable(Witness { order }))
+    Ok(Claim::Linearizable(Witness { order }))
 }
 
 /// What the operations of a part do; without those that did not happen or say nothing.
@@ -134,7 +134,7 @@ fn seen(values: &Values, result: ValueId) -> Option<i64> {
 }
 
 /// The violation at the return of a read.
-fn violation(history: &History, deeds: &[Deed], wrong: OpId) -> Verdict {
+fn violation(history: &History, deeds: &[Deed], wrong: OpId) -> Claim {
     let (call, until) = (history.call(wrong), history.ret(wrong).unwrap_or(0));
     let increments = || deeds.iter().filter(|deed| deed.change == Change::Up);
     let returned = increments().filter(|d| history.ret(d.op).is_some_and(|ret| ret < call));

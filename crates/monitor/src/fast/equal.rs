@@ -10,10 +10,10 @@ use super::container::{Meaning, Names, meaning};
 use super::tally::{self, Change, Deed, Guard};
 use super::{Declined, Part};
 use seriatim_history::ValueId;
-use seriatim_spec::Verdict;
+use seriatim_spec::Claim;
 
 /// Decides a part of a container's history; `None` if its values are not all equal.
-pub(super) fn decide(part: Part<'_>, names: &Names) -> Result<Option<Verdict>, Declined> {
+pub(super) fn decide(part: Part<'_>, names: &Names) -> Result<Option<Claim>, Declined> {
     let methods = names.methods(part.history);
     let mut only = None;
     let mut deeds = Vec::with_capacity(part.len());

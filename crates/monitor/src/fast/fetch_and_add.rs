@@ -18,7 +18,7 @@ use super::container::{NEVER, Span};
 use super::violation::counterexample;
 use super::{Declined, Part};
 use seriatim_history::{History, OpId, Outcome, ValueId};
-use seriatim_spec::{Verdict, Witness};
+use seriatim_spec::{Claim, Witness};
 
 const ADD: &[&str] = &[
     "fetch_add",
@@ -33,7 +33,7 @@ const ADD: &[&str] = &[
 const READ: &[&str] = &["read", "get", "load", "value"];
 
 /// Decides a part of a fetch-and-add object's history.
-pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
+pub fn check(part: Part<'_>) -> Result<Claim, Declined> {
     let mut deeds = Deeds::read(&part)?;
     deeds.adds.sort_unstable_by_key(|add| (add.saw, add.span.call));
     deeds.reads.sort_unstable_by_key(|read| (read.saw, read.span.call));
@@ -62,7 +62,7 @@ pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
         return Ok(counterexample(part.operations().collect(), sentence));
     }
     let order = order.into_iter().map(|span| span.op).collect();
-    Ok(Verdict::Linearizable(Witness { order }))
+    Ok(Claim::Linearizable(Witness { order }))
 }
 
 /// An operation with the number that it saw and the amount that it adds.

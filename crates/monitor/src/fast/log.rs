@@ -24,7 +24,7 @@ use super::violation::counterexample;
 use super::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{History, OpId, Outcome, Value, ValueId, Values};
-use seriatim_spec::{Verdict, Witness};
+use seriatim_spec::{Claim, Witness};
 
 /// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,7 +65,7 @@ struct Read {
 }
 
 /// Decides a part of a log's history.
-pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
+pub fn check(part: Part<'_>) -> Result<Claim, Declined> {
     let history = part.history;
     let ranks = part.ranks();
     let mut appends: HashMap<Value, Span> = HashMap::new();
@@ -119,7 +119,7 @@ fn decide(
     mut appends: HashMap<Value, Span>,
     mut reads: Vec<Read>,
     (log, reader): (&[Value], Option<OpId>),
-) -> Verdict {
+) -> Claim {
     let history = part.history;
     reads.sort_by_key(|read| read.length);
     let mut reads = reads.into_iter().peekable();
@@ -152,7 +152,7 @@ fn decide(
         return counterexample(operations, sentence);
     }
     let order = order.into_iter().map(|span| span.op).collect();
-    Verdict::Linearizable(Witness { order })
+    Claim::Linearizable(Witness { order })
 }
 
 /// Two operations in the wrong order, with all appends and the read that shows their order.
@@ -163,7 +163,7 @@ fn pair_core(part: &Part<'_>, first: Span, second: Span, reader: Option<OpId>) -
     all.chain([first.op, second.op]).chain(reader).collect()
 }
 
-fn disagreeing(history: &History, a: OpId, b: OpId) -> Verdict {
+fn disagreeing(history: &History, a: OpId, b: OpId) -> Claim {
     let sentence = format!(
         "{} and {} disagree about what was appended first",
         history.operation(a),

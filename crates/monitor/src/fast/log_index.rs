@@ -29,7 +29,7 @@ use super::violation::counterexample;
 use super::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{History, OpId, Outcome, Value, ValueId};
-use seriatim_spec::{Verdict, Witness};
+use seriatim_spec::{Claim, Witness};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -57,10 +57,10 @@ struct Query {
 }
 
 /// Decides a part of a log's history.
-pub(super) fn check(part: Part<'_>) -> Result<Verdict, Declined> {
+pub(super) fn check(part: Part<'_>) -> Result<Claim, Declined> {
     let (appends, queries) = read(&part)?;
     let wrong = match decide(&appends, &queries)? {
-        Ok(order) => return Ok(Verdict::Linearizable(Witness { order })),
+        Ok(order) => return Ok(Claim::Linearizable(Witness { order })),
         Err(wrong) => wrong,
     };
     let queries = match part.len() <= SHRINKABLE {

@@ -15,10 +15,10 @@ use super::container::Reach;
 use super::register::{self, Access, Method};
 use super::{Declined, Part};
 use seriatim_history::{History, MethodId, OpId, ValueId};
-use seriatim_spec::Verdict;
+use seriatim_spec::Claim;
 
 /// Decides a part of a map's history; `default` is what a key that was not put holds.
-pub fn check(part: Part<'_>, default: ValueId) -> Result<Verdict, Declined> {
+pub fn check(part: Part<'_>, default: ValueId) -> Result<Claim, Declined> {
     let history = part.history;
     let names = (0..history.method_count()).map(|id| history.method_name(MethodId::from(id)));
     let methods: Vec<_> = names.map(method).collect();

@@ -1,7 +1,7 @@
 //! Exact monitors: one file an object, each with its theorem, its cost and its precondition.
 //!
 //! Every monitor takes a [`Part`] of a history (all of it, or the operations of one key) and gives
-//! `Result<Verdict, Declined>`: a verdict is exact and carries a witness or a counterexample; a
+//! `Result<Claim, Declined>`: a verdict is exact and carries a witness or a counterexample; a
 //! monitor whose precondition does not hold declines with the reason, and the caller falls back to
 //! the general search. [`check`] finds the monitor of an [`Object`].
 //!
@@ -75,7 +75,7 @@ pub use part::Part;
 pub use priority_queue::Priority;
 
 use seriatim_history::ValueId;
-use seriatim_spec::Verdict;
+use seriatim_spec::Claim;
 
 /// An object that has a fast monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +107,7 @@ pub enum Object {
 }
 
 /// Decides a part of a history with the monitor of an object.
-pub fn check(object: Object, part: Part<'_>) -> Result<Verdict, Declined> {
+pub fn check(object: Object, part: Part<'_>) -> Result<Claim, Declined> {
     match object {
         Object::Queue => queue::check(part),
         Object::Stack => stack::check(part),

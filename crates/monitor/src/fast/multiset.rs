@@ -23,7 +23,7 @@ use super::tally::{self, Change, Deed, Guard};
 use super::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{OpId, Outcome, ValueId};
-use seriatim_spec::{Verdict, Witness};
+use seriatim_spec::{Claim, Witness};
 
 /// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,7 +71,7 @@ impl Method {
 }
 
 /// Decides a part of a multiset's history.
-pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
+pub fn check(part: Part<'_>) -> Result<Claim, Declined> {
     let history = part.history;
     let mut keys: HashMap<ValueId, u32> = HashMap::new();
     let mut parts: Vec<Vec<Deed>> = Vec::new();
@@ -110,7 +110,7 @@ pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
         }
     }
     let order = locality::merge(&part, &orders);
-    Ok(Verdict::Linearizable(Witness { order }))
+    Ok(Claim::Linearizable(Witness { order }))
 }
 
 /// A key with copies inside or operations open.

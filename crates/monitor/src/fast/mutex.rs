@@ -15,10 +15,10 @@ use super::online::{Called, Online, Returned, Stop};
 use super::set::{Dialect, KeyRule, Presence, Watch as Keys, decide};
 use super::{Declined, Part};
 use seriatim_history::ValueId;
-use seriatim_spec::Verdict;
+use seriatim_spec::Claim;
 
 /// Decides a part of a mutex's history.
-pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
+pub fn check(part: Part<'_>) -> Result<Claim, Declined> {
     decide(part, &DIALECT)
 }
 

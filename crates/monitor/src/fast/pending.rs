@@ -23,7 +23,7 @@ use super::weave::{Head, Woven, weave};
 use super::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{History, OpId};
-use seriatim_spec::{Verdict, Witness};
+use seriatim_spec::{Claim, Witness};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -59,7 +59,7 @@ pub(super) trait Discipline {
     fn head(&self, container: &Container) -> Head;
 
     /// Decides a history in which values repeat.
-    fn repeated(&self, part: Part<'_>) -> Result<Verdict, Declined>;
+    fn repeated(&self, part: Part<'_>) -> Result<Claim, Declined>;
 
     /// Why the values of a small core that no empty operation is part of have no order.
     fn explain(&self, container: &Container, tuned: &Tuned, show: &Show<'_>) -> String;
@@ -100,7 +100,7 @@ impl Show<'_> {
 }
 
 /// Decides a part of a history.
-pub(super) fn decide<D: Discipline>(discipline: &D, part: Part<'_>) -> Result<Verdict, Declined> {
+pub(super) fn decide<D: Discipline>(discipline: &D, part: Part<'_>) -> Result<Claim, Declined> {
     let words = discipline.words();
     let mut container = match Container::read(&part, &words.names) {
         Ok(container) => container,
@@ -114,14 +114,14 @@ pub(super) fn decide<D: Discipline>(discipline: &D, part: Part<'_>) -> Result<Ve
         let whole = container.clone();
         assign_in_order(&mut container);
         return match solve(discipline, part.history, &container)? {
-            Solution::Order(order) => Ok(Verdict::Linearizable(Witness { order })),
+            Solution::Order(order) => Ok(Claim::Linearizable(Witness { order })),
             Solution::Cores(_) => Ok(violation(discipline, part.history, &whole, None)),
             Solution::Flaw(flaw) => Ok(flawed(part.history, words, flaw)),
             Solution::Wrong(verdict) => Ok(verdict),
         };
     }
     match solve(discipline, part.history, &container)? {
-        Solution::Order(order) => Ok(Verdict::Linearizable(Witness { order })),
+        Solution::Order(order) => Ok(Claim::Linearizable(Witness { order })),
         Solution::Cores(cores) => Ok(violation(discipline, part.history, &container, Some(cores))),
         Solution::Flaw(flaw) => Ok(flawed(part.history, words, flaw)),
         Solution::Wrong(verdict) => Ok(verdict),
@@ -130,7 +130,7 @@ pub(super) fn decide<D: Discipline>(discipline: &D, part: Part<'_>) -> Result<Ve
 
 /// Decides a part in which values repeat. Where all are equal, pending removals are a choice at every
 /// step of `equal`, and where the first guess is right none at all.
-fn repeated<D: Discipline>(discipline: &D, part: Part<'_>) -> Result<Verdict, Declined> {
+fn repeated<D: Discipline>(discipline: &D, part: Part<'_>) -> Result<Claim, Declined> {
     let equal = || equal::decide(part, &discipline.words().names);
     match part.operations().any(|op| part.history.ret(op).is_none()) {
         true => discipline.repeated(part).or_else(|declined| equal()?.ok_or(declined)),
@@ -147,7 +147,7 @@ pub(super) enum Solution {
     Cores(Core),
     Flaw(Flaw),
     /// It is wrong because of a query that looks at more than one value.
-    Wrong(Verdict),
+    Wrong(Claim),
 }
 
 /// Runs the monitor and, where it is stuck and removals are pending, branches.
@@ -473,7 +473,7 @@ pub(super) fn violation<D: Discipline>(
     history: &History,
     whole: &Container,
     core: Option<Core>,
-) -> Verdict {
+) -> Claim {
     let wrong = |selection: &Selection| {
         let mut part = selection.container(whole);
         if discipline.assigns_in_order(&part) {
@@ -505,7 +505,7 @@ pub(super) fn violation<D: Discipline>(
     explained(discipline, history, &core)
 }
 
-fn explained<D: Discipline>(discipline: &D, history: &History, core: &Container) -> Verdict {
+fn explained<D: Discipline>(discipline: &D, history: &History, core: &Container) -> Claim {
     let words = discipline.words();
     let show = Show { history, container: core };
     let sentence = match (core.empties.first(), Tuned::new(core)) {
@@ -541,7 +541,7 @@ fn operations_of(core: &Container) -> Vec<OpId> {
 }
 
 /// The verdict about a history that no container explains.
-pub(super) fn flawed(history: &History, words: &Words, flaw: Flaw) -> Verdict {
+pub(super) fn flawed(history: &History, words: &Words, flaw: Flaw) -> Claim {
     let show = |op: OpId| history.operation(op).to_string();
     let Words { inserted, removed, .. } = words;
     let (operations, sentence) = match flaw {

@@ -31,7 +31,7 @@ use super::tune::{Tuned, chain_over, empty_cells};
 use super::weave::Head;
 use super::{Declined, Part};
 use seriatim_history::{History, OpId, ValueId};
-use seriatim_spec::Verdict;
+use seriatim_spec::Claim;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -45,7 +45,7 @@ pub enum Priority {
 }
 
 /// Decides a part of a priority queue's history.
-pub fn check(part: Part<'_>, priority: Priority) -> Result<Verdict, Declined> {
+pub fn check(part: Part<'_>, priority: Priority) -> Result<Claim, Declined> {
     let history = part.history;
     decide(&PriorityQueue { history, priority }, part)
 }
@@ -163,7 +163,7 @@ impl Discipline for PriorityQueue<'_> {
         Head::Least(ranks)
     }
 
-    fn repeated(&self, part: Part<'_>) -> Result<Verdict, Declined> {
+    fn repeated(&self, part: Part<'_>) -> Result<Claim, Declined> {
         repeated::decide(self, part, Guess::Earliest)
     }
 

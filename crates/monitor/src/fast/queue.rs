@@ -36,10 +36,10 @@ use super::tune::{Tuned, empty_cells};
 use super::weave::Head;
 use super::{Declined, Part};
 use seriatim_history::OpId;
-use seriatim_spec::Verdict;
+use seriatim_spec::Claim;
 
 /// Decides a part of a queue's history.
-pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
+pub fn check(part: Part<'_>) -> Result<Claim, Declined> {
     decide(&Queue, part)
 }
 
@@ -97,7 +97,7 @@ impl Discipline for Queue {
         Head::Oldest
     }
 
-    fn repeated(&self, part: Part<'_>) -> Result<Verdict, Declined> {
+    fn repeated(&self, part: Part<'_>) -> Result<Claim, Declined> {
         if let Some(violation) = repeated::among_single(self, part)? {
             return Ok(violation);
         }

@@ -33,7 +33,7 @@ use super::violation::counterexample;
 use super::{Declined, Part};
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{OpId, ValueId};
-use seriatim_spec::{Verdict, Witness};
+use seriatim_spec::{Claim, Witness};
 use std::collections::VecDeque;
 
 /// How many pairs of frontiers are visited before the monitor declines.
@@ -43,11 +43,11 @@ const PAIRS: usize = 1_000_000;
 const SHRINKABLE: usize = 4000;
 
 /// Decides a part of a queue's history.
-pub(super) fn decide(part: Part<'_>) -> Result<Verdict, Declined> {
+pub(super) fn decide(part: Part<'_>) -> Result<Claim, Declined> {
     let Ends { ins, outs, queries } = read(&part)?;
     if let Some(order) = Search::new(ins.clone(), outs.clone()).run()? {
         return match queries.nonempties.is_empty() && queries.sizes.is_empty() {
-            true => Ok(Verdict::Linearizable(Witness { order })),
+            true => Ok(Claim::Linearizable(Witness { order })),
             false => with_queries(&part, &order, [ins, outs].concat(), queries),
         };
     }
@@ -77,10 +77,10 @@ fn with_queries(
     order: &[OpId],
     ops: Vec<Op>,
     queries: Container,
-) -> Result<Verdict, Declined> {
+) -> Result<Claim, Declined> {
     let container = matched(order, &ops, queries);
     match solve(&Queue, part.history, &container)? {
-        Solution::Order(order) => Ok(Verdict::Linearizable(Witness { order })),
+        Solution::Order(order) => Ok(Claim::Linearizable(Witness { order })),
         Solution::Wrong(verdict) => Ok(verdict),
         Solution::Cores(_) | Solution::Flaw(_) => Err(Declined::TooManyChoices { tried: 1 }),
     }

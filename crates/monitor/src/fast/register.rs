@@ -28,7 +28,7 @@ use super::violation::counterexample;
 use super::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{History, MethodId, OpId, Outcome, ValueId};
-use seriatim_spec::{Verdict, Witness};
+use seriatim_spec::{Claim, Witness};
 use std::collections::BTreeSet;
 
 /// What an operation does.
@@ -113,7 +113,7 @@ impl Zone {
 }
 
 /// Decides a part of a register's history.
-pub fn check(part: Part<'_>, initial: ValueId) -> Result<Verdict, Declined> {
+pub fn check(part: Part<'_>, initial: ValueId) -> Result<Claim, Declined> {
     let history = part.history;
     let names = (0..history.method_count()).map(|id| history.method_name(MethodId::from(id)));
     let methods: Vec<_> = names.map(Method::named).collect();
@@ -131,7 +131,7 @@ pub(super) fn decide(
     initial: ValueId,
     dense: Dense,
     access: impl FnMut(OpId) -> Result<Option<Access>, Declined>,
-) -> Result<Verdict, Declined> {
+) -> Result<Claim, Declined> {
     let zones = match Zones::read(&part, Numbers::new(initial, dense), access)? {
         Ok(zones) => zones,
         Err(violation) => return Ok(violation),
@@ -146,7 +146,7 @@ pub(super) fn decide(
         0 | 1 => zones.order_of_one(&order),
         _ => zones.order_of_several(&order),
     };
-    Ok(Verdict::Linearizable(Witness { order }))
+    Ok(Claim::Linearizable(Witness { order }))
 }
 
 /// The numbers of the zones.
@@ -209,7 +209,7 @@ impl<'p> Zones<'p> {
         part: &'p Part<'p>,
         mut numbers: Numbers,
         mut access: impl FnMut(OpId) -> Result<Option<Access>, Declined>,
-    ) -> Result<Result<Self, Verdict>, Declined> {
+    ) -> Result<Result<Self, Claim>, Declined> {
         let (zones, of) = (Vec::new(), vec![NONE; part.len()]);
         let mut all = Zones { part, ranks: part.ranks(), zones, of, keys: 0 };
         let mut together: Vec<(usize, Access)> = Vec::with_capacity(TOGETHER);
@@ -274,7 +274,7 @@ impl<'p> Zones<'p> {
     }
 
     /// Adds the writes to zones that the reads have made; or finds a read of what was not written.
-    fn add_writes(&mut self, initial: ValueId) -> Result<Option<Verdict>, Declined> {
+    fn add_writes(&mut self, initial: ValueId) -> Result<Option<Claim>, Declined> {
         for index in 0..self.zones.len() {
             let zone = &mut self.zones[index];
             let (written, is_initial) = (zone.write, zone.value == initial);
@@ -362,7 +362,7 @@ impl<'p> Zones<'p> {
         merge(&order, &late)
     }
 
-    fn conflicting(&self, a: u32, b: u32) -> Verdict {
+    fn conflicting(&self, a: u32, b: u32) -> Claim {
         let show = |zone: u32| self.part.history.values().get(self.zones[zone as usize].value);
         let (x, y) = (show(a), show(b));
         let sentence = format!(
@@ -396,7 +396,7 @@ fn merge(order: &[(Rank, OpId)], late: &[(Rank, u32, u32, OpId)]) -> Vec<OpId> {
     merged
 }
 
-fn unwritten(history: &History, read: OpId, write: Span) -> Verdict {
+fn unwritten(history: &History, read: OpId, write: Span) -> Claim {
     let text = history.operation(read);
     match write.exists() {
         true => counterexample(

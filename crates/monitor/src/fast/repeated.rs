@@ -30,7 +30,7 @@ use super::violation::counterexample;
 use super::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{OpId, ValueId};
-use seriatim_spec::{Verdict, Witness};
+use seriatim_spec::{Claim, Witness};
 
 /// How many operations are looked at, over all matchings, before the monitor declines.
 const WORK: usize = 30_000_000;
@@ -68,7 +68,7 @@ pub(super) fn decide<D: Discipline>(
     discipline: &D,
     part: Part<'_>,
     guess: Guess,
-) -> Result<Verdict, Declined> {
+) -> Result<Claim, Declined> {
     let repeats = Repeats::read(discipline, &part)?;
     if let Some(violation) = repeats.among_single(discipline, part) {
         return Ok(violation);
@@ -78,7 +78,7 @@ pub(super) fn decide<D: Discipline>(
         Found::Matching(container) => {
             let container = repeats.with_queries(*container);
             match solve(discipline, part.history, &container)? {
-                Solution::Order(order) => Ok(Verdict::Linearizable(Witness { order })),
+                Solution::Order(order) => Ok(Claim::Linearizable(Witness { order })),
                 Solution::Wrong(verdict) => Ok(verdict),
                 Solution::Cores(_) | Solution::Flaw(_) => {
                     let tried = search.nodes;
@@ -94,13 +94,13 @@ pub(super) fn decide<D: Discipline>(
 pub(super) fn among_single<D: Discipline>(
     discipline: &D,
     part: Part<'_>,
-) -> Result<Option<Verdict>, Declined> {
+) -> Result<Option<Claim>, Declined> {
     let repeats = Repeats::read(discipline, &part)?;
     Ok(repeats.among_single(discipline, part))
 }
 
 impl Repeats {
-    fn among_single<D: Discipline>(&self, discipline: &D, part: Part<'_>) -> Option<Verdict> {
+    fn among_single<D: Discipline>(&self, discipline: &D, part: Part<'_>) -> Option<Claim> {
         let (history, once) = (part.history, self.occurring_once());
         match solve(discipline, history, &once) {
             Ok(Solution::Cores(core)) => Some(violation(discipline, history, &once, Some(core))),
@@ -185,7 +185,7 @@ impl Repeats {
     }
 
     /// The violation that a search ended in, shown by the values that it had to blame.
-    fn violation<D: Discipline>(&self, discipline: &D, blamed: Blamed, guess: Guess) -> Verdict {
+    fn violation<D: Discipline>(&self, discipline: &D, blamed: Blamed, guess: Guess) -> Claim {
         let part = |values: &[usize]| Repeats {
             values: values.iter().map(|&v| self.values[v].clone()).collect(),
             empties: match blamed.empties {

@@ -9,14 +9,14 @@
 use super::tally::{self, Change, Deed, Guard};
 use super::{Declined, Part};
 use seriatim_history::{Outcome, ValueId};
-use seriatim_spec::Verdict;
+use seriatim_spec::Claim;
 
 const ACQUIRE: &[&str] = &["acquire", "down", "wait", "p"];
 const TRY_ACQUIRE: &[&str] = &["try_acquire", "decr", "try-acquire", "tryAcquire", "try_wait"];
 const PERMITS: &[&str] = &["permits", "read", "available", "available_permits", "availablePermits"];
 
 /// Decides a part of a semaphore's history, given its permits at the start.
-pub fn check(part: Part<'_>, permits: u32) -> Result<Verdict, Declined> {
+pub fn check(part: Part<'_>, permits: u32) -> Result<Claim, Declined> {
     let history = part.history;
     let mut deeds = Vec::with_capacity(part.len());
     for op in part.operations() {

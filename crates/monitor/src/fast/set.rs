@@ -23,10 +23,10 @@ use super::violation::counterexample_until;
 use super::{Declined, Part};
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{Event, History, Horizon, MethodId, OpId, Outcome, ValueId};
-use seriatim_spec::{Verdict, Witness};
+use seriatim_spec::{Claim, Witness};
 
 /// Decides a part of a set's history.
-pub fn check(part: Part<'_>) -> Result<Verdict, Declined> {
+pub fn check(part: Part<'_>) -> Result<Claim, Declined> {
     decide(part, &DIALECT)
 }
 
@@ -72,10 +72,10 @@ pub(super) enum Presence {
 }
 
 /// Decides a part of a history of keys that come and go.
-pub(super) fn decide(part: Part<'_>, dialect: &Dialect) -> Result<Verdict, Declined> {
+pub(super) fn decide(part: Part<'_>, dialect: &Dialect) -> Result<Claim, Declined> {
     let reader = Reader::new(part.history, dialect);
     match quiet::order(&part, &reader)? {
-        Found::Order(order) => return Ok(Verdict::Linearizable(Witness { order })),
+        Found::Order(order) => return Ok(Claim::Linearizable(Witness { order })),
         Found::None(Some(key)) => {
             let on_key = |op: &OpId| part.history.arg(*op) == key;
             let operations: Vec<OpId> = part.operations().filter(on_key).collect();
@@ -90,7 +90,7 @@ pub(super) fn decide(part: Part<'_>, dialect: &Dialect) -> Result<Verdict, Decli
     match run(&mut set, part, dialect)? {
         None => {
             let order = set.finish().into_order();
-            Ok(Verdict::Linearizable(Witness { order }))
+            Ok(Claim::Linearizable(Witness { order }))
         }
         Some(op) => Ok(violation(part, dialect, op)),
     }
@@ -379,7 +379,7 @@ fn run<T: Trace>(
 /// The violation at the return of an operation: the operations on its key since nothing was open on
 /// it, with an insertion before them if the key was present then, without the queries that do not
 /// matter.
-fn violation(part: Part<'_>, dialect: &Dialect, wrong: OpId) -> Verdict {
+fn violation(part: Part<'_>, dialect: &Dialect, wrong: OpId) -> Claim {
     let history = part.history;
     let reader = Reader::new(history, dialect);
     let until = history.ret(wrong).unwrap_or(0);

@@ -11,7 +11,7 @@
 use super::container::{Container, Rank, Span};
 use super::violation::{counterexample, counterexample_until};
 use seriatim_history::{History, OpId};
-use seriatim_spec::Verdict;
+use seriatim_spec::Claim;
 
 /// By cell, the least and the greatest number of values inside.
 struct Bounds {
@@ -59,7 +59,7 @@ impl Bounds {
 }
 
 /// The violation of a query that saw a size which the container cannot have had.
-pub(super) fn out_of_bounds(history: &History, container: &Container) -> Option<Verdict> {
+pub(super) fn out_of_bounds(history: &History, container: &Container) -> Option<Claim> {
     if container.sizes.is_empty() {
         return None;
     }
@@ -86,7 +86,7 @@ pub(super) fn out_of_bounds(history: &History, container: &Container) -> Option<
 
 /// The violation that the queries of a container have no order together with the rest. (Which of them
 /// is to blame cannot be told from what happened until then: what is still to come forbids orders.)
-pub(super) fn unexplained(history: &History, container: &Container, wrong: OpId) -> Verdict {
+pub(super) fn unexplained(history: &History, container: &Container, wrong: OpId) -> Claim {
     let operation = history.operation(wrong);
     let sentence = format!("no order of the operations leaves a place for {operation}");
     let peeks = container.peeks.iter().map(|peek| peek.span);

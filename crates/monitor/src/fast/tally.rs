@@ -28,7 +28,7 @@ use super::violation::counterexample_until;
 use super::{Declined, Part};
 use hashbrown::HashSet;
 use seriatim_history::{Event, History, Horizon, OpId, Time};
-use seriatim_spec::{Verdict, Witness};
+use seriatim_spec::{Claim, Witness};
 
 /// How an operation changes the count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,9 +76,9 @@ impl Deed {
 const CONFIGURATIONS: usize = 4_000;
 
 /// Decides the deeds of a part, which are in call order; pending ones must not be queries.
-pub(super) fn decide(part: &Part<'_>, deeds: &[Deed], initial: i64) -> Result<Verdict, Declined> {
+pub(super) fn decide(part: &Part<'_>, deeds: &[Deed], initial: i64) -> Result<Claim, Declined> {
     match order(part.history, deeds, initial)? {
-        Ok(order) => Ok(Verdict::Linearizable(Witness { order })),
+        Ok(order) => Ok(Claim::Linearizable(Witness { order })),
         Err(wrong) => Ok(violation(part.history, deeds, initial, wrong)),
     }
 }
@@ -377,7 +377,7 @@ impl Search {
 }
 
 /// The violation at the return of an operation.
-pub(super) fn violation(history: &History, deeds: &[Deed], initial: i64, wrong: OpId) -> Verdict {
+pub(super) fn violation(history: &History, deeds: &[Deed], initial: i64, wrong: OpId) -> Claim {
     let operation = history.operation(wrong);
     let sentence = format!("no order of the operations before it explains {operation}");
     let until = history.ret(wrong).unwrap_or(0);

@@ -1,26 +1,22 @@
 //! Making the verdict that a history is wrong.
 
 use seriatim_history::{Horizon, OpId, Time};
-use seriatim_spec::{Counterexample, Explanation, Verdict};
+use seriatim_spec::{Claim, Counterexample, Explanation};
 
 /// A violation shown by some operations.
-pub(super) fn counterexample(operations: Vec<OpId>, sentence: String) -> Verdict {
+pub(super) fn counterexample(operations: Vec<OpId>, sentence: String) -> Claim {
     violation(operations, Horizon::Whole, sentence)
 }
 
 /// A violation shown by some operations up to a moment.
-pub(super) fn counterexample_until(
-    operations: Vec<OpId>,
-    until: Time,
-    sentence: String,
-) -> Verdict {
+pub(super) fn counterexample_until(operations: Vec<OpId>, until: Time, sentence: String) -> Claim {
     violation(operations, Horizon::Until(until), sentence)
 }
 
-fn violation(mut operations: Vec<OpId>, horizon: Horizon, sentence: String) -> Verdict {
+fn violation(mut operations: Vec<OpId>, horizon: Horizon, sentence: String) -> Claim {
     operations.sort_unstable();
     operations.dedup();
-    Verdict::Violation(Counterexample {
+    Claim::Violation(Counterexample {
         operations,
         horizon,
         context: None,

@@ -6,7 +6,7 @@ use crate::models::{Containers, Order};
 use crate::oracle::{Agreed, Op, agree};
 use seriatim_history::{History, Value};
 use seriatim_monitor::fast::{Declined, Object, Part, Priority, check};
-use seriatim_spec::Verdict;
+use seriatim_spec::Claim;
 
 /// A history with the methods' names that all containers share in the tests.
 fn object(order: Order) -> Object {
@@ -18,7 +18,7 @@ fn object(order: Order) -> Object {
     }
 }
 
-pub fn judge(order: Order) -> impl Fn(&History) -> Result<Verdict, Declined> {
+pub fn judge(order: Order) -> impl Fn(&History) -> Result<Claim, Declined> {
     move |history| check(object(order), Part::whole(history))
 }
 

@@ -7,7 +7,7 @@ use seriatim_history::{Horizon, Value, ValueId};
 use seriatim_monitor::fast::{Object, Part, Priority, check};
 use seriatim_monitor::{Options, check as check_all};
 use seriatim_spec::generate::{Generator, Profile};
-use seriatim_spec::{ChosenReader, Failures, SpecChoice, Verdict};
+use seriatim_spec::{ChosenReader, Claim, Failures, SpecChoice};
 
 /// An operation on a container: `v` is inserted, removed or peeked at; -1 is "empty".
 fn op(method: &'static str, value: i64, call: u64, ret: u64) -> Op {
@@ -125,7 +125,7 @@ fn p4_a_violation_of_a_set_is_reported_at_the_event_that_makes_it() {
     ops.push(on_key("contains", 1, true, 300, 310));
     ops.push(on_key("insert", 1, true, 320, 330));
     match check(Object::Set, Part::whole(&history(&ops))) {
-        Ok(Verdict::Violation(counterexample)) => {
+        Ok(Claim::Violation(counterexample)) => {
             assert_eq!(counterexample.horizon, Horizon::Until(310));
             assert_eq!(counterexample.operations.len(), 1);
         }

@@ -6,13 +6,13 @@ use crate::models::IndexedLog;
 use crate::oracle::{Agreed, Op, agree};
 use seriatim_history::{History, Value};
 use seriatim_monitor::fast::{Declined, Object, Part, check};
-use seriatim_spec::Verdict;
+use seriatim_spec::Claim;
 
 fn int(value: i64) -> Option<Value> {
     Some(Value::Int(value))
 }
 
-fn judge(history: &History) -> Result<Verdict, Declined> {
+fn judge(history: &History) -> Result<Claim, Declined> {
     check(Object::Log, Part::whole(history))
 }
 

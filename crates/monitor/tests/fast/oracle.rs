@@ -5,7 +5,7 @@ use seriatim_history::{
     Builder, Call, Event, History, Horizon, Interval, OpId, Outcome, Return, Value,
 };
 use seriatim_monitor::fast::{Called, Declined, Online, Returned, Stop};
-use seriatim_spec::Verdict;
+use seriatim_spec::Claim;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
@@ -164,7 +164,7 @@ pub enum Agreed {
 /// Compares a monitor with the oracle on one history: the verdict, the witness, the core.
 pub fn agree<M: Model>(
     model: &M,
-    check: impl Fn(&History) -> Result<Verdict, Declined>,
+    check: impl Fn(&History) -> Result<Claim, Declined>,
     ops: &[Op],
 ) -> Agreed {
     let history = history(ops);
@@ -174,7 +174,7 @@ pub fn agree<M: Model>(
     };
     let expected = linearizable(model, ops);
     match verdict {
-        Verdict::Linearizable(witness) => {
+        Claim::Linearizable(witness) => {
             assert!(expected, "false linearizable:\n{}", show(ops));
             if let Err(reason) = is_linearization(model, ops, &witness.order) {
                 let order: Vec<String> =
@@ -183,7 +183,7 @@ pub fn agree<M: Model>(
             }
             Agreed::Linearizable
         }
-        Verdict::Violation(counterexample) => {
+        Claim::Violation(counterexample) => {
             assert!(
                 !expected,
                 "false violation ({}):\n{}",
@@ -204,7 +204,6 @@ pub fn agree<M: Model>(
             );
             Agreed::Violation
         }
-        Verdict::Unknown(_) => panic!("a fast monitor never says unknown"),
     }
 }
 

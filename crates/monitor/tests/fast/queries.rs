@@ -7,7 +7,7 @@ use crate::generate::{Random, Shape, concurrent_run, random_history, rounds};
 use crate::models::{Containers, Order};
 use crate::oracle::{Agreed, Op, agree, history, is_linearization};
 use seriatim_history::Value;
-use seriatim_spec::Verdict;
+use seriatim_spec::Claim;
 
 const ORDERS: [Order; 4] = [Order::Fifo, Order::Lifo, Order::Largest, Order::Smallest];
 
@@ -121,7 +121,7 @@ fn ten_thousand_operations_with_queries_and_pending_removals_are_decided() {
                 }
             }
             match judge(order)(&history(&ops)) {
-                Ok(Verdict::Linearizable(witness)) => {
+                Ok(Claim::Linearizable(witness)) => {
                     is_linearization(&model, &ops, &witness.order).unwrap();
                 }
                 other => panic!("{order:?}, {share} %: {other:?}"),

@@ -6,7 +6,7 @@ use crate::generate::{Random, Shape, concurrent_run, random_history, rounds};
 use crate::models::{Containers, Order};
 use crate::oracle::{Agreed, Op, agree, history, is_linearization};
 use seriatim_history::Value;
-use seriatim_spec::Verdict;
+use seriatim_spec::Claim;
 
 fn random(order: Order, seed: u64) {
     let model = Containers(order);
@@ -87,7 +87,7 @@ fn ten_thousand_operations_of_eight_processes_are_decided_when_values_repeat() {
                 }
             });
             match judge(order)(&history(&ops)) {
-                Ok(Verdict::Linearizable(witness)) => {
+                Ok(Claim::Linearizable(witness)) => {
                     is_linearization(&model, &ops, &witness.order).unwrap();
                 }
                 other => panic!("{order:?}, {share} %: {other:?}"),
@@ -103,7 +103,7 @@ fn ten_thousand_operations_of_eight_processes_are_decided_when_values_repeat() {
                 wrong.push(Op { call, ret, ..last.clone() });
             }
             match judge(order)(&history(&wrong)) {
-                Ok(Verdict::Violation(_)) => {}
+                Ok(Claim::Violation(_)) => {}
                 other => panic!("{order:?}, {share} %: {other:?}"),
             }
         }

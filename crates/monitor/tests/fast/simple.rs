@@ -13,7 +13,7 @@ use seriatim_monitor::fast::{
     Called, Object, Online, Part, Returned, Stop, check, counter, log, multiset, mutex,
     queue_online, register, set,
 };
-use seriatim_spec::Verdict;
+use seriatim_spec::Claim;
 
 type Drawn = (&'static str, Option<Value>, Vec<Option<Value>>);
 
@@ -220,7 +220,7 @@ fn long_histories_of_a_set_are_judged_as_the_online_monitor_judges_them() {
         });
         let history = history(&ops);
         let agreed = match check(Object::Set, Part::whole(&history)).unwrap() {
-            Verdict::Linearizable(witness) => {
+            Claim::Linearizable(witness) => {
                 is_linearization(&Keys, &ops, &witness.order).unwrap();
                 Agreed::Linearizable
             }
@@ -425,7 +425,7 @@ fn a_try_acquire_may_say_in_its_argument_whether_there_was_a_permit() {
         let arg = Some(Value::Bool(said));
         let op = Op { method: "try_acquire", arg, result: None, call: 0, ret: Some(1) };
         let verdict = check(Object::Semaphore(permits), Part::whole(&history(&[op]))).unwrap();
-        assert_eq!(matches!(verdict, Verdict::Linearizable(_)), (permits > 0) == said);
+        assert_eq!(matches!(verdict, Claim::Linearizable(_)), (permits > 0) == said);
     }
 }
 
@@ -442,7 +442,7 @@ fn hundreds_of_operations_may_be_open_on_a_semaphore() {
             })
             .collect();
         let found = match check(Object::Semaphore(3), Part::whole(&history(&ops))).unwrap() {
-            Verdict::Linearizable(witness) => {
+            Claim::Linearizable(witness) => {
                 is_linearization(&model, &ops, &witness.order).unwrap();
                 Agreed::Linearizable
             }
@@ -489,6 +489,6 @@ fn a_read_of_a_map_may_repeat_its_unknown_value() {
         let get = Op { method: "get", arg, result, call: 2, ret: Some(3) };
         let history = history(&[put.clone(), get]);
         let verdict = check(Object::Map(ValueId::NIL), Part::whole(&history)).unwrap();
-        assert_eq!(matches!(verdict, Verdict::Linearizable(_)), is_right);
+        assert_eq!(matches!(verdict, Claim::Linearizable(_)), is_right);
     }
 }

@@ -41,7 +41,8 @@ pub fn render(report: &Report<'_>) -> Vec<u8> {
 /// ```
 /// use seriatim_report::{Report, html};
 /// # let history = seriatim_history::Builder::new("run.jsonl").finish().unwrap();
-/// # let verdict = seriatim_spec::Verdict::Linearizable(Default::default());
+/// # let replayed = seriatim_spec::Replayed::on_record();
+/// # let verdict = seriatim_spec::Verdict::Linearizable(replayed);
 /// let mut page = Vec::new();
 /// html::write(&Report::new(&history, "queue", &verdict), &mut page).unwrap();
 /// assert!(page.starts_with(b"<!doctype html>"));

@@ -51,7 +51,9 @@ impl<'r> PageData<'r> {
                 None,
             ),
             Verdict::Unknown(unknown) => {
-                (unknown.limit.to_string(), None, Some(Ignorance::of(unknown)))
+                let defect = unknown.defect.as_ref().map(|defect| format!(": {defect}"));
+                let sentence = format!("{}{}", unknown.limit, defect.unwrap_or_default());
+                (sentence, None, Some(Ignorance::of(unknown)))
             }
         };
         let Labels { silent_args, silent_results, .. } = Labels::of(history);

@@ -92,6 +92,10 @@ fn decided_by(report: &Report<'_>) -> Option<String> {
 
 /// What ran out, how far it got, what may help.
 pub(super) fn unknown(report: &Report<'_>, unknown: &Unknown, page: &mut Page<'_>) {
+    if let Some(defect) = &unknown.defect {
+        page.blank();
+        page.line(&page.style.clean(&format!("Internal error: {defect}.")));
+    }
     let events = 2 * report.history.len() - report.history.tally().pending;
     page.blank();
     page.line(&format!(
@@ -123,6 +127,10 @@ fn named(page: &mut Page<'_>, title: &str, labels: &[String]) {
     page.line(&page.style.clean(&format!("{title}: {list}.")));
 }
 
+/// What the user can do about a defect of ours.
+const REPORT_IT: &str = "to report it: this is a defect of Seriatim, and with the log we can mend it; \
+    --engine search asks another engine";
+
 fn hints(report: &Report<'_>, unknown: &Unknown) -> Vec<String> {
     let tally = report.history.tally();
     let mut hints = Vec::new();
@@ -130,6 +138,7 @@ fn hints(report: &Report<'_>, unknown: &Unknown) -> Vec<String> {
         Limit::Time => "more time (--time)".to_owned(),
         Limit::Memory => "more memory (--memory)".to_owned(),
         Limit::Cancelled => "to let the check run to its end".to_owned(),
+        Limit::Defect => return vec![REPORT_IT.to_owned()],
     });
     if tally.pending > 0 {
         hints.push(format!(

@@ -1,7 +1,7 @@
 //! Large histories for the page: a key-value store under load, linearizable by construction.
 
 use seriatim_history::{Builder, Call, History, Interval, OpId, Outcome, Return, Value, ValueId};
-use seriatim_spec::{Verdict, Witness};
+use seriatim_spec::{ChosenReader, Failures, SpecChoice, Verdict, Witness, replay};
 
 /// Numbers that look random, from a seed.
 pub struct Numbers(u64);
@@ -64,5 +64,9 @@ pub fn store(operations: usize) -> (History, Verdict) {
     }
     order.sort_unstable();
     let order = order.into_iter().map(|(_, op)| op).collect();
-    (builder.finish().expect("a right history"), Verdict::Linearizable(Witness { order }))
+    let mut history = builder.finish().expect("a right history");
+    let choice = SpecChoice::parse("map").expect("a specification");
+    let reader = ChosenReader { choice, failures: Failures::default() };
+    let replayed = replay(&mut history, &reader, Witness { order }).expect("a readable history");
+    (history, Verdict::Linearizable(replayed.expect("a right order")))
 }

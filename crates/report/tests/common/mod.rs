@@ -7,8 +7,8 @@ use seriatim_history::{
 };
 use seriatim_report::{PartLine, Report, Standing, States, Statistics};
 use seriatim_spec::{
-    Attempt, ChosenReader, Context, Counterexample, Explanation, Failures, Limit, SpecChoice,
-    Unknown, Verdict, Witness,
+    Attempt, ChosenReader, Context, Counterexample, Explanation, Failures, Limit, Replayed,
+    SpecChoice, Unknown, Verdict, Witness, replay,
 };
 use std::time::Duration;
 
@@ -237,6 +237,14 @@ pub fn echoes() -> Sample {
     Sample::new(history("echoes.edn", text), "cas-register", verdict)
 }
 
+/// The verdict that a history is right in an order.
+pub fn replayed(history: &mut History, spec: &str, order: Vec<OpId>) -> Verdict {
+    let choice = SpecChoice::parse(spec).expect("a specification");
+    let reader = ChosenReader { choice, failures: Failures::default() };
+    let replayed = replay(history, &reader, Witness { order }).expect("a readable history");
+    Verdict::Linearizable(replayed.expect("a right order"))
+}
+
 /// A queue that is right.
 pub fn right() -> Sample {
     let text = "
@@ -247,8 +255,9 @@ pub fn right() -> Sample {
         2 deq -> nil 18 60
         0 enq 3 -> ? 35
     ";
-    let verdict = Verdict::Linearizable(Witness { order: ids([1, 0, 3, 4, 2]) });
-    Sample::new(history("right.jsonl", text), "queue", verdict)
+    let mut history = history("right.jsonl", text);
+    let verdict = replayed(&mut history, "queue", ids([1, 0, 3, 4, 2]));
+    Sample::new(history, "queue", verdict)
 }
 
 /// A counterexample that nobody could make small.
@@ -277,6 +286,7 @@ pub fn unknown() -> Sample {
         linearizable_events: 14,
         decided: (0..12).map(|key| format!("key {key}")).collect(),
         open: vec!["key \"x\"".into()],
+        defect: None,
     });
     sample.parts = vec![
         PartLine {
@@ -333,7 +343,7 @@ pub fn hostile() -> Sample {
 
 /// A run in which nothing happened.
 pub fn empty() -> Sample {
-    let verdict = Verdict::Linearizable(Witness::default());
+    let verdict = Verdict::Linearizable(Replayed::on_record());
     Sample::new(history("empty.jsonl", ""), "queue", verdict)
 }
 

@@ -17,7 +17,8 @@ use terminal_size::terminal_size;
 /// Say whether recorded histories are linearizable
 ///
 /// A violation comes with the smallest part of the history that shows it, drawn, and with the reason
-/// why every order fails. --certify replays the order that was found for a linearizable history.
+/// why every order fails. The order that is found for a linearizable history is replayed, independently
+/// of all engines, before a word is printed.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]

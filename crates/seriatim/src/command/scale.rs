@@ -12,8 +12,8 @@ use seriatim::scale::run::{Defects, Limits, Log, Plan, Shard};
 use seriatim::scale::spill::Scratch;
 use seriatim::scale::verdicts::{About, Line, Writer};
 use seriatim::scale::{PartVerdict, Standing, run};
-use seriatim::spec::{Explanation, Limit};
-use seriatim::{Checked, Counterexample, History, Unknown, Verdict, Witness};
+use seriatim::spec::{Explanation, Limit, Replayed};
+use seriatim::{Checked, Counterexample, History, Unknown, Verdict};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -219,7 +219,7 @@ pub fn answer(question: &Question, scale: &Scale, paths: &[PathBuf]) -> Result<D
 /// What stands for a log without violation: an empty history, since its own was never in memory.
 fn unviolated(spilled: &Spilled) -> Result<(History, Checked), Failure> {
     let verdict = match &spilled.open[..] {
-        [] => Verdict::Linearizable(Witness::default()),
+        [] => Verdict::Linearizable(Replayed::on_record()),
         open => Verdict::Unknown(Unknown {
             limit: match open[0].1 == Limit::Time.to_string() {
                 true => Limit::Time,
@@ -228,13 +228,14 @@ fn unviolated(spilled: &Spilled) -> Result<(History, Checked), Failure> {
             linearizable_events: 0,
             decided: Vec::new(),
             open: open.iter().map(|(label, _)| label.clone()).collect(),
+            defect: None,
         }),
     };
     Ok((Builder::new(&spilled.source).finish()?, plain(verdict)))
 }
 
 fn plain(verdict: Verdict) -> Checked {
-    Checked { verdict, parts: Vec::new(), configurations: 0, memory: 0 }
+    Checked { verdict, parts: Vec::new(), configurations: 0, memory: 0, defect: None }
 }
 
 /// The history of the violated part that begins first.
