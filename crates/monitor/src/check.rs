@@ -1,6 +1,6 @@
 //! The whole check of a recorded history: read, split, decide, explain.
 
-use crate::assemble::assemble;
+use crate::assemble::{assemble, filled};
 use crate::choose;
 use crate::fast::{self, Object};
 use crate::minimise::{illustrate, minimise};
@@ -198,7 +198,7 @@ fn conclude_whole(
 ) -> Result<Checked, InputError> {
     let mut defect = None;
     let verdict = match claim {
-        Claim::Linearizable(witness) => match replay(history, reader, witness)? {
+        Claim::Linearizable(witness) => match replay_filled(history, reader, witness)? {
             Ok(replayed) => Verdict::Linearizable(replayed),
             Err(invalid) => {
                 part.standing = PartStanding::Open;
@@ -237,7 +237,7 @@ fn replay_parts(
     let witness = assemble(history, orders);
     if is_whole {
         return match reader.chosen() {
-            Some(_) => replay(history, reader, witness),
+            Some(_) => replay_filled(history, reader, witness),
             None => Ok(replay_by_steps(history, reading, witness)),
         };
     }
@@ -246,8 +246,23 @@ fn replay_parts(
     let order = witness.order.into_iter().map(place).collect();
     let mut excerpt = history.restricted(&kept, Horizon::Whole);
     let original = |op: OpId| kept.get(op.index()).copied().unwrap_or(op);
-    let replayed = replay(&mut excerpt, reader, Witness { order })?;
+    let replayed = replay_filled(&mut excerpt, reader, Witness { order })?;
     Ok(replayed.map_err(|invalid| invalid.renamed(original)))
+}
+
+/// Replays a witness; if it leaves out operations that the engine took for silent, with those.
+fn replay_filled(
+    history: &mut History,
+    reader: &dyn Reader,
+    witness: Witness,
+) -> Result<Result<Replayed, Invalid>, InputError> {
+    let count = witness.order.len();
+    match replay(history, reader, witness.clone())? {
+        Err(Invalid::Missing(_)) if count < history.len() => {
+            replay(history, reader, filled(history, witness))
+        }
+        replayed => Ok(replayed),
+    }
 }
 
 /// Takes back what was said of the part at which the replay failed.

@@ -220,8 +220,7 @@ fn verbs<M: Model>(history: &History) -> Vec<Option<M::Verb>> {
 /// let reader = ChosenReader { choice, failures: Failures::default() };
 /// let order = |ids: [u32; 2]| Witness { order: ids.map(OpId).to_vec() };
 /// assert!(replay(&mut history, &reader, order([0, 1])).unwrap().is_ok());
-/// let refused = replay(&mut history, &reader, order([1, 0])).unwrap().unwrap_err();
-/// assert!(refused.to_string().contains("had returned before it was called"));
+/// assert!(replay(&mut history, &reader, order([1, 0])).unwrap().is_err());
 /// ```
 pub fn replay(
     history: &mut History,
