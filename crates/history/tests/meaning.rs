@@ -2,6 +2,7 @@
 
 mod common;
 
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use seriatim_history::{
     Format, History, ReadOptions, Value, expand, open, read, read_from, read_str,
 };
@@ -280,7 +281,7 @@ fn compressed_files_are_told_by_their_bytes() {
         out.write_all(bytes).unwrap();
         out.finish().unwrap()
     };
-    let zstd = |bytes: &[u8]| zstd::encode_all(bytes, 1).unwrap();
+    let zstd = |bytes: &[u8]| compress_to_vec(bytes, CompressionLevel::Fastest);
     let files = [
         ("a.log", text.to_vec()),
         ("b.gz", gzip(text)),
@@ -302,6 +303,19 @@ fn compressed_files_are_told_by_their_bytes() {
         std::fs::write(folder.join(name), &bytes[..bytes.len() - 5]).unwrap();
         let error = read(folder.join(name)).unwrap_err().to_string();
         assert!(error.contains("cannot read"), "{error}");
+    }
+    // Compressed by zstd itself: a frame with a checksum, one to be skipped, one without a checksum.
+    let frames = include_bytes!("data/frames.zst");
+    let path = folder.join("f.zst");
+    std::fs::write(&path, frames).unwrap();
+    assert_eq!(read(&path).unwrap().len(), 300);
+    let end_of_first = frames.windows(3).position(|bytes| bytes == [0x2a, 0x4d, 0x18]).unwrap() - 1;
+    for spoiled in end_of_first - 4..end_of_first {
+        let mut bytes = frames.to_vec();
+        bytes[spoiled] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.contains("a checksum is wrong"), "{error}");
     }
     let error = expand([format!("{pattern}.none")]).unwrap_err().to_string();
     assert!(error.contains("no file fits this pattern"), "{error}");

@@ -23,7 +23,8 @@
 //! - [`history`]: what happened: operations, histories, file formats.
 //! - [`spec`]: what should happen: specifications, verdicts, the replayer of witnesses.
 //! - [`monitor`]: histories to verdicts.
-//! - [`harness`]: real Rust objects to histories and verdicts: record, stress, explore, shrink.
+//! - `harness`, a feature: real Rust objects to histories and verdicts: record, stress, explore,
+//!   shrink.
 //! - [`lang`]: the algorithm language: text to checked programs to atomic steps.
 //! - [`explore`]: every run of N threads of an algorithm, by refinement.
 //! - [`lists`]: these methods of a list-based set on every list.
@@ -32,13 +33,13 @@
 //! - [`report`]: verdicts to people and programs.
 //! - [`scale`]: logs larger than memory, and shards of them.
 
-mod algorithms;
 mod seri_spec;
 
 pub use seriatim_certify as certify;
 #[cfg(feature = "cluster")]
 pub use seriatim_cluster as cluster;
 pub use seriatim_explore as explore;
+#[cfg(feature = "harness")]
 pub use seriatim_harness as harness;
 pub use seriatim_history as history;
 pub use seriatim_lang as lang;
@@ -51,8 +52,8 @@ pub use seriatim_report as report;
 pub use seriatim_scale as scale;
 pub use seriatim_spec as spec;
 
-pub use algorithms::{Algorithm, algorithm, algorithms};
 pub use seri_spec::{SeriReader, history_of};
+pub use seriatim_algorithms::{Algorithm, algorithm, algorithms};
 pub use seriatim_history::{History, InputError, OpId, Value, read, read_str};
 pub use seriatim_monitor::{Checked, Options, Recording, check};
 pub use seriatim_spec::{

@@ -29,6 +29,7 @@ mod limo;
 mod polylin;
 mod source;
 mod write;
+mod zstd;
 
 pub use json::{write_string, write_value};
 pub use source::{decode, expand, open};

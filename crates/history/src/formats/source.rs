@@ -1,5 +1,6 @@
 //! Where the bytes come from: files, standard input, compressed or not, and patterns of names.
 
+use super::zstd::{self, ZstdReader};
 use crate::{InputError, Problem};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
@@ -72,7 +73,7 @@ pub(super) fn decompressed(mut input: impl Read + 'static) -> io::Result<Box<dyn
     let mut magic = Vec::new();
     input.by_ref().take(4).read_to_end(&mut magic)?;
     let is_gzip = magic.starts_with(&[0x1f, 0x8b]);
-    let is_zstd = magic == [0x28, 0xb5, 0x2f, 0xfd];
+    let is_zstd = zstd::begins_with(&magic);
     if magic == *b"PAR1" {
         let reason = "a Parquet file; they are read by name (not from standard input), and by a program that \
                       was built with the feature `parquet`";
@@ -82,21 +83,10 @@ pub(super) fn decompressed(mut input: impl Read + 'static) -> io::Result<Box<dyn
     Ok(if is_gzip {
         Box::new(MultiGzDecoder::new(whole))
     } else if is_zstd {
-        zstd_decompressed(whole)?
+        Box::new(ZstdReader::new(whole))
     } else {
         Box::new(whole)
     })
-}
-
-#[cfg(feature = "zstd")]
-fn zstd_decompressed(input: impl Read + 'static) -> io::Result<Box<dyn Read>> {
-    Ok(Box::new(zstd::Decoder::new(input)?))
-}
-
-#[cfg(not(feature = "zstd"))]
-fn zstd_decompressed(_: impl Read + 'static) -> io::Result<Box<dyn Read>> {
-    let reason = "compressed by zstd, which this program was built without (feature `zstd`)";
-    Err(io::Error::new(io::ErrorKind::Unsupported, reason))
 }
 
 /// The files that patterns name (`runs/*.edn`, `**` for folders of any depth), each pattern's in

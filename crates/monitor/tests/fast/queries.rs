@@ -95,13 +95,14 @@ fn sizes_agree_on_all_small_histories() {
 }
 
 #[test]
-fn ten_thousand_operations_with_queries_and_pending_removals_are_decided() {
+fn long_runs_with_queries_and_pending_removals_are_decided() {
+    let operations = rounds(2_000).min(10_000) as usize;
     for order in [Order::Fifo, Order::Lifo, Order::Smallest] {
         // One value in ten is a repeated one; and all are equal.
         for share in [10, 100] {
             let model = Containers(order);
             let mut random = Random(share);
-            let ops = concurrent_run(&mut random, 10_000, 8, &model, |random, index| {
+            let ops = concurrent_run(&mut random, operations, 8, &model, |random, index| {
                 let value = match random.chance(share) {
                     true => random.below(1 + 5 * (100 - share)) as i64,
                     false => 1_000_000 + (index as i64 * 7919) % 10_007,

@@ -1,7 +1,7 @@
 //! `watch`: events from a generator, from a recorder at work, and the moment at which a history goes wrong.
 
 use crate::run::{seriatim, seriatim_reading};
-use seriatim::harness::{Clock, Recorder};
+use seriatim_harness::{Clock, Recorder};
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::Duration;

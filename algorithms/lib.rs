@@ -1,4 +1,4 @@
-//! The algorithm library, part of every build: algorithms of the literature, right ones and broken ones.
+//! The algorithm library: algorithms of the literature, correct and broken ones, as text.
 
 /// An algorithm of the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Algorithm {
 /// All algorithms, by name.
 ///
 /// ```
-/// assert!(seriatim::algorithms().any(|algorithm| algorithm.name == "treiber"));
+/// assert!(seriatim_algorithms::algorithms().any(|algorithm| algorithm.name == "treiber"));
 /// ```
 pub fn algorithms() -> impl Iterator<Item = Algorithm> {
     ALGORITHMS.iter().map(|&(name, source)| Algorithm { name, source })
@@ -36,7 +36,7 @@ pub fn algorithms() -> impl Iterator<Item = Algorithm> {
 /// The algorithm of a name; `broken/` may be left out.
 ///
 /// ```
-/// assert!(seriatim::algorithm("treiber").is_some());
+/// assert!(seriatim_algorithms::algorithm("treiber").is_some());
 /// ```
 pub fn algorithm(name: &str) -> Option<Algorithm> {
     algorithms().find(|a| a.name == name || a.name.strip_prefix("broken/") == Some(name))

@@ -1,18 +1,19 @@
-//! Embeds the algorithm library: every `.seri` file under `algorithms/`, by name.
+//! Embeds the algorithms: every `.seri` file in this folder and below it, by name.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../algorithms");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     println!("cargo::rerun-if-changed={}", root.display());
     let mut files = Vec::new();
-    collect(&root, &mut files);
+    collect(root, &mut files);
+    assert!(!files.is_empty(), "no algorithm in {}", root.display());
     files.sort();
     let mut list = String::from("&[\n");
     for file in &files {
         println!("cargo::rerun-if-changed={}", file.display());
-        let name = file.strip_prefix(&root).expect("below the root").with_extension("");
+        let name = file.strip_prefix(root).expect("below the root").with_extension("");
         let name = name.to_string_lossy().replace('\\', "/");
         writeln!(list, "    ({name:?}, include_str!({:?})),", file.display().to_string())
             .expect("a string takes every character");
