@@ -23,8 +23,9 @@
 use crate::execute::{Execution, Objection};
 use crate::meaning::{Outcome, Sight, required};
 use crate::object::Cell;
+use crate::sort::Told;
 use crate::state::{Operation, State, Window};
-use crate::word::{Holder, RecordId, Word};
+use crate::word::{RecordId, Word};
 
 /// What a cell holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,8 +37,8 @@ enum Content {
 /// The shared state of a cell as a thread knows it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Known {
-    shared: Vec<Word>,
-    held: Option<Vec<Word>>,
+    shared: Vec<Told>,
+    held: Option<Vec<Told>>,
     window: Option<Window>,
 }
 
@@ -77,12 +78,13 @@ impl Cell {
         let mut held = None;
         let mut plain = |word: &Word| match word {
             Word::Record(id) => {
-                held = Some(state.record(*id).fields.clone());
+                let fields = state.record(*id).fields.iter();
+                held = Some(fields.map(|field| Told::by_actor(*field)).collect());
                 Word::Record(RecordId(0))
             }
             other => *other,
         };
-        let shared = shared.iter().map(&mut plain).collect();
+        let shared = shared.iter().map(|word| Told::by_actor(plain(word))).collect();
         Known { shared, held, window: window.cloned() }
     }
 
@@ -223,13 +225,14 @@ impl Exchange {
             if self.before.shared[variable] == *to {
                 continue;
             }
-            state.picture.shared[variable] = match (to, &self.after.held) {
-                (Word::Record(_), Some(fields)) if !stays => {
-                    Word::Record(state.name_record(fields.clone())?)
+            state.picture.shared[variable] = match (to.to_others(), &self.after.held) {
+                (Some(word), _) => word,
+                // The record has another name here.
+                (None, Some(fields)) if !stays && cell.installed == Some(variable) => {
+                    let seen = |told: &Told| told.to_others().unwrap_or(Word::Unknown);
+                    Word::Record(state.name_record(fields.iter().map(seen).collect())?)
                 }
-                (Word::Record(_), _) => return Err("a record in several variables".to_owned()),
-                (Word::Lock(Holder::Mine), _) => Word::Lock(Holder::Other),
-                (word, _) => *word,
+                (None, _) => return Err("others cannot understand what is written".to_owned()),
             };
         }
         let owner = view.window.as_ref().filter(|w| w.mine);
@@ -248,22 +251,14 @@ impl Exchange {
 
     /// Whether another thread with this view can be in the state before the step.
     fn fits(&self, view: &State) -> bool {
-        let mut held = None;
-        let same = |(acting, mine): (&Word, &Word)| match (acting, mine) {
-            (Word::Record(_), Word::Record(id)) => {
-                held = Some(*id);
-                true
-            }
-            (Word::Lock(acting), Word::Lock(mine)) => {
-                (*acting == Holder::Free) == (*mine == Holder::Free)
-                    && !(*acting == Holder::Mine && *mine == Holder::Mine)
-            }
-            (Word::Unknown, _) | (_, Word::Unknown) => true,
-            (acting, mine) => acting == mine,
-        };
-        if !self.before.shared.iter().zip(&view.picture.shared).all(same) {
+        let shared = &view.picture.shared;
+        if !self.before.shared.iter().zip(shared).all(|(told, mine)| told.may_be(*mine)) {
             return false;
         }
+        let held = shared.iter().find_map(|word| match word {
+            Word::Record(id) => Some(*id),
+            _ => None,
+        });
         let windows = match (&self.before.window, &view.window) {
             (Some(a), Some(b)) => {
                 !(a.mine && b.mine)
@@ -275,9 +270,8 @@ impl Exchange {
         let fields = match (&self.before.held, held) {
             (Some(told), Some(id)) => {
                 let mine = &view.record(id).fields;
-                let fits =
-                    |(a, b): (&Word, &Word)| a == b || *a == Word::Unknown || *b == Word::Unknown;
-                told.len() == mine.len() && told.iter().zip(mine).all(fits)
+                told.len() == mine.len()
+                    && told.iter().zip(mine).all(|(told, mine)| told.may_be(*mine))
             }
             _ => true,
         };

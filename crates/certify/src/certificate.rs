@@ -8,6 +8,7 @@ use crate::number::{Fact, Numbers, Relation, is_number};
 use crate::object::{Field, Object, Spec, hash};
 use crate::picture::{Face, Node, Picture, Stretch, StretchId, To};
 use crate::record::Shape;
+use crate::sort::{Place as Spot, Reference, Told, ill_sorted};
 use crate::state::{Ghost, Operation, Record, State, Window};
 use crate::way::Way;
 use crate::word::{Attribute, Attributes, Class, Holder, Mark, NodeId, RecordId, Values, Word};
@@ -79,20 +80,20 @@ pub struct Effect {
     pub places: Vec<Place>,
     /// Where the shared references pointed before the step; `Unknown` for other variables.
     pub references: Vec<Target>,
-    /// The other shared variables before the step; unknown for references.
-    pub scalars: Vec<Word>,
+    /// The other shared variables before the step; nothing is said of references here.
+    pub scalars: Vec<Told>,
     /// What was behind the nodes of the shared references.
     pub behind: Vec<Behind>,
     /// Pairs of shared references and whether they were equal.
-    pub equal: Vec<(usize, usize, bool)>,
+    pub equal: Vec<(Reference, Reference, bool)>,
     /// Links written.
     pub links: Vec<(usize, Target)>,
     /// Marks written.
     pub marks: Vec<(usize, bool)>,
     /// Shared references written.
-    pub moves: Vec<(usize, Target)>,
+    pub moves: Vec<(Reference, Target)>,
     /// Other shared variables written.
-    pub stores: Vec<(usize, Word)>,
+    pub stores: Vec<(usize, Told)>,
 }
 
 /// Why a text is no certificate of a program.
@@ -243,30 +244,15 @@ impl Reader<'_> {
             }
         }
         let count = state.picture.nodes.len();
-        let records = state.records.len();
-        let inside = |w: Word| match w {
-            Word::Node(id) => (id.0 as usize) < count,
-            Word::Record(id) => (id.0 as usize) < records,
-            _ => true,
-        };
         let links = state.picture.nodes.iter().map(|n| n.now.link);
-        let links = links.chain(state.picture.stretches.iter().map(|s| s.to));
-        let known = |to: To| !matches!(to, To::Node(id) if id.0 as usize >= count);
-        let fields = state.records.iter().flat_map(|r| &r.fields);
-        let flat = !fields.into_iter().any(|w| matches!(w, Word::Node(_) | Word::Record(_)));
-        let mut words = state.roots().chain(state.arguments().iter().copied());
-        let unknown = words.any(|w| matches!(w, Word::Number(..)));
-        drop(words);
-        if !state.numerical && unknown {
-            return Err("an unknown number where there is none".to_owned());
+        let mut links = links.chain(state.picture.stretches.iter().map(|s| s.to));
+        if links.any(|to| matches!(to, To::Node(id) if id.0 as usize >= count)) {
+            return Err("a link to a node that the view does not have".to_owned());
         }
-        if state.numerical && state.picture.shared.contains(&Word::Unknown) {
-            return Err("a shared variable of which nothing is said".to_owned());
-        }
-        let own = state.own.iter().all(|w| inside(*w) && !matches!(w, Word::Node(_)));
-        match state.roots().all(inside) && links.into_iter().all(known) && own && flat {
-            true => Ok(state),
-            false => Err("a node or record that the view does not have".to_owned()),
+        drop(links);
+        match ill_sorted(self.object, &state) {
+            None => Ok(state),
+            Some(what) => Err(format!("{what} has no meaning in this view")),
         }
     }
 
@@ -330,7 +316,13 @@ impl Reader<'_> {
     /// Reads the fields of a record that threads publish.
     fn shape(&self, parts: &[Vec<&str>]) -> Read<Shape> {
         match parts {
-            [words] if words.len() == 1 => fields(words[0]),
+            [words] if words.len() == 1 => {
+                let shape = fields(words[0])?;
+                match shape.iter().all(|word| Spot::Field.admits(self.object, *word)) {
+                    true => Ok(shape),
+                    false => Err("a shape with a field that no record has".to_owned()),
+                }
+            }
             _ => Err("one word expected".to_owned()),
         }
     }
@@ -422,15 +414,23 @@ impl Reader<'_> {
         found.ok_or(format!("there is no shared variable `{name}`"))
     }
 
+    fn reference(&self, name: &str) -> Read<Reference> {
+        let variable = self.variable(name)?;
+        Reference::of(self.object, variable).ok_or(format!("`{name}` is no reference to a node"))
+    }
+
     fn effect(&self, parts: &[Vec<&str>]) -> Read<Effect> {
         let [places, references, scalars, outlook, writes] = parts else {
             return Err("five parts expected".to_owned());
         };
+        if self.object.list.is_none() {
+            return Err("an effect where the checker collects them from the steps".to_owned());
+        }
         let places = places.iter().map(|p| self.place(p)).collect::<Read<Vec<_>>>()?;
         let count = self.object.steps.shared.len();
         let mut effect = Effect {
             references: vec![Target::Unknown; count],
-            scalars: vec![Word::Unknown; count],
+            scalars: vec![Told::NOTHING; count],
             behind: vec![Behind::Unknown; count],
             equal: vec![],
             links: vec![],
@@ -445,17 +445,25 @@ impl Reader<'_> {
         }
         for (number, place) in effect.places.iter().enumerate() {
             let to = place.way.map(|way| way.to);
-            if to.is_some_and(|to| place.fresh || to == number || to >= effect.places.len()) {
-                return Err("a way leads from an old place to another place".to_owned());
+            let old = |place: usize| effect.places.get(place).is_some_and(|p| !p.fresh);
+            if to.is_some_and(|to| place.fresh || to == number || !old(to)) {
+                return Err("a way leads from an old place to another old place".to_owned());
+            }
+            if place.fresh && place.reach != 0 {
+                return Err("a fresh place that could be reached before the step".to_owned());
             }
         }
         for text in references {
             let (variable, target) = pair(text, "=")?;
-            effect.references[self.variable(variable)?] = effect.target(target)?;
+            effect.references[self.reference(variable)?.variable()] = effect.target(target)?;
         }
         for text in scalars {
             let (variable, value) = pair(text, "=")?;
-            effect.scalars[self.variable(variable)?] = word(value)?;
+            let (variable, word) = (self.variable(variable)?, word(value)?);
+            match Spot::Before(variable).admits(self.object, word) {
+                true => effect.scalars[variable] = Told::by_actor(word),
+                false => return Err(format!("`{text}` has no meaning here")),
+            }
         }
         outlook.iter().try_for_each(|text| self.outlook(text, &mut effect))?;
         writes.iter().try_for_each(|text| self.written(text, &mut effect))?;
@@ -496,7 +504,7 @@ impl Reader<'_> {
     /// Reads `head>some`, `head>none`, `head>null`, `head==tail` or `head!=tail`.
     fn outlook(&self, text: &str, effect: &mut Effect) -> Read<()> {
         if let Ok((variable, behind)) = pair(text, ">") {
-            effect.behind[self.variable(variable)?] = match behind {
+            effect.behind[self.reference(variable)?.variable()] = match behind {
                 "some" => Behind::Something,
                 "none" => Behind::Nothing,
                 "null" => Behind::NoNode,
@@ -508,7 +516,7 @@ impl Reader<'_> {
             Ok(both) => (both, true),
             Err(_) => (pair(text, "!=")?, false),
         };
-        effect.equal.push((self.variable(a)?, self.variable(b)?, equal));
+        effect.equal.push((self.reference(a)?, self.reference(b)?, equal));
         Ok(())
     }
 
@@ -517,18 +525,27 @@ impl Reader<'_> {
         let (what, value) = pair(text, "=")?;
         match what.split_once('.') {
             Some((place, "link")) => {
-                let place = effect.number(place)?;
-                effect.links.push((place, effect.target(value)?));
+                let place = effect.written_place(place)?;
+                match effect.target(value)? {
+                    target @ (Target::Null | Target::At(_)) => effect.links.push((place, target)),
+                    _ => return Err(format!("`{text}` does not tell what is written")),
+                }
             }
             Some((place, "mark")) => {
-                let place = effect.number(place)?;
+                let place = effect.written_place(place)?;
                 effect.marks.push((place, flag(value, "yes", "no")?));
             }
             _ => {
                 let variable = self.variable(what)?;
-                match self.object.is_reference(variable) {
-                    true => effect.moves.push((variable, effect.target(value)?)),
-                    false => effect.stores.push((variable, word(value)?)),
+                match Reference::of(self.object, variable) {
+                    Some(reference) => effect.moves.push((reference, effect.target(value)?)),
+                    None => {
+                        let word = word(value)?;
+                        if !Spot::Written(variable).admits(self.object, word) {
+                            return Err(format!("`{text}` is nothing that a step can write"));
+                        }
+                        effect.stores.push((variable, Told::by_actor(word)));
+                    }
                 }
             }
         }
@@ -544,10 +561,11 @@ impl Effect {
         }
     }
 
-    fn number(&self, text: &str) -> Read<usize> {
+    /// A place that is written. Of a fresh node, the place itself tells what it holds after the step.
+    fn written_place(&self, text: &str) -> Read<usize> {
         match self.target(text)? {
-            Target::At(place) => Ok(place),
-            _ => Err(format!("`{text}` is no place")),
+            Target::At(place) if !self.places[place].fresh => Ok(place),
+            _ => Err(format!("`{text}` is no place that others could see before the step")),
         }
     }
 }

@@ -13,16 +13,26 @@
 use crate::execute::{Execution, Objection};
 use crate::number::{Numbers, is_unbounded};
 use crate::reckon::{Becomes, Reckoning};
+use crate::sort::Told;
 use crate::state::{Operation, State};
-use crate::word::{Holder, Word};
+use crate::word::Word;
 
 /// What others notice of a step.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Update {
-    /// The variables before it; unknown if they have no bounds.
-    before: Vec<Word>,
-    /// What was written, if anything; unknown if it is any number.
-    written: Vec<Option<Word>>,
+    /// The variables before it; nothing is said of those without bounds.
+    before: Vec<Told>,
+    /// What was written, if anything.
+    written: Vec<Option<Written>>,
+}
+
+/// What others see in a variable that was written.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Written {
+    /// A number of which they know nothing.
+    AnyNumber,
+    /// This.
+    Just(Word),
 }
 
 fn outcome(
@@ -55,20 +65,26 @@ impl Execution<'_> {
             self.state.numbers.moments.clear();
             self.state.numbers.answer = Some(result);
         }
-        Ok(self.update())
+        self.update()
     }
 
-    fn update(&self) -> Option<Update> {
+    fn update(&self) -> Result<Option<Update>, Objection> {
         let picture = &self.state.picture;
         let variables = picture.shared_before.iter().zip(&picture.shared).enumerate();
         let (mut before, mut written) = (Vec::new(), Vec::new());
         for (variable, (was, is)) in variables {
             let unbounded = is_unbounded(self.object.steps.shared[variable].kind.scalar);
-            before.push(if unbounded { Word::Unknown } else { *was });
-            let new = if unbounded { Word::Unknown } else { *is };
-            written.push((was != is).then_some(new));
+            before.push(if unbounded { Told::NOTHING } else { Told::by_actor(*was) });
+            written.push(match (was != is, unbounded) {
+                (false, _) => None,
+                (true, true) => Some(Written::AnyNumber),
+                (true, false) => {
+                    let seen = Told::by_actor(*is).to_others();
+                    Some(Written::Just(seen.ok_or("others cannot understand what is written")?))
+                }
+            });
         }
-        written.iter().any(Option::is_some).then_some(Update { before, written })
+        Ok(written.iter().any(Option::is_some).then_some(Update { before, written }))
     }
 }
 
@@ -107,25 +123,16 @@ pub fn may_return(
 impl Update {
     /// The state of another thread after the step, if the step can happen there.
     pub fn apply(&self, view: &State) -> Option<State> {
-        let same = |(acting, mine): (&Word, &Word)| match (acting, mine) {
-            (Word::Unknown, _) | (_, Word::Unknown) => true,
-            (Word::Lock(acting), Word::Lock(mine)) => {
-                (*acting == Holder::Free) == (*mine == Holder::Free)
-                    && !(*acting == Holder::Mine && *mine == Holder::Mine)
-            }
-            (Word::Number(..), _) | (_, Word::Number(..)) => true,
-            (acting, mine) => acting == mine,
-        };
-        if !self.before.iter().zip(&view.picture.shared).all(same) {
+        let mut before = self.before.iter().zip(&view.picture.shared);
+        if !before.all(|(told, mine)| told.may_be(*mine)) {
             return None;
         }
         let mut state = view.clone();
         for (variable, written) in self.written.iter().enumerate() {
             state.picture.shared[variable] = match written {
                 None => continue,
-                Some(Word::Lock(Holder::Mine)) => Word::Lock(Holder::Other),
-                Some(Word::Unknown) => state.new_number(&[]),
-                Some(word) => *word,
+                Some(Written::AnyNumber) => state.new_number(&[]),
+                Some(Written::Just(word)) => *word,
             };
         }
         Some(state)

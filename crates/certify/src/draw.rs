@@ -155,8 +155,8 @@ impl<'a> Draw<'a> {
         let references = references.filter(|(_, said)| **said != Target::Unknown);
         let references = references.map(|(v, said)| format!("{} ─→ {}", name(v), target(said)));
         let scalars = effect.scalars.iter().enumerate();
-        let scalars = scalars.filter(|(_, word)| **word != Word::Unknown);
-        let scalars = scalars.map(|(v, word)| format!("{} = {}", name(v), word_text(*word)));
+        let scalars = scalars.filter(|(_, told)| told.is_something());
+        let scalars = scalars.map(|(v, told)| format!("{} = {}", name(v), word_text(told.shown())));
         let places = effect.places.iter().enumerate().map(|(number, place)| {
             let fresh = if place.fresh { "new " } else { "" };
             let way = place.way.map_or(String::new(), |way| {
@@ -169,14 +169,16 @@ impl<'a> Draw<'a> {
             });
             format!("{fresh}{} ─→ {}{way}", place_letter(number), target(&place.link))
         });
-        let moves = effect.moves.iter().map(|(v, t)| format!("{} ─→ {}", name(*v), target(t)));
+        let moves = effect.moves.iter();
+        let moves = moves.map(|(v, t)| format!("{} ─→ {}", name(v.variable()), target(t)));
         let links =
             effect.links.iter().map(|(p, t)| format!("{} ─→ {}", place_letter(*p), target(t)));
         let marks = effect.marks.iter().map(|(p, set)| {
             let mark = if *set { "marked" } else { "not marked" };
             format!("{} is {mark}", place_letter(*p))
         });
-        let stores = effect.stores.iter().map(|(v, w)| format!("{} = {}", name(*v), word_text(*w)));
+        let stores = effect.stores.iter();
+        let stores = stores.map(|(v, told)| format!("{} = {}", name(*v), word_text(told.shown())));
         let before: Vec<String> = references.chain(scalars).chain(places).collect();
         let after: Vec<String> = moves.chain(links).chain(marks).chain(stores).collect();
         format!("before: {}\n after: {}", before.join(", "), after.join(", "))

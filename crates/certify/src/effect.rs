@@ -10,6 +10,7 @@
 
 use crate::certificate::{Behind, Effect, Place, Target};
 use crate::picture::{Face, Item, Picture, Time, To};
+use crate::sort::Reference;
 use crate::way::Way;
 use crate::word::{NodeId, Word};
 
@@ -66,20 +67,20 @@ pub fn is_weaker(weaker: &Effect, other: &Effect) -> bool {
 /// What can be said without knowing which nodes the places are.
 fn speaks_of(effect: &Effect, picture: &Picture) -> bool {
     let scalars = effect.scalars.iter().zip(&picture.shared_before);
-    let before = scalars.into_iter().all(|(said, is)| *said == Word::Unknown || said == is);
+    let before = scalars.into_iter().all(|(said, is)| said.is_so(*is));
     let behind = effect.behind.iter().zip(&picture.shared_before);
     let behind = behind.into_iter().all(|(said, word)| match said {
         Behind::Unknown => true,
         said => *said == behind_of(picture, *word),
     });
-    let equal = |(a, b, said): &(usize, usize, bool)| {
-        (picture.shared_before[*a] == picture.shared_before[*b]) == *said
-    };
+    let equal =
+        |(a, b, said): &(Reference, Reference, bool)| a.equals(*b, &picture.shared_before) == *said;
     let stores = (0..picture.shared.len()).all(|variable| {
         let (was, is) = (picture.shared_before[variable], picture.shared[variable]);
         let said = effect.stores.iter().rev().find(|(v, _)| *v == variable);
         match said {
-            Some((_, word)) => *word == is,
+            // What changes nothing is not written: others would take it for a change.
+            Some((_, told)) => told.is_so(is) && was != is,
             None => was == is || matches!(is, Word::Node(_) | Word::Null),
         }
     });
@@ -195,7 +196,7 @@ impl Search<'_> {
         });
         let moves = (0..picture.shared.len()).all(|variable| {
             let is = picture.shared[variable];
-            match effect.moves.iter().rev().find(|(v, _)| *v == variable) {
+            match effect.moves.iter().rev().find(|(v, _)| v.variable() == variable) {
                 Some((_, Target::Null)) => is == Word::Null,
                 Some((_, Target::At(to))) => is == Word::Node(self.nodes[*to]),
                 Some(_) => false,

@@ -10,10 +10,10 @@
 use crate::certificate::{Behind, Effect, Place, Target};
 use crate::effect::behind_of;
 use crate::execute::Objection;
-use crate::object::Object;
 use crate::picture::{Face, Item, Node, Picture, Stretch, StretchId, Time, To};
+use crate::sort::Reference;
 use crate::state::State;
-use crate::word::{Attribute, Holder, Mark, NodeId, Word};
+use crate::word::{Attribute, Mark, NodeId, Word};
 use seriatim_lang::choices::Choices;
 
 /// Where a place of the effect lies.
@@ -37,24 +37,16 @@ pub struct Fit<'a> {
 }
 
 /// Whether the effect can happen at all in this view, by a glance at the shared variables.
-pub fn can_fit(object: &Object, effect: &Effect, state: &State) -> bool {
+pub fn can_fit(effect: &Effect, state: &State) -> bool {
     let picture = &state.picture;
-    let shared = effect.scalars.iter().zip(&picture.shared).enumerate();
-    let scalars = shared.into_iter().all(|(variable, (said, is))| match (said, is) {
-        _ if object.is_reference(variable) => true,
-        (Word::Unknown, _) | (_, Word::Unknown) => true,
-        (Word::Lock(actor), Word::Lock(mine)) => {
-            (*actor == Holder::Free) == (*mine == Holder::Free)
-                && !(*actor == Holder::Mine && *mine == Holder::Mine)
-        }
-        (said, is) => said == is,
-    });
+    let mut shared = effect.scalars.iter().zip(&picture.shared);
+    let scalars = shared.all(|(told, is)| told.may_be(*is));
     let behind = effect.behind.iter().zip(&picture.shared).all(|(said, word)| {
         let known = [*said, behind_of(picture, *word)];
         known.contains(&Behind::Unknown) || known[0] == known[1]
     });
     let equal =
-        |(a, b, said): &(usize, usize, bool)| (picture.shared[*a] == picture.shared[*b]) == *said;
+        |(a, b, said): &(Reference, Reference, bool)| a.equals(*b, &picture.shared) == *said;
     let references = effect.references.iter().zip(&picture.shared).all(|(said, is)| match said {
         Target::Unknown => true,
         Target::At(place) => match is {
@@ -276,14 +268,12 @@ impl Fit<'_> {
                 }
             }
         }
-        for (variable, word) in &self.effect.stores {
-            self.picture.shared[*variable] = match word {
-                Word::Lock(Holder::Mine) => Word::Lock(Holder::Other),
-                word => *word,
-            };
+        for (variable, told) in &self.effect.stores {
+            // What others could not understand leads out of all views.
+            self.picture.shared[*variable] = told.to_others().unwrap_or(Word::Outside);
         }
-        for (variable, said) in &self.effect.moves {
-            self.picture.shared[*variable] = match leads(*said) {
+        for (reference, said) in &self.effect.moves {
+            self.picture.shared[reference.variable()] = match leads(*said) {
                 To::Null => Word::Null,
                 To::Node(id) => Word::Node(id),
                 _ => Word::Outside,

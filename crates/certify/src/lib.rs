@@ -70,6 +70,7 @@ pub mod pass;
 pub mod picture;
 pub mod reckon;
 pub mod record;
+pub mod sort;
 pub mod state;
 mod trim;
 pub mod way;

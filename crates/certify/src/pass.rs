@@ -134,7 +134,7 @@ impl<'a> Pass<'a> {
         self.exchanged(view, noticed, meets)?;
         self.updated(view, noticed, meets)?;
         for effect in &self.certificate.effects {
-            if can_fit(self.object, &effect.0, &self.certificate.views[view].0) {
+            if can_fit(&effect.0, &self.certificate.views[view].0) {
                 self.interference(view, effect, meets)?;
             }
         }
