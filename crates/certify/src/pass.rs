@@ -66,6 +66,8 @@ pub type Meets<'m> = &'m mut dyn FnMut(Option<usize>, &State) -> bool;
 pub struct Noticed {
     /// Effects without which some step is not described, if that is asked for.
     pub effects: Option<BTreeSet<usize>>,
+    /// Steps that no effect describes, if they are to be collected: then they are no reason to reject.
+    pub untold: Option<Vec<Picture>>,
     helps: HashMap<Help, Origins>,
     exchanges: HashMap<Exchange, Origins>,
     updates: HashMap<Update, Origins>,
@@ -296,7 +298,10 @@ impl<'a> Pass<'a> {
                     let lists = !matches!(self.object.spec, Spec::Cell | Spec::Number);
                     if lists && is_visible(&state.picture) {
                         if !self.has_effect(&state.picture, usize::MAX) {
-                            return Err(Rejection::NoEffect(line, first));
+                            match &mut noticed.untold {
+                                Some(untold) => untold.push(state.picture.clone()),
+                                None => return Err(Rejection::NoEffect(line, first)),
+                            }
                         }
                         if let Some(effects) = &mut noticed.effects {
                             effects.extend(self.needed_effect(&state.picture));
