@@ -1,0 +1,87 @@
+//! How long each level takes on long histories of a made-up store, and what a violation costs.
+//!
+//! `cargo bench -p seriatim-transactions` prints CPU seconds; `-- NAME` picks rows by a part of their name.
+
+use seriatim_transactions::generate::{Keys, Plant, Store};
+use seriatim_transactions::{Checker, Level, Options, Standing};
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    for (name, store) in rows() {
+        if wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str())) {
+            measure(&name, store);
+        }
+    }
+}
+
+fn rows() -> Vec<(String, Store)> {
+    let base = Store { clients: 50, transactions: 100_000, ..Store::default() };
+    let mut rows = vec![
+        ("5k/20/100".into(), Store { clients: 20, transactions: 5_000, keys: 100, ..base }),
+        ("100k/10/10".into(), Store { clients: 10, ..base }),
+        ("100k/50/10".into(), base),
+        ("100k/50/100 8 ops".into(), Store { keys: 100, operations: 8, ..base }),
+        ("100k/50/1000".into(), Store { keys: 1000, ..base }),
+        ("100k/50/10 8 ops 90% writes".into(), Store { operations: 8, writes: 0.9, ..base }),
+        ("100k/50/10 10% unknown".into(), Store { unknown: 0.1, ..base }),
+        ("50k/200/10".into(), Store { clients: 200, transactions: 50_000, ..base }),
+        (
+            "lists 50k/50/2000".into(),
+            Store { transactions: 50_000, keys: 2000, kind: Keys::Lists, ..base },
+        ),
+        (
+            "20k/20/100 stale readers".into(),
+            Store {
+                clients: 20,
+                transactions: 20_000,
+                keys: 100,
+                plant: Plant::StaleReaders,
+                ..base
+            },
+        ),
+        (
+            "20k/20/100 snapshots".into(),
+            Store { clients: 20, transactions: 20_000, keys: 100, plant: Plant::Snapshots, ..base },
+        ),
+    ];
+    for transactions in [62_500, 125_000, 250_000, 500_000, 1_000_000] {
+        let store = Store { clients: 20, transactions, keys: 100, ..base };
+        rows.push((format!("growth {transactions}/20/100"), store));
+    }
+    for plant in Plant::ONE {
+        rows.push((format!("planted 100k/50/10 {plant:?}"), Store { plant, ..base }));
+    }
+    rows
+}
+
+fn measure(name: &str, store: Store) {
+    let history = store.run();
+    let start = cpu();
+    let mut checker = Checker::new(&history, &Options::default());
+    println!("{name}: {} transactions, prepared in {:.3}", history.len(), cpu() - start);
+    for level in Level::ALL {
+        let start = cpu();
+        let answer = checker.check(level).expect("no defect");
+        let time = cpu() - start;
+        let s = answer.statistics;
+        let text = match answer.standing {
+            Standing::Satisfied(_) => "yes".to_owned(),
+            Standing::Unknown(why) => format!("unknown {why:?}"),
+            Standing::Violated(violation) => {
+                let core = violation.part.ids.len();
+                format!("NO, {core} transactions, {:?}", violation.confirmation)
+            }
+        };
+        println!(
+            "  {level:34} {time:7.3}  {text}  variables {} forced {} decisions {} conflicts {}",
+            s.variables, s.forced, s.decisions, s.conflicts
+        );
+    }
+}
+
+/// CPU seconds of this process.
+fn cpu() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let nanoseconds = text.split(' ').next().and_then(|number| number.parse::<f64>().ok());
+    nanoseconds.unwrap_or(0.0) / 1e9
+}

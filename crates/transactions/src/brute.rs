@@ -1,0 +1,321 @@
+//! Every level by its definition and exhaustive search, for a few transactions.
+//!
+//! This is the second opinion on every *no*, and the oracle of the tests: it shares the recorded
+//! history with the engines and nothing else. States that were met before are not searched again;
+//! beyond that there is no cleverness, on purpose.
+
+use crate::level::{Demand, Level};
+use crate::transaction::{KeyId, Op, Outcome, Transaction, Transactions};
+use hashbrown::HashSet;
+use seriatim_history::ValueId;
+
+/// How many transactions can be searched.
+pub const MOST: usize = 14;
+
+/// Whether a history satisfies a level; `None` if it is too large to search.
+pub fn satisfies(history: &Transactions, level: Level) -> Option<bool> {
+    let real: Vec<(usize, &Transaction)> = history
+        .list()
+        .iter()
+        .enumerate()
+        .filter(|(_, txn)| txn.outcome != Outcome::Aborted)
+        .collect();
+    if real.len() > MOST {
+        return None;
+    }
+    let unknown: Vec<usize> =
+        (0..real.len()).filter(|&i| real[i].1.outcome == Outcome::Unknown).collect();
+    let fates = 0..1u32 << unknown.len();
+    Some(fates.into_iter().any(|fate| {
+        let happens = |index: &usize| match unknown.iter().position(|u| u == index) {
+            Some(bit) => fate >> bit & 1 == 1,
+            None => true,
+        };
+        let list = (0..real.len()).filter(happens).map(|index| real[index]).collect();
+        Search { history, level, list }.run()
+    }))
+}
+
+/// The transactions that committed, with their places in the record.
+struct Search<'h> {
+    history: &'h Transactions,
+    level: Level,
+    list: Vec<(usize, &'h Transaction)>,
+}
+
+/// What all keys hold: a register its value, a list its elements.
+type Contents = Vec<Vec<ValueId>>;
+
+impl Search<'_> {
+    fn run(&self) -> bool {
+        match self.level {
+            Level::Causal | Level::ReadAtomic | Level::ReadCommitted | Level::ReadCommittedAdya => {
+                self.choose_sources(&mut Vec::new())
+            }
+            _ => {
+                let phases = vec![Phase::Before; self.list.len()];
+                self.events(&phases, &self.initial(), &mut HashSet::new())
+            }
+        }
+    }
+
+    fn initial(&self) -> Contents {
+        let content = |key: u32| match self.history.kind(KeyId(key)) {
+            crate::transaction::Kind::Register => vec![self.history.initial()],
+            crate::transaction::Kind::List => Vec::new(),
+        };
+        (0..self.history.key_count() as u32).map(content).collect()
+    }
+
+    /// Whether a transaction must come before another by sessions or real time.
+    fn precedes(&self, first: usize, then: usize) -> bool {
+        let ((place, a), (later, b)) = (self.list[first], self.list[then]);
+        let by_session = a.session == b.session && place < later;
+        let by_time = a.outcome == Outcome::Committed && a.ret.is_some_and(|ret| ret < b.call);
+        match self.level.demand() {
+            Demand::Nothing => false,
+            Demand::Sessions => by_session,
+            Demand::RealTime => by_session || by_time,
+        }
+    }
+
+    fn reads(&self, txn: usize) -> impl Iterator<Item = (usize, &Op)> {
+        let txn = self.list[txn].1;
+        let is_known = txn.outcome == Outcome::Committed;
+        txn.ops.iter().enumerate().filter(move |(_, op)| is_known && op.written().is_none())
+    }
+
+    /// What a transaction wrote to the key of an operation before that.
+    fn own(&self, txn: usize, position: usize) -> Vec<ValueId> {
+        let ops = &self.list[txn].1.ops;
+        let before = ops[..position].iter().filter_map(Op::written);
+        before.filter(|write| write.0 == ops[position].key()).map(|write| write.1).collect()
+    }
+
+    fn keys(&self, txn: usize) -> Vec<KeyId> {
+        self.list[txn].1.ops.iter().filter_map(Op::written).map(|write| write.0).collect()
+    }
+
+    fn apply(&self, txn: usize, contents: &mut Contents) {
+        for op in &self.list[txn].1.ops {
+            match op {
+                Op::Write(key, value) => contents[key.index()] = vec![*value],
+                Op::Append(key, value) => contents[key.index()].push(*value),
+                Op::Read(..) | Op::ReadList(..) => {}
+            }
+        }
+    }
+
+    fn sees(&self, txn: usize, contents: &Contents) -> bool {
+        self.reads(txn).all(|(position, op)| {
+            let own = self.own(txn, position);
+            let held = &contents[op.key().index()];
+            match op {
+                Op::Read(_, value) => own.last().or(held.first()) == Some(value),
+                Op::ReadList(_, items) => **items == [held.as_slice(), &own].concat(),
+                Op::Write(..) | Op::Append(..) => true,
+            }
+        })
+    }
+
+    fn lists_are_prefixes(&self, contents: &Contents) -> bool {
+        (0..self.list.len()).all(|txn| {
+            self.reads(txn).all(|(_, op)| match op {
+                Op::ReadList(key, items) => contents[key.index()].starts_with(items),
+                _ => true,
+            })
+        })
+    }
+
+    // Serial levels, snapshot isolation, prefix consistency: begins and commits one after another.
+
+    fn events(
+        &self,
+        phases: &[Phase],
+        contents: &Contents,
+        seen: &mut HashSet<(Vec<Phase>, Contents)>,
+    ) -> bool {
+        if phases.iter().all(|&phase| phase == Phase::Committed) {
+            return self.lists_are_prefixes(contents);
+        }
+        if !seen.insert((phases.to_vec(), contents.clone())) {
+            return false;
+        }
+        let is_serial = matches!(
+            self.level,
+            Level::StrictSerializable | Level::StrongSessionSerializable | Level::Serializable
+        );
+        (0..phases.len()).any(|txn| {
+            let mut phases = phases.to_vec();
+            let mut contents = contents.clone();
+            match phases[txn] {
+                Phase::Committed => return false,
+                Phase::Before if !self.may_begin(txn, &phases, &contents) => return false,
+                Phase::Before if !is_serial => phases[txn] = Phase::Open,
+                Phase::Before | Phase::Open => {
+                    phases[txn] = Phase::Committed;
+                    self.apply(txn, &mut contents);
+                }
+            }
+            self.events(&phases, &contents, seen)
+        })
+    }
+
+    fn may_begin(&self, txn: usize, phases: &[Phase], contents: &Contents) -> bool {
+        let mut others = (0..phases.len()).filter(|&other| other != txn);
+        let waits = |other: usize| phases[other] != Phase::Committed && self.precedes(other, txn);
+        let keys = self.keys(txn);
+        let overlaps = |other: usize| {
+            phases[other] == Phase::Open && self.keys(other).iter().any(|key| keys.contains(key))
+        };
+        let is_refused =
+            others.any(|other| waits(other) || (self.level != Level::Prefix && overlaps(other)));
+        !is_refused && self.sees(txn, contents)
+    }
+
+    // The weak levels: reads-from, then an order of commits.
+
+    /// Chooses whom each external read read from, in all ways.
+    fn choose_sources(&self, chosen: &mut Vec<Source>) -> bool {
+        let reads = (0..self.list.len()).flat_map(|txn| self.reads(txn).map(move |r| (txn, r)));
+        let Some((reader, (position, op))) = reads.into_iter().nth(chosen.len()) else {
+            return self.commits(chosen);
+        };
+        let own = self.own(reader, position);
+        let candidates: Vec<From> = match op {
+            Op::Read(_, value) if !own.is_empty() => match own.last() == Some(value) {
+                true => vec![From::Itself],
+                false => Vec::new(),
+            },
+            Op::Read(key, value) => {
+                let initial = (*value == self.history.initial()).then_some(From::Initial);
+                initial.into_iter().chain(self.leavers(*key, *value)).collect()
+            }
+            Op::ReadList(key, items) => match items.strip_suffix(own.as_slice()) {
+                None => Vec::new(),
+                Some([]) => vec![From::Initial],
+                Some([.., last]) => self.leavers(*key, *last).collect(),
+            },
+            Op::Write(..) | Op::Append(..) => Vec::new(),
+        };
+        let key = op.key();
+        candidates.into_iter().filter(|from| *from != From::Txn(reader)).any(|from| {
+            chosen.push(Source { reader, key, from });
+            let found = self.choose_sources(chosen);
+            chosen.pop();
+            found
+        })
+    }
+
+    /// Those that left a value as the last one they wrote to a key.
+    fn leavers(&self, key: KeyId, value: ValueId) -> impl Iterator<Item = From> {
+        let left = move |&txn: &usize| {
+            let writes = self.list[txn].1.ops.iter().filter_map(Op::written);
+            writes.filter(|write| write.0 == key).last() == Some((key, value))
+        };
+        (0..self.list.len()).filter(left).map(From::Txn)
+    }
+
+    /// Looks for an order of commits under which no read misses a writer in its past.
+    fn commits(&self, sources: &[Source]) -> bool {
+        let count = self.list.len();
+        let mut direct = vec![vec![false; count]; count];
+        for (first, row) in direct.iter_mut().enumerate() {
+            for (then, is_before) in row.iter_mut().enumerate() {
+                *is_before = first != then && self.precedes(first, then);
+            }
+        }
+        for source in sources {
+            if let From::Txn(writer) = source.from {
+                direct[writer][source.reader] = true;
+            }
+        }
+        let mut past = direct.clone();
+        for via in 0..count {
+            for first in 0..count {
+                for then in 0..count {
+                    past[first][then] |= past[first][via] && past[via][then];
+                }
+            }
+        }
+        // `misses` holds (x, w): x must commit before w.
+        let mut misses: Vec<(usize, From)> = Vec::new();
+        for (index, source) in sources.iter().enumerate() {
+            let Source { reader, key, from } = *source;
+            for other in (0..count).filter(|&other| other != reader && From::Txn(other) != from) {
+                let earlier = sources[..index].iter().filter(|earlier| earlier.reader == reader);
+                let is_past = match self.level {
+                    Level::Causal => past[other][reader],
+                    Level::ReadAtomic => direct[other][reader],
+                    Level::ReadCommitted => {
+                        earlier.into_iter().any(|earlier| earlier.from == From::Txn(other))
+                    }
+                    _ => false,
+                };
+                if is_past && from != From::Itself && self.keys(other).contains(&key) {
+                    misses.push((other, from));
+                }
+            }
+        }
+        let order = Commits { search: self, direct, misses };
+        order.place(0, &self.initial(), &mut HashSet::new())
+    }
+}
+
+/// How far a transaction is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Phase {
+    Before,
+    Open,
+    Committed,
+}
+
+/// Whom a read read from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum From {
+    Initial,
+    Itself,
+    Txn(usize),
+}
+
+struct Source {
+    reader: usize,
+    key: KeyId,
+    from: From,
+}
+
+struct Commits<'s, 'h> {
+    search: &'s Search<'h>,
+    direct: Vec<Vec<bool>>,
+    misses: Vec<(usize, From)>,
+}
+
+impl Commits<'_, '_> {
+    /// Places the next commit in all ways; `done` has a bit for each that is placed.
+    fn place(&self, done: u32, contents: &Contents, seen: &mut HashSet<(u32, Contents)>) -> bool {
+        let count = self.direct.len();
+        if done == (1 << count) - 1 {
+            return self.search.lists_are_prefixes(contents);
+        }
+        if !seen.insert((done, contents.clone())) {
+            return false;
+        }
+        let is_done = |txn: usize| done >> txn & 1 == 1;
+        (0..count).filter(|&txn| !is_done(txn)).any(|txn| {
+            let waits = (0..count).any(|other| self.direct[other][txn] && !is_done(other));
+            let is_late = self.misses.iter().any(|&(other, from)| {
+                other == txn
+                    && match from {
+                        From::Txn(writer) => is_done(writer),
+                        _ => true,
+                    }
+            });
+            if waits || is_late {
+                return false;
+            }
+            let mut contents = contents.clone();
+            self.search.apply(txn, &mut contents);
+            self.place(done | 1 << txn, &contents, seen)
+        })
+    }
+}

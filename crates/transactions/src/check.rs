@@ -1,0 +1,344 @@
+//! Asking whether a history satisfies a level, and believing the answer.
+//!
+//! A *yes* comes with an order, which [`replay`](crate::replay) has accepted. A *no* comes with a part of
+//! the history, which [`brute`](crate::brute) has decided again by the definition of the level, where it
+//! is small enough; else the answer says that nobody confirmed it. If the second opinion differs, that is
+//! a [`Defect`] of ours and no answer.
+//!
+//! **Repeated values.** With the ambiguous reads left out, a *no* is a *no*; a *yes* whose order explains
+//! all reads by their values is a *yes*. In between, all ways to choose the writers are tried if they are
+//! few. Else the answer is *ambiguous*.
+
+use crate::brute;
+use crate::explain::{Explanation, explain};
+use crate::level::{Demand, Level};
+use crate::minimise::{Look, Part, minimise};
+use crate::prepare::{Choice, Prepared, prepare};
+use crate::replay::{Rejection, replay};
+use crate::solve::{self, Event, Limits, Statistics};
+use crate::transaction::{Clock, Transactions, TxnId};
+use crate::weak;
+use crate::witness::{Moment, Witness};
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// How hard to try.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// Give up after this time.
+    pub time: Option<Duration>,
+    /// Give up after so many conflicts of the solver.
+    pub conflicts: Option<u64>,
+    /// Stop making a violated part smaller after this time.
+    pub shrink: Duration,
+    /// In how many ways the writers of ambiguous reads are chosen at most.
+    pub choices: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { time: None, conflicts: None, shrink: Duration::from_secs(10), choices: 512 }
+    }
+}
+
+/// The answer for a level.
+#[derive(Debug)]
+pub struct Answer {
+    /// The level.
+    pub level: Level,
+    /// What became of it.
+    pub standing: Standing,
+    /// What the solver did for the whole history.
+    pub statistics: Statistics,
+}
+
+/// What became of a level.
+#[derive(Debug)]
+pub enum Standing {
+    /// It holds: this order explains every read, and was replayed.
+    Satisfied(Witness),
+    /// It does not hold.
+    Violated(Box<Violation>),
+    /// Nobody knows.
+    Unknown(Unknown),
+}
+
+/// Why nobody knows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Unknown {
+    /// A limit of time or conflicts was reached.
+    Limit,
+    /// So many reads could come from several writers.
+    Ambiguous(usize),
+    /// The level speaks of real time, and no times are recorded.
+    NoTimes,
+}
+
+/// A part of a history that does not satisfy a level.
+#[derive(Debug)]
+pub struct Violation {
+    /// The part.
+    pub part: Part,
+    /// Who else says so.
+    pub confirmation: Confirmation,
+    /// Why no order explains the part.
+    pub explanation: Explanation,
+}
+
+/// Whether a *no* was decided twice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Confirmation {
+    /// The exhaustive search by the level's definition says so too.
+    Searched,
+    /// The part is too large to be searched.
+    Missing,
+}
+
+/// Two engines of ours contradict each other: a defect of Seriatim, not a verdict.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Defect(pub String);
+
+impl fmt::Display for Defect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "this is a defect of Seriatim: {}", self.0)
+    }
+}
+
+impl std::error::Error for Defect {}
+
+impl From<solve::Defect> for Defect {
+    fn from(defect: solve::Defect) -> Self {
+        Defect(defect.0)
+    }
+}
+
+/// Asks whether a history satisfies a level.
+///
+/// # Errors
+/// If two engines contradict each other.
+pub fn check(history: &Transactions, level: Level, options: &Options) -> Result<Answer, Defect> {
+    Checker::new(history, options).check(level)
+}
+
+/// A history that is asked about several levels.
+pub struct Checker<'h> {
+    history: &'h Transactions,
+    options: Options,
+    prepared: Prepared,
+    answers: Vec<(Level, bool)>,
+}
+
+impl<'h> Checker<'h> {
+    /// Prepares a history.
+    pub fn new(history: &'h Transactions, options: &Options) -> Self {
+        let prepared = prepare(history, &[]);
+        Checker { history, options: *options, prepared, answers: Vec::new() }
+    }
+
+    /// Asks whether the history satisfies a level.
+    ///
+    /// # Errors
+    /// If two engines contradict each other, or two answers do.
+    pub fn check(&mut self, level: Level) -> Result<Answer, Defect> {
+        if level.demand() == Demand::RealTime && self.history.clock() == Clock::Absent {
+            let standing = Standing::Unknown(Unknown::NoTimes);
+            return Ok(Answer { level, standing, statistics: Statistics::default() });
+        }
+        let limits = Limits {
+            conflicts: self.options.conflicts,
+            deadline: self.options.time.map(|time| Instant::now() + time),
+        };
+        let question = Question { level, limits, choices: self.options.choices };
+        let (found, statistics) = question.decide(self.history, &self.prepared)?;
+        let standing = match found {
+            Found::Witness(witness) => Standing::Satisfied(witness),
+            Found::Unknown(unknown) => Standing::Unknown(unknown),
+            Found::Core(core) => Standing::Violated(Box::new(self.violation(&question, core)?)),
+        };
+        self.compare(level, &standing)?;
+        Ok(Answer { level, standing, statistics })
+    }
+
+    fn violation(&self, question: &Question, core: Vec<TxnId>) -> Result<Violation, Defect> {
+        let level = question.level;
+        let deadline = Some(Instant::now() + self.options.shrink);
+        let mut defect = None;
+        let mut look = |part: &Transactions| match question.core_of(part) {
+            Ok(Some(core)) => Look::Violated(core),
+            Ok(None) => Look::Other,
+            Err(found) => {
+                defect.get_or_insert(found);
+                Look::Other
+            }
+        };
+        let part = minimise(self.history, core, deadline, &mut look);
+        if let Some(defect) = defect {
+            return Err(defect);
+        }
+        let part = part.ok_or_else(|| {
+            Defect(format!("{level} was refuted, but the part that shows it is not"))
+        })?;
+        let confirmation = match brute::satisfies(&part.history, level) {
+            Some(false) => Confirmation::Searched,
+            None => Confirmation::Missing,
+            Some(true) => {
+                let reason = "was refuted, but a search of the part that shows it finds an order";
+                return Err(Defect(format!("{level} {reason}")));
+            }
+        };
+        let explanation = explain(&part.history, level);
+        Ok(Violation { part, confirmation, explanation })
+    }
+
+    /// A level that holds must not imply one that does not.
+    fn compare(&mut self, level: Level, standing: &Standing) -> Result<(), Defect> {
+        let holds = match standing {
+            Standing::Satisfied(_) => true,
+            Standing::Violated(_) => false,
+            Standing::Unknown(_) => return Ok(()),
+        };
+        self.answers.push((level, holds));
+        for &(strong, _) in self.answers.iter().filter(|answer| answer.1) {
+            for &(weak, _) in self.answers.iter().filter(|answer| !answer.1) {
+                if implies(strong, weak) {
+                    return Err(Defect(format!("{strong} holds, but {weak} does not")));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn implies(strong: Level, weak: Level) -> bool {
+    strong == weak || strong.implies().iter().any(|&next| implies(next, weak))
+}
+
+/// A level, and how hard to try.
+struct Question {
+    level: Level,
+    limits: Limits,
+    choices: usize,
+}
+
+enum Found {
+    Witness(Witness),
+    Core(Vec<TxnId>),
+    Unknown(Unknown),
+}
+
+impl Question {
+    /// The transactions that a violation of a part rests on; `None` if it is not violated or unknown.
+    fn core_of(&self, part: &Transactions) -> Result<Option<Vec<TxnId>>, Defect> {
+        match self.decide(part, &prepare(part, &[]))?.0 {
+            Found::Core(core) => Ok(Some(core)),
+            Found::Witness(_) | Found::Unknown(_) => Ok(None),
+        }
+    }
+
+    fn decide(
+        &self,
+        history: &Transactions,
+        prepared: &Prepared,
+    ) -> Result<(Found, Statistics), Defect> {
+        if let Some(flaw) = prepared.flaws.iter().find(|flaw| flaw.kind.violates(self.level)) {
+            return Ok((Found::Core(flaw.core(history)), Statistics::default()));
+        }
+        let (found, statistics) = self.decide_prepared(prepared)?;
+        let Found::Witness(witness) = found else {
+            return Ok((found, statistics));
+        };
+        let found = match replay(history, self.level, &witness) {
+            Ok(()) => Found::Witness(witness),
+            Err(Rejection::Untraceable(_)) => self.try_choices(history, prepared)?,
+            Err(_) if !prepared.is_complete() => self.try_choices(history, prepared)?,
+            Err(rejection) => return Err(self.rejected(&rejection)),
+        };
+        Ok((found, statistics))
+    }
+
+    fn rejected(&self, rejection: &Rejection) -> Defect {
+        let level = self.level;
+        Defect(format!("{level} was found to hold, but the replay rejects its order: {rejection:?}"))
+    }
+
+    /// Decides a prepared history; of ambiguous reads it knows nothing.
+    fn decide_prepared(&self, prepared: &Prepared) -> Result<(Found, Statistics), Defect> {
+        if prepared.flaws.iter().any(|flaw| flaw.kind.violates(self.level)) {
+            return Ok((Found::Core(Vec::new()), Statistics::default()));
+        }
+        let id = |node: u32| prepared.txns[node as usize].id;
+        let ids = |nodes: Vec<u32>| nodes.into_iter().filter_map(id).collect::<Vec<TxnId>>();
+        if matches!(
+            self.level,
+            Level::Causal | Level::ReadAtomic | Level::ReadCommitted | Level::ReadCommittedAdya
+        ) {
+            let found = match weak::decide(prepared, self.level, self.limits)? {
+                weak::Outcome::Ordered(order) => Found::Witness(Witness::Commits(ids(order))),
+                weak::Outcome::Refuted(core) => Found::Core(ids(core)),
+                weak::Outcome::GaveUp => Found::Unknown(Unknown::Limit),
+            };
+            return Ok((found, Statistics::default()));
+        }
+        let (outcome, statistics) = solve::solve(prepared, self.level, self.limits)?;
+        let found = match outcome {
+            solve::Outcome::Ordered(events) => Found::Witness(witness(prepared, &events)),
+            solve::Outcome::Refuted(core) => Found::Core(ids(core)),
+            solve::Outcome::GaveUp => Found::Unknown(Unknown::Limit),
+        };
+        Ok((found, statistics))
+    }
+
+    /// Tries all ways to choose the writers of ambiguous reads.
+    fn try_choices(&self, history: &Transactions, prepared: &Prepared) -> Result<Found, Defect> {
+        let reads = &prepared.ambiguous;
+        let unclear = reads.len() + prepared.unclear_lists.len();
+        let ambiguous = Found::Unknown(Unknown::Ambiguous(unclear.max(1)));
+        let ways = reads.iter().try_fold(1usize, |ways, &n| ways.checked_mul(n));
+        let Some(ways) = ways.filter(|&ways| ways <= self.choices) else {
+            return Ok(ambiguous);
+        };
+        let mut is_refuted = prepared.unclear_lists.is_empty();
+        for way in 0..ways {
+            let chosen = prepare(history, &choices(reads, way));
+            match self.decide_prepared(&chosen)?.0 {
+                Found::Core(_) => {}
+                Found::Unknown(unknown) => return Ok(Found::Unknown(unknown)),
+                Found::Witness(witness) => match replay(history, self.level, &witness) {
+                    Ok(()) => return Ok(Found::Witness(witness)),
+                    Err(_) => is_refuted = false,
+                },
+            }
+        }
+        let all = (0..history.len() as u32).map(TxnId).collect();
+        Ok(if is_refuted { Found::Core(all) } else { ambiguous })
+    }
+}
+
+/// One of the ways to choose, counted in the mixed radix of the candidates.
+fn choices(reads: &[usize], mut way: usize) -> Vec<Choice> {
+    let mut digit = |&count: &usize| {
+        let choice = Choice::Candidate(way % count);
+        way /= count;
+        choice
+    };
+    reads.iter().map(&mut digit).collect()
+}
+
+fn witness(prepared: &Prepared, events: &[Event]) -> Witness {
+    let id = |txn: u32| prepared.txns[txn as usize].id;
+    let is_serial = events.iter().any(|event| matches!(event, Event::Whole(_)));
+    if is_serial {
+        let whole = |event: &Event| match *event {
+            Event::Whole(txn) => id(txn),
+            _ => None,
+        };
+        return Witness::Serial(events.iter().filter_map(whole).collect());
+    }
+    let moment = |event: &Event| match *event {
+        Event::Begin(txn) => Some((id(txn)?, Moment::Begin)),
+        Event::Commit(txn) => Some((id(txn)?, Moment::Commit)),
+        Event::Whole(_) | Event::Moment => None,
+    };
+    Witness::Events(events.iter().filter_map(moment).collect())
+}

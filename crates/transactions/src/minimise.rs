@@ -1,0 +1,134 @@
+//! From a violation in a long history to a small part that shows it.
+//!
+//! A part of a history that violates a level shows that the whole does ([`Transactions::part`]). So
+//! transactions are dropped as long as the rest is still violated: first all that the refutation did
+//! not use, then in halves, quarters, … (delta debugging; Zeller 2002), then single operations.
+
+use crate::transaction::{Op, Transaction, Transactions, TxnId, Writers, restricted};
+use seriatim_history::ValueId;
+use std::time::Instant;
+
+/// A violated part of a history.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The transactions, in the order of the record, of which something is left.
+    pub ids: Vec<TxnId>,
+    /// What is left of them.
+    pub history: Transactions,
+}
+
+/// What a look at a part says.
+pub enum Look {
+    /// It is violated, and these of its transactions alone are.
+    Violated(Vec<TxnId>),
+    /// It is not, or that is not known.
+    Other,
+}
+
+/// Below how many transactions single operations are dropped.
+const FEW: usize = 12;
+
+/// Makes a violated part smaller until nothing can be dropped, or until a moment.
+pub fn minimise(
+    whole: &Transactions,
+    core: Vec<TxnId>,
+    deadline: Option<Instant>,
+    look: &mut dyn FnMut(&Transactions) -> Look,
+) -> Option<Part> {
+    let writers = Writers::new(whole);
+    let mut ids = with_all_writers(whole, core, &writers);
+    let mut looker = Looker { whole, writers, look };
+    ids = looker.look(&ids)?;
+    let is_late = || deadline.is_some_and(|deadline| Instant::now() > deadline);
+    let mut size = ids.len().div_ceil(2);
+    while size > 0 && !is_late() {
+        let mut start = 0;
+        while start < ids.len() && !is_late() {
+            let mut rest = ids.clone();
+            rest.drain(start..(start + size).min(ids.len()));
+            match looker.look(&rest) {
+                Some(smaller) => ids = smaller,
+                None => start += size,
+            }
+        }
+        size = if size == 1 { 0 } else { size.div_ceil(2).min(ids.len()) };
+    }
+    let history = whole.part(&ids, &looker.writers);
+    let mut part = Part { ids, history };
+    if part.ids.len() <= FEW {
+        while !is_late() && drop_an_operation(&mut part, looker.look) {}
+    }
+    Some(part)
+}
+
+/// These transactions, and of the values they read that several wrote, all writers: without them such
+/// a read would not stay.
+fn with_all_writers(whole: &Transactions, core: Vec<TxnId>, writers: &Writers) -> Vec<TxnId> {
+    let mut ids = core;
+    for index in 0..ids.len() {
+        for op in &whole.get(ids[index]).ops {
+            let values: &[ValueId] = match op {
+                Op::Read(_, value) => std::slice::from_ref(value),
+                Op::ReadList(_, items) => items,
+                Op::Write(..) | Op::Append(..) => &[],
+            };
+            let sources = values.iter().map(|&value| writers.of(op.key(), value));
+            ids.extend(sources.filter(|all| all.len() > 1).flatten());
+        }
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+struct Looker<'h, 'l> {
+    whole: &'h Transactions,
+    writers: Writers,
+    look: &'l mut dyn FnMut(&Transactions) -> Look,
+}
+
+impl Looker<'_, '_> {
+    /// If these transactions are violated: those of them that the violation rests on.
+    fn look(&mut self, ids: &[TxnId]) -> Option<Vec<TxnId>> {
+        let part = self.whole.part(ids, &self.writers);
+        match (self.look)(&part) {
+            Look::Other => None,
+            Look::Violated(core) if core.len() == ids.len() || core.is_empty() => {
+                Some(ids.to_vec())
+            }
+            Look::Violated(core) => {
+                let mut smaller: Vec<TxnId> = core.iter().map(|id| ids[id.index()]).collect();
+                smaller.sort_unstable();
+                // The refutation should need no more; if it does after all, nothing is lost.
+                let again = (self.look)(&self.whole.part(&smaller, &self.writers));
+                let is_enough = matches!(again, Look::Violated(_));
+                Some(if is_enough { smaller } else { ids.to_vec() })
+            }
+        }
+    }
+}
+
+/// Drops one operation, and with a write all reads of it, if the rest is still violated.
+fn drop_an_operation(part: &mut Part, look: &mut dyn FnMut(&Transactions) -> Look) -> bool {
+    for txn in 0..part.history.len() {
+        for op in 0..part.history.list()[txn].ops.len() {
+            let smaller = part.history.with(without(part.history.list(), txn, op));
+            if matches!(look(&smaller), Look::Violated(_)) {
+                let keep = |&index: &usize| !smaller.list()[index].ops.is_empty();
+                let kept: Vec<usize> = (0..smaller.len()).filter(keep).collect();
+                part.ids = kept.iter().map(|&index| part.ids[index]).collect();
+                let list = kept.iter().map(|&index| smaller.list()[index].clone()).collect();
+                part.history = smaller.with(list);
+                return true;
+            }
+        }
+    }
+    false
+}
+
+fn without(list: &[Transaction], txn: usize, op: usize) -> Vec<Transaction> {
+    let mut list = list.to_vec();
+    let dropped = list[txn].ops.remove(op);
+    let Some(gone) = dropped.written() else { return list };
+    list.iter().map(|txn| restricted(txn, |key, value| (key, value) != gone)).collect()
+}

@@ -1,0 +1,479 @@
+//! Checking a witness against the history as it was recorded, by plain simulation.
+//!
+//! Nothing here is shared with the engines: no reads-from, no versions, no graph. Values are compared
+//! with values. What is checked for each level is its definition:
+//!
+//! - serial levels: each transaction runs on the state that those before it left;
+//! - snapshot isolation and prefix consistency: each reads the state at its begin, and its writes
+//!   appear at its commit; under snapshot isolation no two writers of a key overlap;
+//! - causal, read atomic and read committed (Biswas and Enea 2019): if a transaction reads key k from
+//!   w, and another writer x of k is in its causal past (or its session or read directly; or read
+//!   earlier in program order), x commits before w;
+//! - everywhere: all that committed is there once, nothing that aborted; sessions and real time where
+//!   the level demands them; and a list that was read is a prefix of the final list.
+//!
+//! A causal past is never built: for each transaction and key, the latest commit of a writer in the
+//! past is enough, and these maxima are joined along sessions and reads.
+
+use crate::level::{Demand, Level};
+use crate::transaction::{KeyId, Kind, Op, Outcome, Transaction, Transactions, TxnId};
+use crate::witness::{Moment, Witness};
+use hashbrown::HashMap;
+use seriatim_history::{Time, ValueId};
+
+/// Why a witness shows nothing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Rejection {
+    /// A committed transaction is missing, or one is there twice or should not be there.
+    Roll(TxnId),
+    /// A read does not see what it saw.
+    Read(TxnId),
+    /// Two writers of a key overlap.
+    Overlap(TxnId),
+    /// The order of a session is not kept.
+    Session(TxnId),
+    /// Real time is not kept.
+    RealTime(TxnId),
+    /// A read of a list is no prefix of the final list.
+    List(TxnId),
+    /// A value that was read was left by several transactions: an order of commits does not say whom
+    /// it was read from.
+    Untraceable(TxnId),
+    /// The witness is not of the form that the level needs.
+    Form,
+}
+
+/// Checks that a witness shows a level.
+pub fn replay(history: &Transactions, level: Level, witness: &Witness) -> Result<(), Rejection> {
+    match (level, witness) {
+        (
+            Level::StrictSerializable | Level::StrongSessionSerializable | Level::Serializable,
+            Witness::Serial(order),
+        ) => {
+            let both = |&txn: &TxnId| [(txn, Moment::Begin), (txn, Moment::Commit)];
+            let events: Vec<_> = order.iter().flat_map(both).collect();
+            Simulation::new(history, level).run(&events)
+        }
+        (
+            Level::StrongSnapshotIsolation
+            | Level::StrongSessionSnapshotIsolation
+            | Level::SnapshotIsolation
+            | Level::Prefix,
+            Witness::Events(events),
+        ) => Simulation::new(history, level).run(events),
+        (
+            Level::Causal | Level::ReadAtomic | Level::ReadCommitted | Level::ReadCommittedAdya,
+            Witness::Commits(order),
+        ) => Axioms::new(history, order)?.check(level),
+        _ => Err(Rejection::Form),
+    }
+}
+
+/// What a key holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Content {
+    One(ValueId),
+    Many(Vec<ValueId>),
+}
+
+fn initial_contents(history: &Transactions) -> Vec<Content> {
+    let content = |key: u32| match history.kind(KeyId(key)) {
+        Kind::Register => Content::One(history.initial()),
+        Kind::List => Content::Many(Vec::new()),
+    };
+    (0..history.key_count() as u32).map(content).collect()
+}
+
+/// Applies a write.
+fn apply(contents: &mut [Content], op: &Op) {
+    match (op, &mut contents[op.key().index()]) {
+        (Op::Write(_, value), content) => *content = Content::One(*value),
+        (Op::Append(_, value), Content::Many(items)) => items.push(*value),
+        (Op::Append(_, value), content) => *content = Content::Many(vec![*value]),
+        (Op::Read(..) | Op::ReadList(..), _) => {}
+    }
+}
+
+/// Whether the reads of a transaction see what they saw, its own writes on top of a state.
+fn reads_agree(contents: &[Content], txn: &Transaction) -> bool {
+    let agrees = |(position, op): (usize, &Op)| {
+        let own = txn.ops[..position].iter().filter(|before| before.key() == op.key());
+        match op {
+            Op::Read(key, value) => {
+                let written = own.filter_map(Op::written).last().map(|write| write.1);
+                match (written, &contents[key.index()]) {
+                    (Some(written), _) => written == *value,
+                    (None, content) => *content == Content::One(*value),
+                }
+            }
+            Op::ReadList(key, items) => {
+                let Content::Many(base) = &contents[key.index()] else { return false };
+                let Some(rest) = items.strip_prefix(base.as_slice()) else { return false };
+                rest.iter().copied().eq(own.filter_map(Op::written).map(|write| write.1))
+            }
+            Op::Write(..) | Op::Append(..) => true,
+        }
+    };
+    txn.ops.iter().enumerate().all(agrees)
+}
+
+/// Whether every committed transaction is there once, no aborted one, and no other twice.
+fn check_roll(history: &Transactions, order: &[TxnId]) -> Result<(), Rejection> {
+    let mut times = vec![0u32; history.len()];
+    for txn in order {
+        *times.get_mut(txn.index()).ok_or(Rejection::Roll(*txn))? += 1;
+    }
+    for (index, txn) in history.list().iter().enumerate() {
+        let is_right = match txn.outcome {
+            Outcome::Committed => times[index] == 1,
+            Outcome::Unknown => times[index] <= 1,
+            Outcome::Aborted => times[index] == 0,
+        };
+        if !is_right {
+            return Err(Rejection::Roll(TxnId(index as u32)));
+        }
+    }
+    Ok(())
+}
+
+/// Lists that were read are prefixes of the final lists.
+fn check_lists(
+    history: &Transactions,
+    order: &[TxnId],
+    last: &[Content],
+) -> Result<(), Rejection> {
+    for &id in order {
+        let txn = history.get(id);
+        for op in txn.ops.iter().filter(|_| txn.outcome == Outcome::Committed) {
+            let Op::ReadList(key, items) = op else { continue };
+            let Content::Many(all) = &last[key.index()] else { return Err(Rejection::List(id)) };
+            if !all.starts_with(items) {
+                return Err(Rejection::List(id));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Begins and commits, one after another.
+struct Simulation<'h> {
+    history: &'h Transactions,
+    level: Level,
+    contents: Vec<Content>,
+    /// The keys that a transaction writes which has begun and not committed.
+    is_open: Vec<bool>,
+    has_begun: Vec<bool>,
+    /// The latest transaction of each session that has begun.
+    latest: Vec<Option<TxnId>>,
+    latest_call: Time,
+}
+
+impl<'h> Simulation<'h> {
+    fn new(history: &'h Transactions, level: Level) -> Self {
+        Simulation {
+            history,
+            level,
+            contents: initial_contents(history),
+            is_open: vec![false; history.key_count()],
+            has_begun: vec![false; history.len()],
+            latest: vec![None; history.session_count()],
+            latest_call: 0,
+        }
+    }
+
+    fn run(mut self, events: &[(TxnId, Moment)]) -> Result<(), Rejection> {
+        let commits = events.iter().filter(|event| event.1 == Moment::Commit);
+        let order: Vec<TxnId> = commits.map(|event| event.0).collect();
+        check_roll(self.history, &order)?;
+        if events.len() != 2 * order.len() {
+            return Err(Rejection::Form);
+        }
+        for &(id, moment) in events {
+            match moment {
+                Moment::Begin => self.begin(id)?,
+                Moment::Commit => self.commit(id)?,
+            }
+        }
+        check_lists(self.history, &order, &self.contents)
+    }
+
+    fn begin(&mut self, id: TxnId) -> Result<(), Rejection> {
+        let txn = self.history.get(id);
+        if std::mem::replace(&mut self.has_begun[id.index()], true) {
+            return Err(Rejection::Roll(id));
+        }
+        if txn.outcome == Outcome::Committed && !reads_agree(&self.contents, txn) {
+            return Err(Rejection::Read(id));
+        }
+        if self.level != Level::Prefix {
+            self.open_keys(id)?;
+        }
+        let latest = &mut self.latest[txn.session.index()];
+        *latest = (*latest).max(Some(id));
+        self.latest_call = self.latest_call.max(txn.call);
+        Ok(())
+    }
+
+    fn open_keys(&mut self, id: TxnId) -> Result<(), Rejection> {
+        let mut own: Vec<KeyId> = Vec::new();
+        for (key, _) in self.history.get(id).ops.iter().filter_map(Op::written) {
+            if own.contains(&key) {
+                continue;
+            }
+            own.push(key);
+            if std::mem::replace(&mut self.is_open[key.index()], true) {
+                return Err(Rejection::Overlap(id));
+            }
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, id: TxnId) -> Result<(), Rejection> {
+        let txn = self.history.get(id);
+        if !self.has_begun[id.index()] {
+            return Err(Rejection::Roll(id));
+        }
+        for op in txn.ops.iter().filter(|op| op.written().is_some()) {
+            apply(&mut self.contents, op);
+            self.is_open[op.key().index()] = false;
+        }
+        // A later one of the session has begun before this one committed.
+        let is_out_of_session = self.latest[txn.session.index()] > Some(id);
+        if is_out_of_session && self.level.demand() != Demand::Nothing {
+            return Err(Rejection::Session(id));
+        }
+        // One that was called after this one returned has begun before this one committed.
+        let has_returned = txn.outcome == Outcome::Committed;
+        let is_late = has_returned && txn.ret.is_some_and(|ret| ret < self.latest_call);
+        if is_late && self.level.demand() == Demand::RealTime {
+            return Err(Rejection::RealTime(id));
+        }
+        Ok(())
+    }
+}
+
+/// An external read: its key, and the place in the commit order of whom it read from (0: nobody).
+type External = (KeyId, u32);
+
+/// Who left which value, by place in the commit order.
+#[derive(Default)]
+struct Left {
+    one: HashMap<(KeyId, ValueId), u32>,
+    /// All of them, where there are several.
+    more: HashMap<(KeyId, ValueId), Vec<u32>>,
+}
+
+impl Left {
+    fn insert(&mut self, write: (KeyId, ValueId), place: u32) {
+        if let Some(first) = self.one.insert(write, place) {
+            self.more.entry(write).or_insert_with(|| vec![first]).push(place);
+        }
+    }
+
+    /// Whom somebody at a place may have read a value from; not from itself.
+    fn sources(&self, write: (KeyId, ValueId), reader: u32) -> &[u32] {
+        match (self.more.get(&write), self.one.get(&write)) {
+            (Some(both), _) if both.len() == 2 && both[0] == reader => &both[1..],
+            (Some(both), _) if both.len() == 2 && both[1] == reader => &both[..1],
+            (Some(all), _) => all,
+            (None, Some(one)) => std::slice::from_ref(one),
+            (None, None) => &[],
+        }
+    }
+}
+
+/// A commit order, and who read from whom.
+struct Axioms<'h> {
+    history: &'h Transactions,
+    order: &'h [TxnId],
+    /// The external reads of each transaction of the order, in program order.
+    reads: Vec<Vec<External>>,
+    /// The keys that each transaction of the order writes.
+    writes: Vec<Vec<KeyId>>,
+}
+
+impl<'h> Axioms<'h> {
+    /// Fails where a read has no writer among those that committed before, or is not repeated.
+    fn new(history: &'h Transactions, order: &'h [TxnId]) -> Result<Self, Rejection> {
+        check_roll(history, order)?;
+        let mut contents = initial_contents(history);
+        let mut left = Left::default();
+        let mut writes = Vec::with_capacity(order.len());
+        for (place, &id) in order.iter().enumerate() {
+            let ops = &history.get(id).ops;
+            let written = ops.iter().filter_map(Op::written);
+            let mut last: Vec<(KeyId, ValueId)> = Vec::new();
+            for (key, value) in written {
+                match last.iter_mut().find(|write| write.0 == key) {
+                    Some(write) => write.1 = value,
+                    None => last.push((key, value)),
+                }
+            }
+            for &write in &last {
+                left.insert(write, place as u32 + 1);
+            }
+            ops.iter().for_each(|op| apply(&mut contents, op));
+            writes.push(last.into_iter().map(|write| write.0).collect());
+        }
+        check_lists(history, order, &contents)?;
+        let mut axioms = Axioms { history, order, reads: Vec::new(), writes };
+        for (place, &id) in order.iter().enumerate() {
+            let reads = axioms.external_reads(id, place as u32 + 1, &left)?;
+            axioms.reads.push(reads);
+        }
+        Ok(axioms)
+    }
+
+    fn external_reads(
+        &self,
+        id: TxnId,
+        place: u32,
+        left: &Left,
+    ) -> Result<Vec<External>, Rejection> {
+        let txn = self.history.get(id);
+        let mut reads = Vec::new();
+        for (position, op) in txn.ops.iter().enumerate() {
+            if txn.outcome != Outcome::Committed {
+                break;
+            }
+            let before = txn.ops[..position].iter().filter(|before| before.key() == op.key());
+            let own: Vec<ValueId> =
+                before.filter_map(Op::written).map(|write| write.1).collect();
+            let (key, seen) = match op {
+                Op::Read(_, value) if !own.is_empty() => {
+                    if own.last() != Some(value) {
+                        return Err(Rejection::Read(id));
+                    }
+                    continue;
+                }
+                Op::Read(key, value) => {
+                    let is_initial = *value == self.history.initial();
+                    let is_left = left.one.contains_key(&(*key, *value));
+                    if is_initial && is_left {
+                        return Err(Rejection::Untraceable(id));
+                    }
+                    (*key, Some(*value).filter(|_| !is_initial))
+                }
+                Op::ReadList(key, items) => {
+                    let base = items.strip_suffix(own.as_slice()).ok_or(Rejection::Read(id))?;
+                    (*key, base.last().copied())
+                }
+                Op::Write(..) | Op::Append(..) => continue,
+            };
+            let from = match seen {
+                None => 0,
+                Some(value) => match left.sources((key, value), place) {
+                    [] => return Err(Rejection::Read(id)),
+                    [from] => *from,
+                    _ => return Err(Rejection::Untraceable(id)),
+                },
+            };
+            if from >= place {
+                return Err(Rejection::Read(id));
+            }
+            reads.push((key, from));
+        }
+        Ok(reads)
+    }
+
+    fn check(&self, level: Level) -> Result<(), Rejection> {
+        if level.demand() == Demand::Sessions {
+            self.check_sessions()?;
+        }
+        match level {
+            Level::ReadCommitted => self.check_program_order(),
+            Level::ReadAtomic => self.check_direct_past(),
+            Level::Causal => self.check_causal_past(),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_sessions(&self) -> Result<(), Rejection> {
+        let mut latest: Vec<Option<TxnId>> = vec![None; self.history.session_count()];
+        for &id in self.order {
+            let latest = &mut latest[self.history.get(id).session.index()];
+            if latest.replace(id) > Some(id) {
+                return Err(Rejection::Session(id));
+            }
+        }
+        Ok(())
+    }
+
+    fn writes(&self, place: u32, key: KeyId) -> bool {
+        place > 0 && self.writes[place as usize - 1].contains(&key)
+    }
+
+    /// If an earlier read saw x and x writes this key, this read sees x or a later one.
+    fn check_program_order(&self) -> Result<(), Rejection> {
+        for (reads, &id) in self.reads.iter().zip(self.order) {
+            for (index, &(key, from)) in reads.iter().enumerate() {
+                let is_missed =
+                    |&(_, other): &External| other > from && self.writes(other, key);
+                if reads[..index].iter().any(is_missed) {
+                    return Err(Rejection::Read(id));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// If the session or a read brings x and x writes this key, this read sees x or a later one.
+    fn check_direct_past(&self) -> Result<(), Rejection> {
+        let mut by_session: HashMap<(u32, KeyId), u32> = HashMap::new();
+        for (index, &id) in self.order.iter().enumerate() {
+            let session = self.history.get(id).session.0;
+            for &(key, from) in &self.reads[index] {
+                let is_missed =
+                    |&(_, other): &External| other > from && self.writes(other, key);
+                let own = by_session.get(&(session, key)).copied().unwrap_or(0);
+                if own > from || self.reads[index].iter().any(is_missed) {
+                    return Err(Rejection::Read(id));
+                }
+            }
+            for &key in &self.writes[index] {
+                by_session.insert((session, key), index as u32 + 1);
+            }
+        }
+        Ok(())
+    }
+
+    /// If the causal past brings x and x writes this key, this read sees x or a later one.
+    fn check_causal_past(&self) -> Result<(), Rejection> {
+        let keys = self.history.key_count();
+        let width = (ENTRIES / self.order.len().max(1)).clamp(8, 512).min(keys.max(1));
+        (0..keys).step_by(width).try_for_each(|first| self.check_causal_keys(first, width))
+    }
+
+    /// The same for some keys only.
+    fn check_causal_keys(&self, first: usize, width: usize) -> Result<(), Rejection> {
+        let mine = |key: KeyId| key.index().checked_sub(first).filter(|&column| column < width);
+        // Row p holds, for each key, the latest writer in the past of the transaction at place p,
+        // itself included; row 0 is the initial state.
+        let mut past = vec![0u32; (self.order.len() + 1) * width];
+        let mut sessions = vec![0u32; self.history.session_count()];
+        for (index, &id) in self.order.iter().enumerate() {
+            let place = index + 1;
+            let (before, row) = past.split_at_mut(place * width);
+            let row = &mut row[..width];
+            let session = &mut sessions[self.history.get(id).session.index()];
+            for from in self.reads[index].iter().map(|read| read.1).chain([*session]) {
+                let start = from as usize * width;
+                let other = &before[start..start + width];
+                row.iter_mut().zip(other).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
+            }
+            for &(key, from) in &self.reads[index] {
+                if mine(key).is_some_and(|column| row[column] > from) {
+                    return Err(Rejection::Read(id));
+                }
+            }
+            for column in self.writes[index].iter().filter_map(|&key| mine(key)) {
+                row[column] = place as u32;
+            }
+            *session = place as u32;
+        }
+        Ok(())
+    }
+}
+
+/// How many entries a table of pasts may have.
+const ENTRIES: usize = 1 << 24;

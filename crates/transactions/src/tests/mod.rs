@@ -1,0 +1,3 @@
+//! The engines against each other.
+
+mod agreement;

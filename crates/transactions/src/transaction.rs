@@ -1,0 +1,449 @@
+//! A recorded history of transactions.
+//!
+//! A transaction belongs to a session (a client), did some reads and writes in program order, and
+//! committed, aborted, or nobody knows. Keys are registers (a write replaces the value) or lists (an
+//! append adds an element at the end); a key is one or the other. Predicates (`select where`) are not
+//! modelled: nothing is said about phantoms.
+//!
+//! The order of a session is the order in which its transactions stand here. Times are optional;
+//! without them the levels that speak of real time cannot be asked.
+
+use hashbrown::HashMap;
+use seriatim_history::{InputError, Time, Value, ValueId, Values};
+use std::sync::Arc;
+
+macro_rules! index {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// The position that this index names.
+            #[inline]
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+
+index! {
+    /// A transaction: its position in the history.
+    TxnId
+}
+index! {
+    /// A key of the store.
+    KeyId
+}
+index! {
+    /// A session: one client's transactions, one after another.
+    SessionId
+}
+
+/// One read or write of a transaction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Op {
+    /// A register was read and held this value.
+    Read(KeyId, ValueId),
+    /// A list was read and held these elements.
+    ReadList(KeyId, Box<[ValueId]>),
+    /// A register was set.
+    Write(KeyId, ValueId),
+    /// An element was added at the end of a list.
+    Append(KeyId, ValueId),
+}
+
+impl Op {
+    /// The key that it acts on.
+    pub fn key(&self) -> KeyId {
+        match *self {
+            Op::Read(key, _) | Op::ReadList(key, _) | Op::Write(key, _) | Op::Append(key, _) => key,
+        }
+    }
+
+    /// What it writes, if it writes.
+    pub fn written(&self) -> Option<(KeyId, ValueId)> {
+        match *self {
+            Op::Write(key, value) | Op::Append(key, value) => Some((key, value)),
+            Op::Read(..) | Op::ReadList(..) => None,
+        }
+    }
+}
+
+/// How a transaction ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// It committed.
+    Committed,
+    /// It aborted: none of its writes may be seen.
+    Aborted,
+    /// Nobody knows. If one of its writes is seen, it committed; what it read is not known.
+    Unknown,
+}
+
+/// One transaction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Transaction {
+    /// Who ran it.
+    pub session: SessionId,
+    /// When it was called; 0 when that is not known.
+    pub call: Time,
+    /// When it returned; `None` when that is not known.
+    pub ret: Option<Time>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What it did, in program order.
+    pub ops: Vec<Op>,
+    /// The line of the source that records it; 0 when unknown.
+    pub line: u64,
+}
+
+/// What a key is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A write replaces the value.
+    Register,
+    /// An append adds an element.
+    List,
+}
+
+/// Whether moments are recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clock {
+    /// Calls and returns have times that can be compared.
+    Recorded,
+    /// Only the order of each session is known.
+    Absent,
+}
+
+/// A history of transactions.
+#[derive(Clone, Debug)]
+pub struct Transactions {
+    list: Vec<Transaction>,
+    /// Shared by the parts of a history.
+    names: Arc<Names>,
+    initial: ValueId,
+    clock: Clock,
+}
+
+#[derive(Debug)]
+struct Names {
+    keys: Vec<(Value, Kind)>,
+    sessions: Vec<Value>,
+    values: Values,
+    source: String,
+}
+
+impl Transactions {
+    /// All transactions, in the order of the record.
+    pub fn list(&self) -> &[Transaction] {
+        &self.list
+    }
+
+    /// One of them.
+    pub fn get(&self, id: TxnId) -> &Transaction {
+        &self.list[id.index()]
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The number of keys.
+    pub fn key_count(&self) -> usize {
+        self.names.keys.len()
+    }
+
+    /// A key's name.
+    pub fn key_name(&self, key: KeyId) -> &Value {
+        &self.names.keys[key.index()].0
+    }
+
+    /// What a key is.
+    pub fn kind(&self, key: KeyId) -> Kind {
+        self.names.keys[key.index()].1
+    }
+
+    /// A session's name.
+    pub fn session_name(&self, session: SessionId) -> &Value {
+        &self.names.sessions[session.index()]
+    }
+
+    /// The number of sessions.
+    pub fn session_count(&self) -> usize {
+        self.names.sessions.len()
+    }
+
+    /// What a register holds before the first write.
+    pub fn initial(&self) -> ValueId {
+        self.initial
+    }
+
+    /// Whether moments are recorded.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// Where the history comes from.
+    pub fn source(&self) -> &str {
+        &self.names.source
+    }
+
+    /// A value.
+    pub fn value(&self, value: ValueId) -> Value {
+        self.names.values.get(value)
+    }
+
+    /// An operation as text: `r(x)=3`, `w(x,4)`, `append(l,5)`, `r(l)=[5]`.
+    pub fn op_text(&self, op: &Op) -> String {
+        let name = self.key_name(op.key());
+        match op {
+            Op::Read(_, value) => format!("r({name})={}", self.value(*value)),
+            Op::Write(_, value) => format!("w({name},{})", self.value(*value)),
+            Op::Append(_, value) => format!("append({name},{})", self.value(*value)),
+            Op::ReadList(_, items) => {
+                let items: Vec<String> = items.iter().map(|&v| self.value(v).to_string()).collect();
+                format!("r({name})=[{}]", items.join(" "))
+            }
+        }
+    }
+
+    /// The part of this history that some transactions form: of their reads only what they wrote
+    /// stays (and reads of the initial state).
+    ///
+    /// If the whole history satisfies a level, so does every part: restrict the order that shows it.
+    /// A read that stays had its writer as the last one, and fewer writers do not change that. So a
+    /// violation of a part is a violation of the whole. Of a value that several wrote, all writers must
+    /// stay: else the read would be pinned to one that it may not have seen.
+    pub fn part(&self, keep: &[TxnId], writers: &Writers) -> Transactions {
+        let mut is_kept = vec![false; self.list.len()];
+        keep.iter().for_each(|id| is_kept[id.index()] = true);
+        let stays = |key: KeyId, value: ValueId| match writers.of(key, value) {
+            // Nobody wrote it: it is the initial value, or an anomaly by itself.
+            [] => true,
+            some => some.iter().all(|id| is_kept[id.index()]),
+        };
+        let list = keep.iter().map(|&id| restricted(self.get(id), stays)).collect();
+        self.with(list)
+    }
+
+    /// The same keys, sessions and values with other transactions.
+    pub(crate) fn with(&self, list: Vec<Transaction>) -> Transactions {
+        Transactions { list, names: Arc::clone(&self.names), ..*self }
+    }
+}
+
+/// A transaction without the reads of values that do not stay.
+pub(crate) fn restricted(
+    txn: &Transaction,
+    stays: impl Fn(KeyId, ValueId) -> bool,
+) -> Transaction {
+    let op = |op: &Op| match op {
+        Op::Read(key, value) => stays(*key, *value).then(|| op.clone()),
+        Op::ReadList(key, items) => {
+            let items = items.iter().copied().filter(|&item| stays(*key, item)).collect();
+            Some(Op::ReadList(*key, items))
+        }
+        _ => Some(op.clone()),
+    };
+    Transaction { ops: txn.ops.iter().filter_map(op).collect(), ..txn.clone() }
+}
+
+/// Who writes which value.
+pub struct Writers(HashMap<(KeyId, ValueId), Vec<TxnId>>);
+
+impl Writers {
+    /// The writers of every value of a history.
+    pub fn new(history: &Transactions) -> Self {
+        let mut writers: HashMap<_, Vec<TxnId>> = HashMap::new();
+        for (index, txn) in history.list.iter().enumerate() {
+            for written in txn.ops.iter().filter_map(Op::written) {
+                writers.entry(written).or_default().push(TxnId(index as u32));
+            }
+        }
+        Writers(writers)
+    }
+
+    /// The transactions that write a value to a key.
+    pub fn of(&self, key: KeyId, value: ValueId) -> &[TxnId] {
+        self.0.get(&(key, value)).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Puts a history together.
+///
+/// ```
+/// use seriatim_transactions::{Builder, Level, Op, Outcome, Standing, Transaction, check};
+/// use seriatim_history::Value;
+///
+/// let mut builder = Builder::new("example");
+/// let (x, alice) = (builder.key(&Value::text("x")), builder.session(&Value::text("alice")));
+/// let one = builder.values().intern_int(1);
+/// let txn = |ops, call| Transaction {
+///     session: alice,
+///     call,
+///     ret: Some(call + 1),
+///     outcome: Outcome::Committed,
+///     ops,
+///     line: 0,
+/// };
+/// builder.add(txn(vec![Op::Write(x, one)], 1));
+/// builder.add(txn(vec![Op::Read(x, one)], 3));
+/// let history = builder.finish()?;
+/// let answer = check(&history, Level::StrictSerializable, &Default::default())?;
+/// assert!(matches!(answer.standing, Standing::Satisfied(_)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Builder {
+    list: Vec<Transaction>,
+    keys: Interned,
+    sessions: Interned,
+    values: Values,
+    initial: ValueId,
+    clock: Clock,
+    source: String,
+}
+
+#[derive(Default, Debug)]
+struct Interned {
+    names: Vec<Value>,
+    index: HashMap<Value, u32>,
+}
+
+impl Interned {
+    fn id(&mut self, name: &Value) -> u32 {
+        if let Some(&id) = self.index.get(name) {
+            return id;
+        }
+        let id = self.names.len() as u32;
+        self.names.push(name.clone());
+        self.index.insert(name.clone(), id);
+        id
+    }
+}
+
+impl Builder {
+    /// An empty history of this source. Registers hold `nil` at first.
+    pub fn new(source: &str) -> Self {
+        Builder {
+            list: Vec::new(),
+            keys: Interned::default(),
+            sessions: Interned::default(),
+            values: Values::default(),
+            initial: ValueId::NIL,
+            clock: Clock::Recorded,
+            source: source.to_owned(),
+        }
+    }
+
+    /// The values, to intern one.
+    pub fn values(&mut self) -> &mut Values {
+        &mut self.values
+    }
+
+    /// Takes the values of another record, whose ids the operations use.
+    pub fn use_values(&mut self, values: Values) {
+        self.values = values;
+    }
+
+    /// A key, new or old.
+    pub fn key(&mut self, name: &Value) -> KeyId {
+        KeyId(self.keys.id(name))
+    }
+
+    /// A session, new or old.
+    pub fn session(&mut self, name: &Value) -> SessionId {
+        SessionId(self.sessions.id(name))
+    }
+
+    /// Says what registers hold before the first write.
+    pub fn initial(&mut self, value: ValueId) {
+        self.initial = value;
+    }
+
+    /// Says that no moments are recorded.
+    pub fn without_times(&mut self) {
+        self.clock = Clock::Absent;
+    }
+
+    /// Adds a transaction, after the earlier ones of its session.
+    pub fn add(&mut self, txn: Transaction) {
+        self.list.push(txn);
+    }
+
+    /// The history.
+    ///
+    /// # Errors
+    /// If a key is used both as a list and as a register.
+    pub fn finish(mut self) -> Result<Transactions, InputError> {
+        let kinds = self.kinds();
+        self.normalise(&kinds)?;
+        let keys = self.keys.names.into_iter().zip(kinds).collect();
+        let (sessions, values, source) = (self.sessions.names, self.values, self.source);
+        Ok(Transactions {
+            list: self.list,
+            names: Arc::new(Names { keys, sessions, values, source }),
+            initial: self.initial,
+            clock: self.clock,
+        })
+    }
+
+    /// A key is a list if it is appended to, or if it is read as a list and never set.
+    fn kinds(&self) -> Vec<Kind> {
+        let mut set = vec![false; self.keys.names.len()];
+        let mut listed = set.clone();
+        let mut appended = set.clone();
+        for op in self.list.iter().flat_map(|txn| &txn.ops) {
+            match op {
+                Op::Write(key, _) => set[key.index()] = true,
+                Op::Append(key, _) => appended[key.index()] = true,
+                Op::ReadList(key, _) => listed[key.index()] = true,
+                Op::Read(..) => {}
+            }
+        }
+        let is_list = |key: usize| appended[key] || (listed[key] && !set[key]);
+        let kind = |key| if is_list(key) { Kind::List } else { Kind::Register };
+        (0..set.len()).map(kind).collect()
+    }
+
+    /// Reads say what the kind of their key makes of them: `nil` of a list is the empty list, a list
+    /// in a register is one value.
+    fn normalise(&mut self, kinds: &[Kind]) -> Result<(), InputError> {
+        let names = &self.keys.names;
+        for txn in &mut self.list {
+            for op in &mut txn.ops {
+                let name = &names[op.key().index()];
+                let misfit = |expected: &str, found: &str| {
+                    let found = format!("{found} of key {name}");
+                    Err(InputError::syntax(&self.source, txn.line, expected, &found))
+                };
+                match (kinds[op.key().index()], &*op) {
+                    (Kind::List, Op::Write(..)) => {
+                        return misfit("an append or a read, since the key is a list", "a write");
+                    }
+                    (Kind::List, Op::Read(key, ValueId::NIL)) => {
+                        *op = Op::ReadList(*key, Box::new([]));
+                    }
+                    (Kind::List, Op::Read(..)) => {
+                        return misfit("a list, since the key is appended to", "a read of one value");
+                    }
+                    (Kind::Register, Op::ReadList(key, items)) => {
+                        let items = items.iter().map(|&item| self.values.get(item));
+                        let value = Value::list(items.collect::<Vec<_>>());
+                        *op = Op::Read(*key, self.values.intern(&value));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,344 @@
+//! Causal consistency, read atomicity and the two forms of read committed, in polynomial time.
+//!
+//! **Theorem** (Biswas and Enea, "On the complexity of checking transactional consistency", 2019). A
+//! history satisfies the level if and only if there is an order of commits that contains the order of
+//! sessions and reads-from, and in which, whenever t reads key k from w and another writer x of k is in
+//! the *past* of that read, x commits before w. The past is: all that reaches t by sessions and reads
+//! (causal); what does so in one step (read atomic); what an earlier read of t saw (read committed).
+//! None of these pasts depends on the order, so the edges x → w are forced, and such an order exists if
+//! and only if they close no cycle.
+//!
+//! Adya's read committed (PL-2) wants only that reads-from and the order of versions are acyclic. The
+//! order of a register's versions is free, so reads-from alone must be; that of a list is known.
+//!
+//! **Cost.** Read atomic and read committed: every edge is added at once. Causal pasts are large, so
+//! edges are added only where the order at hand is wrong: each transaction and key has the latest
+//! writer in the past, joined along sessions and reads, a block of keys at a time. With many sessions
+//! this is far cheaper than vector clocks, which have an entry for each.
+//!
+//! It would be unsound to add an edge for a writer outside the past, and incomplete to stop before a
+//! whole pass has found nothing.
+
+use crate::level::{Demand, Level};
+use crate::order::{Edge, Node, Order, Tag};
+use crate::prepare::Prepared;
+use crate::solve::{Defect, Limits, sensible_order};
+use crate::transaction::KeyId;
+use hashbrown::HashMap;
+use std::collections::VecDeque;
+use std::time::Instant;
+
+/// What was found.
+#[derive(Debug)]
+pub enum Outcome {
+    /// An order of commits.
+    Ordered(Vec<Node>),
+    /// There is none; these transactions alone have none.
+    Refuted(Vec<u32>),
+    /// A limit was reached.
+    GaveUp,
+}
+
+/// Why an edge x → w is forced.
+#[derive(Clone, Copy, Debug)]
+struct Forced {
+    writer: Node,
+    reader: Node,
+}
+
+/// Decides one of the weak levels.
+pub fn decide(prepared: &Prepared, level: Level, limits: Limits) -> Result<Outcome, Defect> {
+    let mut weak = Weak::new(prepared, level, limits);
+    weak.add_known();
+    match level {
+        Level::ReadCommitted => weak.force_program_order(),
+        Level::ReadAtomic => weak.force_direct_past(),
+        _ => {}
+    }
+    if let Some(refuted) = weak.refuted_by_initial() {
+        return Ok(refuted);
+    }
+    let Some(start) = weak.topological() else {
+        let no_cycle = || Defect("no order of commits, but no cycle either".to_owned());
+        let cycle = weak.order.cycle().ok_or_else(no_cycle)?;
+        return Ok(Outcome::Refuted(weak.core(&cycle)));
+    };
+    if !weak.order.start(start) {
+        return Err(Defect("the order of commits disagrees with its edges".to_owned()));
+    }
+    if level == Level::Causal {
+        return weak.saturate();
+    }
+    Ok(weak.ordered())
+}
+
+struct Weak<'p> {
+    prepared: &'p Prepared,
+    level: Level,
+    limits: Limits,
+    order: Order,
+    /// The one before each in its session; 0 if none.
+    before: Vec<Node>,
+    /// The edges that are forced; their tags are places here.
+    forced: Vec<Forced>,
+    /// What is forced before the initial state: a contradiction.
+    before_initial: Option<(Node, Node)>,
+}
+
+const KNOWN: Tag = Tag::MAX;
+
+impl<'p> Weak<'p> {
+    fn new(prepared: &'p Prepared, level: Level, limits: Limits) -> Self {
+        let mut before = vec![0; prepared.txns.len()];
+        if level.demand() == Demand::Sessions {
+            let mut last: HashMap<u32, Node> = HashMap::new();
+            for (txn, info) in prepared.txns.iter().enumerate().skip(1) {
+                before[txn] = last.insert(info.session, txn as Node).unwrap_or(0);
+            }
+        }
+        Weak {
+            prepared,
+            level,
+            limits,
+            order: Order::new(prepared.txns.len()),
+            before,
+            forced: Vec::new(),
+            before_initial: None,
+        }
+    }
+
+    /// Whom a transaction read from, in program order.
+    fn sources(&self, txn: usize) -> impl Iterator<Item = (KeyId, Node)> + '_ {
+        let reads = self.prepared.txns[txn].program().iter();
+        reads.map(|&(key, version)| (key, self.prepared.writer(version)))
+    }
+
+    fn add_known(&mut self) {
+        for txn in 1..self.prepared.txns.len() {
+            let mut first: Vec<Node> = self.sources(txn).map(|source| source.1).collect();
+            first.push(self.before[txn]);
+            first.sort_unstable();
+            first.dedup();
+            first.iter().for_each(|&first| self.order.fix(first, txn as Node, KNOWN));
+        }
+        for &(earlier, later) in &self.prepared.known {
+            let (first, then) = (self.prepared.writer(earlier), self.prepared.writer(later));
+            if first != then {
+                self.order.fix(first, then, KNOWN);
+            }
+        }
+    }
+
+    /// x, another writer of what `reader` read from `from`, must commit before `from`.
+    fn force(&mut self, writer: Node, from: Node, reader: Node) {
+        if from == 0 {
+            self.before_initial = Some((writer, reader));
+        } else {
+            self.order.fix(writer, from, self.forced.len() as Tag);
+            self.forced.push(Forced { writer, reader });
+        }
+    }
+
+    fn force_program_order(&mut self) {
+        for txn in 1..self.prepared.txns.len() {
+            let sources: Vec<(KeyId, Node)> = self.sources(txn).collect();
+            for (index, &(key, from)) in sources.iter().enumerate() {
+                for &(_, other) in &sources[..index] {
+                    self.force_if_written(other, key, (from, txn as Node));
+                }
+            }
+        }
+    }
+
+    fn force_if_written(&mut self, other: Node, key: KeyId, (from, reader): (Node, Node)) {
+        let is_other = other != 0 && other != from && other != reader;
+        if is_other && self.prepared.txns[other as usize].writes_to(key) {
+            self.force(other, from, reader);
+        }
+    }
+
+    fn force_direct_past(&mut self) {
+        let mut by_session: HashMap<(u32, KeyId), Node> = HashMap::new();
+        for txn in 1..self.prepared.txns.len() {
+            let info = &self.prepared.txns[txn];
+            let sources: Vec<(KeyId, Node)> = self.sources(txn).collect();
+            for &(key, from) in &sources {
+                let own = by_session.get(&(info.session, key)).copied().unwrap_or(0);
+                for other in sources.iter().map(|source| source.1).chain([own]) {
+                    self.force_if_written(other, key, (from, txn as Node));
+                }
+            }
+            for &(key, _) in &info.writes {
+                by_session.insert((info.session, key), txn as Node);
+            }
+        }
+    }
+
+    /// A writer that must commit before the initial state, with its reader and why it is in the past.
+    fn refuted_by_initial(&self) -> Option<Outcome> {
+        let (writer, reader) = self.before_initial?;
+        let mut core = vec![writer, reader];
+        core.extend(self.past_path(writer, reader));
+        Some(Outcome::Refuted(self.finish(core)))
+    }
+
+    /// An order that respects all edges and, as far as possible, real time.
+    fn topological(&self) -> Option<Vec<Node>> {
+        // Without forced edges, an order that explains many reads is a better start.
+        if self.forced.is_empty() {
+            return sensible_order(self.prepared, self.level.demand());
+        }
+        let count = self.order.len();
+        let mut before = vec![0u32; count];
+        let nexts = |node: usize| self.order.successors(node as Node).iter();
+        (0..count).flat_map(nexts).for_each(|next| before[next.0 as usize] += 1);
+        let mut sequence: Vec<Node> =
+            (0..count as Node).filter(|&node| before[node as usize] == 0).collect();
+        let mut head = 0;
+        while head < sequence.len() {
+            for &(next, _) in self.order.successors(sequence[head]) {
+                before[next as usize] -= 1;
+                if before[next as usize] == 0 {
+                    sequence.push(next);
+                }
+            }
+            head += 1;
+        }
+        (sequence.len() == count).then_some(sequence)
+    }
+
+    fn ordered(&self) -> Outcome {
+        let sequence = self.order.sequence().iter();
+        Outcome::Ordered(sequence.copied().filter(|&node| node != 0).collect())
+    }
+
+    /// Adds the edges that causal pasts force where the order is wrong, until it is right.
+    fn saturate(&mut self) -> Result<Outcome, Defect> {
+        let keys = self.prepared.key_count();
+        let width = (ENTRIES / self.order.len()).clamp(8, 512).min(keys.max(1));
+        let blocks: Vec<usize> = (0..keys).step_by(width).collect();
+        let mut clean = 0;
+        let mut next = 0;
+        // Invariant: the `clean` blocks before `next` were right, and nothing has moved since.
+        while clean < blocks.len() {
+            if self.limits.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+                return Ok(Outcome::GaveUp);
+            }
+            let missed = self.missed(blocks[next], width);
+            if missed.is_empty() {
+                clean += 1;
+                next = (next + 1) % blocks.len();
+                continue;
+            }
+            clean = 0;
+            for (writer, from, reader) in missed {
+                if from == 0 {
+                    self.before_initial = Some((writer, reader));
+                    return Ok(self.refuted_by_initial().expect("it was set"));
+                }
+                if self.order.place(writer) < self.order.place(from) {
+                    continue;
+                }
+                let tag = self.forced.len() as Tag;
+                self.forced.push(Forced { writer, reader });
+                if let Err(mut cycle) = self.order.add(writer, from, tag) {
+                    cycle.push(Edge { from: writer, to: from, tag });
+                    return Ok(Outcome::Refuted(self.core(&cycle)));
+                }
+            }
+        }
+        Ok(self.ordered())
+    }
+
+    /// The reads of some keys that miss a writer in their causal past: that writer, whom they read
+    /// from, and the reader.
+    fn missed(&self, first: usize, width: usize) -> Vec<(Node, Node, Node)> {
+        let mine = |key: KeyId| key.index().checked_sub(first).filter(|&column| column < width);
+        let nodes = self.order.len();
+        // For each transaction and key the place, plus one, of the latest writer in its past, itself
+        // included; 0 if there is none.
+        let mut past = vec![0u32; nodes * width];
+        let mut row = vec![0u32; width];
+        let mut missed = Vec::new();
+        for &node in self.order.sequence() {
+            if node == 0 {
+                continue;
+            }
+            let txn = node as usize;
+            row.fill(0);
+            for from in self.sources(txn).map(|source| source.1).chain([self.before[txn]]) {
+                let start = from as usize * width;
+                let other = &past[start..start + width];
+                row.iter_mut().zip(other).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
+            }
+            for &(key, version) in &self.prepared.txns[txn].reads {
+                let Some(column) = mine(key) else { continue };
+                let from = self.prepared.writer(version);
+                if row[column] > 0 && row[column] - 1 > self.order.place(from) {
+                    let writer = self.order.sequence()[row[column] as usize - 1];
+                    missed.push((writer, from, node));
+                }
+            }
+            for column in self.prepared.txns[txn].writes.iter().filter_map(|write| mine(write.0)) {
+                row[column] = self.order.place(node) + 1;
+            }
+            past[txn * width..(txn + 1) * width].copy_from_slice(&row);
+        }
+        missed
+    }
+
+    /// The transactions that a cycle rests on.
+    fn core(&self, cycle: &[Edge]) -> Vec<u32> {
+        let mut core: Vec<Node> = cycle.iter().map(|edge| edge.from).collect();
+        for edge in cycle.iter().filter(|edge| edge.tag != KNOWN) {
+            let forced = self.forced[edge.tag as usize];
+            core.push(forced.reader);
+            core.extend(self.past_path(forced.writer, forced.reader));
+        }
+        self.finish(core)
+    }
+
+    fn finish(&self, mut core: Vec<Node>) -> Vec<u32> {
+        for index in 0..core.len() {
+            let writes = &self.prepared.txns[core[index] as usize].writes;
+            let readers = writes.iter().filter_map(|write| self.prepared.longest.get(&write.0));
+            for reader in readers {
+                let txns = self.prepared.txns.iter();
+                let node = txns.enumerate().find(|(_, txn)| txn.id == Some(*reader));
+                core.extend(node.map(|(node, _)| node as Node));
+            }
+        }
+        core.sort_unstable();
+        core.dedup();
+        core.retain(|&node| node != 0);
+        core
+    }
+
+    /// The transactions on a shortest way from one to another along sessions and reads.
+    fn past_path(&self, from: Node, to: Node) -> Vec<Node> {
+        let mut next: HashMap<Node, Node> = HashMap::new();
+        let mut queue = VecDeque::from([to]);
+        while let Some(node) = queue.pop_front() {
+            if node == from {
+                break;
+            }
+            let txn = node as usize;
+            for before in self.sources(txn).map(|source| source.1).chain([self.before[txn]]) {
+                if before != 0 && before != to && !next.contains_key(&before) {
+                    next.insert(before, node);
+                    queue.push_back(before);
+                }
+            }
+        }
+        let mut path = Vec::new();
+        let mut node = from;
+        while let Some(&after) = next.get(&node).filter(|_| node != to) {
+            path.push(after);
+            node = after;
+        }
+        path
+    }
+}
+
+/// How many entries a table of pasts may have.
+const ENTRIES: usize = 1 << 24;
