@@ -259,7 +259,9 @@ impl Question {
 
     fn rejected(&self, rejection: &Rejection) -> Defect {
         let level = self.level;
-        Defect(format!("{level} was found to hold, but the replay rejects its order: {rejection:?}"))
+        Defect(format!(
+            "{level} was found to hold, but the replay rejects its order: {rejection:?}"
+        ))
     }
 
     /// Decides a prepared history; of ambiguous reads it knows nothing.

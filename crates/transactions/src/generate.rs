@@ -171,7 +171,7 @@ impl Store {
             values: 0,
             sessions: self.clients as u32,
             list: Vec::new(),
-            is_planted: self.plant == Plant::Nothing,
+            is_planted: !Plant::ONE.contains(&self.plant),
         };
         let mut sessions: Vec<u32> = (0..self.clients as u32).collect();
         for (index, (_, call, ret, client)) in moments.into_iter().enumerate() {
@@ -183,7 +183,8 @@ impl Store {
 
 /// Moment, call, return and client of every transaction.
 fn intervals(store: &Store, random: &mut Random) -> Vec<(Time, Time, Time, usize)> {
-    let starts = (0..store.clients).map(|client| Reverse((random.below(1_000_000) as Time, client)));
+    let starts =
+        (0..store.clients).map(|client| Reverse((random.below(1_000_000) as Time, client)));
     let mut idle: BinaryHeap<Reverse<(Time, usize)>> = starts.collect();
     let mut intervals = Vec::with_capacity(store.transactions);
     for _ in 0..store.transactions {
@@ -369,7 +370,8 @@ impl Run {
             Plant::StaleReaders if self.random.once_in(10) => {
                 let old = self.remembered[REMEMBERED / 2].clone();
                 let count = 1 + self.random.below(self.store.operations);
-                let keys: Vec<usize> = (0..count).map(|_| self.random.below(self.store.keys)).collect();
+                let keys: Vec<usize> =
+                    (0..count).map(|_| self.random.below(self.store.keys)).collect();
                 Some(keys.into_iter().map(|key| self.read(&old, key)).collect())
             }
             Plant::Snapshots => {
@@ -513,7 +515,8 @@ impl Tiny {
             }
         }
         let mut states: Vec<Contents> = vec![vec![Vec::new(); self.keys]];
-        let all: Vec<(usize, u32)> = plans.iter().flat_map(|plan| &plan.ops).filter_map(written).collect();
+        let all: Vec<(usize, u32)> =
+            plans.iter().flat_map(|plan| &plan.ops).filter_map(written).collect();
         for index in order {
             let last = states.len() - 1;
             let back = if self.is_snapshot { random.below(3).min(last) } else { 0 };
@@ -582,7 +585,9 @@ impl Tiny {
                     (Step::Write(key, value), Keys::Lists) => {
                         Op::Append(builder.key(&name(key)), number(value))
                     }
-                    (Step::Write(key, value), _) => Op::Write(builder.key(&name(key)), number(value)),
+                    (Step::Write(key, value), _) => {
+                        Op::Write(builder.key(&name(key)), number(value))
+                    }
                     (Step::Read(key, read), Keys::Lists) => {
                         let items = read.into_iter().map(number).collect();
                         Op::ReadList(builder.key(&name(key)), items)

@@ -1,7 +1,39 @@
-//! Histories of transactions to verdicts.
+//! Histories of transactions to verdicts: does a recorded run of a database satisfy an isolation level?
+//!
+//! Strict serializability, serializability and snapshot isolation with and without sessions, prefix and
+//! causal consistency, read atomicity and read committed: each is decided exactly, with evidence. A *yes*
+//! has an order of the transactions that was replayed against the record; a *no* has a small part of the
+//! history that was decided a second time by exhaustive search, and a cycle that says why.
+//!
+//! | module | concept |
+//! | --- | --- |
+//! | `transaction` | the recorded history |
+//! | `level` | the levels, and which implies which |
+//! | `prepare` | who read from whom; anomalies that need no order |
+//! | `order` | a topological order under changing edges |
+//! | `solve` | the levels that are NP-complete: conflict-driven learning over the order |
+//! | `weak` | the levels that are polynomial |
+//! | `replay` | checks a *yes*; shares nothing with the engines |
+//! | `brute` | checks a *no*; shares nothing with the engines |
+//! | `minimise` | a violated history to a small part of it |
+//! | `explain`, `draw` | why the part is violated, for people |
+//! | `check` | all of this together |
+//!
+//! ```
+//! use seriatim_transactions::{Checker, Level, Options, Standing};
+//! use seriatim_transactions::generate::{Plant, Store};
+//!
+//! let history = Store { plant: Plant::WriteSkew, ..Store::default() }.run();
+//! let mut checker = Checker::new(&history, &Options::default());
+//! let answer = checker.check(Level::StrictSerializable)?;
+//! let Standing::Violated(violation) = answer.standing else { panic!("write skew was planted") };
+//! assert!(violation.part.ids.len() < 10);
+//! # Ok::<(), seriatim_transactions::Defect>(())
+//! ```
 
 mod brute;
 mod check;
+mod draw;
 mod explain;
 pub mod generate;
 mod level;
@@ -16,8 +48,11 @@ mod transaction;
 mod weak;
 mod witness;
 
-pub use check::{Answer, Checker, Confirmation, Defect, Options, Standing, Unknown, Violation, check};
-pub use explain::Explanation;
+pub use check::{
+    Answer, Checker, Confirmation, Defect, Options, Standing, Unknown, Violation, check,
+};
+pub use draw::{Glyphs, draw, words};
+pub use explain::{Anomaly, Arrow, End, Explanation, Proof, Step, Why};
 pub use level::{Demand, Level, UnknownLevel};
 pub use minimise::Part;
 pub use prepare::FlawKind;

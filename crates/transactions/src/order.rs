@@ -233,7 +233,10 @@ impl Order {
         let left = self.cyclic_part();
         let starts = (0..self.len() as Node).filter(|&node| left[node as usize]);
         // A shortest cycle would need a search from every node: a few of them give a short one.
-        starts.take(SEARCHES_FOR_A_CYCLE).filter_map(|start| self.cycle_through(start, &left)).min_by_key(Vec::len)
+        starts
+            .take(SEARCHES_FOR_A_CYCLE)
+            .filter_map(|start| self.cycle_through(start, &left))
+            .min_by_key(Vec::len)
     }
 
     /// The nodes that are left when those without predecessors, and those without successors, are
@@ -316,7 +319,11 @@ mod tests {
             let node = seen[head];
             head += 1;
             let next: Vec<Node> = edges.iter().filter(|e| e.0 == node).map(|e| e.1).collect();
-            next.into_iter().for_each(|n| if !seen.contains(&n) { seen.push(n) });
+            next.into_iter().for_each(|n| {
+                if !seen.contains(&n) {
+                    seen.push(n)
+                }
+            });
         }
         seen.contains(&to)
     }

@@ -527,7 +527,8 @@ impl<'h> Preparation<'h> {
                     From::Initial => read.key.0,
                     From::Txn(writer) => {
                         let writer = &txns[nodes[writer.index()] as usize];
-                        written_version(writer, read.key).expect("a writer of the key has a version")
+                        written_version(writer, read.key)
+                            .expect("a writer of the key has a version")
                     }
                 };
                 all.push((read.key, version));

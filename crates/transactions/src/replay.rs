@@ -137,11 +137,7 @@ fn check_roll(history: &Transactions, order: &[TxnId]) -> Result<(), Rejection> 
 }
 
 /// Lists that were read are prefixes of the final lists.
-fn check_lists(
-    history: &Transactions,
-    order: &[TxnId],
-    last: &[Content],
-) -> Result<(), Rejection> {
+fn check_lists(history: &Transactions, order: &[TxnId], last: &[Content]) -> Result<(), Rejection> {
     for &id in order {
         let txn = history.get(id);
         for op in txn.ops.iter().filter(|_| txn.outcome == Outcome::Committed) {
@@ -337,8 +333,7 @@ impl<'h> Axioms<'h> {
                 break;
             }
             let before = txn.ops[..position].iter().filter(|before| before.key() == op.key());
-            let own: Vec<ValueId> =
-                before.filter_map(Op::written).map(|write| write.1).collect();
+            let own: Vec<ValueId> = before.filter_map(Op::written).map(|write| write.1).collect();
             let (key, seen) = match op {
                 Op::Read(_, value) if !own.is_empty() => {
                     if own.last() != Some(value) {
@@ -407,8 +402,7 @@ impl<'h> Axioms<'h> {
     fn check_program_order(&self) -> Result<(), Rejection> {
         for (reads, &id) in self.reads.iter().zip(self.order) {
             for (index, &(key, from)) in reads.iter().enumerate() {
-                let is_missed =
-                    |&(_, other): &External| other > from && self.writes(other, key);
+                let is_missed = |&(_, other): &External| other > from && self.writes(other, key);
                 if reads[..index].iter().any(is_missed) {
                     return Err(Rejection::Read(id));
                 }
@@ -423,8 +417,7 @@ impl<'h> Axioms<'h> {
         for (index, &id) in self.order.iter().enumerate() {
             let session = self.history.get(id).session.0;
             for &(key, from) in &self.reads[index] {
-                let is_missed =
-                    |&(_, other): &External| other > from && self.writes(other, key);
+                let is_missed = |&(_, other): &External| other > from && self.writes(other, key);
                 let own = by_session.get(&(session, key)).copied().unwrap_or(0);
                 if own > from || self.reads[index].iter().any(is_missed) {
                     return Err(Rejection::Read(id));
@@ -440,21 +433,27 @@ impl<'h> Axioms<'h> {
     /// If the causal past brings x and x writes this key, this read sees x or a later one.
     fn check_causal_past(&self) -> Result<(), Rejection> {
         let keys = self.history.key_count();
-        let width = (ENTRIES / self.order.len().max(1)).clamp(8, 512).min(keys.max(1));
-        (0..keys).step_by(width).try_for_each(|first| self.check_causal_keys(first, width))
+        let width = KEYS_AT_ONCE.min(keys.max(1));
+        let mut past = vec![0u32; (self.order.len() + 1) * width];
+        let mut blocks = (0..keys).step_by(width);
+        blocks.try_for_each(|first| self.check_causal_keys(first, width, &mut past))
     }
 
-    /// The same for some keys only.
-    fn check_causal_keys(&self, first: usize, width: usize) -> Result<(), Rejection> {
+    /// The same for some keys only. Row p of `past` holds, for each of these keys, the latest writer
+    /// in the past of the transaction at place p, itself included; row 0 is the initial state.
+    fn check_causal_keys(
+        &self,
+        first: usize,
+        width: usize,
+        past: &mut [u32],
+    ) -> Result<(), Rejection> {
         let mine = |key: KeyId| key.index().checked_sub(first).filter(|&column| column < width);
-        // Row p holds, for each key, the latest writer in the past of the transaction at place p,
-        // itself included; row 0 is the initial state.
-        let mut past = vec![0u32; (self.order.len() + 1) * width];
         let mut sessions = vec![0u32; self.history.session_count()];
         for (index, &id) in self.order.iter().enumerate() {
             let place = index + 1;
             let (before, row) = past.split_at_mut(place * width);
             let row = &mut row[..width];
+            row.fill(0);
             let session = &mut sessions[self.history.get(id).session.index()];
             for from in self.reads[index].iter().map(|read| read.1).chain([*session]) {
                 let start = from as usize * width;
@@ -475,5 +474,5 @@ impl<'h> Axioms<'h> {
     }
 }
 
-/// How many entries a table of pasts may have.
-const ENTRIES: usize = 1 << 24;
+/// For how many keys pasts are kept at a time: rows of them should stay in the cache.
+const KEYS_AT_ONCE: usize = 64;

@@ -241,10 +241,7 @@ impl Transactions {
 }
 
 /// A transaction without the reads of values that do not stay.
-pub(crate) fn restricted(
-    txn: &Transaction,
-    stays: impl Fn(KeyId, ValueId) -> bool,
-) -> Transaction {
+pub(crate) fn restricted(txn: &Transaction, stays: impl Fn(KeyId, ValueId) -> bool) -> Transaction {
     let op = |op: &Op| match op {
         Op::Read(key, value) => stays(*key, *value).then(|| op.clone()),
         Op::ReadList(key, items) => {
@@ -433,7 +430,10 @@ impl Builder {
                         *op = Op::ReadList(*key, Box::new([]));
                     }
                     (Kind::List, Op::Read(..)) => {
-                        return misfit("a list, since the key is appended to", "a read of one value");
+                        return misfit(
+                            "a list, since the key is appended to",
+                            "a read of one value",
+                        );
                     }
                     (Kind::Register, Op::ReadList(key, items)) => {
                         let items = items.iter().map(|&item| self.values.get(item));

@@ -215,7 +215,8 @@ impl<'p> Weak<'p> {
     /// Adds the edges that causal pasts force where the order is wrong, until it is right.
     fn saturate(&mut self) -> Result<Outcome, Defect> {
         let keys = self.prepared.key_count();
-        let width = (ENTRIES / self.order.len()).clamp(8, 512).min(keys.max(1));
+        let width = KEYS_AT_ONCE.min(keys.max(1));
+        let mut past = vec![0u32; self.order.len() * width];
         let blocks: Vec<usize> = (0..keys).step_by(width).collect();
         let mut clean = 0;
         let mut next = 0;
@@ -224,7 +225,7 @@ impl<'p> Weak<'p> {
             if self.limits.deadline.is_some_and(|deadline| Instant::now() > deadline) {
                 return Ok(Outcome::GaveUp);
             }
-            let missed = self.missed(blocks[next], width);
+            let missed = self.missed(blocks[next], width, &mut past);
             if missed.is_empty() {
                 clean += 1;
                 next = (next + 1) % blocks.len();
@@ -251,13 +252,11 @@ impl<'p> Weak<'p> {
     }
 
     /// The reads of some keys that miss a writer in their causal past: that writer, whom they read
-    /// from, and the reader.
-    fn missed(&self, first: usize, width: usize) -> Vec<(Node, Node, Node)> {
+    /// from, and the reader. `past` gets, for each transaction and key, the place, plus one, of the
+    /// latest writer in its past, itself included; 0 if there is none.
+    fn missed(&self, first: usize, width: usize, past: &mut [u32]) -> Vec<(Node, Node, Node)> {
         let mine = |key: KeyId| key.index().checked_sub(first).filter(|&column| column < width);
-        let nodes = self.order.len();
-        // For each transaction and key the place, plus one, of the latest writer in its past, itself
-        // included; 0 if there is none.
-        let mut past = vec![0u32; nodes * width];
+        past[..width].fill(0);
         let mut row = vec![0u32; width];
         let mut missed = Vec::new();
         for &node in self.order.sequence() {
@@ -340,5 +339,5 @@ impl<'p> Weak<'p> {
     }
 }
 
-/// How many entries a table of pasts may have.
-const ENTRIES: usize = 1 << 24;
+/// For how many keys pasts are kept at a time: rows of them should stay in the cache.
+const KEYS_AT_ONCE: usize = 64;

@@ -65,7 +65,8 @@ impl Solver<'_> {
                 }
                 index += 1;
                 let first = self.clauses[id as usize].lits[0];
-                if self.truth(first) == Truth::Open && self.recall(first / 2).transpose()?.is_none() {
+                if self.truth(first) == Truth::Open && self.recall(first / 2).transpose()?.is_none()
+                {
                     self.assign(first, Some(id))?;
                 }
                 if self.truth(first) == Truth::False {

@@ -55,9 +55,9 @@ pub enum Event {
 impl Layout {
     pub fn new(prepared: &Prepared, level: Level) -> Layout {
         let shape = match level {
-            Level::StrictSerializable
-            | Level::StrongSessionSerializable
-            | Level::Serializable => Shape::Serial,
+            Level::StrictSerializable | Level::StrongSessionSerializable | Level::Serializable => {
+                Shape::Serial
+            }
             Level::Prefix => Shape::Prefix,
             _ => Shape::Snapshot,
         };
@@ -233,8 +233,8 @@ pub fn choice_edges(
     let call = prepared.txns[then as usize].call;
     for &reader in &prepared.versions[earlier as usize].readers {
         // Where real time is demanded, the moments say already that an earlier reader comes first.
-        let is_said = layout.demand == Demand::RealTime
-            && prepared.txns[reader as usize].ret < call;
+        let is_said =
+            layout.demand == Demand::RealTime && prepared.txns[reader as usize].ret < call;
         if reader != then && !is_said {
             edges.push((layout.begin(reader), layout.commit(then)));
         }

@@ -32,8 +32,8 @@ use crate::level::{Demand, Level};
 use crate::order::{Edge, Node, Order, Tag};
 use crate::prepare::{Prepared, Version};
 use conflict::{Clause, ClauseId};
-use graph::{Graph, KNOWN, Layout, choice_edges};
-pub use graph::Event;
+pub use graph::{Event, Layout, Shape, version_edge};
+use graph::{Graph, KNOWN, choice_edges};
 use hashbrown::HashMap;
 use std::time::Instant;
 use sweep::{Fault, Sweep};
@@ -301,7 +301,9 @@ impl<'p> Solver<'p> {
             let lit = self.literal(fault.wanted, fault.found);
             if self.truth(lit) != Truth::Open {
                 let (wanted, found) = (fault.wanted, fault.found);
-                let text = format!("the order is wrong about versions {wanted} and {found}, which are ordered");
+                let text = format!(
+                    "the order is wrong about versions {wanted} and {found}, which are ordered"
+                );
                 return Err(Stop::Defect(Defect(text)));
             }
             let outcome = if let Some(recalled) = self.recall(lit / 2) {
@@ -430,9 +432,8 @@ impl<'p> Solver<'p> {
     }
 
     fn rests_on_nothing(&self, lit: Lit, reason: Option<ClauseId>) -> bool {
-        let is_fact = |&other: &Lit| {
-            other == lit || self.variables[(other / 2) as usize].level == 0
-        };
+        let is_fact =
+            |&other: &Lit| other == lit || self.variables[(other / 2) as usize].level == 0;
         match reason {
             None => self.decisions.is_empty(),
             Some(reason) => self.clauses[reason as usize].lits.iter().all(is_fact),
@@ -465,7 +466,8 @@ impl<'p> Solver<'p> {
 
     /// The clause "not this literal, or not all of those on the path that it closes".
     fn against(&self, lit: Lit, edge: (Node, Node), path: &[Edge]) -> Clause {
-        let mut lits: Vec<Lit> = path.iter().filter(|e| e.tag != KNOWN).map(|e| e.tag ^ 1).collect();
+        let mut lits: Vec<Lit> =
+            path.iter().filter(|e| e.tag != KNOWN).map(|e| e.tag ^ 1).collect();
         lits.push(lit ^ 1);
         lits.sort_unstable();
         lits.dedup();

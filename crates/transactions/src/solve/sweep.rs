@@ -56,7 +56,7 @@ impl Sweep {
 
     /// The place up to which wishes should be known before the next chunk is looked at.
     pub fn horizon(&self) -> usize {
-        self.start() + 3 * self.width
+        self.start() + 8 * self.width
     }
 
     /// Goes back to the chunk of a place that changed. Says whether that is before the next chunk.

@@ -14,7 +14,14 @@ fn count(quick: u64, long: u64) -> u64 {
 fn described(history: &Transactions) -> String {
     let line = |txn: &crate::Transaction| {
         let ops: Vec<String> = txn.ops.iter().map(|op| history.op_text(op)).collect();
-        format!("{:?} [{}, {:?}] {:?} {}\n", txn.session, txn.call, txn.ret, txn.outcome, ops.join(" "))
+        format!(
+            "{:?} [{}, {:?}] {:?} {}\n",
+            txn.session,
+            txn.call,
+            txn.ret,
+            txn.outcome,
+            ops.join(" ")
+        )
     };
     history.list().iter().map(line).collect()
 }
@@ -26,7 +33,8 @@ fn agree(history: &Transactions) -> [u64; 3] {
     for level in Level::ALL {
         let answer = checker.check(level);
         let expected = brute::satisfies(history, level).expect("it is small");
-        let answer = answer.unwrap_or_else(|defect| panic!("{level}: {defect}\n{}", described(history)));
+        let answer =
+            answer.unwrap_or_else(|defect| panic!("{level}: {defect}\n{}", described(history)));
         let found = match answer.standing {
             Standing::Satisfied(_) => Some(true),
             Standing::Violated(_) => Some(false),
@@ -46,7 +54,10 @@ fn agree_on(kind: Keys, seeds: u64) {
         let found = agree(&tiny(seed, kind));
         counts.iter_mut().zip(found).for_each(|(count, more)| *count += more);
     }
-    println!("{kind:?}: {seeds} histories, yes {} no {} unknown {}", counts[0], counts[1], counts[2]);
+    println!(
+        "{kind:?}: {seeds} histories, yes {} no {} unknown {}",
+        counts[0], counts[1], counts[2]
+    );
     assert!(counts[0] > seeds && counts[1] > seeds, "both answers occur often: {counts:?}");
     assert!(kind == Keys::RepeatedValues || counts[2] == 0, "nothing is ambiguous: {counts:?}");
 }
