@@ -94,6 +94,16 @@ impl<A: Argument> Argument for Vec<A> {
     }
 }
 
+impl<A: Argument, const N: usize> Argument for [A; N] {
+    fn to_value(&self) -> Value {
+        Value::list(self.iter().map(A::to_value))
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        Vec::from_value(value)?.try_into().ok()
+    }
+}
+
 macro_rules! tuples {
     ($(($($name:ident $place:tt),+))*) => {$(
         impl<$($name: Argument),+> Argument for ($($name,)+) {
@@ -113,7 +123,16 @@ macro_rules! tuples {
     )*};
 }
 
-tuples! { (A 0, B 1) (A 0, B 1, C 2) (A 0, B 1, C 2, D 3) }
+tuples! {
+    (A 0)
+    (A 0, B 1)
+    (A 0, B 1, C 2)
+    (A 0, B 1, C 2, D 3)
+    (A 0, B 1, C 2, D 3, E 4)
+    (A 0, B 1, C 2, D 3, E 4, F 5)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
+}
 
 #[cfg(test)]
 mod tests {
@@ -131,6 +150,7 @@ mod tests {
         comes_back(true);
         comes_back('é');
         comes_back(String::from("a \"word\""));
+        comes_back([3_u8, 4]);
         comes_back((1_u32, Some(String::from("x")), vec![2_i8, 3]));
         assert_eq!(u8::from_value(&Value::Int(256)), None);
     }

@@ -1,12 +1,10 @@
 //! What all ways to run a scenario have in common.
 
 use crate::failure::Failure;
-use crate::oracle::{Judge, Misuse};
+use crate::oracle::{Judge, Trouble};
 use crate::run::Run;
 use crate::scenario::{Scenario, Shape};
 use std::fmt;
-#[cfg(any(feature = "shuttle", feature = "loom"))]
-use std::mem::discriminant;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -87,9 +85,9 @@ pub(crate) struct Found {
 #[cfg(any(feature = "shuttle", feature = "loom"))]
 impl Found {
     /// Another sight of this failure, if that is what was found; else this one.
-    pub fn seen_again(self, again: Result<Hunted, Misuse>) -> Found {
+    pub fn seen_again(self, again: Result<Hunted, Trouble>) -> Found {
         match again.ok().and_then(|hunted| hunted.found) {
-            Some(again) if discriminant(&again.failure) == discriminant(&self.failure) => again,
+            Some(again) if self.failure.is_like(&again.failure) => again,
             _ => self,
         }
     }
@@ -117,7 +115,7 @@ pub(crate) trait Engine {
         judge: &mut Judge,
         scenario: &Arc<Scenario>,
         effort: Effort,
-    ) -> Result<Hunted, Misuse>;
+    ) -> Result<Hunted, Trouble>;
 
     /// The number of executions of a scenario before the next one has its turn.
     fn patience(&self, scenario: &Scenario) -> u64;
@@ -129,10 +127,15 @@ pub(crate) trait Engine {
         scenario: &Arc<Scenario>,
         schedule: &Schedule,
         effort: Effort,
-    ) -> Result<Hunted, Misuse>;
+    ) -> Result<Hunted, Trouble>;
 
     /// Makes the schedule of a failure simpler, if the engine controls it.
     fn simplify(&mut self, judge: &mut Judge, found: Found, effort: Effort) -> Found;
+
+    /// The number of values that outlived their objects without becoming more.
+    fn outlived(&self) -> i64 {
+        0
+    }
 
     /// Repeats a failure once more, with the accesses of its calls written down, if the engine can.
     fn retrace(&mut self, _judge: &mut Judge, found: Found, _effort: Effort) -> Found {

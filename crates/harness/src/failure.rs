@@ -9,13 +9,18 @@ use crate::tracked::Imbalance;
 use seriatim_history::{History, OpId};
 use seriatim_spec::Counterexample;
 use std::fmt::Write;
+use std::mem::discriminant;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What an object did wrong.
 #[derive(Clone, Debug)]
 pub enum Failure {
     /// Its answers fit no order of the calls.
     Violation(Counterexample),
+    /// Its answers are not those of the specification although the calls came one after another: the object, or
+    /// the specification, is wrong already on one thread.
+    Disagreement(Counterexample),
     /// A call panicked.
     Panic {
         /// The call.
@@ -50,13 +55,44 @@ pub enum Failure {
         /// What it said.
         message: String,
     },
+    /// No execution could be decided in time, so that nothing is known of the object.
+    Undecided {
+        /// How many were tried.
+        executions: u64,
+    },
 }
 
 impl Failure {
+    /// What a violation of the specification is, by the execution that shows it.
+    pub(crate) fn disagreement(counterexample: Counterexample, run: &Run) -> Self {
+        match run.is_sequential() {
+            true => Failure::Disagreement(counterexample),
+            false => Failure::Violation(counterexample),
+        }
+    }
+
+    /// Whether a smaller scenario with that failure shows the same thing.
+    pub(crate) fn is_like(&self, smaller: &Failure) -> bool {
+        let plainer = matches!((self, smaller), (Failure::Violation(_), Failure::Disagreement(_)));
+        plainer || discriminant(self) == discriminant(smaller)
+    }
+
+    /// The counterexample, where the answers are wrong.
+    pub fn counterexample(&self) -> Option<&Counterexample> {
+        match self {
+            Failure::Violation(counterexample) | Failure::Disagreement(counterexample) => {
+                Some(counterexample)
+            }
+            _ => None,
+        }
+    }
+
     /// The failure in a word.
     pub fn word(&self) -> &'static str {
         match self {
             Failure::Violation(_) => "violation",
+            Failure::Disagreement(_) => "disagreement on one thread",
+            Failure::Undecided { .. } => "undecided",
             Failure::Panic { .. } => "panic",
             Failure::Deadlock { .. } => "deadlock",
             Failure::Hang { .. } => "hang",
@@ -72,6 +108,15 @@ impl Failure {
             Failure::Violation(counterexample) => {
                 format!("not linearizable: {}", counterexample.explanation.sentence)
             }
+            Failure::Disagreement(counterexample) => format!(
+                "wrong already on one thread: object and specification disagree although the calls came one \
+                 after another: {}",
+                counterexample.explanation.sentence
+            ),
+            Failure::Undecided { executions } => format!(
+                "nothing is known of the object: not one of {executions} executions could be decided in time; \
+                 a specification by name, fewer threads or a larger budget may help"
+            ),
             Failure::Panic { call, message } => format!("{call} panicked: {message}"),
             Failure::Deadlock { calls } => {
                 format!("deadlock: {} wait for ever", calls.join(" and "))
@@ -79,9 +124,10 @@ impl Failure {
             Failure::Hang { calls, patience } => {
                 format!("hang: {} did not return within {patience}", calls.join(" and "))
             }
-            Failure::Leak { values } => {
-                format!("leak: {values} values were still alive after the object was dropped")
-            }
+            Failure::Leak { values } => format!(
+                "leak: {values} values outlived their objects and are still alive, and they become more with \
+                 every execution"
+            ),
             Failure::DroppedTwice { values } => {
                 format!("memory error: {values} values were dropped twice")
             }
@@ -118,6 +164,10 @@ pub struct Failed {
     pub replay: String,
     /// The number of executions before the failure was found.
     pub executions: u64,
+    /// The time before the failure was found.
+    pub found_after: Duration,
+    /// The time that shrinking took after that.
+    pub shrunk_in: Duration,
     /// The report as `check` prints it.
     pub report: String,
 }
@@ -245,17 +295,22 @@ fn table(titles: &[String], cells: impl Iterator<Item = (usize, String)>) -> Str
     text
 }
 
-/// Why no order is right: the sentence and the attempts that come closest.
+/// More calls than this are not repeated in a sentence: the drawing has them.
+const LISTED: usize = 12;
+
+/// Why no order is right: the attempts that come closest. What each of them is "after" begins with the context
+/// of the counterexample, because its calls have made the state that the attempt starts in.
 pub(crate) fn explanation(counterexample: &Counterexample, history: &History) -> String {
     let mut text = String::new();
     let name = |op: &OpId| history.operation(*op).to_string();
+    let context: Vec<String> =
+        counterexample.context.iter().flat_map(|context| &context.order).map(name).collect();
     let mut told = Vec::new();
     for attempt in counterexample.explanation.attempts.iter().take(3) {
         // Two operations that look alike make two attempts that read alike.
         let start = text.len();
         let order: Vec<String> = attempt.order.iter().map(name).collect();
-        let order = if order.is_empty() { "nothing".to_owned() } else { order.join(", ") };
-        let _ = writeln!(text, "  after {order}");
+        let _ = writeln!(text, "  {}", what_came_before(&context, &order));
         let _ = writeln!(text, "    the state is {}", attempt.state);
         for (op, reason) in &attempt.stuck {
             let _ = writeln!(text, "    {} cannot be next: {reason}", name(op));
@@ -267,6 +322,18 @@ pub(crate) fn explanation(counterexample: &Counterexample, history: &History) ->
         }
     }
     text
+}
+
+fn what_came_before(context: &[String], order: &[String]) -> String {
+    match (context.len(), order.len()) {
+        (0, 0) => "at the start".to_owned(),
+        (0..=LISTED, _) => {
+            let all: Vec<&str> = context.iter().chain(order).map(String::as_str).collect();
+            format!("after {}", all.join(", "))
+        }
+        (more, 0) => format!("after the {more} calls that come first"),
+        (more, _) => format!("after the {more} calls that come first, then {}", order.join(", ")),
+    }
 }
 
 /// The number of threads of a scenario that call something.

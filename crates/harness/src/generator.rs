@@ -2,7 +2,7 @@
 
 use crate::Argument;
 use crate::random::Random;
-use crate::tracked::{Ledger, Tracked};
+use crate::tracked::Tracked;
 use seriatim_history::Value;
 use std::marker::PhantomData;
 use std::ops::{Range, RangeInclusive};
@@ -27,11 +27,6 @@ pub trait Generator: Send + Sync + 'static {
     /// may number them anew.
     fn is_distinct(&self) -> bool {
         false
-    }
-
-    /// The account of the values that this generator builds, if it keeps one.
-    fn ledger(&self) -> Option<&'static Ledger> {
-        None
     }
 }
 
@@ -110,13 +105,15 @@ impl<A: Argument> Generator for Distinct<A> {
 }
 
 /// Draws distinct numbers as [`Tracked`] values: the test then also fails when the object drops one
-/// twice, or still has one after it was dropped itself.
+/// twice, or when values outlive their objects and become more the more executions there are. Values that
+/// are merely dropped later, as by epoch-based reclamation, are no failure. Put it into whatever the
+/// operation takes: a tuple, [`maybe`], [`list_of`], [`array_of`], a generator of your own.
 pub fn tracked() -> TrackedValues {
-    TrackedValues(Ledger::open())
+    TrackedValues(())
 }
 
 /// See [`tracked`].
-pub struct TrackedValues(&'static Ledger);
+pub struct TrackedValues(());
 
 impl Generator for TrackedValues {
     type Item = Tracked;
@@ -126,15 +123,102 @@ impl Generator for TrackedValues {
     }
 
     fn build(&self, value: Option<&Value>) -> Option<Tracked> {
-        Some(Tracked::new(value?.as_int()?, self.0))
+        Some(Tracked::new(value?.as_int()?))
     }
 
     fn is_distinct(&self) -> bool {
         true
     }
+}
 
-    fn ledger(&self) -> Option<&'static Ledger> {
-        Some(self.0)
+/// Draws `None` or what another generator draws, each half of the time.
+///
+/// ```
+/// # use seriatim_harness::{maybe, test, tracked};
+/// # use std::sync::Mutex;
+/// let test = test(|| Mutex::new(None))
+///     .operation("set", maybe(tracked()), |cell, value| *cell.lock().unwrap() = value);
+/// ```
+pub fn maybe<G: Generator>(inner: G) -> Maybe<G> {
+    Maybe(inner)
+}
+
+/// See [`maybe`].
+pub struct Maybe<G>(G);
+
+impl<G: Generator> Generator for Maybe<G> {
+    type Item = Option<G::Item>;
+
+    fn draw(&self, draw: &mut Draw) -> Option<Value> {
+        let some = draw.below(2) == 1;
+        Some(if some { self.0.draw(draw).unwrap_or(Value::Nil) } else { Value::Nil })
+    }
+
+    fn build(&self, value: Option<&Value>) -> Option<Self::Item> {
+        match value? {
+            Value::Nil => Some(None),
+            value => self.0.build(Some(value)).map(Some),
+        }
+    }
+}
+
+/// Draws lists of some length whose items another generator draws.
+///
+/// ```
+/// # use seriatim_harness::{list_of, test, tracked};
+/// # use std::sync::Mutex;
+/// let test = test(|| Mutex::new(Vec::new()))
+///     .operation("extend", list_of(0..=3, tracked()), |list, items| list.lock().unwrap().extend(items));
+/// ```
+pub fn list_of<G: Generator>(length: RangeInclusive<usize>, item: G) -> ListOf<G> {
+    ListOf { length, item }
+}
+
+/// See [`list_of`].
+pub struct ListOf<G> {
+    length: RangeInclusive<usize>,
+    item: G,
+}
+
+impl<G: Generator> Generator for ListOf<G> {
+    type Item = Vec<G::Item>;
+
+    fn draw(&self, draw: &mut Draw) -> Option<Value> {
+        let length = draw.random().between(*self.length.start(), *self.length.end());
+        let items: Vec<Value> =
+            (0..length).map(|_| self.item.draw(draw).unwrap_or(Value::Nil)).collect();
+        Some(Value::list(items))
+    }
+
+    fn build(&self, value: Option<&Value>) -> Option<Self::Item> {
+        value?.as_list()?.iter().map(|item| self.item.build(Some(item))).collect()
+    }
+}
+
+/// Draws arrays whose items another generator draws.
+///
+/// ```
+/// # use seriatim_harness::{array_of, test, tracked};
+/// # use std::sync::Mutex;
+/// let test = test(|| Mutex::new(Vec::new()))
+///     .operation("pair", array_of::<2, _>(tracked()), |list, pair| list.lock().unwrap().extend(pair));
+/// ```
+pub fn array_of<const N: usize, G: Generator>(item: G) -> ArrayOf<N, G> {
+    ArrayOf(list_of(N..=N, item))
+}
+
+/// See [`array_of`].
+pub struct ArrayOf<const N: usize, G>(ListOf<G>);
+
+impl<const N: usize, G: Generator> Generator for ArrayOf<N, G> {
+    type Item = [G::Item; N];
+
+    fn draw(&self, draw: &mut Draw) -> Option<Value> {
+        self.0.draw(draw)
+    }
+
+    fn build(&self, value: Option<&Value>) -> Option<Self::Item> {
+        self.0.build(value)?.try_into().ok()
     }
 }
 
@@ -235,13 +319,17 @@ macro_rules! tuples {
                 let items = value?.as_list()?;
                 Some(($(self.$place.build(items.get($place))?,)+))
             }
-
-            fn ledger(&self) -> Option<&'static Ledger> {
-                let ledgers = [$(self.$place.ledger()),+];
-                ledgers.into_iter().flatten().next()
-            }
         }
     )*};
 }
 
-tuples! { (A 0, B 1) (A 0, B 1, C 2) (A 0, B 1, C 2, D 3) }
+tuples! {
+    (A 0)
+    (A 0, B 1)
+    (A 0, B 1, C 2)
+    (A 0, B 1, C 2, D 3)
+    (A 0, B 1, C 2, D 3, E 4)
+    (A 0, B 1, C 2, D 3, E 4, F 5)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
+}

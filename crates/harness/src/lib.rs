@@ -7,17 +7,24 @@
 //! [`Recorder`] is the part that writes histories down, for programs that drive their own load.
 
 mod argument;
+mod borrowing;
 mod campaign;
 mod clock;
+mod coverage;
+mod ends;
 mod engine;
 mod failure;
 mod generator;
+mod growth;
+mod identity;
 #[cfg(feature = "loom")]
 mod loom_engine;
 #[cfg(any(feature = "shuttle", feature = "loom"))]
 mod minutes;
+mod misuse;
 mod model;
 mod oracle;
+mod passed;
 mod pool;
 mod quiet;
 mod random;
@@ -25,6 +32,7 @@ mod recorder;
 mod reply;
 mod run;
 mod scenario;
+mod second_opinion;
 mod sequential;
 mod shrink;
 #[cfg(feature = "shuttle")]
@@ -36,17 +44,21 @@ mod test;
 mod tracked;
 
 pub use argument::Argument;
-pub use campaign::Passed;
+pub use borrowing::{Borrowed, Borrowing, Borrows};
 pub use clock::Clock;
+pub use coverage::Overlap;
+pub use ends::{Ends, Halves, ends};
 pub use failure::{Failed, Failure};
 pub use generator::{
-    Distinct, Draw, DrawnBy, Generator, TrackedValues, distinct, drawn_by, tracked,
+    ArrayOf, Distinct, Draw, DrawnBy, Generator, ListOf, Maybe, TrackedValues, array_of, distinct,
+    drawn_by, list_of, maybe, tracked,
 };
 pub use model::ModelCall;
+pub use passed::Passed;
 pub use recorder::{IntoArgument, Log, MethodName, Recorder};
 pub use reply::{IntoReply, IntoValue, Reply};
 pub use seriatim_sync as sync;
 pub use stream::Stream;
 pub use subject::Caller;
 pub use test::{Own, Shared, Test, test};
-pub use tracked::{Ledger, Tracked};
+pub use tracked::Tracked;

@@ -15,8 +15,10 @@
 //! of a return and a call alone may be missed. No alarm is false because of that.
 
 use crate::engine::{Effort, Engine, Found, Hunted, Schedule};
+use crate::failure::Failure;
+use crate::growth;
 use crate::minutes::{Minutes, Scene, open};
-use crate::oracle::{Judge, Misuse};
+use crate::oracle::{Judge, Trouble};
 use crate::quiet;
 use crate::random::Random;
 use crate::run::{Accessed, End, Run, Trace};
@@ -29,6 +31,7 @@ use seriatim_sync::trace::{self, Listening};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// The bound on preemptions.
 const PREEMPTIONS: usize = 2;
@@ -220,7 +223,7 @@ impl Loom {
         scenario: &Arc<Scenario>,
         desk: Arc<Desk>,
         preemptions: usize,
-    ) -> Result<Hunted, Misuse> {
+    ) -> Result<Hunted, Trouble> {
         let (subject, planned, inner) = (self.subject.clone(), scenario.clone(), desk.clone());
         let run = move || execute(&subject, &planned, &inner);
         let mut complete = false;
@@ -245,6 +248,7 @@ impl Loom {
             }
             if judge.is_new(&run)
                 && let Some(failure) = judge.judge(&run)?
+                && self.is_lasting(scenario, &failure, (preemptions, execution))
             {
                 let schedule = Schedule::Loom { preemptions, execution };
                 let found = Some(Found { scenario: scenario.clone(), failure, run, schedule });
@@ -252,6 +256,31 @@ impl Loom {
             }
         }
         Ok(Hunted { found: None, complete })
+    }
+
+    /// Whether a failure is one also if the object drops values late: a leak must grow with every repetition of
+    /// its execution. Loom repeats one only by exploring up to it, so that it is repeated seven times.
+    fn is_lasting(
+        &self,
+        scenario: &Arc<Scenario>,
+        failure: &Failure,
+        (preemptions, execution): (usize, u64),
+    ) -> bool {
+        if !matches!(failure, Failure::Leak { .. }) {
+            return true;
+        }
+        let effort =
+            Effort { executions: u64::MAX, until: Instant::now() + Duration::from_secs(5) };
+        let mut repeat = |count| {
+            for _ in 0..count {
+                let (subject, planned) = (self.subject.clone(), scenario.clone());
+                let desk = Arc::new(Desk::new(effort, Some(execution)));
+                let run = move || execute(&subject, &planned, &desk);
+                // It ends by the panic that ends every exploration before its end.
+                let _ = quiet::catch_all(|| model(preemptions).check(run));
+            }
+        };
+        growth::grows(self.subject.ledger(), 1, &mut repeat)
     }
 }
 
@@ -289,7 +318,7 @@ impl Engine for Loom {
         judge: &mut Judge,
         scenario: &Arc<Scenario>,
         effort: Effort,
-    ) -> Result<Hunted, Misuse> {
+    ) -> Result<Hunted, Trouble> {
         self.explore(judge, scenario, Arc::new(Desk::new(effort, None)), PREEMPTIONS)
     }
 
@@ -303,7 +332,7 @@ impl Engine for Loom {
         scenario: &Arc<Scenario>,
         schedule: &Schedule,
         effort: Effort,
-    ) -> Result<Hunted, Misuse> {
+    ) -> Result<Hunted, Trouble> {
         match *schedule {
             Schedule::Loom { preemptions, execution } => {
                 let desk = Desk::new(effort, Some(execution));

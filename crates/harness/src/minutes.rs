@@ -7,7 +7,7 @@
 use crate::run::{Accessed, Called, End, Run, Slot, drain};
 use crate::scenario::{Scenario, Step};
 use crate::subject::{Attached, Caller, Instance, Stamps, Subject, kept};
-use crate::tracked::Balance;
+use crate::tracked::Era;
 use seriatim_history::Time;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -31,16 +31,16 @@ pub(crate) struct Minutes {
 pub(crate) struct Scene {
     pub instance: Arc<dyn Instance>,
     pub main: Box<dyn Attached>,
-    balance: Balance,
+    era: Era,
 }
 
 impl Scene {
     /// A fresh object.
     pub fn of(subject: &dyn Subject) -> Self {
-        let balance = Balance::of(subject.ledgers());
+        let era = subject.ledger().begin();
         let instance: Arc<dyn Instance> = subject.fresh().into();
         let main = instance.attach(Caller::Main);
-        Scene { instance, main, balance }
+        Scene { instance, main, era }
     }
 }
 
@@ -95,7 +95,7 @@ impl Minutes {
 
     /// What comes when all threads are done: the last calls of the main thread, the final checks, the accounts.
     pub fn close(&self, scene: Scene, scenario: &Scenario, stamps: &dyn Stamps) -> Run {
-        let Scene { instance, mut main, balance } = scene;
+        let Scene { instance, mut main, era } = scene;
         self.main_calls(&mut *main, &scenario.after, stamps);
         if let Some(kind) = scenario.drain.filter(|_| self.run().panic().is_none()) {
             let calls = drain(kind, |step| main.run(step, stamps));
@@ -106,7 +106,7 @@ impl Minutes {
         drop(main);
         kept::let_go();
         drop(instance);
-        run.imbalance = balance.imbalance();
+        run.imbalance = era.imbalance();
         run
     }
 }

@@ -1,7 +1,8 @@
 //! A specification from a closure: the object as one would write it for one thread.
 
 use crate::reply::Reply;
-use crate::subject::Caller;
+use crate::scenario::{Step, call_text};
+use crate::subject::{Caller, Subject};
 use seriatim_history::{History, InputError, Operation, Outcome, Value, ValueId};
 use seriatim_spec::{Bound, Interpretation, Next, Reader, Spec};
 use std::fmt::Debug;
@@ -38,6 +39,12 @@ impl ModelCall {
         self.caller
     }
 
+    /// A step of a scenario as a model is asked about it.
+    pub(crate) fn of(subject: &dyn Subject, step: &Step, caller: Caller) -> Self {
+        let name = subject.kind(step.kind).name.clone();
+        ModelCall { name, arg: step.arg.clone(), caller }
+    }
+
     pub(crate) fn value(&self) -> Option<&Value> {
         self.arg.as_ref()
     }
@@ -45,8 +52,7 @@ impl ModelCall {
 
 impl Debug for ModelCall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let arg = self.arg.as_ref().map(Value::to_string).unwrap_or_default();
-        write!(f, "{}({arg})", self.name)
+        f.write_str(&call_text(&self.name, self.arg.as_ref()))
     }
 }
 

@@ -1,24 +1,33 @@
 //! The judge of executions: specification, final checks, panics, calls that never end.
 
+use crate::coverage::Coverage;
 use crate::failure::Failure;
+use crate::model::ModelCall;
+use crate::quiet;
 use crate::run::Run;
+use crate::second_opinion::{Opinion, second_opinion};
 use crate::subject::{Blocking, Subject};
-use seriatim_history::{History, OpId};
+use seriatim_history::{History, InputError, OpId};
 use seriatim_monitor::{Checked, Detail, Options, check};
-use seriatim_spec::{Reader, Verdict};
+use seriatim_spec::{Reader, Verdict, validate};
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How long the check of one execution may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+use std::time::{Duration, Instant};
 
 /// How many different executions of a scenario are remembered.
 const REMEMBERED: usize = 1 << 18;
 
-/// A test that cannot be run as it is declared, in words.
+/// Why a test ends without a word on its object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Misuse(pub String);
+pub(crate) enum Trouble {
+    /// It cannot be run as it is declared.
+    Misuse(String),
+    /// Seriatim contradicts itself.
+    Internal(String),
+}
+
+/// Asks a model about a call, in its first state; panics if the model does not know the call.
+pub(crate) type Probe = Arc<dyn Fn(&ModelCall) + Send + Sync>;
 
 /// What the right behaviour is.
 #[derive(Clone)]
@@ -27,6 +36,7 @@ pub(crate) struct Law {
     /// The specification's name for history files, where it has one.
     pub spec: Option<String>,
     pub cost: Cost,
+    pub probe: Option<Probe>,
 }
 
 /// What a judgement costs.
@@ -34,6 +44,8 @@ pub(crate) struct Law {
 pub(crate) enum Cost {
     /// Long histories are welcome.
     Cheap,
+    /// The general search decides: long histories only as far as they turn out to be cheap.
+    Searches,
     /// Short histories only: the object is run again.
     Reruns,
 }
@@ -43,16 +55,36 @@ pub(crate) struct Judge {
     subject: Arc<dyn Subject>,
     law: Law,
     seen: HashSet<u128>,
+    /// How long the check of one execution may take.
+    patience: Duration,
     /// The number of executions judged, of different ones, and of those that took too long.
     pub executions: u64,
     pub different: u64,
     pub undecided: u64,
+    /// The time that the checks took.
+    pub checking: Duration,
+    pub coverage: Coverage,
+}
+
+fn unreadable(error: InputError) -> Trouble {
+    Trouble::Misuse(format!("the specification cannot read the test: {error}"))
 }
 
 impl Judge {
-    pub fn new(subject: Arc<dyn Subject>, law: Law) -> Self {
-        let (executions, different, undecided) = (0, 0, 0);
-        Judge { subject, law, seen: HashSet::new(), executions, different, undecided }
+    pub fn new(subject: Arc<dyn Subject>, law: Law, budget: Duration) -> Self {
+        let coverage = Coverage::new(subject.kinds().len());
+        Judge {
+            subject,
+            law,
+            seen: HashSet::new(),
+            // One execution must not eat up the time of all others.
+            patience: (budget / 20).clamp(Duration::from_millis(50), Duration::from_secs(10)),
+            executions: 0,
+            different: 0,
+            undecided: 0,
+            checking: Duration::ZERO,
+            coverage,
+        }
     }
 
     /// Forgets what was seen: another scenario comes, or a failure must be seen again.
@@ -67,12 +99,15 @@ impl Judge {
             self.seen.clear();
         }
         let new = run.fingerprint().is_none_or(|fingerprint| self.seen.insert(fingerprint));
-        self.different += u64::from(new);
+        if new {
+            self.different += 1;
+            self.coverage.see(run);
+        }
         new
     }
 
     /// What is wrong with an execution, if anything.
-    pub fn judge(&mut self, run: &Run) -> Result<Option<Failure>, Misuse> {
+    pub fn judge(&mut self, run: &Run) -> Result<Option<Failure>, Trouble> {
         if let Some((_, called, message)) = run.panic() {
             let (call, message) = (called.step.text(&*self.subject), message.to_owned());
             return Ok(Some(Failure::Panic { call, message }));
@@ -85,22 +120,55 @@ impl Judge {
         if let Some(message) = run.complaint.clone() {
             return Ok(Some(Failure::Invariant { message }));
         }
+        let begin = Instant::now();
         let (_, checked) = self.check(run, Detail::Plain)?;
-        if let Verdict::Violation(counterexample) = checked.verdict {
-            return Ok(Some(Failure::Violation(counterexample)));
+        self.checking += begin.elapsed();
+        match checked.verdict {
+            Verdict::Violation(counterexample) => {
+                return Ok(Some(Failure::disagreement(counterexample, run)));
+            }
+            Verdict::Linearizable(_) => {}
+            Verdict::Unknown(_) => self.undecided += 1,
         }
-        self.undecided += u64::from(matches!(checked.verdict, Verdict::Unknown(_)));
         Ok(run.imbalance.map(Failure::from))
     }
 
+    /// Has the evidence of a verdict looked at by somebody who did not make it: an order is replayed, a
+    /// violation is judged once more. Evidence that does not hold is no word on the object.
+    fn examine(&self, history: &mut History, checked: &Checked) -> Result<(), Trouble> {
+        let reader = &*self.law.reader;
+        let defect = match &checked.verdict {
+            Verdict::Linearizable(witness) => {
+                let reading = reader.read(history).map_err(unreadable)?;
+                let replayed = validate(history, &reading, witness);
+                replayed.err().map(|invalid| format!("the order found is none: {invalid}"))
+            }
+            Verdict::Violation(_) => {
+                let opinion = second_opinion(history, reader).map_err(unreadable)?;
+                (opinion == Opinion::Linearizable)
+                    .then(|| "a violation was found, but an order explains the history".to_owned())
+            }
+            Verdict::Unknown(_) => None,
+        };
+        defect.map_or(Ok(()), |defect| Err(Trouble::Internal(defect)))
+    }
+
     /// Checks the history of an execution.
-    pub fn check(&self, run: &Run, detail: Detail) -> Result<(History, Checked), Misuse> {
-        let misuse = |error| Misuse(format!("the specification cannot read the test: {error}"));
+    pub fn check(&self, run: &Run, detail: Detail) -> Result<(History, Checked), Trouble> {
         let spec = self.law.spec.as_deref();
-        let mut history = run.history(&*self.subject, spec).map_err(misuse)?;
-        let options = Options { time: Some(PATIENCE), threads: 1, detail, ..Options::default() };
-        let checked = check(&mut history, &*self.law.reader, &options).map_err(misuse)?;
-        Ok((history, checked))
+        let mut history = run.history(&*self.subject, spec).map_err(unreadable)?;
+        let time = Some(self.patience);
+        let options = Options { time, threads: 1, detail, ..Options::default() };
+        let checked = quiet::catch(|| {
+            let checked = check(&mut history, &*self.law.reader, &options).map_err(unreadable)?;
+            self.examine(&mut history, &checked)?;
+            Ok(checked)
+        });
+        let checked = checked.map_err(|panic| {
+            let name = self.law.reader.name();
+            Trouble::Misuse(format!("the specification ({name}) panicked: {}", panic.message()))
+        })?;
+        Ok((history, checked?))
     }
 
     /// The calls of a minimal counterexample: the places among [`Run::calls`].

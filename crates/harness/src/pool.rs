@@ -13,6 +13,7 @@ use crate::subject::{Attached, Blocking, Caller, Instance, Subject};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The work of a batch: one scenario, many objects.
@@ -205,6 +206,7 @@ pub(crate) struct Pool {
     orders: Vec<Sender<Order>>,
     done: Receiver<usize>,
     report: Sender<usize>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 /// How long a thread in a call that may wait for ever is given.
@@ -213,7 +215,7 @@ const WAITING: Duration = Duration::from_millis(100);
 impl Pool {
     pub fn new() -> Self {
         let (report, done) = channel();
-        Pool { orders: Vec::new(), done, report }
+        Pool { orders: Vec::new(), done, report, threads: Vec::new() }
     }
 
     /// Starts a batch.
@@ -247,8 +249,18 @@ impl Pool {
             }
         };
         let name = format!("seriatim-{thread}");
-        std::thread::Builder::new().name(name).spawn(work).expect("the system starts threads");
+        let thread = std::thread::Builder::new().name(name).spawn(work);
+        self.threads.push(thread.expect("the system starts threads"));
         self.orders.push(order);
+    }
+
+    /// Ends the threads of a pool that has nothing to do, so that whatever they keep for themselves goes.
+    pub fn dismiss(&mut self) {
+        self.orders.clear();
+        for thread in self.threads.drain(..) {
+            // A panic in the destructor of a thread's own data is none of a call.
+            let _ = thread.join();
+        }
     }
 
     /// Lets the threads drop their handles of a batch and waits until they have. Gives what one of them

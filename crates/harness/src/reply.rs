@@ -78,6 +78,18 @@ impl<T: IntoValue> IntoValue for Vec<T> {
     }
 }
 
+impl<T: IntoValue, const N: usize> IntoValue for [T; N] {
+    fn into_value(self) -> Value {
+        Value::list(self.into_iter().map(T::into_value))
+    }
+}
+
+impl<T: IntoValue, const N: usize> IntoReply for [T; N] {
+    fn reply(self) -> Reply {
+        Reply::Answer(Some(self.into_value()))
+    }
+}
+
 impl<T: IntoValue> IntoReply for Option<T> {
     fn reply(self) -> Reply {
         Reply::Answer(Some(self.into_value()))
@@ -142,4 +154,13 @@ macro_rules! tuples {
     )*};
 }
 
-tuples! { (A 0, B 1) (A 0, B 1, C 2) (A 0, B 1, C 2, D 3) }
+tuples! {
+    (A 0)
+    (A 0, B 1)
+    (A 0, B 1, C 2)
+    (A 0, B 1, C 2, D 3)
+    (A 0, B 1, C 2, D 3, E 4)
+    (A 0, B 1, C 2, D 3, E 4, F 5)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
+}

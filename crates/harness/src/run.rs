@@ -78,6 +78,14 @@ impl Run {
         threads.chain(main)
     }
 
+    /// Whether its calls came one after another because at most one of its threads made any.
+    pub fn is_sequential(&self) -> bool {
+        let returned =
+            |(_, called): (Caller, &Called)| matches!(called.slot.end, End::Returned(..));
+        let busy = self.threads.iter().filter(|calls| !calls.is_empty());
+        busy.count() <= 1 && self.calls().all(returned)
+    }
+
     /// The execution with some of its calls only, named by their places among [`calls`](Run::calls).
     pub fn restricted(&self, places: &[usize]) -> Run {
         let mut place = 0;

@@ -121,12 +121,55 @@ impl Scenario {
             drain = Some(find(name.trim(), subject)?);
             after.pop();
         }
-        Ok(Scenario {
+        let scenario = Scenario {
             before: calls(before)?,
             threads: split(threads, "|").into_iter().map(calls).collect::<Result<_, _>>()?,
             after: calls(&after.join(";"))?,
             drain,
-        })
+        };
+        let wrong = |(caller, step): &(Caller, &Step)| !step.may_be_called(subject, *caller);
+        if let Some((_, step)) = scenario.steps().find(wrong) {
+            return Err(format!("`{}` is called by a thread that must not", step.text(subject)));
+        }
+        Ok(scenario)
+    }
+
+    /// All calls with their callers.
+    pub fn steps(&self) -> impl Iterator<Item = (Caller, &Step)> {
+        let main = self.before.iter().chain(&self.after).map(|step| (Caller::Main, step));
+        let threads = self.threads.iter().enumerate();
+        let threads = threads.flat_map(|(thread, steps)| {
+            steps.iter().map(move |step| (Caller::Thread(thread), step))
+        });
+        main.chain(threads)
+    }
+
+    /// With some of the calls only, named by their callers and their numbers among the caller's.
+    pub fn only(&self, wanted: impl Fn(Caller, usize) -> bool) -> Scenario {
+        let keep = |caller, steps: &[Step], first: usize| -> Vec<Step> {
+            let places = steps.iter().enumerate();
+            let kept = places.filter(|(place, _)| wanted(caller, first + place));
+            kept.map(|(_, step)| step.clone()).collect()
+        };
+        let threads = self.threads.iter().enumerate();
+        Scenario {
+            before: keep(Caller::Main, &self.before, 0),
+            threads: threads.map(|(at, steps)| keep(Caller::Thread(at), steps, 0)).collect(),
+            after: keep(Caller::Main, &self.after, self.before.len()),
+            drain: self.drain,
+        }
+    }
+
+    /// Without the threads that call nothing, as far as the numbers of the others stay right.
+    pub fn tidied(mut self, subject: &dyn Subject) -> Scenario {
+        match subject.binds_threads() {
+            false => self.threads.retain(|steps| !steps.is_empty()),
+            true => {
+                let used = self.threads.iter().rposition(|steps| !steps.is_empty());
+                self.threads.truncate(used.map_or(0, |last| last + 1));
+            }
+        }
+        self
     }
 }
 
@@ -137,8 +180,12 @@ fn gap(after: &[Step]) -> &'static str {
 impl Step {
     /// The call as text: `push(1)`.
     pub fn text(&self, subject: &dyn Subject) -> String {
-        let arg = self.arg.as_ref().map(Value::to_string).unwrap_or_default();
-        format!("{}({arg})", subject.kind(self.kind).name)
+        call_text(&subject.kind(self.kind).name, self.arg.as_ref())
+    }
+
+    /// Whether somebody may call it.
+    pub fn may_be_called(&self, subject: &dyn Subject, caller: Caller) -> bool {
+        subject.kind(self.kind).callers.admits(caller)
     }
 
     fn from_text(text: &str, subject: &dyn Subject) -> Result<Step, String> {
@@ -147,12 +194,32 @@ impl Step {
         let kind = find(name, subject)?;
         let arg = match arg.trim() {
             "" => None,
-            arg => Some(value(arg).ok_or_else(|| format!("expected a value, found `{arg}`"))?),
+            arg => Some(argument(arg).ok_or_else(|| format!("expected a value, found `{arg}`"))?),
         };
         match subject.accepts(kind, arg.as_ref()) {
             true => Ok(Step { kind, arg }),
             false => Err(format!("`{text}`: the operation does not take this argument")),
         }
+    }
+}
+
+/// A call as histories print it: a pair as two arguments.
+pub(crate) fn call_text(name: &str, arg: Option<&Value>) -> String {
+    match arg {
+        None => format!("{name}()"),
+        Some(Value::List(items)) if items.len() == 2 => {
+            format!("{name}({}, {})", items[0], items[1])
+        }
+        Some(arg) => format!("{name}({arg})"),
+    }
+}
+
+/// Reads an argument as [`call_text`] prints it, several of them as a list.
+fn argument(text: &str) -> Option<Value> {
+    let parts = split(text, ",");
+    match parts.len() {
+        1 => value(text),
+        _ => parts.into_iter().map(value).collect::<Option<Vec<_>>>().map(Value::list),
     }
 }
 
@@ -271,9 +338,10 @@ impl Drawing<'_> {
     fn weight(&self, id: KindId, caller: Caller) -> u64 {
         let kind = self.subject.kind(id);
         let allowed = match caller {
-            Caller::Main => kind.thread.is_none() && matches!(kind.blocking, Blocking::Never),
-            Caller::Thread(thread) => kind.thread.is_none_or(|only| only == thread),
+            Caller::Main => matches!(kind.blocking, Blocking::Never),
+            Caller::Thread(_) => true,
         };
+        let allowed = allowed && kind.callers.admits(caller);
         let used = self.used.iter().filter(|&&used| used == id).count();
         if allowed && used < kind.at_most { u64::from(kind.weight) } else { 0 }
     }

@@ -1,22 +1,46 @@
 //! From a scenario that fails to the smallest one that still does.
 //!
-//! First everything goes that the counterexample of the failing execution does not need; then threads,
-//! parts and single calls are left out one after another as long as what remains fails in the same
-//! way. If that ends with more than a handful of calls, which happens when every smaller scenario fails too rarely
-//! to be caught, scenarios of a handful of calls are drawn at random as long as there is time; at
-//! last distinct values are numbered anew. Every step is run again, so that the result is
-//! a failure that was seen and not one that was inferred. It ends when nothing can be left out or
-//! the time is over.
+//! First everything goes that the counterexample of the failing execution does not need, and it is tried whether
+//! the calls fail also one after another on one thread. Then threads, parts and single calls are left out
+//! one after another as long as what remains fails in the same way. If that ends with more than a handful
+//! of calls, which happens when every smaller scenario fails too rarely to be caught, handfuls of the calls that the
+//! counterexample names, and handfuls drawn at random, are tried for a while; then leaving out begins
+//! again with more executions for each candidate. At last distinct values are numbered anew. Every step is
+//! run again, so that the result is a failure that was seen and not one that was inferred. It ends when nothing
+//! can be left out of a handful, or when its time is over, and says which.
 
 use crate::engine::{Effort, Engine, Found};
-use crate::oracle::{Judge, Misuse};
+use crate::failure::busy_threads;
+use crate::oracle::{Judge, Trouble};
 use crate::random::Random;
+use crate::run::Called;
 use crate::scenario::{Scenario, Shape, Step};
 use crate::subject::{Caller, Subject};
 use seriatim_history::Value;
 use std::collections::{HashMap, HashSet};
-use std::mem::discriminant;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How the shrinking went.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Course {
+    pub time: Duration,
+    /// The number of scenarios that were tried.
+    pub tried: u64,
+    pub end: Ending,
+}
+
+/// Why it ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Ending {
+    /// Nothing was tried.
+    #[default]
+    NotTried,
+    /// Nothing that is smaller was seen to fail.
+    Nothing,
+    /// The time was over.
+    Time,
+}
 
 /// Makes a failure as small as possible.
 pub(crate) fn shrink(
@@ -25,22 +49,23 @@ pub(crate) fn shrink(
     subject: &dyn Subject,
     found: Found,
     effort: Effort,
-) -> Result<Found, Misuse> {
-    let mut shrinking =
-        Shrinking { engine, judge, subject, effort, tried: HashSet::new(), random: Random::of(1) };
-    let mut found = found;
-    if let Some(smaller) = shrinking.by_counterexample(&found)? {
-        found = smaller;
-    }
-    loop {
-        while let Some(smaller) = shrinking.by_leaving_out(&found)? {
-            found = smaller;
-        }
-        match shrinking.by_luck(&found)? {
-            Some(smaller) => found = smaller,
-            None => break,
-        }
-    }
+) -> Result<(Found, Course), Trouble> {
+    let begin = Instant::now();
+    let mut shrinking = Shrinking {
+        engine,
+        judge,
+        subject,
+        effort,
+        tried: HashSet::new(),
+        attempts: 0,
+        patience: FIRST_PATIENCE,
+        random: Random::of(1),
+    };
+    let mut found = shrinking.smallest(found)?;
+    let end = match shrinking.effort.is_over() {
+        true => Ending::Time,
+        false => Ending::Nothing,
+    };
     let scenario = renumbered(&found.scenario, subject);
     if scenario != *found.scenario
         && let Some(renumbered) = shrinking.attempt(&found, scenario)?
@@ -48,7 +73,9 @@ pub(crate) fn shrink(
         found = renumbered;
     }
     shrinking.judge.forget();
-    Ok(engine.simplify(judge, found, effort))
+    let tried = shrinking.attempts;
+    let found = engine.simplify(judge, found, effort);
+    Ok((found, Course { time: begin.elapsed(), tried, end }))
 }
 
 struct Shrinking<'s> {
@@ -57,92 +84,109 @@ struct Shrinking<'s> {
     subject: &'s dyn Subject,
     effort: Effort,
     tried: HashSet<Scenario>,
+    attempts: u64,
+    /// How long a candidate is tried, in units of the engine's patience.
+    patience: u64,
     random: Random,
 }
 
 /// So many calls are easy to follow.
-const HANDFUL: usize = 5;
+pub(crate) const HANDFUL: usize = 5;
+/// What a candidate is given at first, in units of the engine's patience; each round gives it four times more.
+const FIRST_PATIENCE: u64 = 8;
+/// So long handfuls are tried between two rounds.
+const LUCKY: Duration = Duration::from_secs(1);
 
 impl Shrinking<'_> {
+    fn smallest(&mut self, mut found: Found) -> Result<Found, Trouble> {
+        if let Some(smaller) = self.by_counterexample(&found)? {
+            found = smaller;
+        }
+        if let Some(smaller) = self.by_one_thread(&found)? {
+            found = smaller;
+        }
+        loop {
+            while let Some(smaller) = self.by_leaving_out(&found)? {
+                found = smaller;
+                self.patience = FIRST_PATIENCE;
+            }
+            if found.scenario.len() <= HANDFUL || self.effort.is_over() {
+                return Ok(found);
+            }
+            match self.by_luck(&found)? {
+                Some(smaller) => found = smaller,
+                None => {
+                    self.patience *= 4;
+                    self.tried.clear();
+                }
+            }
+        }
+    }
+
     /// Runs a candidate; gives the failure if it fails like the original.
-    fn attempt(&mut self, found: &Found, candidate: Scenario) -> Result<Option<Found>, Misuse> {
-        let same = |other: &Found| discriminant(&other.failure) == discriminant(&found.failure);
-        Ok(self.try_out(found, candidate)?.filter(same))
+    fn attempt(&mut self, found: &Found, candidate: Scenario) -> Result<Option<Found>, Trouble> {
+        let same = |other: &Found| found.failure.is_like(&other.failure);
+        Ok(self.try_out(candidate)?.filter(same))
     }
 
     /// Runs a candidate; gives the failure if it fails somehow.
-    fn try_out(&mut self, found: &Found, candidate: Scenario) -> Result<Option<Found>, Misuse> {
-        let useless = candidate.threads.iter().all(Vec::is_empty) && candidate.parallel() == 0;
-        if useless && found.scenario.parallel() > 0 && candidate.before.is_empty() {
+    fn try_out(&mut self, candidate: Scenario) -> Result<Option<Found>, Trouble> {
+        let candidate = candidate.tidied(self.subject);
+        if candidate.len() == 0 && candidate.drain.is_none() {
             return Ok(None);
         }
         if self.effort.is_over() || !self.tried.insert(candidate.clone()) {
             return Ok(None);
         }
+        self.attempts += 1;
         self.judge.forget();
-        let executions = 8 * self.engine.patience(&candidate);
+        let executions = self.patience * self.engine.patience(&candidate);
         let effort = Effort { executions, ..self.effort };
         let hunted = self.engine.hunt(self.judge, &Arc::new(candidate), effort)?;
         Ok(hunted.found)
     }
 
     /// Only the calls that the counterexample of the failing execution names.
-    fn by_counterexample(&mut self, found: &Found) -> Result<Option<Found>, Misuse> {
+    fn by_counterexample(&mut self, found: &Found) -> Result<Option<Found>, Trouble> {
         let Some(culprits) = self.judge.culprits(&found.run) else {
             return Ok(None);
         };
-        let mut scenario = (*found.scenario).clone();
-        let keep = |wanted: &dyn Fn(Caller, usize) -> bool, caller, steps: &mut Vec<Step>, from| {
-            let mut place: usize = from;
-            steps.retain(|_| {
-                place += 1;
-                wanted(caller, place - 1)
-            });
-        };
         let named: HashSet<(Caller, usize)> = places(found, &culprits);
-        let wanted = |caller, place| named.contains(&(caller, place));
-        let before = scenario.before.len();
-        keep(&wanted, Caller::Main, &mut scenario.before, 0);
-        keep(&wanted, Caller::Main, &mut scenario.after, before);
-        for (thread, steps) in scenario.threads.iter_mut().enumerate() {
-            keep(&wanted, Caller::Thread(thread), steps, 0);
-        }
-        scenario.threads.retain(|steps| !steps.is_empty() || self.subject_binds_threads());
-        let drains = found.run.main.len() > before + found.scenario.after.len();
-        let calls_at_end = named.iter().any(|&(caller, place)| {
-            caller == Caller::Main && place >= before + found.scenario.after.len()
-        });
-        if drains && !calls_at_end {
+        let mut scenario = found.scenario.only(|caller, place| named.contains(&(caller, place)));
+        let main = found.scenario.before.len() + found.scenario.after.len();
+        let drained = |&(caller, place): &(Caller, usize)| caller == Caller::Main && place >= main;
+        if found.run.main.len() > main && !named.iter().any(drained) {
             scenario.drain = None;
         }
         self.attempt(found, scenario)
     }
 
-    /// Whether operations are bound to threads, whose numbers must then stay.
-    fn subject_binds_threads(&self) -> bool {
-        self.subject.kinds().iter().any(|kind| kind.thread.is_some())
+    /// The same calls one after another on one thread, in the order in which they were made.
+    fn by_one_thread(&mut self, found: &Found) -> Result<Option<Found>, Trouble> {
+        let main = |(_, step): (Caller, &Step)| step.may_be_called(self.subject, Caller::Main);
+        if busy_threads(&found.scenario) == 0 || !found.scenario.steps().all(main) {
+            return Ok(None);
+        }
+        let mut calls: Vec<&Called> = found.run.calls().map(|(_, called)| called).collect();
+        calls.sort_by_key(|called| called.slot.call);
+        let before = calls.into_iter().map(|called| called.step.clone()).collect();
+        self.attempt(found, Scenario { before, ..Scenario::default() })
     }
 
-    /// A scenario of a handful of calls, drawn at random, if the present one is larger.
-    fn by_luck(&mut self, found: &Found) -> Result<Option<Found>, Misuse> {
-        let threads_are_bound = self.subject_binds_threads();
-        while found.scenario.len() > HANDFUL && !self.effort.is_over() {
-            let threads = match threads_are_bound {
-                true => found.scenario.threads.len(),
-                false => self.random.between(1, 3),
+    /// A handful of calls: some of those that the counterexample names, or others at random.
+    fn by_luck(&mut self, found: &Found) -> Result<Option<Found>, Trouble> {
+        let culprits = self.judge.culprits(&found.run);
+        let named = culprits.map(|culprits| places(found, &culprits)).unwrap_or_default();
+        let named: Vec<(Caller, usize)> = named.into_iter().collect();
+        let until = Instant::now() + LUCKY;
+        while Instant::now() < until && !self.effort.is_over() {
+            let candidate = match self.random.below(2) {
+                0 if named.len() > 1 => self.some_of(found, &named),
+                _ => self.drawn(found),
             };
-            let shape = Shape {
-                threads,
-                calls: self.random.between(1, HANDFUL.div_ceil(threads)),
-                before: self.random.between(0, 2),
-                after: self.random.between(0, 2),
-            };
-            let luck = Random::of(self.random.any());
-            let mut candidate = Scenario::draw(self.subject, shape, luck);
-            candidate.drain = found.scenario.drain;
             // A small scenario that fails in another way is worth more than a large one.
             if candidate.len() <= HANDFUL
-                && let Some(smaller) = self.try_out(found, candidate)?
+                && let Some(smaller) = self.try_out(candidate)?
             {
                 return Ok(Some(smaller));
             }
@@ -150,9 +194,32 @@ impl Shrinking<'_> {
         Ok(None)
     }
 
+    fn some_of(&mut self, found: &Found, named: &[(Caller, usize)]) -> Scenario {
+        let count = self.random.between(2, HANDFUL);
+        let mut pick = || named[self.random.below(named.len() as u64) as usize];
+        let chosen: HashSet<(Caller, usize)> = (0..count).map(|_| pick()).collect();
+        found.scenario.only(|caller, place| chosen.contains(&(caller, place)))
+    }
+
+    fn drawn(&mut self, found: &Found) -> Scenario {
+        let threads = match self.subject.binds_threads() {
+            true => found.scenario.threads.len(),
+            false => self.random.between(1, 3),
+        };
+        let shape = Shape {
+            threads,
+            calls: self.random.between(1, HANDFUL.div_ceil(threads.max(1))),
+            before: self.random.between(0, 2),
+            after: self.random.between(0, 2),
+        };
+        let luck = Random::of(self.random.any());
+        let drain = found.scenario.drain;
+        Scenario { drain, ..Scenario::draw(self.subject, shape, luck) }
+    }
+
     /// One thread, part or call less.
-    fn by_leaving_out(&mut self, found: &Found) -> Result<Option<Found>, Misuse> {
-        for candidate in smaller(&found.scenario, self.subject_binds_threads()) {
+    fn by_leaving_out(&mut self, found: &Found) -> Result<Option<Found>, Trouble> {
+        for candidate in smaller(&found.scenario) {
             if let Some(smaller) = self.attempt(found, candidate)? {
                 return Ok(Some(smaller));
             }
@@ -176,14 +243,11 @@ fn places(found: &Found, culprits: &[usize]) -> HashSet<(Caller, usize)> {
 }
 
 /// The scenarios that leave something out, the boldest first.
-fn smaller(scenario: &Scenario, threads_are_bound: bool) -> Vec<Scenario> {
+fn smaller(scenario: &Scenario) -> Vec<Scenario> {
     let mut smaller = Vec::new();
     for thread in 0..scenario.threads.len() {
         let mut candidate = scenario.clone();
-        match threads_are_bound {
-            true => candidate.threads[thread].clear(),
-            false => drop(candidate.threads.remove(thread)),
-        }
+        candidate.threads[thread].clear();
         smaller.push(candidate);
     }
     if !scenario.before.is_empty() {
@@ -213,8 +277,7 @@ fn smaller(scenario: &Scenario, threads_are_bound: bool) -> Vec<Scenario> {
             width /= 2;
         }
     }
-    let nothing_left = |candidate: &Scenario| candidate.len() == 0;
-    smaller.retain(|candidate| candidate != scenario && !nothing_left(candidate));
+    smaller.retain(|candidate| candidate != scenario);
     smaller
 }
 

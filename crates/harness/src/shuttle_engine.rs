@@ -14,8 +14,9 @@
 
 use crate::engine::{Effort, Engine, Found, Hunted, Schedule};
 use crate::failure::{Failure, STEP_SHIFT, busy_threads};
+use crate::growth;
 use crate::minutes::{Minutes, Scene, open};
-use crate::oracle::{Judge, Misuse};
+use crate::oracle::{Judge, Trouble};
 use crate::quiet;
 use crate::random::Random;
 use crate::run::{Accessed, End, Run, Trace};
@@ -29,9 +30,10 @@ use shuttle::scheduler::{
 };
 use shuttle::sync::atomic::AtomicBool as Point;
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
-use std::mem::{ManuallyDrop, discriminant};
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Once};
+use std::time::{Duration, Instant};
 
 /// An execution of more steps than this is not waited for.
 const STEPS: usize = 20_000;
@@ -336,7 +338,7 @@ impl Shuttle {
         scenario: &Arc<Scenario>,
         strategy: Strategy,
         effort: Effort,
-    ) -> Result<Hunted, Misuse> {
+    ) -> Result<Hunted, Trouble> {
         let desk = Arc::new(Desk::default());
         let rounds = effort.executions as usize;
         let complete = match strategy {
@@ -363,7 +365,7 @@ impl Shuttle {
         scenario: &Arc<Scenario>,
         desk: &Desk,
         complete: bool,
-    ) -> Result<Hunted, Misuse> {
+    ) -> Result<Hunted, Trouble> {
         let found = |failure, run, steps: Vec<usize>| {
             let (scenario, schedule) = (scenario.clone(), Schedule::Shuttle(segments(&steps)));
             Hunted { found: Some(Found { scenario, failure, run, schedule }), complete: false }
@@ -373,6 +375,7 @@ impl Shuttle {
         for (run, steps) in results {
             if judge.is_new(&run)
                 && let Some(failure) = judge.judge(&run)?
+                && self.is_lasting(scenario, &failure, &steps)
             {
                 return Ok(found(failure, run, steps));
             }
@@ -386,13 +389,30 @@ impl Shuttle {
         Ok(Hunted { found: None, complete })
     }
 
+    /// Whether a failure is one also if the object drops values late: a leak must grow with every repetition of
+    /// its execution.
+    fn is_lasting(&self, scenario: &Arc<Scenario>, failure: &Failure, steps: &[usize]) -> bool {
+        if !matches!(failure, Failure::Leak { .. }) {
+            return true;
+        }
+        let until = Instant::now() + Duration::from_secs(5);
+        let mut repeat = |count| {
+            for _ in 0..count {
+                let scheduler = Follow { steps: steps.to_vec().into_iter(), begun: false };
+                let effort = Effort { executions: 1, until };
+                self.explore(scenario, &Arc::default(), scheduler, (effort, true));
+            }
+        };
+        growth::grows(self.subject.ledger(), 256, &mut repeat)
+    }
+
     fn follow(
         &mut self,
         judge: &mut Judge,
         scenario: &Arc<Scenario>,
         schedule: &[(usize, usize)],
         (effort, trace): (Effort, Trace),
-    ) -> Result<Hunted, Misuse> {
+    ) -> Result<Hunted, Trouble> {
         let steps: Vec<usize> =
             schedule.iter().flat_map(|&(task, steps)| std::iter::repeat_n(task, steps)).collect();
         let desk = Arc::new(Desk { trace, ..Desk::default() });
@@ -427,7 +447,7 @@ impl Engine for Shuttle {
         judge: &mut Judge,
         scenario: &Arc<Scenario>,
         effort: Effort,
-    ) -> Result<Hunted, Misuse> {
+    ) -> Result<Hunted, Trouble> {
         let (mut left, mut quiet) = (effort.executions, 0);
         for turn in 0.. {
             // When a slice showed nothing new, there is little more to be seen in this scenario.
@@ -462,7 +482,7 @@ impl Engine for Shuttle {
         scenario: &Arc<Scenario>,
         schedule: &Schedule,
         effort: Effort,
-    ) -> Result<Hunted, Misuse> {
+    ) -> Result<Hunted, Trouble> {
         match schedule {
             Schedule::Shuttle(steps) => self.follow(judge, scenario, steps, (effort, Trace::Off)),
             _ => self.hunt(judge, scenario, effort),
@@ -481,7 +501,7 @@ impl Engine for Shuttle {
                 candidate.swap(place, place + 1);
                 let hunted = self.follow(judge, &best.scenario, &candidate, (effort, Trace::Off));
                 if let Ok(Hunted { found: Some(found), .. }) = hunted
-                    && discriminant(&found.failure) == discriminant(&best.failure)
+                    && best.failure.is_like(&found.failure)
                     && matches!(&found.schedule, Schedule::Shuttle(new) if new.len() < steps.len())
                 {
                     best = found;

@@ -5,14 +5,15 @@
 
 use crate::Clock;
 use crate::engine::{Effort, Engine, Found, Hunted, Schedule};
-use crate::failure::Failure;
-use crate::oracle::{Cost, Judge, Misuse};
+use crate::failure::{Failure, busy_threads};
+use crate::growth::{self, Fate, Pace, SIGHTINGS};
+use crate::oracle::{Cost, Judge, Trouble};
 use crate::pool::{Batch, Ended, Pool};
 use crate::random::Random;
 use crate::run::{Called, End, Run, Slot, drain};
 use crate::scenario::{Scenario, Shape, Step};
 use crate::subject::{Attached, Caller, Subject};
-use crate::tracked::Balance;
+use crate::tracked::{Era, Imbalance};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,39 @@ pub(crate) struct Stress {
     main_call: Arc<MainCall>,
     /// Threads that were left behind in calls that wait for ever.
     left_behind: usize,
+    /// The scenarios whose values outlived their objects, to be looked at again.
+    outlived: Vec<Outlived>,
+    /// The values that were kept for good, an entry for each scenario.
+    kept: Vec<i64>,
+    patient: Patient,
+    /// The most calls of a thread in a long scenario, as far as checking them is affordable.
+    longest: usize,
 }
+
+/// Values that outlived the objects of a scenario.
+struct Outlived {
+    scenario: Arc<Scenario>,
+    /// One of the executions.
+    run: Run,
+    era: Era,
+    /// The number of scenarios since.
+    age: u32,
+}
+
+/// How long values that outlive their objects are left alone before they are followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Patient {
+    /// Not at all: nothing is known of the object, or it was seen to leak.
+    Never,
+    /// For some scenarios: the object was seen to drop values late.
+    ForAWhile,
+}
+
+/// The age at which values that outlive their objects are followed.
+const OLD: u32 = 16;
+
+/// What following the values of one scenario may take.
+const FOLLOWING: Duration = Duration::from_secs(1);
 
 /// A batch under way, with what the main thread did on its objects.
 struct Running {
@@ -58,6 +91,15 @@ impl MainCall {
     }
 }
 
+/// The most calls of a thread.
+const LONG: usize = 150;
+
+/// What the check of a long execution may take.
+const AFFORDABLE: Duration = Duration::from_millis(2);
+
+/// The number of executions in the largest batch.
+const BATCH: usize = 64;
+
 /// More threads than this are not left behind.
 const LEFT_BEHIND: usize = 256;
 
@@ -78,6 +120,10 @@ impl Stress {
             hang_after,
             main_call,
             left_behind: 0,
+            outlived: Vec::new(),
+            kept: Vec::new(),
+            patient: Patient::Never,
+            longest: if cost == Cost::Cheap { LONG } else { 10 },
         }
     }
 
@@ -179,14 +225,14 @@ impl Stress {
         if judge.may_block() {
             return 1;
         }
-        (400 / scenario.len().max(1)).clamp(1, 64)
+        (400 / scenario.len().max(1)).clamp(1, BATCH)
     }
 
     fn judge_all(
         judge: &mut Judge,
         scenario: &Arc<Scenario>,
         runs: Vec<Run>,
-    ) -> Result<Option<Found>, Misuse> {
+    ) -> Result<Option<Found>, Trouble> {
         for run in runs {
             if judge.is_new(&run)
                 && let Some(failure) = judge.judge(&run)?
@@ -204,6 +250,129 @@ fn outside_of_a_call(message: String) -> Box<Failure> {
     Box::new(Failure::Panic { call, message })
 }
 
+/// Runs something on a thread of its own, so that what a thread keeps for later goes with it.
+fn on_own_thread<R: Send>(run: impl FnOnce() -> R + Send) -> R {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("seriatim-main".to_owned());
+        let thread = thread.spawn_scoped(scope, run).expect("the system starts threads");
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+impl Stress {
+    /// Runs a scenario until it fails, the effort is spent, or values that nobody may keep outlive their
+    /// objects. Gives one of the executions if nothing failed.
+    fn hunt_here(
+        &mut self,
+        judge: &mut Judge,
+        scenario: &Arc<Scenario>,
+        (effort, era): (Effort, Era),
+    ) -> Result<Result<Run, Found>, Trouble> {
+        let size = self.batch_size(judge, scenario).min(effort.executions as usize).max(1);
+        let (mut started, mut done) = (0, Vec::new());
+        while started < effort.executions && !effort.is_over() {
+            started += size as u64;
+            let running = self.start(scenario, size);
+            let found = Self::judge_all(judge, scenario, std::mem::take(&mut done));
+            match self.finish(running) {
+                Ok(runs) => done = runs,
+                Err(failure) => return Ok(Err(without_run(scenario, *failure))),
+            }
+            if let Some(found) = found? {
+                return Ok(Err(found));
+            }
+            match era.imbalance() {
+                None => {}
+                Some(Imbalance::Leaked(_)) if self.patient == Patient::ForAWhile => {}
+                Some(_) => break,
+            }
+        }
+        let run = done.last().cloned().unwrap_or_default();
+        if let Some(found) = Self::judge_all(judge, scenario, done)? {
+            return Ok(Err(found));
+        }
+        Ok(match era.imbalance() {
+            Some(wrong @ Imbalance::DroppedTwice(_)) => Err(found_in(scenario, wrong.into(), run)),
+            _ => Ok(run),
+        })
+    }
+
+    /// Lets long scenarios grow as long as checking them stays affordable, and shrink when it does not.
+    fn adjust_length(&mut self, scenario: &Scenario, each: Duration) {
+        let calls = scenario.threads.iter().map(Vec::len).max().unwrap_or(0);
+        if each > AFFORDABLE && calls > 4 {
+            self.longest = (self.longest.min(calls) / 2).max(4);
+        } else if each < AFFORDABLE / 4 && calls * 2 > self.longest {
+            self.longest = (self.longest + self.longest / 2).min(LONG);
+        }
+    }
+
+    /// More executions of a scenario, whose objects and threads are gone at the end. Nobody judges them.
+    fn repeat(&mut self, scenario: &Arc<Scenario>, executions: u64) {
+        let size = (executions as usize).clamp(1, BATCH);
+        on_own_thread(|| {
+            for _ in 0..executions.div_ceil(size as u64) {
+                let running = self.start(scenario, size);
+                if self.finish(running).is_err() {
+                    return;
+                }
+            }
+        });
+        self.pool.dismiss();
+    }
+
+    /// Looks after the values that outlived their objects; gives what is wrong with them.
+    fn follow_outlived(&mut self, pace: Pace) -> Option<Found> {
+        let (mut due, mut young) = (Vec::new(), Vec::new());
+        for mut outlived in self.outlived.drain(..) {
+            outlived.age += 1;
+            match outlived.era.imbalance() {
+                None => self.patient = Patient::ForAWhile,
+                Some(Imbalance::Leaked(_))
+                    if self.patient == Patient::ForAWhile && outlived.age < OLD =>
+                {
+                    young.push(outlived);
+                }
+                Some(_) => due.push(outlived),
+            }
+        }
+        self.outlived = young;
+        due.into_iter().find_map(|outlived| {
+            let wrong = self.follow(&outlived, pace)?;
+            // Whoever asks again shrinks this failure, and wants to know at once.
+            self.patient = Patient::Never;
+            Some(found_in(&outlived.scenario, wrong.into(), outlived.run))
+        })
+    }
+
+    fn follow(&mut self, outlived: &Outlived, pace: Pace) -> Option<Imbalance> {
+        let scenario = outlived.scenario.clone();
+        match growth::fate(outlived.era, pace, &mut |count| self.repeat(&scenario, count)) {
+            Fate::Wrong(imbalance) => Some(imbalance),
+            Fate::Dropped => {
+                self.patient = Patient::ForAWhile;
+                None
+            }
+            Fate::Kept => {
+                let Some(Imbalance::Leaked(values)) = outlived.era.imbalance() else { return None };
+                self.kept.push(values);
+                let sum = self.kept.iter().sum();
+                (self.kept.len() >= SIGHTINGS).then_some(Imbalance::Leaked(sum))
+            }
+        }
+    }
+}
+
+fn found_in(scenario: &Arc<Scenario>, failure: Failure, run: Run) -> Found {
+    Found { scenario: scenario.clone(), failure, run, schedule: Schedule::Stress }
+}
+
+/// A failure of which no execution is known.
+fn without_run(scenario: &Arc<Scenario>, failure: Failure) -> Found {
+    let threads = vec![Vec::new(); scenario.threads.len()];
+    found_in(scenario, failure, Run { threads, ..Run::default() })
+}
+
 impl Engine for Stress {
     fn describe(&self) -> String {
         "stress on real threads".to_owned()
@@ -211,8 +380,9 @@ impl Engine for Stress {
 
     fn shape(&mut self, turn: u64) -> Shape {
         let random = &mut self.random;
-        if turn % 8 == 7 && self.cost == Cost::Cheap {
-            let (threads, calls) = (random.between(2, 4), random.between(20, 150));
+        if turn % 8 == 7 && self.cost != Cost::Reruns {
+            let calls = random.between(self.longest / 7 + 1, self.longest);
+            let threads = random.between(2, 4);
             return Shape { threads, calls, before: random.between(0, 5), after: 2 };
         }
         let threads = random.between(2, 3);
@@ -225,50 +395,44 @@ impl Engine for Stress {
         judge: &mut Judge,
         scenario: &Arc<Scenario>,
         effort: Effort,
-    ) -> Result<Hunted, Misuse> {
-        let nothing = |complete| Hunted { found: None, complete };
+    ) -> Result<Hunted, Trouble> {
         if self.left_behind > LEFT_BEHIND {
-            return Ok(nothing(false));
+            return Ok(Hunted { found: None, complete: false });
         }
-        let balance = Balance::of(self.subject.ledgers());
-        let size = self.batch_size(judge, scenario);
-        let (mut started, mut done) = (0, Vec::new());
-        while started < effort.executions && !effort.is_over() {
-            started += size as u64;
-            let running = self.start(scenario, size);
-            let found = Self::judge_all(judge, scenario, std::mem::take(&mut done));
-            match self.finish(running) {
-                Ok(runs) => done = runs,
-                Err(failure) => {
-                    let failure = *failure;
-                    let (scenario, schedule) = (scenario.clone(), Schedule::Stress);
-                    let run =
-                        Run { threads: vec![Vec::new(); scenario.threads.len()], ..Run::default() };
-                    let found = Some(Found { scenario, failure, run, schedule });
-                    return Ok(Hunted { found, complete: false });
-                }
-            }
-            if let Some(found) = found? {
-                return Ok(Hunted { found: Some(found), complete: false });
-            }
-            if let Some(imbalance) = balance.imbalance() {
-                let panicked = Self::judge_all(judge, scenario, done.clone())?;
-                if panicked.is_some() {
-                    return Ok(Hunted { found: panicked, complete: false });
-                }
-                let (scenario, schedule) = (scenario.clone(), Schedule::Stress);
-                let run = done.pop().unwrap_or_default();
-                let failure = Failure::from(imbalance);
-                let found = Some(Found { scenario, failure, run, schedule });
-                return Ok(Hunted { found, complete: false });
-            }
+        let ledger = self.subject.ledger();
+        let (era, begin, before) = (ledger.begin(), Instant::now(), judge.executions);
+        let (checked, checking) = (judge.different, judge.checking);
+        let left_behind = self.left_behind;
+        let run = match on_own_thread(|| self.hunt_here(judge, scenario, (effort, era)))? {
+            Ok(run) => run,
+            Err(found) => return Ok(Hunted { found: Some(found), complete: false }),
+        };
+        let checked = (judge.different - checked).max(1) as u32;
+        self.adjust_length(scenario, (judge.checking - checking) / checked);
+        // A thread that waits for ever keeps its object, and that is its right.
+        if !ledger.is_used() || self.left_behind > left_behind {
+            return Ok(Hunted { found: None, complete: false });
         }
-        let found = Self::judge_all(judge, scenario, done)?;
+        if era.imbalance().is_some() {
+            self.outlived.push(Outlived { scenario: scenario.clone(), run, era, age: 0 });
+        }
+        let executions = u128::from(judge.executions - before).max(1);
+        let each = (begin.elapsed().as_nanos() / executions).max(1);
+        let found = self.follow_outlived(Pace::for_about((FOLLOWING.as_nanos() / each) as u64));
         Ok(Hunted { found, complete: false })
     }
 
     fn patience(&self, scenario: &Scenario) -> u64 {
-        if scenario.len() > 40 { 4 } else { 512 }
+        match scenario.len() {
+            41.. => 4,
+            // On one thread every execution is like the other.
+            _ if busy_threads(scenario) <= 1 => 16,
+            _ => 512,
+        }
+    }
+
+    fn outlived(&self) -> i64 {
+        self.kept.iter().sum()
     }
 
     fn replay(
@@ -277,7 +441,7 @@ impl Engine for Stress {
         scenario: &Arc<Scenario>,
         _: &Schedule,
         effort: Effort,
-    ) -> Result<Hunted, Misuse> {
+    ) -> Result<Hunted, Trouble> {
         self.hunt(judge, scenario, effort)
     }
 

@@ -51,13 +51,42 @@ pub(crate) struct Kind {
     pub name: Arc<str>,
     /// How often it is drawn, compared with the others.
     pub weight: u32,
-    /// The only thread that may call it.
-    pub thread: Option<usize>,
+    pub callers: Callers,
     /// How often a scenario may have it.
     pub at_most: usize,
     pub blocking: Blocking,
     /// Whether its arguments are numbers that occur once in a scenario.
     pub distinct: bool,
+}
+
+/// Who may call an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Callers {
+    Anyone,
+    /// One of the threads, and nobody else.
+    Thread(usize),
+    /// One of the threads, and the main thread while the others do not run.
+    ThreadOrMain(usize),
+}
+
+impl Callers {
+    pub fn admits(self, caller: Caller) -> bool {
+        match (self, caller) {
+            (Callers::Anyone, _) | (Callers::ThreadOrMain(_), Caller::Main) => true,
+            (Callers::Thread(_), Caller::Main) => false,
+            (Callers::Thread(only) | Callers::ThreadOrMain(only), Caller::Thread(thread)) => {
+                only == thread
+            }
+        }
+    }
+
+    /// The thread that it is bound to.
+    pub fn thread(self) -> Option<usize> {
+        match self {
+            Callers::Anyone => None,
+            Callers::Thread(thread) | Callers::ThreadOrMain(thread) => Some(thread),
+        }
+    }
 }
 
 /// What it means when a call never returns.
@@ -79,10 +108,16 @@ pub(crate) trait Subject: Send + Sync {
     fn accepts(&self, kind: KindId, arg: Option<&Value>) -> bool;
     /// A new object.
     fn fresh(&self) -> Box<dyn Instance>;
-    fn ledgers(&self) -> &[&'static Ledger];
+    /// The account of its tracked values.
+    fn ledger(&self) -> &'static Ledger;
 
     fn kind(&self, kind: KindId) -> &Kind {
         &self.kinds()[kind.index()]
+    }
+
+    /// Whether operations are bound to threads, whose numbers must then stay.
+    fn binds_threads(&self) -> bool {
+        self.kinds().iter().any(|kind| kind.callers.thread().is_some())
     }
 }
 
@@ -115,6 +150,7 @@ impl<H: 'static> Declared<H> {
     pub fn new<G: Generator, R: IntoReply>(
         name: &str,
         generator: G,
+        ledger: &'static Ledger,
         operation: impl Fn(&mut H, G::Item) -> R + Send + Sync + 'static,
     ) -> Self {
         let generator = Arc::new(generator);
@@ -123,15 +159,16 @@ impl<H: 'static> Declared<H> {
             kind: Kind {
                 name: name.into(),
                 weight: 1,
-                thread: None,
+                callers: Callers::Anyone,
                 at_most: usize::MAX,
                 blocking: Blocking::Never,
                 distinct: generator.is_distinct(),
             },
             draw: Box::new(move |draw| drawing.draw(draw)),
-            accepts: Box::new(move |arg| building.build(arg).is_some()),
+            accepts: Box::new(move |arg| ledger.watch(|| building.build(arg).is_some())),
             run: Box::new(move |handle, arg, stamps| {
-                let item = generator.build(arg).expect("a scenario holds arguments that fit");
+                let item = ledger.watch(|| generator.build(arg));
+                let item = item.expect("a scenario holds arguments that fit");
                 stamped(stamps, || operation(handle, item))
             }),
         }
@@ -167,7 +204,7 @@ pub(crate) struct Declaration<T, H> {
     pub handle: MakeHandle<T, H>,
     pub operations: Vec<Declared<H>>,
     pub inspections: Vec<Inspection<T>>,
-    pub ledgers: Vec<&'static Ledger>,
+    pub ledger: &'static Ledger,
 }
 
 /// A declaration that can be run.
@@ -201,8 +238,8 @@ impl<T: Send + Sync + 'static, H: 'static> Subject for Erased<T, H> {
         Box::new(Fresh { object, declaration: self.declaration.clone() })
     }
 
-    fn ledgers(&self) -> &[&'static Ledger] {
-        &self.declaration.ledgers
+    fn ledger(&self) -> &'static Ledger {
+        self.declaration.ledger
     }
 }
 

@@ -1,22 +1,30 @@
 //! The declaration of a test: an object, its operations, what is right.
 
-use crate::campaign::{Campaign, Passed, Ran};
+use crate::campaign::{Budget, Campaign, Ran};
 use crate::engine::Engine;
 use crate::failure::Failed;
 use crate::generator::Generator;
+use crate::identity::{Identity, Order};
+use crate::misuse;
 use crate::model::{Model, ModelCall, ModelReader, OwnReader};
-use crate::oracle::{Cost, Law, Misuse};
+use crate::oracle::{Cost, Law, Probe, Trouble};
+use crate::passed::Passed;
 use crate::random::Random;
 use crate::reply::{IntoReply, Reply};
 use crate::scenario::KindId;
 use crate::sequential::Sequential;
 use crate::stress::{MainCall, Stress};
-use crate::subject::{Blocking, Caller, Declaration, Declared, Erased, Subject};
+use crate::subject::{
+    Blocking, Caller, Callers, Declaration, Declared, Erased, MakeHandle, Subject,
+};
+use crate::tracked::Ledger;
 use seriatim_spec::{ChosenReader, Failures, Reader, Spec, SpecChoice};
 use seriatim_sync::Backend;
 use std::fmt::Debug;
 use std::hash::Hash;
+use std::io::Write;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,17 +46,7 @@ use std::time::Duration;
 /// The closure makes a new object; it is called for every execution. The object is shared between the
 /// threads by reference.
 pub fn test<T: Send + Sync + 'static>(make: impl Fn() -> T + Send + Sync + 'static) -> Test<T> {
-    Test {
-        declaration: Declaration {
-            make: Box::new(make),
-            handle: Box::new(|object, _| object.clone()),
-            operations: Vec::new(),
-            inspections: Vec::new(),
-            ledgers: Vec::new(),
-        },
-        settings: Settings::default(),
-        view: PhantomData,
-    }
+    Test::new(make)
 }
 
 /// Threads use the object itself.
@@ -69,7 +67,7 @@ pub struct Test<T, H = Arc<T>, V = Shared> {
 
 struct Settings {
     right: Option<Right>,
-    budget: Duration,
+    budget: Budget,
     hang_after: Duration,
     threads: std::ops::RangeInclusive<usize>,
     drain: Option<String>,
@@ -83,7 +81,11 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             right: None,
-            budget: Duration::from_secs(2),
+            budget: Budget {
+                time: Duration::from_secs(2),
+                executions: u64::MAX,
+                shrinking: Duration::from_secs(10),
+            },
             hang_after: Duration::from_secs(20),
             threads: 2..=4,
             drain: None,
@@ -99,6 +101,7 @@ impl Default for Settings {
 enum Right {
     Named(String),
     Itself,
+    Model(Arc<dyn Reader + Send>, Probe),
     Reader(Arc<dyn Reader + Send>),
 }
 
@@ -146,19 +149,34 @@ impl<T: Send + Sync + 'static> Test<T, Arc<T>, Shared> {
         self,
         handle: impl Fn(&T, Caller) -> H + Send + Sync + 'static,
     ) -> Test<T, H, Own> {
-        assert!(
-            self.declaration.operations.is_empty(),
-            "declare `handles` before the operations: they take the handles"
-        );
-        let Declaration { make, inspections, ledgers, .. } = self.declaration;
+        self.with_handles(Box::new(move |object, caller| handle(object, caller)))
+    }
+}
+
+impl<T: Send + Sync + 'static, V> Test<T, Arc<T>, V> {
+    pub(crate) fn new(make: impl Fn() -> T + Send + Sync + 'static) -> Self {
         Test {
             declaration: Declaration {
-                make,
-                handle: Box::new(move |object, caller| handle(object, caller)),
+                make: Box::new(make),
+                handle: Box::new(|object, _| object.clone()),
                 operations: Vec::new(),
-                inspections,
-                ledgers,
+                inspections: Vec::new(),
+                ledger: Ledger::open(),
             },
+            settings: Settings::default(),
+            view: PhantomData,
+        }
+    }
+
+    /// Lets threads hold something else than the object.
+    pub(crate) fn with_handles<H: 'static, W>(self, handle: MakeHandle<T, H>) -> Test<T, H, W> {
+        assert!(
+            self.declaration.operations.is_empty(),
+            "say what threads hold before the operations, which take it"
+        );
+        let Declaration { make, inspections, ledger, .. } = self.declaration;
+        Test {
+            declaration: Declaration { make, handle, operations: Vec::new(), inspections, ledger },
             settings: self.settings,
             view: PhantomData,
         }
@@ -178,14 +196,14 @@ impl<T: Send + Sync + 'static, H: 'static> Test<T, H, Own> {
 }
 
 impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
-    fn declare<G: Generator, R: IntoReply>(
+    pub(crate) fn declare<G: Generator, R: IntoReply>(
         mut self,
         name: &str,
         arguments: G,
         call: impl Fn(&mut H, G::Item) -> R + Send + Sync + 'static,
     ) -> Self {
-        self.declaration.ledgers.extend(arguments.ledger());
-        self.declaration.operations.push(Declared::new(name, arguments, call));
+        let declared = Declared::new(name, arguments, self.declaration.ledger, call);
+        self.declaration.operations.push(declared);
         self
     }
 
@@ -195,8 +213,14 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
 
     /// The operation declared last is called by one thread only (a single consumer): threads count
     /// from 0.
-    pub fn only_on_thread(mut self, thread: usize) -> Self {
-        self.last().kind.thread = Some(thread);
+    pub fn only_on_thread(self, thread: usize) -> Self {
+        self.bind(Callers::Thread(thread))
+    }
+
+    /// Binds the operation declared last to a thread, and has as many threads as that needs.
+    pub(crate) fn bind(mut self, callers: Callers) -> Self {
+        self.last().kind.callers = callers;
+        let thread = callers.thread().unwrap_or(0);
         let (least, most) = (*self.settings.threads.start(), *self.settings.threads.end());
         self.settings.threads = least.max(thread + 1)..=most.max(thread + 1);
         self
@@ -275,7 +299,10 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
         M: Clone + Eq + Hash + Debug + Send + Sync + 'static,
     {
         let (spec, name) = (Arc::new(Model { initial, step }), "the model".to_owned());
-        self.settings.right = Some(Right::Reader(Arc::new(ModelReader { spec, name })));
+        let asked = spec.clone();
+        let probe = move |call: &ModelCall| drop((asked.step)(&mut asked.initial.clone(), call));
+        let reader = Arc::new(ModelReader { spec, name });
+        self.settings.right = Some(Right::Model(reader, Arc::new(probe)));
         self
     }
 
@@ -326,7 +353,8 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
     }
 
     /// When the threads are done, the main thread calls this operation until it finds nothing more,
-    /// so that lost values show.
+    /// so that lost values show. It must be one that the main thread may call, takes no argument and does
+    /// not wait.
     pub fn drain(mut self, name: &str) -> Self {
         self.settings.drain = Some(name.to_owned());
         self
@@ -342,10 +370,23 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
     }
 
     /// How long to look for a failure: 2 seconds if nothing is said. The environment variable
-    /// `SERIATIM_BUDGET` (seconds) overrides it for all tests. Shrinking a failure takes up to
-    /// as long again.
+    /// `SERIATIM_BUDGET` (seconds) overrides it for all tests. Shrinking a failure has a budget of its own:
+    /// see [`shrink_for`](Test::shrink_for).
     pub fn budget(mut self, budget: Duration) -> Self {
-        self.settings.budget = budget;
+        self.settings.budget.time = budget;
+        self
+    }
+
+    /// How many executions to look at, if the [`budget`](Test::budget) of time allows so many. Batches are
+    /// run to their end, so that it may be some more.
+    pub fn executions(mut self, executions: u64) -> Self {
+        self.settings.budget.executions = executions;
+        self
+    }
+
+    /// How long to make a failure smaller once there is one: 10 seconds if nothing is said.
+    pub fn shrink_for(mut self, time: Duration) -> Self {
+        self.settings.budget.shrinking = time;
         self
     }
 
@@ -368,7 +409,8 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
         self
     }
 
-    /// The name in reports and files; that of the running test if nothing is said.
+    /// The name in reports and files. If nothing is said, that of the running test; in a program that is no
+    /// test, the file and the line of `check` or `run`.
     pub fn name(mut self, name: &str) -> Self {
         self.settings.name = Some(name.to_owned());
         self
@@ -385,10 +427,19 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
     ///
     /// # Panics
     /// With the report if the object fails, or if the test is declared wrongly.
+    ///
+    /// A test that passes but is too weak (see [`Passed::warnings`]) warns on the standard error stream.
     #[track_caller]
     pub fn check(self) {
-        match self.run() {
-            Ok(passed) => println!("{passed}"),
+        let (name, result) = self.run_named(Location::caller());
+        match result {
+            Ok(passed) => {
+                println!("{passed}");
+                if let Some(warnings) = passed.told(&name) {
+                    // Not by a macro: a test runner swallows what the macros print in a test that passes.
+                    let _ = std::io::stderr().write_all(warnings.as_bytes());
+                }
+            }
             Err(failed) => panic!("{}", failed.report),
         }
     }
@@ -400,56 +451,75 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
     /// operations.
     #[track_caller]
     pub fn run(self) -> Result<Passed, Box<Failed>> {
-        match self.try_run() {
-            Ok(result) => result,
-            Err(Misuse(problem)) => panic!("this test cannot be run: {problem}"),
+        self.run_named(Location::caller()).1
+    }
+
+    fn run_named(self, place: &Location<'_>) -> (String, Result<Passed, Box<Failed>>) {
+        let identity = Identity::of(self.settings.name.as_deref(), place);
+        let name = identity.name.clone();
+        match self.try_run(identity) {
+            Ok(result) => (name, result),
+            Err(Trouble::Misuse(problem)) => panic!("{name}: this test cannot be run: {problem}"),
+            Err(Trouble::Internal(problem)) => panic!(
+                "{name}: internal error of Seriatim, which says nothing about the object; please report it: \
+                 {problem}"
+            ),
         }
     }
 
-    fn try_run(self) -> Ran {
+    fn try_run(self, identity: Identity) -> Ran {
         let Test { declaration, settings, .. } = self;
         if declaration.operations.is_empty() {
-            return Err(Misuse("it declares no operation".to_owned()));
+            return Err(Trouble::Misuse("it declares no operation".to_owned()));
         }
         let subject: Arc<dyn Subject> = Arc::new(Erased::new(declaration));
         let law = settings.law(&subject)?;
-        let drain = settings.drain.as_deref().map(|name| find(&*subject, name)).transpose()?;
+        let drain = settings.drain.as_deref();
+        let problems = misuse::problems(&*subject, &law, drain, &settings.threads);
+        if !problems.is_empty() {
+            return Err(Trouble::Misuse(problems.join("; and ")));
+        }
+        let time = budget_from_environment().unwrap_or(settings.budget.time);
+        let order = match settings.replay.clone() {
+            Some(line) => Order::Replay(line),
+            None => identity.ordered(),
+        };
         let seed = settings.seed.unwrap_or_else(Random::fresh_seed);
         let campaign = Campaign {
-            name: settings.name.clone().unwrap_or_else(current_test),
-            budget: budget_from_environment().unwrap_or(settings.budget),
+            identity,
+            budget: Budget { time, ..settings.budget },
             threads: settings.threads.clone(),
             subject: subject.clone(),
             law: law.clone(),
-            drain,
+            drain: drain.and_then(|name| find(&*subject, name)),
             seed,
         };
-        let replay = settings.replay.clone().or_else(|| std::env::var("SERIATIM_REPLAY").ok());
         match seriatim_sync::BACKEND {
-            Backend::Std => stress(campaign, law.cost, settings.hang_after, replay),
-            _ => go(&campaign, &mut *explorer(subject, seed), replay.as_deref()),
+            Backend::Std => stress(campaign, law.cost, settings.hang_after, order),
+            _ => go(&campaign, &mut *explorer(subject, seed), &order),
         }
     }
 }
 
-fn go(campaign: &Campaign, engine: &mut dyn Engine, replay: Option<&str>) -> Ran {
-    match replay {
-        Some(line) => campaign.replay(engine, line),
-        None => campaign.run(engine),
+fn go(campaign: &Campaign, engine: &mut dyn Engine, order: &Order) -> Ran {
+    match order {
+        Order::Replay(line) => campaign.replay(engine, line),
+        Order::Run => campaign.run(engine),
+        Order::Rest => Ok(Ok(campaign.rest())),
     }
 }
 
 /// Stresses on a thread of its own and watches it: the object may hang in the main thread's calls too.
-fn stress(campaign: Campaign, cost: Cost, hang_after: Duration, replay: Option<String>) -> Ran {
+fn stress(campaign: Campaign, cost: Cost, hang_after: Duration, order: Order) -> Ran {
     let campaign = Arc::new(campaign);
     let main_call = Arc::new(MainCall::default());
     let (inner, watched) = (campaign.clone(), main_call.clone());
     let run = move || {
         let (subject, seed) = (inner.subject.clone(), inner.seed);
         let mut engine = Stress::new(subject, cost, hang_after, seed, watched);
-        go(&inner, &mut engine, replay.as_deref())
+        go(&inner, &mut engine, &order)
     };
-    let thread = std::thread::Builder::new().name(campaign.name.clone());
+    let thread = std::thread::Builder::new().name(campaign.identity.name.clone());
     let thread = thread.spawn(run).expect("the system starts threads");
     let mut pause = Duration::from_micros(100);
     while !thread.is_finished() {
@@ -477,41 +547,38 @@ fn explorer(subject: Arc<dyn Subject>, seed: u64) -> Box<dyn Engine> {
 }
 
 impl Settings {
-    fn law(&self, subject: &Arc<dyn Subject>) -> Result<Law, Misuse> {
+    fn law(&self, subject: &Arc<dyn Subject>) -> Result<Law, Trouble> {
         match &self.right {
-            None => Err(Misuse(
+            None => Err(Trouble::Misuse(
                 "it does not say what is right; expected `spec`, `sequential`, `model`, `own_spec` or `reader`"
                     .to_owned(),
             )),
             Some(Right::Named(name)) => {
-                let choice = SpecChoice::parse(name).map_err(|error| Misuse(error.to_string()))?;
+                let choice = SpecChoice::parse(name).map_err(|error| Trouble::Misuse(error.to_string()))?;
                 let spec = Some(choice.to_string());
                 let reader = Arc::new(ChosenReader { choice, failures: self.failures });
-                Ok(Law { reader, spec, cost: Cost::Cheap })
+                Ok(Law { reader, spec, cost: Cost::Cheap, probe: None })
             }
             Some(Right::Itself) => {
                 let spec = Arc::new(Sequential::new(subject.clone()));
                 let name = "the object itself, one call after another".to_owned();
                 let reader = Arc::new(ModelReader { spec, name });
-                Ok(Law { reader, spec: None, cost: Cost::Reruns })
+                Ok(Law { reader, spec: None, cost: Cost::Reruns, probe: None })
+            }
+            Some(Right::Model(reader, probe)) => {
+                let (reader, probe) = (reader.clone(), Some(probe.clone()));
+                Ok(Law { reader, spec: None, cost: Cost::Searches, probe })
             }
             Some(Right::Reader(reader)) => {
-                Ok(Law { reader: reader.clone(), spec: None, cost: Cost::Cheap })
+                Ok(Law { reader: reader.clone(), spec: None, cost: Cost::Searches, probe: None })
             }
         }
     }
 }
 
-fn find(subject: &dyn Subject, name: &str) -> Result<KindId, Misuse> {
+fn find(subject: &dyn Subject, name: &str) -> Option<KindId> {
     let place = subject.kinds().iter().position(|kind| *kind.name == *name);
-    let kind = place.map(|place| KindId(place as u32));
-    kind.ok_or_else(|| Misuse(format!("`drain` names `{name}`, which is no operation of the test")))
-}
-
-/// The test's name as the test runner gives it to its thread.
-fn current_test() -> String {
-    let thread = std::thread::current();
-    thread.name().filter(|name| *name != "main").unwrap_or("test").to_owned()
+    place.map(|place| KindId(place as u32))
 }
 
 fn budget_from_environment() -> Option<Duration> {

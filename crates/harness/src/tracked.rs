@@ -1,65 +1,143 @@
 //! Values that notice when an object leaks them or drops them twice.
+//!
+//! A test keeps one [`Ledger`] for all tracked values that its generators build, in whatever container they
+//! are built: while an argument is built, the ledger of the test is the one in force on the thread, so that no
+//! generator has to say which values it makes. The ledger counts by *era*. An era is a stretch of executions
+//! whose objects are all gone at its end; of its values nothing should be left then. Counting by era tells
+//! values that an object's reclamation has merely put off (they die in a later era, but are booked off
+//! their own) from those of the era at hand. Besides the number of the living an era keeps the sum of
+//! their serial numbers: one value lost and another dropped twice leave the number as it was, but not the sum.
+//! [`growth`](crate::growth) says when values that are left are a leak.
 
 use crate::Argument;
 use crate::reply::{IntoReply, IntoValue, Reply};
 use seriatim_history::Value;
+use std::cell::Cell;
 use std::fmt;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
-/// The account of a generator's values: how many live, how many died twice.
-#[derive(Debug, Default)]
-pub struct Ledger {
-    live: AtomicI64,
+/// So many eras whose values live can be told apart.
+const ERAS: usize = 1024;
+
+/// The account of a test's tracked values.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    eras: [Account; ERAS],
+    current: AtomicUsize,
+    serial: AtomicU64,
     died_twice: AtomicU64,
 }
 
-impl Ledger {
-    pub(crate) fn open() -> &'static Ledger {
-        Box::leak(Box::default())
-    }
-
-    /// How many values have been made and not dropped.
-    pub fn live(&self) -> i64 {
-        self.live.load(Ordering::SeqCst)
-    }
-
-    /// How often a value was dropped in the place in which it was dropped already. A value that was
-    /// copied bit by bit and dropped in both places shows as one live value less than none.
-    pub fn died_twice(&self) -> u64 {
-        self.died_twice.load(Ordering::SeqCst)
-    }
+/// The values of one era that live.
+#[derive(Debug, Default)]
+struct Account {
+    live: AtomicI64,
+    /// The sum of their serial numbers.
+    sum: AtomicU64,
 }
 
-/// What some accounts said at one moment.
-pub(crate) struct Balance(Vec<(&'static Ledger, i64, u64)>);
+/// An era, and what its account said when it began.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Era {
+    ledger: &'static Ledger,
+    place: usize,
+    live: i64,
+    sum: u64,
+    died_twice: u64,
+}
 
-/// What is wrong with the accounts after everything was dropped.
+/// What is wrong with an account after everything was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Imbalance {
     Leaked(i64),
     DroppedTwice(u64),
 }
 
-impl Balance {
-    /// What they say now.
-    pub fn of(ledgers: &[&'static Ledger]) -> Self {
-        let entry = |&ledger: &&'static Ledger| (ledger, ledger.live(), ledger.died_twice());
-        Balance(ledgers.iter().map(entry).collect())
+thread_local! {
+    /// The ledger for the values that are built now.
+    static IN_FORCE: Cell<Option<&'static Ledger>> = const { Cell::new(None) };
+}
+
+impl Ledger {
+    /// A new ledger. It is never freed: an object that drops a value twice must not free its account twice.
+    pub fn open() -> &'static Ledger {
+        Box::leak(Box::new(Ledger {
+            eras: std::array::from_fn(|_| Account::default()),
+            current: AtomicUsize::new(0),
+            serial: AtomicU64::new(1),
+            died_twice: AtomicU64::new(0),
+        }))
     }
 
-    /// What has become wrong since, now that everything made since is dropped.
+    /// Whether any value was ever tracked.
+    pub fn is_used(&self) -> bool {
+        self.serial.load(Ordering::Relaxed) > 1
+    }
+
+    /// Builds something whose tracked values are booked here.
+    pub fn watch<R>(&'static self, build: impl FnOnce() -> R) -> R {
+        let before = IN_FORCE.replace(Some(self));
+        let built = build();
+        IN_FORCE.set(before);
+        built
+    }
+
+    /// The ledger in force; values that nobody watches are booked in a ledger that nobody reads.
+    fn in_force() -> &'static Ledger {
+        static NOBODYS: std::sync::OnceLock<&'static Ledger> = std::sync::OnceLock::new();
+        IN_FORCE.get().unwrap_or_else(|| NOBODYS.get_or_init(Ledger::open))
+    }
+
+    /// Begins an era: where nothing is booked, or at worst on top of what is booked now.
+    pub fn begin(&'static self) -> Era {
+        let current = self.current.load(Ordering::SeqCst);
+        let places = (0..ERAS).map(|step| (current + step) % ERAS);
+        let place = places.into_iter().find(|&place| self.eras[place].is_empty());
+        let place = place.unwrap_or(current);
+        self.current.store(place, Ordering::SeqCst);
+        let account = &self.eras[place];
+        Era {
+            ledger: self,
+            place,
+            live: account.live.load(Ordering::SeqCst),
+            sum: account.sum.load(Ordering::SeqCst),
+            died_twice: self.died_twice.load(Ordering::SeqCst),
+        }
+    }
+
+    /// How many values live, of all eras.
+    #[cfg(any(feature = "shuttle", feature = "loom"))]
+    pub fn live(&self) -> i64 {
+        self.eras.iter().map(|account| account.live.load(Ordering::SeqCst)).sum()
+    }
+}
+
+impl Account {
+    fn is_empty(&self) -> bool {
+        self.live.load(Ordering::SeqCst) == 0 && self.sum.load(Ordering::SeqCst) == 0
+    }
+}
+
+impl Era {
+    /// Ends the era and begins another one.
+    pub fn next(&self) -> Era {
+        self.ledger.begin()
+    }
+
+    /// What is wrong with the era's account, now that everything made in it should be dropped.
     pub fn imbalance(&self) -> Option<Imbalance> {
-        self.0.iter().find_map(|&(ledger, live, twice)| {
-            let (live_now, twice_now) = (ledger.live(), ledger.died_twice());
-            if twice_now > twice {
-                return Some(Imbalance::DroppedTwice(twice_now - twice));
-            }
-            match live_now - live {
-                0 => None,
-                more if more > 0 => Some(Imbalance::Leaked(more)),
-                fewer => Some(Imbalance::DroppedTwice(fewer.unsigned_abs())),
-            }
-        })
+        let account = &self.ledger.eras[self.place];
+        let died_twice = self.ledger.died_twice.load(Ordering::SeqCst) - self.died_twice;
+        if died_twice > 0 {
+            return Some(Imbalance::DroppedTwice(died_twice));
+        }
+        match account.live.load(Ordering::SeqCst) - self.live {
+            // As many as should be, but not the same ones.
+            0 if account.sum.load(Ordering::SeqCst) != self.sum => Some(Imbalance::DroppedTwice(1)),
+            0 => None,
+            more if more > 0 => Some(Imbalance::Leaked(more)),
+            fewer => Some(Imbalance::DroppedTwice(fewer.unsigned_abs())),
+        }
     }
 }
 
@@ -78,8 +156,9 @@ impl Balance {
 /// ```
 pub struct Tracked {
     number: i64,
+    serial: u64,
+    era: usize,
     mark: u64,
-    /// Never freed: an object that drops a value twice must not free its account twice.
     ledger: &'static Ledger,
 }
 
@@ -87,9 +166,17 @@ const ALIVE: u64 = 0x5e51_a71a_a11f_e000;
 const DEAD: u64 = 0x5e51_a71a_dead_0000;
 
 impl Tracked {
-    pub(crate) fn new(number: i64, ledger: &'static Ledger) -> Self {
-        ledger.live.fetch_add(1, Ordering::SeqCst);
-        Tracked { number, mark: ALIVE, ledger }
+    /// A value that the ledger in force accounts for.
+    pub(crate) fn new(number: i64) -> Self {
+        Tracked::booked(number, Ledger::in_force())
+    }
+
+    fn booked(number: i64, ledger: &'static Ledger) -> Self {
+        let serial = ledger.serial.fetch_add(1, Ordering::Relaxed);
+        let era = ledger.current.load(Ordering::SeqCst);
+        ledger.eras[era].live.fetch_add(1, Ordering::SeqCst);
+        ledger.eras[era].sum.fetch_add(serial, Ordering::SeqCst);
+        Tracked { number, serial, era, mark: ALIVE, ledger }
     }
 
     /// The number.
@@ -100,7 +187,7 @@ impl Tracked {
 
 impl Clone for Tracked {
     fn clone(&self) -> Self {
-        Tracked::new(self.number, self.ledger)
+        Tracked::booked(self.number, self.ledger)
     }
 }
 
@@ -112,7 +199,9 @@ impl Drop for Tracked {
         }
         // The mark must reach memory although the value dies: a second drop looks for it.
         unsafe { std::ptr::write_volatile(&mut self.mark, DEAD) };
-        self.ledger.live.fetch_sub(1, Ordering::SeqCst);
+        let account = &self.ledger.eras[self.era];
+        account.live.fetch_sub(1, Ordering::SeqCst);
+        account.sum.fetch_sub(self.serial, Ordering::SeqCst);
     }
 }
 

@@ -50,9 +50,13 @@ fn a_stack_is_no_queue_and_the_report_says_why() {
             .spec("queue")
             .name("a stack"),
     );
-    assert!(matches!(failed.failure, Failure::Violation(_)));
-    assert!(failed.calls <= 3, "{}", failed.report);
-    assert!(failed.report.starts_with("a stack: not linearizable: "), "{}", failed.report);
+    assert!(matches!(failed.failure, Failure::Disagreement(_)));
+    assert_eq!(failed.calls, 3, "{}", failed.report);
+    assert!(
+        failed.report.starts_with("a stack: wrong already on one thread: "),
+        "{}",
+        failed.report
+    );
     assert!(failed.report.contains("replay: SERIATIM_REPLAY='"), "{}", failed.report);
     let file = failed.file.expect("the history is written");
     assert_eq!(seriatim_history::read(&file).unwrap().len(), failed.history.len());
