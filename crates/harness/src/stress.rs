@@ -228,12 +228,16 @@ impl Stress {
         (400 / scenario.len().max(1)).clamp(1, BATCH)
     }
 
+    /// Judges executions as long as there is time; what nobody judged does not count.
     fn judge_all(
         judge: &mut Judge,
         scenario: &Arc<Scenario>,
-        runs: Vec<Run>,
+        (runs, effort): (Vec<Run>, Effort),
     ) -> Result<Option<Found>, Trouble> {
-        for run in runs {
+        for (place, run) in runs.into_iter().enumerate() {
+            if place > 0 && effort.is_over() {
+                break;
+            }
             if judge.is_new(&run)
                 && let Some(failure) = judge.judge(&run)?
             {
@@ -273,7 +277,7 @@ impl Stress {
         while started < effort.executions && !effort.is_over() {
             started += size as u64;
             let running = self.start(scenario, size);
-            let found = Self::judge_all(judge, scenario, std::mem::take(&mut done));
+            let found = Self::judge_all(judge, scenario, (std::mem::take(&mut done), effort));
             match self.finish(running) {
                 Ok(runs) => done = runs,
                 Err(failure) => return Ok(Err(without_run(scenario, *failure))),
@@ -288,7 +292,7 @@ impl Stress {
             }
         }
         let run = done.last().cloned().unwrap_or_default();
-        if let Some(found) = Self::judge_all(judge, scenario, done)? {
+        if let Some(found) = Self::judge_all(judge, scenario, (done, effort))? {
             return Ok(Err(found));
         }
         Ok(match era.imbalance() {

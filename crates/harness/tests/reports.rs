@@ -174,7 +174,7 @@ impl Spec for Lost {
     }
 
     fn step(&self, state: &u32, (): &(), _: Option<&()>) -> Next<u32> {
-        if *state == 0 { Next::Many((1..400_000).collect()) } else { Next::None }
+        if *state == 0 { Next::Many((1..100_000).collect()) } else { Next::None }
     }
 }
 
