@@ -238,6 +238,30 @@ impl Configurations {
         Ok(self.intern(subject, next))
     }
 
+    /// Whether the specification blocks as well: in some configuration no thread has taken effect without having
+    /// returned, and no called operation can. The roots are all that can be such; see `deadlock`.
+    pub fn blocks(
+        &self,
+        (subject, desk): (&Subject, &mut Desk),
+        set: SetId,
+    ) -> Result<bool, SpecStop> {
+        let mut effects = Vec::new();
+        for config in self.copy(set) {
+            let is_done = |t| matches!(Status::of(status(config, t)), Status::Done(_));
+            if (0..self.threads).any(is_done) {
+                continue;
+            }
+            effects.clear();
+            for thread in 0..self.threads {
+                self.push_effects((subject, desk), config, thread, &mut effects)?;
+            }
+            if effects.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The set with threads and values renamed.
     pub fn rename(
         &self,

@@ -1,8 +1,10 @@
 //! The `expect explore(…) …` lines of a file as questions with known answers.
 
 use crate::options::Options;
+use crate::outcome::Outcome;
 use seriatim_lang::Program;
 use seriatim_lang::ast::OptionValue;
+use seriatim_spec::answer::Property;
 use std::collections::BTreeMap;
 
 /// A question that a file asks, and the answer that it expects.
@@ -12,10 +14,29 @@ pub struct Expectation {
     pub options: Options,
     /// The constants that are overridden: the program must be checked again with them.
     pub consts: BTreeMap<String, i32>,
-    /// `holds`, `fails`, `unknown` or `refused`.
+    /// `holds`, `fails`, `unknown` or `refused`; or how it fails.
     pub verdict: String,
     /// Whether linearization points are to be followed.
     pub points: bool,
+}
+
+impl Expectation {
+    /// Whether an outcome is what the file expects; a question that cannot be asked has none.
+    pub fn is_met(&self, outcome: Option<&Outcome>) -> bool {
+        let Some(outcome) = outcome else { return self.verdict == "refused" };
+        let answer = outcome.answer();
+        let violated = answer.violated();
+        match self.verdict.as_str() {
+            "holds" => answer.exit_code() == 0,
+            "fails" => violated.is_some(),
+            "not_linearizable" => violated == Some(Property::Linearizable),
+            "faults" => violated == Some(Property::FaultFree),
+            "out_of_range" => violated == Some(Property::InRange),
+            "deadlocks" => violated == Some(Property::DeadlockFree),
+            "unknown" => answer.exit_code() == 3,
+            _ => false,
+        }
+    }
 }
 
 /// The expectations of a program for this engine. Options that are not bounds name constants.

@@ -1,7 +1,9 @@
 //! Every run of N threads over a bounded object: takes a checked program, gives a verdict with its bounds, and for a
 //! violation the shortest run that shows it. Operations are unbounded; threads, heap nodes and data are not.
 
+mod answer;
 mod attempts;
+mod bounds;
 mod canonical;
 mod codec;
 mod configurations;
@@ -29,6 +31,7 @@ mod subject;
 mod trace;
 mod worker;
 
+pub use bounds::constants;
 pub use expectation::{Expectation, expectations, starting_bounds};
 pub use growth::{Growth, grow, raise};
 pub use options::{Limits, Mode, Options, Reductions};
@@ -39,10 +42,12 @@ pub use replay::{Replay, replay};
 pub use saved::{BadRun, Saved};
 pub use trace::render;
 
+use bounds::bounds;
 use options::{MOST_KEYS, MOST_THREADS, MOST_VALUES};
 use search::{Ending, Search};
 use seriatim_lang::machine::Stop;
 use seriatim_lang::steps::Op;
+use seriatim_lang::types::Scalar;
 use seriatim_lang::{Diagnostic, Program, lower_points};
 use subject::Subject;
 use worker::Premise;
@@ -59,7 +64,7 @@ pub fn run_with(
     progress: &mut dyn FnMut(&Statistics),
 ) -> Result<Outcome, Diagnostic> {
     if let Some(why) = refusal(options) {
-        return Ok(unknown(options, Reason::Unsupported(why)));
+        return Ok(unknown(program, options, Reason::Unsupported(why)));
     }
     let mut subject = Subject::new(program, options)?;
     let initial = match subject.machine.initial() {
@@ -68,10 +73,11 @@ pub fn run_with(
     };
     let (mut search, start) = match Search::new(&subject, options) {
         Ok(ready) => ready,
-        Err(reason) => return Ok(unknown(options, reason)),
+        Err(reason) => return Ok(unknown(program, options, reason)),
     };
     let ending = search.run(&initial, start, progress);
-    let statistics = search.statistics;
+    let mut statistics = search.statistics;
+    statistics.cuts.numbers |= chooses_numbers(&subject);
     let verdict = match ending {
         Ending::Complete => Verdict::Holds,
         Ending::Unknown(reason) => Verdict::Unknown(reason),
@@ -84,7 +90,7 @@ pub fn run_with(
             Verdict::Violation(Box::new(found))
         }
     };
-    Ok(Outcome { verdict, statistics, bounds: bounds(options), options: options.clone() })
+    Ok(Outcome::new(program, options, &subject, (verdict, statistics)))
 }
 
 /// Explores with linearization points; if they fail, says whether the algorithm or the annotation is at fault.
@@ -92,7 +98,7 @@ pub fn run_points(program: &Program, options: &Options) -> Result<Outcome, Diagn
     let steps = lower_points(program, options.threads.max(1), options.client.as_deref())?;
     if !steps.code.iter().any(|instr| matches!(instr.op, Op::Lin { .. })) {
         let why = "the file has no linearization points (`@lin`)".to_string();
-        return Ok(unknown(options, Reason::Unsupported(why)));
+        return Ok(unknown(program, options, Reason::Unsupported(why)));
     }
     let mut outcome = run(program, &Options { mode: Mode::Points, ..options.clone() })?;
     if let Verdict::Violation(counterexample) = &mut outcome.verdict
@@ -126,14 +132,21 @@ fn refusal(options: &Options) -> Option<String> {
     None
 }
 
-fn unknown(options: &Options, reason: Reason) -> Outcome {
-    let statistics = Statistics::default();
+fn unknown(program: &Program, options: &Options, reason: Reason) -> Outcome {
     Outcome {
         verdict: Verdict::Unknown(reason),
-        statistics,
-        bounds: bounds(options),
+        statistics: Statistics::default(),
+        threads: options.threads,
+        bounds: bounds(program, options, None),
         options: options.clone(),
     }
+}
+
+/// Whether a number without declared bounds is chosen somewhere: only those that the machine represents are.
+fn chooses_numbers(subject: &Subject) -> bool {
+    let is_number = |scalar| matches!(scalar, Scalar::Int(range) if range.is_default());
+    let mut code = subject.machine.steps.code.iter();
+    code.any(|instr| matches!(&instr.op, Op::Any { kind, .. } if is_number(kind.scalar)))
 }
 
 fn bad_start(subject: &Subject, stop: Stop) -> Diagnostic {
@@ -144,24 +157,4 @@ fn bad_start(subject: &Subject, stop: Stop) -> Diagnostic {
         }
         _ => Diagnostic::new(Default::default(), "the initial state cannot be made"),
     }
-}
-
-/// The bounds of an exploration, as words.
-pub fn bounds(options: &Options) -> String {
-    let count =
-        |number: u32, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
-    let mut parts = vec![count(options.threads, "thread")];
-    if let Some(client) = &options.client {
-        parts.push(format!("client {client}"));
-    }
-    if let Some(capacity) = options.capacity {
-        parts.push(format!("at most {} added to the object", count(capacity, "node")));
-    }
-    if let Some(nodes) = options.nodes {
-        parts.push(format!("at most {} alive", count(nodes, "node")));
-    }
-    parts.push(count(options.values, "value"));
-    parts.push(count(options.keys, "key"));
-    parts.push("any number of operations".to_string());
-    parts.join(", ")
 }

@@ -1,9 +1,11 @@
 //! What an exploration found.
 
+use crate::bounds::bounds;
 use crate::options::{Options, Reductions};
-use seriatim_lang::Span;
-use seriatim_lang::machine::Fault;
+use crate::subject::Subject;
+use seriatim_lang::machine::{Cut, Fault};
 use seriatim_lang::spec::Datum;
+use seriatim_lang::{Program, Span};
 use std::time::Duration;
 
 /// The result of an exploration.
@@ -13,13 +15,34 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// What it took.
     pub statistics: Statistics,
+    /// How many threads there were.
+    pub threads: u32,
     /// The bounds that the answer is for, as words.
     pub bounds: String,
     /// The bounds that the answer is for.
     pub options: Options,
 }
 
-/// The answer of an exploration.
+impl Outcome {
+    /// What was found out about a subject.
+    pub(crate) fn new(
+        program: &Program,
+        options: &Options,
+        subject: &Subject,
+        (verdict, statistics): (Verdict, Statistics),
+    ) -> Outcome {
+        let steps = &subject.machine.steps;
+        Outcome {
+            verdict,
+            statistics,
+            threads: steps.threads.len() as u32,
+            bounds: bounds(program, options, Some(steps)),
+            options: options.clone(),
+        }
+    }
+}
+
+/// The answer of an exploration, all properties together; [`Outcome::answer`] tells them apart.
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// Every run within the bounds is linearizable, and no run has an error.
@@ -45,6 +68,8 @@ pub enum Reason {
     Specification(String),
     /// The question cannot be asked like this.
     Unsupported(String),
+    /// The explorer itself failed.
+    Internal,
 }
 
 /// A run that goes wrong.
@@ -82,7 +107,7 @@ pub enum ViolationKind {
     NotLinearizable,
     /// The results contradict the linearization points that the algorithm names.
     WrongPoint,
-    /// No thread can go on.
+    /// No thread can go on, though the specification could.
     Deadlock,
     /// A step is an error.
     Fault(Fault),
@@ -140,6 +165,39 @@ pub enum Event {
     },
 }
 
+/// Which bounds cut off a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cuts {
+    /// The one on nodes alive.
+    pub nodes: bool,
+    /// The one on nodes added.
+    pub capacity: bool,
+    /// The numbers that are represented, where the program declares no bounds.
+    pub numbers: bool,
+    /// There was no datum to choose.
+    pub data: bool,
+}
+
+impl Cuts {
+    /// Takes in a run that was cut.
+    pub fn add(&mut self, cut: Cut) {
+        match cut {
+            Cut::Nodes => self.nodes = true,
+            Cut::Capacity => self.capacity = true,
+            Cut::Numbers => self.numbers = true,
+            Cut::Data => self.data = true,
+        }
+    }
+
+    /// Takes in what others cut.
+    pub fn join(&mut self, other: Cuts) {
+        self.nodes |= other.nodes;
+        self.capacity |= other.capacity;
+        self.numbers |= other.numbers;
+        self.data |= other.data;
+    }
+}
+
 /// What an exploration took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
@@ -165,8 +223,8 @@ pub struct Statistics {
     pub memo_bytes: u64,
     /// Length of the longest shortest run.
     pub depth: u32,
-    /// Whether a bound on nodes or capacity cut off a run.
-    pub bounded: bool,
+    /// Which bounds cut off a run.
+    pub cuts: Cuts,
     /// How long it took.
     pub time: Duration,
 }

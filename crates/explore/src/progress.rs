@@ -38,7 +38,7 @@ pub fn run_progress(program: &Program, options: &Options) -> Result<Outcome, Dia
     let initial = subject.machine.initial().map_err(|stop| crate::bad_start(&subject, stop))?;
     let (mut search, start) = match Search::new(&subject, &options) {
         Ok(ready) => ready,
-        Err(reason) => return Ok(crate::unknown(&options, reason)),
+        Err(reason) => return Ok(crate::unknown(program, &options, reason)),
     };
     let verdict = match search.run(&initial, start, &mut |_| {}) {
         Ending::Complete => match find_stall(&search) {
@@ -57,8 +57,7 @@ pub fn run_progress(program: &Program, options: &Options) -> Result<Outcome, Dia
             "a reduction that is switched off for progress was used".to_string(),
         )),
     };
-    let statistics = search.statistics;
-    Ok(Outcome { verdict, statistics, bounds: crate::bounds(&options), options: options.clone() })
+    Ok(Outcome::new(program, &options, &subject, (verdict, search.statistics)))
 }
 
 /// A run to a state with a waiting thread, or around a cycle without returns.

@@ -3,7 +3,7 @@
 //! The moves say who steps and what it chooses; how many accesses are a step is given by the reductions that were on. Events go
 //! through the configuration sets as in the search, so a run that is replayed is judged anew, not believed.
 
-use crate::deadlock::commitments;
+use crate::deadlock::Known;
 use crate::options::{Options, Reductions};
 use crate::outcome::{Counterexample, Move, ViolationKind};
 use crate::search::Search;
@@ -62,7 +62,8 @@ pub fn replay(program: &Program, options: &Options, moves: &[Move]) -> Result<Re
         note(&search, machine, &mut run, found);
         return Ok(Replay::Fails(Box::new(run.finish(&search, kind))));
     }
-    if commitments(&subject.fine, &run.state).is_some_and(|more| more.is_empty()) {
+    let waits = worker.deadlock(&run.state, run.set, Known::EachMayWait).ok().flatten();
+    if waits.is_some_and(|more| more.is_empty()) {
         return Ok(Replay::Fails(Box::new(run.finish(&search, ViolationKind::Deadlock))));
     }
     Ok(Replay::Passes)

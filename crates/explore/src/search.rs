@@ -28,6 +28,7 @@ use crate::store::{SHARDS, Shard, StateRef, hash, shard_of};
 use crate::subject::Subject;
 use crate::worker::{Common, Counts, Halt, Premise, Worker, reason};
 use seriatim_lang::machine::State;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -81,6 +82,14 @@ struct Report {
     halt: Option<(StateRef, Halt)>,
 }
 
+impl Report {
+    /// The report of a worker that failed: nothing that the search says afterwards can be relied on.
+    fn failed() -> Report {
+        let halt = (StateRef { shard: 0, at: 0 }, Halt::Unknown(Reason::Internal));
+        Report { counts: Counts::default(), bytes: 0, halt: Some(halt) }
+    }
+}
+
 /// Other workers: where to send tasks, and where reports come from.
 struct Team {
     tasks: Vec<Sender<Task>>,
@@ -123,7 +132,9 @@ impl<'s> Search<'s> {
                 scope.spawn(move || {
                     let mut worker = Worker::new(&this.common);
                     for task in inbox {
-                        let report = this.work(&mut worker, task);
+                        let work = AssertUnwindSafe(|| this.work(&mut worker, task));
+                        // Whoever leads waits for a report, also for one of a worker that failed.
+                        let report = catch_unwind(work).unwrap_or_else(|_| Report::failed());
                         if outbox.send(report).is_err() {
                             break;
                         }
@@ -379,7 +390,7 @@ impl Lead<'_, '_> {
             self.statistics.expanded += report.counts.expanded;
             self.statistics.transitions += report.counts.transitions;
             self.statistics.nodes = self.statistics.nodes.max(report.counts.nodes);
-            self.statistics.bounded |= report.counts.bounded;
+            self.statistics.cuts.join(report.counts.cuts);
             desks += report.bytes as u64;
             halt = report.halt.map_or(halt.take(), |found| first(halt.take(), found));
         }

@@ -61,6 +61,11 @@ impl Subject {
             return Err(Diagnostic::new(span, "the object names no specification")
                 .hint("write `object NAME : SPEC`"));
         };
+        if program.methods.is_empty() {
+            let span = program.file.object.as_ref().map(|o| o.name.span).unwrap_or_default();
+            return Err(Diagnostic::new(span, "the object has no methods: nothing can be called")
+                .hint("write `method NAME(…) { … }`"));
+        }
         let bounds = Bounds {
             values: options.values,
             keys: options.keys,

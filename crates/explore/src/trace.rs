@@ -4,7 +4,7 @@
 //! taken whose representative is the next state. Such a step exists, since equal representatives have equal steps.
 
 use crate::configurations::SetId;
-use crate::deadlock::{Commitment, commitments};
+use crate::deadlock::{Commitment, Known};
 use crate::outcome::*;
 use crate::path::{Milestone, path_to};
 use crate::picture::picture;
@@ -86,7 +86,7 @@ pub fn counterexample(
     let mut worker = Worker::new(&search.common);
     let mut run = follow(search, &mut worker, start, &path_to(search, at));
     if kind == ViolationKind::Deadlock {
-        wait(search, &mut run);
+        wait(search, &mut worker, &mut run);
     } else {
         fail(search, &mut worker, &mut run, kind);
     }
@@ -149,9 +149,11 @@ fn advance(search: &Search<'_>, worker: &mut Worker<'_>, run: &mut Rebuilt, next
 }
 
 /// Makes the calls after which every thread waits.
-fn wait(search: &Search<'_>, run: &mut Rebuilt) {
+fn wait(search: &Search<'_>, worker: &mut Worker<'_>, run: &mut Rebuilt) {
     let fine = &search.common.subject.fine;
-    for Commitment { thread, from, choices } in commitments(fine, &run.state).unwrap_or_default() {
+    let mut calls = |known| worker.deadlock(&run.state, run.set, known).ok().flatten();
+    let calls = calls(Known::EachMayWait).or_else(|| calls(Known::AllWait));
+    for Commitment { thread, from, choices, .. } in calls.unwrap_or_default() {
         run.state = from;
         note(search, fine, run, Found { thread, choices });
         if let Some(last) = run.moves.last_mut() {
@@ -298,7 +300,7 @@ pub fn headline(counterexample: &Counterexample) -> String {
             "the algorithm is not linearizable, whatever its linearization points"
         }
         (ViolationKind::WrongPoint, None) => "the results contradict the linearization points",
-        (ViolationKind::Deadlock, _) => "deadlock: no thread can go on",
+        (ViolationKind::Deadlock, _) => "deadlock: no thread can go on, though the specification could",
         (ViolationKind::Waits, _) => "not lock-free: a thread waits for another one",
         (ViolationKind::NoProgress { repeats }, _) => {
             return format!("not lock-free: the last {repeats} steps can be repeated for ever, no operation returns");

@@ -5,9 +5,9 @@
 use crate::canonical::{Canonical, TooManyNodes, named_threads};
 use crate::codec::{Codec, node_count};
 use crate::configurations::{Configurations, Desk, EMPTY, Message, SetId};
-use crate::deadlock::commitments;
+use crate::deadlock::{Commitment, Known, deadlock};
 use crate::options::{Mode, Options};
-use crate::outcome::{Reason, ViolationKind};
+use crate::outcome::{Cuts, Reason, ViolationKind};
 use crate::retries::{Dooms, Retired, Retries};
 use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
@@ -77,8 +77,8 @@ pub struct Counts {
     pub transitions: u64,
     /// Most nodes of a state.
     pub nodes: u32,
-    /// Whether a bound cut off a run.
-    pub bounded: bool,
+    /// Which bounds cut off a run.
+    pub cuts: Cuts,
 }
 
 /// A step that is taken together with another one: who, and from which state.
@@ -163,7 +163,10 @@ impl<'s> Worker<'s> {
                         }
                     }
                     Err(Stop::Waits) => (waits, may_wait) = (true, true),
-                    Err(Stop::Bounded) => bounded = true,
+                    Err(Stop::Bounded(cut)) => {
+                        bounded = true;
+                        self.counts.cuts.add(cut);
+                    }
                     Err(Stop::Ended) => may_wait = true,
                     Err(Stop::Disordered) => return Err(Halt::Unfounded(Premise::LockOrder)),
                     Err(Stop::Fault(fault, _)) => {
@@ -176,12 +179,38 @@ impl<'s> Worker<'s> {
             }
             all_may_wait &= may_wait;
         }
-        self.counts.bounded |= bounded;
-        let hidden = waits && all_may_wait && self.common.options.reductions.fusion;
-        if waits && !moved && !bounded || hidden && commitments(&subject.fine, from).is_some() {
+        let known = match !moved && !bounded {
+            true => Some(Known::AllWait),
+            false if self.common.options.reductions.fusion => Some(Known::EachMayWait),
+            false => None,
+        };
+        if let Some(known) = known.filter(|_| waits && all_may_wait)
+            && self.deadlock(from, set, known)?.is_some()
+        {
             return Err(Halt::Violation(ViolationKind::Deadlock));
         }
         Ok(())
+    }
+
+    /// Calls after which no thread can go on though the specification could, if there are any.
+    pub fn deadlock(
+        &mut self,
+        state: &State,
+        set: SetId,
+        known: Known,
+    ) -> Result<Option<Vec<Commitment>>, Halt> {
+        let common = self.common;
+        if common.options.mode == Mode::Progress {
+            return Ok(None);
+        }
+        deadlock(&common.subject.fine, state, known, &mut |calls| {
+            let mut set = set;
+            for Commitment { thread, from, seen, .. } in calls {
+                set = self.events(from, set, *thread, seen)?;
+            }
+            let desk = (common.subject, &mut self.desk);
+            Ok(!common.configurations.blocks(desk, set)?)
+        })
     }
 
     /// Takes the steps that can be taken at once; `None` if the state need not be explored. See `retries`.

@@ -62,17 +62,17 @@ fn contradiction(entry: &Entry, number: usize, expect: &Expectation) -> Option<S
     }
     let outcome = explored(entry, &program, &options);
     let line = format!("{}: expected: {} for {}", entry.name, expect.verdict, outcome.bounds);
-    match (&outcome.verdict, expect.verdict.as_str()) {
-        (Verdict::Holds, "holds") => None,
+    match (&outcome.verdict, expect.is_met(Some(&outcome))) {
         (Verdict::Unknown(Reason::States), _) => {
             eprintln!("left to SERIATIM_LONG=1: {line}");
             None
         }
-        (Verdict::Violation(found), "fails") => {
+        (Verdict::Violation(found), true) => {
             let innocent = found.kind == ViolationKind::NotLinearizable
                 && is_linearizable(&program, &found.history);
             innocent.then(|| format!("{line}; an innocent history:\n{}", render(found)))
         }
+        (_, true) => None,
         (Verdict::Violation(found), _) => Some(format!("{line}, but\n{}", render(found))),
         (other, _) => Some(format!("{line}, but {other:?}")),
     }

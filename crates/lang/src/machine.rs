@@ -64,14 +64,27 @@ pub struct Seen {
 pub enum Stop {
     /// It waits for a lock or a condition.
     Waits,
-    /// The step would leave the bounds.
-    Bounded,
+    /// The step would leave the bounds: the run goes on, but nobody looks at it.
+    Bounded(Cut),
     /// Its client has ended.
     Ended,
     /// It would take locks out of order; only where an order was demanded ([`Machine::nest_locks`]).
     Disordered,
     /// The step is an error.
     Fault(Fault, Pc),
+}
+
+/// What a run was cut off for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cut {
+    /// It needs more nodes than may be alive.
+    Nodes,
+    /// It makes more nodes hang from the shared variables than allowed.
+    Capacity,
+    /// It leads to a number that the machine does not represent, and that no declared bound forbids.
+    Numbers,
+    /// It needs a datum, and there is none.
+    Data,
 }
 
 /// Errors of an algorithm.
@@ -291,7 +304,7 @@ impl Machine {
             && let Some(capacity) = self.bounds.capacity
             && self.reachable_nodes(to) > self.initial_nodes.saturating_add(capacity)
         {
-            return Err(Stop::Bounded);
+            return Err(Stop::Bounded(Cut::Capacity));
         }
         Ok(seen)
     }

@@ -52,6 +52,19 @@ pub enum Reason {
     TooManyStates,
     /// The abstraction found a violation that no concrete run within the effort shows.
     NotReplayed,
+    /// A number goes beyond what is represented, and the program declares no bounds for it.
+    Numbers,
+}
+
+impl Reason {
+    /// The reason as words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Reason::TooManyStates => "there are too many abstract states",
+            Reason::NotReplayed => "no concrete run shows what the abstract search found",
+            Reason::Numbers => "a number goes beyond those that are represented",
+        }
+    }
 }
 
 /// An answer.
@@ -94,8 +107,9 @@ pub struct Outcome {
     pub transitions: u64,
     /// How many cases (orders of the arguments, and which of them are in the list).
     pub cases: u64,
-    /// Whether some abstract run ends with threads that wait for ever (no matter of linearizability).
-    pub may_deadlock: bool,
+    /// A concrete run that ends with threads that wait for each other for ever, if an abstract one led to it (no matter of
+    /// linearizability). The abstraction is not made for waiting: without a run nothing is known.
+    pub deadlock: Option<Box<Counterexample>>,
 }
 
 /// Decides a composition of methods of a program.
@@ -126,7 +140,7 @@ pub fn decide(
         states: 0,
         transitions: 0,
         cases: 0,
-        may_deadlock: false,
+        deadlock: None,
     };
     let cases = cases(composition, options.input);
     let mut next = 0;
@@ -220,11 +234,16 @@ impl Outcome {
         self.states += searched.states;
         self.transitions += searched.transitions;
         self.cases += 1;
-        self.may_deadlock |= searched.deadlock.is_some();
         if searched.exhausted {
             self.elements = Verdict::Unknown(Reason::TooManyStates);
         }
+        if searched.cut {
+            self.elements = Verdict::Unknown(Reason::Numbers);
+        }
         let run = |found| confirm(subjects, case, options.input, found, options.effort);
+        if let (None, Some(found)) = (&self.deadlock, &searched.deadlock) {
+            self.deadlock = run(found).map(Box::new);
+        }
         if let Some(found) = &searched.elements {
             settle(&mut self.elements, run(found));
         }

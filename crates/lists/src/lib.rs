@@ -20,6 +20,7 @@
 
 #[cfg(test)]
 mod agreement;
+mod answer;
 mod cases;
 mod class;
 mod composition;

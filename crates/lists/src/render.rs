@@ -2,7 +2,7 @@
 
 use crate::cases::Input;
 use crate::composition::Composition;
-use crate::decide::{Outcome, Reason, Verdict};
+use crate::decide::{Outcome, Verdict};
 use crate::replay::{Counterexample, Pictured, PicturedKey, ShownOperation, ShownStep};
 use crate::search::Violation;
 use crate::step::Access;
@@ -40,14 +40,12 @@ pub fn render(program: &Program, outcome: &Outcome) -> String {
     }
     let (states, cases) = (outcome.states, outcome.cases);
     let _ = writeln!(out, "  {states} abstract states in {cases} cases");
-    if outcome.may_deadlock {
-        let _ = writeln!(out, "  threads may wait for each other for ever");
-    }
     let run = [Some(&outcome.elements), outcome.list.as_ref()];
     let run = run.into_iter().flatten().find_map(|verdict| match verdict {
         Verdict::Fails(run) => Some(run),
         _ => None,
     });
+    let run = run.or(outcome.deadlock.as_ref());
     if let Some(run) = run {
         out.push('\n');
         out.push_str(&counterexample(program, &outcome.composition, run));
@@ -57,9 +55,8 @@ pub fn render(program: &Program, outcome: &Outcome) -> String {
 
 fn verdict_line(out: &mut String, question: &str, verdict: &Verdict) {
     let why = match verdict {
-        Verdict::Unknown(Reason::TooManyStates) => " (too many states)",
-        Verdict::Unknown(Reason::NotReplayed) => " (no concrete run shows what the search found)",
-        _ => "",
+        Verdict::Unknown(reason) => format!(" ({})", reason.text()),
+        _ => String::new(),
     };
     let _ = writeln!(out, "  {question}: {}{why}", verdict.word());
 }
@@ -165,6 +162,9 @@ fn conclusion(program: &Program, run: &Counterexample, names: &[String]) -> Stri
         Violation::Fault(fault, pc) => {
             let line = run_line(program, pc.0);
             format!("Error at line {line}: {}.", fault.text())
+        }
+        Violation::Deadlock => {
+            "Deadlock: no thread can go on, though the specification could.".to_owned()
         }
         Violation::WrongElements => format!(
             "No order of the operations explains the results ({results}) and leaves these elements: {}.",

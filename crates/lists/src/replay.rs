@@ -140,6 +140,7 @@ fn short_run(
         effort.states = effort.states.saturating_sub(searched.states);
         let found = match candidate.violation {
             Violation::WrongList => searched.list,
+            Violation::Deadlock => searched.deadlock,
             _ => searched.elements,
         };
         let run = found.and_then(|found| replay(subject, &mut monitor, &start, &found));
@@ -201,12 +202,32 @@ pub fn replay(
         Violation::WrongElements => {
             subject.is_final(&state.machine) && !explained(&run.operations, &before, Some(&after))
         }
+        Violation::Deadlock => {
+            !subject.is_final(&state.machine) && stands_still(subject, monitor, &state)
+        }
         Violation::WrongList => {
             let list = picture(subject, &state, &names);
             subject.is_final(&state.machine) && !is_clean(&list)
         }
     };
     wrong.then_some(run)
+}
+
+/// Whether no thread can take a step, whatever it chooses.
+fn stands_still(subject: &Subject, monitor: &mut Monitor, state: &ListState) -> bool {
+    (0..subject.machine.thread_count()).all(|thread| {
+        let mut choices = Choices::default();
+        loop {
+            let turn = (thread, &mut choices);
+            let ended = step(subject, monitor, &mut state.clone(), turn, &mut Trail::default());
+            if ended != Ended::Nowhere {
+                return false;
+            }
+            if !choices.advance() {
+                return true;
+            }
+        }
+    })
 }
 
 fn take(

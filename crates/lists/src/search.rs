@@ -20,6 +20,8 @@ pub enum Violation {
     Fault(Fault, Pc),
     /// Results are right, but the elements at the end are not those of any linearization that explains them.
     WrongElements,
+    /// Threads wait for each other for ever.
+    Deadlock,
     /// The elements are right, but the list is not the sorted list of the elements: a marked node is still
     /// linked, a key occurs twice, or the order is wrong.
     WrongList,
@@ -49,13 +51,15 @@ pub struct Searched {
     /// A run with right elements and a wrong list.
     pub list: Option<Found>,
     /// A run after which threads wait for ever.
-    pub deadlock: Option<Vec<Choice>>,
+    pub deadlock: Option<Found>,
     /// How the runs end: the configurations and the list.
     pub ends: BTreeSet<End>,
     /// A position where a node is made whose key is no argument.
     pub foreign_key: Option<Pc>,
     /// Whether there are more states, or longer words, than allowed.
     pub exhausted: bool,
+    /// Whether some run leads to a number that is not represented.
+    pub cut: bool,
 }
 
 /// How a run ends.
@@ -120,7 +124,7 @@ impl Search<'_> {
     fn goes_on(&mut self) -> bool {
         self.result.exhausted |= self.store.len() as u64 > self.plan.most;
         let stops = self.result.elements.is_some() || self.result.foreign_key.is_some();
-        !stops && !self.result.exhausted
+        !stops && !self.result.exhausted && !self.result.cut
     }
 
     fn keep(&mut self, origin: Origin) {
@@ -138,8 +142,10 @@ impl Search<'_> {
             self.advance(id, &state, thread);
         }
         let stuck = self.result.transitions == before && self.result.elements.is_none();
-        if stuck && self.result.deadlock.is_none() && self.result.foreign_key.is_none() {
-            self.result.deadlock = Some(self.path(id));
+        let known = self.result.deadlock.is_some() || self.result.foreign_key.is_some();
+        if stuck && !known && !self.result.cut {
+            let path = self.path(id);
+            self.result.deadlock = Some(Found { violation: Violation::Deadlock, path });
         }
     }
 
@@ -161,6 +167,7 @@ impl Search<'_> {
                     }
                 }
                 Ended::Nowhere => {}
+                Ended::Cut => self.result.cut = true,
                 Ended::ForeignKey(pc) => self.result.foreign_key = Some(pc),
                 Ended::WrongResult => self.wrong(id, (thread, number), Violation::WrongResult),
                 Ended::Fault(fault, pc) => {

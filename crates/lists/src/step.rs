@@ -56,6 +56,9 @@ pub enum Ended {
     WrongResult,
     /// With a new node whose key is no argument: the program is outside of the class.
     ForeignKey(Pc),
+    /// With a number that the machine does not represent, and that no declared bound forbids: nobody knows what comes
+    /// after it.
+    Cut,
     /// With an error of the algorithm.
     Fault(Fault, Pc),
 }
@@ -90,6 +93,7 @@ pub fn step(
         let seen = match subject.machine.run(before, thread, choices, &mut state.machine) {
             Ok(seen) => seen,
             Err(Stop::Fault(fault, at)) => return Ended::Fault(fault, at),
+            Err(Stop::Bounded(_)) => return Ended::Cut,
             Err(_) if noticed && !atomic => {
                 std::mem::swap(&mut trail.before, &mut state.machine);
                 return Ended::Well;

@@ -60,7 +60,7 @@ fn all_rows_of_the_published_table_get_their_verdict() {
         };
         let wanted = if row.linearizable { "holds" } else { "fails" };
         assert_eq!(verdict.word(), wanted, "{}: {}", row.file, row.composition);
-        assert!(!outcome.may_deadlock, "{}: {}", row.file, row.composition);
+        assert!(outcome.deadlock.is_none(), "{}: {}", row.file, row.composition);
     }
 }
 

@@ -4,9 +4,11 @@
 //! and state changes are right: through the typed trait [`Spec`], which users implement for their own
 //! objects, through the built-in specifications, found by name, and through the numeric form
 //! [`Alphabet`] that engines read. It also holds the [`Verdict`] that all engines give, and the
-//! replayer that checks a [`Witness`] without trusting any engine.
+//! replayer that checks a [`Witness`] without trusting any engine; and the [`answer::Answer`] of those
+//! that speak of algorithms.
 
 mod alphabet;
+pub mod answer;
 mod cancel;
 mod collection;
 pub mod generate;

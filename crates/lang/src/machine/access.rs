@@ -1,7 +1,7 @@
 //! The instructions that touch shared state: shared variables, heap nodes, locks, allocation.
 
 use super::evaluate::check;
-use super::{FREED, Fault, Ran, Run, Stop, VACANT};
+use super::{Cut, FREED, Fault, Ran, Run, Stop, VACANT};
 use crate::held::HeldLock;
 use crate::steps::*;
 use crate::types::{Scalar, StructId};
@@ -50,7 +50,7 @@ impl Run<'_> {
                 let spot = self.resolve(place, pc)?;
                 let before = self.read(spot, 0);
                 let after = before.saturating_add(self.evaluate(amount, pc)?);
-                check(after, *kind).map_err(|fault| Stop::Fault(fault, pc))?;
+                check(after, *kind, pc)?;
                 self.write(place, &[after], pc)?;
                 self.set_register(dst.0, before);
             }
@@ -195,7 +195,7 @@ impl Run<'_> {
         let room = machine.bounds.nodes.is_none_or(|most| alive < most);
         let options = freed.len() as u32 + u32::from(room);
         if options == 0 {
-            return Err(Stop::Bounded);
+            return Err(Stop::Bounded(Cut::Nodes));
         }
         let pick = if options > 1 { self.choices.pick(options) as usize } else { 0 };
         if let Some(cell) = freed.get(pick) {

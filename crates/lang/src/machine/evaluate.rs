@@ -1,6 +1,6 @@
 //! Expressions over registers, and the instructions that touch nothing else.
 
-use super::{Fault, Ran, Run, Stop};
+use super::{Cut, Fault, Ran, Run, Stop};
 use crate::lower::fits;
 use crate::steps::*;
 use crate::types::{Kind, Scalar};
@@ -42,7 +42,7 @@ impl Run<'_> {
             },
             Ex::Bin(op, a, b) => {
                 let (a, b) = (self.evaluate(a, pc)?, self.evaluate(b, pc)?);
-                binary(*op, a, b).map_err(|fault| Stop::Fault(fault, pc))?
+                binary(*op, a, b, pc)?
             }
             Ex::If(c, a, b) => match self.evaluate(c, pc)? {
                 0 => self.evaluate(b, pc)?,
@@ -94,7 +94,7 @@ impl Run<'_> {
             Op::Any { dst, kind } => {
                 let count = machine.domain(*kind);
                 if count == 0 {
-                    return Err(Stop::Bounded);
+                    return Err(Stop::Bounded(Cut::Data));
                 }
                 let index = self.choices.pick(count);
                 self.set_register(dst.0, machine.element(*kind, index));
@@ -111,7 +111,7 @@ impl Run<'_> {
             }
             Op::Check { value, kind } => {
                 let value = self.evaluate(value, pc)?;
-                check(value, *kind).map_err(|fault| Stop::Fault(fault, pc))?;
+                check(value, *kind, pc)?;
             }
             Op::Lin { cond, help } if machine.steps.owners.is_some() => {
                 let holds = match cond {
@@ -133,27 +133,35 @@ impl Run<'_> {
     }
 }
 
-/// Whether a value may stand in a slot.
-pub(super) fn check(value: i32, kind: Kind) -> Result<(), Fault> {
+/// Whether a value may stand in a slot. A number that leaves declared bounds is an error of the algorithm; one that leaves
+/// the default range of `int` is a number like any other, only that the machine does not represent it: that run is
+/// cut.
+pub(super) fn check(value: i32, kind: Kind, pc: Pc) -> Ran<()> {
     if fits(value, kind) {
         return Ok(());
     }
-    match kind.scalar {
-        Scalar::Int(..) if value != NULL => Err(Fault::OutOfRange),
-        _ => Err(Fault::UnexpectedNull),
-    }
+    Err(match kind.scalar {
+        Scalar::Int(range) if value != NULL && range.is_default() => Stop::Bounded(Cut::Numbers),
+        Scalar::Int(_) if value != NULL => Stop::Fault(Fault::OutOfRange, pc),
+        _ => Stop::Fault(Fault::UnexpectedNull, pc),
+    })
 }
 
-fn binary(op: BinOp, a: i32, b: i32) -> Result<i32, Fault> {
-    Ok(match op {
-        BinOp::Add => a.checked_add(b).ok_or(Fault::OutOfRange)?,
-        BinOp::Sub => a.checked_sub(b).ok_or(Fault::OutOfRange)?,
-        BinOp::Mul => a.checked_mul(b).ok_or(Fault::OutOfRange)?,
-        BinOp::Div => a.checked_div_euclid(b).ok_or(Fault::DivisionByZero)?,
-        BinOp::Rem => a.checked_rem_euclid(b).ok_or(Fault::DivisionByZero)?,
-        BinOp::Eq => i32::from(a == b),
-        BinOp::Lt => i32::from(a < b),
-        BinOp::And => i32::from(a != 0 && b != 0),
-        BinOp::Or => i32::from(a != 0 || b != 0),
-    })
+/// Calculates with whole numbers; a result that does not fit into a word is not represented.
+fn binary(op: BinOp, a: i32, b: i32, pc: Pc) -> Ran<i32> {
+    if b == 0 && matches!(op, BinOp::Div | BinOp::Rem) {
+        return Err(Stop::Fault(Fault::DivisionByZero, pc));
+    }
+    let result = match op {
+        BinOp::Add => a.checked_add(b),
+        BinOp::Sub => a.checked_sub(b),
+        BinOp::Mul => a.checked_mul(b),
+        BinOp::Div => a.checked_div_euclid(b),
+        BinOp::Rem => a.checked_rem_euclid(b),
+        BinOp::Eq => Some(i32::from(a == b)),
+        BinOp::Lt => Some(i32::from(a < b)),
+        BinOp::And => Some(i32::from(a != 0 && b != 0)),
+        BinOp::Or => Some(i32::from(a != 0 || b != 0)),
+    };
+    result.ok_or(Stop::Bounded(Cut::Numbers))
 }

@@ -5,6 +5,18 @@ use crate::ast::*;
 use crate::diagnostic::Diagnostic;
 use crate::lexer::TokenKind;
 
+/// What an `expect` line may say: that all claims hold, that some claim fails, or which one does.
+const VERDICTS: [&str; 8] = [
+    "holds",
+    "fails",
+    "not_linearizable",
+    "faults",
+    "out_of_range",
+    "deadlocks",
+    "unknown",
+    "refused",
+];
+
 impl Parser<'_> {
     pub(super) fn file(&mut self) -> Parsed<File> {
         let mut file = File::default();
@@ -191,10 +203,12 @@ impl Parser<'_> {
             })?;
         }
         let verdict = self.name("a verdict: `holds`, `fails`, `unknown` or `refused`")?;
-        if !["holds", "fails", "unknown", "refused"].contains(&verdict.text.as_str()) {
+        if !VERDICTS.contains(&verdict.text.as_str()) {
             let message = format!("`{}` is not a verdict", verdict.text);
-            return Err(Diagnostic::new(verdict.span, message)
-                .hint("write `holds`, `fails`, `unknown` or `refused`"));
+            return Err(Diagnostic::new(verdict.span, message).hint(
+                "write `holds`, `fails`, `unknown` or `refused`; or how it fails: \
+                 `not_linearizable`, `faults`, `out_of_range` or `deadlocks`",
+            ));
         }
         let span = start.to(verdict.span);
         Ok(Expect { engine, options, verdict, span })

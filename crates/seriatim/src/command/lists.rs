@@ -1,7 +1,8 @@
 //! `seriatim verify --engine lists`: these methods on every list.
 
-use super::output::say;
+use super::output::{Detail, say, say_answer};
 use super::source::Source;
+use super::verify::Question;
 use super::{Exit, Failure};
 use clap::{Args, ValueEnum};
 use seriatim::lang::{Program, Span};
@@ -45,7 +46,8 @@ impl Lists {
 }
 
 /// Decides compositions of a program's methods on lists of any length.
-pub fn run(arguments: &Lists, source: &Source, program: &Program) -> Result<Exit, Failure> {
+pub fn run(arguments: &Lists, question: &Question<'_>, detail: Detail) -> Result<Exit, Failure> {
+    let Question { source, program, .. } = *question;
     let options = Options {
         input: if arguments.marked { Input::Marked } else { Input::Unmarked },
         ..Options::default()
@@ -58,7 +60,15 @@ pub fn run(arguments: &Lists, source: &Source, program: &Program) -> Result<Exit
         outcomes.push(outcome);
     }
     match &outcomes[..] {
-        [only] => say(&render(program, only))?,
+        [] => {
+            return Err(Failure("the object has no methods that could run in parallel".to_owned()));
+        }
+        [only] => {
+            say_answer(&source.name, &only.answer(), detail)?;
+            if detail == Detail::Claims {
+                say(&render(program, only))?;
+            }
+        }
         _ => say(&table_text(&outcomes))?,
     }
     let exits = outcomes.iter().map(|outcome| exit_of(outcome, arguments.equality));
@@ -92,15 +102,13 @@ fn compositions(arguments: &Lists, program: &Program) -> Result<Vec<Composition>
     }
 }
 
-/// The question that decides; the other one is told beside it.
+/// The claims count, and the list at the end where that was asked.
 fn exit_of(outcome: &Outcome, equality: Equality) -> Exit {
-    let verdict = match (equality, &outcome.list) {
-        (Equality::List, Some(list)) => list,
-        _ => &outcome.elements,
+    let claims = Exit::of(&outcome.answer());
+    let list = match (equality, &outcome.list) {
+        (Equality::List, Some(Verdict::Fails(_))) => Exit::Violated,
+        (Equality::List, Some(Verdict::Unknown(_))) => Exit::Unknown,
+        _ => Exit::Holds,
     };
-    match verdict {
-        Verdict::Holds => Exit::Holds,
-        Verdict::Fails(_) => Exit::Violated,
-        Verdict::Unknown(_) => Exit::Unknown,
-    }
+    claims.and(list)
 }

@@ -9,6 +9,7 @@ mod cluster;
 mod convert;
 mod generate;
 mod input;
+mod internal;
 mod lists;
 mod output;
 mod page;
@@ -26,6 +27,7 @@ mod view;
 mod watch;
 
 use clap::{Parser, Subcommand};
+use seriatim::spec::answer::Answer;
 use std::process::ExitCode;
 
 /// Is a concurrent object linearizable?
@@ -68,6 +70,15 @@ enum Exit {
 }
 
 impl Exit {
+    /// What an answer comes to.
+    fn of(answer: &Answer) -> Exit {
+        match answer.exit_code() {
+            0 => Exit::Holds,
+            1 => Exit::Violated,
+            _ => Exit::Unknown,
+        }
+    }
+
     /// The exit of two things together: a violation outranks bad input, that an unknown.
     fn and(self, other: Exit) -> Exit {
         let rank = |exit| match exit {
@@ -93,23 +104,30 @@ impl<E: std::error::Error> From<E> for Failure {
 pub fn run() -> ExitCode {
     #[cfg(feature = "parquet")]
     seriatim::parquet::install();
-    let outcome = match Arguments::parse().command {
-        Command::Check(arguments) => check::run(&arguments),
-        Command::Convert(arguments) => convert::run(&arguments),
-        Command::Gen(arguments) => generate::run(&arguments),
-        Command::Merge(arguments) => verdicts::run(&arguments),
-        Command::Specs(arguments) => specs::run(&arguments),
-        Command::Verify(arguments) => verify::run(&arguments),
-        Command::Certify(arguments) => certify::run(&arguments),
-        Command::Algorithms(arguments) => algorithms::list(&arguments),
-        Command::Fmt(arguments) => algorithms::format_files(&arguments),
-        Command::Show(arguments) => algorithms::show_steps(&arguments),
-        Command::View(arguments) => view::run(&arguments),
-        Command::Watch(arguments) => watch::run(&arguments),
-    };
-    let exit = outcome.unwrap_or_else(|Failure(message)| {
-        output::remark(&format!("error: {message}"));
-        Exit::BadInput
+    let command = Arguments::parse().command;
+    let exit = internal::guarded(|| {
+        let outcome = carry_out(&command);
+        outcome.unwrap_or_else(|Failure(message)| {
+            output::remark(&format!("error: {message}"));
+            Exit::BadInput
+        })
     });
     ExitCode::from(exit as u8)
+}
+
+fn carry_out(command: &Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Check(arguments) => check::run(arguments),
+        Command::Convert(arguments) => convert::run(arguments),
+        Command::Gen(arguments) => generate::run(arguments),
+        Command::Merge(arguments) => verdicts::run(arguments),
+        Command::Specs(arguments) => specs::run(arguments),
+        Command::Verify(arguments) => verify::run(arguments),
+        Command::Certify(arguments) => certify::run(arguments),
+        Command::Algorithms(arguments) => algorithms::list(arguments),
+        Command::Fmt(arguments) => algorithms::format_files(arguments),
+        Command::Show(arguments) => algorithms::show_steps(arguments),
+        Command::View(arguments) => view::run(arguments),
+        Command::Watch(arguments) => watch::run(arguments),
+    }
 }

@@ -6,6 +6,8 @@
 use super::Failure;
 use seriatim::History;
 use seriatim::history::{Format, WriteError, write};
+use seriatim::report::answer::{claims, headline};
+use seriatim::spec::answer::Answer;
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
@@ -18,6 +20,24 @@ pub fn say(text: &str) -> Result<(), Failure> {
             Err(Failure(format!("standard output: cannot write: {error}")))
         }
         _ => Ok(()),
+    }
+}
+
+/// How much is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// The verdict alone.
+    Verdict,
+    /// Each claim, and the run that contradicts one.
+    Claims,
+}
+
+/// Prints what is known of an algorithm.
+pub fn say_answer(name: &str, answer: &Answer, detail: Detail) -> Result<(), Failure> {
+    say(&headline(name, answer))?;
+    match detail {
+        Detail::Verdict => Ok(()),
+        Detail::Claims => say(&claims(answer)),
     }
 }
 

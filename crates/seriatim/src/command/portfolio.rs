@@ -2,13 +2,13 @@
 //!
 //! First `explore` hunts at the bounds of the file, for a third of the time: most mistakes show there, with a run. Then
 //! `prove` tries any number of threads. If it gets stuck, `lists` looks at pairs of methods on every list, where it
-//! applies, and `explore` raises the bounds for the rest of the time. A violation that any of them finds is definite. The
-//! answer is *proved*, *violated* with a run, or *unknown* with the place where the proof got stuck and with what was
-//! covered.
+//! applies, and `explore` raises the bounds for the rest of the time. A violation that any of them finds is definite;
+//! one that is a deadlock leaves the question of linearizability open, and the proof is tried all the same. Each claim is
+//! answered by whoever knows most about it.
 
-use super::output::say;
-use super::prove::{Attempt, attempt};
-use super::verify::{Arguments, Question, explore_once, tell};
+use super::output::{Detail, say, say_answer};
+use super::prove::{Attempt, attempt, draw, ends_the_question};
+use super::verify::{Arguments, Question, explore_once, tell, tell_all};
 use super::{Exit, Failure};
 use seriatim::explore::{Options, Outcome, Verdict, raise};
 use seriatim::lang::Program;
@@ -29,34 +29,35 @@ pub fn run(
 ) -> Result<Exit, Failure> {
     let Question { source, program, .. } = *question;
     let time = bounds.limits.time.unwrap_or(TIME);
-    let mut covered = Covered::default();
-    let first = within(&bounds, time / 3);
-    if let Some(exit) = covered.explore(arguments, question, &first)? {
-        return Ok(exit);
+    let first = explore_once(arguments, source, program, &within(&bounds, time / 3))?;
+    if ends_the_question(&first) {
+        return tell(arguments, question, &first);
     }
-    let name = &source.name;
-    let (why, picture) = match attempt(program, arguments.certificate.as_deref())? {
-        Attempt::Proved(sentence) => {
-            say(&format!("{name}: {sentence}\n"))?;
-            return Ok(Exit::Holds);
+    let attempt = attempt(program, arguments.certificate.as_deref())?;
+    if let Attempt::Proved(_) = attempt {
+        return tell_all(arguments, question, &attempt.answer(program, &first), Some(&first));
+    }
+    let pairs = match pairs(program) {
+        Pairs::Wrong(outcome) => {
+            say_answer(&source.name, &outcome.answer(), arguments.detail())?;
+            if arguments.detail() == Detail::Claims {
+                say(&lists::render(program, &outcome))?;
+            }
+            return Ok(Exit::Violated);
         }
-        Attempt::Unknown(why, picture) => (why, picture),
+        Pairs::Right(count) => count,
     };
-    if let Some(exit) = covered.lists(program)? {
-        return Ok(exit);
+    let rest = Instant::now() + time - time / 3;
+    let covered = raised(arguments, question, first, (&bounds, rest))?;
+    if ends_the_question(&covered) {
+        return tell(arguments, question, &covered);
     }
-    let end = Instant::now() + time - time / 3;
-    let mut larger = bounds;
-    while covered.finished && Instant::now() < end && raise(program, &mut larger) {
-        let options = within(&larger, end.saturating_duration_since(Instant::now()));
-        if let Some(exit) = covered.explore(arguments, question, &options)? {
-            return Ok(exit);
-        }
+    let attempt = attempt.noting(pairs);
+    let exit = tell_all(arguments, question, &attempt.answer(program, &covered), Some(&covered))?;
+    if let Attempt::Unknown(_, picture) = attempt {
+        draw(picture.as_deref(), arguments.detail())?;
     }
-    let picture = picture.filter(|_| !arguments.quiet);
-    let picture = picture.map(|p| format!("\n{p}\n")).unwrap_or_default();
-    say(&format!("{name}: unknown: {}; not proved: {why}\n{picture}", covered.text()))?;
-    Ok(Exit::Unknown)
+    Ok(exit)
 }
 
 fn within(bounds: &Options, time: Duration) -> Options {
@@ -65,69 +66,50 @@ fn within(bounds: &Options, time: Duration) -> Options {
     options
 }
 
-/// What is known beside the proof.
-#[derive(Default)]
-struct Covered {
-    /// The largest bounds within which every run is right.
-    bounds: Option<String>,
-    /// Whether the last exploration saw everything.
-    finished: bool,
-    /// How many pairs of methods are right on every list, if that was asked.
-    pairs: Option<usize>,
+/// Raises the bounds as long as there is time: the largest exploration that saw everything, or one that found a run.
+fn raised(
+    arguments: &Arguments,
+    question: &Question<'_>,
+    first: Outcome,
+    (bounds, end): (&Options, Instant),
+) -> Result<Outcome, Failure> {
+    let Question { source, program, .. } = *question;
+    let mut covered = first;
+    let mut larger = bounds.clone();
+    while matches!(covered.verdict, Verdict::Holds)
+        && Instant::now() < end
+        && raise(program, &mut larger)
+    {
+        let options = within(&larger, end.saturating_duration_since(Instant::now()));
+        let next = explore_once(arguments, source, program, &options)?;
+        match next.verdict {
+            Verdict::Unknown(_) => break,
+            Verdict::Holds | Verdict::Violation(_) => covered = next,
+        }
+    }
+    Ok(covered)
 }
 
-impl Covered {
-    /// Explores within bounds; an exit if a run goes wrong.
-    fn explore(
-        &mut self,
-        arguments: &Arguments,
-        question: &Question<'_>,
-        options: &Options,
-    ) -> Result<Option<Exit>, Failure> {
-        let (source, program) = (question.source, question.program);
-        let outcome: Outcome = explore_once(arguments, source, program, options)?;
-        self.finished = false;
-        match outcome.verdict {
-            Verdict::Violation(_) => return tell(arguments, question, &outcome).map(Some),
-            Verdict::Holds => {
-                self.finished = true;
-                if !arguments.quiet {
-                    tell(arguments, question, &outcome)?;
-                }
-                self.bounds = Some(outcome.bounds);
-            }
-            Verdict::Unknown(_) => {}
-        }
-        Ok(None)
-    }
+/// What the pairs of methods show on lists of any length.
+enum Pairs {
+    /// So many are right, if that could be asked.
+    Right(Option<usize>),
+    /// One goes wrong.
+    Wrong(Box<lists::Outcome>),
+}
 
-    /// Decides all pairs of methods on lists of any length, where that applies; an exit if a run goes wrong.
-    fn lists(&mut self, program: &Program) -> Result<Option<Exit>, Failure> {
-        let options = lists::Options { max_states: LIST_STATES, ..lists::Options::default() };
-        let mut right = 0;
-        for composition in all_compositions(program, 2) {
-            let Ok(outcome) = decide(program, &composition, &options) else { return Ok(None) };
-            match outcome.elements {
-                lists::Verdict::Holds => right += 1,
-                lists::Verdict::Fails(_) => {
-                    say(&lists::render(program, &outcome))?;
-                    return Ok(Some(Exit::Violated));
-                }
-                lists::Verdict::Unknown(_) => {}
-            }
-        }
-        self.pairs = (right > 0).then_some(right);
-        Ok(None)
-    }
-
-    fn text(&self) -> String {
-        let bounds = match &self.bounds {
-            Some(bounds) => format!("every run is right for {bounds}"),
-            None => "no run that goes wrong was found, but not all were seen".to_owned(),
+/// Decides all pairs of methods on lists of any length, where that applies.
+fn pairs(program: &Program) -> Pairs {
+    let options = lists::Options { max_states: LIST_STATES, ..lists::Options::default() };
+    let mut right = 0;
+    for composition in all_compositions(program, 2) {
+        let Ok(outcome) = decide(program, &composition, &options) else {
+            return Pairs::Right(None);
         };
-        match self.pairs {
-            Some(pairs) => format!("{bounds}; {pairs} pairs of methods are right on every list"),
-            None => bounds,
+        if outcome.answer().violated().is_some() {
+            return Pairs::Wrong(Box::new(outcome));
         }
+        right += usize::from(outcome.elements == lists::Verdict::Holds);
     }
+    Pairs::Right((right > 0).then_some(right))
 }

@@ -3,16 +3,18 @@
 use super::amounts::{bytes, duration};
 use super::input::constant;
 use super::lists::{self, Lists};
-use super::output::{remark, say, write_history};
+use super::output::{Detail, remark, say, say_answer, write_history};
 use super::source::Source;
 use super::{Exit, Failure, portfolio, prove};
 use clap::ValueEnum;
 use seriatim::explore::{
-    self, Counterexample, Limits, Mode, Options, Outcome, Reason, Reductions, Replay, Saved,
-    Statistics, Verdict, ViolationKind, render,
+    self, Counterexample, Limits, Mode, Options, Outcome, Reductions, Replay, Saved, Statistics,
+    Verdict, ViolationKind, render,
 };
 use seriatim::history::Format;
 use seriatim::lang::Program;
+use seriatim::report::answer::headline;
+use seriatim::spec::answer::Answer;
 use seriatim::{ChosenReader, Failures, SpecChoice, check, history_of};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -175,19 +177,15 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.certificate.is_some() && matches!(engine, Some(Engine::Explore | Engine::Lists)) {
         return Err(Failure("--certificate: only a proof has one (--engine prove)".to_owned()));
     }
+    let question = Question { source: &source, program: &program, constants: &constants };
     match engine {
-        Some(Engine::Lists) => return lists::run(&arguments.lists, &source, &program),
-        Some(Engine::Prove) => {
-            let certificate = arguments.certificate.as_deref();
-            return prove::run(&source, &program, options, certificate);
+        Some(Engine::Lists) => {
+            return lists::run(&arguments.lists, &question, arguments.detail());
         }
-        None => {
-            let question = Question { source: &source, program: &program, constants: &constants };
-            return portfolio::run(arguments, &question, options);
-        }
+        Some(Engine::Prove) => return prove::run(arguments, &question, options),
+        None => return portfolio::run(arguments, &question, options),
         Some(Engine::Explore) => {}
     }
-    let question = Question { source: &source, program: &program, constants: &constants };
     match arguments.budget {
         Some(budget) => grow(arguments, &question, &options, budget),
         None => {
@@ -198,6 +196,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 impl Arguments {
+    /// How much is told.
+    pub fn detail(&self) -> Detail {
+        if self.quiet { Detail::Verdict } else { Detail::Claims }
+    }
+
     /// The engine that is named, or the one that an option belongs to; none for all of them.
     fn chosen_engine(&self) -> Option<Engine> {
         let bounds = [self.threads, self.values, self.keys, self.nodes, self.capacity];
@@ -286,7 +289,7 @@ fn grow(
     line.clear();
     let growth = growth.map_err(|diagnostic| question.source.complain(&diagnostic))?;
     for outcome in growth.covered.iter().filter(|_| !arguments.quiet) {
-        say(&format!("holds for {} ({})\n", outcome.bounds, cost(&outcome.statistics)))?;
+        say(&headline("covered", &outcome.answer()))?;
     }
     let name = &question.source.name;
     match (growth.covered.last(), &growth.last) {
@@ -294,14 +297,13 @@ fn grow(
             tell(arguments, question, last)
         }
         (None, Some(last)) => tell(arguments, question, last),
-        (Some(covered), Some(last)) => {
-            let (covered, open) = (&covered.bounds, &last.bounds);
-            say(&format!("{name}: holds for {covered}; not finished: {open}\n"))?;
-            Ok(Exit::Holds)
-        }
-        (Some(covered), None) => {
-            say(&format!("{name}: holds for {}; there is nothing to raise\n", covered.bounds))?;
-            Ok(Exit::Holds)
+        (Some(covered), last) => {
+            let rest = match last {
+                Some(open) => format!("not finished: {}", open.bounds),
+                None => "there is nothing to raise".to_owned(),
+            };
+            say(&format!("{name}: {rest}\n"))?;
+            tell(arguments, question, covered)
         }
         (None, None) => Ok(Exit::Unknown),
     }
@@ -342,32 +344,27 @@ pub fn tell(
     question: &Question<'_>,
     outcome: &Outcome,
 ) -> Result<Exit, Failure> {
-    let Outcome { verdict, statistics, bounds, .. } = outcome;
-    let name = &question.source.name;
-    match verdict {
-        Verdict::Holds => {
-            let what = if arguments.progress { "lock-free" } else { "linearizable" };
-            say(&format!("{name}: {what} for {bounds} ({})\n", cost(statistics)))?;
-            Ok(Exit::Holds)
+    tell_all(arguments, question, &outcome.answer(), Some(outcome))
+}
+
+/// Prints an answer, and the run of an exploration that contradicts one of its claims.
+pub fn tell_all(
+    arguments: &Arguments,
+    question: &Question<'_>,
+    answer: &Answer,
+    outcome: Option<&Outcome>,
+) -> Result<Exit, Failure> {
+    say_answer(&question.source.name, answer, arguments.detail())?;
+    if let Some(outcome) = outcome
+        && let Verdict::Violation(counterexample) = &outcome.verdict
+    {
+        if !arguments.quiet {
+            say(&format!("\n{}", render(counterexample)))?;
         }
-        Verdict::Unknown(reason) => {
-            say(&format!(
-                "{name}: unknown for {bounds}: {} ({})\n",
-                why(reason),
-                cost(statistics)
-            ))?;
-            Ok(Exit::Unknown)
-        }
-        Verdict::Violation(counterexample) => {
-            say(&format!("{name}: VIOLATION for {bounds} ({})\n", cost(statistics)))?;
-            if !arguments.quiet {
-                say(&format!("\n{}", render(counterexample)))?;
-            }
-            keep(arguments, question, outcome, counterexample)?;
-            cross_check(arguments, question.program, counterexample)?;
-            Ok(Exit::Violated)
-        }
+        keep(arguments, question, outcome, counterexample)?;
+        cross_check(arguments, question.program, counterexample)?;
     }
+    Ok(Exit::of(answer))
 }
 
 /// Writes the run of a violation to the files that were asked for.
@@ -416,23 +413,6 @@ fn cross_check(
         }
     }
     Ok(())
-}
-
-fn why(reason: &Reason) -> String {
-    match reason {
-        Reason::Time => "the time limit was reached".to_owned(),
-        Reason::Memory => "the memory limit was reached".to_owned(),
-        Reason::States => "the limit on states was reached".to_owned(),
-        Reason::Nodes => "a state has too many nodes; give --nodes or --capacity".to_owned(),
-        Reason::Specification(defect) => format!("the specification is wrong: {defect}"),
-        Reason::Unsupported(why) => why.clone(),
-    }
-}
-
-fn cost(statistics: &Statistics) -> String {
-    let Statistics { kept, transitions, state_bytes, time, .. } = statistics;
-    let each = state_bytes.checked_div(*kept).unwrap_or(0);
-    format!("{kept} states of {each} bytes, {transitions} steps, {:.2} s", time.as_secs_f64())
 }
 
 /// The line that tells how a long exploration goes, on a terminal.

@@ -1,6 +1,7 @@
 //! The command as a user runs it: the real binary, real files, real pipes.
 
 mod algorithms;
+mod answers;
 mod book;
 mod catalogue;
 #[cfg(feature = "cluster")]

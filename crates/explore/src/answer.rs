@@ -1,0 +1,99 @@
+//! What an exploration says, claim by claim.
+
+use crate::options::{Mode, Options};
+use crate::outcome::{Cuts, Outcome, Reason, Verdict, ViolationKind};
+use crate::trace::headline;
+use seriatim_lang::machine::Fault;
+use seriatim_lang::range::Range;
+use seriatim_spec::answer::{Answer, Cost, Evidence, Property, Scope, Standing};
+
+impl ViolationKind {
+    /// The property that a run of this kind contradicts.
+    pub fn property(self) -> Property {
+        match self {
+            ViolationKind::NotLinearizable | ViolationKind::WrongPoint => Property::Linearizable,
+            ViolationKind::Fault(Fault::OutOfRange) => Property::InRange,
+            ViolationKind::Fault(_) => Property::FaultFree,
+            ViolationKind::Deadlock => Property::DeadlockFree,
+            ViolationKind::Waits | ViolationKind::NoProgress { .. } => Property::LockFree,
+        }
+    }
+}
+
+impl Outcome {
+    /// The claims that follow. An exploration ends at the first run that contradicts one of them, and says nothing of the
+    /// others then.
+    pub fn answer(&self) -> Answer {
+        let statistics = &self.statistics;
+        let cost = Cost {
+            time: statistics.time,
+            states: statistics.kept,
+            steps: statistics.transitions,
+            bytes: statistics.state_bytes,
+        };
+        Answer::new(cost, |property| self.standing(property))
+    }
+
+    /// The runs that it is about.
+    pub fn scope(&self) -> Scope {
+        let cut = cut_words(&self.statistics.cuts, &self.options);
+        Scope { threads: Some(self.threads), words: self.bounds.clone(), cut }
+    }
+
+    fn standing(&self, property: Property) -> Standing {
+        let asked = asks(self.options.mode, property);
+        match &self.verdict {
+            Verdict::Violation(run) if run.kind.property() == property => {
+                Standing::Violated { scope: self.scope(), how: headline(run) }
+            }
+            _ if !asked => Standing::NotAsked,
+            Verdict::Violation(_) => {
+                Standing::NotAnswered("the search ended at the run that is shown".to_owned())
+            }
+            Verdict::Unknown(reason) => Standing::Unknown(reason.text()),
+            Verdict::Holds => {
+                let (states, steps) = (self.statistics.kept, self.statistics.transitions);
+                let evidence = Evidence::Exploration { states, steps };
+                Standing::Holds { scope: self.scope(), evidence }
+            }
+        }
+    }
+}
+
+/// Whether an exploration of this mode decides a property.
+fn asks(mode: Mode, property: Property) -> bool {
+    match mode {
+        Mode::Progress => property == Property::LockFree,
+        Mode::Refinement | Mode::Points | Mode::Compat => property != Property::LockFree,
+    }
+}
+
+/// Which bounds cut off a run, as words.
+fn cut_words(cuts: &Cuts, options: &Options) -> Vec<String> {
+    let Range { low, high, .. } = Range::plain();
+    let bound = |bound: Option<u32>| bound.map_or(String::new(), |n| format!("more than {n} "));
+    let words = [
+        (cuts.nodes, format!("runs that need {}nodes alive were cut", bound(options.nodes))),
+        (cuts.capacity, format!("runs that add {}nodes were cut", bound(options.capacity))),
+        (cuts.numbers, format!("numbers beyond {low}..{high} were not explored")),
+        (cuts.data, "calls that need a datum were cut, since there is none".to_owned()),
+    ];
+    words.into_iter().filter(|(cut, _)| *cut).map(|(_, words)| words).collect()
+}
+
+impl Reason {
+    /// The reason as words.
+    pub fn text(&self) -> String {
+        match self {
+            Reason::Time => "the time limit was reached".to_owned(),
+            Reason::Memory => "the memory limit was reached".to_owned(),
+            Reason::States => "the limit on states was reached".to_owned(),
+            Reason::Nodes => "a state has too many nodes; give --nodes or --capacity".to_owned(),
+            Reason::Specification(defect) => format!("the specification is wrong: {defect}"),
+            Reason::Unsupported(why) => why.clone(),
+            Reason::Internal => {
+                "a worker failed, which is a defect of Seriatim: please report it".to_owned()
+            }
+        }
+    }
+}

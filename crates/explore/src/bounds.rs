@@ -1,0 +1,88 @@
+//! The bounds of an exploration as words, and how many operations its threads can call.
+
+use crate::options::Options;
+use seriatim_lang::Program;
+use seriatim_lang::flow::successors;
+use seriatim_lang::steps::{Op, Pc, Steps};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The bounds of an exploration, as words.
+pub fn bounds(program: &Program, options: &Options, steps: Option<&Steps>) -> String {
+    let count =
+        |number: u32, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
+    let threads = steps.map_or(options.threads, |steps| steps.threads.len() as u32);
+    let mut parts = vec![count(threads, "thread")];
+    if let Some(client) = &options.client {
+        parts.push(format!("client {client}"));
+    }
+    if let Some(capacity) = options.capacity {
+        parts.push(format!("at most {} added to the object", count(capacity, "node")));
+    }
+    if let Some(nodes) = options.nodes {
+        parts.push(format!("at most {} alive", count(nodes, "node")));
+    }
+    parts.push(count(options.values, "value"));
+    parts.push(count(options.keys, "key"));
+    parts.push(match steps.map_or(Some(0), operations) {
+        None => "any number of operations".to_owned(),
+        Some(0) => "no operation".to_owned(),
+        Some(most) => format!("at most {} a thread", count(most, "operation")),
+    });
+    let constants = constants(program);
+    if !constants.is_empty() {
+        parts.push(constants);
+    }
+    parts.join(", ")
+}
+
+/// The constants of a program as words: what was found out is about these values of them.
+pub fn constants(program: &Program) -> String {
+    let consts = program.facts.consts.iter();
+    consts.map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The most operations that one thread can call; `None` if there is no end to them.
+fn operations(steps: &Steps) -> Option<u32> {
+    let mut calls = Calls { steps, known: BTreeMap::new() };
+    steps.threads.iter().try_fold(0, |most, thread| Some(calls.longest(thread.entry)?.max(most)))
+}
+
+/// The calls of clients, as a graph: from each to those that may be next.
+struct Calls<'s> {
+    steps: &'s Steps,
+    /// How many calls can be made from this one on; `None` while that is being found out.
+    known: BTreeMap<Pc, Option<u32>>,
+}
+
+impl Calls<'_> {
+    /// The most calls from a position on; `None` if one of them can be made again and again.
+    fn longest(&mut self, from: Pc) -> Option<u32> {
+        let mut most = 0;
+        for call in self.next(from) {
+            let own = match self.known.get(&call) {
+                Some(known) => (*known)?,
+                None => {
+                    self.known.insert(call, None);
+                    let own = 1 + self.longest(Pc(call.0 + 1))?;
+                    self.known.insert(call, Some(own));
+                    own
+                }
+            };
+            most = most.max(own);
+        }
+        Some(most)
+    }
+
+    /// The calls that a client's code may make first, from a position on.
+    fn next(&self, from: Pc) -> Vec<Pc> {
+        let (mut todo, mut seen, mut found) = (vec![from], BTreeSet::from([from]), vec![]);
+        while let Some(pc) = todo.pop() {
+            let op = &self.steps.code[pc.0 as usize].op;
+            match op {
+                Op::Invoke { .. } => found.push(pc),
+                _ => todo.extend(successors(op, pc).into_iter().filter(|next| seen.insert(*next))),
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,110 @@
+//! What is known of an algorithm, as lines for the terminal: the verdict first, then each claim by itself.
+
+use seriatim_spec::answer::{Answer, Claim, Cost, Evidence, Property, Scope, Standing};
+use std::fmt::Write;
+
+/// The answer in one line: what is violated, else what is unknown, else what holds, for which runs and at which cost.
+pub fn headline(name: &str, answer: &Answer) -> String {
+    let (property, standing) = leading(answer);
+    let text = match standing {
+        Standing::Violated { scope, .. } => {
+            format!("VIOLATION for {}: not {property}", scope.words)
+        }
+        Standing::Unknown(why) => format!("unknown: {why}"),
+        Standing::Holds { scope, evidence } if scope.is_unbounded() => {
+            format!("PROVED {property} for {} ({})", scope.words, reason(evidence))
+        }
+        Standing::Holds { scope, .. } => {
+            format!("{property} for {} ({})", scope.words, cost(&answer.cost))
+        }
+        Standing::NotAnswered(why) => format!("not answered: {why}"),
+        Standing::NotAsked => "nothing was asked".to_owned(),
+    };
+    format!("{name}: {text}\n")
+}
+
+/// The claims, one line each, and what was cut. Bounds that the headline names are not repeated.
+pub fn claims(answer: &Answer) -> String {
+    let led = scope(leading(answer).1);
+    let mut out = String::new();
+    let mut said = String::new();
+    for Claim { property, standing } in answer.claims() {
+        let rest = match &standing {
+            Standing::Holds { scope, .. } if Some(scope) != led => format!(" for {}", scope.words),
+            Standing::Violated { how, .. } => format!(": {how}"),
+            Standing::Unknown(why) | Standing::NotAnswered(why) => format!(": {why}"),
+            Standing::Holds { .. } | Standing::NotAsked => String::new(),
+        };
+        let line = format!("{}{rest}", standing.word());
+        // The same reason twice tells nobody more.
+        let shown = match line == said && !rest.is_empty() {
+            true => format!("{}, likewise", standing.word()),
+            false => line.clone(),
+        };
+        let _ = writeln!(out, "  {:15}{shown}", property.word());
+        said = line;
+    }
+    for cut in cuts(answer) {
+        let _ = writeln!(out, "  cut: {cut}");
+    }
+    out
+}
+
+/// The claim that the headline is about.
+fn leading(answer: &Answer) -> (Property, &Standing) {
+    let rank = |standing: &Standing| match standing {
+        Standing::Violated { .. } => 0,
+        Standing::Unknown(_) => 1,
+        Standing::Holds { .. } => 2,
+        Standing::NotAnswered(_) => 3,
+        Standing::NotAsked => 4,
+    };
+    let all = Property::ALL.map(|property| (property, answer.standing(property)));
+    let mut first = all[0];
+    for next in &all[1..] {
+        if rank(next.1) < rank(first.1) {
+            first = *next;
+        }
+    }
+    first
+}
+
+fn scope(standing: &Standing) -> Option<&Scope> {
+    match standing {
+        Standing::Holds { scope, .. } | Standing::Violated { scope, .. } => Some(scope),
+        _ => None,
+    }
+}
+
+/// What was cut in any of the scopes for which something holds.
+fn cuts(answer: &Answer) -> Vec<&String> {
+    let mut found: Vec<&String> = Vec::new();
+    for property in Property::ALL {
+        let standing = answer.standing(property);
+        let cut = scope(standing).map_or(&[][..], |scope| &scope.cut[..]);
+        found.extend(
+            cut.iter().filter(|c| matches!(standing, Standing::Holds { .. }) && !c.is_empty()),
+        );
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn reason(evidence: &Evidence) -> String {
+    match evidence {
+        Evidence::Exploration { states, steps } => format!("{states} states, {steps} steps"),
+        Evidence::Abstraction { states, cases } => {
+            format!("{states} abstract states in {cases} cases")
+        }
+        Evidence::Certificate { views, effects, root } => format!(
+            "{views} views, {effects} effects; the content hangs from `{root}`; the certificate was checked"
+        ),
+    }
+}
+
+fn cost(cost: &Cost) -> String {
+    let Cost { time, states, steps, bytes } = cost;
+    let each = bytes.checked_div(*states).unwrap_or(0);
+    format!("{states} states of {each} bytes, {steps} steps, {:.2} s", time.as_secs_f64())
+}

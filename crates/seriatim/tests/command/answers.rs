@@ -1,0 +1,83 @@
+//! One meaning of the words: the same claims, with the same standing, from every engine that speaks of them.
+
+use crate::run::{file, folder, seriatim};
+
+/// A program, what to ask, the exit code, and lines that the answer has.
+type Row<'r> = (&'r str, &'r [&'r str], i32, &'r [&'r str]);
+
+/// A counter of the prelude; `int` alone is any whole number.
+const PLAIN: &str = "object plain : counter\nvar n: int = 0\n\
+    method increment() -> int { let c = fetch_add(n, 1); return c }\nmethod read() -> int { return n }\n";
+
+/// The same with bounds that it leaves.
+const DECLARED: &str = "object declared : counter\nvar n: int 0..3 = 0\n\
+    method increment() -> int { let c = fetch_add(n, 1); return c }\nmethod read() -> int { return n }\n";
+
+const ASSERTED: &str = "object asserted : counter\nvar n: int = 0\n\
+    method increment() -> int { let c = fetch_add(n, 1); assert c < 2; return c }\nmethod read() -> int { return n }\n";
+
+const WRONG: &str = "object wrong : counter\nvar n: int = 0\n\
+    method increment() -> int { let c = n; n = c + 1; return c }\nmethod read() -> int { return n }\n";
+
+const SEMAPHORE: &str = "object sem : sp\nspec sp { var c: int = 1\n method v() { c = c + 1 }\n \
+    method p() { assume c > 0; c = c - 1 } }\nvar n: int = 1\nmethod v() { fetch_add(n, 1) }\n\
+    method p() { atomic { assume n > 0; n = n - 1 } }\n";
+
+/// A stack that is linearizable and takes two locks in both orders.
+const CROSSED: &str = "object crossed : stack\nstruct Node { val: value, next: Node? }\nvar top: Node? = null\n\
+    var a: lock\nvar b: lock\nmethod push(v: value) {\n  let n = new Node { val: v, next: null }\n  lock(a)\n  lock(b)\n  \
+    loop { let t = top; n.next = t; if cas(top, t, n) { unlock(b); unlock(a); return } }\n}\n\
+    method pop() -> value? {\n  lock(b)\n  lock(a)\n  loop {\n    let t = top\n    \
+    if t == null { unlock(a); unlock(b); return empty }\n    let s = t.next\n    \
+    if cas(top, t, s) { unlock(a); unlock(b); return t.val }\n  }\n}\n\
+    expect explore(threads: 2, capacity: 1, values: 1) deadlocks\n";
+
+#[test]
+fn every_engine_gives_each_claim_a_line_of_its_own() {
+    let folder = folder("claims");
+    let explore: &[&str] = &["--engine", "explore"];
+    let prove: &[&str] = &["--engine", "prove"];
+    let rows: &[Row<'_>] = &[
+        (PLAIN, &[], 0, &["linearizable   proved", "cut: numbers beyond -128..127"]),
+        (PLAIN, prove, 0, &["linearizable   proved", "in-range       proved"]),
+        (PLAIN, explore, 0, &["linearizable   holds", "cut: numbers beyond -128..127"]),
+        (DECLARED, &[], 1, &["in-range       VIOLATED", "linearizable   not answered"]),
+        (DECLARED, prove, 1, &["in-range       VIOLATED"]),
+        (DECLARED, explore, 1, &["in-range       VIOLATED"]),
+        (ASSERTED, &[], 1, &["fault-free     VIOLATED: error: assertion failed"]),
+        (ASSERTED, explore, 1, &["fault-free     VIOLATED", "in-range       not answered"]),
+        (WRONG, &[], 1, &["linearizable   VIOLATED"]),
+        (WRONG, prove, 1, &["linearizable   VIOLATED"]),
+        (SEMAPHORE, &[], 0, &["linearizable   proved", "deadlock-free  holds for 2 threads"]),
+        (SEMAPHORE, explore, 0, &["deadlock-free  holds", "lock-free      not asked"]),
+        (CROSSED, &[], 1, &["linearizable   proved", "deadlock-free  VIOLATED"]),
+        (CROSSED, prove, 1, &["linearizable   proved", "deadlock-free  VIOLATED"]),
+        (CROSSED, explore, 1, &["linearizable   not answered", "deadlock-free  VIOLATED"]),
+        (WRONG, &["--progress"], 0, &["lock-free      holds", "linearizable   not asked"]),
+        (CROSSED, &["--progress"], 1, &["lock-free      VIOLATED"]),
+    ];
+    for (number, (source, arguments, code, lines)) in rows.iter().enumerate() {
+        let path = file(&folder, &format!("{number}.seri"), source);
+        let answer = seriatim(&[&["verify", &path][..], arguments].concat()).exits(*code);
+        lines.iter().fold(answer, |answer, line| answer.says(line));
+    }
+}
+
+#[test]
+fn a_proof_says_for_which_constants_it_stands() {
+    let folder = folder("constants");
+    let source =
+        PLAIN.replace("object plain", "const STEP = 1\nobject plain").replace("n, 1", "n, STEP");
+    let path = file(&folder, "constant.seri", source);
+    seriatim(&["verify", &path, "-q"]).exits(0).says("any data, with STEP = 1");
+}
+
+#[test]
+fn what_cannot_be_asked_is_bad_input() {
+    let folder = folder("no-methods");
+    let path = file(&folder, "nothing.seri", "object nothing : register\nvar a: int 0..1 = 0\n");
+    for engine in ["explore", "prove", "lists"] {
+        seriatim(&["verify", &path, "--engine", engine]).exits(2).complains("no methods");
+    }
+    seriatim(&["verify", &path]).exits(2).complains("no methods");
+}
