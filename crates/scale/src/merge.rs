@@ -9,7 +9,7 @@ use crate::run::Shard;
 use crate::split::PartHash;
 use crate::verdicts::{About, Contents, Known, Totals, Word, end_line};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The verdicts of all shards.
 #[derive(Debug)]
@@ -64,10 +64,15 @@ impl Merged {
 
 /// Puts verdict files together.
 pub fn merge(paths: &[PathBuf]) -> Result<Merged, ScaleError> {
-    let mut merged: Option<(Merged, &Path)> = None;
-    let mut seen: BTreeMap<u32, &Path> = BTreeMap::new();
-    for path in paths {
-        let contents = Contents::read(path)?;
+    let read = |path: &PathBuf| Ok((path.clone(), Contents::read(path)?));
+    merge_contents(paths.iter().map(read).collect::<Result<_, ScaleError>>()?)
+}
+
+/// Puts together what was read from verdict files of these names.
+pub fn merge_contents(files: Vec<(PathBuf, Contents)>) -> Result<Merged, ScaleError> {
+    let mut merged: Option<(Merged, PathBuf)> = None;
+    let mut seen: BTreeMap<u32, PathBuf> = BTreeMap::new();
+    for (path, contents) in files {
         if !contents.is_complete {
             let problem = format!(
                 "is not complete ({} parts so far): run its shard again to go on",
@@ -75,19 +80,10 @@ pub fn merge(paths: &[PathBuf]) -> Result<Merged, ScaleError> {
             );
             return Err(ScaleError::verdicts(path, problem));
         }
-        if let Some((merged, first)) = &merged {
-            let counts = (contents.about.shard.count, merged.about.shard.count);
-            let difference = contents.about.difference(&merged.about).or_else(|| {
-                let (here, there) = counts;
-                (here != there).then(|| format!("the shards: of {here} here, of {there} there"))
-            });
-            if let Some(difference) = difference {
-                let problem =
-                    format!("is about something else than {}: {difference}", first.display());
-                return Err(ScaleError::verdicts(path, problem));
-            }
+        if let Some(problem) = merged.as_ref().and_then(|merged| unlike(&contents, merged)) {
+            return Err(ScaleError::verdicts(path, problem));
         }
-        if let Some(other) = seen.insert(contents.about.shard.index, path) {
+        if let Some(other) = seen.insert(contents.about.shard.index, path.clone()) {
             let problem = format!("is of the same shard as {}", other.display());
             return Err(ScaleError::verdicts(path, problem));
         }
@@ -95,6 +91,7 @@ pub fn merge(paths: &[PathBuf]) -> Result<Merged, ScaleError> {
             let (about, parts) = (contents.about.clone(), BTreeMap::new());
             (Merged { about, parts, problems: Vec::new() }, path)
         });
+        // Every file was seen to hold parts of its own shard only, so none is replaced.
         merged.parts.extend(contents.parts);
         merged.problems.extend(contents.problems);
     }
@@ -113,4 +110,12 @@ pub fn merge(paths: &[PathBuf]) -> Result<Merged, ScaleError> {
     merged.problems.sort();
     merged.problems.dedup();
     Ok(merged)
+}
+
+/// Why a file cannot be put together with those before it, if it cannot.
+fn unlike(contents: &Contents, (merged, first): &(Merged, PathBuf)) -> Option<String> {
+    let (here, there) = (contents.about.shard.count, merged.about.shard.count);
+    let shards = (here != there).then(|| format!("the shards: of {here} here, of {there} there"));
+    let difference = contents.about.difference(&merged.about).or(shards)?;
+    Some(format!("is about something else than {}: {difference}", first.display()))
 }
