@@ -3,8 +3,11 @@
 //! Splitting ends at a part: one giant key, or an object that has no keys. Its operations are sorted by call
 //! on disk, and an online monitor sees the events in their order, a return before a call only if it is
 //! earlier (intervals are closed). Memory follows the open operations and the object, not the length of
-//! the log. A monitor that declines, and an object that has none, leave the part open: it needs more
-//! memory, or a log that is recorded in smaller objects.
+//! the log. A part is called linearizable only if an order of its operations was made and replayed too,
+//! window by window ([`Streamed`]); that decides parts that have no monitor, or whose monitor declines, as
+//! well. Where neither comes to an answer the part stays open: it needs more memory, or a log that is
+//! recorded in smaller objects. A violation is looked for again by the ordinary check in what happened until
+//! then, if that fits in memory ([`Prefix`]).
 //!
 //! *Side conditions*, each a check that leaves the part open if it fails: the specification reads every
 //! operation ([`Vetting`]: monitors know less about odd input than it does); all operations are of one
@@ -14,11 +17,12 @@
 //! may mean *unknown* is a value only for a register that begins with it.
 
 use crate::ScaleError;
-use crate::judge::{Evidence, Judge, PartVerdict, Standing};
-use crate::record::{self, Damaged, Rank, Row};
+use crate::judge::{Evidence, Judge, PartVerdict, Standing, Until};
+use crate::record::{self, Damaged, Rank};
 use crate::sort::Sorter;
 use crate::spill::{Bucket, Scratch, damaged};
 use crate::split::{PartHash, Splitting};
+use crate::windows::Streamed;
 use seriatim_history::{Nil, OpId, Outcome, Time, Value, ValueId, Values};
 use seriatim_monitor::fast::{Called, Online, Returned, Stop, register};
 use seriatim_monitor::watch;
@@ -64,17 +68,15 @@ pub fn watch_part(
         return Ok(verdict);
     }
     let mut values = Values::default();
-    let monitor = match monitor(judge, &mut values) {
-        Ok(monitor) => monitor,
-        Err(reason) => {
-            verdict.by.clear();
-            verdict.standing = Standing::Unknown(too_large(rows, bytes, &reason));
-            return Ok(verdict);
-        }
+    let (monitor, mut ended) = match monitor(judge, &mut values) {
+        Ok(monitor) => (Some(monitor), None),
+        Err(reason) => (None, Some(Ended::Unknown(reason))),
     };
     let mut watcher = Watcher::new(monitor, values);
     let mut vetting = Vetting { judge, rows: Vec::new() };
-    let mut ended = None;
+    let mut subject = Subject { is_map: is_map(judge), first: None, busy: HashMap::new() };
+    let mut witness = Streamed::new(judge, memory / 4);
+    let mut prefix = Prefix { judge, rows: Vec::new(), bytes: 0, most: memory as u64 / 4 };
     let mut splitter = judge.splitter();
     sorter.each(|_, operation| {
         if verdict.first == (0, 0, 0) {
@@ -82,11 +84,18 @@ pub fn watch_part(
             verdict.label = judge.label(operation, &mut splitter);
         }
         if let Err(refused) = vetting.look(operation).map_err(|_| failed(scratch))? {
-            ended = Some(Ended::Refused(refused));
+            ended.get_or_insert(Ended::Refused(refused));
+        }
+        if let Some(reason) = subject.unfit(operation).map_err(|_| failed(scratch))? {
+            ended.get_or_insert(Ended::Unfit(reason));
+        }
+        if matches!(ended, None | Some(Ended::Unknown(_))) {
+            witness.take(operation).map_err(|_| failed(scratch))?;
         }
         if ended.is_none() {
             ended = watcher.hear(judge, operation).map_err(|()| failed(scratch))?;
-            let held = watcher.monitor.remembered() * REMEMBERED + watcher.values.bytes();
+            prefix.keep(operation).map_err(|_| failed(scratch))?;
+            let held = watcher.remembered();
             if ended.is_none() && held > memory / 2 {
                 let reason = format!("the online monitor has to remember {held} bytes");
                 ended = Some(Ended::Unknown(reason));
@@ -97,18 +106,84 @@ pub fn watch_part(
     let refused = vetting.finish().err().map(Ended::Refused);
     let ended = refused.or(ended).or_else(|| watcher.return_until(Time::MAX).err());
     verdict.standing = match ended {
-        None => Standing::Linearizable,
-        Some(Ended::Refused(reason)) => {
-            verdict.by.clear();
-            Standing::Refused(reason)
-        }
-        Some(Ended::Violation(evidence)) => Standing::Violation(evidence),
-        Some(Ended::Unknown(reason)) => {
-            verdict.by.clear();
-            Standing::Unknown(too_large(rows, bytes, &reason))
-        }
+        Some(Ended::Refused(reason)) => Standing::Refused(reason),
+        Some(Ended::Unfit(reason)) => Standing::Unknown(too_large(rows, bytes, &reason)),
+        Some(Ended::Violation(told, moment)) => prefix.confirmed(told, moment),
+        // Only an order that was replayed shows that the part is linearizable, whoever says so.
+        Some(Ended::Unknown(reason)) => match witness.finish() {
+            Ok(()) => {
+                verdict.by = "check of windows".to_owned();
+                Standing::Linearizable
+            }
+            Err(other) => {
+                let reason =
+                    format!("{reason}; nor could an order be replayed in windows: {other}");
+                Standing::Unknown(too_large(rows, bytes, &reason))
+            }
+        },
+        None => match witness.finish() {
+            Ok(()) => Standing::Linearizable,
+            Err(reason) => {
+                let reason = format!(
+                    "the online monitor found nothing wrong, but no order could be replayed in windows: \
+                     {reason}"
+                );
+                Standing::Unknown(too_large(rows, bytes, &reason))
+            }
+        },
     };
+    if matches!(verdict.standing, Standing::Unknown(_) | Standing::Refused(_)) {
+        verdict.by.clear();
+    }
     Ok(verdict)
+}
+
+/// The operations of the part so far, as long as they fit in memory: a violation is shown with them.
+struct Prefix<'j> {
+    judge: &'j Judge,
+    rows: Vec<(Rank, Vec<u8>)>,
+    bytes: u64,
+    /// How many bytes the check of the prefix may need.
+    most: u64,
+}
+
+impl Prefix<'_> {
+    fn keep(&mut self, operation: &[u8]) -> Result<(), Damaged> {
+        self.bytes += operation.len() as u64;
+        match self.fits() {
+            true => self.rows.push((record::rank(operation)?, operation.to_vec())),
+            false => self.rows = Vec::new(),
+        }
+        Ok(())
+    }
+
+    fn fits(&self) -> bool {
+        self.bytes * crate::run::IN_MEMORY <= self.most
+    }
+
+    /// The violation with its counterexample, if the ordinary check finds it in what happened until then.
+    fn confirmed(&self, told: Told, moment: Time) -> Standing {
+        let Told { sentence, file, line } = told;
+        if !self.fits() {
+            let sentence = format!(
+                "{sentence} (so says the online monitor alone: what came before is too long to be checked \
+                 again in memory)"
+            );
+            return Standing::Violation(Box::new(Evidence::Told { sentence, file, line }));
+        }
+        let standing = match self.judge.history(&self.rows, Until::Moment(moment)) {
+            Ok((history, files)) => self.judge.decide(history, files).0,
+            Err(problem) => Standing::Unknown(problem.to_string()),
+        };
+        match standing {
+            Standing::Violation(evidence) => Standing::Violation(evidence),
+            other => Standing::Unknown(format!(
+                "the online monitor says \"{sentence}\" at line {line}, but the check in memory says \
+                 {}: one of them is wrong, please report this log",
+                other.word()
+            )),
+        }
+    }
 }
 
 fn failed(scratch: &Scratch) -> ScaleError {
@@ -146,10 +221,63 @@ fn monitor(judge: &Judge, values: &mut Values) -> Result<Box<dyn Online>, String
     Ok(Box::new(register::Watch::new(values.intern(default))))
 }
 
+/// Where and why a part is violated, as an online monitor tells it.
+struct Told {
+    sentence: String,
+    file: u32,
+    line: u64,
+}
+
 enum Ended {
-    Violation(Box<Evidence>),
+    /// With the moment of the return that shows it.
+    Violation(Told, Time),
     Unknown(String),
+    /// The part is none that can be decided so.
+    Unfit(String),
     Refused(String),
+}
+
+fn is_map(judge: &Judge) -> bool {
+    let name = judge.reader.chosen().map(|chosen| chosen.choice.name());
+    matches!(name, Some("map" | "kv"))
+}
+
+/// Whose operations the part has: they must be of one object, and each process must have been seen to do
+/// one thing after another.
+struct Subject {
+    is_map: bool,
+    /// The object and, of a map, the key of the first operation.
+    first: Option<[Option<Value>; 2]>,
+    /// When the processes return that may be busy.
+    busy: HashMap<Value, Time>,
+}
+
+/// How many processes are remembered before those that are not busy are forgotten.
+const PROCESSES: usize = 1024;
+
+impl Subject {
+    /// Why an operation cannot be taken together with those before it, if it cannot.
+    fn unfit(&mut self, operation: &[u8]) -> Result<Option<String>, Damaged> {
+        let mut values = Values::default();
+        let row = record::take(operation, &mut values)?;
+        let [object, key, ..] = row.ids;
+        let named = |id: ValueId| id.is_present().then(|| values.get(id));
+        let subject = [named(object), named(key).filter(|_| self.is_map)];
+        if *self.first.get_or_insert_with(|| subject.clone()) != subject {
+            return Ok(Some("several objects or keys cannot be watched as one".to_owned()));
+        }
+        let call = row.interval.call;
+        if self.busy.len() > PROCESSES {
+            self.busy.retain(|_, &mut ret| ret >= call);
+        }
+        let Some(caller) = row.caller else { return Ok(None) };
+        let last = match row.interval.ret {
+            Some(ret) => self.busy.insert(caller, ret),
+            None => self.busy.remove(&caller),
+        };
+        let is_tied = last == Some(call);
+        Ok(is_tied.then(|| "a process calls at the moment of its last return".to_owned()))
+    }
 }
 
 /// How many operations the specification reads at once.
@@ -170,7 +298,7 @@ impl Vetting<'_> {
 
     fn finish(&mut self) -> Result<(), String> {
         let rows = std::mem::take(&mut self.rows);
-        let read = self.judge.history(&rows);
+        let read = self.judge.history(&rows, Until::End);
         let read = read.and_then(|(mut history, _)| self.judge.reader.read(&mut history));
         read.map(|_| ()).map_err(|problem| problem.to_string())
     }
@@ -181,50 +309,27 @@ struct Open {
     result: ValueId,
     file: u32,
     line: u64,
-    caller: Option<Value>,
 }
 
 struct Watcher {
-    monitor: Box<dyn Online>,
+    /// Nobody, where the object has no online monitor.
+    monitor: Option<Box<dyn Online>>,
     values: Values,
     open: Vec<Open>,
     free: Vec<OpId>,
     /// The returns to come.
     returns: BinaryHeap<Reverse<(Time, u32)>>,
-    /// When the processes return that are busy.
-    busy: HashMap<Value, Time>,
-    /// The object and the key of the part.
-    subject: Option<(Value, Value)>,
 }
 
 impl Watcher {
-    fn new(monitor: Box<dyn Online>, values: Values) -> Self {
-        Watcher {
-            monitor,
-            values,
-            open: Vec::new(),
-            free: Vec::new(),
-            returns: BinaryHeap::new(),
-            busy: HashMap::new(),
-            subject: None,
-        }
+    fn new(monitor: Option<Box<dyn Online>>, values: Values) -> Self {
+        Watcher { monitor, values, open: Vec::new(), free: Vec::new(), returns: BinaryHeap::new() }
     }
 
-    /// Why an operation cannot be watched together with those before it, if it cannot.
-    fn unfit(&mut self, row: &Row<'_>, is_map: bool) -> Option<String> {
-        let [object, key, ..] = row.ids;
-        let named = |id: ValueId| match id.is_present() {
-            true => self.values.get(id),
-            false => Value::Nil,
-        };
-        let subject = (named(object), if is_map { named(key) } else { Value::Nil });
-        if *self.subject.get_or_insert_with(|| subject.clone()) != subject {
-            return Some("several objects or keys cannot be watched as one".to_owned());
-        }
-        let caller = row.caller.as_ref()?;
-        let is_tied = self.busy.get(caller) == Some(&row.interval.call);
-        self.busy.extend(row.interval.ret.map(|ret| (caller.clone(), ret)));
-        is_tied.then(|| "a process calls at the moment of its last return".to_owned())
+    /// What it remembers, in bytes.
+    fn remembered(&self) -> usize {
+        let things = self.monitor.as_ref().map_or(0, |monitor| monitor.remembered());
+        things * REMEMBERED + self.values.bytes()
     }
 
     /// The next operation is called, after all that returned before.
@@ -237,14 +342,7 @@ impl Watcher {
             return Ok(Some(Ended::Unknown("failed operations cannot be watched".to_owned())));
         }
         let [_, key, arg, result] = row.ids;
-        let is_map = judge.reader.chosen().is_some_and(|chosen| {
-            let name = chosen.choice.name();
-            name == "map" || name == "kv"
-        });
-        if let Some(reason) = self.unfit(&row, is_map) {
-            return Ok(Some(Ended::Unknown(reason)));
-        }
-        let (method, key) = match (is_map, row.method.to_ascii_lowercase().as_str()) {
+        let (method, key) = match (is_map(judge), row.method.to_ascii_lowercase().as_str()) {
             (false, _) => (row.method, key),
             (true, "get" | "read" | "lookup") if key.is_present() => ("read", ValueId::ABSENT),
             (true, "put" | "write" | "set") if key.is_present() => ("write", ValueId::ABSENT),
@@ -253,7 +351,7 @@ impl Watcher {
                 return Ok(Some(Ended::Unknown(reason)));
             }
         };
-        let open = Open { result, file: row.file, line: row.line, caller: row.caller };
+        let open = Open { result, file: row.file, line: row.line };
         let op = match self.free.pop() {
             Some(op) => {
                 self.open[op.index()] = open;
@@ -268,8 +366,8 @@ impl Watcher {
             self.returns.push(Reverse((ret, op.0)));
         }
         let called = Called { op, method, key, arg, values: &self.values };
-        let heard = self.monitor.call(called);
-        Ok(heard.err().map(|stop| self.ended(op, stop)))
+        let heard = self.monitor.as_mut().map_or(Ok(()), |monitor| monitor.call(called));
+        Ok(heard.err().map(|stop| self.ended(op, row.interval.call, stop)))
     }
 
     /// Operations return that do so before a moment.
@@ -281,24 +379,21 @@ impl Watcher {
             let op = OpId(op);
             let result = self.open[op.index()].result;
             let returned = Returned { op, outcome: Outcome::Ok, result, values: &self.values };
-            self.monitor.ret(returned).map_err(|stop| self.ended(op, stop))?;
-            if let Some(caller) = self.open[op.index()].caller.take() {
-                self.busy.remove(&caller);
-            }
+            let heard = self.monitor.as_mut().map_or(Ok(()), |monitor| monitor.ret(returned));
+            heard.map_err(|stop| self.ended(op, ret, stop))?;
             self.free.push(op);
         }
         Ok(())
     }
 
-    fn ended(&self, op: OpId, stop: Stop) -> Ended {
+    fn ended(&self, op: OpId, moment: Time, stop: Stop) -> Ended {
         match stop {
             Stop::Declined(declined) => {
                 Ended::Unknown(format!("the online monitor declines: {declined}"))
             }
             Stop::Violation(violation) => {
                 let Open { file, line, .. } = self.open[op.index()];
-                let sentence = violation.reason;
-                Ended::Violation(Box::new(Evidence::Told { sentence, file, line }))
+                Ended::Violation(Told { sentence: violation.reason, file, line }, moment)
             }
         }
     }

@@ -8,7 +8,10 @@ use crate::record::{self, Damaged, Rank};
 use crate::scan::FileInfo;
 use crate::spill::damaged;
 use crate::split::{PartHash, Splitter, Splitting};
-use seriatim_history::{Builder, Call, History, InputError, Nil, Problem, Return, Values};
+use seriatim_history::{
+    Builder, Call, History, InputError, Interval, Nil, Outcome, Problem, Return, Time, ValueId,
+    Values,
+};
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Checked, DecidedBy, Monitors, Options, Strategy, check};
 use seriatim_spec::{Limit, Reader, Verdict};
@@ -108,6 +111,24 @@ impl Standing {
     }
 }
 
+/// How much of an operation's life counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// All of it.
+    End,
+    /// What returns after this moment is pending.
+    Moment(Time),
+}
+
+impl Until {
+    fn has(self, moment: Time) -> bool {
+        match self {
+            Until::End => true,
+            Until::Moment(last) => moment <= last,
+        }
+    }
+}
+
 impl Judge {
     /// A splitter of the log's operations.
     pub fn splitter(&self) -> Splitter {
@@ -140,8 +161,10 @@ impl Judge {
             ));
             return verdict;
         }
-        match self.history(rows) {
-            Ok((history, files)) => self.check(&mut verdict, history, files),
+        match self.history(rows, Until::End) {
+            Ok((history, files)) => {
+                (verdict.standing, verdict.by) = self.decide(history, files);
+            }
             Err(problem) => verdict.standing = Standing::Refused(problem.to_string()),
         }
         verdict
@@ -159,6 +182,7 @@ impl Judge {
     pub(crate) fn history<B: AsRef<[u8]>>(
         &self,
         rows: &[(Rank, B)],
+        until: Until,
     ) -> Result<(History, Vec<u32>), InputError> {
         let first = rows.first().map_or(0, |row| row.0.1);
         let is_of_one_file = rows.iter().all(|row| row.0.1 == first);
@@ -177,16 +201,21 @@ impl Judge {
             let [object, key, arg, result] = row.ids;
             let process = row.caller.as_ref().map(|caller| builder.process(caller));
             let call = Call { object, key, arg, ..Call::new(builder.method(row.method)) };
-            let ret = Return::new(row.outcome, result);
-            builder.operation(row.line, process, call, row.interval, ret)?;
+            let interval =
+                Interval { ret: row.interval.ret.filter(|&r| until.has(r)), ..row.interval };
+            let ret = match interval.ret {
+                Some(_) => Return::new(row.outcome, result),
+                None => Return::new(Outcome::Pending, ValueId::ABSENT),
+            };
+            builder.operation(row.line, process, call, interval, ret)?;
         }
         Ok((builder.finish()?, rows.iter().map(|row| row.0.1).collect()))
     }
 
-    fn check(&self, verdict: &mut PartVerdict, mut history: History, files: Vec<u32>) {
+    /// What the ordinary check says of a history, and who of it decided.
+    pub(crate) fn decide(&self, mut history: History, files: Vec<u32>) -> (Standing, String) {
         let Some(time) = self.time_left() else {
-            verdict.standing = Standing::Unknown(Limit::Time.to_string());
-            return;
+            return (Standing::Unknown(Limit::Time.to_string()), String::new());
         };
         let options = Options {
             time,
@@ -199,13 +228,10 @@ impl Judge {
         };
         let checked = match check(&mut history, &*self.reader, &options) {
             Ok(checked) => checked,
-            Err(problem) => {
-                verdict.standing = Standing::Refused(problem.to_string());
-                return;
-            }
+            Err(problem) => return (Standing::Refused(problem.to_string()), String::new()),
         };
-        verdict.by = who(&checked);
-        verdict.standing = match &checked.verdict {
+        let by = who(&checked);
+        let standing = match &checked.verdict {
             Verdict::Linearizable(_) => Standing::Linearizable,
             Verdict::Unknown(unknown) => Standing::Unknown(unknown.limit.to_string()),
             Verdict::Violation(_) => {
@@ -213,6 +239,7 @@ impl Judge {
                 Standing::Violation(Box::new(Evidence::Shown { history, files, checked }))
             }
         };
+        (standing, by)
     }
 
     /// How much time is left; `None` if none is, `Some(None)` if there is no limit.

@@ -22,6 +22,7 @@ pub mod sort;
 pub mod spill;
 pub mod split;
 pub mod verdicts;
+mod windows;
 
 pub use error::ScaleError;
 pub use judge::{Judge, PartVerdict, Standing};

@@ -1,6 +1,7 @@
 //! A log that is checked from disk gets the verdict and the counterexample that it gets in memory.
 
 use seriatim_history::{Format, History, Horizon, OpId, ReadOptions, read_with, write};
+use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Options, StopAt, check};
 use seriatim_scale::judge::Evidence;
 use seriatim_scale::run::{Defects, Limits, Log, Plan, Shard};
@@ -262,14 +263,39 @@ fn a_giant_key_is_watched_and_what_cannot_be_watched_stays_open() {
         assert_eq!(parts.len(), 1);
         assert_eq!((parts[0].standing.word(), &parts[0].by[..]), (word, "online monitor"));
     }
-    let choice = SpecChoice::parse("stack").unwrap();
+    let choice = SpecChoice::parse("deque").unwrap();
     let profile = Profile { operations: 60_000, ..Profile::default() };
-    let stack = Generator::new(&choice, profile).unwrap().history().unwrap().history;
+    let deque = Generator::new(&choice, profile).unwrap().history().unwrap().history;
     let mut text = Vec::new();
-    write(&stack, Format::JsonEvents, &mut text).unwrap();
-    let (_, parts) = decide(&plan(&[file("stack", &text)], "stack", 2 << 20));
+    write(&deque, Format::JsonEvents, &mut text).unwrap();
+    let (_, parts) = decide(&plan(&[file("deque", &text)], "deque", 2 << 20));
     let Standing::Unknown(reason) = &parts[0].standing else { panic!("{parts:?}") };
     assert!(reason.contains("60000 operations of one part do not fit in memory"), "{reason}");
+}
+
+#[test]
+fn what_does_not_fit_in_memory_is_called_linearizable_only_with_an_order_that_was_replayed() {
+    for (object, overlap) in [("register", 0.8), ("set", 0.2), ("counter", 0.8), ("mutex", 0.5)] {
+        let profile = Profile { operations: 30_000, overlap, ..Profile::default() };
+        let choice = SpecChoice::parse(object).unwrap();
+        let history = Generator::new(&choice, profile).unwrap().history().unwrap().history;
+        let mut text = Vec::new();
+        write(&history, Format::JsonLines, &mut text).unwrap();
+        let path = file(&format!("replayed-{object}"), &text);
+        let plan = Plan { partitioning: Partitioning::ByObject, ..plan(&[path], object, 4 << 20) };
+        let (_, parts) = decide(&plan);
+        assert_eq!(parts.len(), 1);
+        assert_eq!(parts[0].standing.word(), "linearizable", "{object}: {:?}", parts[0].standing);
+    }
+    // The order in which a long queue was filled shows only when it is emptied, far behind the window.
+    let profile = Profile { operations: 30_000, ..Profile::default() };
+    let choice = SpecChoice::parse("queue").unwrap();
+    let queue = Generator::new(&choice, profile).unwrap().history().unwrap().history;
+    let mut text = Vec::new();
+    write(&queue, Format::JsonLines, &mut text).unwrap();
+    let (_, parts) = decide(&plan(&[file("replayed-queue", &text)], "queue", 1 << 20));
+    let Standing::Unknown(reason) = &parts[0].standing else { panic!("{parts:?}") };
+    assert!(reason.contains("found nothing wrong, but no order could be replayed"), "{reason}");
 }
 
 #[test]

@@ -200,7 +200,8 @@ fn compare(case: &Case) -> &'static str {
 /// Compares a log whose parts are watched because they do not fit in memory; `None` if none was decided so.
 fn compare_watched(case: &Case, memory: usize) -> Option<()> {
     let parts = case.from_disk(memory, Shard::ALL)?;
-    let is_watched = |part: &&PartVerdict| part.by.starts_with("online monitor");
+    let is_watched =
+        |part: &&PartVerdict| ["online monitor", "check of windows"].contains(&&*part.by);
     parts.iter().find(is_watched)?;
     let has = |word: &str| parts.iter().any(|part| part.standing.word() == word);
     match (case.in_memory(), has("violation"), has("unknown")) {

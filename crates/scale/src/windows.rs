@@ -1,0 +1,270 @@
+//! A witness for a part that does not fit in memory, made and replayed window by window.
+//!
+//! An online monitor says yes without giving an order. Here the order is made: the operations come sorted
+//! by call, the ordinary check finds an order of a *window* of them that begins in the state reached so far
+//! (given as operations that make that state, one after another, before the window), and the beginning of
+//! that order is *placed* for good: up to the last operation that returned before the middle of the window.
+//! The rest waits for the next window. What returns behind the window is pending in it, so that nothing is
+//! demanded of an operation whose end is not in sight.
+//!
+//! **Theorem.** A sequence of operations is a witness iff it holds every completed operation once and of
+//! the others some; no operation stands behind one that was called after its return; and the object allows
+//! it from its initial state. All three are checked on what is placed, operation by operation, by
+//! [`Streamed::place`] and the plain [`Object`], with the results that the log tells: whatever the windows
+//! were taken for, the whole sequence is a witness, or there is no answer.
+//!
+//! *Incomplete, never wrong.* Of several orders of a window one is taken; if it was the wrong one, which
+//! shows only later, there is no answer (and the part stays open). The half of a window that looks ahead
+//! makes that rare. Memory: one window and the object.
+
+mod object;
+
+use crate::judge::Judge;
+use crate::record;
+use object::{Deed, Object};
+use seriatim_history::{Builder, Call, History, InputError, Interval, OpId, Outcome, Return, Time};
+use seriatim_history::{Value, ValueId, Values};
+use seriatim_monitor::{Detail, Options, check};
+use seriatim_spec::Verdict;
+
+/// How many bytes of memory an operation of a window is taken to need while it is checked.
+const NEEDED: usize = 2000;
+
+/// A witness that is being made.
+pub struct Streamed<'j> {
+    judge: &'j Judge,
+    object: Object,
+    /// The operations that are not placed yet, by call.
+    waiting: Vec<Waiting>,
+    /// How many make a window.
+    window: usize,
+    /// The latest call of all that are placed.
+    latest_call: Time,
+    /// Why there is no witness, if there is none.
+    failed: Option<String>,
+}
+
+/// An operation that is not placed.
+struct Waiting {
+    interval: Interval,
+    outcome: Outcome,
+    line: u64,
+    caller: Option<Value>,
+    method: Box<str>,
+    /// The object, the key, the argument and the result.
+    values: [Option<Value>; 4],
+}
+
+impl Waiting {
+    fn of(bytes: &[u8]) -> Result<Self, record::Damaged> {
+        let mut values = Values::default();
+        let row = record::take(bytes, &mut values)?;
+        let value = |id: ValueId| id.is_present().then(|| values.get(id));
+        Ok(Waiting {
+            interval: row.interval,
+            outcome: row.outcome,
+            line: row.line,
+            caller: row.caller,
+            method: row.method.into(),
+            values: row.ids.map(value),
+        })
+    }
+
+    /// Whether it returned before a moment.
+    fn returned_before(&self, moment: Time) -> bool {
+        self.outcome != Outcome::Pending && self.interval.ret.is_some_and(|ret| ret < moment)
+    }
+}
+
+/// What may still come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Behind {
+    /// Operations that are called at this moment or later.
+    CalledFrom(Time),
+    Nothing,
+}
+
+impl<'j> Streamed<'j> {
+    /// Nothing is placed yet. A window has as many operations as fit into so many bytes.
+    pub fn new(judge: &'j Judge, memory: usize) -> Self {
+        let object = Object::of(judge);
+        Streamed {
+            judge,
+            failed: object.as_ref().err().cloned(),
+            object: object.unwrap_or(Object::Lock(false)),
+            waiting: Vec::new(),
+            window: (memory / NEEDED).clamp(64, 1 << 20),
+            latest_call: 0,
+        }
+    }
+
+    /// Takes the next operation by call.
+    pub fn take(&mut self, bytes: &[u8]) -> Result<(), record::Damaged> {
+        if self.failed.is_some() {
+            return Ok(());
+        }
+        let next = Waiting::of(bytes)?;
+        if next.outcome == Outcome::Failed {
+            self.failed = Some("an operation failed".to_owned());
+        }
+        let behind = Behind::CalledFrom(next.interval.call);
+        if self.waiting.len() >= self.window {
+            self.failed = self.place_some(behind).err();
+        }
+        self.waiting.push(next);
+        Ok(())
+    }
+
+    /// Places what is left; an error says why there is no witness.
+    pub fn finish(&mut self) -> Result<(), String> {
+        match self.failed.take() {
+            Some(failed) => Err(failed),
+            None => self.place_some(Behind::Nothing),
+        }
+    }
+
+    /// Finds an order of what waits, and places its beginning, or all of it if nothing comes any more.
+    fn place_some(&mut self, behind: Behind) -> Result<(), String> {
+        let order = self.order(behind)?;
+        let middle = self.waiting.get(self.waiting.len() / 2).map_or(0, |op| op.interval.call);
+        let count = match behind {
+            Behind::Nothing => order.len(),
+            Behind::CalledFrom(_) => {
+                let is_due = |&index: &usize| self.waiting[index].returned_before(middle);
+                order.iter().rposition(is_due).map_or(0, |last| last + 1)
+            }
+        };
+        if count == 0 && behind != Behind::Nothing {
+            return Err("too many operations are open at the same time".to_owned());
+        }
+        let mut is_placed = vec![false; self.waiting.len()];
+        for &index in &order[..count] {
+            if std::mem::replace(&mut is_placed[index], true) {
+                return Err("an order names an operation twice".to_owned());
+            }
+            self.place(index)?;
+        }
+        let mut placed = is_placed.into_iter();
+        self.waiting.retain(|_| placed.next() == Some(false));
+        let is_owed = |op: &Waiting| match behind {
+            Behind::Nothing => op.outcome != Outcome::Pending,
+            Behind::CalledFrom(_) => op.returned_before(middle),
+        };
+        match self.waiting.iter().any(is_owed) {
+            true => Err("an order leaves out a completed operation".to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    /// Replays the next operation of the witness.
+    fn place(&mut self, index: usize) -> Result<(), String> {
+        let op = &self.waiting[index];
+        if op.returned_before(self.latest_call) {
+            return Err("an order puts an operation behind one that was called later".to_owned());
+        }
+        self.latest_call = self.latest_call.max(op.interval.call);
+        let [_, _, arg, result] = &op.values;
+        let result = match op.outcome {
+            Outcome::Pending => None,
+            _ => Some(result.as_ref()),
+        };
+        match self.object.step(&op.method, arg.as_ref(), result) {
+            true => Ok(()),
+            false => Err(format!("the order that was found is wrong at line {}", op.line)),
+        }
+    }
+
+    /// An order of the operations that wait, as their indices, found by the ordinary check.
+    fn order(&self, behind: Behind) -> Result<Vec<usize>, String> {
+        let setup = self.object.setup();
+        if setup.len() > self.window {
+            return Err(format!("the object holds more than {} values", self.window));
+        }
+        let mut history =
+            self.history(&setup, behind).map_err(|problem: InputError| problem.to_string())?;
+        let Some(time) = self.judge.time_left() else { return Err("no time is left".to_owned()) };
+        let options = Options {
+            time,
+            memory: self.judge.memory,
+            threads: 1,
+            detail: Detail::Plain,
+            partitioning: self.judge.partitioning,
+            monitors: self.judge.monitors,
+            strategies: self.judge.strategies.clone(),
+            ..Options::default()
+        };
+        let checked = check(&mut history, &*self.judge.reader, &options);
+        match checked.map_err(|problem| problem.to_string())?.verdict {
+            Verdict::Linearizable(witness) => {
+                let (first, rest) = witness.order.split_at(setup.len().min(witness.order.len()));
+                match first.iter().all(|op| op.index() < setup.len()) {
+                    true => Ok(rest.iter().map(|op| op.index() - setup.len()).collect()),
+                    false => Err("an order begins within a window".to_owned()),
+                }
+            }
+            Verdict::Violation(_) => Err("the order that was begun cannot be continued".to_owned()),
+            Verdict::Unknown(unknown) => Err(unknown.limit.to_string()),
+        }
+    }
+
+    /// The window as a history: what makes the state, then what waits.
+    fn history(&self, setup: &[Deed], behind: Behind) -> Result<History, InputError> {
+        let first = self.waiting.first();
+        let [object, key] = match first {
+            Some(op) => [op.values[0].as_ref(), op.values[1].as_ref()],
+            None => [None, None],
+        };
+        let is_named = first.is_some_and(|op| op.caller.is_some());
+        let start = first.map_or(0, |op| op.interval.call);
+        let shift = 2 * setup.len() as u64 + 2;
+        let mut builder = Builder::new("a window");
+        builder.nil_means(self.judge.nil);
+        for (index, deed) in setup.iter().enumerate() {
+            let time = 2 * index as u64;
+            let interval = Interval { call: time, ret: Some(time + 1) };
+            let values = [object, key, deed.arg.as_ref()];
+            let caller = is_named.then(|| Value::text("what came before the window"));
+            let told = (deed.method, values, deed.result.as_ref(), Outcome::Ok);
+            push(&mut builder, (0, caller.as_ref(), interval), told)?;
+        }
+        for op in &self.waiting {
+            let is_late = match behind {
+                Behind::CalledFrom(moment) => !op.returned_before(moment),
+                Behind::Nothing => op.outcome == Outcome::Pending,
+            };
+            let moment = |time: Time| time - start + shift;
+            let interval = Interval {
+                call: moment(op.interval.call),
+                ret: op.interval.ret.filter(|_| !is_late).map(moment),
+            };
+            let [object, key, arg, result] = &op.values;
+            let values = [object.as_ref(), key.as_ref(), arg.as_ref()];
+            let (result, outcome) = match is_late {
+                true => (None, Outcome::Pending),
+                false => (result.as_ref(), op.outcome),
+            };
+            let told = (&*op.method, values, result, outcome);
+            push(&mut builder, (op.line, op.caller.as_ref(), interval), told)?;
+        }
+        builder.finish()
+    }
+}
+
+/// An operation's name, its object, key and argument, its result, and how it ended.
+type Told<'t> = (&'t str, [Option<&'t Value>; 3], Option<&'t Value>, Outcome);
+
+fn push(
+    builder: &mut Builder,
+    (line, caller, interval): (u64, Option<&Value>, Interval),
+    (method, values, result, outcome): Told<'_>,
+) -> Result<OpId, InputError> {
+    let mut id = |value: Option<&Value>| match value {
+        Some(value) => builder.values().intern(value),
+        None => ValueId::ABSENT,
+    };
+    let [object, key, arg] = values.map(&mut id);
+    let result = id(result);
+    let process = caller.map(|caller| builder.process(caller));
+    let call = Call { object, key, arg, ..Call::new(builder.method(method)) };
+    builder.operation(line, process, call, interval, Return::new(outcome, result))
+}
