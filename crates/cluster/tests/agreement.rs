@@ -59,7 +59,7 @@ fn in_cluster(path: &Path, reader: ChosenReader) -> Option<&'static str> {
 
 #[test]
 fn workers_agree_with_memory_on_every_object() {
-    let count = if std::env::var_os("SERIATIM_LONG").is_some() { 1000 } else { 8 };
+    let count = histories::count(8, 1000);
     for object in histories::objects() {
         let name = format!("cluster-{}-{object}.jsonl", std::process::id());
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

@@ -13,7 +13,9 @@ use seriatim_history::{
     Values,
 };
 use seriatim_monitor::partition::Partitioning;
-use seriatim_monitor::{Checked, DecidedBy, Monitors, Options, Strategy, check};
+use seriatim_monitor::{
+    Checked, DecidedBy, Detail, Monitors, Options, PartReport, Strategy, check,
+};
 use seriatim_spec::{Limit, Reader, Verdict};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -135,23 +137,64 @@ impl Judge {
         Splitter::new(Arc::clone(&self.reader), self.splitting, self.nil)
     }
 
-    /// Decides a part. Its operations are sorted in place.
-    pub fn judge(
+    /// Decides several parts at once, each sorted by rank; `None` if they must be looked at one by one.
+    ///
+    /// Linearizability is local, so if all their operations together are linearizable, each part is. Only
+    /// that is taken from them together, and only from a monitor that took them as a whole: it would have
+    /// said the same of each, so that nothing in a verdict tells how parts were put together.
+    pub fn judge_together(
+        &self,
+        parts: &[(PartHash, Vec<(Rank, &[u8])>)],
+        splitter: &mut Splitter,
+    ) -> Option<Vec<PartVerdict>> {
+        if !self.damaged_files.is_empty() {
+            return None;
+        }
+        let mut rows: Vec<(Rank, &[u8])> = parts.iter().flat_map(|part| part.1.clone()).collect();
+        rows.sort_unstable_by_key(|row| row.0);
+        let (mut history, _) = self.history(&rows, Until::End).ok()?;
+        if history.has_objects() {
+            return None;
+        }
+        let options = Options { detail: Detail::Plain, ..self.options()? };
+        let checked = check(&mut history, &*self.reader, &options).ok()?;
+        match (&checked.verdict, &checked.parts[..]) {
+            (Verdict::Linearizable(_), [PartReport { decided_by: DecidedBy::Monitor(_), .. }]) => {}
+            _ => return None,
+        }
+        let by = who(&checked);
+        let verdict = |(hash, rows): &(PartHash, Vec<(Rank, &[u8])>)| {
+            let (standing, by) = (Standing::Linearizable, by.clone());
+            PartVerdict { standing, by, ..self.unseen(*hash, rows, splitter) }
+        };
+        Some(parts.iter().map(verdict).collect())
+    }
+
+    /// A part of which nothing is known.
+    fn unseen(
         &self,
         hash: PartHash,
-        rows: &mut [(Rank, &[u8])],
+        rows: &[(Rank, &[u8])],
         splitter: &mut Splitter,
     ) -> PartVerdict {
-        rows.sort_unstable_by_key(|row| row.0);
-        let mut verdict = PartVerdict {
+        PartVerdict {
             hash,
-            label: String::new(),
+            label: rows.first().map(|row| self.label(row.1, splitter)).unwrap_or_default(),
             operations: rows.len() as u64,
             first: rows.first().map_or((0, 0, 0), |row| row.0),
             standing: Standing::Unknown("nobody looked".to_owned()),
             by: String::new(),
-        };
-        verdict.label = rows.first().map(|row| self.label(row.1, splitter)).unwrap_or_default();
+        }
+    }
+
+    /// Decides a part, whose operations are sorted by rank.
+    pub fn judge(
+        &self,
+        hash: PartHash,
+        rows: &[(Rank, &[u8])],
+        splitter: &mut Splitter,
+    ) -> PartVerdict {
+        let mut verdict = self.unseen(hash, rows, splitter);
         if let Some(&((_, file, _), _)) =
             rows.iter().find(|((_, file, _), _)| self.damaged_files.contains(file))
         {
@@ -214,17 +257,8 @@ impl Judge {
 
     /// What the ordinary check says of a history, and who of it decided.
     pub(crate) fn decide(&self, mut history: History, files: Vec<u32>) -> (Standing, String) {
-        let Some(time) = self.time_left() else {
+        let Some(options) = self.options() else {
             return (Standing::Unknown(Limit::Time.to_string()), String::new());
-        };
-        let options = Options {
-            time,
-            memory: self.memory,
-            threads: 1,
-            partitioning: self.partitioning,
-            monitors: self.monitors,
-            strategies: self.strategies.clone(),
-            ..Options::default()
         };
         let checked = match check(&mut history, &*self.reader, &options) {
             Ok(checked) => checked,
@@ -242,8 +276,21 @@ impl Judge {
         (standing, by)
     }
 
+    /// How a part is checked; `None` if no time is left.
+    pub(crate) fn options(&self) -> Option<Options<'static>> {
+        Some(Options {
+            time: self.time_left()?,
+            memory: self.memory,
+            threads: 1,
+            partitioning: self.partitioning,
+            monitors: self.monitors,
+            strategies: self.strategies.clone(),
+            ..Options::default()
+        })
+    }
+
     /// How much time is left; `None` if none is, `Some(None)` if there is no limit.
-    pub(crate) fn time_left(&self) -> Option<Option<Duration>> {
+    fn time_left(&self) -> Option<Option<Duration>> {
         match self.deadline {
             None => Some(None),
             Some(deadline) => {

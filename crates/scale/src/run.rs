@@ -552,20 +552,21 @@ impl Decider<'_> {
         index.sort_unstable();
         let groups: Vec<&[(PartHash, u32, u32)]> = index.chunk_by(|a, b| a.0 == b.0).collect();
         self.parts += groups.len() as u64;
+        let batches = batches(&groups);
         let judge = &self.judge;
         let next = AtomicUsize::new(0);
-        let threads = self.limits.threads.min(groups.len());
+        let threads = self.limits.threads.min(batches.len());
         let tell = &mut *self.tell;
         std::thread::scope(|scope| {
             let (sender, receiver) = mpsc::sync_channel(64);
             for _ in 0..threads {
                 let sender = sender.clone();
-                let (next, groups, bytes) = (&next, &groups, &bytes);
+                let (next, batches, bytes) = (&next, &batches, &bytes);
                 scope.spawn(move || {
-                    let mut splitter = judge.splitter();
-                    while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let verdict = judge_group(judge, group, bytes, &mut splitter);
-                        if sender.send(verdict).is_err() {
+                    let mut worker = Worker { judge, splitter: judge.splitter(), vain: 0 };
+                    while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let verdicts = worker.judge(batch, bytes);
+                        if sender.send(verdicts).is_err() {
                             return;
                         }
                     }
@@ -573,10 +574,11 @@ impl Decider<'_> {
             }
             drop(sender);
             let mut flow = ControlFlow::Continue(());
-            for verdict in receiver {
-                let verdict = verdict.map_err(failed)?;
-                if tell(verdict)?.is_break() {
-                    flow = ControlFlow::Break(());
+            for verdicts in receiver {
+                for verdict in verdicts.map_err(failed)? {
+                    if tell(verdict)?.is_break() {
+                        flow = ControlFlow::Break(());
+                    }
                 }
             }
             Ok(flow)
@@ -584,16 +586,64 @@ impl Decider<'_> {
     }
 }
 
-fn judge_group(
-    judge: &Judge,
-    group: &[(PartHash, u32, u32)],
-    bytes: &[u8],
-    splitter: &mut Splitter,
-) -> Result<PartVerdict, record::Damaged> {
-    let mut rows: Vec<(Rank, &[u8])> = Vec::with_capacity(group.len());
-    for &(_, start, length) in group {
-        let operation = &bytes[start as usize..(start + length) as usize];
-        rows.push((record::rank(operation)?, operation));
+/// The places of the operations of a part.
+type Group<'g> = &'g [(PartHash, u32, u32)];
+
+/// How many operations are decided together at most. A history of its own for each of a million keys would
+/// cost more than its operations.
+const BATCH: usize = 512;
+
+/// Parts that are small are decided together.
+fn batches<'b, 'g>(groups: &'b [Group<'g>]) -> Vec<&'b [Group<'g>]> {
+    let mut batches = Vec::new();
+    let (mut start, mut operations) = (0, 0);
+    for (index, group) in groups.iter().enumerate() {
+        if index > start && operations + group.len() > BATCH {
+            batches.push(&groups[start..index]);
+            (start, operations) = (index, 0);
+        }
+        operations += group.len();
     }
-    Ok(judge.judge(group[0].0, &mut rows, splitter))
+    batches.extend((start < groups.len()).then(|| &groups[start..]));
+    batches
+}
+
+/// How often in a row parts are looked at together in vain before that is left.
+const VAIN: u32 = 3;
+
+/// Who decides the parts of a bucket.
+struct Worker<'j> {
+    judge: &'j Judge,
+    splitter: Splitter,
+    /// How often in a row it was in vain to look at parts together.
+    vain: u32,
+}
+
+impl Worker<'_> {
+    /// Decides some parts: at once if they are all linearizable, else one by one.
+    fn judge(
+        &mut self,
+        batch: &[Group<'_>],
+        bytes: &[u8],
+    ) -> Result<Vec<PartVerdict>, record::Damaged> {
+        let mut parts = Vec::with_capacity(batch.len());
+        for group in batch {
+            let mut rows: Vec<(Rank, &[u8])> = Vec::with_capacity(group.len());
+            for &(_, start, length) in *group {
+                let operation = &bytes[start as usize..(start + length) as usize];
+                rows.push((record::rank(operation)?, operation));
+            }
+            rows.sort_unstable_by_key(|row| row.0);
+            parts.push((group[0].0, rows));
+        }
+        if parts.len() > 1 && self.vain < VAIN {
+            if let Some(verdicts) = self.judge.judge_together(&parts, &mut self.splitter) {
+                self.vain = 0;
+                return Ok(verdicts);
+            }
+            self.vain += 1;
+        }
+        let alone = |(hash, rows): &(_, Vec<_>)| self.judge.judge(*hash, rows, &mut self.splitter);
+        Ok(parts.iter().map(alone).collect())
+    }
 }

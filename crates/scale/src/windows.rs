@@ -182,17 +182,8 @@ impl<'j> Streamed<'j> {
         }
         let mut history =
             self.history(&setup, behind).map_err(|problem: InputError| problem.to_string())?;
-        let Some(time) = self.judge.time_left() else { return Err("no time is left".to_owned()) };
-        let options = Options {
-            time,
-            memory: self.judge.memory,
-            threads: 1,
-            detail: Detail::Plain,
-            partitioning: self.judge.partitioning,
-            monitors: self.judge.monitors,
-            strategies: self.judge.strategies.clone(),
-            ..Options::default()
-        };
+        let Some(options) = self.judge.options() else { return Err("no time is left".to_owned()) };
+        let options = Options { detail: Detail::Plain, ..options };
         let checked = check(&mut history, &*self.judge.reader, &options);
         match checked.map_err(|problem| problem.to_string())?.verdict {
             Verdict::Linearizable(witness) => {

@@ -463,7 +463,16 @@ fn window(
 pub struct Watch {
     dialect: &'static Dialect,
     keys: Keys<Forget>,
-    open: HashMap<OpId, (Method, ValueId)>,
+    open: HashMap<OpId, Open>,
+}
+
+/// An operation that has not returned.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    method: Method,
+    key: ValueId,
+    /// Whether its result must say whether it succeeded.
+    must_tell: bool,
 }
 
 impl Default for Watch {
@@ -488,7 +497,8 @@ impl Online for Watch {
             operation: called.method.to_owned(),
             expected: "a key as argument",
         })?;
-        self.open.insert(called.op, (method, key));
+        let must_tell = self.dialect.must_tell(called.method);
+        self.open.insert(called.op, Open { method, key, must_tell });
         self.keys.call(called.op, method, key);
         Ok(())
     }
@@ -501,15 +511,17 @@ impl Online for Watch {
             Outcome::Failed => return Err(Stop::failed(op)),
             Outcome::Ok => {}
         }
+        let Some(open) = self.open.remove(&op) else {
+            return Ok(());
+        };
+        let is_silent = returned.result.as_bool().is_none();
         let success = self.dialect.success(returned.result);
+        let success = success.filter(|_| !is_silent || !open.must_tell);
         let success = success.ok_or_else(|| Declined::Unreadable {
             operation: format!("operation {}", op.0),
             expected: "true or false as result",
         })?;
-        let Some(what) = self.open.remove(&op) else {
-            return Ok(());
-        };
-        self.keys.ret(op, what, success).map_err(|Impossible| {
+        self.keys.ret(op, (open.method, open.key), success).map_err(|Impossible| {
             Stop::violation(op, "no order of the operations on its key explains its result")
         })
     }
@@ -517,7 +529,7 @@ impl Online for Watch {
     fn rename(&mut self, new_id: &mut dyn FnMut(ValueId) -> ValueId) {
         rename_keys(&mut self.keys.active, new_id);
         self.keys.present.rename(new_id);
-        self.open.values_mut().for_each(|(_, key)| *key = new_id(*key));
+        self.open.values_mut().for_each(|open| open.key = new_id(open.key));
     }
 
     fn remembered(&self) -> usize {

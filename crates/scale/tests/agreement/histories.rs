@@ -21,9 +21,9 @@ impl Dice {
     }
 }
 
-/// How many logs of each object, and whether this is the long campaign.
-pub fn count(quick: u64) -> u64 {
-    if std::env::var_os("SERIATIM_LONG").is_some() { 10_000 } else { quick }
+/// How many logs of each object: few, or those of the long campaign.
+pub fn count(quick: u64, long: u64) -> u64 {
+    if std::env::var_os("SERIATIM_LONG").is_some() { long } else { quick }
 }
 
 /// The objects of which logs can be made.

@@ -24,6 +24,7 @@ enum Whole {
     Linearizable,
     Violation(Box<History>, Counterexample),
     Refused,
+    Unknown,
 }
 
 /// What is checked, and against what.
@@ -57,7 +58,7 @@ impl Case {
             Ok(checked) => match checked.verdict {
                 Verdict::Linearizable(_) => Whole::Linearizable,
                 Verdict::Violation(found) => Whole::Violation(Box::new(history), found),
-                Verdict::Unknown(unknown) => panic!("{self}: {unknown:?}"),
+                Verdict::Unknown(_) => Whole::Unknown,
             },
         }
     }
@@ -176,6 +177,8 @@ fn compare(case: &Case) -> &'static str {
     let parts = case.from_disk(1 << 26, Shard::ALL);
     let (word, parts) = match (&whole, parts) {
         (Whole::Refused, None) => return "refused",
+        // An order was found that the replay does not accept; there is nothing to compare with.
+        (Whole::Unknown, _) => return "unknown",
         (Whole::Linearizable, Some(parts)) => ("linearizable", parts),
         (Whole::Violation(history, found), Some(parts)) => {
             assert!(same_part(history, found, &parts), "{case}another part");
@@ -209,6 +212,7 @@ fn compare_watched(case: &Case, memory: usize) -> Option<()> {
         (Whole::Violation(..), false, true) => None,
         (Whole::Violation(..), false, false) => panic!("{case}linearizable from disk: {parts:?}"),
         (Whole::Linearizable, true, _) => panic!("{case}violated from disk: {parts:?}"),
+        (Whole::Unknown, ..) => None,
         (Whole::Refused, ..) => panic!("{case}refused in memory, from disk {parts:?}"),
     }
 }
@@ -218,13 +222,16 @@ fn disk_shards_and_merged_files_agree_with_memory_on_every_object() {
     let mut words_seen: BTreeSet<&str> = BTreeSet::new();
     for object in histories::objects() {
         let mut seen: BTreeMap<&str, u64> = BTreeMap::new();
-        for seed in 0..histories::count(25) {
+        for seed in 0..histories::count(25, 10_000) {
             *seen.entry(compare(&Case::new("disk", object, seed))).or_default() += 1;
         }
         println!("{object}: {seen:?}");
+        let unknown = seen.get("unknown").copied().unwrap_or(0);
+        assert!(unknown * 10 < histories::count(25, 10_000), "{object}: {unknown} unknown");
         words_seen.extend(seen.keys());
     }
-    assert_eq!(words_seen.len(), 3, "only {words_seen:?}");
+    let all = ["linearizable", "refused", "violation"];
+    assert!(all.iter().all(|word| words_seen.contains(word)), "only {words_seen:?}");
 }
 
 #[test]
@@ -232,7 +239,7 @@ fn parts_that_are_watched_agree_with_memory() {
     let mut watched = 0;
     for object in histories::objects() {
         let before = watched;
-        for seed in 0..histories::count(20) {
+        for seed in 0..histories::count(20, 10_000) {
             let case = Case::new("watched", object, seed);
             let memories = [900, 2000, 4000];
             watched += memories.iter().filter_map(|&memory| compare_watched(&case, memory)).count();
