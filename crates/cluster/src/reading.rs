@@ -57,7 +57,7 @@ pub fn read(
     (workers, worker): (Workers, usize),
     channel: SyncSender<Parcel>,
 ) -> Result<Tally, ScaleError> {
-    let splitter = Splitter::new(Arc::clone(&plan.reader), splitting, plan.log.heading.nil);
+    let splitter = Splitter::new(Arc::clone(&plan.reader), splitting, plan.log.heading.conventions);
     let mut packer = Packer {
         plan: plan.clone(),
         splitter,

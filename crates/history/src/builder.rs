@@ -5,11 +5,13 @@
 mod telling;
 
 use crate::batch::{Batch, Plain};
-use crate::history::{Annotation, History, Nil};
+use crate::history::{Annotation, History};
 use crate::live::Listener;
-use crate::{InputError, MethodId, OpId, Outcome, Problem, ProcessId, Time};
+use crate::ties;
+use crate::{Conventions, InputError, MethodId, Nil, OpId, Outcome, Problem, ProcessId, Time};
 use crate::{Value, ValueId, Values};
 use hashbrown::HashMap;
+use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
 
 /// What a process calls.
@@ -152,7 +154,12 @@ impl Builder {
 
     /// Says what a result `nil` of the source means.
     pub fn nil_means(&mut self, nil: Nil) {
-        self.history.nil = nil;
+        self.history.conventions.nil = nil;
+    }
+
+    /// Says how the results of the source are to be read.
+    pub fn follow(&mut self, conventions: Conventions) {
+        self.history.conventions = conventions;
     }
 
     /// Notes which specification the source names.
@@ -397,7 +404,7 @@ impl Builder {
         if self.anonymous {
             self.history.seats = Some(OnceLock::new());
         } else if self.events == 0 {
-            self.check_one_at_a_time()?;
+            self.order_processes()?;
         }
         self.history.values = Arc::new(self.values);
         Ok(self.history)
@@ -523,40 +530,55 @@ impl Builder {
         let history = &mut self.history;
         let mut order: Vec<u32> = (0..history.len() as u32).collect();
         order.sort_by_key(|&op| history.call.get(op as usize));
-        for column in history.columns_mut() {
-            *column = column.permuted(&order);
-        }
-        if !history.notes.is_empty() {
-            let mut place = vec![0; order.len()];
-            for (new, &old) in order.iter().enumerate() {
-                place[old as usize] = new;
-            }
-            let notes = std::mem::take(&mut history.notes);
-            history.notes =
-                notes.into_iter().map(|(op, note)| (place[op.index()].into(), note)).collect();
-        }
+        history.permute(&order);
     }
 
-    /// In a log of operations, those of one process must not overlap.
-    fn check_one_at_a_time(&self) -> Result<(), InputError> {
+    /// In a log of operations, those of one process come one after another, also within an instant.
+    fn order_processes(&mut self) -> Result<(), InputError> {
+        let mut touching = self.check_one_at_a_time();
+        if touching.is_err() {
+            // Lines come in any order: of operations that are called together, one that takes no time is first.
+            ties::sort(&mut self.history);
+            touching = self.check_one_at_a_time();
+        }
+        if touching? == Touching::Yes {
+            ties::order(&mut self.history);
+        }
+        Ok(())
+    }
+
+    /// In a log of operations, those of one process must not overlap. Whether two touch: one is called
+    /// at the instant at which the one before it returned.
+    fn check_one_at_a_time(&self) -> Result<Touching, InputError> {
         let history = &self.history;
         let mut last: Vec<Option<OpId>> = vec![None; history.process_count()];
+        let mut touching = Touching::No;
         for operation in history.operations() {
             let process = operation.process();
             let before = last[process.index()].replace(operation.id);
             let Some(before) = before.map(|op| history.operation(op)) else {
                 continue;
             };
-            let overlaps = before.ret().is_some_and(|ret| ret > operation.call());
-            if overlaps {
-                let process = history.process_name(process).to_string();
-                let open_since = before.line();
-                let problem = Problem::ProcessBusy { process, open_since };
-                return Err(self.error(operation.line(), problem));
+            match before.ret().map(|ret| ret.cmp(&operation.call())) {
+                Some(Ordering::Greater) => {
+                    let process = history.process_name(process).to_string();
+                    let open_since = before.line();
+                    let problem = Problem::ProcessBusy { process, open_since };
+                    return Err(self.error(operation.line(), problem));
+                }
+                Some(Ordering::Equal) => touching = Touching::Yes,
+                Some(Ordering::Less) | None => {}
             }
         }
-        Ok(())
+        Ok(touching)
     }
+}
+
+/// Whether an operation is called at the instant at which the one before it in its process returned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Touching {
+    Yes,
+    No,
 }
 
 #[cfg(test)]

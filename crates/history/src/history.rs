@@ -6,7 +6,10 @@
 //! of the clock), for logs of operations the recorded times themselves.
 
 use crate::rows::{Rows, Seats};
-use crate::{Column, MethodId, OpId, Operation, Outcome, ProcessId, Time, Value, ValueId, Values};
+use crate::{
+    Column, Conventions, Echo, MethodId, Nil, OpId, Operation, Outcome, ProcessId, Time, Value,
+    ValueId, Values,
+};
 use hashbrown::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -17,7 +20,11 @@ use std::sync::{Arc, OnceLock};
 pub struct History {
     pub(crate) source: Arc<str>,
     pub(crate) spec: Option<String>,
-    pub(crate) nil: Nil,
+    pub(crate) conventions: Conventions,
+    /// Whether processes are tied in a way that stamps cannot tell; see `ties`.
+    pub(crate) open_ties: bool,
+    /// Whether open ties are taken as overlaps: then the processes order nothing.
+    pub(crate) is_loose: bool,
     pub(crate) values: Arc<Values>,
     pub(crate) process_names: Vec<Value>,
     /// Where the source names no processes: the rows that take their place, once somebody asks.
@@ -34,7 +41,7 @@ pub struct History {
     pub(crate) span: Column,
     pub(crate) failed: Column,
     pub(crate) line: Column,
-    /// Event logs with times: the time of each stamp, for display.
+    /// Where stamps are ranks: the time of each, for display.
     pub(crate) clock: Column,
     pub(crate) annotations: Vec<Annotation>,
     pub(crate) notes: HashMap<OpId, Value>,
@@ -60,7 +67,9 @@ impl History {
         History {
             source: source.into(),
             spec: None,
-            nil: Nil::Value,
+            conventions: Conventions::default(),
+            open_ties: false,
+            is_loose: false,
             values: Arc::default(),
             process_names: Vec::new(),
             seats: None,
@@ -98,7 +107,12 @@ impl History {
 
     /// What a result `nil` of the source means.
     pub fn nil(&self) -> Nil {
-        self.nil
+        self.conventions.nil
+    }
+
+    /// What a result of the source means that is the operation's argument.
+    pub fn echo(&self) -> Echo {
+        self.conventions.echo
     }
 
     /// The number of operations, pending ones included.
@@ -152,7 +166,7 @@ impl History {
     /// Whether the source names processes. Where it does not, operations have rows that take their
     /// place, and no operation follows another for the sake of its row.
     pub fn names_processes(&self) -> bool {
-        self.seats.is_none()
+        self.seats.is_none() && !self.is_loose
     }
 
     /// A process's name in the source.
@@ -354,13 +368,30 @@ impl History {
         let order: Vec<u32> = keep.iter().map(|op| op.0).collect();
         let mut part = History { values: self.values.clone(), ..History::empty(&self.source) };
         part.spec = self.spec.clone();
-        part.nil = self.nil;
+        part.conventions = self.conventions;
+        part.is_loose = self.is_loose;
         part.methods = self.methods.clone();
         for (target, source) in part.columns_mut().into_iter().zip(self.columns()) {
             *target = source.permuted(&order);
         }
         part.seats = Some(OnceLock::new());
         part
+    }
+
+    /// Puts the operations in an order; `order` names each of them once.
+    pub(crate) fn permute(&mut self, order: &[u32]) {
+        for column in self.columns_mut() {
+            *column = column.permuted(order);
+        }
+        if !self.notes.is_empty() {
+            let mut place = vec![0; order.len()];
+            for (new, &old) in order.iter().enumerate() {
+                place[old as usize] = new;
+            }
+            let notes = std::mem::take(&mut self.notes);
+            self.notes =
+                notes.into_iter().map(|(op, note)| (place[op.index()].into(), note)).collect();
+        }
     }
 
     fn forget_after(&mut self, stamp: Time) {
@@ -442,15 +473,6 @@ impl Default for Stretch {
             span: [0; Stretch::LONGEST],
         }
     }
-}
-
-/// What a recorded result `nil` means where the object cannot hold `nil`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Nil {
-    /// The operation returned nothing: an observation like any other.
-    Value,
-    /// Nobody recorded the result. Jepsen's histories use `nil` so.
-    Unknown,
 }
 
 /// How far a restricted history reaches.

@@ -8,24 +8,30 @@
 mod batch;
 mod builder;
 mod column;
+mod conventions;
 mod error;
 mod events;
 mod formats;
 mod history;
 mod live;
+mod number;
 mod operation;
+mod order;
 mod rows;
+mod ties;
 mod value;
 
 pub use builder::{Builder, Call, Interval, Return};
 pub use column::{Column, Taken};
+pub use conventions::{Conventions, Echo, Nil};
 pub use error::{InputError, Problem};
 pub use events::{Event, Events};
 pub use formats::{
-    Format, Inexpressible, ReadOptions, UnknownFormatName, WriteError, decode, expand, open, read,
-    read_from, read_str, read_with, write, write_string, write_value,
+    Format, Inexpressible, ReadOptions, UnknownFormatName, WriteError, decode, edn_value, expand,
+    json_value, open, read, read_from, read_str, read_with, write, write_string, write_value,
 };
-pub use history::{Annotation, History, Horizon, Nil, Stretch, Tally};
+pub use history::{Annotation, History, Horizon, Stretch, Tally};
 pub use live::{Forgets, Heading, Listener, LiveCall, LiveOperation, LiveReturn, listen};
 pub use operation::{MethodId, OpId, Operation, Outcome, ProcessId, Time};
+pub use ties::Turn;
 pub use value::{Value, ValueId, Values};

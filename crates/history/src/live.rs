@@ -5,8 +5,8 @@
 
 use crate::formats::{ReadOptions, read_into};
 use crate::{
-    Builder, Call, InputError, Interval, Nil, OpId, Problem, ProcessId, Return, Value, ValueId,
-    Values,
+    Builder, Call, Conventions, InputError, Interval, OpId, Problem, ProcessId, Return, Value,
+    ValueId, Values,
 };
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -71,8 +71,8 @@ pub struct LiveOperation<'b> {
 pub struct Heading {
     /// The specification that it names.
     pub spec: Option<String>,
-    /// What a result `nil` means.
-    pub nil: Nil,
+    /// How its results are to be read.
+    pub conventions: Conventions,
 }
 
 /// What a reader may forget.

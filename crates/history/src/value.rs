@@ -5,6 +5,7 @@
 //! the history's [`Values`], so that two values are equal exactly when their ids are. Engines
 //! compare ids and never look at a string.
 
+use crate::number;
 use hashbrown::HashTable;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
@@ -24,7 +25,7 @@ pub enum Value {
     Bool(bool),
     /// An integer.
     Int(i64),
-    /// A number that is not a 64-bit integer, kept as it was written and compared as text.
+    /// A number that is not a 64-bit integer, in the one spelling that [`Value::number`] gives it.
     Number(Box<str>),
     /// A string.
     Text(Box<str>),
@@ -40,6 +41,18 @@ impl Value {
     /// A string value.
     pub fn text(text: &str) -> Value {
         Value::Text(text.into())
+    }
+
+    /// The number that a text says, as JSON and EDN write numbers. However it is written, a number is
+    /// one value: `1.0` and `1e0` are the integer 1.
+    ///
+    /// ```
+    /// use seriatim_history::Value;
+    /// assert_eq!(Value::number("1e3"), Value::Int(1000));
+    /// assert_eq!(Value::number("2.50"), Value::number("5/2"));
+    /// ```
+    pub fn number(text: &str) -> Value {
+        number::canonical(text)
     }
 
     /// A list value.

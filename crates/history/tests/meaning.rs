@@ -126,7 +126,7 @@ fn keys_of_jepsen_are_objects_when_they_are_independent() {
 #[test]
 fn the_odd_forms_of_edn() {
     let name = |text: &str| Value::Name(text.into());
-    let number = |text: &str| Value::Number(text.into());
+    let number = |text: &str| Value::number(text);
     let tagged = |tag: &str, value| Value::list([name(tag), value]);
     let ints = |numbers: &[i64]| Value::list(numbers.iter().copied().map(Value::Int));
     let cases = [

@@ -4,7 +4,9 @@
 mod common;
 
 use common::Random;
-use seriatim_history::{Annotation, Builder, Call, Event, Format, History, Interval, Outcome};
+use seriatim_history::{
+    Annotation, Builder, Call, Conventions, Event, Format, History, Interval, Outcome,
+};
 use seriatim_history::{Return, Value, ValueId, WriteError, read_str, write};
 
 const ROUNDS: u64 = 3_000;
@@ -114,7 +116,7 @@ fn value(random: &mut Random, depth: usize) -> Value {
         0 => Value::Nil,
         1 => Value::Bool(random.one_in(2)),
         2 => Value::Int(random.pick(&[0, 7, -1, 1 << 30, i64::MAX, i64::MIN])),
-        3 => Value::Number((random.pick(&NUMBERS)).into()),
+        3 => Value::number(random.pick(&NUMBERS)),
         4 => Value::text(random.pick(&TEXTS)),
         5 => Value::Name((random.pick(&NAMES)).into()),
         6 => {
@@ -381,6 +383,7 @@ fn key_value_histories_survive_as_porcupine_logs() {
     for seed in 0..ROUNDS {
         let random = &mut Random(seed);
         let mut builder = Builder::new("random");
+        builder.follow(Conventions::JEPSEN);
         let processes: Vec<_> = (0..4).map(|index| builder.process(&Value::Int(index))).collect();
         let mut last_line = 0;
         let mut step = |builder: &mut Builder, random: &mut Random, process| {
@@ -433,7 +436,8 @@ fn what_a_format_cannot_express_is_refused() {
             "stops at a pending operation",
         ),
         (
-            "{\"process\":1,\"op\":\"a\",\"call\":1,\"return\":2}\n{\"process\":1,\"op\":\"a\",\"call\":2,\"return\":3}",
+            "{\"process\":1,\"op\":\"a\",\"call\":1,\"return\":2}\n{\"process\":1,\"op\":\"a\",\"call\":2,\"return\":3}\n\
+             {\"process\":2,\"op\":\"a\",\"call\":1,\"return\":2}\n{\"process\":2,\"op\":\"a\",\"call\":2,\"return\":3}",
             Format::JsonEvents,
             "at the instant at which it returns",
         ),

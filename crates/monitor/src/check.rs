@@ -7,6 +7,7 @@ use crate::minimise::{illustrate, minimise};
 use crate::partition::{Partitioning, Portion, partition};
 use crate::search::dovetail::{self, Finding, Plan, Standing, StopAt};
 use crate::search::{Memory, Strategy};
+use crate::ties::check_tied;
 use crate::vet;
 use seriatim_history::{History, Horizon, InputError, OpId, Problem};
 use seriatim_spec::{
@@ -157,6 +158,9 @@ pub fn check(
     reader: &dyn Reader,
     options: &Options<'_>,
 ) -> Result<Checked, InputError> {
+    if history.has_open_ties() {
+        return check_tied(history, reader, options);
+    }
     let monitor = Monitor::of(history, reader, options);
     let declined = match monitor.check_whole(history, reader) {
         Whole::Decided(claim, part) => {

@@ -14,6 +14,7 @@ pub mod fast;
 mod minimise;
 pub mod partition;
 pub mod search;
+mod ties;
 mod typed;
 mod vet;
 mod watch;

@@ -13,7 +13,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
 use seriatim_history::{
-    Format, History, Horizon, Nil, OpId, Operation, Outcome, Value, write_string, write_value,
+    Echo, Format, History, Horizon, Nil, OpId, Operation, Outcome, Value, write_string, write_value,
 };
 use std::io::Write;
 use std::sync::Arc;
@@ -66,6 +66,9 @@ fn head(history: &History) -> Result<String> {
     }
     if history.nil() == Nil::Unknown {
         lines.extend_from_slice(b",\"nil\":\"unknown\"");
+    }
+    if history.echo() == Echo::Argument {
+        lines.extend_from_slice(b",\"echo\":\"argument\"");
     }
     lines.extend_from_slice(b"}\n");
     let mut rest = Vec::new();

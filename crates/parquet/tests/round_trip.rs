@@ -89,7 +89,7 @@ impl Random {
             0 => Value::Nil,
             1 => Value::Bool(self.below(2) == 0),
             2 => Value::Int(self.pick(&[0, 7, -1, 1 << 30, i64::MAX, i64::MIN])),
-            3 => Value::Number(self.pick(&["1.5", "1/3", "-0.0", "99999999999999999999"]).into()),
+            3 => Value::number(self.pick(&["1.5", "1/3", "-0.0", "99999999999999999999"])),
             4 => Value::text(self.pick(&[
                 "",
                 "x y",

@@ -296,6 +296,7 @@ impl<'r> Ignorance<'r> {
                 Limit::Memory => "memory",
                 Limit::Cancelled => "cancelled",
                 Limit::Defect => "defect",
+                Limit::Ties => "ties",
             },
             defect: unknown.defect.as_deref(),
             linearizable_events: unknown.linearizable_events,

@@ -205,7 +205,10 @@ fn monitor(judge: &Judge, values: &mut Values) -> Result<Box<dyn Online>, String
     };
     let choice = &chosen.choice;
     let begins_with = choice.parameters().value("init").unwrap_or(&Value::Nil);
-    if judge.nil == Nil::Unknown && choice.name() == "register" && *begins_with != Value::Nil {
+    if judge.conventions.nil == Nil::Unknown
+        && choice.name() == "register"
+        && *begins_with != Value::Nil
+    {
         return Err("a result nil may mean that it is unknown".to_owned());
     }
     let default = match choice.name() {

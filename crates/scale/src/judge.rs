@@ -9,8 +9,8 @@ use crate::scan::FileInfo;
 use crate::spill::damaged;
 use crate::split::{PartHash, Splitter, Splitting};
 use seriatim_history::{
-    Builder, Call, History, InputError, Interval, Nil, Outcome, Problem, Return, Time, ValueId,
-    Values,
+    Builder, Call, Conventions, History, InputError, Interval, Outcome, Problem, Return, Time,
+    ValueId, Values,
 };
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{
@@ -30,8 +30,8 @@ pub struct Judge {
     pub reader: SharedReader,
     /// The files of the log.
     pub files: Arc<[FileInfo]>,
-    /// What a result `nil` means.
-    pub nil: Nil,
+    /// How results are to be read.
+    pub conventions: Conventions,
     /// How the log is split.
     pub splitting: Splitting,
     /// How finely the check may split.
@@ -134,7 +134,7 @@ impl Until {
 impl Judge {
     /// A splitter of the log's operations.
     pub fn splitter(&self) -> Splitter {
-        Splitter::new(Arc::clone(&self.reader), self.splitting, self.nil)
+        Splitter::new(Arc::clone(&self.reader), self.splitting, self.conventions)
     }
 
     /// Decides several parts at once, each sorted by rank; `None` if they must be looked at one by one.
@@ -234,7 +234,7 @@ impl Judge {
             false => format!("{} and other files", self.files[first as usize].name),
         };
         let mut builder = Builder::new(&source);
-        builder.nil_means(self.nil);
+        builder.follow(self.conventions);
         builder.name_spec(&self.reader.name());
         for (_, bytes) in rows {
             let Ok(row) = record::take(bytes.as_ref(), builder.values()) else {

@@ -19,7 +19,9 @@ use crate::scan::{self, FileInfo, Layout, Share, Sink};
 use crate::sort::Sorter;
 use crate::spill::{Bucket, Scratch, Spill, damaged};
 use crate::split::{Membership, PartHash, Splitter, Splitting};
-use seriatim_history::{Heading, InputError, Nil, Outcome, Problem, ReadOptions, Tally, Time};
+use seriatim_history::{
+    Conventions, Heading, InputError, Outcome, Problem, ReadOptions, Tally, Time,
+};
 use seriatim_history::{Value, Values};
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Monitors, Strategy};
@@ -89,7 +91,7 @@ impl Log {
             return Err(ScaleError::NotOneLog { reason });
         }
         let mut headings = told.map(|info| (&info.name, &info.heading));
-        let nothing = Heading { spec: None, nil: Nil::Value };
+        let nothing = Heading { spec: None, conventions: Conventions::default() };
         let heading = headings.next().map_or(nothing, |(_, heading)| heading.clone());
         if let Some((name, other)) = headings.find(|(_, other)| **other != heading) {
             let reason = format!(
@@ -226,7 +228,7 @@ impl Plan {
         Judge {
             reader: Arc::clone(&self.reader),
             files: Arc::clone(&self.log.files),
-            nil: self.log.heading.nil,
+            conventions: self.log.heading.conventions,
             splitting,
             partitioning: self.partitioning,
             monitors: self.monitors,
@@ -392,9 +394,9 @@ struct Route {
 
 impl Route {
     fn new(plan: &Plan, splitting: Splitting) -> Self {
-        let nil = plan.log.heading.nil;
+        let conventions = plan.log.heading.conventions;
         Route {
-            splitter: Splitter::new(Arc::clone(&plan.reader), splitting, nil),
+            splitter: Splitter::new(Arc::clone(&plan.reader), splitting, conventions),
             spill: Spill::new(&plan.limits.scratch),
             shard: plan.shard,
             decided: Arc::clone(&plan.decided),

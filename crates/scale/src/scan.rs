@@ -10,8 +10,8 @@
 
 use crate::record::{self, Told};
 use seriatim_history::{
-    Forgets, Heading, InputError, Interval, Listener, LiveCall, LiveOperation, LiveReturn, Nil,
-    Outcome, Problem, ReadOptions, Time, Value, Values, listen, open,
+    Conventions, Forgets, Heading, InputError, Interval, Listener, LiveCall, LiveOperation,
+    LiveReturn, Outcome, Problem, ReadOptions, Time, Value, Values, listen, open,
 };
 use std::cell::RefCell;
 use std::fs::File;
@@ -86,7 +86,7 @@ impl FileInfo {
             path: path.to_owned(),
             name: path.display().to_string(),
             read,
-            heading: Heading { spec: None, nil: Nil::Value },
+            heading: Heading { spec: None, conventions: Conventions::default() },
             layout: Layout::Nothing,
             bytes: 0,
             header_lines: 0,

@@ -25,8 +25,8 @@
 use crate::judge::SharedReader;
 use crate::record::{Told, put_id};
 use seriatim_history::{
-    Builder, Call, History, InputError, Interval, Nil, OpId, Outcome, Return, Value, ValueId,
-    Values,
+    Builder, Call, Conventions, History, InputError, Interval, OpId, Outcome, Return, Value,
+    ValueId, Values,
 };
 use seriatim_spec::{Reader, key_of};
 
@@ -116,7 +116,7 @@ pub enum Membership {
 pub struct Splitter {
     reader: SharedReader,
     splitting: Splitting,
-    nil: Nil,
+    conventions: Conventions,
     methods: Vec<Box<str>>,
     /// Where the key of a kind stands, for the kinds of which that is known for certain.
     kinds: Vec<(Kind, Place)>,
@@ -124,10 +124,10 @@ pub struct Splitter {
 }
 
 impl Splitter {
-    /// A splitter for a log whose result `nil` means this.
-    pub fn new(reader: SharedReader, splitting: Splitting, nil: Nil) -> Self {
+    /// A splitter for a log whose results are read in this way.
+    pub fn new(reader: SharedReader, splitting: Splitting, conventions: Conventions) -> Self {
         let (methods, kinds, bytes) = (Vec::new(), Vec::new(), Vec::new());
-        Splitter { reader, splitting, nil, methods, kinds, bytes }
+        Splitter { reader, splitting, conventions, methods, kinds, bytes }
     }
 
     /// The part of an operation; an error if the specification cannot read it.
@@ -196,7 +196,7 @@ impl Splitter {
 
     /// Shows an operation to the specification.
     fn ask(&self, told: &Told<'_>, source: &str) -> Result<(Place, Certainty), InputError> {
-        let mut history = alone(told, source, self.nil)?;
+        let mut history = alone(told, source, self.conventions)?;
         let op = OpId(0);
         let reading = self.reader.read(&mut history)?;
         let Some(class) = reading.class(op) else {
@@ -238,9 +238,9 @@ enum Certainty {
 }
 
 /// The history of one operation.
-fn alone(told: &Told<'_>, source: &str, nil: Nil) -> Result<History, InputError> {
+fn alone(told: &Told<'_>, source: &str, conventions: Conventions) -> Result<History, InputError> {
     let mut builder = Builder::new(source);
-    builder.nil_means(nil);
+    builder.follow(conventions);
     push(&mut builder, told)?;
     builder.finish()
 }
@@ -373,7 +373,8 @@ mod tests {
             for failures in [Failures::Drop, Failures::Observe] {
                 let choice = SpecChoice::parse(entry.name).unwrap();
                 let reader: SharedReader = Arc::new(ChosenReader { choice, failures });
-                let fresh = || Splitter::new(Arc::clone(&reader), Splitting::ByKey, Nil::Value);
+                let fresh =
+                    || Splitter::new(Arc::clone(&reader), Splitting::ByKey, Conventions::default());
                 let mut taught = fresh();
                 let mut store = Values::default();
                 let mut intern = |value: &Option<Value>| match value {

@@ -209,7 +209,7 @@ impl<'j> Streamed<'j> {
         let start = first.map_or(0, |op| op.interval.call);
         let shift = 2 * setup.len() as u64 + 2;
         let mut builder = Builder::new("a window");
-        builder.nil_means(self.judge.nil);
+        builder.follow(self.judge.conventions);
         for (index, deed) in setup.iter().enumerate() {
             let time = 2 * index as u64;
             let interval = Interval { call: time, ret: Some(time + 1) };

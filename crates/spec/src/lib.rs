@@ -39,6 +39,6 @@ pub use verdict::{
     Witness,
 };
 pub use vocabulary::{
-    Decoded, Echo, Failure, Failures, Interpretation, Method, Misfit, Reader, Recorded, Split,
-    Typed, Vocabulary, bind, interpret,
+    Decoded, Failure, Failures, Interpretation, Method, Misfit, Reader, Recorded, Split, Typed,
+    Vocabulary, bind, interpret,
 };

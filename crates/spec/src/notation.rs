@@ -1,11 +1,18 @@
 //! How a specification and its parameters are written: `queue`, `cas-register(init=0)`,
 //! `priority-queue(max)`, `multi-register {:x 0 :y 0}`, `cas-register, init 0`.
 //!
-//! Values are written as in JSON or EDN: `0`, `"a"`, `nil`, `true`, `[1, 2]`, `{x: 0, y: 0}`;
-//! a bare word is a name.
+//! A value is written in one of three notations, from its first bracket to its last:
+//!
+//! 1. as in JSON: `0`, `"a"`, `null`, `[1, 2]`, `{"x":0}`;
+//! 2. with names: the same, but a key is any word, string or number with `:` right behind it, and a
+//!    word is a name: `{x: 0, y: nil}`. This is also how values are shown;
+//! 3. as in EDN: `nil`, `:x`, `[1 2]`, `{:x 0 :y 0}`.
+//!
+//! The first of them that reads the whole value decides what it means, so that JSON is always JSON, and
+//! what none of them reads is refused: a mixture never means something.
 
 use crate::registry::SpecError;
-use seriatim_history::Value;
+use seriatim_history::{Value, edn_value, json_value};
 use std::fmt;
 
 /// Something given to a specification: a parameter with its value, a flag, or a value alone.
@@ -27,21 +34,15 @@ impl fmt::Display for Given {
 
 /// The name and what is given to it.
 pub(crate) fn parse(text: &str) -> Result<(String, Vec<Given>), SpecError> {
-    let mut reader = Reader { rest: text.trim() };
+    let text = text.trim();
+    let mut reader = Reader { text, rest: text };
     let name = reader.word().ok_or_else(|| reader.fail("a name"))?;
     reader.skip_blanks();
-    let mut given = Vec::new();
     let closing = reader.eat('(');
     if !closing {
         reader.eat(',');
     }
-    loop {
-        reader.skip_separators();
-        if reader.rest.is_empty() || reader.rest.starts_with(')') {
-            break;
-        }
-        given.push(reader.given()?);
-    }
+    let given = reader.all_given()?;
     if closing && !reader.eat(')') {
         return Err(reader.fail("`)`"));
     }
@@ -53,26 +54,25 @@ pub(crate) fn parse(text: &str) -> Result<(String, Vec<Given>), SpecError> {
 }
 
 struct Reader<'t> {
+    text: &'t str,
+    /// What is not read yet: an end of the text.
     rest: &'t str,
 }
 
 const DEEPEST: u32 = 32;
 
-impl Reader<'_> {
+impl<'t> Reader<'t> {
     fn fail(&self, expected: &'static str) -> SpecError {
         let found = match self.rest {
             "" => "the end".to_owned(),
             rest => format!("`{rest}`"),
         };
-        SpecError::Syntax { expected, found }
+        let read = &self.text[..self.text.len() - self.rest.len()];
+        SpecError::Syntax { expected, found, place: read.chars().count() + 1 }
     }
 
     fn skip_blanks(&mut self) {
         self.rest = self.rest.trim_start();
-    }
-
-    fn skip_separators(&mut self) {
-        self.rest = self.rest.trim_start_matches(|c: char| c == ',' || c.is_whitespace());
     }
 
     fn eat(&mut self, wanted: char) -> bool {
@@ -85,19 +85,40 @@ impl Reader<'_> {
         }
     }
 
-    fn word(&mut self) -> Option<String> {
-        let inside = |c: char| c.is_alphanumeric() || "-_.+*/?!".contains(c);
-        let end = self.rest.find(|c| !inside(c)).unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at(end);
+    fn take(&mut self, length: usize) -> &'t str {
+        let (taken, rest) = self.rest.split_at(length);
         self.rest = rest;
+        taken
+    }
+
+    fn word(&mut self) -> Option<String> {
+        let word = self.take(word_length(self.rest));
         (!word.is_empty()).then(|| word.to_owned())
+    }
+
+    /// Parameters with commas between them.
+    fn all_given(&mut self) -> Result<Vec<Given>, SpecError> {
+        let mut given = Vec::new();
+        self.skip_blanks();
+        while !self.rest.is_empty() && !self.rest.starts_with(')') {
+            given.push(self.given()?);
+            self.skip_blanks();
+            if !self.eat(',') {
+                break;
+            }
+            self.skip_blanks();
+            if self.rest.is_empty() || self.rest.starts_with(')') {
+                return Err(self.fail("a parameter behind the comma"));
+            }
+        }
+        Ok(given)
     }
 
     /// `name=value`, `name: value`, `name value`, `flag`, or a value.
     fn given(&mut self) -> Result<Given, SpecError> {
         let starts_word = |c: char| c.is_alphabetic() || c == '_';
         if !self.rest.starts_with(starts_word) {
-            let value = Some(self.value(0)?);
+            let value = Some(self.value()?);
             return Ok(Given { name: None, value });
         }
         let name = self.word();
@@ -106,102 +127,224 @@ impl Reader<'_> {
         self.skip_blanks();
         let follows = !self.rest.is_empty() && !self.rest.starts_with([',', ')']);
         let value = match assigned || follows {
-            true => Some(self.value(0)?),
+            true => Some(self.value()?),
             false => None,
         };
         Ok(Given { name, value })
     }
 
-    fn value(&mut self, depth: u32) -> Result<Value, SpecError> {
+    /// A value in the first of the notations that reads all of it.
+    fn value(&mut self) -> Result<Value, SpecError> {
+        let whole = &self.rest[..self.extent()?];
+        let mut named = Reader { text: whole, rest: whole };
+        let value = match json_value(whole) {
+            Ok(value) => Ok(value),
+            Err(_) => named.only_value().or_else(|error| match edn_value(whole) {
+                Ok(value) if is_plain_edn(whole, &value) => Ok(value),
+                _ => Err(error),
+            }),
+        };
+        match value {
+            Ok(value) => {
+                self.take(whole.len());
+                Ok(value)
+            }
+            // The notation with names says best where it went wrong; the place counts from the beginning.
+            Err(error) => {
+                self.take(whole.len() - named.rest.len());
+                match error {
+                    SpecError::Syntax { expected, .. } => Err(self.fail(expected)),
+                    other => Err(other),
+                }
+            }
+        }
+    }
+
+    /// A value in the notation with names, and nothing else.
+    fn only_value(&mut self) -> Result<Value, SpecError> {
+        let value = self.named_value(0)?;
+        match self.rest.is_empty() {
+            true => Ok(value),
+            false => Err(self.fail("the end of the value")),
+        }
+    }
+
+    /// How long the value is that begins here: to the bracket or quote that ends it, or as far as the
+    /// word goes.
+    fn extent(&self) -> Result<usize, SpecError> {
+        if !self.rest.starts_with(['"', '[', '{']) {
+            let colon = usize::from(self.rest.starts_with(':'));
+            return match colon + word_length(&self.rest[colon..]) {
+                0 => Err(self.fail("a value")),
+                length => Ok(length),
+            };
+        }
+        let (mut depth, mut in_text, mut escaped) = (0, false, false);
+        for (place, c) in self.rest.char_indices() {
+            match c {
+                _ if escaped => escaped = false,
+                '\\' if in_text => escaped = true,
+                '"' => in_text = !in_text,
+                '[' | '{' if !in_text => depth += 1,
+                ']' | '}' if !in_text => depth -= 1,
+                _ => {}
+            }
+            if depth > DEEPEST {
+                return Err(self.fail("a value that is less deeply nested"));
+            }
+            if depth == 0 && !in_text {
+                return Ok(place + c.len_utf8());
+            }
+        }
+        match in_text {
+            true => Err(self.fail("a text that ends with `\"`")),
+            false => Err(self.fail("a bracket at the end of the value")),
+        }
+    }
+
+    /// A value in the notation with names.
+    fn named_value(&mut self, depth: u32) -> Result<Value, SpecError> {
         if depth > DEEPEST {
             return Err(self.fail("a value that is less deeply nested"));
         }
-        match self.rest.chars().next() {
-            Some('"') => self.text(),
-            Some('[') => {
-                self.eat('[');
-                Ok(Value::list(self.until(']', depth)?))
-            }
-            Some('{') => self.map(depth),
-            Some(':') => {
-                self.eat(':');
-                let name = self.word().ok_or_else(|| self.fail("a name"))?;
-                Ok(Value::Name(name.into()))
-            }
-            _ => {
-                let word = self.word().ok_or_else(|| self.fail("a value"))?;
-                Ok(atom(&word))
-            }
+        if self.eat('[') {
+            let item = |reader: &mut Self| reader.named_value(depth + 1);
+            return Ok(Value::list(self.until(']', item)?));
         }
+        if self.eat('{') {
+            let entry = |reader: &mut Self| reader.entry(depth);
+            let entries = self.until('}', entry)?;
+            let repeated = |(i, entry): (usize, &(Value, Value))| {
+                entries[..i].iter().any(|before| before.0 == entry.0)
+            };
+            return match entries.iter().enumerate().any(repeated) {
+                true => Err(self.fail("each key once")),
+                false => Ok(Value::map(entries)),
+            };
+        }
+        self.scalar()
     }
 
-    fn until(&mut self, end: char, depth: u32) -> Result<Vec<Value>, SpecError> {
-        let mut items = Vec::new();
+    /// Things with commas between them, up to a bracket.
+    fn until<T>(
+        &mut self,
+        end: char,
+        mut one: impl FnMut(&mut Self) -> Result<T, SpecError>,
+    ) -> Result<Vec<T>, SpecError> {
+        let mut all = Vec::new();
+        self.skip_blanks();
+        if self.eat(end) {
+            return Ok(all);
+        }
         loop {
-            self.skip_separators();
+            self.skip_blanks();
+            all.push(one(self)?);
+            self.skip_blanks();
             if self.eat(end) {
-                return Ok(items);
+                return Ok(all);
             }
-            items.push(self.value(depth + 1)?);
+            if !self.eat(',') {
+                return Err(self.fail("`,` or the bracket that ends it"));
+            }
         }
     }
 
-    fn map(&mut self, depth: u32) -> Result<Value, SpecError> {
-        self.eat('{');
-        let mut entries = Vec::new();
-        loop {
-            self.skip_separators();
-            if self.eat('}') {
-                return Ok(Value::map(entries));
-            }
-            let key = self.value(depth + 1)?;
-            self.skip_blanks();
-            // `x: 0` or `:x 0`; `x :y` is a name as value.
-            if self.rest.starts_with(": ") || self.rest.starts_with('=') {
-                self.rest = &self.rest[1..];
-            }
-            self.skip_blanks();
-            let value = self.value(depth + 1)?;
-            if entries.iter().any(|(known, _)| *known == key) {
-                return Err(self.fail("each key once"));
-            }
-            entries.push((key, value));
+    /// `key: value`.
+    fn entry(&mut self, depth: u32) -> Result<(Value, Value), SpecError> {
+        let key = self.scalar()?;
+        if !self.eat(':') {
+            return Err(self.fail("`:` right behind the key"));
         }
+        self.skip_blanks();
+        Ok((key, self.named_value(depth + 1)?))
     }
 
-    fn text(&mut self) -> Result<Value, SpecError> {
-        self.eat('"');
-        let mut text = String::new();
-        let mut chars = self.rest.char_indices();
-        while let Some((place, c)) = chars.next() {
-            match c {
-                '"' => {
-                    self.rest = &self.rest[place + 1..];
-                    return Ok(Value::text(&text));
-                }
-                '\\' => match chars.next() {
-                    Some((_, 'n')) => text.push('\n'),
-                    Some((_, 't')) => text.push('\t'),
-                    Some((_, other)) => text.push(other),
-                    None => break,
+    /// A text, a number, a truth value, nil or a name.
+    fn scalar(&mut self) -> Result<Value, SpecError> {
+        if self.rest.starts_with('"') {
+            let length = self.extent()?;
+            let text = json_value(&self.rest[..length])
+                .map_err(|_| self.fail("a text with the escapes of JSON"))?;
+            self.take(length);
+            return Ok(text);
+        }
+        let word = &self.rest[..word_length(self.rest)];
+        let value = match word {
+            "" => return Err(self.fail("a value")),
+            "nil" => Value::Nil,
+            "none" => return Err(self.fail("nil, which is written `nil` or `null`")),
+            _ => match json_value(word) {
+                Ok(value) => value,
+                Err(_) if !is_numeric(word) => Value::Name(word.into()),
+                Err(_) => match edn_value(word) {
+                    Ok(value) if is_plain_edn(word, &value) => value,
+                    _ => return Err(self.fail("a number")),
                 },
-                other => text.push(other),
-            }
-        }
-        Err(self.fail("a text that ends with `\"`"))
+            },
+        };
+        self.take(word.len());
+        Ok(value)
     }
 }
 
-fn atom(word: &str) -> Value {
-    match word {
-        "nil" | "null" | "none" => Value::Nil,
-        "true" => Value::Bool(true),
-        "false" => Value::Bool(false),
-        _ => match word.parse() {
-            Ok(number) => Value::Int(number),
-            Err(_) => Value::Name(word.into()),
-        },
+fn word_length(text: &str) -> usize {
+    let inside = |c: char| c.is_alphanumeric() || "-_.+*/?!".contains(c);
+    text.find(|c| !inside(c)).unwrap_or(text.len())
+}
+
+fn is_numeric(word: &str) -> bool {
+    let size = word.strip_prefix(['+', '-']).unwrap_or(word);
+    size.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Whether a form of EDN means what everybody takes it for: nothing of it is a word of JSON, looks like a
+/// number or is an octal one, and its forms stand apart.
+fn is_plain_edn(text: &str, value: &Value) -> bool {
+    let is_octal = |word: &str| {
+        let size = word.strip_prefix(['+', '-']).unwrap_or(word);
+        size.len() > 1 && size.starts_with('0') && size.as_bytes()[1].is_ascii_digit()
+    };
+    let mut words = text.split(|c: char| word_length(c.encode_utf8(&mut [0; 4])) == 0);
+    has_plain_names(value) && !words.any(is_octal) && texts_stand_apart(text)
+}
+
+fn has_plain_names(value: &Value) -> bool {
+    match value {
+        Value::Name(name) => {
+            let is_literal = ["null", "none", "nil", "true", "false"].contains(&&**name);
+            !is_literal && !is_numeric(name) && word_length(name) == name.len()
+        }
+        Value::List(items) => items.iter().all(has_plain_names),
+        Value::Map(entries) => {
+            entries.iter().all(|(key, value)| has_plain_names(key) && has_plain_names(value))
+        }
+        _ => true,
     }
+}
+
+/// Whether every text of a value has a blank, a comma or a bracket before and behind it.
+fn texts_stand_apart(text: &str) -> bool {
+    let is_apart = |c: Option<char>| {
+        c.is_none_or(|c| c.is_whitespace() || matches!(c, ',' | '[' | ']' | '{' | '}'))
+    };
+    let (mut before, mut in_text, mut escaped) = (None, false, false);
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if in_text => escaped = true,
+            '"' => {
+                let beside = if in_text { chars.peek().copied() } else { before };
+                if !is_apart(beside) {
+                    return false;
+                }
+                in_text = !in_text;
+            }
+            _ => {}
+        }
+        before = Some(c);
+    }
+    true
 }
 
 #[cfg(test)]
@@ -233,9 +376,50 @@ mod tests {
         }
         assert_eq!(shown("kv {\"a\" \"b\"}"), "kv(init={\"a\": \"b\"})");
         assert_eq!(
-            shown("map(default=\"\", init={x: 0, :y 1})"),
+            shown("map(default=\"\", init={x: 0, y: 1})"),
             "map(default=\"\", init={x: 0, y: 1})"
         );
+        assert_eq!(shown("register(init=1e3)"), "register(init=1000)");
+    }
+
+    #[test]
+    fn every_small_map_is_one_of_the_notations_or_refused() {
+        // All maps of one entry from these pieces. What each means follows from the pieces by
+        // the rules in the module's header, without reading the text.
+        let keys = ["x", "\"x\"", ":x", "1"];
+        let betweens = [":", ": ", " : ", " :", " ", ""];
+        let values = ["0", "true", "null", "nil", "y", ":y", "\"y\""];
+        for key in keys {
+            for between in betweens {
+                for value in values {
+                    let text = format!("map(init={{{key}{between}{value}}})");
+                    let is_json_value = !["nil", "y", ":y"].contains(&value);
+                    let is_json = key == "\"x\"" && between.contains(':') && is_json_value;
+                    let right_behind = [":", ": "].contains(&between) && value != ":y";
+                    // `x` and `:y` with nothing between them are `x:y`.
+                    let right_behind = right_behind || (between.is_empty() && value == ":y");
+                    let is_named = right_behind && key != ":x";
+                    let is_edn = between == " " && value != "null";
+                    // ` :` and `y` are a blank and a keyword.
+                    let is_edn = is_edn || (between == " :" && value == "y");
+                    let shown_value = match value {
+                        "null" => "nil",
+                        ":y" => "y",
+                        other => other,
+                    };
+                    let shown_key = key.trim_start_matches(':');
+                    let got = shown(&text);
+                    match is_json || is_named || is_edn {
+                        true => assert_eq!(
+                            got,
+                            format!("map(init={{{shown_key}: {shown_value}}})"),
+                            "{text}"
+                        ),
+                        false => assert!(got.starts_with("error: "), "{text} is taken as {got}"),
+                    }
+                }
+            }
+        }
     }
 
     #[test]
@@ -245,18 +429,45 @@ mod tests {
             ("qeue", "did you mean `queue`?"),
             ("zebra", "known: register"),
             ("queue(", "expected `)`, found the end"),
-            ("queue(init=3)", "init of queue takes a list such as [1, 2], found 3"),
+            ("queue(init=3)", "init of queue takes a list such as [1, 2]"),
+            ("queue(init=[1, nil])", "without nil, the answer of an empty container"),
             ("queue(max)", "queue has no parameter `max`; expected one of: init"),
             ("register(init=1, init=2)", "init of register is given twice"),
             ("register(init=\"a)", "expected a text that ends with"),
             ("register(init=1) x", "expected the end"),
-            ("register(init=[1", "expected a value, found the end"),
+            ("register(init=[1", "expected a bracket at the end of the value"),
             ("kv(init={1: 2, 1: 3})", "expected each key once"),
+            ("map(init={x: 0, :y 1})", "at character 17"),
+            ("register(init=none)", "written `nil` or `null`"),
+            ("register(init=010)", "expected a number"),
+            ("register(init=[nil null])", "expected `,` or the bracket"),
+            ("queue(init=[1],)", "a parameter behind the comma"),
         ] {
             let shown = shown(text);
             assert!(shown.starts_with("error: ") && shown.contains(expected), "{text}: {shown}");
         }
         let deep = format!("register(init={}", "[".repeat(100_000));
         assert!(shown(&deep).contains("less deeply nested"));
+    }
+
+    #[test]
+    fn what_is_shown_of_a_choice_is_read_as_the_same_choice() {
+        let values = [
+            "0",
+            "-3",
+            "2.5",
+            "1/3",
+            "\"a\\\"b\"",
+            "nil",
+            "true",
+            "x",
+            "[]",
+            "[1, [2]]",
+            "{x: {y: 1}}",
+        ];
+        for value in values {
+            let choice = SpecChoice::parse(&format!("register(init={value})")).unwrap();
+            assert_eq!(SpecChoice::parse(&choice.to_string()).unwrap(), choice, "{value}");
+        }
     }
 }

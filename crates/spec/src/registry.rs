@@ -1,8 +1,8 @@
 //! The built-in specifications by name: `queue`, `cas-register(init=0)`, `priority-queue(max)`.
 //!
 //! Each object file describes itself in an [`Entry`]; this file finds entries by name, checks the
-//! parameters against what the entry declares, binds a history, and guesses the specification
-//! of a history that names none from the methods that it uses.
+//! parameters against what the entry declares, binds a history, and tells which specifications a
+//! history that names none may be meant for.
 
 use crate::notation::{self, Given};
 use crate::objects;
@@ -57,6 +57,8 @@ pub enum Takes {
     Integer,
     /// A list.
     List,
+    /// A list without `nil`, which is what an empty container answers.
+    Items,
     /// A map.
     Map,
 }
@@ -80,6 +82,11 @@ impl Parameter {
     ) -> Self {
         let takes = Takes::List;
         Parameter { name, takes, default, meaning }
+    }
+
+    /// What a container holds at the start.
+    pub(crate) const fn items(meaning: &'static str) -> Self {
+        Parameter { name: "init", takes: Takes::Items, default: "[]", meaning }
     }
 
     /// A parameter that takes a map.
@@ -208,38 +215,66 @@ impl SpecChoice {
     }
 
     /// The specification of a history that nobody named: the one that its source names, else the
-    /// only one that can read it. Where several can, and they might disagree, it does not guess.
+    /// only one that can read it. Where several can, it does not guess: see
+    /// [`candidates`](SpecChoice::candidates).
     pub fn guess(history: &History) -> Result<Self, SpecError> {
-        if let Some(named) = history.spec() {
-            return SpecChoice::parse(named);
-        }
-        let used: Vec<&str> =
-            (0..history.method_count()).map(|method| history.method_name(method.into())).collect();
-        let knows = |entry: &Entry, name: &str| entry.methods.iter().any(|m| m.is(name));
-        let has_all = |entry: &&Entry| used.iter().all(|name| knows(entry, name));
-        let keyed = history.operations().any(|op| op.key().is_present());
-        let parameters = Parameters::default;
-        let mut fitting: Vec<SpecChoice> = catalogue()
-            .filter(has_all)
-            .filter(|entry| keyed == KEYED.contains(&entry.name))
-            .map(|entry| SpecChoice { entry, parameters: parameters() })
-            .collect();
-        if fitting.len() > 1 && !used.is_empty() {
-            fitting.retain(|choice| choice.reads(history));
-            narrow(&mut fitting, history, &used);
-        }
-        match &fitting[..] {
-            [only] if !used.is_empty() => Ok(only.clone()),
+        match &SpecChoice::candidates(history, Failures::Drop)?[..] {
+            [only] => Ok(only.clone()),
             several => Err(SpecError::Ambiguous {
-                methods: used.iter().map(|&name| name.to_owned()).collect(),
+                methods: methods(history),
                 candidates: several.iter().map(SpecChoice::name).collect(),
             }),
         }
     }
 
-    fn reads(&self, history: &History) -> bool {
-        let bound = self.bind(&mut history.clone(), Failures::Drop);
-        bound.is_ok()
+    /// The specifications that a history may be meant for: the one that its source names, else all
+    /// that have its operations, by whatever name, and can read every one of them. Those whose own
+    /// names it uses come first. An error if there is none.
+    ///
+    /// ```
+    /// use seriatim_spec::{Failures, SpecChoice};
+    /// # use seriatim_history::{Builder, Call, Return, Value};
+    /// # let mut builder = Builder::new("example");
+    /// # let client = builder.process(&Value::Int(0));
+    /// # let push = builder.method("push");
+    /// # let one = builder.values().intern_int(1);
+    /// # builder.call(1, client, Call::new(push).arg(one)).unwrap();
+    /// # builder.ret(2, client, Return::ok()).unwrap();
+    /// # let history = builder.finish().unwrap();
+    /// // Somebody pushes: on a stack, or one of the others that know the word.
+    /// let candidates = SpecChoice::candidates(&history, Failures::Drop).unwrap();
+    /// assert_eq!(candidates[0].name(), "stack");
+    /// assert!(candidates.iter().any(|candidate| candidate.name() == "queue"));
+    /// ```
+    pub fn candidates(history: &History, failures: Failures) -> Result<Vec<Self>, SpecError> {
+        if let Some(named) = history.spec() {
+            return Ok(vec![SpecChoice::parse(named)?]);
+        }
+        let used = methods(history);
+        let has_all = |entry: &&Entry| {
+            used.iter().all(|name| entry.methods.iter().any(|method| method.is(name)))
+        };
+        let choices = catalogue().filter(has_all).map(|entry| {
+            let parameters = Parameters::default();
+            SpecChoice { entry, parameters }
+        });
+        let reads = |choice: &SpecChoice| choice.bind(&mut history.clone(), failures).is_ok();
+        let mut fitting: Vec<SpecChoice> = match used.is_empty() {
+            true => choices.collect(),
+            false => choices.filter(reads).collect(),
+        };
+        if fitting.is_empty() || used.is_empty() {
+            let candidates = fitting.iter().map(SpecChoice::name).collect();
+            return Err(SpecError::Ambiguous { methods: used, candidates });
+        }
+        let own_names = |choice: &SpecChoice| {
+            used.iter().all(|name| {
+                let mut methods = choice.entry.methods.iter();
+                methods.any(|method| method.names[0].eq_ignore_ascii_case(name))
+            })
+        };
+        fitting.sort_by_key(|choice| !own_names(choice));
+        Ok(fitting)
     }
 
     /// The specification's name in the catalogue.
@@ -305,40 +340,10 @@ impl fmt::Display for SpecChoice {
     }
 }
 
-/// Specifications that agree on reads and writes.
-const REGISTERS: &[&str] = &["register", "cas-register", "rmw"];
-
-/// Specifications whose operations name a key apart from the argument.
-const KEYED: &[&str] = &["map", "kv"];
-
-/// Of several specifications that can read a history, keeps the one that people mean, if that is
-/// clear: the one whose first names the history uses (aliases never outrank them); the plain
-/// register of all registers, which agree on reads and writes; `kv` where texts are appended; `map`
-/// where no key reads as the empty text, so that `kv` could only refuse what `map` refuses.
-fn narrow(fitting: &mut Vec<SpecChoice>, history: &History, used: &[&str]) {
-    let first_names = |choice: &SpecChoice| {
-        used.iter().all(|name| {
-            let mut methods = choice.entry.methods.iter();
-            methods.any(|method| method.names[0].eq_ignore_ascii_case(name))
-        })
-    };
-    if fitting.iter().any(first_names) {
-        fitting.retain(first_names);
-    }
-    let names: Vec<&str> = fitting.iter().map(SpecChoice::name).collect();
-    let empty_text = history.values().find(&Value::text(""));
-    let reads_empty = || {
-        let mut operations = history.operations();
-        operations.any(|operation| Some(operation.result()) == empty_text)
-    };
-    let registers = names.iter().all(|name| REGISTERS.contains(name));
-    let meant = match names[..] {
-        ["register", ..] if registers => "register",
-        ["map", "kv"] if used.contains(&"append") => "kv",
-        ["map", "kv"] if !reads_empty() => "map",
-        _ => return,
-    };
-    fitting.retain(|choice| choice.name() == meant);
+/// The names of the methods of a history.
+fn methods(history: &History) -> Vec<String> {
+    let name = |method: usize| history.method_name(method.into()).to_owned();
+    (0..history.method_count()).map(name).collect()
 }
 
 fn find(name: &str) -> Option<&'static Entry> {
@@ -380,6 +385,9 @@ fn fit(entry: &'static Entry, given: Given) -> Result<(&'static str, Value), Spe
         (Takes::Value, Some(value)) => Ok(value),
         (Takes::Integer, Some(value @ Value::Int(_))) => Ok(value),
         (Takes::List, Some(value @ Value::List(_))) => Ok(value),
+        (Takes::Items, Some(Value::List(items))) if !items.contains(&Value::Nil) => {
+            Ok(Value::List(items))
+        }
         (Takes::Map, Some(value @ Value::Map(_))) => Ok(value),
         (_, found) => Err(SpecError::BadParameter {
             spec: entry.name,
@@ -448,6 +456,8 @@ pub enum SpecError {
         expected: &'static str,
         /// What stands there.
         found: String,
+        /// The place, in characters from 1 on.
+        place: usize,
     },
     /// A history names no specification, and its methods do not tell which one is meant.
     Ambiguous {
@@ -485,16 +495,20 @@ impl fmt::Display for SpecError {
                     Takes::Value => "a value",
                     Takes::Integer => "an integer",
                     Takes::List => "a list such as [1, 2]",
+                    Takes::Items => {
+                        "a list such as [1, 2] without nil, the answer of an empty container"
+                    }
                     Takes::Map => "a map such as {x: 0, y: 0}",
                 };
                 let name = parameter.name;
                 write!(f, "{name} of {spec} takes {expected}, found {found}")
             }
-            SpecError::Syntax { expected, found } => {
+            SpecError::Syntax { expected, found, place } => {
                 write!(
                     f,
-                    "cannot read the specification: expected {expected}, found {found}; write it \
-                     as name, name(parameter=value) or name(flag)"
+                    "cannot read the specification: expected {expected}, found {found} at \
+                     character {place}; write it as name, name(parameter=value) or name(flag), and \
+                     a value as JSON, as EDN, or with names: {{x: 0, y: 0}}"
                 )
             }
             SpecError::Ambiguous { methods, candidates } if methods.is_empty() => write!(
@@ -505,8 +519,8 @@ impl fmt::Display for SpecError {
             ),
             SpecError::Ambiguous { methods, candidates } if candidates.is_empty() => write!(
                 f,
-                "no specification has all the operations of the history ({}); name one with \
-                 --spec to see what it lacks",
+                "no specification has all the operations of the history ({}) and can read them; name \
+                 one with --spec to see what it lacks",
                 methods.join(", ")
             ),
             SpecError::Ambiguous { methods, candidates } => write!(
@@ -531,8 +545,8 @@ mod tests {
     use super::*;
     use seriatim_history::{Builder, Call, Outcome, Return};
 
-    /// What is guessed for a history of these operations: method, key, result.
-    fn guessed(operations: &[(&str, Option<&str>, Value)]) -> Result<&'static str, String> {
+    /// The candidates for a history of these operations: method, key, result.
+    fn candidates(operations: &[(&str, Option<&str>, Value)]) -> Result<String, String> {
         let mut builder = Builder::new("guess");
         let process = builder.process(&Value::Int(0));
         for (method, key, result) in operations {
@@ -549,30 +563,32 @@ mod tests {
             let ret = Return::new(Outcome::Ok, result);
             builder.ret(2, process, ret).unwrap();
         }
-        let choice = SpecChoice::guess(&builder.finish().unwrap());
-        choice.map(|choice| choice.name()).map_err(|error| error.to_string())
+        let history = builder.finish().unwrap();
+        let names = |choices: Vec<SpecChoice>| {
+            choices.iter().map(SpecChoice::name).collect::<Vec<_>>().join(" ")
+        };
+        let candidates = SpecChoice::candidates(&history, Failures::Drop);
+        candidates.map(names).map_err(|error| error.to_string())
     }
 
     #[test]
-    fn a_guess_is_made_only_where_it_cannot_be_wrong() {
+    fn every_specification_that_reads_a_history_is_a_candidate() {
         let nil = Value::Nil;
         let plain = |names: &[&'static str]| {
             let operations: Vec<_> = names.iter().map(|&name| (name, None, nil.clone())).collect();
-            guessed(&operations)
+            candidates(&operations)
         };
-        assert_eq!(plain(&["enq", "deq"]), Ok("queue"));
-        assert_eq!(plain(&["push", "pop"]), Ok("stack"));
-        assert_eq!(plain(&["write", "read"]), Ok("register"));
+        let ok = |names: &str| Ok(names.to_owned());
+        assert_eq!(plain(&["enq", "deq"]), ok("queue"));
+        assert_eq!(plain(&["push", "pop"]), ok("stack multiset queue priority-queue"));
+        assert_eq!(plain(&["write", "read"]), ok("register cas-register rmw log"));
         let set = [("add", None, Value::Bool(false)), ("contains", None, Value::Bool(true))];
-        assert_eq!(guessed(&set), Ok("set"));
+        assert_eq!(candidates(&set), ok("set"));
         let get = |value: &str| ("get", Some("k"), Value::text(value));
         let put = ("put", Some("k"), nil.clone());
-        assert_eq!(guessed(&[put.clone(), get("v")]), Ok("map"));
-        assert_eq!(guessed(&[("append", Some("k"), nil.clone()), get("v")]), Ok("kv"));
-        let error = guessed(&[put, get("")]).unwrap_err();
-        assert!(error.ends_with("give one of: --spec map, --spec kv"), "{error}");
-        let error = plain(&["acquire", "release"]).unwrap_err();
-        assert!(error.ends_with("give one of: --spec mutex, --spec semaphore"), "{error}");
+        assert_eq!(candidates(&[put, get("v")]), ok("map kv"));
+        assert_eq!(candidates(&[("append", Some("k"), nil.clone()), get("v")]), ok("map kv"));
+        assert_eq!(plain(&["acquire", "release"]), ok("mutex semaphore"));
         assert!(plain(&["fly"]).unwrap_err().starts_with("no specification has all"));
         assert!(plain(&[]).unwrap_err().starts_with("the history has no operations"));
     }

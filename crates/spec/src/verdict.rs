@@ -171,6 +171,8 @@ pub enum Limit {
     Cancelled,
     /// Nothing: an engine gave an answer, and its checker rejected it. See [`Unknown::defect`].
     Defect,
+    /// Processes are tied at more instants of the clock than there were tries.
+    Ties,
 }
 
 impl fmt::Display for Limit {
@@ -180,6 +182,7 @@ impl fmt::Display for Limit {
             Limit::Memory => "the memory limit was reached",
             Limit::Cancelled => "the check was cancelled",
             Limit::Defect => "an answer was found, but its checker rejects it",
+            Limit::Ties => "the clock is too coarse to tell in which order processes went on",
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{Alphabet, Answer, Bound, ChosenReader, ClassId, Spec};
 use seriatim_history::{
-    History, InputError, Nil, OpId, Operation, Outcome, Problem, ValueId, Values,
+    Echo, History, InputError, Nil, OpId, Operation, Outcome, Problem, ValueId, Values,
 };
 use std::sync::Arc;
 
@@ -134,6 +134,17 @@ impl<'h> Recorded<'h> {
         }
     }
 
+    /// The argument of an operation that puts a value into a container whose answer `nil` says that
+    /// it was empty: not `nil`, or nobody could tell the two apart.
+    pub fn item(&self) -> Result<ValueId, Misfit> {
+        match self.operation.arg() {
+            ValueId::NIL => Misfit::expected(
+                "a value other than nil as argument: the answer nil means that there was none",
+            ),
+            _ => self.arg(),
+        }
+    }
+
     /// Checks that there is no argument. `nil` counts as none: Jepsen writes it for reads.
     pub fn no_arg(&self) -> Result<(), Misfit> {
         match self.operation.arg() {
@@ -176,15 +187,28 @@ impl<'h> Recorded<'h> {
         }
     }
 
+    /// Whether the result is the argument repeated, in a source that does so where there is nothing
+    /// to return.
+    pub fn is_echo(&self) -> bool {
+        let (arg, result) = (self.operation.arg(), self.operation.result());
+        result == arg && arg.is_present() && self.operation.history.echo() == Echo::Argument
+    }
+
     /// Whether the result says no more than that the operation is over: nothing, `nil`, `ok`, or
-    /// the argument repeated as Jepsen does.
+    /// the argument repeated where the source does so.
     fn is_bare(&self) -> bool {
         let result = self.operation.result();
         match result {
             ValueId::ABSENT | ValueId::NIL => true,
-            _ if result == self.operation.arg() => true,
+            _ if self.is_echo() => true,
             _ => self.values().as_str(result).is_some_and(|word| word.eq_ignore_ascii_case("ok")),
         }
+    }
+
+    /// The integer that an operation returned which may return one or nothing.
+    pub fn returned_int(&self) -> Option<i64> {
+        let number = self.values().as_int(self.operation.result());
+        number.filter(|_| !self.is_echo())
     }
 
     /// The answer of an operation that returns nothing.
@@ -192,7 +216,10 @@ impl<'h> Recorded<'h> {
         match self.operation.result() {
             ValueId::TRUE => Ok(Answer::Done),
             _ if self.is_bare() => Ok(Answer::Done),
-            _ => Misfit::expected("no result, or the argument repeated"),
+            result if result == self.operation.arg() => Misfit::expected(
+                "no result (a log that repeats arguments says so: \"echo\":\"argument\" in its header)",
+            ),
+            _ => Misfit::expected("no result"),
         }
     }
 
@@ -235,7 +262,7 @@ impl<'h> Recorded<'h> {
             (ValueId::ABSENT | ValueId::NIL, ValueId::ABSENT) => {
                 Misfit::expected("a value as result, or nil if the container was empty")
             }
-            (_, ValueId::NIL) => Ok(Answer::Empty),
+            (ValueId::ABSENT | ValueId::NIL, ValueId::NIL) => Ok(Answer::Empty),
             (arg, ValueId::ABSENT) => Ok(Answer::Value(arg)),
             (ValueId::ABSENT | ValueId::NIL, result) => Ok(Answer::Value(result)),
             (arg, result) if arg == result => Ok(Answer::Value(result)),
@@ -431,31 +458,5 @@ impl Split {
             .map(|method| history.method_name(method.into()))
             .any(|name| whole.iter().any(|method| method.is(name)));
         if used { Split::Whole } else { Split::Parts }
-    }
-}
-
-/// What it means that an operation which may return an integer returned its own argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Echo {
-    /// The recorder repeats arguments: no result is known.
-    Arguments,
-    /// It is a result like any other.
-    Results,
-}
-
-impl Echo {
-    /// Results, if some operation of these methods returned an integer that is not its argument.
-    pub fn of(history: &History, methods: &[Method]) -> Self {
-        let differs = |operation: &Operation<'_>| {
-            let result = operation.result();
-            let number = history.values().as_int(result).is_some();
-            number && result != operation.arg()
-        };
-        let named =
-            |operation: &Operation<'_>| methods.iter().any(|method| method.is(operation.method()));
-        match history.operations().filter(differs).any(|operation| named(&operation)) {
-            true => Echo::Results,
-            false => Echo::Arguments,
-        }
     }
 }

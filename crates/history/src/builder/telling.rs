@@ -76,7 +76,7 @@ impl Builder {
 
     /// What the source said of itself so far.
     pub(crate) fn heading(self) -> Heading {
-        Heading { spec: self.history.spec, nil: self.history.nil }
+        Heading { spec: self.history.spec, conventions: self.history.conventions }
     }
 
     /// Says that the ids of values which the reader has at hand will not be used again. A builder that

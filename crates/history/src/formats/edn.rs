@@ -267,7 +267,7 @@ impl<'b, 'r> Edn<'b, 'r> {
         let value = self.inner(depth)?;
         match (&*tag, value) {
             ("#seriatim/name", Value::Text(name)) => Ok(Value::Name(name)),
-            ("#seriatim/number", Value::Text(digits)) => Ok(Value::Number(digits)),
+            ("#seriatim/number", Value::Text(digits)) => Ok(Value::number(&digits)),
             ("#seriatim/name" | "#seriatim/number", _) => {
                 Err(self.block.expected("a string after the tag, before this"))
             }

@@ -2,26 +2,22 @@
 
 use crate::Value;
 
-/// The value of a token that begins like a number: an integer if it is one of 64 bits, else the
-/// number as written (without `+`, and without the `N` of a big integer).
+/// The value of a token that begins like a number.
 pub(super) fn number(text: &str) -> Option<Value> {
     let text = text.strip_prefix('+').unwrap_or(text);
     if let Some(number) = integer(text) {
         return Some(number);
     }
-    let (sign, digits) = match text.strip_prefix('-') {
-        Some(digits) => ("-", digits),
-        None => ("", text),
-    };
+    let digits = text.strip_prefix('-').unwrap_or(text);
     let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let big = digits.strip_suffix('N').unwrap_or(digits);
-    if all_digits(big) {
-        return Some(Value::Number(format!("{sign}{big}").into()));
-    }
+    // Digits behind a 0 are octal, and such a number would be read as a decimal one.
+    let is_big = all_digits(big) && !big.starts_with('0');
     let ratio = digits.split_once('/');
     let is_ratio = ratio.is_some_and(|(over, under)| all_digits(over) && all_digits(under));
     let decimal = digits.strip_suffix('M').unwrap_or(digits);
-    (is_ratio || is_decimal(decimal)).then(|| Value::Number(text.into()))
+    let is_decimal = is_decimal(decimal) && !(all_digits(digits) && digits.starts_with('0'));
+    (is_big || is_ratio || is_decimal).then(|| Value::number(text))
 }
 
 /// Digits, with a fraction or an exponent or both.

@@ -3,23 +3,48 @@
 //! An annotation becomes an `:info` of a process that has its group's name; one that lasts becomes
 //! two, at its beginning and at its end. The specification's name has no place in the format.
 //!
-//! Jepsen writes `nil` for results that nobody recorded. A history in which `nil` is a result like any
-//! other says so in a comment at its beginning, [`NIL_IS_A_VALUE`].
+//! Jepsen writes `nil` for results that nobody recorded, and repeats arguments where there is no result.
+//! A history in which `nil`, or an argument repeated, is a result like any other says so in a comment
+//! at its beginning, [`NIL_IS_A_VALUE`] and [`ECHO_IS_A_RESULT`].
 
 use super::Format;
 use super::edn_token::{character, number};
-use super::write::{Inexpressible, Told, WriteError, has_nil_result, told};
-use crate::{Annotation, History, Nil, Operation, Outcome, Time, Value, ValueId};
+use super::write::{Inexpressible, Told, WriteError, has_echo, has_nil_result, told};
+use crate::{
+    Annotation, Conventions, Echo, History, Nil, Operation, Outcome, Time, Value, ValueId,
+};
 use std::io::{self, Write};
 
 /// The first line of a history in which `nil` is a result like any other.
-pub(super) const NIL_IS_A_VALUE: &str = "; seriatim: nil is a value\n";
+const NIL_IS_A_VALUE: &str = "; seriatim: nil is a value\n";
+
+/// The line behind it, or the first, of a history in which an argument repeated is a result like any other.
+const ECHO_IS_A_RESULT: &str = "; seriatim: a repeated argument is a result\n";
+
+/// The conventions of a history that begins with these bytes.
+pub(super) fn conventions(mut prefix: &[u8]) -> Conventions {
+    let mut conventions = Conventions::JEPSEN;
+    if let Some(rest) = prefix.strip_prefix(NIL_IS_A_VALUE.as_bytes()) {
+        conventions.nil = Nil::Value;
+        prefix = rest;
+    }
+    if prefix.starts_with(ECHO_IS_A_RESULT.as_bytes()) {
+        conventions.echo = Echo::Result;
+    }
+    conventions
+}
+
+/// How many bytes tell the conventions.
+pub(super) const HEAD: usize = NIL_IS_A_VALUE.len() + ECHO_IS_A_RESULT.len();
 
 /// Writes one map a line.
 pub(super) fn edn(history: &History, out: &mut dyn Write) -> Result<(), WriteError> {
     check_groups(history)?;
     if history.nil() == Nil::Value && has_nil_result(history) {
         out.write_all(NIL_IS_A_VALUE.as_bytes())?;
+    }
+    if history.echo() == Echo::Result && has_echo(history) {
+        out.write_all(ECHO_IS_A_RESULT.as_bytes())?;
     }
     let mut annotations = moments(history);
     for line in told(Format::Edn, history) {
@@ -312,7 +337,8 @@ fn check_porcupine(operation: Operation<'_>) -> Result<(), WriteError> {
         _ => return refuse("processes are whole numbers from 0 on"),
     }
     let no_arg = !arg.is_present() || arg == ValueId::NIL;
-    let no_result = !result.is_present() || result == ValueId::NIL || result == arg;
+    let repeated = result == arg && operation.history.echo() == Echo::Argument;
+    let no_result = !result.is_present() || result == ValueId::NIL || repeated;
     match operation.method() {
         "get" if no_arg && plain(result) => Ok(()),
         "put" | "append" if plain(arg) && no_result => Ok(()),

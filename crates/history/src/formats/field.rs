@@ -20,6 +20,7 @@ pub(super) enum Field {
     Seriatim,
     Spec,
     Nil,
+    Echo,
     Annotation,
     Group,
     Start,
@@ -27,7 +28,7 @@ pub(super) enum Field {
     Colour,
 }
 
-const ALL: [(Field, &str); 21] = [
+const ALL: [(Field, &str); 22] = [
     (Field::Process, "process"),
     (Field::Op, "op"),
     (Field::Arg, "arg"),
@@ -44,6 +45,7 @@ const ALL: [(Field, &str); 21] = [
     (Field::Seriatim, "seriatim"),
     (Field::Spec, "spec"),
     (Field::Nil, "nil"),
+    (Field::Echo, "echo"),
     (Field::Annotation, "annotation"),
     (Field::Group, "group"),
     (Field::Start, "start"),
@@ -192,7 +194,7 @@ impl LineKind {
     #[inline]
     pub fn allowed(self) -> FieldSet {
         use Field::*;
-        const HEADER: FieldSet = FieldSet::of(&[Seriatim, Spec, Nil]);
+        const HEADER: FieldSet = FieldSet::of(&[Seriatim, Spec, Nil, Echo]);
         const ANNOTATION: FieldSet = FieldSet::of(&[Annotation, Group, Start, End, Colour]);
         const EVENT: FieldSet =
             FieldSet::of(&[Process, Type, Op, Arg, Result, Key, Object, Id, Time, Note]);

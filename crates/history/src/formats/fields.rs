@@ -229,7 +229,7 @@ pub(super) fn value_of_word(values: &mut Values, line: Line<'_>, word: &[u8]) ->
     };
     let digits = word.strip_prefix(b"-").unwrap_or(word);
     let value = if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit) {
-        Value::Number(text.into())
+        Value::number(text)
     } else {
         Value::Name(text.into())
     };

@@ -1,7 +1,6 @@
-//! JSON values of one line: a scanner that keeps numbers as they are written, and a writer.
+//! JSON values of one line: a scanner that rounds no number, and a writer.
 //!
-//! Whole numbers of 64 bits are integers; any other number keeps its characters. What JSON cannot
-//! say is wrapped in an object of one entry: `{"#name": "x"}` for a name (EDN's keyword), `{"#number":
+//! A number is what it is worth, however it is written ([`Value::number`]). What JSON cannot say is wrapped in an object of one entry: `{"#name": "x"}` for a name (EDN's keyword), `{"#number":
 //! "1/3"}` for a number that is none in JSON, `{"#map": [[key, value], …]}` for a map whose keys are
 //! not all strings. An object with the same key twice is an error.
 
@@ -245,7 +244,7 @@ impl<'l> Json<'l> {
                 let text = self.number()?;
                 Ok(match parse_integer(text.as_bytes()) {
                     Some(number) => Value::Int(number),
-                    None => Value::Number(text.into()),
+                    None => Value::number(text),
                 })
             }
             b'[' => self.list(depth),
@@ -337,7 +336,7 @@ fn unwrapped(entries: Vec<(Value, Value)>) -> Result<Value, Vec<(Value, Value)>>
     };
     let inner = match (key.as_str(), value) {
         (Some("#name"), Value::Text(name)) => Some(Value::Name(name.clone())),
-        (Some("#number"), Value::Text(digits)) => Some(Value::Number(digits.clone())),
+        (Some("#number"), Value::Text(digits)) => Some(Value::number(digits)),
         (Some("#map"), Value::List(items)) => {
             let pairs: Option<Vec<_>> = items.iter().map(pair).collect();
             pairs.map(Value::map)

@@ -15,7 +15,8 @@ use super::block::{Block, Line, expected_found};
 use super::field::{Field, FieldSet, LineKind};
 use super::json::Json;
 use crate::{
-    Annotation, Builder, Call, InputError, Interval, OpId, Outcome, Problem, Return, Time,
+    Annotation, Builder, Call, Conventions, Echo, InputError, Interval, OpId, Outcome, Problem,
+    Return, Time,
 };
 use crate::{Nil, ProcessId, Value, ValueId};
 use std::borrow::Cow;
@@ -83,6 +84,7 @@ struct Rest<'l> {
     version: u64,
     spec: Cow<'l, str>,
     nil: Option<Nil>,
+    echo: Option<Echo>,
     annotation: Cow<'l, str>,
     group: Cow<'l, str>,
     colour: Option<Cow<'l, str>>,
@@ -166,6 +168,7 @@ impl<'l> Rest<'l> {
             Field::Seriatim => self.version = json.unsigned("the format's version, 1")?,
             Field::Spec => self.spec = json.string("the specification, a string")?,
             Field::Nil => self.nil = Some(nil(json)?),
+            Field::Echo => self.echo = Some(echo(json)?),
             Field::Annotation => self.annotation = json.string("a text, a string")?,
             Field::Group => self.group = json.string("a group's name, a string")?,
             Field::Colour => self.colour = Some(json.string("a colour, a string")?),
@@ -183,6 +186,16 @@ fn nil(json: &mut Json<'_>) -> Result<Nil, InputError> {
     match &*text {
         "value" => Ok(Nil::Value),
         "unknown" => Ok(Nil::Unknown),
+        _ => Err(json.expected(&format!("{expected} (it is {text:?}) before this"))),
+    }
+}
+
+fn echo(json: &mut Json<'_>) -> Result<Echo, InputError> {
+    let expected = "\"result\" or \"argument\" as the meaning of a repeated argument";
+    let text = json.string(expected)?;
+    match &*text {
+        "result" => Ok(Echo::Result),
+        "argument" => Ok(Echo::Argument),
         _ => Err(json.expected(&format!("{expected} (it is {text:?}) before this"))),
     }
 }
@@ -245,9 +258,10 @@ impl File<'_> {
         if record.seen.has(Field::Spec) {
             self.builder.name_spec(&record.rest.spec);
         }
-        if let Some(nil) = record.rest.nil {
-            self.builder.nil_means(nil);
-        }
+        self.builder.follow(Conventions {
+            nil: record.rest.nil.unwrap_or_default(),
+            echo: record.rest.echo.unwrap_or_default(),
+        });
         Ok(())
     }
 

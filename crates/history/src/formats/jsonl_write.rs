@@ -7,8 +7,8 @@
 
 use super::Format;
 use super::json::{write_string, write_value};
-use super::write::{Told, WriteError, has_nil_result, told};
-use crate::{Annotation, History, Nil, Operation, Outcome, Time, ValueId};
+use super::write::{Told, WriteError, has_echo, has_nil_result, told};
+use crate::{Annotation, Echo, History, Nil, Operation, Outcome, Time, ValueId};
 use std::io::{self, Write};
 
 /// Writes one operation a line.
@@ -82,6 +82,9 @@ fn header(history: &History, out: &mut dyn Write) -> io::Result<()> {
     }
     if history.nil() == Nil::Unknown && has_nil_result(history) {
         out.write_all(b",\"nil\":\"unknown\"")?;
+    }
+    if history.echo() == Echo::Argument && has_echo(history) {
+        out.write_all(b",\"echo\":\"argument\"")?;
     }
     out.write_all(b"}\n")
 }

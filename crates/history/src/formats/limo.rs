@@ -172,10 +172,13 @@ impl Log<'_> {
 
     /// The result of an operation, from what its call and its return tell.
     fn result(&mut self, line: Line<'_>, op: OpId, told: ValueId) -> Result<ValueId, InputError> {
-        let name = self.builder.method_name(self.builder.call_of(op).method);
+        let call = self.builder.call_of(op);
+        let name = self.builder.method_name(call.method);
         let removes = matches!(name, "pop" | "deq" | "remove");
         Ok(match (self.announced.remove(&op), told) {
             (None, ValueId::ABSENT) if removes => ValueId::NIL,
+            // An addition that repeats what it added returns nothing.
+            (None, told) if !removes && told == call.arg => ValueId::ABSENT,
             (None, told) => told,
             (Some(value), ValueId::ABSENT) => value,
             (Some(value), told) if value == told => value,

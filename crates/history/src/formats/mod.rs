@@ -26,18 +26,19 @@ mod json;
 mod jsonl;
 mod jsonl_write;
 mod limo;
+mod literal;
 mod polylin;
 mod source;
 mod write;
 mod zstd;
 
 pub use json::{write_string, write_value};
+pub use literal::{edn_value, json_value};
 pub use source::{decode, expand, open};
 pub use write::{Inexpressible, WriteError, write};
 
-use crate::{Builder, History, InputError, Nil};
+use crate::{Builder, Conventions, History, InputError};
 use block::Block;
-use edn_write::NIL_IS_A_VALUE;
 use jepsen::Keys;
 use std::fmt;
 use std::io::Read;
@@ -194,12 +195,13 @@ pub(crate) fn read_into(
     match format {
         Some(Format::JsonLines | Format::JsonEvents) => jsonl::read(&mut block, builder)?,
         Some(Format::Edn | Format::Porcupine) => {
-            let comment = NIL_IS_A_VALUE.as_bytes();
-            let is_value = block.prefix(comment.len())?.starts_with(comment);
-            builder.nil_means(if is_value { Nil::Value } else { Nil::Unknown });
+            builder.follow(edn_write::conventions(block.prefix(edn_write::HEAD)?));
             jepsen_edn::read(&mut block, builder, keys)?;
         }
-        Some(Format::JepsenLog) => jepsen_log::read(&mut block, builder, keys)?,
+        Some(Format::JepsenLog) => {
+            builder.follow(Conventions::JEPSEN);
+            jepsen_log::read(&mut block, builder, keys)?;
+        }
         Some(Format::LiMo) => limo::read(&mut block, builder)?,
         Some(Format::PolyLin) => polylin::read(&mut block, builder)?,
         Some(Format::Fptlin) => fptlin::read(&mut block, builder)?,

@@ -226,3 +226,12 @@ impl Roles {
 pub(super) fn has_nil_result(history: &History) -> bool {
     history.operations().any(|operation| operation.result() == ValueId::NIL)
 }
+
+/// Whether some operation has its argument as its result, so that the meaning of that must be told.
+pub(super) fn has_echo(history: &History) -> bool {
+    let echoes = |operation: Operation<'_>| {
+        let result = operation.result();
+        result.is_present() && result != ValueId::NIL && result == operation.arg()
+    };
+    history.operations().any(echoes)
+}

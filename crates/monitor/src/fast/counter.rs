@@ -16,6 +16,7 @@
 //! are declined: with arbitrary amounts the question is as hard as subset sum.
 
 use super::flag::Moment;
+use super::log::returned_int;
 use super::online::{Called, Online, Returned, Stop};
 use super::open_calls::OpenCalls;
 use super::slots::{Slot, Slots};
@@ -116,7 +117,7 @@ fn deeds(part: &Part<'_>) -> Result<Vec<Deed>, Declined> {
         };
         if method != Method::Read {
             by_one(history.arg(op), operation.method())?;
-            if history.values().as_int(history.result(op)).is_some() {
+            if returned_int(history, op).is_some() {
                 // A number would be the new count.
                 return Err(Declined::Unreadable {
                     operation: operation.to_string(),

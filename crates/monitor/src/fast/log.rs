@@ -23,7 +23,7 @@ use super::online::{Called, Online, Returned, Stop};
 use super::violation::counterexample;
 use super::{Declined, Part};
 use hashbrown::HashMap;
-use seriatim_history::{History, OpId, Outcome, Value, ValueId, Values};
+use seriatim_history::{Echo, History, OpId, Outcome, Value, ValueId, Values};
 use seriatim_spec::{Claim, Witness};
 
 /// What an operation does.
@@ -58,6 +58,13 @@ pub(super) fn contents(values: &Values, result: ValueId) -> Option<Vec<Value>> {
     }
 }
 
+/// The integer that an operation returned which may return nothing: not the argument, where the source
+/// repeats arguments.
+pub(super) fn returned_int(history: &History, op: OpId) -> Option<i64> {
+    let is_echo = history.echo() == Echo::Argument && history.result(op) == history.arg(op);
+    history.values().as_int(history.result(op)).filter(|_| !is_echo)
+}
+
 /// A read: when, and how much it saw.
 struct Read {
     span: Span,
@@ -76,7 +83,7 @@ pub fn check(part: Part<'_>) -> Result<Claim, Declined> {
         let method = Method::named(operation.method())?;
         let span = ranks.span(position, op);
         let by_index = match method {
-            Method::Append => history.values().as_int(history.result(op)).is_some(),
+            Method::Append => returned_int(history, op).is_some(),
             Method::Read => history.arg(op).is_present() && history.arg(op) != ValueId::NIL,
             Method::Length => true,
         };

@@ -23,7 +23,7 @@
 //! fill the indices is a choice then.
 
 use super::container::{NEVER, Rank, Span};
-use super::log::{Method, contents};
+use super::log::{Method, contents, returned_int};
 use super::shrink::shrink;
 use super::violation::counterexample;
 use super::{Declined, Part};
@@ -105,7 +105,6 @@ impl Wrong {
 fn read(part: &Part<'_>) -> Result<(Vec<Append>, Vec<Query>), Declined> {
     let history = part.history;
     let ranks = part.ranks();
-    let echoes = echoes(history);
     let (mut appends, mut queries) = (Vec::new(), Vec::new());
     for (position, op) in part.operations().enumerate() {
         let span = ranks.span(position, op);
@@ -113,8 +112,7 @@ fn read(part: &Part<'_>) -> Result<(Vec<Append>, Vec<Query>), Declined> {
         match (method, history.outcome(op)) {
             (_, Outcome::Failed) => {}
             (Method::Append, outcome) => {
-                let index = history.values().as_int(history.result(op));
-                let index = index.filter(|_| !echoes && outcome == Outcome::Ok);
+                let index = returned_int(history, op).filter(|_| outcome == Outcome::Ok);
                 let value = history.values().get(history.arg(op));
                 appends.push(Append { span, value, index });
             }
@@ -130,15 +128,6 @@ fn read(part: &Part<'_>) -> Result<(Vec<Append>, Vec<Query>), Declined> {
 
 fn unreadable(history: &History, op: OpId, expected: &'static str) -> Declined {
     Declined::Unreadable { operation: history.operation(op).to_string(), expected }
-}
-
-/// Whether the recorder repeats arguments: every integer that an append returned is its argument.
-fn echoes(history: &History) -> bool {
-    history.operations().all(|operation| {
-        let is_append = Method::named(operation.method()) == Ok(Method::Append);
-        let result = operation.result();
-        !is_append || history.values().as_int(result).is_none() || result == operation.arg()
-    })
 }
 
 fn query(history: &History, method: Method, span: Span) -> Result<Query, Declined> {

@@ -30,7 +30,7 @@ use super::repeated;
 use super::tune::{Tuned, chain_over, empty_cells};
 use super::weave::Head;
 use super::{Declined, Part};
-use seriatim_history::{History, OpId, ValueId};
+use seriatim_history::{History, OpId, Value, ValueId};
 use seriatim_spec::Claim;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -47,7 +47,28 @@ pub enum Priority {
 /// Decides a part of a priority queue's history.
 pub fn check(part: Part<'_>, priority: Priority) -> Result<Claim, Declined> {
     let history = part.history;
+    if let Some(unordered) = unordered(&part) {
+        return Err(Declined::Unreadable {
+            operation: history.operation(unordered).to_string(),
+            expected: "priorities that have an order",
+        });
+    }
     decide(&PriorityQueue { history, priority }, part)
+}
+
+/// An operation with an argument that has no order with another's; the specification refuses it.
+fn unordered(part: &Part<'_>) -> Option<OpId> {
+    let history = part.history;
+    let is_plain = |op| !history.arg(op).is_present() || history.arg(op).as_inline_int().is_some();
+    if part.operations().all(is_plain) {
+        return None;
+    }
+    let with_arg = part.operations().filter(|&op| history.arg(op).is_present());
+    let mut keyed: Vec<(Value, OpId)> =
+        with_arg.map(|op| (history.values().get(history.arg(op)), op)).collect();
+    keyed.sort_by(|a, b| a.0.arrange(&b.0));
+    let neighbours = keyed.windows(2).find(|two| two[0].0.compare(&two[1].0).is_none());
+    neighbours.map(|two| two[1].1)
 }
 
 pub(super) struct PriorityQueue<'h> {
@@ -193,8 +214,10 @@ impl PriorityQueue<'_> {
         let mut sorted = match ids.iter().all(|id| id.as_inline_int().is_some()) {
             true => sort_by_number(ids),
             false => {
-                let mut items: Vec<Item> = (0..ids.len()).map(Item::from).collect();
-                items.sort_by_cached_key(|item| values.get(ids[item.index()]));
+                let mut keyed: Vec<(Value, Item)> =
+                    ids.iter().map(|&id| values.get(id)).zip((0..).map(Item)).collect();
+                keyed.sort_by(|a, b| a.0.arrange(&b.0));
+                let items: Vec<Item> = keyed.into_iter().map(|(_, item)| item).collect();
                 let id = |item: Item| ids[item.index()];
                 let differ = items.windows(2).all(|two| id(two[0]) != id(two[1]));
                 Sorted { items, differ }

@@ -139,6 +139,7 @@ fn hints(report: &Report<'_>, unknown: &Unknown) -> Vec<String> {
         Limit::Memory => "more memory (--memory)".to_owned(),
         Limit::Cancelled => "to let the check run to its end".to_owned(),
         Limit::Defect => return vec![REPORT_IT.to_owned()],
+        Limit::Ties => "finer times, or a log of events".to_owned(),
     });
     if tally.pending > 0 {
         hints.push(format!(

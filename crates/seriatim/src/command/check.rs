@@ -1,6 +1,7 @@
 //! `seriatim check`: is this recorded history linearizable?
 
 use super::amounts::positive;
+use super::input::ChosenBy;
 use super::output::{remark, say};
 use super::question::{Done, Question};
 use super::scale::{self, Scale};
@@ -174,8 +175,12 @@ fn say_in_a_line(done: &Done) -> Result<(), Failure> {
         Verdict::Unknown(unknown) => format!("; {}", unknown.limit),
         _ => String::new(),
     };
+    let guessed = match done.by {
+        ChosenBy::Name => String::new(),
+        ChosenBy::Agreement => format!(" as {}", done.name),
+    };
     let (word, number, source) = (checked.verdict.word(), done.operations(), done.source());
-    say(&format!("{source}: {word} ({number} operations{limit})\n"))
+    say(&format!("{source}: {word}{guessed} ({number} operations{limit})\n"))
 }
 
 fn style(arguments: &Arguments) -> Style {

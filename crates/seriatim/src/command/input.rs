@@ -44,7 +44,7 @@ impl Input {
 pub struct Against {
     /// The specification: queue, 'cas-register(init=0)', … (`seriatim specs` lists them), or a file
     /// FILE.seri, FILE.seri#NAME that holds one in the algorithm language [default:
-    /// what the file names, or the one that its operations fit]
+    /// what the file names, or what all specifications that can read it agree on]
     #[arg(long, value_name = "SPEC")]
     pub spec: Option<String>,
 
@@ -58,17 +58,53 @@ pub struct Against {
     pub failures: Failures,
 }
 
+/// The specification of a history, and how it came to it.
+pub struct Chosen {
+    pub reader: SharedReader,
+    pub by: ChosenBy,
+}
+
+/// Who says which specification a history is held against.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum ChosenBy {
+    /// The user, or the history.
+    Name,
+    /// Nobody: all specifications that can read it give the same verdict.
+    Agreement,
+}
+
 impl Against {
-    /// The specification for a history.
-    pub fn reader(&self, history: &History) -> Result<SharedReader, Failure> {
-        match self.spec.as_deref() {
-            Some(name) => self.named(name),
-            None => {
-                let choice = SpecChoice::guess(history)
-                    .map_err(|error| Failure(format!("{}: {error}", history.source())))?;
-                Ok(Arc::new(ChosenReader { choice, failures: self.failures }))
+    /// The specification for a history. Where nobody names it, every specification that can read the
+    /// history is asked (by `decide`, which gives a verdict in a word): only if they all say the same is
+    /// one of them taken. So no guess convicts or acquits.
+    pub fn choose(
+        &self,
+        history: &History,
+        decide: impl Fn(&ChosenReader) -> Result<&'static str, InputError>,
+    ) -> Result<Chosen, Failure> {
+        let named = self.spec.as_deref().or(history.spec());
+        if let Some(name) = named {
+            return Ok(Chosen { reader: self.named(name)?, by: ChosenBy::Name });
+        }
+        let failed = |reason: String| Failure(format!("{}: {reason}", history.source()));
+        let candidates = SpecChoice::candidates(history, self.failures)
+            .map_err(|error| failed(error.to_string()))?;
+        let readers: Vec<ChosenReader> = candidates
+            .into_iter()
+            .map(|choice| ChosenReader { choice, failures: self.failures })
+            .collect();
+        if readers.len() > 1 {
+            let mut verdicts = Vec::new();
+            for reader in &readers {
+                verdicts.push((reader.choice.name(), decide(reader)?));
+            }
+            if verdicts.iter().any(|(_, verdict)| *verdict != verdicts[0].1) {
+                return Err(failed(disagreement(&verdicts)));
             }
         }
+        let first = readers.into_iter().next();
+        let reader = first.ok_or_else(|| failed("no specification can read it".to_owned()))?;
+        Ok(Chosen { reader: Arc::new(reader), by: ChosenBy::Agreement })
     }
 
     /// The specification for a log that is not read whole and names this one, if any.
@@ -107,6 +143,18 @@ impl Against {
             }
         }
     }
+}
+
+/// What specifications say of a history that names none of them.
+fn disagreement(verdicts: &[(&'static str, &'static str)]) -> String {
+    let said: Vec<String> =
+        verdicts.iter().map(|(name, verdict)| format!("{name}: {verdict}")).collect();
+    let options: Vec<String> = verdicts.iter().map(|(name, _)| format!("--spec {name}")).collect();
+    format!(
+        "the history names no specification, and those that can read it disagree ({}); give one of: {}",
+        said.join(", "),
+        options.join(", ")
+    )
 }
 
 /// A specification in the algorithm language.

@@ -8,6 +8,7 @@ mod check;
 mod cluster;
 mod convert;
 mod generate;
+mod hints;
 mod input;
 mod internal;
 mod lists;

@@ -3,18 +3,19 @@
 use super::Exit;
 use super::Failure;
 use super::amounts::{bytes, duration, positive};
-use super::input::{Against, Input};
+use super::hints::hints;
+use super::input::{Against, Chosen, ChosenBy, Input};
 use super::progress::ProgressLine;
 use super::scale::Spilled;
 use clap::{Args, ValueEnum};
 use seriatim::monitor::partition::Partitioning;
 use seriatim::monitor::{
-    DecidedBy, Monitors, PartReport, PartStanding, StopAt, Strategy, refute_partition,
+    DecidedBy, Detail, Monitors, PartReport, PartStanding, StopAt, Strategy, refute_partition,
 };
 use seriatim::report::{PartLine, Report, Standing, States, Statistics};
 use seriatim::scale::judge::SharedReader;
 use seriatim::spec::Reader;
-use seriatim::{Checked, Failures, History, Options, Verdict, check};
+use seriatim::{Checked, ChosenReader, Failures, History, InputError, Options, Verdict, check};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -61,6 +62,15 @@ pub struct Question {
     certify: bool,
 }
 
+/// How long one of several specifications may take over a history that names none, without `--time`.
+const TIME_TO_GUESS: Duration = Duration::from_secs(10);
+
+/// The names of the parameters of a built-in specification.
+fn parameters_of(reader: &dyn Reader) -> Vec<&'static str> {
+    let known = reader.chosen().map(|chosen| chosen.choice.entry().parameters);
+    known.unwrap_or_default().iter().map(|parameter| parameter.name).collect()
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Engine {
     /// Whatever is fastest and exact
@@ -77,6 +87,7 @@ enum Engine {
 pub struct Done {
     pub history: History,
     pub reader: SharedReader,
+    pub by: ChosenBy,
     pub name: String,
     pub checked: Checked,
     pub elapsed: Duration,
@@ -92,7 +103,8 @@ impl Question {
     /// Checks one of the files.
     pub fn answer(&self, path: &Path) -> Result<Done, Failure> {
         let mut history = self.input.read(path)?;
-        let reader = self.against.reader(&history)?;
+        let Chosen { reader, by } =
+            self.against.choose(&history, |reader| self.word(&history, reader))?;
         let progress = ProgressLine::new();
         let observer = |standing| progress.show(standing);
         let options = Options { observer: Some(&observer), ..self.options() };
@@ -102,10 +114,25 @@ impl Question {
         progress.clear();
         let mut notes = self.examine(&mut history, &*reader)?;
         notes.extend(why_no_monitor(&checked));
+        notes.extend(hints(&history, &checked.verdict, &parameters_of(&*reader)));
         let warnings = self.vacuous(&mut history, &*reader)?.into_iter().collect();
-        let name = reader.name();
+        let name = match by {
+            ChosenBy::Name => reader.name(),
+            ChosenBy::Agreement => format!("{} (guessed)", reader.name()),
+        };
         let spilled = None;
-        Ok(Done { history, reader, name, checked, elapsed, notes, warnings, spilled })
+        Ok(Done { history, reader, by, name, checked, elapsed, notes, warnings, spilled })
+    }
+
+    /// The verdict of a specification that nobody named, in a word.
+    fn word(&self, history: &History, reader: &ChosenReader) -> Result<&'static str, InputError> {
+        let options = Options {
+            time: Some(self.time.unwrap_or(TIME_TO_GUESS)),
+            detail: Detail::Plain,
+            ..self.options()
+        };
+        let checked = check(&mut history.clone(), reader, &options)?;
+        Ok(checked.verdict.word())
     }
 
     /// The specification for a log that says this of itself.

@@ -1,6 +1,6 @@
 //! Logs that are checked from disk, part by part: alone, or a shard of them with a verdict file.
 
-use super::input::Input;
+use super::input::{ChosenBy, Input};
 use super::question::{Done, Question};
 use super::verdicts;
 use super::{Exit, Failure};
@@ -207,6 +207,7 @@ pub fn answer(question: &Question, scale: &Scale, paths: &[PathBuf]) -> Result<D
     Ok(Done {
         history,
         name: plan.reader.name(),
+        by: ChosenBy::Name,
         reader: plan.reader,
         checked,
         elapsed: start.elapsed(),

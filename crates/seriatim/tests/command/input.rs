@@ -181,3 +181,66 @@ fn a_key_that_the_object_has_no_use_for_is_refused_not_ignored() {
     }
     seriatim(&["check", "--spec", "map", &log]).exits(0);
 }
+
+#[test]
+fn no_guess_convicts_or_acquits_where_another_specification_disagrees() {
+    let folder = folder("guess");
+    let line = |op: &str, field: &str, value: u32, call: u32| {
+        let ret = call + 1;
+        format!(
+            "{{\"process\":0,\"op\":\"{op}\",\"{field}\":{value},\"call\":{call},\"return\":{ret}}}\n"
+        )
+    };
+    let last_first =
+        [line("add", "arg", 1, 0), line("add", "arg", 2, 2), line("remove", "result", 2, 4)];
+    let bag = file(&folder, "bag.jsonl", last_first.concat());
+    let ran = seriatim(&["check", &bag]).exits(2);
+    ran.complains("queue: violation").complains("stack: linearizable").complains("--spec multiset");
+    // Where all agree, the first line says that it was guessed.
+    let one = file(
+        &folder,
+        "one.jsonl",
+        [line("push", "arg", 1, 0), line("pop", "result", 1, 2)].concat(),
+    );
+    let ran = seriatim(&["check", &one]).exits(0);
+    assert!(
+        ran.out.lines().next().is_some_and(|first| first.ends_with("as a stack (guessed)")),
+        "{ran:?}"
+    );
+    seriatim(&["check", "-q", &one])
+        .exits(0)
+        .says("linearizable as stack (guessed) (2 operations)");
+    let none = file(
+        &folder,
+        "none.jsonl",
+        [line("push", "arg", 1, 0), line("pop", "result", 2, 2)].concat(),
+    );
+    seriatim(&["check", "-q", &none]).exits(1).says("violation as stack (guessed)");
+    seriatim(&["check", "-q", "--spec", "stack", &none]).exits(1).says("none.jsonl: violation (");
+    // What a map reads of a key is no register.
+    let read = r#"{"process":0,"op":"read","arg":"x","result":5,"call":0,"return":1}"#;
+    let map = file(&folder, "map.jsonl", read);
+    assert_ne!(seriatim(&["check", "-q", &map]).code, Some(0));
+}
+
+#[test]
+fn a_violation_that_may_be_a_mistake_of_the_recorder_is_told_as_one() {
+    let folder = folder("hints");
+    let history = |written: &str, read: &str| {
+        format!(
+            "{{\"process\":0,\"op\":\"write\",\"arg\":{written},\"call\":0,\"return\":1}}\n\
+             {{\"process\":0,\"op\":\"read\",\"result\":{read},\"call\":2,\"return\":3}}\n"
+        )
+    };
+    for (name, written, read, hint) in [
+        ("text", "5", "\"5\"", "\"5\" is a text and 5 is a number"),
+        ("number", "\"2.5\"", "2.5", "2.5 is a number and \"2.5\" is a text"),
+        ("old", "5", "7", "no operation wrote 7; if it was there before the first operation"),
+    ] {
+        let path = file(&folder, name, history(written, read));
+        seriatim(&["check", "--spec", "register", &path]).exits(1).says(hint);
+    }
+    let plain = file(&folder, "plain", history("5", "null"));
+    let ran = seriatim(&["check", "--spec", "register", &plain]).exits(1);
+    assert!(!ran.out.contains("hint"), "{ran:?}");
+}

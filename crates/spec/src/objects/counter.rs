@@ -1,13 +1,13 @@
 //! Counter and fetch-and-add: a number that is added to.
 //!
 //! The counter's `inc`, `dec` and `add` return nothing or the value after them; fetch-and-add
-//! returns the value before. Some recorders repeat the argument instead of a result: a history is taken
-//! to do so if every integer that an addition returns is its argument.
+//! returns the value before. An integer that is returned is a result, except where the source repeats
+//! arguments (Jepsen) and it is the argument.
 
 use crate::machine::{Answer, Effect, Machine};
 use crate::registry::{Entry, Parameter, Parameters};
 use crate::vocabulary::{
-    Decoded, Echo, Failure, Failures, Method, Misfit, Recorded, Vocabulary, interpret,
+    Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, interpret,
 };
 use seriatim_history::{History, Operation, ValueId, Values};
 use std::sync::Arc;
@@ -21,8 +21,6 @@ pub struct Counter {
     pub init: i64,
     /// What additions are called and return.
     pub flavour: Flavour,
-    /// What an integer that a counter's addition returns means.
-    pub echo: Echo,
 }
 
 /// Which operations a counter has.
@@ -81,10 +79,16 @@ const FETCH_AND_ADD: &[Method] = &[
             "getAndAdd",
             "faa",
             "inc",
+            "increment",
             "getAndIncrement",
         ],
         signature: "(integer) -> integer",
         meaning: "add the argument, 1 without one; return the value before",
+    },
+    Method {
+        names: &["fetch_sub", "fetch-and-sub", "fetch-sub", "dec", "decrement", "getAndDecrement"],
+        signature: "(integer) -> integer",
+        meaning: "subtract the argument, 1 without one; return the value before",
     },
 ];
 const INIT: &[Parameter] = &[Parameter::integer("init", "0", "the value at the start")];
@@ -119,9 +123,8 @@ impl Counter {
     /// The counter that the parameters describe.
     pub fn build(parameters: &Parameters, history: &mut History, flavour: Flavour) -> Self {
         let init = parameters.integer("init", 0);
-        let echo = Echo::of(history, &COUNTER[1..]);
         let values = history.values().clone();
-        Counter { values, init, flavour, echo }
+        Counter { values, init, flavour }
     }
 
     /// What is added: the argument, 1 without one.
@@ -132,17 +135,19 @@ impl Counter {
         }
     }
 
-    fn decode_add(
-        &self,
-        recorded: Recorded<'_>,
-        amount: i64,
-    ) -> Result<Decoded<Op, Answer>, Misfit> {
-        match (recorded.values().as_int(recorded.operation.result()), self.echo) {
-            (Some(new), Echo::Results) => {
+    /// What is added by an operation that subtracts.
+    fn amount_taken(recorded: Recorded<'_>) -> Result<i64, Misfit> {
+        let amount = Self::amount(recorded)?.checked_neg();
+        amount.ok_or(Misfit::Expected("a smaller integer".into()))
+    }
+
+    fn decode_add(recorded: Recorded<'_>, amount: i64) -> Result<Decoded<Op, Answer>, Misfit> {
+        match recorded.returned_int() {
+            Some(new) => {
                 let answer = Ok(Answer::Number(new));
                 recorded.settle(Op::AddAndGet(amount), Failure::Silent, answer)
             }
-            _ => recorded.settle(Op::Add(amount), Failure::Silent, recorded.done()),
+            None => recorded.settle(Op::Add(amount), Failure::Silent, recorded.done()),
         }
     }
 }
@@ -231,13 +236,13 @@ impl Vocabulary for Counter {
                 let op = Op::FetchAdd(Self::amount(recorded)?);
                 recorded.settle(op, Failure::Silent, recorded.number())
             }
-            "dec" => {
-                let amount = Self::amount(recorded)?.checked_neg();
-                let amount = amount.ok_or(Misfit::Expected("a smaller integer".into()))?;
-                self.decode_add(recorded, amount)
+            "fetch_sub" => {
+                let op = Op::FetchAdd(Self::amount_taken(recorded)?);
+                recorded.settle(op, Failure::Silent, recorded.number())
             }
-            "inc" => self.decode_add(recorded, Self::amount(recorded)?),
-            _ => self.decode_add(recorded, recorded.int_arg()?),
+            "dec" => Self::decode_add(recorded, Self::amount_taken(recorded)?),
+            "inc" => Self::decode_add(recorded, Self::amount(recorded)?),
+            _ => Self::decode_add(recorded, recorded.int_arg()?),
         }
     }
 }

@@ -81,7 +81,7 @@ pub const ENTRY: Entry = Entry {
     name: "deque",
     aliases: &["double-ended-queue", "atomic-deque"],
     meaning: "values are added and taken at both ends",
-    parameters: &[Parameter::list("init", "[]", "the values at the start, the front first")],
+    parameters: &[Parameter::items("the values at the start, the front first")],
     methods: METHODS,
     bind: |parameters, history, failures| {
         interpret("deque", Deque::build(parameters, history), history, failures)
@@ -210,7 +210,7 @@ impl Vocabulary for Deque {
     ) -> Result<Decoded<Op, Answer>, Misfit> {
         let recorded = Recorded { operation, failures };
         let push = |end| {
-            let op = Op::Push(end, recorded.arg()?);
+            let op = Op::Push(end, recorded.item()?);
             recorded.settle(op, Failure::Silent, recorded.done())
         };
         let take = |op| recorded.settle(op, Failure::Speaks(Answer::Empty), recorded.taken());

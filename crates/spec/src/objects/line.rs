@@ -169,7 +169,7 @@ impl Vocabulary for Line {
         let name = recorded.method(self.sort.methods)?;
         match self.sort.methods.iter().position(|method| method.names[0] == name) {
             Some(0) => {
-                let op = Op::Add(recorded.arg()?);
+                let op = Op::Add(recorded.item()?);
                 recorded.settle(op, Failure::Silent, recorded.done())
             }
             Some(1) => recorded.settle(Op::Take, empty, recorded.taken()),

@@ -1,13 +1,14 @@
 //! Append-only log: values by index, counted from 0.
 //!
-//! An `append` returns the index of its value, or nothing. Some recorders repeat the argument
-//! instead; a history is taken to do so if every integer that an `append` returns is its argument.
+//! An `append` returns the index of its value, or nothing. An integer that is returned is the index,
+//! except where the source repeats arguments (Jepsen) and it is the argument. A log cannot hold `nil`:
+//! that is what a read beyond the end returns.
 
 use crate::machine::{Answer, Effect, Flow, Machine, listed, unexplained_value};
 use crate::registry::{Entry, Parameter, Parameters};
 use crate::sequence::Sequence;
 use crate::vocabulary::{
-    Decoded, Echo, Failure, Failures, Method, Misfit, Recorded, Vocabulary, intern_lists, interpret,
+    Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, intern_lists, interpret,
 };
 use seriatim_history::{History, Operation, ValueId, Values};
 use std::sync::Arc;
@@ -19,8 +20,6 @@ pub struct Log {
     pub values: Arc<Values>,
     /// The values before the first operation.
     pub init: Vec<ValueId>,
-    /// What an integer that `append` returns means.
-    pub echo: Echo,
 }
 
 /// An operation of a log.
@@ -59,7 +58,7 @@ pub const ENTRY: Entry = Entry {
     name: "log",
     aliases: &["append-only-log", "list-append"],
     meaning: "values are appended and read by index or all together",
-    parameters: &[Parameter::list("init", "[]", "the values at the start")],
+    parameters: &[Parameter::items("the values at the start")],
     methods: METHODS,
     bind: |parameters, history, failures| {
         interpret("log", Log::build(parameters, history), history, failures)
@@ -71,9 +70,8 @@ impl Log {
     pub fn build(parameters: &Parameters, history: &mut History) -> Self {
         intern_lists(history, 1);
         let init = parameters.items("init", history);
-        let echo = Echo::of(history, &METHODS[..1]);
         let values = history.values().clone();
-        Log { values, init, echo }
+        Log { values, init }
     }
 }
 
@@ -169,12 +167,11 @@ impl Vocabulary for Log {
         let recorded = Recorded { operation, failures };
         match recorded.method(METHODS)? {
             "append" => {
-                let index = recorded.values().as_int(operation.result());
-                let answer = match (index, self.echo) {
-                    (Some(index), Echo::Results) => Ok(Answer::Number(index)),
-                    _ => recorded.done().map(|_| Answer::Unrecorded),
+                let answer = match recorded.returned_int() {
+                    Some(index) => Ok(Answer::Number(index)),
+                    None => recorded.done().map(|_| Answer::Unrecorded),
                 };
-                recorded.settle(Op::Append(recorded.arg()?), Failure::Silent, answer)
+                recorded.settle(Op::Append(recorded.item()?), Failure::Silent, answer)
             }
             "read" if recorded.no_arg().is_ok() => {
                 recorded.settle(Op::Read, Failure::Silent, recorded.list())

@@ -2,8 +2,8 @@
 //!
 //! A transaction is a list of micro-operations `[f register value]`, as Jepsen and Knossos write
 //! them: `[:write :x 3]`, `[:read :x nil]`, and in the result `[:read :x 3]`. It happens at once, its
-//! micro-operations in order. As in Knossos, a read whose recorded value is `nil` says nothing;
-//! with `strict` it saw `nil`.
+//! micro-operations in order. As in Knossos, a read of Jepsen's histories whose recorded
+//! value is `nil` says nothing; with `strict`, and in every other format, it saw `nil`.
 //!
 //! Registers that no transaction touches together are independent: the history is checked by the
 //! connected components of registers.
@@ -15,7 +15,7 @@ use crate::vocabulary::{
     known_items,
 };
 use hashbrown::{HashMap, HashSet};
-use seriatim_history::{History, Operation, ValueId, Values};
+use seriatim_history::{History, Nil, Operation, ValueId, Values};
 use std::sync::Arc;
 
 /// Several registers.
@@ -80,7 +80,7 @@ pub const ENTRY: Entry = Entry {
     meaning: "several registers, read and written in transactions",
     parameters: &[
         Parameter::map("init", "{}", "the registers at the start; others hold nil"),
-        Parameter::flag("strict", "a read recorded as nil saw nil; else it says nothing"),
+        Parameter::flag("strict", "a read recorded as nil saw nil also in Jepsen's histories"),
     ],
     methods: METHODS,
     bind: |parameters, history, failures| {
@@ -97,9 +97,9 @@ impl MultiRegister {
         let mut registers = MultiRegister {
             values: history.values().clone(),
             init,
-            nil_reads: match parameters.flag("strict") {
-                true => NilReads::SawNil,
-                false => NilReads::AreUnknown,
+            nil_reads: match (parameters.flag("strict"), history.nil()) {
+                (false, Nil::Unknown) => NilReads::AreUnknown,
+                _ => NilReads::SawNil,
             },
             components: HashMap::new(),
             sizes: HashMap::new(),

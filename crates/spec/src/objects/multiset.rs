@@ -87,7 +87,7 @@ pub const ENTRY: Entry = Entry {
     name: "multiset",
     aliases: &["bag", "pool", "unordered-queue"],
     meaning: "each value any number of times; checked value by value where possible",
-    parameters: &[Parameter::list("init", "[]", "the items at the start")],
+    parameters: &[Parameter::items("the items at the start")],
     methods: METHODS,
     bind: |parameters, history, failures| {
         let multiset = Multiset::build(parameters, history);
@@ -277,7 +277,7 @@ impl Vocabulary for Multiset {
         let recorded = Recorded { operation, failures };
         let silent = Failure::Silent;
         match recorded.method(METHODS)? {
-            "add" => recorded.settle(Op::Add(recorded.arg()?), silent, recorded.done()),
+            "add" => recorded.settle(Op::Add(recorded.item()?), silent, recorded.done()),
             "remove" if recorded.no_arg().is_err() => {
                 let answer = recorded.success(Answer::Yes);
                 let op = Op::Remove(recorded.arg()?);

@@ -1,7 +1,8 @@
 //! Priority queue: the least value leaves first, or, with `max`, the greatest.
 //!
-//! Values are their own priorities and may repeat. Integers compare as numbers, texts as texts,
-//! lists item by item (so `[priority, item]` works, items breaking ties).
+//! Values are their own priorities and may repeat. Numbers compare as numbers, of whatever size and form,
+//! texts as texts, lists item by item (so `[priority, item]` works, items breaking ties): see
+//! [`Value::compare`]. Values that have no order, a text and a number, are refused.
 
 use crate::collection::Collection;
 use crate::machine::{Answer, Effect, Flow, Machine, listed, unexplained_value};
@@ -10,7 +11,7 @@ use crate::vocabulary::{
     Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, interpret,
 };
 use hashbrown::HashMap;
-use seriatim_history::{History, Operation, ValueId, Values};
+use seriatim_history::{History, Operation, Value, ValueId, Values};
 use std::sync::Arc;
 
 /// A priority queue.
@@ -25,6 +26,8 @@ pub struct PriorityQueue {
     /// The values that may be inserted; those that leave later come first.
     order: Vec<ValueId>,
     ranks: HashMap<ValueId, Rank>,
+    /// Two values that have no order, if there are such.
+    unordered: Option<(ValueId, ValueId)>,
 }
 
 /// Which value leaves a priority queue first.
@@ -95,7 +98,7 @@ pub const ENTRY: Entry = Entry {
     aliases: &["pqueue", "pq", "heap"],
     meaning: "the least value (with max: the greatest) leaves first",
     parameters: &[
-        Parameter::list("init", "[]", "the values at the start"),
+        Parameter::items("the values at the start"),
         Parameter::flag("max", "the greatest value leaves first"),
         Parameter::flag("min", "the least value leaves first"),
     ],
@@ -114,15 +117,14 @@ impl PriorityQueue {
             true => First::Max,
             false => First::Min,
         };
-        let mut inserted: Vec<ValueId> = history.operations().map(|op| op.arg()).collect();
+        let inserts = |op: &Operation<'_>| METHODS[0].is(op.method()) && op.arg().is_present();
+        let mut inserted: Vec<ValueId> =
+            history.operations().filter(inserts).map(|op| op.arg()).collect();
         inserted.extend(&init);
         inserted.sort_unstable();
         inserted.dedup();
         let values = history.values().clone();
-        match inserted.iter().all(|&id| values.as_int(id).is_some()) {
-            true => inserted.sort_by_key(|&id| values.as_int(id)),
-            false => inserted.sort_by_cached_key(|&id| values.get(id)),
-        }
+        let unordered = sort(&mut inserted, &values);
         if first == First::Min {
             inserted.reverse();
         }
@@ -133,7 +135,20 @@ impl PriorityQueue {
             first,
             ranks: places.map(|(place, &id)| (id, Rank(place as u32))).collect(),
             order: inserted,
+            unordered,
         }
+    }
+
+    /// Refuses an operation that needs an order of values which have none.
+    fn ordered(&self, value: Option<ValueId>) -> Result<(), Misfit> {
+        let Some((a, b)) = self.unordered else { return Ok(()) };
+        let is_one = |value: ValueId| value == a || value == b;
+        let from_the_start = [a, b].iter().all(|value| self.init.contains(value));
+        if !from_the_start && !value.is_some_and(is_one) {
+            return Ok(());
+        }
+        let (a, b) = (self.values.get(a), self.values.get(b));
+        Misfit::expected(format!("priorities that have an order: {a} and {b} have none"))
     }
 
     /// A value as this queue's operations name it; `None` for one that the history never inserts.
@@ -149,6 +164,19 @@ impl PriorityQueue {
     fn first(&self, state: &Collection) -> Option<ValueId> {
         state.greatest().map(|rank| self.value(Rank(rank)))
     }
+}
+
+/// Sorts values, the least first; gives two that have no order, if there are such.
+fn sort(ids: &mut [ValueId], values: &Values) -> Option<(ValueId, ValueId)> {
+    if ids.iter().all(|&id| values.as_int(id).is_some()) {
+        ids.sort_by_key(|&id| values.as_int(id));
+        return None;
+    }
+    let mut keyed: Vec<(Value, ValueId)> = ids.iter().map(|&id| (values.get(id), id)).collect();
+    keyed.sort_by(|a, b| a.0.arrange(&b.0));
+    ids.iter_mut().zip(&keyed).for_each(|(place, (_, id))| *place = *id);
+    let unordered = keyed.windows(2).find(|two| two[0].0.compare(&two[1].0).is_none());
+    unordered.map(|two| (two[0].1, two[1].1))
 }
 
 impl Machine for PriorityQueue {
@@ -248,8 +276,10 @@ impl Vocabulary for PriorityQueue {
     ) -> Result<Decoded<Op, Answer>, Misfit> {
         let recorded = Recorded { operation, failures };
         let empty = Failure::Speaks(Answer::Empty);
-        match recorded.method(METHODS)? {
-            "insert" => match self.rank(recorded.arg()?) {
+        let method = recorded.method(METHODS)?;
+        self.ordered((method == "insert").then_some(operation.arg()))?;
+        match method {
+            "insert" => match self.rank(recorded.item()?) {
                 Some(rank) => recorded.settle(Op::Insert(rank), Failure::Silent, recorded.done()),
                 None => Misfit::expected("a value of the history that the queue was built for"),
             },

@@ -31,7 +31,7 @@ pub const ENTRY: Entry = Entry {
     name: "queue",
     aliases: &["atomic-queue", "fifo", "fifo-queue"],
     meaning: "first in, first out",
-    parameters: &[Parameter::list("init", "[]", "the values at the start, the front first")],
+    parameters: &[Parameter::items("the values at the start, the front first")],
     methods: METHODS,
     bind: |parameters, history, failures| {
         interpret("queue", Line::build(QUEUE, parameters, history), history, failures)

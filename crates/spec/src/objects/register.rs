@@ -252,21 +252,36 @@ impl Vocabulary for Register {
                 recorded.settle(Op::Read, Failure::Silent, answer)
             }
             "write" => {
-                let op = Op::Write(recorded.arg()?);
+                let op = Op::Write(self.new_value(recorded, recorded.arg()?)?);
                 recorded.settle(op, Failure::Silent, recorded.done())
             }
             "cas" => {
                 let (old, new) = recorded.pair()?;
+                let new = self.new_value(recorded, new)?;
                 let answer = recorded.success(Answer::Yes);
                 recorded.settle(Op::Cas(old, new), Failure::Speaks(Answer::No), answer)
             }
             "rmw" => self.decode_rmw(recorded),
-            _ => recorded.settle(Op::Swap(recorded.arg()?), Failure::Silent, recorded.read()),
+            _ => {
+                let op = Op::Swap(self.new_value(recorded, recorded.arg()?)?);
+                recorded.settle(op, Failure::Silent, recorded.read())
+            }
         }
     }
 }
 
 impl Register {
+    /// A value to be put into the register. Where `nil` stands for results that nobody recorded, it must
+    /// not be a value as well.
+    fn new_value(&self, recorded: Recorded<'_>, value: ValueId) -> Result<ValueId, Misfit> {
+        match value {
+            ValueId::NIL if self.init != ValueId::NIL && recorded.nil_is_unknown() => {
+                Misfit::expected("a value other than nil, which stands for unknown results here")
+            }
+            value => Ok(value),
+        }
+    }
+
     /// The value read stands in the argument (`old new`), or it is the result.
     fn decode_rmw(&self, recorded: Recorded<'_>) -> Result<Decoded<Op, Answer>, Misfit> {
         match recorded.pair() {

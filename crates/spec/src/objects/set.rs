@@ -318,20 +318,20 @@ impl Vocabulary for Set {
             "is_empty" => recorded.settle(Op::IsEmpty, Failure::Silent, recorded.truth()),
             _ => {
                 recorded.no_arg()?;
-                let answer = recorded.list().map(sorted_once);
+                let answer = recorded.list().map(sorted);
                 recorded.settle(Op::Read, Failure::Silent, answer)
             }
         }
     }
 }
 
-/// The elements of a list in ascending order, each once.
-fn sorted_once(answer: Answer) -> Answer {
+/// The elements of a list in ascending order, as often as they stand there: a read that shows an element
+/// twice is no set.
+fn sorted(answer: Answer) -> Answer {
     match answer {
         Answer::Items(items) => {
             let mut items = items.into_vec();
             items.sort_unstable();
-            items.dedup();
             Answer::Items(items.into())
         }
         other => other,

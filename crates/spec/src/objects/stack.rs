@@ -31,7 +31,7 @@ pub const ENTRY: Entry = Entry {
     name: "stack",
     aliases: &["atomic-stack", "lifo"],
     meaning: "last in, first out",
-    parameters: &[Parameter::list("init", "[]", "the values at the start, the top last")],
+    parameters: &[Parameter::items("the values at the start, the top last")],
     methods: METHODS,
     bind: |parameters, history, failures| {
         interpret("stack", Line::build(STACK, parameters, history), history, failures)

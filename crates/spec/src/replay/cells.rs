@@ -357,8 +357,10 @@ impl Model for MultiRegister {
     type Verb = Transaction;
 
     fn start(setup: &Setup<'_>) -> Self {
-        let mut registers =
-            MultiRegister { held: BTreeMap::new(), is_strict: setup.flag("strict") };
+        let mut registers = MultiRegister {
+            held: BTreeMap::new(),
+            is_strict: setup.flag("strict") || setup.history.nil() == Nil::Value,
+        };
         let values = setup.history.values();
         for (register, value) in setup.entries("init") {
             registers.set(values.get(register), values.get(value));

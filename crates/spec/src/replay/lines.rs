@@ -180,8 +180,6 @@ impl Model for Deque {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Log {
     values: Vec<ValueId>,
-    /// Whether an integer that an `append` returns is an index.
-    returns_indices: bool,
 }
 
 /// What a log does.
@@ -196,8 +194,7 @@ impl Model for Log {
     type Verb = LogVerb;
 
     fn start(setup: &Setup<'_>) -> Self {
-        let is_append = |name: &str| Log::verb(name) == Some(LogVerb::Append);
-        Log { values: setup.items("init"), returns_indices: setup.returns_numbers(is_append) }
+        Log { values: setup.items("init") }
     }
 
     fn verb(name: &str) -> Option<LogVerb> {
@@ -218,8 +215,7 @@ impl Model for Log {
             (LogVerb::Append, _) => {
                 let index = self.values.len() as i64;
                 self.values.push(record.arg);
-                let is_index = record.values().as_int(record.result).is_some();
-                match self.returns_indices && is_index {
+                match record.tells_a_number() {
                     true => record.number().fits(index),
                     false => record.is_done(),
                 }

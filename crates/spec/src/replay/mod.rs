@@ -126,15 +126,6 @@ impl<'h> Setup<'h> {
             is_so(name, &read(self.history, op, self.history.outcome(op)))
         })
     }
-
-    /// Whether the integers that these operations return are results, and not their arguments
-    /// repeated.
-    fn returns_numbers(&self, is_meant: impl Fn(&str) -> bool) -> bool {
-        self.any(|name, record| {
-            let number = record.values().as_int(record.result);
-            is_meant(name) && number.is_some() && record.result != record.arg
-        })
-    }
 }
 
 #[inline]

@@ -8,8 +8,6 @@ use seriatim_history::{Outcome, ProcessId, ValueId};
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Counter {
     value: i64,
-    /// Whether an integer that an addition returns is the new value.
-    returns_values: bool,
 }
 
 /// What a counter does.
@@ -37,8 +35,7 @@ impl Model for Counter {
     type Verb = CounterVerb;
 
     fn start(setup: &Setup<'_>) -> Self {
-        let adds = |name: &str| Counter::verb(name).is_some_and(|verb| verb != CounterVerb::Read);
-        Counter { value: setup.integer("init"), returns_values: setup.returns_numbers(adds) }
+        Counter { value: setup.integer("init") }
     }
 
     fn verb(name: &str) -> Option<CounterVerb> {
@@ -57,9 +54,8 @@ impl Model for Counter {
             CounterVerb::Dec => amount(record).and_then(i64::checked_neg),
             CounterVerb::Inc | CounterVerb::Add => amount(record),
         };
-        let is_value = self.returns_values && record.values().as_int(record.result).is_some();
         add(&mut self.value, amount)
-            && match is_value {
+            && match record.tells_a_number() {
                 true => record.number().fits(self.value),
                 false => record.is_done(),
             }
@@ -75,6 +71,7 @@ pub struct FetchAndAdd(i64);
 pub enum FetchVerb {
     Read,
     FetchAdd,
+    FetchSub,
 }
 
 impl Model for FetchAndAdd {
@@ -88,14 +85,20 @@ impl Model for FetchAndAdd {
         Some(match name {
             "read" | "get" | "load" | "value" => FetchVerb::Read,
             "fetch_add" | "fetch-and-add" | "fetch_and_add" | "fetch-add" | "getandadd" | "faa"
-            | "inc" | "getandincrement" => FetchVerb::FetchAdd,
+            | "inc" | "increment" | "getandincrement" => FetchVerb::FetchAdd,
+            "fetch_sub" | "fetch-and-sub" | "fetch-sub" | "dec" | "decrement"
+            | "getanddecrement" => FetchVerb::FetchSub,
             _ => return None,
         })
     }
 
     fn step(&mut self, verb: FetchVerb, record: &Record<'_>) -> bool {
         let fits = record.number().fits(self.0);
-        fits && (verb == FetchVerb::Read || add(&mut self.0, amount(record)))
+        fits && match verb {
+            FetchVerb::Read => true,
+            FetchVerb::FetchAdd => add(&mut self.0, amount(record)),
+            FetchVerb::FetchSub => add(&mut self.0, amount(record).and_then(i64::checked_neg)),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the log says of one operation, read once more and more plainly than by any engine.
 
-use seriatim_history::{History, OpId, Outcome, Value, ValueId, Values};
+use seriatim_history::{Echo, History, OpId, Outcome, Value, ValueId, Values};
 
 /// One recorded operation.
 #[derive(Clone, Copy)]
@@ -75,9 +75,17 @@ impl<'h> Record<'h> {
     /// Whether the result says no more than that the operation is over.
     fn is_bare(&self) -> bool {
         let is_word = || self.values().as_str(self.result).is_some_and(is_ok);
-        matches!(self.result, ValueId::ABSENT | ValueId::NIL)
-            || self.result == self.arg
-            || is_word()
+        matches!(self.result, ValueId::ABSENT | ValueId::NIL) || self.is_echo() || is_word()
+    }
+
+    /// Whether the result is the argument repeated, in a log that repeats arguments.
+    fn is_echo(&self) -> bool {
+        self.history.echo() == Echo::Argument && self.result == self.arg
+    }
+
+    /// Whether the log tells a number of an operation that returns one or nothing.
+    pub fn tells_a_number(&self) -> bool {
+        self.values().as_int(self.result).is_some() && !self.is_echo()
     }
 
     /// Whether the log fits an operation that returns nothing.
