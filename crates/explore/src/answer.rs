@@ -91,6 +91,10 @@ impl Reason {
             Reason::Nodes => "a state has too many nodes; give --nodes or --capacity".to_owned(),
             Reason::Specification(defect) => format!("the specification is wrong: {defect}"),
             Reason::Unsupported(why) => why.clone(),
+            Reason::Disagreement(why) => format!(
+                "the second opinion contradicts the search: {why}; this is a defect of Seriatim, \
+                 please report it with the file and the bounds"
+            ),
             Reason::Internal => {
                 "a worker failed, which is a defect of Seriatim: please report it".to_owned()
             }

@@ -21,6 +21,7 @@ use crate::configurations::{MAX_THREADS, Renaming};
 use crate::options::Reductions;
 use crate::pack::Packer;
 use crate::readable::Readable;
+use crate::sabotage::{Sabotage, is_broken};
 use crate::subject::Subject;
 use seriatim_lang::machine::{FREED, State, VACANT};
 use seriatim_lang::steps::NULL;
@@ -205,6 +206,7 @@ impl Canonical {
             }
             Scalar::Value if self.naming.values[word as usize] == UNNAMED => {
                 let used = self.naming.values.iter().filter(|v| **v != UNNAMED).count();
+                let used = if is_broken(Sabotage::WrongCanonicalForm) { 0 } else { used };
                 self.naming.values[word as usize] = used as u8;
             }
             _ => {}

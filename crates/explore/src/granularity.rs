@@ -11,6 +11,7 @@
 //! outside of atomic blocks belong to one step: a thread rests before the `assume` (`pauses` of `seriatim-lang`).
 
 use crate::options::Reductions;
+use crate::sabotage::{Sabotage, is_broken};
 use seriatim_lang::flow::successors;
 use seriatim_lang::guarded::guarded_reads;
 use seriatim_lang::liveness::Liveness;
@@ -33,6 +34,8 @@ pub fn granularity(steps: &Steps, liveness: &Liveness, reductions: &Reductions) 
         }
     }
     for (at, mark) in local.iter_mut().enumerate() {
+        *mark |=
+            is_broken(Sabotage::ForgottenEffect) && matches!(steps.code[at].op, Op::Store { .. });
         *mark |= is_local_block(steps, at);
     }
     let kept: Vec<usize> = (0..local.len())

@@ -24,8 +24,10 @@ mod progress;
 mod readable;
 mod replay;
 mod retries;
+mod sabotage;
 mod saved;
 mod search;
+mod second_opinion;
 mod store;
 mod subject;
 mod trace;
@@ -34,18 +36,20 @@ mod worker;
 pub use bounds::constants;
 pub use expectation::{Expectation, expectations, starting_bounds};
 pub use growth::{Growth, grow, raise};
-pub use options::{Limits, Mode, Options, Reductions};
+pub use options::{Limits, Mode, Options, Reductions, SecondOpinion};
 pub use outcome::*;
 pub use page::page;
 pub use progress::run_progress;
 pub use replay::{Replay, replay};
 pub use saved::{BadRun, Saved};
+pub use second_opinion::Reviewed;
 pub use trace::render;
 
 use bounds::bounds;
 use options::{MOST_KEYS, MOST_THREADS, MOST_VALUES};
 use search::{Ending, Search};
-use seriatim_lang::machine::Stop;
+use second_opinion::second_opinion;
+use seriatim_lang::machine::{State, Stop};
 use seriatim_lang::steps::Op;
 use seriatim_lang::types::Scalar;
 use seriatim_lang::{Diagnostic, Program, lower_points};
@@ -76,10 +80,8 @@ pub fn run_with(
         Err(reason) => return Ok(unknown(program, options, reason)),
     };
     let ending = search.run(&initial, start, progress);
-    let mut statistics = search.statistics;
-    statistics.cuts.numbers |= chooses_numbers(&subject);
     let verdict = match ending {
-        Ending::Complete => Verdict::Holds,
+        Ending::Complete => reviewed(&mut search, &initial),
         Ending::Unknown(reason) => Verdict::Unknown(reason),
         Ending::Unfounded(premise) => {
             let reductions = without(options.reductions, premise);
@@ -90,7 +92,20 @@ pub fn run_with(
             Verdict::Violation(Box::new(found))
         }
     };
+    let mut statistics = search.statistics;
+    statistics.cuts.numbers |= chooses_numbers(&subject);
     Ok(Outcome::new(program, options, &subject, (verdict, statistics)))
+}
+
+/// *Holds*, if a second opinion does not contradict it.
+fn reviewed(search: &mut Search<'_>, initial: &State) -> Verdict {
+    match second_opinion(search, initial) {
+        Ok(reviewed) => {
+            search.statistics.reviewed = reviewed;
+            Verdict::Holds
+        }
+        Err(disagreement) => Verdict::Unknown(Reason::Disagreement(disagreement.text())),
+    }
 }
 
 /// Explores with linearization points; if they fail, says whether the algorithm or the annotation is at fault.

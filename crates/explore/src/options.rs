@@ -115,6 +115,33 @@ pub struct Limits {
     pub states: Option<u64>,
 }
 
+/// How much is spent on a second opinion after *holds*: until the space of plain runs is covered, or one of these is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SecondOpinion {
+    /// Its share of the time of the search, in percent.
+    pub percent: u32,
+    /// How long it may take at least; a limit on time goes first.
+    pub least: Duration,
+    /// How many random runs.
+    pub runs: u64,
+    /// How many states the space of plain runs may have to be explored whole.
+    pub states: u64,
+}
+
+impl SecondOpinion {
+    /// What an answer needs that someone relies on: a fifth of the time, and half a second at least.
+    pub const FULL: SecondOpinion = SecondOpinion {
+        percent: 20,
+        least: Duration::from_millis(500),
+        runs: u64::MAX,
+        states: 100_000,
+    };
+
+    /// A few runs, for those who explore thousands of small programs.
+    pub const BRIEF: SecondOpinion =
+        SecondOpinion { percent: 20, least: Duration::from_millis(500), runs: 6, states: 100 };
+}
+
 /// What to explore and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -138,6 +165,8 @@ pub struct Options {
     pub limits: Limits,
     /// How many workers search; none is taken as one. Neither verdicts nor numbers of states depend on it.
     pub jobs: usize,
+    /// How much is spent on a second opinion after *holds*.
+    pub second_opinion: SecondOpinion,
 }
 
 impl Default for Options {
@@ -153,6 +182,7 @@ impl Default for Options {
             reductions: Reductions::ALL,
             limits: Limits { time: None, memory: 8 << 30, states: None },
             jobs: 1,
+            second_opinion: SecondOpinion::BRIEF,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::bounds::bounds;
 use crate::options::{Options, Reductions};
+use crate::second_opinion::Reviewed;
 use crate::subject::Subject;
 use seriatim_lang::machine::{Cut, Fault};
 use seriatim_lang::spec::Datum;
@@ -70,6 +71,8 @@ pub enum Reason {
     Unsupported(String),
     /// The explorer itself failed.
     Internal,
+    /// A second opinion contradicts the search: the explorer is wrong.
+    Disagreement(String),
 }
 
 /// A run that goes wrong.
@@ -227,4 +230,6 @@ pub struct Statistics {
     pub cuts: Cuts,
     /// How long it took.
     pub time: Duration,
+    /// What the second opinion is based on, if the answer is *holds*.
+    pub reviewed: Reviewed,
 }

@@ -42,7 +42,7 @@ pub fn run_progress(program: &Program, options: &Options) -> Result<Outcome, Dia
     };
     let verdict = match search.run(&initial, start, &mut |_| {}) {
         Ending::Complete => match find_stall(&search) {
-            None => Verdict::Holds,
+            None => crate::reviewed(&mut search, &initial),
             Some((path, kind)) => {
                 let found = trace::along(&search, (&initial, start), &path, kind);
                 Verdict::Violation(Box::new(found))

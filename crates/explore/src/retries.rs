@@ -43,6 +43,7 @@
 
 use crate::attempts::{Analysis, Method, Premise};
 use crate::frozen::{Frozen, Rule};
+use crate::sabotage::{Sabotage, is_broken};
 use crate::subject::Subject;
 use rustc_hash::FxHashMap;
 use seriatim_lang::choices::Choices;
@@ -311,7 +312,8 @@ impl Retries {
         thread: usize,
     ) -> bool {
         let (location, attempt) = self.attempt(subject, state, thread);
-        if attempt.restart == Some(subject.locations[location as usize].pc) {
+        let restarts = attempt.restart == Some(subject.locations[location as usize].pc);
+        if restarts && !is_broken(Sabotage::DroppedRestart) {
             return false;
         }
         let base = subject.machine.thread_base(thread) + 2;
@@ -378,6 +380,7 @@ impl Retired {
     /// Whether a reference leads to a node that no thread has for itself alone. Nodes from the 65th on are not known to.
     fn is_published(&self, word: i32) -> bool {
         contains(self.nodes & !self.fresh, word)
+            || word != NULL && is_broken(Sabotage::DroppedPremise)
     }
 
     /// Whether a step neither brought a retired node back nor wrote one that is retired for every slot.

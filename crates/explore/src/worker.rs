@@ -9,9 +9,10 @@ use crate::deadlock::{Commitment, Known, deadlock};
 use crate::options::{Mode, Options};
 use crate::outcome::{Cuts, Reason, ViolationKind};
 use crate::retries::{Dooms, Retired, Retries};
+use crate::sabotage::{Sabotage, is_broken};
 use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
-use seriatim_lang::machine::{Seen, State, Stop};
+use seriatim_lang::machine::{Machine, Seen, State, Stop};
 use seriatim_lang::spec::SpecStop;
 
 /// What all workers of a search share.
@@ -143,7 +144,7 @@ impl<'s> Worker<'s> {
         let mut all_may_wait = true;
         let retired = self.retired(from);
         for thread in 0..subject.machine.thread_count() {
-            if self.is_redundant(from, thread) {
+            if self.is_redundant(from, thread) || is_lost(&subject.machine, from, thread) {
                 continue;
             }
             let mut choices = Choices::default();
@@ -169,6 +170,7 @@ impl<'s> Worker<'s> {
                     }
                     Err(Stop::Ended) => may_wait = true,
                     Err(Stop::Disordered) => return Err(Halt::Unfounded(Premise::LockOrder)),
+                    Err(Stop::Fault(..)) if is_broken(Sabotage::LostFault) => may_wait = true,
                     Err(Stop::Fault(fault, _)) => {
                         return Err(Halt::Violation(ViolationKind::Fault(fault)));
                     }
@@ -327,7 +329,7 @@ impl<'s> Worker<'s> {
         thread: usize,
         seen: &Seen,
     ) -> Result<SetId, Halt> {
-        let mut set = set;
+        let (before, mut set) = (set, set);
         let common = self.common;
         let mode = common.options.mode;
         if mode == Mode::Progress {
@@ -350,6 +352,9 @@ impl<'s> Worker<'s> {
             let message: Message = (self.method(from, thread, seen), result.clone());
             let desk = (common.subject, &mut self.desk);
             set = common.configurations.give_back(desk, set, thread, &message)?;
+        }
+        if set == EMPTY && is_broken(Sabotage::BlindReturn) {
+            return Ok(before);
         }
         if set == EMPTY {
             return Err(Halt::Violation(match mode {
@@ -432,4 +437,10 @@ impl<'s> Worker<'s> {
         self.orbit.sort_unstable();
         Ok(())
     }
+}
+
+/// Whether a step is lost on purpose; see `sabotage`.
+fn is_lost(machine: &Machine, from: &State, thread: usize) -> bool {
+    let is_busy = |other: usize| other != thread && !machine.is_idle(from, other);
+    is_broken(Sabotage::DroppedSuccessor) && (0..machine.thread_count()).any(is_busy)
 }

@@ -6,12 +6,22 @@
 pub struct Choices {
     picks: Vec<(u32, u32)>,
     at: usize,
+    /// Where new choices come from, if they are random.
+    seed: Option<u64>,
 }
 
 impl Choices {
     /// A run that takes these choices first.
     pub fn following(picks: &[u32]) -> Choices {
-        Choices { picks: picks.iter().map(|pick| (*pick, u32::MAX)).collect(), at: 0 }
+        Choices {
+            picks: picks.iter().map(|pick| (*pick, u32::MAX)).collect(),
+            ..Choices::default()
+        }
+    }
+
+    /// A run that chooses at random.
+    pub fn sampled(seed: u64) -> Choices {
+        Choices { seed: Some(seed | 1), ..Choices::default() }
     }
 
     /// The choices of the current run.
@@ -19,13 +29,23 @@ impl Choices {
         self.picks.iter().map(|(pick, _)| *pick).collect()
     }
 
-    /// One of `0..count`. The first run takes 0 everywhere.
+    /// One of `0..count`. The first run takes 0 everywhere, unless it chooses at random.
     pub fn pick(&mut self, count: u32) -> u32 {
         if self.at == self.picks.len() {
-            self.picks.push((0, count));
+            let first = self.draw(count);
+            self.picks.push((first, count));
         }
         self.at += 1;
         self.picks[self.at - 1].0.min(count.saturating_sub(1))
+    }
+
+    /// A random choice (xorshift), or the first one.
+    fn draw(&mut self, count: u32) -> u32 {
+        let Some(seed) = &mut self.seed else { return 0 };
+        *seed ^= *seed << 13;
+        *seed ^= *seed >> 7;
+        *seed ^= *seed << 17;
+        ((*seed >> 11) % u64::from(count.max(1))) as u32
     }
 
     /// Goes back to the start of the current run, to repeat it.

@@ -8,8 +8,8 @@ use super::source::Source;
 use super::{Exit, Failure, portfolio, prove};
 use clap::ValueEnum;
 use seriatim::explore::{
-    self, Counterexample, Limits, Mode, Options, Outcome, Reductions, Replay, Saved, Statistics,
-    Verdict, ViolationKind, render,
+    self, Counterexample, Limits, Mode, Options, Outcome, Reductions, Replay, Reviewed, Saved,
+    SecondOpinion, Statistics, Verdict, ViolationKind, render,
 };
 use seriatim::history::Format;
 use seriatim::lang::Program;
@@ -250,6 +250,7 @@ fn chosen(arguments: &Arguments, start: Options) -> Options {
         reductions,
         limits: Limits { time: arguments.time, memory: arguments.memory, states: None },
         jobs: arguments.jobs.unwrap_or_else(cores),
+        second_opinion: SecondOpinion::FULL,
     }
 }
 
@@ -355,6 +356,9 @@ pub fn tell_all(
     outcome: Option<&Outcome>,
 ) -> Result<Exit, Failure> {
     say_answer(&question.source.name, answer, arguments.detail())?;
+    if let Some(outcome) = outcome.filter(|outcome| matches!(outcome.verdict, Verdict::Holds)) {
+        remark(&reviewed(&outcome.statistics.reviewed));
+    }
     if let Some(outcome) = outcome
         && let Verdict::Violation(counterexample) = &outcome.verdict
     {
@@ -365,6 +369,17 @@ pub fn tell_all(
         cross_check(arguments, question.program, counterexample)?;
     }
     Ok(Exit::of(answer))
+}
+
+/// What a second opinion is based on, as words.
+fn reviewed(reviewed: &Reviewed) -> String {
+    let Reviewed { runs, steps, compared, whole, time } = reviewed;
+    let basis = match whole {
+        Some(states) => format!("all {states} states without reductions"),
+        None => format!("{runs} random runs without reductions"),
+    };
+    let seconds = time.as_secs_f64();
+    format!("second opinion: {basis}, {steps} steps, {compared} states compared, {seconds:.2} s")
 }
 
 /// Writes the run of a violation to the files that were asked for.

@@ -16,6 +16,7 @@ mod parquet;
 mod pipes;
 mod reports;
 mod run;
+mod sabotaged_explorer;
 mod scale;
 #[path = "../../../report/tests/schema/mod.rs"]
 mod schema;

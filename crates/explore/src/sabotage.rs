@@ -1,0 +1,36 @@
+//! Ways to break the explorer on purpose, for the test that asks whether anybody would notice. They exist only with the
+//! feature `sabotage`, which no release has, and one of them is chosen by the environment variable `SERIATIM_SABOTAGE`.
+
+/// What is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sabotage {
+    /// While one thread is inside of an operation, steps of the others are lost.
+    DroppedSuccessor,
+    /// All data values get the same name.
+    WrongCanonicalForm,
+    /// Stores are taken for something that no other thread notices.
+    ForgottenEffect,
+    /// What is known about fields is believed of nodes that a thread still has for itself alone.
+    DroppedPremise,
+    /// A failing `cas` is taken at once from where an iteration begins, too.
+    DroppedRestart,
+    /// A return that nothing explains is let through.
+    BlindReturn,
+    /// Errors are not reported.
+    LostFault,
+}
+
+/// Whether this is broken.
+#[cfg(not(feature = "sabotage"))]
+pub(crate) const fn is_broken(_: Sabotage) -> bool {
+    false
+}
+
+/// Whether this is broken.
+#[cfg(feature = "sabotage")]
+pub(crate) fn is_broken(way: Sabotage) -> bool {
+    use std::sync::OnceLock;
+    static CHOSEN: OnceLock<Option<String>> = OnceLock::new();
+    let chosen = CHOSEN.get_or_init(|| std::env::var("SERIATIM_SABOTAGE").ok());
+    chosen.as_ref().is_some_and(|chosen| *chosen == format!("{way:?}"))
+}

@@ -1,0 +1,93 @@
+//! Judges a history while it happens, by the definition and by nothing else: keeps every way in which the specification
+//! explains the calls and returns so far.
+//!
+//! An *explanation* is a state of the specification and, for each thread, whether it is idle, has called, or has taken
+//! effect with a result. A call changes the thread's part of each. Before a return, operations that were called may take
+//! effect in any number and order; then those explanations remain in which the operation took effect with the result that
+//! it returned. If none remains, the history is not linearizable (Herlihy and Wing 1990: Definition of linearizability; the
+//! subset construction makes the search deterministic).
+//!
+//! *Independent*: nothing is shared with `configurations` but the interpreter of specifications. No roots, no renaming, no
+//! memory of earlier answers. *Cost*: the product of what pending operations may do; meant for few threads.
+
+use crate::subject::Subject;
+use seriatim_lang::spec::{Datum, SpecState, SpecStop};
+use std::collections::BTreeSet;
+
+/// What a thread has done of its operation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Standing {
+    Idle,
+    Called(u32, Vec<i32>),
+    TookEffect(Datum),
+}
+
+/// All explanations of a history.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Explanations(BTreeSet<(SpecState, Vec<Standing>)>);
+
+impl Explanations {
+    /// That of the empty history.
+    pub fn start(subject: &Subject) -> Result<Explanations, SpecStop> {
+        let idle = vec![Standing::Idle; subject.machine.thread_count()];
+        Ok(Explanations(BTreeSet::from([(subject.spec.initial()?, idle)])))
+    }
+
+    /// A thread calls a method.
+    pub fn call(&self, thread: usize, (method, args): &(u32, Vec<i32>)) -> Explanations {
+        let called = self.0.iter().cloned().map(|(state, mut threads)| {
+            threads[thread] = Standing::Called(*method, args.clone());
+            (state, threads)
+        });
+        Explanations(called.collect())
+    }
+
+    /// A thread returns with a result; none is left if nothing explains it.
+    pub fn give_back(
+        &self,
+        subject: &Subject,
+        thread: usize,
+        result: &Datum,
+    ) -> Result<Explanations, SpecStop> {
+        let returned = Standing::TookEffect(result.clone());
+        let mut kept = BTreeSet::new();
+        for (state, mut threads) in self.after_effects(subject)? {
+            if threads[thread] == returned {
+                threads[thread] = Standing::Idle;
+                kept.insert((state, threads));
+            }
+        }
+        Ok(Explanations(kept))
+    }
+
+    /// Whether nothing explains the history.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The explanations after any number of effects.
+    fn after_effects(
+        &self,
+        subject: &Subject,
+    ) -> Result<BTreeSet<(SpecState, Vec<Standing>)>, SpecStop> {
+        let mut all = self.0.clone();
+        let mut todo: Vec<_> = all.iter().cloned().collect();
+        while let Some((state, threads)) = todo.pop() {
+            for (thread, standing) in threads.iter().enumerate() {
+                let Standing::Called(method, args) = standing else { continue };
+                let outcomes = match subject.spec_outcomes(&state, *method, args) {
+                    Err(SpecStop::NotEnabled) => vec![],
+                    outcomes => outcomes?,
+                };
+                for (next, result) in outcomes {
+                    let mut after = threads.clone();
+                    after[thread] = Standing::TookEffect(result);
+                    if all.insert((next.clone(), after.clone())) {
+                        todo.push((next, after));
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+}
