@@ -3,8 +3,10 @@
 //! The path knows only representatives. The run is rebuilt forwards: from the initial state, each time the step is
 //! taken whose representative is the next state. Such a step exists, since equal representatives have equal steps.
 
+use crate::canonical::{Canonical, TooManyNodes};
 use crate::configurations::SetId;
 use crate::deadlock::{Commitment, Known};
+use crate::options::Reductions;
 use crate::outcome::*;
 use crate::path::{Milestone, path_to};
 use crate::picture::picture;
@@ -60,7 +62,7 @@ impl Rebuilt {
         if let Some(last) = self.steps.last_mut().filter(|_| changed) {
             last.picture = picture(subject, &to);
         }
-        (self.state, self.set) = (to, set);
+        (self.state, self.set) = (settled(search, to), set);
     }
 
     /// The counterexample that it is.
@@ -74,6 +76,24 @@ impl Rebuilt {
             reductions: search.common.options.reductions,
         }
     }
+}
+
+/// A state as the search goes on from it. Where nodes keep their numbers, a new node takes the place of one that nothing
+/// reaches, so these must be gone.
+fn settled(search: &Search<'_>, state: State) -> State {
+    let common = &search.common;
+    if common.options.reductions.heap_symmetry {
+        return state;
+    }
+    let plain =
+        Reductions { thread_symmetry: false, value_symmetry: false, ..common.options.reductions };
+    let mut canonical = Canonical::new(common.subject, &plain);
+    let mut settled = State::default();
+    match canonical.run(common.subject, &common.codec, &state, 0) {
+        Ok(()) => common.codec.decode(common.subject, &canonical.key, &mut settled),
+        Err(TooManyNodes) => settled = state,
+    }
+    settled
 }
 
 /// The run that leads to a state and fails there.

@@ -277,6 +277,138 @@ fn programs_whose_threads_remember_get_one_verdict_from_all_combinations() {
     assert!(right > 5 && wrong > 5, "{right} right, {wrong} wrong: the sample says nothing");
 }
 
+/// How an operation comes by a node of its own.
+const OWN: &[&str] = &[
+    "let m = new Node { val: v, dead: true, link: (0, false) }",
+    "let m = new Node { val: v, dead: false, link: (1, true) }",
+    "mine = new Node { val: v, dead: false, link: (0, true) }; let m = mine",
+    "let m = d0",
+    "let m = new Node { val: v, dead: false, link: (0, false) }; m.dead = true; m.link.1 = true",
+];
+
+/// How an operation begins: with a read, with nothing shared, or with a `cas`.
+const FIRST: &[&str] = &[
+    "let t = top",
+    "let t = old",
+    "if cas(top, old, null) { x = v }; let t = old",
+    "if cas(d0.dead, false, true) { x = v }; let t = top",
+];
+
+/// What an operation does next; `E` is what it does when it gives up, `#` a number of its own.
+const DOINGS: &[&str] = &[
+    "m.link.0 = 1",
+    "m.link.1 = true",
+    "m.link = (0, false)",
+    "m.dead = false",
+    "m.dead = true",
+    "if m.dead { E }",
+    "let l# = m.link; if l#.1 { E }",
+    "mine = m",
+    "old = t",
+    "t = top",
+    "x = v",
+    "if t != null { t.dead = true }",
+    "if t != null && t.dead { E }",
+    "if t != null { let l# = t.link; if l#.1 { E } else { cas(t.link, l#, (l#.0, true)) } }",
+    "if cas(d0.link, (0, false), (1, true)) { x = v }",
+    "if x == null { m.link = (2, true); E }",
+    "if mine != null { mine.dead = true }",
+    "if mine != null { mine.link.1 = false }",
+    "let a# = x; assume a# != null",
+    "x = v; let a# = false; assume a#",
+    "let o#: tid = any; assume o# != self",
+    "d0.dead = true; let o#: tid = any; assume o# != self",
+    "await x != null",
+    "choose { x = v or m.dead = true }",
+    "if mine != null { assert !mine.dead }",
+    "assert !d0.link.1",
+    "if old != null { assert !old.link.1 }",
+    "lock(l); let a# = x; x = a#; unlock(l)",
+];
+
+/// How an attempt ends.
+const STRIKES: &[&str] = &[
+    "if cas(top, t, m) { R }",
+    "if cas(top, old, m) { R }",
+    "if cas(top, t, m) { x = v; R }",
+    "if t == null { if cas(top, null, m) { R } } else { if cas(t.link, (0, false), (0, true)) { R } }",
+];
+
+const SPECS: &[&str] = &[
+    "spec own { var c: value? = null\n method write(v: value) { c = v }\n method read() -> value? { return c } }",
+    "spec own { var c: value? = null\n method write(v: value) { c = v }\n method read() -> value? { assume c != null; return c } }",
+    "spec own { method write(v: value) { }\n method read() -> value? { let r: value? = any; return r } }",
+];
+
+const ATTEMPTERS: &[&str] = &[
+    "thread a { write(any); read() } thread b { read(); write(any) }",
+    "thread a { read(); write(any) } thread b { read(); read() }",
+    "thread a { loop { read() } } thread b { write(any); write(any) }",
+    "thread a { write(any) } thread b { loop { read() } }",
+];
+
+/// The body of an operation: mostly a retry loop, with parts of tuples and flags of fresh nodes written on the way.
+fn random_attempt(random: &mut Random, finish: &str) -> String {
+    let (own, first) = (random.pick(OWN), random.pick(FIRST));
+    let count = 1 + random.below(3);
+    let doings: Vec<String> =
+        (0..count).map(|n| random.pick(DOINGS).replace('#', &n.to_string())).collect();
+    let (doings, strike) = (doings.join("\n "), random.pick(STRIKES));
+    let (own, first) = if random.below(4) == 0 { ("let m = d0", first) } else { (own, first) };
+    match random.below(4) {
+        0 => format!("{own}\n {first}\n {doings}\n R").replace('E', "x = null"),
+        1 => format!("{own}\n {first}\n loop {{ {doings}\n {strike}\n t = top }}")
+            .replace('E', "continue"),
+        _ => format!("{own}\n loop {{ {first}\n {doings}\n {strike} }}").replace('E', "continue"),
+    }
+    .replace('R', finish)
+}
+
+/// An object whose operations retry, remember nodes, wait and assert; some specifications block, some allow everything.
+fn random_with_attempts(random: &mut Random) -> String {
+    let write = random_attempt(random, "return");
+    let finish =
+        random.pick(&["return x", "return null", "if t != null { return t.val }; return x"]);
+    let read =
+        random_attempt(random, finish).replace("val: v", "val: null").replace("= v", "= null");
+    let (spec, client) = (random.pick(SPECS), random.pick(ATTEMPTERS));
+    format!(
+        "object random : own\n{spec}\n\
+         struct Node {{ val: value?, dead: bool, link: (int 0..2, bool) }}\n\
+         var top: Node? = null\n\
+         var x: value? = null\n\
+         var d0: Node = new Node {{ val: null, dead: false, link: (0, false) }}\n\
+         var l: lock\n\
+         thread var mine: Node? = null\n\
+         thread var old: Node? = null\n\
+         method write(v: value) {{ {write} }}\n\
+         method read() -> value? {{ {read} }}\n\
+         client c {{ {client} }}\n"
+    )
+}
+
+#[test]
+fn programs_that_retry_and_wait_get_one_verdict_from_all_combinations() {
+    let mut random = Random(0xd134_2543_de82_ef95);
+    let is_long = std::env::var_os("SERIATIM_LONG").is_some();
+    let (mut right, mut wrong) = (0, 0);
+    for _ in 0..if is_long { 4_000 } else { 120 } {
+        let source = random_with_attempts(&mut random);
+        let client = Some("c".to_string());
+        let base = quick(Options { values: 1, client, ..Options::default() });
+        let all = COMBINATIONS - 1;
+        let mut some = vec![all, 0, all ^ 128, all ^ 1024, all ^ 2, all ^ 1];
+        some.extend((0..2).map(|_| random.below(COMBINATIONS.into()) as u32));
+        match all_agree(&source, &base, &some) {
+            Some(true) => right += 1,
+            Some(false) => wrong += 1,
+            None => {}
+        }
+    }
+    println!("{right} right, {wrong} wrong");
+    assert!(right > 20 && wrong > 20, "{right} right, {wrong} wrong: the sample says nothing");
+}
+
 #[test]
 fn algorithms_with_thread_numbers_get_one_verdict_with_and_without_thread_symmetry() {
     let all = COMBINATIONS - 1;
