@@ -4,6 +4,7 @@
 //! (`docs/certificates.md`). Reading is strict: whatever is not expected is an error with its line.
 
 use crate::content::Content;
+use crate::limits::{NODES, PLACES, WORDS};
 use crate::number::{Fact, Numbers, Relation, is_number};
 use crate::object::{Field, Object, Spec, hash};
 use crate::picture::{Face, Node, Picture, Stretch, StretchId, To};
@@ -171,6 +172,7 @@ fn read_body(body: &str, object: &Object) -> Result<Certificate, Unreadable> {
             rest.split('|').map(|part| part.split_whitespace().collect()).collect();
         let failed = |what| Unreadable::Line(number, what);
         match word {
+            "content" if content.is_some() => return Err(failed("a second content".to_owned())),
             "content" => content = Some(reader.content(&parts).map_err(failed)?),
             "view" => certificate.0.push((reader.view(&parts).map_err(failed)?, number)),
             "effect" => certificate.1.push((reader.effect(&parts).map_err(failed)?, number)),
@@ -228,6 +230,7 @@ impl Reader<'_> {
             return Err("not as many shared variables as the program has".to_owned());
         }
         let mut picture = Picture { shared, ..Picture::default() };
+        at_most(NODES, nodes.len(), "nodes")?;
         for text in nodes {
             self.node(text, &mut picture)?;
         }
@@ -236,6 +239,7 @@ impl Reader<'_> {
         state.numerical = self.object.spec == Spec::Number;
         if let Some((records, own, window, numbers)) = more {
             state.numbers = self.numbers(numbers)?;
+            at_most(NODES, records.len(), "records")?;
             state.records = records.iter().map(|text| record(text)).collect::<Read<_>>()?;
             state.own = own.iter().map(|text| word(text)).collect::<Read<_>>()?;
             state.window = self.window(window)?;
@@ -291,6 +295,7 @@ impl Reader<'_> {
             [text] => Some(word(text)?),
             _ => return Err("an answer expected".to_owned()),
         };
+        at_most(WORDS, facts.len().max(moments.len()), "facts or moments")?;
         Ok(Numbers {
             facts: facts.iter().map(|text| fact(text)).collect::<Read<_>>()?,
             moments: moments.iter().map(|text| word(text)).collect::<Read<_>>()?,
@@ -426,6 +431,8 @@ impl Reader<'_> {
         if self.object.list.is_none() {
             return Err("an effect where the checker collects them from the steps".to_owned());
         }
+        at_most(PLACES, places.len(), "places")?;
+        at_most(WORDS, outlook.len().max(writes.len()), "facts or writes")?;
         let places = places.iter().map(|p| self.place(p)).collect::<Read<Vec<_>>>()?;
         let count = self.object.steps.shared.len();
         let mut effect = Effect {
@@ -467,7 +474,10 @@ impl Reader<'_> {
         }
         outlook.iter().try_for_each(|text| self.outlook(text, &mut effect))?;
         writes.iter().try_for_each(|text| self.written(text, &mut effect))?;
-        Ok(effect)
+        match effect.writes_twice() {
+            false => Ok(effect),
+            true => Err("something is written twice".to_owned()),
+        }
     }
 
     fn place(&self, text: &str) -> Read<Place> {
@@ -554,6 +564,17 @@ impl Reader<'_> {
 }
 
 impl Effect {
+    /// Whether one thing is written twice.
+    fn writes_twice(&self) -> bool {
+        fn repeats<K: PartialEq, T>(all: &[(K, T)]) -> bool {
+            (1..all.len()).any(|i| all[..i].iter().any(|(key, _)| *key == all[i].0))
+        }
+        repeats(&self.links)
+            || repeats(&self.marks)
+            || repeats(&self.moves)
+            || repeats(&self.stores)
+    }
+
     fn target(&self, text: &str) -> Read<Target> {
         match target(text)? {
             Target::At(place) if place >= self.places.len() => Err(format!("no place `{text}`")),
@@ -568,6 +589,10 @@ impl Effect {
             _ => Err(format!("`{text}` is no place that others could see before the step")),
         }
     }
+}
+
+fn at_most(most: usize, count: usize, what: &str) -> Read<()> {
+    if count <= most { Ok(()) } else { Err(format!("more than {most} {what}")) }
 }
 
 fn pair<'t>(text: &'t str, by: &str) -> Read<(&'t str, &'t str)> {

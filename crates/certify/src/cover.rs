@@ -11,6 +11,7 @@
 
 use crate::certificate::Certificate;
 use crate::content::Content;
+use crate::limits::{Left, SPLITS, TRIES};
 use crate::number::Translation;
 use crate::picture::{Item, Stretch, Time, To};
 use crate::state::State;
@@ -73,8 +74,14 @@ impl<'c> Index<'c> {
 
     /// Whether the views but this one cover a state.
     pub fn covers_without(&self, state: &State, missing: usize) -> bool {
-        self.covering(state).any(|view| view != missing)
-            || self.cases(state, &mut |case| self.covers_without(case, missing))
+        self.covers_within(state, missing, &mut Left::of(SPLITS))
+    }
+
+    /// The same, with so many cases to be told apart at most.
+    fn covers_within(&self, state: &State, missing: usize, left: &mut Left) -> bool {
+        left.take()
+            && (self.covering(state).any(|view| view != missing)
+                || self.cases(state, &mut |case| self.covers_within(case, missing, left)))
     }
 
     /// The views without which a state is not covered that all of them cover; none if it is not covered at all.
@@ -232,6 +239,7 @@ pub fn covers(view: &State, state: &State) -> bool {
         taken: Vec::with_capacity(8),
         todo: Vec::with_capacity(8),
     };
+    let mut left = Left::of(TRIES);
     let registers = view.registers().iter().zip(state.registers());
     let registers = registers.filter(|(v, _)| **v != Word::Unknown);
     let shared = view.picture.shared.iter().zip(&state.picture.shared);
@@ -240,7 +248,7 @@ pub fn covers(view: &State, state: &State) -> bool {
     let mut words = shared.chain(own).chain(registers).chain(arguments);
     words.all(|(v, s)| matching.word(*v, *s))
         && matching.bases.describes(&view.numbers, &state.numbers)
-        && matching.complete()
+        && matching.complete(&mut left)
 }
 
 /// Counterparts that were found so far.
@@ -307,7 +315,7 @@ impl Matching<'_> {
     }
 
     /// Compares all links that are left.
-    fn complete(mut self) -> bool {
+    fn complete(mut self, left: &mut Left) -> bool {
         while let Some(node) = self.todo.pop() {
             let Some(image) = self.image[node.0 as usize] else { return false };
             let here = self.state.picture.node(image).now.link;
@@ -333,7 +341,7 @@ impl Matching<'_> {
                         _ => {
                             return ways.into_iter().any(|(way, stop)| {
                                 let mut one = self.clone();
-                                one.take(way, stretch.to, stop) && one.complete()
+                                left.take() && one.take(way, stretch.to, stop) && one.complete(left)
                             });
                         }
                     }

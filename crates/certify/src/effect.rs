@@ -9,6 +9,7 @@
 //! It would be unsound to accept an effect that says anything that is not certain in the picture.
 
 use crate::certificate::{Behind, Effect, Place, Target};
+use crate::limits::{Left, TRIES};
 use crate::picture::{Face, Item, Picture, Time, To};
 use crate::sort::Reference;
 use crate::way::Way;
@@ -38,7 +39,7 @@ pub fn describes(effect: &Effect, picture: &Picture) -> bool {
     if !speaks_of(effect, picture) {
         return false;
     }
-    let mut search = Search { effect, picture, nodes: Vec::new() };
+    let mut search = Search { effect, picture, nodes: Vec::new(), left: Left::of(TRIES) };
     search.place_next()
 }
 
@@ -110,11 +111,15 @@ struct Search<'a> {
     effect: &'a Effect,
     picture: &'a Picture,
     nodes: Vec<NodeId>,
+    left: Left,
 }
 
 impl Search<'_> {
     /// Gives nodes to the places from the first that has none, in all ways.
     fn place_next(&mut self) -> bool {
+        if !self.left.take() {
+            return false;
+        }
         let Some(place) = self.effect.places.get(self.nodes.len()) else { return self.is_right() };
         let fits = |id: &NodeId| !self.nodes.contains(id) && self.fits(place, *id);
         let candidates: Vec<NodeId> = self.picture.ids().filter(fits).collect();

@@ -24,6 +24,13 @@
 //! number ([`counter`], [`reckon`]) have theorems of their own, in these files, with the same induction. What others notice of
 //! such steps is not in the certificate but collected from all steps, between 2 and 4.
 //!
+//! *Side conditions*, each with its place in the code: facts are compared only by those for whom they mean the same ([`sort`]); a view claims
+//! nothing that the state does not ([`cover`]); an effect says nothing that is not certain for the acting thread, and everything that the step
+//! changed ([`effect`]); an effect is left out of a view only where it cannot happen ([`interference`]); what the checker does not understand,
+//! in the program ([`object`]), in a step ([`execute`]) or in the text ([`certificate`]), it rejects; and it gives up within limits, which is a
+//! rejection as well ([`limits`]). The certificate is taken to be written by an enemy. What such a one might try is listed in
+//! `docs/certificates.md`, with a test for each.
+//!
 //! There is no search, no join and no fixpoint here: every state that comes up is looked for in the certificate
 //! ([`cover`]). *Cost:* views times effects, times the ways to fit. What the checker does not understand, it rejects.
 //! *Unsound would be*: a view that is held to cover a state that it does not describe; a case that is forgotten when a stretch is
@@ -61,6 +68,7 @@ pub mod effect;
 pub mod execute;
 pub mod help;
 pub mod interference;
+pub mod limits;
 pub mod meaning;
 pub mod names;
 pub mod needs;
@@ -119,9 +127,14 @@ impl std::fmt::Display for Refusal {
 
 /// Checks a certificate of a program.
 pub fn certify(program: &Program, text: &str) -> Result<Accepted, Refusal> {
+    certify_within(program, text, limits::WORK)
+}
+
+/// Checks a certificate of a program, and rejects it if it has more cases than this.
+pub fn certify_within(program: &Program, text: &str, work: u64) -> Result<Accepted, Refusal> {
     let object = Object::of(program).map_err(Refusal::Program)?;
     let certificate = certificate::read(text, &object).map_err(Refusal::Text)?;
-    let pass = Pass::new(&object, &certificate);
+    let pass = Pass::new(&object, &certificate).within(work);
     pass.run().map_err(|rejection| Refusal::Proof(rejection.told(program, &object)))?;
     Ok(Accepted {
         views: certificate.views.len(),

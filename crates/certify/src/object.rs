@@ -152,6 +152,7 @@ impl Object {
         };
         let object = Object { steps, spec, roles, list, fields, arrays, cell, reckoning };
         (0..object.roles.len()).try_for_each(|m| object.check_parameters(m))?;
+        (0..object.roles.len()).try_for_each(|m| object.check_calls(m))?;
         Ok(object)
     }
 
@@ -201,6 +202,19 @@ impl Object {
             options.push(Word::Null);
         }
         options
+    }
+
+    /// Calls are tried one by one: there must not be too many.
+    fn check_calls(&self, method: usize) -> Result<(), String> {
+        let counts = self.steps.methods[method].params.iter().map(|kind| {
+            let unbounded = self.spec == Spec::Number && is_unbounded(kind.scalar);
+            if unbounded { 1 } else { self.arguments(*kind).len() as u64 }
+        });
+        let name = &self.steps.methods[method].name;
+        match counts.fold(1u64, u64::saturating_mul) <= 4_096 {
+            true => Ok(()),
+            false => Err(format!("`{name}` can be called in too many ways")),
+        }
     }
 
     fn check_parameters(&self, method: usize) -> Result<(), String> {

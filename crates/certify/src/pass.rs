@@ -8,6 +8,7 @@ use crate::effect::{describes, is_visible};
 use crate::execute::{Ended, Execution, Objection, Start};
 use crate::help::Help;
 use crate::interference::{apply, can_fit};
+use crate::limits::{CASES, INSIDE, Left, SPLITS, WORK};
 use crate::names;
 use crate::object::{Object, Spec};
 use crate::picture::{Item, Picture, Time};
@@ -18,10 +19,8 @@ use seriatim_lang::choices::Choices;
 use seriatim_lang::steps::Pc;
 use seriatim_lang::types::Scalar;
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
-
-/// How many states there may be inside of one step before it is called too much.
-const INSIDE: usize = 100_000;
 
 /// Why a certificate is not accepted.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,6 +55,7 @@ pub struct Pass<'a> {
     pub certificate: &'a Certificate,
     /// Its views.
     pub index: Index<'a>,
+    work: RefCell<Left>,
 }
 
 /// Says whether a state is described, as it must be, that comes from this view (none at the start).
@@ -108,7 +108,20 @@ impl<'a> Pass<'a> {
     /// Prepares the pass.
     pub fn new(object: &'a Object, certificate: &'a Certificate) -> Pass<'a> {
         let index = Index::new(certificate);
-        Pass { object, certificate, index }
+        Pass { object, certificate, index, work: RefCell::new(Left::of(WORK)) }
+    }
+
+    /// The same pass, with so much work at most.
+    pub fn within(self, work: u64) -> Pass<'a> {
+        Pass { work: RefCell::new(Left::of(work)), ..self }
+    }
+
+    /// Takes one case of the steps of a view or of an effect in it, and of all work.
+    fn spend(&self, left: &mut Left) -> Result<(), Objection> {
+        match left.take() && self.work.borrow_mut().take() {
+            true => Ok(()),
+            false => Err("more cases than the checker tries".to_owned()),
+        }
     }
 
     /// Checks everything.
@@ -226,11 +239,14 @@ impl<'a> Pass<'a> {
             Some(operation) => vec![(view.clone(), operation.pc, Start::AtAccess)],
             None => self.calls(view),
         };
+        let mut left = Left::of(CASES);
         for start in starts {
             let first = start.1;
             let mut met: HashSet<(State, u32)> = HashSet::new();
             let mut todo = vec![start];
             while let Some(from) = todo.pop() {
+                let check = |why| Rejection::Check(line, first, why);
+                self.spend(&mut left).map_err(check)?;
                 for (state, pc) in self.runs(&from, (number, first), noticed, meets)? {
                     let state = state.folded();
                     if met.insert((state.clone(), pc.0)) {
@@ -277,7 +293,9 @@ impl<'a> Pass<'a> {
         let check = |why| Rejection::Check(line, first, why);
         let mut loops = Vec::new();
         let mut choices = Choices::default();
+        let mut left = Left::of(CASES);
         loop {
+            self.spend(&mut left).map_err(check)?;
             let mut execution = self.execution(from.0.clone(), &mut choices);
             let (pc, ended) = self.run_named(&mut execution, from).map_err(check)?;
             match ended {
@@ -405,7 +423,9 @@ impl<'a> Pass<'a> {
         let foreign = |why| Rejection::ForeignRecord(*line, why);
         for help in noticed.helps.keys().filter(|h| h.concerns(view)) {
             let mut choices = Choices::default();
+            let mut left = Left::of(CASES);
             loop {
+                self.spend(&mut left).map_err(foreign)?;
                 let state = help.apply(self.object, view, &mut choices).map_err(foreign)?;
                 if !meets(Some(number), &state) {
                     return Err(Rejection::RecordInterference(*line));
@@ -452,6 +472,13 @@ impl<'a> Pass<'a> {
     /// Whether an effect of the certificate, but not this one, describes a step; optional stretches are decided if that is
     /// needed.
     fn has_effect(&self, picture: &Picture, missing: usize) -> bool {
+        self.has_effect_within(picture, missing, &mut Left::of(SPLITS))
+    }
+
+    fn has_effect_within(&self, picture: &Picture, missing: usize, left: &mut Left) -> bool {
+        if !left.take() {
+            return false;
+        }
         let mut effects = self.certificate.effects.iter().enumerate();
         if effects.any(|(number, (e, _))| number != missing && describes(e, picture)) {
             return true;
@@ -468,7 +495,7 @@ impl<'a> Pass<'a> {
         loop {
             let mut case = picture.clone();
             case.decide(open, &mut choices);
-            if !self.has_effect(&case, missing) {
+            if !self.has_effect_within(&case, missing, left) {
                 return false;
             }
             if !choices.advance() {
@@ -501,7 +528,9 @@ impl<'a> Pass<'a> {
         let (view, line) = &self.certificate.views[number];
         let foreign = |why| Rejection::Foreign(*line, *effect_line, why);
         let mut choices = Choices::default();
+        let mut left = Left::of(CASES);
         loop {
+            self.spend(&mut left).map_err(foreign)?;
             if let Some(state) = apply(effect, view, &mut choices).map_err(foreign)? {
                 let mut moment = self.execution(state, &mut choices);
                 if let Some(mut operation) = moment.state.operation.take() {

@@ -20,6 +20,7 @@ use crate::subject::{Code, Subject};
 use seriatim_lang::Program;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// What was compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -172,7 +173,9 @@ fn on_a_list(
 ) -> Result<Option<(bool, bool)>, String> {
     let start = case.state(subject, intervals);
     let found = searched(subject, &mut monitor(subject), case, intervals, Mode::Explicit);
-    let (Some(found), Some(findings)) = (found.as_ref().map(verdict), all_runs(subject, &start))
+    let far = Instant::now() + Duration::from_secs(3600);
+    let (Some(found), Some(findings)) =
+        (found.as_ref().map(verdict), all_runs(subject, &start, far))
     else {
         return Ok(None);
     };

@@ -2,8 +2,8 @@
 //!
 //! *Decided*: whether, for every strictly sorted list and all arguments, every run of the composition returns results
 //! that some linearization explains and leaves the elements (and, for the second verdict, the list) of that
-//! linearization. *Yes* rests on the soundness of the abstraction alone (see `docs/lists.md`): every concrete run has an
-//! abstract one with the same calls, returns, final members and losses. *No* rests on a concrete run. If the abstract
+//! linearization. *Yes* rests on the soundness of the abstraction (see `docs/lists.md`): every concrete run has an
+//! abstract one with the same calls, returns, final members and losses; a second opinion without it looks at short lists ([`crate::opinion`]). *No* rests on a concrete run. If the abstract
 //! search finds a violation and no concrete run does, the answer is *unknown*.
 //! *Cost*: the abstract states are finitely many; two operations: thousands, three: millions.
 
@@ -13,12 +13,15 @@ use crate::composition::{Composition, all_compositions};
 use crate::monitor::Monitor;
 use crate::movers::Reductions;
 use crate::normal::Mode;
+use crate::opinion::{Opinion, on_short_lists};
+use crate::oracle::Findings;
 use crate::replay::{Counterexample, Effort, Witnesses, confirm};
 use crate::search::{Plan, Searched, search};
 use crate::subject::{Code, Subject};
 use seriatim_lang::program::Program;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 /// How to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +34,8 @@ pub struct Options {
     pub effort: Effort,
     /// How to save states.
     pub reductions: Reductions,
+    /// How long the second opinion may take.
+    pub opinion: Opinion,
 }
 
 impl Default for Options {
@@ -41,6 +46,7 @@ impl Default for Options {
             max_states: 20_000_000,
             effort,
             reductions: Reductions::default(),
+            opinion: Opinion::default(),
         }
     }
 }
@@ -54,6 +60,8 @@ pub enum Reason {
     NotReplayed,
     /// A number goes beyond what is represented, and the program declares no bounds for it.
     Numbers,
+    /// The abstraction found nothing wrong, but there is a short list on which something goes wrong: a defect of this engine.
+    Contradicted,
 }
 
 impl Reason {
@@ -63,6 +71,10 @@ impl Reason {
             Reason::TooManyStates => "there are too many abstract states",
             Reason::NotReplayed => "no concrete run shows what the abstract search found",
             Reason::Numbers => "a number goes beyond those that are represented",
+            Reason::Contradicted => {
+                "internal error: a second opinion found a short list on which something goes wrong; \
+                 please report this"
+            }
         }
     }
 }
@@ -110,6 +122,8 @@ pub struct Outcome {
     /// A concrete run that ends with threads that wait for each other for ever, if an abstract one led to it (no matter of
     /// linearizability). The abstraction is not made for waiting: without a run nothing is known.
     pub deadlock: Option<Box<Counterexample>>,
+    /// On how many short lists the second opinion found nothing wrong either.
+    pub confirmed_on: u64,
 }
 
 /// Decides a composition of methods of a program.
@@ -141,7 +155,9 @@ pub fn decide(
         transitions: 0,
         cases: 0,
         deadlock: None,
+        confirmed_on: 0,
     };
+    let began = Instant::now();
     let cases = cases(composition, options.input);
     let mut next = 0;
     while next < cases.len() && !matches!(outcome.elements, Verdict::Fails(_)) {
@@ -153,6 +169,11 @@ pub fn decide(
                 (&Subject::new(&code, &case.ranks), &Subject::new(&plain, &case.ranks));
             outcome.judge(Witnesses { reduced, plain }, case, &searched, options)?;
         }
+    }
+    if outcome.elements == Verdict::Holds {
+        let deadline = options.opinion.deadline(began);
+        let (found, lists) = on_short_lists(&plain, &cases, options.input, deadline);
+        outcome.hear(found, lists);
     }
     if let (Some(list), false) = (&mut outcome.list, outcome.elements == Verdict::Holds)
         && !matches!(list, Verdict::Fails(_))
@@ -219,6 +240,20 @@ fn settle(verdict: &mut Verdict, run: Option<Counterexample>) {
 }
 
 impl Outcome {
+    /// Takes in what the second opinion says of short lists.
+    fn hear(&mut self, found: Findings, lists: u64) {
+        self.confirmed_on = lists;
+        if found.fails() {
+            self.elements = Verdict::Unknown(Reason::Contradicted);
+        }
+        if let Some(list) = &mut self.list
+            && *list == Verdict::Holds
+            && found.wrong_list
+        {
+            *list = Verdict::Unknown(Reason::Contradicted);
+        }
+    }
+
     /// Takes in what a case shows.
     fn judge(
         &mut self,

@@ -34,7 +34,7 @@ mod movers;
 #[cfg(test)]
 mod mutants;
 mod normal;
-#[cfg(test)]
+mod opinion;
 mod oracle;
 #[cfg(test)]
 mod random;
@@ -57,6 +57,7 @@ pub use decide::{Options, Outcome, Reason, Verdict, decide, table};
 pub use expectation::{Equality, Expectation, client_composition, expectations};
 pub use monitor::Operation;
 pub use movers::Reductions;
+pub use opinion::Opinion;
 pub use render::{counterexample, picture, render, table_text};
 pub use replay::{Counterexample, Effort, Pictured, PicturedKey, ShownOperation, ShownStep};
 pub use search::Violation;

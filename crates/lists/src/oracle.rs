@@ -11,6 +11,7 @@ use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State, Stop};
 use seriatim_lang::steps::NULL;
 use seriatim_lang::types::Scalar;
+use std::time::Instant;
 
 /// What is wrong with the runs on a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +27,16 @@ pub struct Findings {
 }
 
 impl Findings {
+    /// What was found on one list or on another one.
+    pub fn and(self, other: Findings) -> Findings {
+        Findings {
+            wrong_result: self.wrong_result | other.wrong_result,
+            fault: self.fault | other.fault,
+            wrong_elements: self.wrong_elements | other.wrong_elements,
+            wrong_list: self.wrong_list | other.wrong_list,
+        }
+    }
+
     /// Whether a run is not linearizable, or has an error.
     pub fn fails(&self) -> bool {
         self.wrong_result || self.fault || self.wrong_elements
@@ -45,8 +56,8 @@ struct Oracle<'s> {
 /// How many states are too many.
 const MOST_STATES: usize = 300_000;
 
-/// Looks at all runs on a list; `None` if they are too many.
-pub fn all_runs(subject: &Subject, start: &ListState) -> Option<Findings> {
+/// Looks at all runs on a list; `None` if they are too many, or if there is no time.
+pub fn all_runs(subject: &Subject, start: &ListState, deadline: Instant) -> Option<Findings> {
     let mut steps = subject.machine.steps.clone();
     for (instr, atomic) in steps.code.iter_mut().zip(&subject.code.atomic) {
         instr.inside_atomic = *atomic;
@@ -61,7 +72,7 @@ pub fn all_runs(subject: &Subject, start: &ListState) -> Option<Findings> {
         if !seen.insert(entry.clone()) {
             continue;
         }
-        if seen.len() > MOST_STATES {
+        if seen.len() > MOST_STATES || seen.len() % 64 == 0 && Instant::now() >= deadline {
             return None;
         }
         for thread in 0..oracle.machine.thread_count() {

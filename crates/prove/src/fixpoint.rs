@@ -15,6 +15,8 @@ use crate::interfere::Matcher;
 use crate::model::Model;
 use crate::outcome::{At, Obstacle, Options};
 use crate::record::Shape;
+#[cfg(feature = "sabotage")]
+use crate::sabotage::Sabotage;
 use crate::step::{Setting, transitions};
 use crate::view::{Node, View};
 use crate::views::Views;
@@ -68,6 +70,10 @@ impl<'m> Fixpoint<'m> {
 
     /// Grows the set until it is closed.
     pub fn run(&mut self, options: &Options) -> Result<(), Block> {
+        #[cfg(feature = "sabotage")]
+        {
+            self.views.sabotage = options.sabotage;
+        }
         let stuck = |view, obstacle, at| Block { obstacle, view, at };
         let initial = initial_view(self.model).map_err(|o| stuck(0, o, At::Start))?;
         let initial = initial.canonical(self.model.tracking);
@@ -146,6 +152,10 @@ impl<'m> Fixpoint<'m> {
         outlook: &Outlook,
     ) -> Result<(), Block> {
         self.work += 1;
+        #[cfg(feature = "sabotage")]
+        if self.is_ignored(effect) {
+            return Ok(());
+        }
         let at = At::Other(effect.pc());
         let Fixpoint { model, abstraction, views, matcher, spare, .. } = self;
         let (model, abstraction) = (*model, *abstraction);
@@ -156,6 +166,18 @@ impl<'m> Fixpoint<'m> {
         effect
             .disturb((model, &abstraction), (view, outlook), matcher, &mut found)
             .map_err(|obstacle| Block { obstacle, view: number, at })
+    }
+
+    /// Whether an effect is ignored on purpose.
+    #[cfg(feature = "sabotage")]
+    fn is_ignored(&self, effect: &Influence) -> bool {
+        match self.views.sabotage {
+            Some(Sabotage::NoInterference) => true,
+            Some(Sabotage::OneEffect) => {
+                self.effects.first().is_some_and(|first| **first != *effect)
+            }
+            _ => false,
+        }
     }
 
     /// Whether a canonical view is covered by the set.

@@ -30,6 +30,8 @@ pub mod outcome;
 pub mod own;
 pub mod record;
 mod render;
+#[cfg(feature = "sabotage")]
+pub mod sabotage;
 pub mod step;
 pub mod value;
 pub mod view;

@@ -14,11 +14,19 @@ pub struct Options {
     pub views: usize,
     /// The largest number of effects on views before it gives up: bounds the time.
     pub work: u64,
+    /// What it does wrong on purpose.
+    #[cfg(feature = "sabotage")]
+    pub sabotage: Option<crate::sabotage::Sabotage>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { views: 300_000, work: 400_000_000 }
+        Options {
+            views: 300_000,
+            work: 400_000_000,
+            #[cfg(feature = "sabotage")]
+            sabotage: None,
+        }
     }
 }
 

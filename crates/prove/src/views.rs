@@ -3,6 +3,8 @@
 
 use crate::model::Tracking;
 use crate::outcome::At;
+#[cfg(feature = "sabotage")]
+use crate::sabotage::Sabotage;
 use crate::view::View;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -20,6 +22,9 @@ pub struct Views {
     /// The oldest first: what a late view adds to an old one is then collected before the old one is worked off again.
     queue: BinaryHeap<Reverse<usize>>,
     skeleton: Vec<u8>,
+    /// What goes wrong on purpose.
+    #[cfg(feature = "sabotage")]
+    pub sabotage: Option<Sabotage>,
 }
 
 impl Views {
@@ -33,12 +38,18 @@ impl Views {
             waiting: vec![],
             queue: BinaryHeap::new(),
             skeleton: vec![],
+            #[cfg(feature = "sabotage")]
+            sabotage: None,
         }
     }
 
     /// Adds a canonical view.
     pub fn add(&mut self, view: &View, origin: (usize, At)) {
         view.write_skeleton(self.tracking, &mut self.skeleton);
+        #[cfg(feature = "sabotage")]
+        if self.is_lost() {
+            return;
+        }
         match self.index.get(&self.skeleton) {
             None => {
                 self.index.insert(self.skeleton.clone(), self.list.len() as u32);
@@ -54,6 +65,21 @@ impl Views {
                     self.queue.push(Reverse(number));
                 }
             }
+        }
+    }
+
+    /// Whether a view is lost on purpose.
+    #[cfg(feature = "sabotage")]
+    fn is_lost(&self) -> bool {
+        let known = self.index.contains_key(&self.skeleton);
+        match self.sabotage {
+            Some(Sabotage::ForgottenViews) => {
+                !known
+                    && self.skeleton.iter().map(|b| u32::from(*b)).sum::<u32>() % 5 == 0
+                    && !self.list.is_empty()
+            }
+            Some(Sabotage::NoJoin) => known,
+            _ => false,
         }
     }
 
