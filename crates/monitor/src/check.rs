@@ -2,8 +2,9 @@
 
 use crate::assemble::{assemble, filled};
 use crate::choose;
+use crate::confirm::{Confirmation, Contradiction, Means, confirm};
 use crate::fast::{self, Object};
-use crate::minimise::{illustrate, minimise};
+use crate::minimise::{LeftOut, Shrinker, illustrate, minimise};
 use crate::partition::{Partitioning, Portion, partition};
 use crate::search::dovetail::{self, Finding, Plan, Standing, StopAt};
 use crate::search::{Memory, Strategy};
@@ -35,6 +36,8 @@ pub struct Options<'o> {
     pub strategies: Vec<Strategy>,
     /// How much to say of a violation.
     pub detail: Detail,
+    /// The time for making a counterexample small, once there is a verdict.
+    pub explain: Duration,
     /// Told now and then how it goes.
     pub observer: Option<&'o (dyn Fn(Standing) + Sync)>,
 }
@@ -68,6 +71,7 @@ impl Default for Options<'_> {
             monitors: Monitors::Use,
             strategies: vec![Strategy::DepthFirst, Strategy::BreadthFirst],
             detail: Detail::Minimal,
+            explain: Duration::from_secs(2),
             observer: None,
         }
     }
@@ -90,9 +94,13 @@ pub struct Checked {
     pub configurations: usize,
     /// The peak of the searches' memory by their own estimate, in bytes.
     pub memory: usize,
-    /// What the replay found wrong with an engine's answer. It is a defect of Seriatim; no verdict
+    /// What a checker found wrong with an engine's answer. It is a defect of Seriatim; no verdict
     /// rests on that answer.
     pub defect: Option<String>,
+    /// What stands behind a violation besides the engine that found it.
+    pub confirmation: Option<Confirmation>,
+    /// What the counterexample of a violation does without, and why that is fair.
+    pub left_out: LeftOut,
 }
 
 /// What is known of one part.
@@ -164,7 +172,8 @@ pub fn check(
     let monitor = Monitor::of(history, reader, options);
     let declined = match monitor.check_whole(history, reader) {
         Whole::Decided(claim, part) => {
-            return conclude_whole(history, reader, options, claim, part);
+            let object = monitor.object();
+            return conclude_whole(history, reader, options, object, (claim, part));
         }
         Whole::Declined(reason) => Some(reason),
         Whole::NotAsked => None,
@@ -173,23 +182,38 @@ pub fn check(
     let cancel = Cancel::at(options.time.map(|time| Instant::now() + time));
     let memory = Memory::new(options.memory);
     let portions = partition(history, &reading, options.partitioning);
-    let job =
-        Job { history, reader, reading: &reading, options, monitor, declined, cancel, memory };
-    let mut findings = job.run(&portions);
-    let peak = job.memory.peak();
+    let object = monitor.object();
+    let reading = &reading;
+    let job = Job { history, reading, options, monitor, declined, cancel, memory };
+    let (mut parts, configurations) = job.run(&portions);
+    let memory = job.memory.peak();
     if let Some(defect) = reader.defect() {
         let problem = Problem::BrokenSpec { spec: reader.name(), defect };
         return Err(InputError::new(history.source(), 0, problem));
     }
-    let replayed = replay_parts(history, reader, &reading, &portions, &findings.parts)?;
-    let (replayed, defect) = match replayed {
-        Ok(replayed) => (Some(replayed), None),
-        Err(invalid) => {
-            distrust(&portions, &mut findings.parts, &invalid);
-            (None, Some(invalid.to_string()))
+    let replayed = replay_parts(history, reader, reading, &portions, &parts)?;
+    let mut defect = None;
+    let replayed = replayed.map_err(|invalid| {
+        distrust(&portions, &mut parts, &invalid);
+        defect = Some(invalid.to_string());
+    });
+    let witness = Witnesses { history, reader, options, object };
+    let grounds = witness.violation(&portions, &mut parts, &mut defect)?;
+    let (verdict, confirmation, left_out) = match (grounds, replayed) {
+        (Some(grounds), _) => {
+            let Grounds { core, confirmation, left_out } = grounds;
+            (Verdict::Violation(core), Some(confirmation), left_out)
+        }
+        (None, Ok(replayed)) if parts.iter().all(Decision::is_linearizable) => {
+            (Verdict::Linearizable(replayed), None, LeftOut::default())
+        }
+        (None, _) => {
+            let unknown = Unknown { defect: defect.clone(), ..unknown(&portions, &parts) };
+            (Verdict::Unknown(unknown), None, LeftOut::default())
         }
     };
-    Ok(findings.into_checked(&portions, replayed, defect, peak))
+    let parts = portions.iter().zip(parts).map(report).collect();
+    Ok(Checked { verdict, parts, configurations, memory, defect, confirmation, left_out })
 }
 
 /// The answer to a history that a monitor decided as a whole.
@@ -197,27 +221,139 @@ fn conclude_whole(
     history: &mut History,
     reader: &dyn Reader,
     options: &Options<'_>,
-    claim: Claim,
-    mut part: PartReport,
+    object: Option<Object>,
+    (claim, mut part): (Claim, PartReport),
 ) -> Result<Checked, InputError> {
-    let mut defect = None;
+    let (mut defect, mut confirmation, mut left_out) = (None, None, LeftOut::default());
     let verdict = match claim {
         Claim::Linearizable(witness) => match replay_filled(history, reader, witness)? {
             Ok(replayed) => Verdict::Linearizable(replayed),
             Err(invalid) => {
-                part.standing = PartStanding::Open;
                 defect = Some(invalid.to_string());
                 Verdict::Unknown(rejected(defect.clone()))
             }
         },
-        Claim::Violation(mut core) => {
-            if options.detail == Detail::Minimal {
-                illustrate(history, reader, &mut core);
+        Claim::Violation(core) => {
+            let witnesses = Witnesses { history, reader, options, object };
+            let all: Vec<OpId> = (0..history.len()).map(OpId::from).collect();
+            match witnesses.grounds(&all, &part.decided_by, core)? {
+                Ok(grounds) => {
+                    (confirmation, left_out) = (Some(grounds.confirmation), grounds.left_out);
+                    Verdict::Violation(grounds.core)
+                }
+                Err(Contradiction) => {
+                    defect = Some(CONTRADICTED.to_owned());
+                    Verdict::Unknown(rejected(defect.clone()))
+                }
             }
-            Verdict::Violation(core)
         }
     };
-    Ok(Checked { verdict, parts: vec![part], configurations: 0, memory: 0, defect })
+    if defect.is_some() {
+        part.standing = PartStanding::Open;
+    }
+    let (parts, configurations, memory) = (vec![part], 0, 0);
+    Ok(Checked { verdict, parts, configurations, memory, defect, confirmation, left_out })
+}
+
+/// What is wrong with an engine's violation.
+const CONTRADICTED: &str = "the second checker finds an order for what is called a violation";
+
+/// Whoever is asked about a violation after an engine has found it.
+struct Witnesses<'w> {
+    history: &'w History,
+    reader: &'w dyn Reader,
+    options: &'w Options<'w>,
+    object: Option<Object>,
+}
+
+/// What a violation rests on.
+struct Grounds {
+    core: Counterexample,
+    confirmation: Confirmation,
+    left_out: LeftOut,
+}
+
+impl Witnesses<'_> {
+    /// The grounds of the first part that is violated. A part whose violation is contradicted is
+    /// open, and the next one is looked at.
+    fn violation(
+        &self,
+        portions: &[Portion],
+        parts: &mut [Decision],
+        defect: &mut Option<String>,
+    ) -> Result<Option<Grounds>, InputError> {
+        for (portion, part) in portions.iter().zip(parts) {
+            if part.finding != Some(Finding::Violation) {
+                continue;
+            }
+            let core = part.core.take().unwrap_or_else(|| whole(portion));
+            match self.grounds(&portion.operations, &part.decided_by, core)? {
+                Ok(grounds) => return Ok(Some(grounds)),
+                Err(Contradiction) => {
+                    part.finding = Some(Finding::Open(Limit::Defect, 0));
+                    *defect = Some(CONTRADICTED.to_owned());
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Makes a violation small, as far as that is wanted, and asks for a second opinion.
+    fn grounds(
+        &self,
+        part: &[OpId],
+        decided_by: &DecidedBy,
+        mut core: Counterexample,
+    ) -> Result<Result<Grounds, Contradiction>, InputError> {
+        let by_monitor = part.len() - core.operations.len();
+        let mut left_out = LeftOut::default();
+        match (self.options.detail, decided_by) {
+            (Detail::Plain, _) => {}
+            (Detail::Minimal, DecidedBy::Inspection) => {
+                illustrate(self.history, self.reader, &mut core);
+            }
+            (Detail::Minimal, _) => {
+                let cancel = Cancel::at(Some(Instant::now() + self.options.explain));
+                let memory = Memory::new(self.options.memory);
+                let mut shrinker =
+                    Shrinker::new(self.history, self.reader, self.object, &cancel, &memory);
+                (core, left_out) = minimise(&mut shrinker, core);
+            }
+        }
+        left_out.by_monitor = by_monitor;
+        let means = match self.options.detail {
+            Detail::Plain => Means { operations: 2_000, configurations: 3_000 },
+            Detail::Minimal => Means { operations: 20_000, configurations: 100_000 },
+        };
+        let asked = (decided_by, means);
+        let confirmed = confirm(self.history, self.reader, part, &core, asked)?;
+        Ok(confirmed.map(|confirmation| Grounds { core, confirmation, left_out }))
+    }
+}
+
+/// A part that is violated, all of it.
+fn whole(portion: &Portion) -> Counterexample {
+    Counterexample {
+        operations: portion.operations.clone(),
+        horizon: Horizon::Whole,
+        context: None,
+        explanation: Explanation::because("no order of these operations is right"),
+    }
+}
+
+/// What is told of a part.
+fn report((portion, part): (&Portion, Decision)) -> PartReport {
+    PartReport {
+        label: portion.label.clone(),
+        operations: portion.operations.len(),
+        standing: match part.finding {
+            Some(Finding::Linearizable(_)) => PartStanding::Linearizable,
+            Some(Finding::Violation) => PartStanding::Violation,
+            Some(Finding::Open(..)) | None => PartStanding::Open,
+        },
+        decided_by: part.decided_by,
+        fell_back: part.fell_back,
+    }
 }
 
 /// Replays the orders that were found for parts, all as one; where every part has an order, that is
@@ -288,54 +424,8 @@ fn rejected(defect: Option<String>) -> Unknown {
     Unknown { limit, linearizable_events: 0, decided: Vec::new(), open: Vec::new(), defect }
 }
 
-/// What a job found out.
-struct Findings {
-    parts: Vec<Decision>,
-    configurations: usize,
-    /// The counterexample of the first part that is violated.
-    core: Option<Counterexample>,
-}
-
-impl Findings {
-    fn into_checked(
-        self,
-        portions: &[Portion],
-        replayed: Option<Replayed>,
-        defect: Option<String>,
-        memory: usize,
-    ) -> Checked {
-        let limit = self.parts.iter().find_map(|part| match part.finding {
-            Some(Finding::Open(limit, _)) => Some(limit),
-            _ => None,
-        });
-        let verdict = match (self.core, limit, replayed) {
-            (Some(core), ..) => Verdict::Violation(core),
-            (None, None, Some(replayed)) => Verdict::Linearizable(replayed),
-            (None, limit, _) => {
-                let limit = limit.unwrap_or(Limit::Defect);
-                let defect = defect.clone();
-                Verdict::Unknown(Unknown { defect, ..unknown(portions, &self.parts, limit) })
-            }
-        };
-        let report = |(portion, part): (&Portion, Decision)| PartReport {
-            label: portion.label.clone(),
-            operations: portion.operations.len(),
-            standing: match part.finding {
-                Some(Finding::Linearizable(_)) => PartStanding::Linearizable,
-                Some(Finding::Violation) => PartStanding::Violation,
-                Some(Finding::Open(..)) | None => PartStanding::Open,
-            },
-            decided_by: part.decided_by,
-            fell_back: part.fell_back,
-        };
-        let parts = portions.iter().zip(self.parts).map(report).collect();
-        Checked { verdict, parts, configurations: self.configurations, memory, defect }
-    }
-}
-
 struct Job<'j> {
     history: &'j History,
-    reader: &'j dyn Reader,
     reading: &'j Interpretation,
     options: &'j Options<'j>,
     monitor: Monitor,
@@ -346,13 +436,13 @@ struct Job<'j> {
 }
 
 impl Job<'_> {
-    fn run(&self, portions: &[Portion]) -> Findings {
+    /// What the engines find out about each part, and the number of configurations met.
+    fn run(&self, portions: &[Portion]) -> (Vec<Decision>, usize) {
         let mut parts: Vec<Decision> = vec![Decision::default(); portions.len()];
         self.inspect(portions, &mut parts);
         self.ask_monitor(portions, &mut parts);
         let configurations = self.search(portions, &mut parts);
-        let core = self.core(portions, &mut parts);
-        Findings { parts, configurations, core }
+        (parts, configurations)
     }
 
     /// Whether enough is known: a violation, when the first one ends the check.
@@ -454,33 +544,6 @@ impl Job<'_> {
             }
         }
     }
-
-    /// The counterexample of the first part that is violated.
-    fn core(&self, portions: &[Portion], parts: &mut [Decision]) -> Option<Counterexample> {
-        let index = parts.iter().position(|part| part.finding == Some(Finding::Violation))?;
-        Some(match (parts[index].core.take(), self.options.detail) {
-            (None, _) => self.counterexample(&portions[index]),
-            (Some(core), Detail::Plain) => core,
-            (Some(mut core), Detail::Minimal) => {
-                illustrate(self.history, self.reader, &mut core);
-                core
-            }
-        })
-    }
-
-    fn counterexample(&self, portion: &Portion) -> Counterexample {
-        match self.options.detail {
-            Detail::Minimal => {
-                minimise(self.history, self.reader, &portion.operations, &self.cancel, &self.memory)
-            }
-            Detail::Plain => Counterexample {
-                operations: portion.operations.clone(),
-                horizon: Horizon::Whole,
-                context: None,
-                explanation: Explanation::because("no order of these operations is right"),
-            },
-        }
-    }
 }
 
 /// What was found out about a part.
@@ -494,6 +557,10 @@ struct Decision {
 }
 
 impl Decision {
+    fn is_linearizable(&self) -> bool {
+        matches!(self.finding, Some(Finding::Linearizable(_)))
+    }
+
     fn violation(decided_by: DecidedBy, core: Counterexample) -> Self {
         let (finding, core) = (Some(Finding::Violation), Some(core));
         Decision { finding, decided_by, fell_back: None, core }
@@ -506,16 +573,20 @@ impl Default for Decision {
     }
 }
 
-fn unknown(portions: &[Portion], parts: &[Decision], limit: Limit) -> Unknown {
-    let mut unknown = Unknown { limit, ..rejected(None) };
+fn unknown(portions: &[Portion], parts: &[Decision]) -> Unknown {
+    let limit = parts.iter().find_map(|part| match part.finding {
+        Some(Finding::Open(limit, _)) => Some(limit),
+        _ => None,
+    });
+    let mut unknown = Unknown { limit: limit.unwrap_or(Limit::Defect), ..rejected(None) };
     for (portion, part) in portions.iter().zip(parts) {
         match part.finding {
             Some(Finding::Open(_, events)) => {
                 unknown.linearizable_events += events;
                 unknown.open.push(portion.label.clone());
             }
-            None => unknown.open.push(portion.label.clone()),
-            _ => unknown.decided.push(portion.label.clone()),
+            None | Some(Finding::Violation) => unknown.open.push(portion.label.clone()),
+            Some(Finding::Linearizable(_)) => unknown.decided.push(portion.label.clone()),
         }
     }
     unknown
@@ -542,6 +613,13 @@ enum Whole {
 }
 
 impl Monitor {
+    fn object(&self) -> Option<Object> {
+        match self {
+            Monitor::Ready(object) => Some(*object),
+            Monitor::Unfit(_) | Monitor::Unwanted => None,
+        }
+    }
+
     fn of(history: &mut History, reader: &dyn Reader, options: &Options<'_>) -> Self {
         match (options.monitors, reader.chosen()) {
             (Monitors::Use, Some(chosen)) => {

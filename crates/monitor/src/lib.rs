@@ -10,6 +10,7 @@ mod assemble;
 mod check;
 mod check_partition;
 mod choose;
+mod confirm;
 pub mod fast;
 mod minimise;
 pub mod partition;
@@ -21,6 +22,8 @@ mod watch;
 
 pub use check::{Checked, DecidedBy, Detail, Monitors, Options, PartReport, PartStanding, check};
 pub use check_partition::{Refutation, refute_partition};
+pub use confirm::Confirmation;
+pub use minimise::LeftOut;
 pub use search::Strategy;
 pub use search::dovetail::{Standing, StopAt};
 pub use typed::Recording;

@@ -1,8 +1,8 @@
 //! From a part that is not linearizable to a small one that shows it.
 //!
 //! Every reduction is *fair*: if the smaller history is not linearizable, neither is the larger one.
-//! 1. *Prefix*: linearizability is closed under prefixes, so the shortest bad prefix is found by
-//!    bisection. Operations open at its end are pending.
+//! 1. *Prefix*: linearizability is closed under prefixes, so nothing after the first return at which
+//!    the history goes wrong is needed. Operations open at that moment are pending.
 //! 2. *Values*: where the specification treats values alike ([`Spec::data`](seriatim_spec::Spec)),
 //!    all operations that name a value are taken out together; values that an operation ties together
 //!    go together.
@@ -11,33 +11,91 @@
 //!    are replaced by the state that they leave.
 //!
 //! Taking out any other operation (a write whose value is still read) would make evidence up, so it is
-//! not done. A reduction whose check runs out of effort is not made.
+//! not done. A reduction whose check runs out of effort is not made. The effort is counted in
+//! configurations, so the result is the same on every machine and for any number of threads, unless the
+//! time for explanations ends first; then it is the best that was reached.
 
+use crate::fast::{self, Object};
 use crate::search::{Engine, Memory, Part, Progress, Strategy, explain};
-use hashbrown::HashMap;
-use seriatim_history::{History, Horizon, OpId, Time};
+use hashbrown::{HashMap, HashSet};
+use seriatim_history::{Event, History, Horizon, OpId, Time};
 use seriatim_spec::{
-    Cancel, ClassId, Context, Counterexample, Explanation, Interpretation, Reader,
+    Cancel, Claim, ClassId, Context, Counterexample, Explanation, Interpretation, Reader,
 };
 
-/// The expansions that one check of a candidate may take.
-const EFFORT: u64 = 300_000;
+/// The expansions that one check of a candidate may take in each direction.
+const EFFORT: u64 = 30_000;
 
-/// Makes a violating part small. `cancel` and `memory` bound the work: when they run out, what was
-/// reached is given.
+/// The configurations that all checks together may meet.
+const ALLOWANCE: u64 = 600_000;
+
+/// Of a longer part, single operations are taken out only if nothing else makes it small.
+const LONG: usize = 2_000;
+
+/// What a part is made small with.
+pub struct Shrinker<'a> {
+    /// The history of the part.
+    pub history: &'a History,
+    /// The specification.
+    pub reader: &'a dyn Reader,
+    /// The object whose monitor decides candidates, where there is one.
+    pub object: Option<Object>,
+    /// Ends the work; what was reached is given.
+    pub cancel: &'a Cancel,
+    /// Bounds the memory of the searches.
+    pub memory: &'a Memory,
+    /// The configurations that may still be met.
+    pub left: u64,
+}
+
+/// How many operations a counterexample does without, by the reason why that is fair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct LeftOut {
+    /// Not needed by the theorem of the monitor that found the violation.
+    pub by_monitor: usize,
+    /// Called after the history has gone wrong.
+    pub later: usize,
+    /// Of values that do not matter, where the object treats values alike.
+    pub values: usize,
+    /// Changed nothing.
+    pub read_only: usize,
+    /// Came first without loss; the state that they left is given.
+    pub context: usize,
+}
+
+/// Makes a violation small: that of a part, or what a monitor made of it.
 pub fn minimise(
-    history: &History,
-    reader: &dyn Reader,
-    operations: &[OpId],
-    cancel: &Cancel,
-    memory: &Memory,
-) -> Counterexample {
-    let mut shrinker = Shrinker { history, reader, cancel, memory };
-    let mut candidate = Candidate { operations: operations.to_vec(), horizon: Horizon::Whole };
+    shrinker: &mut Shrinker<'_>,
+    violation: Counterexample,
+) -> (Counterexample, LeftOut) {
+    let Counterexample { operations, horizon, .. } = &violation;
+    let mut candidate = Candidate { operations: operations.clone(), horizon: *horizon };
+    let mut left_out = LeftOut::default();
+    let mut count = candidate.operations.len();
+    let mut gone = |candidate: &Candidate| {
+        let before = std::mem::replace(&mut count, candidate.operations.len());
+        before - candidate.operations.len()
+    };
     shrinker.shorten(&mut candidate);
-    shrinker.take_out_values(&mut candidate);
-    shrinker.take_out_read_only(&mut candidate);
-    shrinker.conclude(candidate)
+    left_out.later = gone(&candidate);
+    let mut best = shrinker.conclude(&candidate, left_out);
+    let is_long = candidate.operations.len() > LONG && best.0.operations.len() < SMALL;
+    if best.0.operations.len() > 1 && !is_long {
+        shrinker.take_out_values(&mut candidate);
+        left_out.values = gone(&candidate);
+        shrinker.take_out_read_only(&mut candidate);
+        left_out.read_only = gone(&candidate);
+        let other = shrinker.conclude(&candidate, left_out);
+        let size = |core: &Counterexample| (core.operations.len(), core.context.is_some());
+        if size(&other.0) <= size(&best.0) {
+            best = other;
+        }
+    }
+    if best.0.operations == violation.operations && best.0.context.is_none() {
+        // Whoever found it says it better.
+        best.0.explanation.sentence = violation.explanation.sentence;
+    }
+    best
 }
 
 /// Adds to a small counterexample the partial orders that go farthest and where each fails.
@@ -67,21 +125,38 @@ struct Candidate {
     horizon: Horizon,
 }
 
-struct Shrinker<'a> {
-    history: &'a History,
-    reader: &'a dyn Reader,
-    cancel: &'a Cancel,
-    memory: &'a Memory,
-}
+impl<'a> Shrinker<'a> {
+    /// Ready to make parts of a history small.
+    pub fn new(
+        history: &'a History,
+        reader: &'a dyn Reader,
+        object: Option<Object>,
+        cancel: &'a Cancel,
+        memory: &'a Memory,
+    ) -> Self {
+        Shrinker { history, reader, object, cancel, memory, left: ALLOWANCE }
+    }
 
-impl Shrinker<'_> {
-    /// Finds the shortest bad prefix.
+    /// Finds the shortest bad prefix: small ones first, farther and farther, then by bisection.
     fn shorten(&mut self, candidate: &mut Candidate) {
         let mut returns: Vec<Time> =
             candidate.operations.iter().filter_map(|&op| self.history.ret(op)).collect();
+        if let Horizon::Until(end) = candidate.horizon {
+            returns.retain(|&ret| ret <= end);
+        }
         returns.sort_unstable();
         returns.dedup();
-        let (mut good, mut bad) = (0, returns.len());
+        let (mut good, mut step) = (self.first_suspect(candidate, &returns), 1);
+        let mut bad = loop {
+            let next = good + step - 1;
+            if next >= returns.len() {
+                break returns.len();
+            }
+            if self.is_violation(&self.prefix(candidate, returns[next])) {
+                break next;
+            }
+            (good, step) = (next + 1, step * 2);
+        };
         while good < bad {
             let middle = (good + bad) / 2;
             if self.is_violation(&self.prefix(candidate, returns[middle])) {
@@ -93,6 +168,33 @@ impl Shrinker<'_> {
         if let Some(&end) = returns.get(bad) {
             *candidate = self.prefix(candidate, end);
         }
+    }
+
+    /// The first return at which the history may go wrong, as far as the breadth-first search
+    /// knows: up to there it found an order.
+    fn first_suspect(&mut self, candidate: &Candidate, returns: &[Time]) -> usize {
+        if self.object.is_some() {
+            return 0;
+        }
+        let mut history = self.restricted(candidate);
+        let Ok(reading) = self.reader.read(&mut history) else { return 0 };
+        let operations: Vec<OpId> = reading.operations().collect();
+        let part = Part::new(&history, &reading, &operations);
+        let mut engine = Engine::new(&part, Strategy::BreadthFirst, self.cancel);
+        engine.run(EFFORT, self.cancel, self.memory);
+        let known = engine.linearizable_events();
+        self.spend(&engine);
+        engine.retire(self.memory);
+        let events = history.events_of(operations.iter().copied()).take(known);
+        let last = events.filter_map(|event| match event {
+            Event::Return(op) => history.ret(op),
+            Event::Call(_) => None,
+        });
+        last.max().map_or(0, |last| returns.partition_point(|&ret| ret <= last))
+    }
+
+    fn spend(&mut self, engine: &Engine<'_>) {
+        self.left = self.left.saturating_sub(engine.configurations() as u64);
     }
 
     fn prefix(&self, candidate: &Candidate, end: Time) -> Candidate {
@@ -131,7 +233,7 @@ impl Shrinker<'_> {
             while start < lots.len() {
                 let end = (start + size).min(lots.len());
                 let mut smaller = candidate.clone();
-                let gone: Vec<OpId> = lots[start..end].concat();
+                let gone: HashSet<OpId> = lots[start..end].iter().flatten().copied().collect();
                 smaller.operations.retain(|op| !gone.contains(op));
                 if self.is_violation(&smaller) {
                     *candidate = smaller;
@@ -177,29 +279,42 @@ impl Shrinker<'_> {
     }
 
     /// Whether a candidate is known not to be linearizable.
-    fn is_violation(&self, candidate: &Candidate) -> bool {
-        if self.cancel.is_raised() {
+    fn is_violation(&mut self, candidate: &Candidate) -> bool {
+        if self.cancel.is_raised() || self.left == 0 {
             return false;
         }
         let mut history = self.restricted(candidate);
+        if let Some(object) = self.object
+            && let Ok(claim) = fast::check(object, fast::Part::whole(&history))
+        {
+            // A monitor is fast, but not for nothing.
+            self.left = self.left.saturating_sub(1 + history.len() as u64 / 16);
+            return matches!(claim, Claim::Violation(_));
+        }
         let Ok(reading) = self.reader.read(&mut history) else { return false };
         let operations: Vec<OpId> = reading.operations().collect();
         let part = Part::new(&history, &reading, &operations);
-        [Strategy::DepthFirst, Strategy::BreadthFirst]
-            .into_iter()
-            .map(|strategy| {
-                let mut engine = Engine::new(&part, strategy, self.cancel);
-                let progress = engine.run(EFFORT, self.cancel, self.memory);
-                engine.retire(self.memory);
-                progress
-            })
-            .find(|progress| matches!(progress, Progress::Found(_) | Progress::Exhausted))
-            .is_some_and(|progress| matches!(progress, Progress::Exhausted))
+        for strategy in [Strategy::DepthFirst, Strategy::BreadthFirst] {
+            let mut engine = Engine::new(&part, strategy, self.cancel);
+            let progress = engine.run(EFFORT.min(self.left), self.cancel, self.memory);
+            self.spend(&engine);
+            engine.retire(self.memory);
+            match progress {
+                Progress::Exhausted => return true,
+                Progress::Found(_) => return false,
+                _ => {}
+            }
+        }
+        false
     }
 
     /// Replaces what comes first without loss by the state that it leaves, and explains the rest.
-    fn conclude(&mut self, candidate: Candidate) -> Counterexample {
-        let mut history = self.restricted(&candidate);
+    fn conclude(
+        &mut self,
+        candidate: &Candidate,
+        mut left_out: LeftOut,
+    ) -> (Counterexample, LeftOut) {
+        let mut history = self.restricted(candidate);
         let reading = self.reader.read(&mut history).ok();
         let reading = reading.as_ref();
         let original = |op: OpId| candidate.operations[op.index()];
@@ -208,12 +323,14 @@ impl Shrinker<'_> {
         let mut explanation = Explanation::default();
         if let Some(reading) = reading {
             let preamble = self.preamble(&history, reading, &operations);
-            operations.retain(|op| !preamble.contains(op));
+            let first: HashSet<OpId> = preamble.iter().copied().collect();
+            operations.retain(|op| !first.contains(op));
             let classes: Vec<ClassId> =
                 preamble.iter().filter_map(|&op| reading.class(op)).collect();
             let part = Part::new(&history, reading, &operations).after(classes);
             let (state, attempts) = explain(&part);
             if !preamble.is_empty() {
+                left_out.context = preamble.len();
                 let order = preamble.iter().map(|&op| original(op)).collect();
                 context = Some(Context { order, state });
             }
@@ -225,21 +342,25 @@ impl Shrinker<'_> {
             attempt.order.iter_mut().for_each(rename);
             attempt.stuck.iter_mut().for_each(|(op, _)| rename(op));
         }
-        Counterexample { operations, horizon: candidate.horizon, context, explanation }
+        let horizon = candidate.horizon;
+        (Counterexample { operations, horizon, context, explanation }, left_out)
     }
 
     /// Operations that can be taken first without loss, where that makes the rest much smaller and
     /// the specification leaves no choice in them.
     fn preamble(
-        &self,
+        &mut self,
         history: &History,
         reading: &Interpretation,
         operations: &[OpId],
     ) -> Vec<OpId> {
         let part = Part::new(history, reading, operations);
         let mut engine = Engine::new(&part, Strategy::BreadthFirst, self.cancel);
-        let progress = engine.run(EFFORT, self.cancel, self.memory);
+        // Where one configuration follows another, the length of the part is no effort.
+        let effort = EFFORT + 2 * operations.len() as u64;
+        let progress = engine.run(effort, self.cancel, self.memory);
         let settled = engine.settled();
+        self.spend(&engine);
         engine.retire(self.memory);
         let is_refuted = matches!(progress, Progress::Exhausted);
         let mut automaton = reading.alphabet.automaton(self.cancel);

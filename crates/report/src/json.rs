@@ -3,7 +3,7 @@
 //! The schema is versioned by the field `schema`. Within a version fields are only added, never
 //! removed or given another meaning.
 
-use crate::report::{Report, Standing, returns_within};
+use crate::report::{Evidence, Report, Standing, returns_within};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Serialize, ser};
 use serde_json::value::RawValue;
@@ -39,6 +39,8 @@ struct Document<'r> {
     statistics: Costs,
     warnings: &'r [String],
     notes: &'r [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence: Option<&'r Evidence>,
     #[serde(skip_serializing_if = "Option::is_none")]
     witness: Option<Order<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,6 +79,7 @@ impl<'r> Document<'r> {
             },
             warnings: &report.warnings,
             notes: &report.notes,
+            evidence: report.evidence.as_ref(),
             witness,
             counterexample,
             unknown,

@@ -16,5 +16,5 @@ mod states;
 pub mod terminal;
 mod text;
 
-pub use report::{PartLine, Report, Standing, Statistics};
+pub use report::{Evidence, EvidenceKind, LeftOut, PartLine, Report, Standing, Statistics};
 pub use states::States;

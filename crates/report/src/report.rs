@@ -30,6 +30,8 @@ pub struct Report<'a> {
     pub statistics: Statistics,
     /// What the reader should know before believing the verdict.
     pub warnings: Vec<String>,
+    /// What stands behind the verdict besides the engine that found it.
+    pub evidence: Option<Evidence>,
     /// What else was checked, and held.
     pub notes: Vec<String>,
     /// The states of the object along the verdict's orders; for the page.
@@ -47,6 +49,7 @@ impl<'a> Report<'a> {
             parts: Vec::new(),
             statistics: Statistics::default(),
             warnings: history.tally().vacuous().map(str::to_owned).into_iter().collect(),
+            evidence: None,
             notes: Vec::new(),
             states: States::default(),
         }
@@ -81,6 +84,39 @@ impl<'a> Report<'a> {
         deciders.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
         deciders
     }
+}
+
+/// What stands behind a verdict besides the engine that found it.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct Evidence {
+    /// Of what kind it is.
+    pub kind: EvidenceKind,
+    /// Who checked what, in words.
+    pub text: String,
+    /// How many operations of the part a counterexample does without, by the reason why that is fair.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Of what kind evidence is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EvidenceKind {
+    /// The order of a linearizable history was replayed.
+    Replayed,
+    /// A second checker found no order either.
+    Confirmed,
+    /// The second checker gave up: the counterexample is too large for it.
+    Unconfirmed,
+}
+
+/// Operations that a counterexample does without.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct LeftOut {
+    /// How many.
+    pub operations: usize,
+    /// Why that is fair: if the rest is wrong, so is the whole.
+    pub because: &'static str,
 }
 
 /// What is known of one part.

@@ -108,6 +108,7 @@ fn facts(report: &Report<'_>) -> Vec<String> {
         facts.push(format!("decided by {name}"));
     }
     facts.extend(report.statistics.elapsed.map(text::duration));
+    facts.extend(report.evidence.iter().map(|evidence| evidence.text.clone()));
     facts.extend(report.notes.iter().cloned());
     facts
 }

@@ -35,6 +35,7 @@ pub fn render(report: &Report<'_>, style: &Style) -> String {
             summary::unknown(report, unknown, &mut page);
         }
     }
+    summary::evidence(report, &mut page);
     summary::notes(report, &mut page);
     summary::warnings(report, &mut page);
     page.text

@@ -159,6 +159,12 @@ fn hints(report: &Report<'_>, unknown: &Unknown) -> Vec<String> {
     hints
 }
 
+/// What stands behind the verdict.
+pub(super) fn evidence(report: &Report<'_>, page: &mut Page<'_>) {
+    let Some(evidence) = &report.evidence else { return };
+    page.line(&page.style.clean(&evidence.text));
+}
+
 /// What else was checked, and held.
 pub(super) fn notes(report: &Report<'_>, page: &mut Page<'_>) {
     for note in &report.notes {

@@ -8,6 +8,7 @@ use super::scale::{self, Scale};
 use super::{Exit, Failure, page};
 use clap::ValueEnum;
 use seriatim::Verdict;
+use seriatim::monitor::Detail;
 use seriatim::report::junit::{self, Case};
 use seriatim::report::terminal::{Colour, Glyphs, Style};
 use seriatim::report::{json, terminal};
@@ -126,10 +127,18 @@ impl Arguments {
         }
     }
 
+    /// A line a history needs no counterexample, unless another report shows it.
+    fn detail(&self) -> Detail {
+        match self.quiet && self.html.is_none() && self.junit.is_none() {
+            true => Detail::Plain,
+            false => Detail::Minimal,
+        }
+    }
+
     fn answer(&self, log: &[PathBuf]) -> Result<Done, Failure> {
         match log {
             [path] if !self.scale.is_spilled(path, self.question.memory()) => {
-                self.question.answer(path)
+                self.question.answer(path, self.detail())
             }
             log => scale::answer(&self.question, &self.scale, log),
         }

@@ -3,6 +3,7 @@
 use super::Exit;
 use super::Failure;
 use super::amounts::{bytes, duration, positive};
+use super::evidence;
 use super::hints::hints;
 use super::input::{Against, Chosen, ChosenBy, Input};
 use super::progress::ProgressLine;
@@ -57,6 +58,10 @@ pub struct Question {
     #[arg(long, value_enum, default_value_t = Engine::Auto)]
     engine: Engine,
 
+    /// The time for making a counterexample small, once there is a verdict
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
+    explain: Duration,
+
     /// Older scripts say so; every order that is found is replayed anyway
     #[arg(long, hide = true)]
     certify: bool,
@@ -101,13 +106,13 @@ pub struct Done {
 
 impl Question {
     /// Checks one of the files.
-    pub fn answer(&self, path: &Path) -> Result<Done, Failure> {
+    pub fn answer(&self, path: &Path, detail: Detail) -> Result<Done, Failure> {
         let mut history = self.input.read(path)?;
         let Chosen { reader, by } =
             self.against.choose(&history, |reader| self.word(&history, reader))?;
         let progress = ProgressLine::new();
         let observer = |standing| progress.show(standing);
-        let options = Options { observer: Some(&observer), ..self.options() };
+        let options = Options { observer: Some(&observer), detail, ..self.options() };
         let start = Instant::now();
         let checked = check(&mut history, &*reader, &options)?;
         let elapsed = start.elapsed();
@@ -213,6 +218,7 @@ impl Question {
                 Engine::DepthFirst => vec![Strategy::DepthFirst],
                 Engine::BreadthFirst => vec![Strategy::BreadthFirst],
             },
+            explain: self.explain,
             ..defaults
         }
     }
@@ -296,6 +302,7 @@ impl Done {
             configurations: checked.configurations as u64,
             memory: checked.memory as u64,
         };
+        report.evidence = evidence::of(checked, &**reader, history.len());
         report.notes.clone_from(notes);
         report.warnings.clone_from(warnings);
         // Reading a long history again takes time and memory: only where somebody looks at the states.

@@ -7,6 +7,7 @@ use super::{Exit, Failure};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use seriatim::history::{Builder, Horizon, ReadOptions};
+use seriatim::monitor::LeftOut;
 use seriatim::scale::judge::Evidence;
 use seriatim::scale::run::{Defects, Limits, Log, Plan, Shard};
 use seriatim::scale::spill::Scratch;
@@ -236,7 +237,15 @@ fn unviolated(spilled: &Spilled) -> Result<(History, Checked), Failure> {
 }
 
 fn plain(verdict: Verdict) -> Checked {
-    Checked { verdict, parts: Vec::new(), configurations: 0, memory: 0, defect: None }
+    Checked {
+        verdict,
+        parts: Vec::new(),
+        configurations: 0,
+        memory: 0,
+        defect: None,
+        confirmation: None,
+        left_out: LeftOut::default(),
+    }
 }
 
 /// The history of the violated part that begins first.

@@ -3,6 +3,7 @@
 use super::output::{remark, say};
 use super::question::Question;
 use super::{Exit, Failure, page};
+use seriatim::monitor::Detail;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let [path] = &paths[..] else {
         return Err(Failure(format!("expected one history to view, found {}", paths.len())));
     };
-    let done = arguments.question.answer(path)?;
+    let done = arguments.question.answer(path, Detail::Minimal)?;
     remark(&format!("{}: {}", done.history.source(), done.checked.verdict.word()));
     if arguments.serve {
         serve(&page::render(&done))?;

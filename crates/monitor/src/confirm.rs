@@ -1,0 +1,105 @@
+//! The second opinion on a violation: what else says that no order explains it.
+//!
+//! First the plainest search of all ([`refute`]), which shares nothing with the engines, on everything
+//! that the part recorded until it went wrong; then nobody has to believe that leaving operations out was
+//! fair. If that is too much for it, on the counterexample with its context, where there is one: the
+//! operations that came first are not taken as given. If that is too much as well, the other engine: the
+//! general search where a monitor decided, the other direction where one direction of the search did.
+//!
+//! A contradiction is a defect of ours, and there is no verdict. Where everybody gives up, the violation
+//! stands as the engine found it, and the report says so.
+
+use crate::check::DecidedBy;
+use crate::search::{Engine, Memory, Part, Progress, Strategy};
+use seriatim_history::{History, Horizon, InputError, OpId};
+use seriatim_spec::{Cancel, Counterexample, Reader, Refutation, refute};
+
+/// What the second opinion rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confirmation {
+    /// The plain search refutes all that was recorded of the part up to the moment at which it went
+    /// wrong.
+    Whole,
+    /// The plain search refutes the counterexample, with its context.
+    Core,
+    /// Another engine refutes the counterexample, with its context.
+    Engine(&'static str),
+    /// Nobody could: it is too large.
+    None,
+}
+
+/// The second opinion says that the history is linearizable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contradiction;
+
+/// How much the second opinion may cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Means {
+    /// The most operations that the plain search looks at.
+    pub operations: usize,
+    /// The configurations that each attempt may meet.
+    pub configurations: usize,
+}
+
+/// Asks for a second opinion on the counterexample of a part.
+pub fn confirm(
+    history: &History,
+    reader: &dyn Reader,
+    part: &[OpId],
+    core: &Counterexample,
+    (decided_by, means): (&DecidedBy, Means),
+) -> Result<Result<Confirmation, Contradiction>, InputError> {
+    let mut with_context: Vec<OpId> = core.operations.clone();
+    with_context.extend(core.context.iter().flat_map(|context| &context.order));
+    with_context.sort_unstable();
+    for (operations, confirmation) in [
+        (recorded(history, part, core.horizon), Confirmation::Whole),
+        (with_context.clone(), Confirmation::Core),
+    ] {
+        if operations.len() > means.operations {
+            continue;
+        }
+        let mut excerpt = history.restricted(&operations, core.horizon);
+        match refute(&mut excerpt, reader, means.configurations)? {
+            Refutation::Confirmed => return Ok(Ok(confirmation)),
+            Refutation::Contradicted => return Ok(Err(Contradiction)),
+            Refutation::TooLarge => {}
+        }
+    }
+    if with_context.len() > 10 * means.operations {
+        return Ok(Ok(Confirmation::None));
+    }
+    let mut excerpt = history.restricted(&with_context, core.horizon);
+    let reading = reader.read(&mut excerpt)?;
+    let operations: Vec<OpId> = reading.operations().collect();
+    let part = Part::new(&excerpt, &reading, &operations);
+    for strategy in [Strategy::BreadthFirst, Strategy::DepthFirst] {
+        if *decided_by == DecidedBy::Search(strategy) {
+            continue;
+        }
+        let (cancel, memory) = (Cancel::never(), Memory::new(256 << 20));
+        let mut engine = Engine::new(&part, strategy, &cancel);
+        let effort = (means.configurations + 2 * operations.len()) as u64;
+        match engine.run(effort, &cancel, &memory) {
+            Progress::Exhausted => return Ok(Ok(Confirmation::Engine(name(strategy)))),
+            Progress::Found(_) => return Ok(Err(Contradiction)),
+            _ => {}
+        }
+    }
+    Ok(Ok(Confirmation::None))
+}
+
+fn name(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::DepthFirst => "the depth-first search",
+        Strategy::BreadthFirst => "the breadth-first search",
+    }
+}
+
+/// All operations of a part that were called up to a moment.
+fn recorded(history: &History, part: &[OpId], horizon: Horizon) -> Vec<OpId> {
+    match horizon {
+        Horizon::Whole => part.to_vec(),
+        Horizon::Until(end) => part.iter().copied().filter(|&op| history.call(op) <= end).collect(),
+    }
+}
