@@ -298,36 +298,47 @@ impl Witnesses<'_> {
         Ok(None)
     }
 
-    /// Makes a violation small, as far as that is wanted, and asks for a second opinion.
+    /// Makes a violation small, as far as that is wanted, and asks for a second opinion. A reduction that
+    /// is contradicted is not made; only a contradiction of what the engine found counts.
     fn grounds(
         &self,
         part: &[OpId],
         decided_by: &DecidedBy,
-        mut core: Counterexample,
+        mut found: Counterexample,
     ) -> Result<Result<Grounds, Contradiction>, InputError> {
-        let by_monitor = part.len() - core.operations.len();
-        let mut left_out = LeftOut::default();
-        match (self.options.detail, decided_by) {
-            (Detail::Plain, _) => {}
-            (Detail::Minimal, DecidedBy::Inspection) => {
-                illustrate(self.history, self.reader, &mut core);
-            }
-            (Detail::Minimal, _) => {
-                let cancel = Cancel::at(Some(Instant::now() + self.options.explain));
-                let memory = Memory::new(self.options.memory);
-                let mut shrinker =
-                    Shrinker::new(self.history, self.reader, self.object, &cancel, &memory);
-                (core, left_out) = minimise(&mut shrinker, core);
+        let by_monitor = part.len() - found.operations.len();
+        let is_reduced =
+            self.options.detail == Detail::Minimal && *decided_by != DecidedBy::Inspection;
+        if is_reduced {
+            let cancel = Cancel::at(Some(Instant::now() + self.options.explain));
+            let memory = Memory::new(self.options.memory);
+            let mut shrinker =
+                Shrinker::new(self.history, self.reader, self.object, &cancel, &memory);
+            let (core, mut left_out) = minimise(&mut shrinker, found.clone());
+            left_out.by_monitor = by_monitor;
+            if let Ok(confirmation) = self.second_opinion(part, decided_by, &core)? {
+                return Ok(Ok(Grounds { core, confirmation, left_out }));
             }
         }
-        left_out.by_monitor = by_monitor;
+        if self.options.detail == Detail::Minimal {
+            illustrate(self.history, self.reader, &mut found);
+        }
+        let left_out = LeftOut { by_monitor, ..LeftOut::default() };
+        let opinion = self.second_opinion(part, decided_by, &found)?;
+        Ok(opinion.map(|confirmation| Grounds { core: found, confirmation, left_out }))
+    }
+
+    fn second_opinion(
+        &self,
+        part: &[OpId],
+        decided_by: &DecidedBy,
+        core: &Counterexample,
+    ) -> Result<Result<Confirmation, Contradiction>, InputError> {
         let means = match self.options.detail {
             Detail::Plain => Means { operations: 2_000, configurations: 3_000 },
             Detail::Minimal => Means { operations: 20_000, configurations: 100_000 },
         };
-        let asked = (decided_by, means);
-        let confirmed = confirm(self.history, self.reader, part, &core, asked)?;
-        Ok(confirmed.map(|confirmation| Grounds { core, confirmation, left_out }))
+        confirm(self.history, self.reader, part, core, (decided_by, means))
     }
 }
 

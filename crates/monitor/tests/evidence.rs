@@ -1,10 +1,11 @@
 //! What stands behind a verdict: every order that an engine finds passes the replay, also where the log
 //! is silent, and every counterexample is refuted once more.
 
-use seriatim_history::{Builder, Call, History, Interval, OpId, Outcome, Return, ValueId};
-use seriatim_monitor::{Checked, Monitors, Options, check};
-use seriatim_spec::generate::{Generator, Profile, Repetition};
+use seriatim_history::{Builder, Call, History, Interval, OpId, Outcome, Return, Value, ValueId};
+use seriatim_monitor::{Checked, Confirmation, Monitors, Options, check};
+use seriatim_spec::generate::{Generator, Profile, Repetition, Violation};
 use seriatim_spec::{ChosenReader, Failures, Reader, SpecChoice, Verdict, catalogue};
+use std::time::Duration;
 
 fn reader(spec: &str) -> ChosenReader {
     let choice = SpecChoice::parse(spec).unwrap();
@@ -79,6 +80,74 @@ fn operations_whose_result_nobody_recorded_have_their_place_in_the_witness() {
                 };
                 let completed = silent.tally().ok;
                 assert!(replayed.order.len() >= completed, "{}", entry.name);
+            }
+        }
+    }
+}
+
+/// Numbers one after another with a wrong one at the end: what a monitor may not be able to make
+/// small.
+fn long_wrong(spec: &str, steps: u64) -> History {
+    let mut builder = Builder::new("long");
+    let process = builder.process(&Value::Int(0));
+    let (add, arg, read, wrong) = match spec {
+        "counter" => ("inc", None, "read", 3),
+        "fetch-and-add" => ("fetch_add", Some(1), "read", 3),
+        "log" => ("append", Some(7), "append", 3),
+        _ => ("write", Some(7), "read", 3),
+    };
+    let (add, read) = (builder.method(add), builder.method(read));
+    for step in 0..=steps {
+        let interval = Interval { call: step * 2, ret: Some(step * 2 + 1) };
+        let mut call = Call::new(if step < steps { add } else { read });
+        let mut back = Return::ok();
+        if step == steps {
+            back.result = builder.values().intern_int(wrong);
+        }
+        if let (Some(arg), true) = (arg, call.method == add) {
+            call.arg = builder.values().intern_int(arg);
+        }
+        builder.operation(step + 1, Some(process), call, interval, back).unwrap();
+    }
+    builder.finish().unwrap()
+}
+
+#[test]
+fn counterexamples_are_small_whoever_found_them_and_whatever_the_limit() {
+    for spec in ["counter", "fetch-and-add", "log", "register"] {
+        let history = long_wrong(spec, 2_000);
+        for monitors in [Monitors::Use, Monitors::Skip] {
+            let time = Some(Duration::from_millis(100));
+            for time in [None, time] {
+                let options = Options { monitors, time, threads: 1, ..Options::default() };
+                let checked = check(&mut history.clone(), &reader(spec), &options).unwrap();
+                let Verdict::Violation(core) = &checked.verdict else {
+                    assert!(time.is_some(), "{spec}: {:?}", checked.verdict);
+                    continue;
+                };
+                assert!(core.operations.len() <= 3, "{spec}: {}", core.operations.len());
+                assert!(matches!(
+                    checked.confirmation,
+                    Some(Confirmation::Whole | Confirmation::Core)
+                ));
+            }
+        }
+    }
+}
+
+#[test]
+fn violations_of_every_object_are_confirmed_by_brute_force() {
+    for entry in catalogue() {
+        for seed in 0..4 {
+            let violation = Violation::At(20);
+            let profile =
+                Profile { operations: 40, threads: 3, seed, violation, ..Profile::default() };
+            let (history, reader) = generated(entry.name, profile);
+            for monitors in [Monitors::Use, Monitors::Skip] {
+                let checked = with(&history, &reader, monitors);
+                assert_eq!(checked.defect, None, "{}", entry.name);
+                assert!(matches!(checked.verdict, Verdict::Violation(_)), "{}", entry.name);
+                assert_ne!(checked.confirmation, Some(Confirmation::None), "{}", entry.name);
             }
         }
     }
