@@ -10,7 +10,7 @@ pub fn of(checked: &Checked, reader: &dyn Reader, operations: usize) -> Option<E
     match (&checked.verdict, checked.confirmation) {
         // An order that was replayed part by part and not kept is not of this history.
         (Verdict::Linearizable(_), _) if operations == 0 => None,
-        (Verdict::Linearizable(replayed), _) => {
+        (Verdict::Linearizable(_), _) => {
             let by = match reader.chosen() {
                 Some(chosen) => format!("by a plain {}", chosen.choice.name()),
                 None => "by the specification's own steps".to_owned(),
