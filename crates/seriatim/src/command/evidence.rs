@@ -15,8 +15,7 @@ pub fn of(checked: &Checked, reader: &dyn Reader, operations: usize) -> Option<E
                 Some(chosen) => format!("by a plain {}", chosen.choice.name()),
                 None => "by the specification's own steps".to_owned(),
             };
-            let text =
-                format!("Replayed {by}: {} operations, one after another.", replayed.order.len());
+            let text = format!("Replayed {by}, operation by operation.");
             Some(Evidence { kind: EvidenceKind::Replayed, text, left_out: Vec::new() })
         }
         (Verdict::Violation(_), Some(confirmation)) => {
