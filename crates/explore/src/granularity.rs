@@ -39,7 +39,7 @@ pub fn granularity(steps: &Steps, liveness: &Liveness, reductions: &Reductions) 
         *mark |= is_local_block(steps, at);
     }
     let kept: Vec<usize> = (0..local.len())
-        .filter(|at| local[*at] && steps.code[*at].is_shared_access())
+        .filter(|at| local[*at] && steps.code[*at].accesses())
         .filter(|at| closes_cycle(steps, &local, Pc(*at as u32)))
         .collect();
     kept.into_iter().for_each(|at| local[at] = false);
@@ -70,7 +70,8 @@ fn closes_cycle(steps: &Steps, local: &[bool], start: Pc) -> bool {
     let mut todo = successors(&steps.code[start.0 as usize].op, start);
     while let Some(pc) = todo.pop() {
         let (at, instr) = (pc.0 as usize, &steps.code[pc.0 as usize]);
-        let is_step = instr.is_shared_access() && !local[at];
+        // A pause is no access: a step goes on across it.
+        let is_step = instr.accesses() && !local[at];
         if pc == start {
             return true;
         }

@@ -497,6 +497,11 @@ fn a_loop_on_a_variable_that_nobody_writes_is_no_error_under_any_switch() {
     let base = Options { values: 2, ..Options::default() };
     let numbers: Vec<u32> = (0..COMBINATIONS).step_by(29).collect();
     assert_eq!(all_agree(source, &base, &numbers), Some(true));
+    let choosing = source.replace(
+        "while !never { }",
+        "let o: tid = any; assume o != self; while !never { o = any; assume o != self }",
+    );
+    assert_eq!(all_agree(&choosing, &base, &numbers), Some(true));
 }
 
 #[test]
