@@ -23,9 +23,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use timely::communication::Config as Communication;
 use timely::dataflow::InputHandle;
 use timely::dataflow::operators::{Exchange, Input, InspectCore, Probe};
@@ -34,6 +35,8 @@ use timely::{Config, WorkerConfig};
 
 /// How many bytes a worker sends in an epoch.
 const EPOCH: usize = 8 << 20;
+/// How often somebody looks whether all processes are there.
+const LOOK: Duration = Duration::from_millis(50);
 /// How long a worker sleeps that has nothing to do.
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -49,6 +52,8 @@ pub struct Cluster {
     /// How long to wait for the other processes to appear. Then a thread panics, as Timely's threads do when
     /// a process is lost later.
     pub patience: Duration,
+    /// Raised by whoever knows that another process is gone: nobody waits for it then.
+    pub lost: Arc<AtomicBool>,
 }
 
 /// Why a cluster gave no verdicts.
@@ -158,9 +163,16 @@ fn exchange(
 fn watch_the_door(cluster: &Cluster) -> mpsc::Sender<()> {
     let (sender, receiver) = mpsc::channel();
     let (patience, count) = (cluster.patience, cluster.addresses.len());
+    let (lost, start) = (Arc::clone(&cluster.lost), Instant::now());
     std::thread::spawn(move || {
-        if receiver.recv_timeout(patience) == Err(mpsc::RecvTimeoutError::Timeout) {
-            panic!("some of the {count} processes did not appear within {} s", patience.as_secs());
+        while receiver.recv_timeout(LOOK) == Err(mpsc::RecvTimeoutError::Timeout) {
+            if lost.load(Ordering::Relaxed) {
+                panic!("another of the {count} processes ended before all had appeared");
+            }
+            if start.elapsed() >= patience {
+                let seconds = patience.as_secs();
+                panic!("some of the {count} processes did not appear within {seconds} s");
+            }
         }
     });
     sender

@@ -45,7 +45,8 @@ fn in_cluster(path: &Path, reader: ChosenReader) -> Option<&'static str> {
         decided: Arc::new([]),
     };
     let patience = Duration::from_secs(60);
-    let cluster = Cluster { addresses: Vec::new(), process: 0, threads: 3, patience };
+    let (addresses, lost) = (Vec::new(), Arc::default());
+    let cluster = Cluster { addresses, process: 0, threads: 3, patience, lost };
     let mut words = Vec::new();
     let outcome = run(&plan, &cluster, &mut |verdict| {
         words.push(verdict.standing.word());

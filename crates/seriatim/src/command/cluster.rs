@@ -13,10 +13,12 @@ use seriatim::scale::merge::merge;
 use seriatim::scale::run::{Defects, Shard};
 use seriatim::scale::verdicts::{Contents, Line, Writer};
 use std::ffi::OsString;
+use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The processes that check a log together.
@@ -83,11 +85,14 @@ pub fn check(
                 let count = addresses.len();
                 return Err(failed(format!("there is no process {process} of {count} (from 0)")));
             }
-            work(question, scale, (paths, file), Cluster { addresses, process, threads, patience })
+            let lost = heed_coordinator();
+            let cluster = Cluster { addresses, process, threads, patience, lost };
+            work(question, scale, (paths, file), cluster)
         }
         (_, _, Some(count @ 2..)) => coordinate(question, scale, count, file),
         _ => {
-            let cluster = Cluster { addresses: Vec::new(), process: 0, threads, patience };
+            let (addresses, lost) = (Vec::new(), Arc::default());
+            let cluster = Cluster { addresses, process: 0, threads, patience, lost };
             work(question, scale, (paths, file), cluster)
         }
     }
@@ -146,6 +151,26 @@ fn end_when_lost(file: &Path) {
     }));
 }
 
+/// Says to a process that it was started by another, which talks to it by its standard input.
+const COORDINATED: &str = "SERIATIM_COORDINATED";
+
+/// Follows what the process says that has started this one, if one has: that another is gone, or, by
+/// ending, that there is nobody any more who would put the verdicts together.
+fn heed_coordinator() -> Arc<AtomicBool> {
+    let lost: Arc<AtomicBool> = Arc::default();
+    if std::env::var_os(COORDINATED).is_some() {
+        let lost = Arc::clone(&lost);
+        std::thread::spawn(move || {
+            let mut word = [0];
+            while matches!(std::io::stdin().read(&mut word), Ok(1)) {
+                lost.store(true, Ordering::Relaxed);
+            }
+            std::process::exit(Exit::Unknown as i32);
+        });
+    }
+    lost
+}
+
 /// Starts the processes of a cluster on this machine and puts their verdicts together.
 fn coordinate(
     question: &Question,
@@ -164,7 +189,7 @@ fn coordinate(
         if !question.names_threads() {
             command.args(["--threads", &threads.to_string()]);
         }
-        command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()
+        command.env(COORDINATED, "1").stdin(Stdio::piped()).stdout(Stdio::null()).spawn()
     };
     let mut children: Vec<Child> = Vec::new();
     for process in 0..count {
@@ -176,14 +201,7 @@ fn coordinate(
             }
         }
     }
-    let mut lost = Vec::new();
-    for (process, child) in children.iter_mut().enumerate() {
-        let status =
-            child.wait().map_err(|error| Failure(format!("process {process}: {error}")))?;
-        if status.code().is_none() {
-            lost.push(format!("process {process} was lost ({status})"));
-        }
-    }
+    let mut lost = wait_for_all(&mut children)?;
     drop(hosts);
     let merged = merge(&files);
     match (&lost[..], merged) {
@@ -198,6 +216,34 @@ fn coordinate(
             Ok(Exit::Unknown)
         }
     }
+}
+
+/// Waits until all processes have ended; gives what became of those that were lost. The others hear of one
+/// that was lost or gave up at once: they may be waiting for it.
+fn wait_for_all(children: &mut [Child]) -> Result<Vec<String>, Failure> {
+    let mut lost = Vec::new();
+    let mut ended = vec![false; children.len()];
+    while ended.contains(&false) {
+        let mut is_one_gone = false;
+        for (process, (child, is_over)) in children.iter_mut().zip(&mut ended).enumerate() {
+            let status = child.try_wait();
+            let status = status.map_err(|error| Failure(format!("process {process}: {error}")))?;
+            let Some(status) = status.filter(|_| !*is_over) else { continue };
+            *is_over = true;
+            is_one_gone |= !matches!(status.code(), Some(0 | 1));
+            if status.code().is_none() {
+                lost.push(format!("process {process} was lost ({status})"));
+            }
+        }
+        if is_one_gone {
+            for input in children.iter_mut().filter_map(|child| child.stdin.as_mut()) {
+                // One that has ended does not hear it, and needs not.
+                let _ = input.write_all(b"!").and_then(|()| input.flush());
+            }
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(lost)
 }
 
 fn stop(child: &mut Child) {

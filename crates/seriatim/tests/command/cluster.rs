@@ -92,6 +92,20 @@ fn addresses_of_other_machines_must_be_allowed() {
     seriatim(&[&["check", &log], &shape[..]].concat()).exits(2).complains("no process 2 of 2");
 }
 
+#[test]
+fn a_process_that_gives_up_at_the_start_is_noticed_at_once() {
+    let folder = folder("gave-up");
+    let log = log(&folder, "2000");
+    let base = text(&folder.join("v"));
+    // Somebody else writes the verdict file of the second process, so it is refused.
+    let taken = std::fs::File::create(format!("{base}.1-of-2")).expect("a file");
+    taken.lock().expect("a lock");
+    let shape = ["--processes", "2", "--verdicts", &base, "--wait", "100s"];
+    let ran = seriatim(&[&["check", &log], &shape[..]].concat()).exits(3);
+    let ran = ran.complains("another process writes or reads it");
+    ran.complains("another of the 2 processes ended before all had appeared");
+}
+
 /// Waits for a process to end; an error if it does not.
 fn ended(child: &mut Child) -> Option<i32> {
     let start = Instant::now();
