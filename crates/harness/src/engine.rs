@@ -132,6 +132,11 @@ pub(crate) trait Engine {
     /// Makes the schedule of a failure simpler, if the engine controls it.
     fn simplify(&mut self, judge: &mut Judge, found: Found, effort: Effort) -> Found;
 
+    /// The most calls of a scenario of one thread. Objects for an explorer are often made small.
+    fn longest_alone(&self) -> usize {
+        8
+    }
+
     /// The number of values that outlived their objects without becoming more.
     fn outlived(&self) -> i64 {
         0

@@ -96,3 +96,62 @@ pub(crate) fn grows(ledger: &Ledger, window: u64, repeat: &mut dyn FnMut(u64)) -
         ledger.live() >= before + (window * length) as i64
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tracked::{Ledger, Tracked};
+    use std::collections::VecDeque;
+
+    /// How an object that holds values back lets go of them.
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    enum Holding {
+        /// The oldest first, as soon as there are too many.
+        OldestFirst,
+        /// All at once, when there are too many.
+        AllAtOnce,
+        /// Never, but it takes no more than these.
+        ForGood,
+    }
+
+    /// Follows the values of an object that holds back so many, and loses every so many-th for good.
+    fn followed(holding: Holding, capacity: usize, lost: Option<u64>) -> Fate {
+        let ledger = Ledger::open();
+        let (mut held, mut count) = (VecDeque::new(), 0);
+        let mut repeat = |executions| {
+            for _ in 0..executions {
+                let value = ledger.watch(|| Tracked::new(1));
+                count += 1;
+                if lost.is_some_and(|lost| count % lost == 0) {
+                    std::mem::forget(value);
+                    continue;
+                }
+                match holding {
+                    Holding::ForGood if held.len() >= capacity => drop(value),
+                    _ => held.push_back(value),
+                }
+                if held.len() > capacity {
+                    held.drain(..if holding == Holding::OldestFirst { 1 } else { capacity });
+                }
+            }
+        };
+        let era = ledger.begin();
+        repeat(512);
+        fate(era, Pace { round: 64, window: 1024 }, &mut repeat)
+    }
+
+    #[test]
+    fn what_is_held_back_is_bounded_and_what_is_lost_is_not() {
+        for holding in [Holding::OldestFirst, Holding::AllAtOnce, Holding::ForGood] {
+            for capacity in [0, 1, 63, 64, 500, 3000] {
+                let fate = followed(holding, capacity, None);
+                assert!(!matches!(fate, Fate::Wrong(_)), "{holding:?} {capacity}: {fate:?}");
+                for lost in [1, 2, 7, 100, 500] {
+                    let fate = followed(holding, capacity, Some(lost));
+                    let leaked = matches!(fate, Fate::Wrong(Imbalance::Leaked(_)));
+                    assert!(leaked, "{holding:?} {capacity}, one of {lost}: {fate:?}");
+                }
+            }
+        }
+    }
+}

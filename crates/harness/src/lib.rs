@@ -26,6 +26,7 @@ mod model;
 mod oracle;
 mod passed;
 mod pool;
+mod pressure;
 mod quiet;
 mod random;
 mod recorder;
@@ -55,6 +56,7 @@ pub use generator::{
 };
 pub use model::ModelCall;
 pub use passed::Passed;
+pub use pressure::Pressure;
 pub use recorder::{IntoArgument, Log, MethodName, Recorder};
 pub use reply::{IntoReply, IntoValue, Reply};
 pub use seriatim_sync as sync;

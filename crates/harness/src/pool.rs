@@ -5,6 +5,7 @@
 //! that never comes back cannot be stopped in Rust; the pool is abandoned then and leaves it behind.
 
 use crate::Clock;
+use crate::pressure::Pressure;
 use crate::quiet;
 use crate::random::Random;
 use crate::run::{Called, End, Slot};
@@ -23,6 +24,7 @@ pub(crate) struct Batch {
     pub instances: Vec<Box<dyn Instance>>,
     pub clock: Arc<Clock>,
     pub seed: u64,
+    pub pressure: Pressure,
     gate: Gate,
     boards: Vec<Board>,
 }
@@ -72,13 +74,13 @@ impl Batch {
         scenario: Arc<Scenario>,
         instances: Vec<Box<dyn Instance>>,
         clock: Arc<Clock>,
-        seed: u64,
+        (pressure, seed): (Pressure, u64),
     ) -> Self {
         let threads = scenario.threads.len();
         let gate =
             Gate { threads, arrived: AtomicUsize::new(0), abandoned: AtomicBool::new(false) };
         let boards = (0..threads).map(|_| Board::default()).collect();
-        Batch { subject, scenario, instances, clock, seed, gate, boards }
+        Batch { subject, scenario, instances, clock, seed, pressure, gate, boards }
     }
 
     /// The calls of a thread in all executions, as far as it got.
@@ -131,7 +133,7 @@ impl Batch {
                 return;
             }
             for (place, step) in steps.iter().enumerate() {
-                think(&mut random);
+                self.pressure.think(&mut random);
                 board.at.store(place + 1, Ordering::Relaxed);
                 let slot = self.call(board, &calls, step, &mut *attached);
                 board.at.store(0, Ordering::Relaxed);
@@ -172,15 +174,6 @@ impl Batch {
     }
 }
 
-/// A pause of random length, mostly none.
-fn think(random: &mut Random) {
-    match random.below(16) {
-        0..8 => {}
-        8..15 => (0..random.below(200)).for_each(|_| std::hint::spin_loop()),
-        _ => std::thread::yield_now(),
-    }
-}
-
 /// How a batch ended.
 pub(crate) enum Ended {
     /// Every thread did all of it.
@@ -207,15 +200,16 @@ pub(crate) struct Pool {
     done: Receiver<usize>,
     report: Sender<usize>,
     threads: Vec<JoinHandle<()>>,
+    pressure: Pressure,
 }
 
 /// How long a thread in a call that may wait for ever is given.
 const WAITING: Duration = Duration::from_millis(100);
 
 impl Pool {
-    pub fn new() -> Self {
+    pub fn new(pressure: Pressure) -> Self {
         let (report, done) = channel();
-        Pool { orders: Vec::new(), done, report, threads: Vec::new() }
+        Pool { orders: Vec::new(), done, report, threads: Vec::new(), pressure }
     }
 
     /// Starts a batch.
@@ -233,7 +227,9 @@ impl Pool {
     fn hire(&mut self) {
         let (order, orders) = channel::<Order>();
         let (thread, report) = (self.orders.len(), self.report.clone());
+        let pressure = self.pressure;
         let work = move || {
+            pressure.settle(thread);
             let mut handles = Vec::new();
             for order in orders {
                 match order {

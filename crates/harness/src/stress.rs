@@ -9,6 +9,7 @@ use crate::failure::{Failure, busy_threads};
 use crate::growth::{self, Fate, Pace, SIGHTINGS};
 use crate::oracle::{Cost, Judge, Trouble};
 use crate::pool::{Batch, Ended, Pool};
+use crate::pressure::{Others, Pressure};
 use crate::random::Random;
 use crate::run::{Called, End, Run, Slot, drain};
 use crate::scenario::{Scenario, Shape, Step};
@@ -23,6 +24,8 @@ pub(crate) struct Stress {
     cost: Cost,
     clock: Arc<Clock>,
     pool: Pool,
+    pressure: Pressure,
+    _others: Option<Others>,
     random: Random,
     hang_after: Duration,
     main_call: Arc<MainCall>,
@@ -107,7 +110,7 @@ impl Stress {
     pub fn new(
         subject: Arc<dyn Subject>,
         cost: Cost,
-        hang_after: Duration,
+        (hang_after, pressure): (Duration, Pressure),
         seed: u64,
         main_call: Arc<MainCall>,
     ) -> Self {
@@ -115,7 +118,9 @@ impl Stress {
             subject,
             cost,
             clock: Arc::new(Clock::fenced()),
-            pool: Pool::new(),
+            pool: Pool::new(pressure),
+            pressure,
+            _others: pressure.others(),
             random: Random::of(seed),
             hang_after,
             main_call,
@@ -138,8 +143,8 @@ impl Stress {
             instances.push(instance);
         }
         let (subject, clock) = (self.subject.clone(), self.clock.clone());
-        let seed = self.random.any();
-        let batch = Arc::new(Batch::new(subject, scenario.clone(), instances, clock, seed));
+        let luck = (self.pressure, self.random.any());
+        let batch = Arc::new(Batch::new(subject, scenario.clone(), instances, clock, luck));
         self.pool.start(&batch);
         Running { batch, before }
     }
@@ -176,7 +181,7 @@ impl Stress {
         let threads = scenario.threads.len();
         let ended = self.pool.finish(&batch, self.hang_after);
         if !matches!(ended, Ended::Done) {
-            self.pool = Pool::new();
+            self.pool = Pool::new(self.pressure);
             self.left_behind += threads;
         }
         match ended {
@@ -433,6 +438,10 @@ impl Engine for Stress {
             _ if busy_threads(scenario) <= 1 => 16,
             _ => 512,
         }
+    }
+
+    fn longest_alone(&self) -> usize {
+        24
     }
 
     fn outlived(&self) -> i64 {

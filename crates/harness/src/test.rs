@@ -9,6 +9,7 @@ use crate::misuse;
 use crate::model::{Model, ModelCall, ModelReader, OwnReader};
 use crate::oracle::{Cost, Law, Probe, Trouble};
 use crate::passed::Passed;
+use crate::pressure::Pressure;
 use crate::random::Random;
 use crate::reply::{IntoReply, Reply};
 use crate::scenario::KindId;
@@ -69,6 +70,7 @@ struct Settings {
     right: Option<Right>,
     budget: Budget,
     hang_after: Duration,
+    pressure: Pressure,
     threads: std::ops::RangeInclusive<usize>,
     drain: Option<String>,
     seed: Option<u64>,
@@ -87,6 +89,7 @@ impl Default for Settings {
                 shrinking: Duration::from_secs(10),
             },
             hang_after: Duration::from_secs(20),
+            pressure: Pressure::default(),
             threads: 2..=4,
             drain: None,
             seed: None,
@@ -403,6 +406,12 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
         self
     }
 
+    /// How real threads are made to meet; explorers need nothing of that.
+    pub fn pressure(mut self, pressure: Pressure) -> Self {
+        self.settings.pressure = pressure;
+        self
+    }
+
     /// Draws the scenarios of a seed, so that runs are alike as far as the scheduling allows.
     pub fn seed(mut self, seed: u64) -> Self {
         self.settings.seed = Some(seed);
@@ -495,7 +504,9 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
             seed,
         };
         match seriatim_sync::BACKEND {
-            Backend::Std => stress(campaign, law.cost, settings.hang_after, order),
+            Backend::Std => {
+                stress(campaign, law.cost, (settings.hang_after, settings.pressure), order)
+            }
             _ => go(&campaign, &mut *explorer(subject, seed), &order),
         }
     }
@@ -510,13 +521,18 @@ fn go(campaign: &Campaign, engine: &mut dyn Engine, order: &Order) -> Ran {
 }
 
 /// Stresses on a thread of its own and watches it: the object may hang in the main thread's calls too.
-fn stress(campaign: Campaign, cost: Cost, hang_after: Duration, order: Order) -> Ran {
+fn stress(
+    campaign: Campaign,
+    cost: Cost,
+    (hang_after, pressure): (Duration, Pressure),
+    order: Order,
+) -> Ran {
     let campaign = Arc::new(campaign);
     let main_call = Arc::new(MainCall::default());
     let (inner, watched) = (campaign.clone(), main_call.clone());
     let run = move || {
         let (subject, seed) = (inner.subject.clone(), inner.seed);
-        let mut engine = Stress::new(subject, cost, hang_after, seed, watched);
+        let mut engine = Stress::new(subject, cost, (hang_after, pressure), seed, watched);
         go(&inner, &mut engine, &order)
     };
     let thread = std::thread::Builder::new().name(campaign.identity.name.clone());

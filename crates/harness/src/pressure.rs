@@ -1,0 +1,103 @@
+//! Ways to make real threads meet: what a thread does between its calls, where it runs, and who else wants the
+//! processor. `docs/harness.md` has what each of them finds.
+
+use crate::random::Random;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+/// How real threads are made to meet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Pressure {
+    /// Calls follow each other as fast as they can.
+    None,
+    /// A pause of random length before each call, mostly none.
+    #[default]
+    Pauses,
+    /// Pauses, and each thread stays on a processor of its own as far as there are enough. Linux only; elsewhere
+    /// the same as pauses.
+    Pinned,
+    /// Pauses, and all threads stay on one processor, so that they meet only where the system interrupts them.
+    /// Linux only; elsewhere the same as pauses.
+    Crowded,
+    /// Pauses, and as many busy threads as there are processors, so that threads are interrupted more often.
+    Busy,
+}
+
+impl Pressure {
+    /// What a thread does before a call.
+    pub(crate) fn think(self, random: &mut Random) {
+        if self == Pressure::None {
+            return;
+        }
+        match random.below(16) {
+            0..8 => {}
+            8..15 => (0..random.below(200)).for_each(|_| std::hint::spin_loop()),
+            _ => std::thread::yield_now(),
+        }
+    }
+
+    /// What a thread does when it starts.
+    pub(crate) fn settle(self, thread: usize) {
+        match self {
+            Pressure::Pinned => stay_on(thread % processors()),
+            Pressure::Crowded => stay_on(0),
+            Pressure::None | Pressure::Pauses | Pressure::Busy => {}
+        }
+    }
+
+    /// Who else wants the processors.
+    pub(crate) fn others(self) -> Option<Others> {
+        (self == Pressure::Busy).then(Others::start)
+    }
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Keeps the thread on one processor, if the system lets it; a wish, not a promise.
+#[cfg(target_os = "linux")]
+fn stay_on(processor: usize) {
+    unsafe extern "C" {
+        fn sched_setaffinity(process: i32, size: usize, mask: *const u64) -> i32;
+    }
+    let mut mask = [0_u64; 16];
+    mask[processor / 64 % 16] |= 1 << (processor % 64);
+    // Sound: the call reads the mask, whose size it is told; process 0 is this thread.
+    unsafe { sched_setaffinity(0, size_of_val(&mask), mask.as_ptr()) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn stay_on(_: usize) {}
+
+/// Busy threads, until they are dropped.
+pub(crate) struct Others {
+    over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Others {
+    fn start() -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let spin = |_| {
+            let over = over.clone();
+            std::thread::spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            })
+        };
+        let threads = (0..processors()).map(spin).collect();
+        Others { over, threads }
+    }
+}
+
+impl Drop for Others {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Violations that were found before and confirmed without Seriatim: each is to be found again. And controls: objects
+//! that are right, some of which drop values late.
+
+use crate::Study;
+use seriatim_harness::{
+    Borrows, Caller, Failed, Generator, IntoReply, ModelCall, Own, Passed, Reply, Test, Tracked,
+    distinct, ends, test, tracked,
+};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Mutex;
+use std::time::Duration;
+
+type Outcome = Result<Passed, Box<Failed>>;
+
+/// The violations.
+pub const VIOLATIONS: &[Study] = &[
+    Study {
+        name: "concurrent-map, pops",
+        operations: "insert pop_first pop_last first",
+        run: concurrent_map,
+    },
+    Study { name: "mini-moka", operations: "insert get invalidate_all", run: mini_moka },
+    Study { name: "moka, invalidate_all", operations: "insert get invalidate_all", run: moka },
+    Study { name: "moka, get_with", operations: "get_with insert get remove", run: moka_get_with },
+    Study { name: "thingbuf", operations: "push pop", run: thingbuf },
+    Study { name: "quick_cache", operations: "get_or_insert_with get remove insert", run: quick },
+    Study { name: "ArrayQueue, force_push", operations: "force_push pop len", run: array_queue },
+    Study { name: "boxcar", operations: "push count", run: boxcar },
+    Study { name: "flurry", operations: "insert remove len", run: flurry },
+];
+
+/// The controls.
+pub const CONTROLS: &[Study] = &[
+    Study { name: "control: SkipMap, values", operations: "put", run: skip_map_values },
+    Study { name: "control: epoch cell, values", operations: "write read", run: epoch_cell },
+    Study { name: "control: locked map, values", operations: "put take", run: locked_map_values },
+    Study { name: "control: locked map", operations: "put take get first", run: locked_map },
+    Study { name: "control: rtrb, two ends", operations: "push pop", run: rtrb_ends },
+    Study { name: "control: flurry, pinned", operations: "insert remove get", run: flurry_pinned },
+];
+
+type Map = BTreeMap<u32, u32>;
+
+fn map_model(map: &mut Map, call: &ModelCall) -> Reply {
+    match call.name() {
+        "put" => {
+            let (key, value) = call.arg();
+            map.insert(key, value).reply()
+        }
+        "set" => {
+            let (key, value) = call.arg();
+            map.insert(key, value);
+            ().reply()
+        }
+        "or_insert" => {
+            let (key, value) = call.arg();
+            (*map.entry(key).or_insert(value)).reply()
+        }
+        "clear" => {
+            map.clear();
+            ().reply()
+        }
+        "take" => map.remove(&call.arg()).reply(),
+        "get" => map.get(&call.arg()).copied().reply(),
+        "first" => map.first_key_value().map(|(key, value)| (*key, *value)).reply(),
+        "pop_first" => map.pop_first().reply(),
+        "pop_last" => map.pop_last().reply(),
+        "len" => map.len().reply(),
+        other => panic!("the map has no {other}"),
+    }
+}
+
+fn queue_model(held: &mut VecDeque<u32>, call: &ModelCall) -> Reply {
+    const CAPACITY: usize = 2;
+    match call.name() {
+        "push" => {
+            let room = held.len() < CAPACITY;
+            if room {
+                held.push_back(call.arg());
+            }
+            room.reply()
+        }
+        "force" => {
+            let old = if held.len() == CAPACITY { held.pop_front() } else { None };
+            held.push_back(call.arg());
+            old.reply()
+        }
+        "pop" => held.pop_front().reply(),
+        "len" => held.len().reply(),
+        other => panic!("the queue has no {other}"),
+    }
+}
+
+fn entry() -> impl Generator<Item = (u32, u32)> {
+    (1..4_u32, distinct::<u32>())
+}
+
+fn key() -> std::ops::Range<u32> {
+    1..4
+}
+
+fn as_map<T: Send + Sync + 'static, H: 'static, V>(test: Test<T, H, V>, budget: Duration) -> Outcome {
+    test.model(Map::new(), map_model).budget(budget).run()
+}
+
+fn as_queue<T: Send + Sync + 'static>(test: Test<T>, budget: Duration) -> Outcome {
+    test.model(VecDeque::new(), queue_model).budget(budget).run()
+}
+
+type ConcurrentMap = concurrent_map::ConcurrentMap<u32, u32, 4, 2>;
+
+/// A handle of this map is `Send` but not `Sync`.
+fn concurrent_map(budget: Duration) -> Outcome {
+    let test: Test<Mutex<ConcurrentMap>, ConcurrentMap, Own> =
+        test(|| Mutex::new(ConcurrentMap::new())).handles(|map, _| map.lock().unwrap().clone());
+    as_map(
+        test.operation("put", entry(), |map, (key, value)| map.insert(key, value))
+            .operation("pop_first", (), |map, ()| map.pop_first())
+            .operation("pop_last", (), |map, ()| map.pop_last())
+            .operation("first", (), |map, ()| map.first()),
+        budget,
+    )
+}
+
+fn mini_moka(budget: Duration) -> Outcome {
+    let test = test(|| mini_moka::sync::Cache::<u32, u32>::new(1000))
+        .operation("set", entry(), |cache, (key, value)| cache.insert(key, value))
+        .operation("get", key(), |cache, key| cache.get(&key))
+        .operation("clear", (), |cache, ()| cache.invalidate_all());
+    as_map(test, budget)
+}
+
+fn moka_cache() -> Test<moka::sync::Cache<u32, u32>> {
+    test(|| moka::sync::Cache::<u32, u32>::new(1000))
+        .operation("set", entry(), |cache, (key, value)| cache.insert(key, value))
+        .operation("get", key(), |cache, key| cache.get(&key))
+}
+
+fn moka(budget: Duration) -> Outcome {
+    as_map(moka_cache().operation("clear", (), |cache, ()| cache.invalidate_all()), budget)
+}
+
+fn moka_get_with(budget: Duration) -> Outcome {
+    let test = moka_cache()
+        .operation("or_insert", entry(), |cache, (key, value)| cache.get_with(key, || value))
+        .operation("take", key(), |cache, key| cache.remove(&key));
+    as_map(test, budget)
+}
+
+fn thingbuf(budget: Duration) -> Outcome {
+    let test = test(|| thingbuf::ThingBuf::<u32>::new(2))
+        .operation("push", distinct(), |queue, value| queue.push(value).is_ok())
+        .operation("pop", (), |queue, ()| queue.pop());
+    as_queue(test, budget)
+}
+
+fn quick(budget: Duration) -> Outcome {
+    let test = test(|| quick_cache::sync::Cache::<u32, u32>::new(1000))
+        .operation("set", entry(), |cache, (key, value)| cache.insert(key, value))
+        .operation("get", key(), |cache, key| cache.get(&key))
+        .operation("take", key(), |cache, key| cache.remove(&key).map(|(_, value)| value))
+        .operation("or_insert", entry(), |cache, (key, value)| {
+            cache.get_or_insert_with(&key, || Ok::<_, ()>(value))
+        });
+    as_map(test, budget)
+}
+
+fn array_queue(budget: Duration) -> Outcome {
+    let test = test(|| crossbeam::queue::ArrayQueue::<u32>::new(2))
+        .operation("force", distinct(), |queue, value| queue.force_push(value))
+        .operation("pop", (), |queue, ()| queue.pop())
+        .operation("len", (), |queue, ()| queue.len());
+    as_queue(test, budget)
+}
+
+fn boxcar(budget: Duration) -> Outcome {
+    test(boxcar::Vec::<u32>::new)
+        .operation("append", distinct(), |list, value| list.push(value))
+        .operation("length", (), |list, ()| list.count())
+        .spec("log")
+        .budget(budget)
+        .run()
+}
+
+type Flurry = flurry::HashMap<u32, u32>;
+
+fn flurry(budget: Duration) -> Outcome {
+    let test = test(Flurry::new)
+        .operation("put", entry(), |map, (key, value)| map.pin().insert(key, value).copied())
+        .operation("take", key(), |map, key| map.pin().remove(&key).copied())
+        .operation("len", (), |map, ()| map.len());
+    as_map(test, budget)
+}
+
+/// The threads of a control hold pinned references.
+struct Pins;
+
+impl Borrows<Flurry> for Pins {
+    type Handle<'a> = flurry::HashMapRef<'a, u32, u32>;
+
+    fn handle(map: &Flurry, _: Caller) -> flurry::HashMapRef<'_, u32, u32> {
+        map.pin()
+    }
+}
+
+fn flurry_pinned(budget: Duration) -> Outcome {
+    let test = test(Flurry::new)
+        .borrowing::<Pins>()
+        .operation("put", entry(), |map, (key, value)| map.insert(key, value).copied())
+        .operation("take", key(), |map, key| map.remove(&key).copied())
+        .operation("get", key(), |map, key| map.get(&key).copied());
+    as_map(test, budget)
+}
+
+fn skip_map_values(budget: Duration) -> Outcome {
+    test(crossbeam_skiplist::SkipMap::<u32, Tracked>::new)
+        .operation("put", (1..4_u32, tracked()), |map, (key, value)| {
+            map.insert(key, value);
+        })
+        .spec("map")
+        .budget(budget)
+        .run()
+}
+
+fn epoch_cell(budget: Duration) -> Outcome {
+    use crossbeam::epoch::{Atomic, Owned, Shared, pin};
+    use std::sync::atomic::Ordering::SeqCst;
+    let replace = |cell: &Atomic<Tracked>, value: Option<Tracked>| {
+        let guard = pin();
+        let new = value.map_or(Shared::null(), |value| Owned::new(value).into_shared(&guard));
+        let old = cell.swap(new, SeqCst, &guard);
+        if !old.is_null() {
+            // Sound: the cell was the only place that had it.
+            unsafe { guard.defer_destroy(old) };
+        }
+    };
+    test(Atomic::<Tracked>::null)
+        .operation("write", tracked(), move |cell, value| replace(cell, Some(value)))
+        .operation("read", (), |cell, ()| {
+            let guard = pin();
+            // Sound: what was read is not destroyed as long as the guard lives.
+            unsafe { cell.load(SeqCst, &guard).as_ref() }.map(Tracked::number)
+        })
+        .finally(move |cell| {
+            replace(cell, None);
+            Ok(())
+        })
+        .spec("register")
+        .budget(budget)
+        .run()
+}
+
+fn locked_map_values(budget: Duration) -> Outcome {
+    test(|| Mutex::new(BTreeMap::<u32, Tracked>::new()))
+        .operation("put", (1..4_u32, tracked()), |map, (key, value)| {
+            map.lock().unwrap().insert(key, value);
+        })
+        .spec("map")
+        .budget(budget)
+        .run()
+}
+
+fn locked_map(budget: Duration) -> Outcome {
+    let test = test(|| Mutex::new(Map::new()))
+        .operation("put", entry(), |map, (key, value)| map.lock().unwrap().insert(key, value))
+        .operation("take", key(), |map, key| map.lock().unwrap().remove(&key))
+        .operation("get", key(), |map, key| map.lock().unwrap().get(&key).copied())
+        .operation("first", (), |map, ()| {
+            map.lock().unwrap().first_key_value().map(|(key, value)| (*key, *value))
+        });
+    as_map(test, budget)
+}
+
+fn rtrb_ends(budget: Duration) -> Outcome {
+    ends(|| rtrb::RingBuffer::<u32>::new(2))
+        .producer("push", distinct(), |producer, value| producer.push(value).is_ok())
+        .consumer("pop", (), |consumer, ()| consumer.pop().ok())
+        .model(VecDeque::new(), queue_model)
+        .drain("pop")
+        .budget(budget)
+        .run()
+}
