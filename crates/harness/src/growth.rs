@@ -131,7 +131,7 @@ mod tests {
                     _ => held.push_back(value),
                 }
                 if held.len() > capacity {
-                    held.drain(..if holding == Holding::OldestFirst { 1 } else { capacity });
+                    held.drain(..if holding == Holding::OldestFirst { 1 } else { held.len() });
                 }
             }
         };

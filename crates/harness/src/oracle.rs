@@ -9,7 +9,7 @@ use crate::second_opinion::{Opinion, second_opinion};
 use crate::subject::{Blocking, Subject};
 use seriatim_history::{History, InputError, OpId};
 use seriatim_monitor::{Checked, Detail, Options, check};
-use seriatim_spec::{Reader, Verdict, validate};
+use seriatim_spec::{Reader, Verdict};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -133,24 +133,21 @@ impl Judge {
         Ok(run.imbalance.map(Failure::from))
     }
 
-    /// Has the evidence of a verdict looked at by somebody who did not make it: an order is replayed, a
-    /// violation is judged once more. Evidence that does not hold is no word on the object.
+    /// Looks at the evidence of a verdict. A linearizable execution was replayed and a violation was confirmed
+    /// where they were found; a violation is moreover judged once more here, before the object is blamed. Evidence
+    /// that does not hold is no word on the object.
     fn examine(&self, history: &mut History, checked: &Checked) -> Result<(), Trouble> {
-        let reader = &*self.law.reader;
-        let defect = match &checked.verdict {
-            Verdict::Linearizable(witness) => {
-                let reading = reader.read(history).map_err(unreadable)?;
-                let replayed = validate(history, &reading, witness);
-                replayed.err().map(|invalid| format!("the order found is none: {invalid}"))
-            }
-            Verdict::Violation(_) => {
-                let opinion = second_opinion(history, reader).map_err(unreadable)?;
-                (opinion == Opinion::Linearizable)
-                    .then(|| "a violation was found, but an order explains the history".to_owned())
-            }
-            Verdict::Unknown(_) => None,
-        };
-        defect.map_or(Ok(()), |defect| Err(Trouble::Internal(defect)))
+        if let Some(defect) = &checked.defect {
+            return Err(Trouble::Internal(defect.clone()));
+        }
+        let blamed = matches!(checked.verdict, Verdict::Violation(_));
+        match blamed.then(|| second_opinion(history, &*self.law.reader)).transpose() {
+            Ok(Some(Opinion::Linearizable)) => Err(Trouble::Internal(
+                "a violation was found, but an order explains the history".to_owned(),
+            )),
+            Ok(_) => Ok(()),
+            Err(error) => Err(unreadable(error)),
+        }
     }
 
     /// Checks the history of an execution.

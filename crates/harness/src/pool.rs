@@ -5,7 +5,7 @@
 //! that never comes back cannot be stopped in Rust; the pool is abandoned then and leaves it behind.
 
 use crate::Clock;
-use crate::pressure::Pressure;
+use crate::pressure::{Pressure, processors};
 use crate::quiet;
 use crate::random::Random;
 use crate::run::{Called, End, Slot};
@@ -47,6 +47,8 @@ struct Board {
 /// Lets all threads of a batch start an execution together.
 struct Gate {
     threads: usize,
+    /// How long to spin before another thread is let run here.
+    spins: u32,
     arrived: AtomicUsize,
     abandoned: AtomicBool,
 }
@@ -62,7 +64,10 @@ impl Gate {
                 return false;
             }
             spins += 1;
-            if spins.is_multiple_of(64) { std::thread::yield_now() } else { std::hint::spin_loop() }
+            match spins.is_multiple_of(self.spins) {
+                true => std::thread::yield_now(),
+                false => std::hint::spin_loop(),
+            }
         }
         true
     }
@@ -77,8 +82,14 @@ impl Batch {
         (pressure, seed): (Pressure, u64),
     ) -> Self {
         let threads = scenario.threads.len();
-        let gate =
-            Gate { threads, arrived: AtomicUsize::new(0), abandoned: AtomicBool::new(false) };
+        let gate = Gate {
+            threads,
+            // Who yields is not there when the others start. But where the threads outnumber the processors,
+            // who does not yield keeps one of them from coming at all.
+            spins: if threads <= processors() { 4096 } else { 64 },
+            arrived: AtomicUsize::new(0),
+            abandoned: AtomicBool::new(false),
+        };
         let boards = (0..threads).map(|_| Board::default()).collect();
         Batch { subject, scenario, instances, clock, seed, pressure, gate, boards }
     }

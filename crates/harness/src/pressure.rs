@@ -2,8 +2,8 @@
 //! processor. `docs/harness.md` has what each of them finds.
 
 use crate::random::Random;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 /// How real threads are made to meet.
@@ -12,8 +12,10 @@ pub enum Pressure {
     /// Calls follow each other as fast as they can.
     None,
     /// A pause of random length before each call, mostly none.
-    #[default]
     Pauses,
+    /// By luck one or the other of these two for each batch of executions.
+    #[default]
+    Mixed,
     /// Pauses, and each thread stays on a processor of its own as far as there are enough. Linux only; elsewhere
     /// the same as pauses.
     Pinned,
@@ -25,6 +27,15 @@ pub enum Pressure {
 }
 
 impl Pressure {
+    /// What it is for one batch.
+    pub(crate) fn of_batch(self, random: &mut Random) -> Self {
+        match self {
+            Pressure::Mixed if random.below(2) == 0 => Pressure::None,
+            Pressure::Mixed => Pressure::Pauses,
+            other => other,
+        }
+    }
+
     /// What a thread does before a call.
     pub(crate) fn think(self, random: &mut Random) {
         if self == Pressure::None {
@@ -42,7 +53,7 @@ impl Pressure {
         match self {
             Pressure::Pinned => stay_on(thread % processors()),
             Pressure::Crowded => stay_on(0),
-            Pressure::None | Pressure::Pauses | Pressure::Busy => {}
+            Pressure::None | Pressure::Pauses | Pressure::Mixed | Pressure::Busy => {}
         }
     }
 
@@ -52,8 +63,10 @@ impl Pressure {
     }
 }
 
-fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+/// The number of processors, asked once: the answer takes a look at the file system.
+pub(crate) fn processors() -> usize {
+    static COUNT: OnceLock<usize> = OnceLock::new();
+    *COUNT.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// Keeps the thread on one processor, if the system lets it; a wish, not a promise.

@@ -1,5 +1,5 @@
-//! Which way of stress finds the broken objects most often. `SERIATIM_LONG=1` prints the table of the book; without it
-//! every way has to find the simplest of them once.
+//! Which way of stress finds the broken objects most often. `SERIATIM_LONG=10` prints the table of the book, of ten
+//! rounds; without it every way has to find the simplest of them once.
 
 #![allow(missing_docs)]
 #![cfg(not(any(feature = "shuttle", feature = "loom")))]
@@ -11,8 +11,14 @@ use seriatim_examples::{bounded, lazy_set, michael_scott, seqlock as lock, treib
 use seriatim_harness::{Pressure, Test};
 use std::time::Duration;
 
-const WAYS: [Pressure; 5] =
-    [Pressure::None, Pressure::Pauses, Pressure::Pinned, Pressure::Crowded, Pressure::Busy];
+const WAYS: [Pressure; 6] = [
+    Pressure::None,
+    Pressure::Pauses,
+    Pressure::Mixed,
+    Pressure::Pinned,
+    Pressure::Crowded,
+    Pressure::Busy,
+];
 
 /// The executions after which a failure was found, if one was.
 fn found<T: Send + Sync + 'static>(test: Test<T>, way: Pressure) -> Option<Duration> {
@@ -27,29 +33,41 @@ fn every_way_of_stress_finds_the_ring_buffer_off_by_one() {
     }
 }
 
-/// An object and a look for its defect.
-type Search = (&'static str, fn(Pressure) -> Option<Duration>);
-
-#[test]
-fn the_table_of_the_book() {
+/// Prints how often each way finds a defect, in so many rounds as `SERIATIM_LONG` says.
+fn table(object: &str, search: impl Fn(Pressure) -> Option<Duration>) {
     let rounds: u32 = match std::env::var("SERIATIM_LONG") {
-        Ok(_) => std::env::var("SERIATIM_ROUNDS").map_or(10, |text| text.parse().unwrap()),
+        Ok(text) => text.parse().unwrap_or(1).max(1),
         Err(_) => return,
     };
-    let objects: [Search; 5] = [
-        ("stack without tags", |way| found(treiber::<stack::None>(), way)),
-        ("queue that looks, then stores", |way| {
-            found(queue::<michael_scott::LookThenStore>(), way)
-        }),
-        ("lazy set that ignores marks", |way| found(set::<lazy_set::IgnoresMarks>(), way)),
-        ("sum of shards", |way| found(sharded(), way)),
-        ("sequence lock that looks once", |way| found(seqlock::<lock::LooksOnce>(), way)),
-    ];
-    for (name, search) in objects {
-        for way in WAYS {
-            let times: Vec<Duration> = (0..rounds).filter_map(|_| search(way)).collect();
-            let mean = times.iter().sum::<Duration>() / (times.len() as u32).max(1);
-            println!("| {name} | {way:?} | {} of {rounds} | {mean:.1?} |", times.len());
-        }
+    for way in WAYS {
+        let times: Vec<Duration> = (0..rounds).filter_map(|_| search(way)).collect();
+        let mean = times.iter().sum::<Duration>() / (times.len() as u32).max(1);
+        println!("| {object} | {way:?} | {} of {rounds} | {mean:.1?} |", times.len());
     }
+}
+
+#[test]
+fn the_stack_without_tags() {
+    table("stack without tags", |way| found(treiber::<stack::None>(), way));
+}
+
+#[test]
+fn the_queue_that_looks_then_stores() {
+    let object = "queue that looks, then stores";
+    table(object, |way| found(queue::<michael_scott::LookThenStore>(), way));
+}
+
+#[test]
+fn the_lazy_set_that_ignores_marks() {
+    table("lazy set that ignores marks", |way| found(set::<lazy_set::IgnoresMarks>(), way));
+}
+
+#[test]
+fn the_sum_of_shards() {
+    table("sum of shards", |way| found(sharded(), way));
+}
+
+#[test]
+fn the_sequence_lock_that_looks_once() {
+    table("sequence lock that looks once", |way| found(seqlock::<lock::LooksOnce>(), way));
 }

@@ -38,10 +38,12 @@ fn a_remembered_read_is_a_violation() {
     let failed = test(|| std::sync::Arc::new(AtomicU32::new(0)))
         .handles(|word, _| Reader { remembered: None, word: word.clone() })
         .operation("write", 1..3_u32, |reader, value| reader.word.store(value, Ordering::SeqCst))
+        .only_on_thread(0)
         .operation("read", (), |reader, ()| {
             let word = reader.word.clone();
             *reader.remembered.get_or_insert_with(|| word.load(Ordering::SeqCst))
         })
+        .only_on_thread(1)
         .spec("register(init=0)")
         .budget(Duration::from_secs(5))
         .run()
