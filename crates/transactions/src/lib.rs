@@ -40,6 +40,7 @@ mod level;
 mod minimise;
 mod order;
 mod prepare;
+mod read;
 mod replay;
 mod solve;
 #[cfg(test)]
@@ -56,6 +57,7 @@ pub use explain::{Anomaly, Arrow, End, Explanation, Proof, Step, Why};
 pub use level::{Demand, Level, UnknownLevel};
 pub use minimise::Part;
 pub use prepare::FlawKind;
+pub use read::{read, read_str};
 pub use replay::{Rejection, replay};
 pub use solve::Statistics;
 pub use transaction::{

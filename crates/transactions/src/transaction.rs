@@ -346,11 +346,6 @@ impl Builder {
         &mut self.values
     }
 
-    /// Takes the values of another record, whose ids the operations use.
-    pub fn use_values(&mut self, values: Values) {
-        self.values = values;
-    }
-
     /// A key, new or old.
     pub fn key(&mut self, name: &Value) -> KeyId {
         KeyId(self.keys.id(name))

@@ -1,0 +1,175 @@
+//! Histories of Elle and Jepsen, in EDN or JSON: `invoke`, then `ok`, `fail` or `info`.
+//!
+//! ```text
+//! {:type :invoke, :process 0, :f :txn, :value [[:r x nil] [:w y 2]], :index 0}
+//! {:type :ok,     :process 0, :f :txn, :value [[:r x 1]   [:w y 2]], :index 1}
+//! ```
+//!
+//! `ok` committed, `fail` aborted, `info` (or no completion at all) is unknown. The order of the events
+//! is the order in which they stand. Without `:process` a completion belongs to the last call that is
+//! open, and every transaction is a session of its own. A completion without a call is a transaction
+//! that may have been called at any earlier time. Events of processes that are no numbers, such as
+//! `:nemesis`, are left out. A read of `nil` saw the initial state.
+
+use super::form::{Forms, Notation};
+use crate::transaction::{Builder, Op, Outcome, SessionId, Transaction, Transactions};
+use hashbrown::HashMap;
+use seriatim_history::{InputError, Time, Value};
+
+pub fn read(source: &str, bytes: &[u8], notation: Notation) -> Result<Transactions, InputError> {
+    let mut forms = Forms::new(source, bytes, notation);
+    let mut reader = Reader {
+        source,
+        builder: Builder::new(source),
+        open: HashMap::new(),
+        list: Vec::new(),
+        now: 0,
+        nameless: 0,
+    };
+    while let Some((byte, line)) = forms.next()? {
+        // One vector or list around all events.
+        if matches!(byte, b'[' | b'(' | b']' | b')') {
+            forms.take();
+            continue;
+        }
+        let event = forms.form(0)?;
+        reader.event(&event, line)?;
+    }
+    reader.finish()
+}
+
+/// A call that has not completed.
+struct Call {
+    at: Time,
+    line: u64,
+    /// Its place in the order of calls.
+    place: usize,
+    value: Value,
+}
+
+struct Reader<'s> {
+    source: &'s str,
+    builder: Builder,
+    /// By process; `None` is that of events without one.
+    open: HashMap<Option<Value>, Vec<Call>>,
+    /// With their places in the order of calls.
+    list: Vec<(usize, Transaction)>,
+    now: Time,
+    nameless: i64,
+}
+
+impl Reader<'_> {
+    fn expected(&self, line: u64, expected: &str, found: &Value) -> InputError {
+        InputError::syntax(self.source, line, expected, &found.to_string())
+    }
+
+    fn event(&mut self, event: &Value, line: u64) -> Result<(), InputError> {
+        let Value::Map(entries) = event else {
+            return Err(self.expected(line, "an event, a map such as {:type :ok, …}", event));
+        };
+        let get = |name: &str| {
+            entries.iter().find(|(key, _)| key.as_str() == Some(name)).map(|(_, value)| value)
+        };
+        let process = get("process").filter(|process| **process != Value::Nil).cloned();
+        if matches!(process, Some(Value::Name(_) | Value::Text(_))) {
+            return Ok(());
+        }
+        self.now += 1;
+        let kind = get("type").unwrap_or(&Value::Nil);
+        let value = get("value").cloned().unwrap_or(Value::Nil);
+        match kind.as_str() {
+            Some("invoke") => self.invoke(process, value, line),
+            Some("ok") => self.complete(process, Outcome::Committed, value, line),
+            Some("fail") => self.complete(process, Outcome::Aborted, value, line),
+            Some("info") => self.complete(process, Outcome::Unknown, value, line),
+            _ => Err(self.expected(line, "invoke, ok, fail or info as type", kind)),
+        }
+    }
+
+    fn invoke(
+        &mut self,
+        process: Option<Value>,
+        value: Value,
+        line: u64,
+    ) -> Result<(), InputError> {
+        let place = self.now as usize;
+        let calls = self.open.entry(process.clone()).or_default();
+        if let (Some(process), Some(open)) = (&process, calls.last()) {
+            let expected = format!("process {process} to complete its call of line {}", open.line);
+            return Err(InputError::syntax(self.source, line, &expected, "another call of it"));
+        }
+        calls.push(Call { at: self.now, line, place, value });
+        Ok(())
+    }
+
+    fn complete(
+        &mut self,
+        process: Option<Value>,
+        outcome: Outcome,
+        value: Value,
+        line: u64,
+    ) -> Result<(), InputError> {
+        let call = self.open.get_mut(&process).and_then(Vec::pop);
+        let (call_time, place) = call.as_ref().map_or((0, self.now as usize), |c| (c.at, c.place));
+        let called = call.map(|call| call.value).filter(|called| *called != Value::Nil);
+        // What a transaction meant to write is told by its call, what it read by its completion.
+        let ops = match outcome {
+            Outcome::Committed => value,
+            _ => called.unwrap_or(value),
+        };
+        let session = self.session(process);
+        let ops = self.ops(&ops, outcome, line)?;
+        let ret = (outcome == Outcome::Committed).then_some(self.now);
+        let txn = Transaction { session, call: call_time, ret, outcome, ops, line };
+        self.list.push((place, txn));
+        Ok(())
+    }
+
+    fn session(&mut self, process: Option<Value>) -> SessionId {
+        match process {
+            Some(process) => self.builder.session(&process),
+            None => {
+                self.nameless += 1;
+                self.builder.session(&Value::text(&format!("#{}", self.nameless)))
+            }
+        }
+    }
+
+    fn ops(&mut self, value: &Value, outcome: Outcome, line: u64) -> Result<Vec<Op>, InputError> {
+        let Value::List(items) = value else {
+            let expected = "a transaction as value, a list such as [[:r x 1] [:w y 2]]";
+            return Err(self.expected(line, expected, value));
+        };
+        let mut ops = Vec::with_capacity(items.len());
+        for item in items {
+            match super::history::micro(&mut self.builder, item) {
+                Some(op) => ops.push(op),
+                None => return Err(self.expected(line, super::history::MICRO, item)),
+            }
+        }
+        if outcome != Outcome::Committed {
+            ops.retain(|op| op.written().is_some());
+        }
+        Ok(ops)
+    }
+
+    fn finish(mut self) -> Result<Transactions, InputError> {
+        // What never completed may have happened.
+        let open = std::mem::take(&mut self.open);
+        for (process, calls) in open {
+            for call in calls {
+                let session = self.session(process.clone());
+                let ops = self.ops(&call.value, Outcome::Unknown, call.line)?;
+                let (outcome, ret) = (Outcome::Unknown, None);
+                let txn =
+                    Transaction { session, call: call.at, ret, outcome, ops, line: call.line };
+                self.list.push((call.place, txn));
+            }
+        }
+        self.list.sort_by_key(|entry| entry.0);
+        for (_, txn) in self.list {
+            self.builder.add(txn);
+        }
+        self.builder.finish()
+    }
+}
