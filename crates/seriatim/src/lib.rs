@@ -32,6 +32,7 @@
 //! - [`certify`]: the checker of these proofs, which shares only the language with the prover.
 //! - [`report`]: verdicts to people and programs.
 //! - [`scale`]: logs larger than memory, and shards of them.
+//! - [`transactions`]: histories of transactions to isolation levels.
 
 mod seri_spec;
 
@@ -51,6 +52,7 @@ pub use seriatim_prove as prove;
 pub use seriatim_report as report;
 pub use seriatim_scale as scale;
 pub use seriatim_spec as spec;
+pub use seriatim_transactions as transactions;
 
 pub use seri_spec::{SeriReader, history_of};
 pub use seriatim_algorithms::{Algorithm, algorithm, algorithms};

@@ -1,15 +1,29 @@
 //! How long each level takes on long histories of a made-up store, and what a violation costs.
 //!
-//! `cargo bench -p seriatim-transactions` prints CPU seconds; `-- NAME` picks rows by a part of their name.
+//! `cargo bench -p seriatim-transactions` prints CPU seconds; `-- NAME` picks rows by a part of their
+//! name, `-- FILE` measures a file instead, reading and memory included.
 
 use seriatim_transactions::generate::{Keys, Plant, Store};
-use seriatim_transactions::{Checker, Level, Options, Standing};
+use seriatim_transactions::{Checker, Level, Options, Standing, Transactions};
+use std::path::Path;
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    let files: Vec<String> =
+        wanted.iter().filter(|name| Path::new(name).is_file()).cloned().collect();
+    for file in &files {
+        let start = cpu();
+        let history = seriatim_transactions::read(Path::new(file)).expect("a history");
+        println!("{file}: read in {:.3}", cpu() - start);
+        measure(file, &history);
+        println!("  {} MB at most", memory() / 1024);
+    }
+    if !files.is_empty() {
+        return;
+    }
     for (name, store) in rows() {
         if wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str())) {
-            measure(&name, store);
+            measure(&name, &store.run());
         }
     }
 }
@@ -54,10 +68,9 @@ fn rows() -> Vec<(String, Store)> {
     rows
 }
 
-fn measure(name: &str, store: Store) {
-    let history = store.run();
+fn measure(name: &str, history: &Transactions) {
     let start = cpu();
-    let mut checker = Checker::new(&history, &Options::default());
+    let mut checker = Checker::new(history, &Options::default());
     println!("{name}: {} transactions, prepared in {:.3}", history.len(), cpu() - start);
     for level in Level::ALL {
         let start = cpu();
@@ -69,12 +82,17 @@ fn measure(name: &str, store: Store) {
             Standing::Unknown(why) => format!("unknown {why:?}"),
             Standing::Violated(violation) => {
                 let core = violation.part.ids.len();
-                format!("NO, {core} transactions, {:?}", violation.confirmation)
+                let anomaly = violation.explanation.anomaly;
+                format!("NO, {anomaly}, {core} transactions, {:?}", violation.confirmation)
             }
         };
         println!(
-            "  {level:34} {time:7.3}  {text}  variables {} forced {} decisions {} conflicts {}",
-            s.variables, s.forced, s.decisions, s.conflicts
+            "  {:34} {time:7.3}  {text}  variables {} forced {} decisions {} conflicts {}",
+            level.name(),
+            s.variables,
+            s.forced,
+            s.decisions,
+            s.conflicts
         );
     }
 }
@@ -84,4 +102,11 @@ fn cpu() -> f64 {
     let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     let nanoseconds = text.split(' ').next().and_then(|number| number.parse::<f64>().ok());
     nanoseconds.unwrap_or(0.0) / 1e9
+}
+
+/// The most memory that this process has had, in KB.
+fn memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
 }

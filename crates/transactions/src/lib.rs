@@ -38,6 +38,7 @@ mod explain;
 pub mod generate;
 mod level;
 mod minimise;
+mod mutation;
 mod order;
 mod prepare;
 mod read;

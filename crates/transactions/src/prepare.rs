@@ -17,6 +17,7 @@
 //! **Flaws** are the anomalies that need no order: no choice of orders can explain them.
 
 use crate::level::Level;
+use crate::mutation::{Mutant, is_on};
 use crate::transaction::{KeyId, Kind, Op, Outcome, Transaction, Transactions, TxnId};
 use hashbrown::HashMap;
 use seriatim_history::{Time, ValueId};
@@ -357,9 +358,11 @@ impl<'h> Preparation<'h> {
         for source in sources {
             let why = if source.txn == reader {
                 FlawKind::FutureRead
-            } else if self.history.get(source.txn).outcome == Outcome::Aborted {
+            } else if self.history.get(source.txn).outcome == Outcome::Aborted
+                && !is_on(Mutant::AbortedReadsPass)
+            {
                 FlawKind::AbortedRead
-            } else if !source.is_final {
+            } else if !source.is_final && !is_on(Mutant::IntermediateReadsPass) {
                 FlawKind::IntermediateRead
             } else {
                 let from = From::Txn(source.txn);
@@ -393,7 +396,7 @@ impl<'h> Preparation<'h> {
             self.flaw(FlawKind::NonRepeatable, key, &[id]);
         }
         if let From::Txn(writer) = from {
-            self.is_committed[writer.index()] = true;
+            self.is_committed[writer.index()] |= !is_on(Mutant::UnknownNeverCommits);
         }
         self.reads[id.index()].push(Resolved { key, from, is_first: first.is_none() });
     }
@@ -471,8 +474,8 @@ impl<'h> Preparation<'h> {
         for (index, &writer) in writers.iter().enumerate() {
             let appends: Vec<ValueId> = self.appends(writer, key);
             let is_last = index + 1 == writers.len();
-            if rest.starts_with(&appends) {
-                rest = &rest[appends.len()..];
+            if rest.starts_with(&appends) || is_on(Mutant::TornAppendsPass) {
+                rest = &rest[appends.len().min(rest.len())..];
             } else if is_last && appends.starts_with(rest) && writer == reader {
                 return;
             } else {
@@ -568,7 +571,8 @@ impl<'h> Preparation<'h> {
         }
         for (version, info) in versions.iter().enumerate().skip(self.history.key_count()) {
             let is_list = self.history.kind(info.key) == Kind::List;
-            if is_list && !is_placed[version] && self.longest.contains_key(&info.key) {
+            let floats = is_on(Mutant::UnreadAppendsFloat);
+            if is_list && !floats && !is_placed[version] && self.longest.contains_key(&info.key) {
                 known.push((last[info.key.index()], version as Version));
             }
         }

@@ -20,6 +20,7 @@
 //! whole pass has found nothing.
 
 use crate::level::{Demand, Level};
+use crate::mutation::{Mutant, is_on};
 use crate::order::{Edge, Node, Order, Tag};
 use crate::prepare::Prepared;
 use crate::solve::{Defect, Limits, sensible_order};
@@ -143,7 +144,8 @@ impl<'p> Weak<'p> {
         for txn in 1..self.prepared.txns.len() {
             let sources: Vec<(KeyId, Node)> = self.sources(txn).collect();
             for (index, &(key, from)) in sources.iter().enumerate() {
-                for &(_, other) in &sources[..index] {
+                let end = if is_on(Mutant::CommittedLooksAhead) { sources.len() } else { index };
+                for &(_, other) in &sources[..end] {
                     self.force_if_written(other, key, (from, txn as Node));
                 }
             }
@@ -164,6 +166,7 @@ impl<'p> Weak<'p> {
             let sources: Vec<(KeyId, Node)> = self.sources(txn).collect();
             for &(key, from) in &sources {
                 let own = by_session.get(&(info.session, key)).copied().unwrap_or(0);
+                let own = if is_on(Mutant::AtomicIgnoresSession) { 0 } else { own };
                 for other in sources.iter().map(|source| source.1).chain([own]) {
                     self.force_if_written(other, key, (from, txn as Node));
                 }
@@ -265,7 +268,8 @@ impl<'p> Weak<'p> {
             }
             let txn = node as usize;
             row.fill(0);
-            for from in self.sources(txn).map(|source| source.1).chain([self.before[txn]]) {
+            let sources = self.sources(txn).filter(|_| !is_on(Mutant::CausalPastIsSession));
+            for from in sources.map(|source| source.1).chain([self.before[txn]]) {
                 let start = from as usize * width;
                 let other = &past[start..start + width];
                 row.iter_mut().zip(other).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));

@@ -5,13 +5,14 @@ use super::input::ChosenBy;
 use super::output::{remark, say};
 use super::question::{Done, Question};
 use super::scale::{self, Scale};
-use super::{Exit, Failure, page};
+use super::{Exit, Failure, page, transactions};
 use clap::ValueEnum;
 use seriatim::Verdict;
 use seriatim::monitor::Detail;
 use seriatim::report::junit::{self, Case};
 use seriatim::report::terminal::{Colour, Glyphs, Style};
 use seriatim::report::{json, terminal};
+use seriatim::transactions::Glyphs as LevelGlyphs;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use terminal_size::terminal_size;
@@ -28,6 +29,11 @@ pub struct Arguments {
 
     #[command(flatten)]
     scale: Scale,
+
+    /// Ask whether histories of transactions satisfy an isolation level: strict-serializable,
+    /// serializable, snapshot-isolation, prefix, causal, read-atomic, read-committed, …, or all
+    #[arg(long, value_name = "LEVEL", value_parser = transactions::asked)]
+    level: Option<transactions::Asked>,
 
     /// Print the report as JSON, one line a history
     #[arg(long, conflicts_with = "quiet")]
@@ -80,6 +86,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut exit = Exit::Holds;
     let mut outcomes = Vec::new();
     let paths = arguments.question.input.paths()?;
+    if let Some(asked) = arguments.level {
+        return arguments.ask_level(asked, &paths);
+    }
     if arguments.html.is_some() && paths.len() > 1 {
         return Err(Failure("--html takes one history; there are several".to_owned()));
     }
@@ -119,6 +128,31 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 impl Arguments {
+    /// Asks about an isolation level instead of linearizability.
+    fn ask_level(&self, asked: transactions::Asked, paths: &[PathBuf]) -> Result<Exit, Failure> {
+        let refused = [
+            (self.html.is_some(), "--html"),
+            (self.junit.is_some(), "--junit"),
+            (self.scale.verdicts.is_some(), "--verdicts"),
+            (self.scale.one_log, "--one-log"),
+            (self.question.input.independent, "--independent"),
+            (self.question.input.format.is_some(), "--format"),
+        ];
+        if let Some((_, option)) = refused.iter().find(|(is_asked, _)| *is_asked) {
+            return Err(Failure(format!("{option} does not go with --level")));
+        }
+        let style = style(self);
+        let print = match (self.json, self.quiet, style.glyphs) {
+            (true, _, _) => transactions::Print::Json,
+            (_, true, _) => transactions::Print::Line,
+            (_, _, Glyphs::Ascii) => transactions::Print::Report(LevelGlyphs::Ascii),
+            (_, _, Glyphs::Unicode) => transactions::Print::Report(LevelGlyphs::Unicode),
+        };
+        let spec = self.question.spec();
+        let time = self.question.options().time;
+        transactions::run(&transactions::Request { asked, spec, time, print }, paths)
+    }
+
     /// The files of each log.
     fn logs(&self, paths: Vec<PathBuf>) -> Vec<Vec<PathBuf>> {
         match self.scale.one_log {

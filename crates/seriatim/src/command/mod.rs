@@ -23,6 +23,7 @@ mod scale;
 mod source;
 mod specs;
 mod streamed;
+mod transactions;
 mod verdicts;
 mod verify;
 mod view;

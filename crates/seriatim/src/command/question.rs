@@ -145,6 +145,11 @@ impl Question {
         self.against.named_reader(named)
     }
 
+    /// The specification that is named, if any.
+    pub fn spec(&self) -> Option<&str> {
+        self.against.spec.as_deref()
+    }
+
     /// The memory that may be used, in bytes.
     pub fn memory(&self) -> usize {
         self.memory

@@ -5,6 +5,7 @@
 //! Clauses remember what they came from, so that a refutation names the transactions it rests on.
 
 use super::{Core, Lit, Meaning, Solver, Stop, Truth};
+use crate::mutation::{Mutant, is_on};
 use crate::order::Node;
 use hashbrown::HashSet;
 
@@ -178,6 +179,10 @@ impl Solver<'_> {
         let below = others.first().map_or(0, |&lit| self.level(lit));
         let choice = others.iter().map(|&lit| self.level(lit)).find(|&level| !self.is_wish(level));
         let yields = choice.filter(|_| self.is_wish(top));
+        if is_on(Mutant::ShortLearntClause) && others.len() > 1 {
+            others.pop();
+        }
+        let asserted = if is_on(Mutant::WrongAssertion) { asserted ^ 1 } else { asserted };
         let mut lits = vec![asserted];
         lits.append(&mut others);
         let is_watched = lits.len() > 1;

@@ -13,6 +13,7 @@
 //! are *guards*: wishes that the solver may drop.
 
 use crate::level::{Demand, Level};
+use crate::mutation::{Mutant, is_on};
 use crate::order::{Node, Order, Tag};
 use crate::prepare::{Prepared, Version};
 use hashbrown::HashMap;
@@ -127,7 +128,7 @@ impl Graph {
         graph.add_events();
         graph.add_reads(prepared);
         graph.add_versions(prepared);
-        if level.demand() != Demand::Nothing {
+        if level.demand() != Demand::Nothing && !is_on(Mutant::NoSessions) {
             graph.add_sessions(prepared);
         }
         graph.add_time(&moments);
@@ -235,7 +236,7 @@ pub fn choice_edges(
         // Where real time is demanded, the moments say already that an earlier reader comes first.
         let is_said =
             layout.demand == Demand::RealTime && prepared.txns[reader as usize].ret < call;
-        if reader != then && !is_said {
+        if reader != then && !is_said && !is_on(Mutant::NoReaderEdges) {
             edges.push((layout.begin(reader), layout.commit(then)));
         }
     }
@@ -265,7 +266,8 @@ fn moments(prepared: &Prepared, first: Node) -> (Moments, Vec<Option<Node>>) {
     let mut last = vec![None; txns.len()];
     for txn in by_call {
         let call = txns[txn as usize].call;
-        let earlier = |next: &u32| txns[*next as usize].ret < call;
+        let bound = call + u64::from(is_on(Mutant::EqualInstantsAreOrdered));
+        let earlier = |next: &u32| txns[*next as usize].ret < bound;
         if by_return.last().is_some_and(earlier) {
             moments.count += 1;
         }

@@ -29,6 +29,7 @@ mod guide;
 mod sweep;
 
 use crate::level::{Demand, Level};
+use crate::mutation::{Mutant, is_on};
 use crate::order::{Edge, Node, Order, Tag};
 use crate::prepare::{Prepared, Version};
 use conflict::{Clause, ClauseId};
@@ -435,7 +436,7 @@ impl<'p> Solver<'p> {
         let is_fact =
             |&other: &Lit| other == lit || self.variables[(other / 2) as usize].level == 0;
         match reason {
-            None => self.decisions.is_empty(),
+            None => self.decisions.is_empty() || is_on(Mutant::WishesAreFacts),
             Some(reason) => self.clauses[reason as usize].lits.iter().all(is_fact),
         }
     }
@@ -468,6 +469,9 @@ impl<'p> Solver<'p> {
     fn against(&self, lit: Lit, edge: (Node, Node), path: &[Edge]) -> Clause {
         let mut lits: Vec<Lit> =
             path.iter().filter(|e| e.tag != KNOWN).map(|e| e.tag ^ 1).collect();
+        if is_on(Mutant::ShortReason) {
+            lits.pop();
+        }
         lits.push(lit ^ 1);
         lits.sort_unstable();
         lits.dedup();
@@ -484,7 +488,9 @@ impl<'p> Solver<'p> {
         self.decisions.truncate(level);
         while self.trail.len() > height {
             let (lit, edges) = self.trail.pop().expect("the trail is higher");
-            self.order.undo(edges);
+            if !is_on(Mutant::EdgesStay) {
+                self.order.undo(edges);
+            }
             let variable = &mut self.variables[(lit / 2) as usize];
             variable.truth = Truth::Open;
             if let Meaning::Guard(index) = variable.meaning {

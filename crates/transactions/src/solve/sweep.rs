@@ -4,6 +4,7 @@
 //! the chunk of the lowest place that changed; what lies before it is still explained.
 
 use super::graph::{Event, Layout, Shape};
+use crate::mutation::{Mutant, is_on};
 use crate::order::Order;
 use crate::prepare::{Prepared, Version};
 
@@ -63,7 +64,9 @@ impl Sweep {
     pub fn rewind(&mut self, place: usize) -> bool {
         let chunk = place / self.width;
         let is_before = chunk + 1 < self.states.len();
-        self.states.truncate(chunk + 1);
+        if !is_on(Mutant::NoRewind) {
+            self.states.truncate(chunk + 1);
+        }
         is_before
     }
 
@@ -105,7 +108,7 @@ impl State {
     }
 
     fn begins(&mut self, prepared: &Prepared, txn: u32, faults: &mut Vec<Fault>) {
-        if self.open.is_empty() {
+        if self.open.is_empty() || is_on(Mutant::OverlapsPass) {
             return;
         }
         for &(key, found) in &prepared.txns[txn as usize].writes {

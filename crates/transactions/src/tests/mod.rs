@@ -1,3 +1,5 @@
 //! The engines against each other.
 
 mod agreement;
+mod mutants;
+mod window;

@@ -1,0 +1,101 @@
+//! Mistakes that tests can switch on, to see that the tests would notice them.
+//!
+//! Outside the tests of this crate nothing is ever switched on, and the compiler drops the questions.
+
+/// A mistake.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mutant {
+    /// A learnt clause lacks a literal.
+    ShortLearntClause,
+    /// A reason from a cycle lacks a literal.
+    ShortReason,
+    /// Going back leaves edges in the order.
+    EdgesStay,
+    /// A choice does not bring the edges from the readers.
+    NoReaderEdges,
+    /// A refuted choice is asserted the wrong way round.
+    WrongAssertion,
+    /// The sweep does not go back when nodes move.
+    NoRewind,
+    /// Overlapping writers are not noticed.
+    OverlapsPass,
+    /// A wish for real time is taken for a fact.
+    WishesAreFacts,
+    /// Sessions are forgotten.
+    NoSessions,
+    /// A return at the instant of a call comes before it.
+    EqualInstantsAreOrdered,
+    /// Reads of aborted transactions pass.
+    AbortedReadsPass,
+    /// Reads of intermediate values pass.
+    IntermediateReadsPass,
+    /// Unknown transactions that were read are left out.
+    UnknownNeverCommits,
+    /// Appends that nobody read are not put after those that were.
+    UnreadAppendsFloat,
+    /// Torn appends pass.
+    TornAppendsPass,
+    /// The causal past is only the session.
+    CausalPastIsSession,
+    /// Read atomicity ignores the session.
+    AtomicIgnoresSession,
+    /// Read committed looks at later reads, too.
+    CommittedLooksAhead,
+}
+
+#[cfg(test)]
+mod switch {
+    use super::Mutant;
+    use std::cell::Cell;
+
+    thread_local! {
+        static CURRENT: Cell<Option<Mutant>> = const { Cell::new(None) };
+    }
+
+    impl Mutant {
+        /// All of them.
+        pub const ALL: [Mutant; 18] = [
+            Mutant::ShortLearntClause,
+            Mutant::ShortReason,
+            Mutant::EdgesStay,
+            Mutant::NoReaderEdges,
+            Mutant::WrongAssertion,
+            Mutant::NoRewind,
+            Mutant::OverlapsPass,
+            Mutant::WishesAreFacts,
+            Mutant::NoSessions,
+            Mutant::EqualInstantsAreOrdered,
+            Mutant::AbortedReadsPass,
+            Mutant::IntermediateReadsPass,
+            Mutant::UnknownNeverCommits,
+            Mutant::UnreadAppendsFloat,
+            Mutant::TornAppendsPass,
+            Mutant::CausalPastIsSession,
+            Mutant::AtomicIgnoresSession,
+            Mutant::CommittedLooksAhead,
+        ];
+    }
+
+    /// Runs something with a mistake switched on, in this thread.
+    pub fn with_mutant<T>(mutant: Mutant, run: impl FnOnce() -> T) -> T {
+        CURRENT.set(Some(mutant));
+        let result = run();
+        CURRENT.set(None);
+        result
+    }
+
+    /// Whether a mistake is switched on.
+    pub fn is_on(mutant: Mutant) -> bool {
+        CURRENT.get() == Some(mutant)
+    }
+}
+
+#[cfg(test)]
+pub use switch::{is_on, with_mutant};
+
+/// Whether a mistake is switched on: never.
+#[cfg(not(test))]
+#[inline(always)]
+pub const fn is_on(_: Mutant) -> bool {
+    false
+}
