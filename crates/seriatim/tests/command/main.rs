@@ -20,4 +20,5 @@ mod sabotaged_explorer;
 mod scale;
 #[path = "../../../report/tests/schema/mod.rs"]
 mod schema;
+mod transactions;
 mod watch;

@@ -1,0 +1,107 @@
+//! The formats that are read, and what is refused with its line.
+
+use seriatim_transactions::{Checker, Clock, Level, Op, Options, Outcome, Standing, read_str};
+
+/// The strongest of these levels that holds, strongest first.
+fn strongest(text: &str, levels: &[Level]) -> Option<Level> {
+    let history = read_str("test", text).unwrap_or_else(|error| panic!("{error}"));
+    let mut checker = Checker::new(&history, &Options::default());
+    let holds = |level: &&Level| {
+        matches!(checker.check(**level).expect("no defect").standing, Standing::Satisfied(_))
+    };
+    levels.iter().find(holds).copied()
+}
+
+const WITHOUT_TIMES: [Level; 5] = [
+    Level::Serializable,
+    Level::SnapshotIsolation,
+    Level::Causal,
+    Level::ReadAtomic,
+    Level::ReadCommitted,
+];
+
+#[test]
+fn one_history_is_read_the_same_from_every_format() {
+    let lost_update = [
+        "{:type :invoke, :process 0, :value [[:r x nil] [:w x 1]]}
+         {:type :invoke, :process 1, :value [[:r x nil] [:w x 2]]}
+         {:type :ok, :process 0, :value [[:r x nil] [:w x 1]]}
+         {:type :ok, :process 1, :value [[:r x nil] [:w x 2]]}",
+        "[{:type :ok, :f :txn, :value [[:r :x nil] [:w :x 1]]}
+          {:type :ok, :f :txn, :value [[:r :x nil] [:w :x 2]]}]",
+        r#"{"type":"ok","process":0,"value":[["r","x",null],["w","x",1]]}
+           {"type":"ok","process":1,"value":[["r","x",null],["w","x",2]]}"#,
+        r#"[{"type":"ok","process":0,"value":[["r","x",null],["w","x",1]]},
+            {"type":"ok","process":1,"value":[["r","x",null],["w","x",2]]}]"#,
+        "r 7 0\nw 7 1\n====\nr 7 0\nw 7 2\n",
+        "r(7,0,0,0)\nw(7,1,0,0)\nr(7,0,1,1)\nw(7,2,1,1)\n",
+        "[x==0 x:=1]\n---\n[x==? x:=2]\n",
+        r#"[[{"events":[{"Read":{"variable":0,"version":null}},
+                        {"Write":{"variable":0,"version":1}}],"committed":true}],
+            [{"events":[{"Read":{"variable":0,"version":0}},
+                        {"Write":{"variable":0,"version":2}}],"committed":true}]]"#,
+    ];
+    for text in lost_update {
+        assert_eq!(strongest(text, &WITHOUT_TIMES), Some(Level::Causal), "{text}");
+    }
+}
+
+#[test]
+fn our_json_lines_of_transactions_are_read() {
+    let text = r#"{"process":0,"call":1,"return":2,"op":"txn","arg":[["w","x",1]],"result":[["w","x",1]]}
+{"process":1,"call":3,"return":4,"op":"txn","arg":[["r","x",null]],"result":[["r","x",null]]}
+"#;
+    let levels = [Level::StrictSerializable, Level::Serializable];
+    assert_eq!(strongest(text, &levels), Some(Level::Serializable));
+}
+
+#[test]
+fn outcomes_and_times_are_kept() {
+    let text = "{:type :invoke, :process 0, :value [[:w x 1] [:r y nil]]}
+                {:type :info, :process 0, :value [[:w x 1] [:r y nil]]}
+                {:type :invoke, :process 1, :value [[:w x 2]]}
+                {:type :fail, :process 1, :value [[:w x 2]]}
+                {:type :info, :process :nemesis, :value :partition}
+                {:type :invoke, :process 2, :value [[:w x 3]]}";
+    let history = read_str("test", text).expect("a history");
+    let outcomes: Vec<Outcome> = history.list().iter().map(|txn| txn.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Unknown, Outcome::Aborted, Outcome::Unknown]);
+    assert!(history.list().iter().all(|txn| txn.ret.is_none() && txn.ops.len() == 1));
+    assert_eq!(history.clock(), Clock::Recorded);
+    let untimed = read_str("test", "[x:=1]\n").expect("a history");
+    assert_eq!(untimed.clock(), Clock::Absent);
+    assert!(matches!(untimed.list()[0].ops[0], Op::Write(..)));
+}
+
+#[test]
+fn what_is_no_history_of_transactions_is_refused_with_its_line() {
+    let cases = [
+        (
+            "{:type :ok, :process 0, :value [[:r x nil]]}\n{:type :ok, :process 0, :value [[:inc x 1]]}",
+            2,
+        ),
+        ("{:type :ok, :process 0, :value [[:w x 1]]}\n\n{:type :ok, :process 0, :value 7}", 3),
+        ("{:type :ok, :process 0, :value [[:w x 1]]}\n{:type :maybe, :process 0, :value []}", 2),
+        ("{:type :ok, :process 0, :value [[:append x 1]]}\n{:type :ok, :value [[:w x 2]]}", 2),
+        ("{:type :ok, :process 0, :value [[:append x 1]]}\n{:type :ok, :value [[:r x 1]]}", 2),
+        (
+            "{:type :invoke, :process 0, :value [[:w x 1]]}\n{:type :invoke, :process 0, :value []}",
+            2,
+        ),
+        ("{:type :ok, :process 0, :value [[:w x 1]]", 1),
+        ("r 1 0\nw 1 x\n", 2),
+        ("r(1,2,3,4)\nr(1,2,3)\n", 2),
+        ("[x:=1]\n[x=1]\n", 2),
+    ];
+    for (text, line) in cases {
+        let error = read_str("test", text).expect_err(text);
+        assert_eq!(error.line, line, "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_register_may_hold_a_list() {
+    let text = "[{:type :ok, :process 0, :value [[:w x [1 2]]]}
+                 {:type :ok, :process 1, :value [[:r x [1 2]]]}]";
+    assert_eq!(strongest(text, &[Level::Serializable]), Some(Level::Serializable));
+}
