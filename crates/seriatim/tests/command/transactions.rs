@@ -12,7 +12,8 @@ const STALE: &str = "{:type :invoke, :process 0, :value [[:w x 1]]}
 fn a_level_is_answered_with_a_drawn_cycle_and_the_exit_code_of_a_check() {
     let folder = folder("levels");
     let stale = file(&folder, "stale.edn", STALE);
-    let asked = |level: &str| seriatim(&["check", "--spec", "transactions", "--level", level, &stale]);
+    let asked =
+        |level: &str| seriatim(&["check", "--spec", "transactions", "--level", level, &stale]);
     asked("serializable").exits(0).says("satisfied");
     asked("strict-serializable")
         .exits(1)
@@ -28,7 +29,8 @@ fn a_level_is_answered_with_a_drawn_cycle_and_the_exit_code_of_a_check() {
 
 #[test]
 fn the_json_of_a_level_holds_the_evidence() {
-    let run = seriatim_reading(STALE.as_bytes(), &["check", "--level", "all", "--json", "-"]).exits(1);
+    let run =
+        seriatim_reading(STALE.as_bytes(), &["check", "--level", "all", "--json", "-"]).exits(1);
     let report: serde_json::Value = serde_json::from_str(&run.out).expect("one line of JSON");
     let strict = &report["levels"][0];
     assert_eq!(strict["verdict"], "violated");

@@ -127,7 +127,7 @@ fn json_format(squeezed: &str) -> Format {
     let is_dbcop = squeezed.starts_with("[[") || squeezed.contains("\"events\":");
     if is_dbcop || first.contains("\"params\":") {
         Format::DbcopJson
-    } else if is_event && !squeezed.contains("\"seriatim\"") {
+    } else if is_event && squeezed.contains("\"value\":") {
         Format::Events(Notation::Json)
     } else {
         Format::Other
