@@ -93,7 +93,7 @@ struct Shrinking<'s> {
 /// So many calls are easy to follow.
 pub(crate) const HANDFUL: usize = 5;
 /// What a candidate is given at first, in units of the engine's patience; each round gives it four times more.
-const FIRST_PATIENCE: u64 = 8;
+const FIRST_PATIENCE: u64 = 2;
 /// So long handfuls are tried between two rounds.
 const LUCKY: Duration = Duration::from_secs(1);
 
@@ -179,9 +179,22 @@ impl Shrinking<'_> {
         let named = culprits.map(|culprits| places(found, &culprits)).unwrap_or_default();
         let named: Vec<(Caller, usize)> = named.into_iter().collect();
         let until = Instant::now() + LUCKY;
+        // Many candidates for a moment each, rather than few for long.
+        let patience = std::mem::replace(&mut self.patience, 1);
+        let lucky = self.until_lucky(found, &named, until);
+        self.patience = patience;
+        lucky
+    }
+
+    fn until_lucky(
+        &mut self,
+        found: &Found,
+        named: &[(Caller, usize)],
+        until: Instant,
+    ) -> Result<Option<Found>, Trouble> {
         while Instant::now() < until && !self.effort.is_over() {
             let candidate = match self.random.below(2) {
-                0 if named.len() > 1 => self.some_of(found, &named),
+                0 if named.len() > 1 => self.some_of(found, named),
                 _ => self.drawn(found),
             };
             // A small scenario that fails in another way is worth more than a large one.
@@ -198,13 +211,22 @@ impl Shrinking<'_> {
         let count = self.random.between(2, HANDFUL);
         let mut pick = || named[self.random.below(named.len() as u64) as usize];
         let chosen: HashSet<(Caller, usize)> = (0..count).map(|_| pick()).collect();
-        found.scenario.only(|caller, place| chosen.contains(&(caller, place)))
+        let mut some = found.scenario.only(|caller, place| chosen.contains(&(caller, place)));
+        if !self.subject.binds_threads() {
+            some.threads.retain(|steps| !steps.is_empty());
+            // Two threads meet more easily than three.
+            while some.threads.len() > 2 {
+                let last = some.threads.pop().unwrap_or_default();
+                some.threads[self.random.below(2) as usize].extend(last);
+            }
+        }
+        some
     }
 
     fn drawn(&mut self, found: &Found) -> Scenario {
         let threads = match self.subject.binds_threads() {
             true => found.scenario.threads.len(),
-            false => self.random.between(1, 3),
+            false => [1, 2, 2, 2, 2, 3][self.random.below(6) as usize],
         };
         let shape = Shape {
             threads,

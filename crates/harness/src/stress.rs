@@ -9,7 +9,7 @@ use crate::failure::{Failure, busy_threads};
 use crate::growth::{self, Fate, Pace, SIGHTINGS};
 use crate::oracle::{Cost, Judge, Trouble};
 use crate::pool::{Batch, Ended, Pool};
-use crate::pressure::{Others, Pressure};
+use crate::pressure::{Others, Pressure, processors};
 use crate::random::Random;
 use crate::run::{Called, End, Run, Slot, drain};
 use crate::scenario::{Scenario, Shape, Step};
@@ -394,7 +394,9 @@ impl Engine for Stress {
             let threads = random.between(2, 4);
             return Shape { threads, calls, before: random.between(0, 5), after: 2 };
         }
-        let threads = random.between(2, 3);
+        // More threads than processors hardly ever meet.
+        let threads =
+            if random.below(4) > 0 && processors() < 3 { 2 } else { random.between(2, 3) };
         let calls = random.between(1, if threads == 2 { 4 } else { 3 });
         Shape { threads, calls, before: random.between(0, 2), after: random.between(0, 2) }
     }
