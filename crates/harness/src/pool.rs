@@ -212,6 +212,8 @@ pub(crate) struct Pool {
     report: Sender<usize>,
     threads: Vec<JoinHandle<()>>,
     pressure: Pressure,
+    /// The processor of the first thread.
+    first: usize,
 }
 
 /// How long a thread in a call that may wait for ever is given.
@@ -220,7 +222,8 @@ const WAITING: Duration = Duration::from_millis(100);
 impl Pool {
     pub fn new(pressure: Pressure) -> Self {
         let (report, done) = channel();
-        Pool { orders: Vec::new(), done, report, threads: Vec::new(), pressure }
+        let first = Random::fresh_seed() as usize % processors();
+        Pool { orders: Vec::new(), done, report, threads: Vec::new(), pressure, first }
     }
 
     /// Starts a batch.
@@ -238,9 +241,9 @@ impl Pool {
     fn hire(&mut self) {
         let (order, orders) = channel::<Order>();
         let (thread, report) = (self.orders.len(), self.report.clone());
-        let pressure = self.pressure;
+        let (pressure, first) = (self.pressure, self.first);
         let work = move || {
-            pressure.settle(thread);
+            pressure.settle(thread, first);
             let mut handles = Vec::new();
             for order in orders {
                 match order {

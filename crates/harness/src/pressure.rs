@@ -13,11 +13,9 @@ pub enum Pressure {
     None,
     /// A pause of random length before each call, mostly none.
     Pauses,
-    /// By luck one or the other of these two for each batch of executions.
-    #[default]
-    Mixed,
     /// Pauses, and each thread stays on a processor of its own as far as there are enough. Linux only; elsewhere
     /// the same as pauses.
+    #[default]
     Pinned,
     /// Pauses, and all threads stay on one processor, so that they meet only where the system interrupts them.
     /// Linux only; elsewhere the same as pauses.
@@ -27,15 +25,6 @@ pub enum Pressure {
 }
 
 impl Pressure {
-    /// What it is for one batch.
-    pub(crate) fn of_batch(self, random: &mut Random) -> Self {
-        match self {
-            Pressure::Mixed if random.below(2) == 0 => Pressure::None,
-            Pressure::Mixed => Pressure::Pauses,
-            other => other,
-        }
-    }
-
     /// What a thread does before a call.
     pub(crate) fn think(self, random: &mut Random) {
         if self == Pressure::None {
@@ -48,12 +37,12 @@ impl Pressure {
         }
     }
 
-    /// What a thread does when it starts.
-    pub(crate) fn settle(self, thread: usize) {
+    /// What a thread does when it starts. Tests that run side by side count from different processors.
+    pub(crate) fn settle(self, thread: usize, first: usize) {
         match self {
-            Pressure::Pinned => stay_on(thread % processors()),
-            Pressure::Crowded => stay_on(0),
-            Pressure::None | Pressure::Pauses | Pressure::Mixed | Pressure::Busy => {}
+            Pressure::Pinned => stay_on((first + thread) % processors()),
+            Pressure::Crowded => stay_on(first % processors()),
+            Pressure::None | Pressure::Pauses | Pressure::Busy => {}
         }
     }
 

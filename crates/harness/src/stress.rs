@@ -143,7 +143,7 @@ impl Stress {
             instances.push(instance);
         }
         let (subject, clock) = (self.subject.clone(), self.clock.clone());
-        let luck = (self.pressure.of_batch(&mut self.random), self.random.any());
+        let luck = (self.pressure, self.random.any());
         let batch = Arc::new(Batch::new(subject, scenario.clone(), instances, clock, luck));
         self.pool.start(&batch);
         Running { batch, before }

@@ -11,14 +11,8 @@ use seriatim_examples::{bounded, lazy_set, michael_scott, seqlock as lock, treib
 use seriatim_harness::{Pressure, Test};
 use std::time::Duration;
 
-const WAYS: [Pressure; 6] = [
-    Pressure::None,
-    Pressure::Pauses,
-    Pressure::Mixed,
-    Pressure::Pinned,
-    Pressure::Crowded,
-    Pressure::Busy,
-];
+const WAYS: [Pressure; 5] =
+    [Pressure::None, Pressure::Pauses, Pressure::Pinned, Pressure::Crowded, Pressure::Busy];
 
 /// The executions after which a failure was found, if one was.
 fn found<T: Send + Sync + 'static>(test: Test<T>, way: Pressure) -> Option<Duration> {
