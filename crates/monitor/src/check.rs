@@ -201,7 +201,8 @@ pub fn check(
     let grounds = witness.violation(&portions, &mut parts, &mut defect)?;
     let (verdict, confirmation, left_out) = match (grounds, replayed) {
         (Some(grounds), _) => {
-            let Grounds { core, confirmation, left_out } = grounds;
+            let Grounds { core, confirmation, left_out, defect: unfair } = grounds;
+            defect = defect.or(unfair);
             (Verdict::Violation(core), Some(confirmation), left_out)
         }
         (None, Ok(replayed)) if parts.iter().all(Decision::is_linearizable) => {
@@ -225,6 +226,7 @@ fn conclude_whole(
     (claim, mut part): (Claim, PartReport),
 ) -> Result<Checked, InputError> {
     let (mut defect, mut confirmation, mut left_out) = (None, None, LeftOut::default());
+    let mut unfair = None;
     let verdict = match claim {
         Claim::Linearizable(witness) => match replay_filled(history, reader, witness)? {
             Ok(replayed) => Verdict::Linearizable(replayed),
@@ -239,6 +241,7 @@ fn conclude_whole(
             match witnesses.grounds(&all, &part.decided_by, core)? {
                 Ok(grounds) => {
                     (confirmation, left_out) = (Some(grounds.confirmation), grounds.left_out);
+                    unfair = grounds.defect;
                     Verdict::Violation(grounds.core)
                 }
                 Err(Contradiction) => {
@@ -252,11 +255,15 @@ fn conclude_whole(
         part.standing = PartStanding::Open;
     }
     let (parts, configurations, memory) = (vec![part], 0, 0);
+    let defect = defect.or(unfair);
     Ok(Checked { verdict, parts, configurations, memory, defect, confirmation, left_out })
 }
 
 /// What is wrong with an engine's violation.
 const CONTRADICTED: &str = "the second checker finds an order for what is called a violation";
+
+/// What is wrong with a counterexample that was made small; the violation stands without it.
+const UNFAIR: &str = "the second checker finds an order for a counterexample that was made small";
 
 /// Whoever is asked about a violation after an engine has found it.
 struct Witnesses<'w> {
@@ -271,6 +278,8 @@ struct Grounds {
     core: Counterexample,
     confirmation: Confirmation,
     left_out: LeftOut,
+    /// What is wrong with the way in which it was to be made small.
+    defect: Option<String>,
 }
 
 impl Witnesses<'_> {
@@ -299,7 +308,8 @@ impl Witnesses<'_> {
     }
 
     /// Makes a violation small, as far as that is wanted, and asks for a second opinion. A reduction that
-    /// is contradicted is not made; only a contradiction of what the engine found counts.
+    /// is contradicted is a defect and is not made; without a verdict we are only if what the engine found
+    /// is contradicted, too.
     fn grounds(
         &self,
         part: &[OpId],
@@ -307,25 +317,29 @@ impl Witnesses<'_> {
         mut found: Counterexample,
     ) -> Result<Result<Grounds, Contradiction>, InputError> {
         let by_monitor = part.len() - found.operations.len();
+        let mut unfair = None;
         let is_reduced =
             self.options.detail == Detail::Minimal && *decided_by != DecidedBy::Inspection;
         if is_reduced {
             let cancel = Cancel::at(Some(Instant::now() + self.options.explain));
             let memory = Memory::new(self.options.memory);
-            let mut shrinker =
-                Shrinker::new(self.history, self.reader, self.object, &cancel, &memory);
+            let mut shrinker = Shrinker::new(self.history, self.reader, part, &cancel, &memory);
+            shrinker.object = self.object;
             let (core, mut left_out) = minimise(&mut shrinker, found.clone());
             left_out.by_monitor = by_monitor;
             if let Ok(confirmation) = self.second_opinion(part, decided_by, &core)? {
-                return Ok(Ok(Grounds { core, confirmation, left_out }));
+                return Ok(Ok(Grounds { core, confirmation, left_out, defect: None }));
             }
+            unfair = Some(UNFAIR.to_owned());
         }
         if self.options.detail == Detail::Minimal {
             illustrate(self.history, self.reader, &mut found);
         }
         let left_out = LeftOut { by_monitor, ..LeftOut::default() };
         let opinion = self.second_opinion(part, decided_by, &found)?;
-        Ok(opinion.map(|confirmation| Grounds { core: found, confirmation, left_out }))
+        let grounds =
+            |confirmation| Grounds { core: found, confirmation, left_out, defect: unfair };
+        Ok(opinion.map(grounds))
     }
 
     fn second_opinion(

@@ -2,7 +2,10 @@
 //!
 //! Every reduction is *fair*: if the smaller history is not linearizable, neither is the larger one.
 //! 1. *Prefix*: linearizability is closed under prefixes, so nothing after the first return at which
-//!    the history goes wrong is needed. Operations open at that moment are pending.
+//!    the history goes wrong is needed. Operations open at that moment are pending. A monitor's
+//!    counterexample may go wrong before the history does: it leaves out a pending `pop`, say, which could
+//!    not have taken a value only because somebody else returns that value later. Nobody could
+//!    follow such evidence, so the prefix is taken only if the whole part goes wrong in it.
 //! 2. *Values*: where the specification treats values alike ([`Spec::data`](seriatim_spec::Spec)),
 //!    all operations that name a value are taken out together; values that an operation ties together
 //!    go together.
@@ -36,6 +39,8 @@ const LONG: usize = 2_000;
 pub struct Shrinker<'a> {
     /// The history of the part.
     pub history: &'a History,
+    /// All operations of the part.
+    pub part: &'a [OpId],
     /// The specification.
     pub reader: &'a dyn Reader,
     /// The object whose monitor decides candidates, where there is one.
@@ -130,11 +135,11 @@ impl<'a> Shrinker<'a> {
     pub fn new(
         history: &'a History,
         reader: &'a dyn Reader,
-        object: Option<Object>,
+        part: &'a [OpId],
         cancel: &'a Cancel,
         memory: &'a Memory,
     ) -> Self {
-        Shrinker { history, reader, object, cancel, memory, left: ALLOWANCE }
+        Shrinker { history, part, reader, object: None, cancel, memory, left: ALLOWANCE }
     }
 
     /// Finds the shortest bad prefix: small ones first, farther and farther, then by bisection.
@@ -165,7 +170,10 @@ impl<'a> Shrinker<'a> {
                 good = middle + 1;
             }
         }
-        if let Some(&end) = returns.get(bad) {
+        let Some(&end) = returns.get(bad) else { return };
+        let whole = Candidate { operations: self.part.to_vec(), horizon: candidate.horizon };
+        let is_all = candidate.operations.len() == self.part.len();
+        if is_all || self.is_violation(&self.prefix(&whole, end)) {
             *candidate = self.prefix(candidate, end);
         }
     }
@@ -355,14 +363,13 @@ impl<'a> Shrinker<'a> {
         operations: &[OpId],
     ) -> Vec<OpId> {
         let part = Part::new(history, reading, operations);
-        let mut engine = Engine::new(&part, Strategy::BreadthFirst, self.cancel);
-        // Where one configuration follows another, the length of the part is no effort.
-        let effort = EFFORT + 2 * operations.len() as u64;
-        let progress = engine.run(effort, self.cancel, self.memory);
-        let settled = engine.settled();
-        self.spend(&engine);
-        engine.retire(self.memory);
-        let is_refuted = matches!(progress, Progress::Exhausted);
+        // Whoever looks ahead gives up long before the moment at which the history goes wrong.
+        let blind = Engine::blind(&part, Strategy::BreadthFirst, self.cancel);
+        let settled = self.settled(blind, operations.len()).or_else(|| {
+            let engine = Engine::new(&part, Strategy::BreadthFirst, self.cancel);
+            self.settled(engine, operations.len())
+        });
+        let settled = settled.filter(|settled| settled.len() >= SMALL).unwrap_or_default();
         let mut automaton = reading.alphabet.automaton(self.cancel);
         let mut state = automaton.initial();
         for class in settled.iter().filter_map(|&op| reading.class(op)) {
@@ -373,7 +380,18 @@ impl<'a> Shrinker<'a> {
                 _ => return Vec::new(),
             }
         }
-        if is_refuted && settled.len() >= SMALL { settled } else { Vec::new() }
+        settled
+    }
+
+    /// The operations that a search takes first without loss before it refutes a part.
+    fn settled(&mut self, mut engine: Engine<'_>, operations: usize) -> Option<Vec<OpId>> {
+        // Where one configuration follows another, the length of the part is no effort.
+        let effort = EFFORT + 2 * operations as u64;
+        let progress = engine.run(effort, self.cancel, self.memory);
+        let settled = engine.settled();
+        self.spend(&engine);
+        engine.retire(self.memory);
+        matches!(progress, Progress::Exhausted).then_some(settled)
     }
 }
 

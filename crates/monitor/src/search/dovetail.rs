@@ -5,11 +5,17 @@
 //! violation is found whatever hard part stands before it. A part that its depth-first search does not
 //! decide in the first turn gets a breadth-first one as a competitor; with several threads the two run
 //! at the same time, and the first answer wins.
+//!
+//! Which violation is *the first* does not depend on who is faster. Every turn has a [`Place`] in the order
+//! in which one thread would take turns, and what a turn finds depends on nothing but the part; so the first
+//! violation is the one whose turn has the first place. Once there is one, turns with an earlier place
+//! are still taken, later ones are not, and what they found meanwhile is forgotten.
 
 use super::engine::{Engine, Strategy, operations_of};
 use super::{Memory, Part, Progress};
 use seriatim_history::{History, OpId};
 use seriatim_spec::{Cancel, Interpretation, Limit};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::{Condvar, Mutex, OnceLock};
 
@@ -110,10 +116,17 @@ struct Task<'a> {
     effort: u64,
 }
 
+/// When a turn is taken: the least effort so far first, then the smallest part.
+type Place = (u64, usize, Strategy);
+
 impl Task<'_> {
-    /// The least effort first, then the smallest part.
-    fn urgency(&self) -> std::cmp::Reverse<(u64, usize)> {
-        std::cmp::Reverse((self.effort, self.part))
+    /// The place of its next turn.
+    fn place(&self) -> Place {
+        (self.effort, self.part, self.strategy)
+    }
+
+    fn urgency(&self) -> Reverse<Place> {
+        Reverse(self.place())
     }
 }
 
@@ -151,7 +164,8 @@ struct State<'p> {
     findings: Vec<Option<Finding>>,
     strategies: Vec<Strategy>,
     standing: Standing,
-    stopped: bool,
+    /// The place of the first violation, where that ends the search.
+    first: Option<Place>,
 }
 
 impl<'p, 'a: 'p> Desk<'p, 'a> {
@@ -168,7 +182,7 @@ impl<'p, 'a: 'p> Desk<'p, 'a> {
             findings: vec![None; plan.parts.len()],
             strategies: vec![first; plan.parts.len()],
             standing,
-            stopped: false,
+            first: None,
         };
         Desk { plan, parts, state: Mutex::new(state), changed: Condvar::new() }
     }
@@ -183,11 +197,8 @@ impl<'p, 'a: 'p> Desk<'p, 'a> {
     fn fetch(&self) -> Option<Task<'p>> {
         let mut state = self.state.lock().expect("no thread panics with the lock");
         loop {
-            if state.stopped {
-                return None;
-            }
             match state.waiting.pop() {
-                Some(task) if state.is_settled(task.part) => self.retire(task),
+                Some(task) if state.is_needless(&task) => self.retire(task),
                 Some(task) => {
                     state.running += 1;
                     return Some(task);
@@ -216,7 +227,6 @@ impl<'p, 'a: 'p> Desk<'p, 'a> {
         let progress = engine.run(expansions, plan.cancel, plan.memory);
         let met = engine.configurations() - before;
         let events = engine.linearizable_events();
-        task.effort += expansions;
         let finding = match progress {
             Progress::Found(steps) => Some(Finding::Linearizable(operations_of(part, &steps))),
             Progress::Exhausted => Some(Finding::Violation),
@@ -227,6 +237,9 @@ impl<'p, 'a: 'p> Desk<'p, 'a> {
             }
             Progress::Cancelled => Some(Finding::Open(Limit::Cancelled, events)),
         };
+        if finding.is_none() {
+            task.effort += expansions;
+        }
         self.hand_in(task, finding, met);
     }
 
@@ -234,15 +247,15 @@ impl<'p, 'a: 'p> Desk<'p, 'a> {
         let mut state = self.state.lock().expect("no thread panics with the lock");
         state.running -= 1;
         state.standing.configurations += met;
-        if state.is_settled(task.part) {
+        if finding.is_none() && task.turn == 0 {
+            self.add_competitors(&mut state, &task);
+        }
+        if state.is_needless(&task) {
             self.retire(task);
         } else if let Some(finding) = finding {
             state.record(&task, finding, self.plan);
             self.retire(task);
         } else {
-            if task.turn == 0 {
-                self.add_competitors(&mut state, &task);
-            }
             task.turn += 1;
             state.waiting.push(task);
         }
@@ -270,8 +283,13 @@ impl<'p, 'a: 'p> Desk<'p, 'a> {
     }
 
     fn outcome(self) -> Outcome {
-        let state = self.state.into_inner().expect("no thread panics with the lock");
+        let mut state = self.state.into_inner().expect("no thread panics with the lock");
         let open = Finding::Open(Limit::Cancelled, 0);
+        if let Some((_, first, _)) = state.first {
+            let others = state.findings.iter_mut().enumerate().filter(|&(part, _)| part != first);
+            let violations = others.filter(|(_, finding)| **finding == Some(Finding::Violation));
+            violations.for_each(|(_, finding)| *finding = None);
+        }
         Outcome {
             findings: state.findings.into_iter().map(|f| f.unwrap_or(open.clone())).collect(),
             strategies: state.strategies,
@@ -281,22 +299,29 @@ impl<'p, 'a: 'p> Desk<'p, 'a> {
 }
 
 impl State<'_> {
-    /// Whether a part has its answer.
-    fn is_settled(&self, part: usize) -> bool {
-        matches!(
-            self.findings[part],
-            Some(Finding::Linearizable(_) | Finding::Violation | Finding::Open(Limit::Time, _))
-        )
+    /// Whether what a task may find is not wanted any more: its part has its answer, or the first
+    /// violation is known.
+    fn is_needless(&self, task: &Task<'_>) -> bool {
+        match (&self.findings[task.part], self.first) {
+            (Some(Finding::Linearizable(_) | Finding::Open(Limit::Time, _)), _) => true,
+            (_, Some(first)) => task.place() >= first,
+            (Some(Finding::Violation), None) => true,
+            _ => false,
+        }
     }
 
     fn record(&mut self, task: &Task<'_>, finding: Finding, plan: &Plan<'_>) {
+        if finding == Finding::Violation && plan.stop_at_first == StopAt::FirstViolation {
+            self.first = Some(task.place());
+        } else if self.findings[task.part] == Some(Finding::Violation) {
+            return;
+        }
         self.strategies[task.part] = task.strategy;
-        if matches!(finding, Finding::Linearizable(_) | Finding::Violation) {
+        let is_decided = matches!(finding, Finding::Linearizable(_) | Finding::Violation);
+        if is_decided && self.findings[task.part] != Some(Finding::Violation) {
             self.standing.parts_decided += 1;
             self.standing.operations_decided += plan.parts[task.part].len();
         }
-        self.stopped |=
-            finding == Finding::Violation && plan.stop_at_first == StopAt::FirstViolation;
         self.findings[task.part] = Some(finding);
     }
 }

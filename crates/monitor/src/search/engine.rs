@@ -11,7 +11,7 @@ use seriatim_history::OpId;
 use seriatim_spec::Cancel;
 
 /// The direction of a search.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Strategy {
     /// Wing & Gong's search with memory.
     DepthFirst,
@@ -29,7 +29,15 @@ pub struct Engine<'a> {
 impl<'a> Engine<'a> {
     /// A search of a part, before its first step.
     pub fn new(part: &'a Part<'a>, strategy: Strategy, cancel: &Cancel) -> Self {
-        let space = Space::new(part, cancel);
+        Self::of(part, Space::new(part, cancel), strategy)
+    }
+
+    /// A search that does not look ahead: it gives up where the part goes wrong, not before.
+    pub fn blind(part: &'a Part<'a>, strategy: Strategy, cancel: &Cancel) -> Self {
+        Self::of(part, Space::new(part, cancel).without_outlook(), strategy)
+    }
+
+    fn of(part: &'a Part<'a>, space: Space<'a>, strategy: Strategy) -> Self {
         let search = match part.slot_count() {
             0..=64 => searching::<[u64; 1]>(space, strategy),
             65..=256 => searching::<[u64; 4]>(space, strategy),
