@@ -44,7 +44,8 @@ impl Outcome {
         let asked = asks(self.options.mode, property);
         match &self.verdict {
             Verdict::Violation(run) if run.kind.property() == property => {
-                Standing::Violated { scope: self.scope(), how: headline(run) }
+                let (how, run) = (headline(run), Some(Box::new(run.run())));
+                Standing::Violated { scope: self.scope(), how, run }
             }
             _ if !asked => Standing::NotAsked,
             Verdict::Violation(_) => {

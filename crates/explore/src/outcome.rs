@@ -4,9 +4,10 @@ use crate::bounds::bounds;
 use crate::options::{Options, Reductions};
 use crate::second_opinion::Reviewed;
 use crate::subject::Subject;
+use seriatim_lang::Program;
 use seriatim_lang::machine::{Cut, Fault};
 use seriatim_lang::spec::Datum;
-use seriatim_lang::{Program, Span};
+use seriatim_spec::run::{Memory, Step};
 use std::time::Duration;
 
 /// The result of an exploration.
@@ -80,8 +81,10 @@ pub enum Reason {
 pub struct Counterexample {
     /// How it goes wrong.
     pub kind: ViolationKind,
+    /// Memory before the first step.
+    pub initial: Memory,
     /// The steps.
-    pub steps: Vec<TraceStep>,
+    pub steps: Vec<Step>,
     /// The calls and returns in the order in which they happened.
     pub history: Vec<Event>,
     /// For a run that contradicts its linearization points: whether the annotation is at fault, if that is known.
@@ -130,19 +133,6 @@ pub enum Blame {
     Annotation,
     /// It is not linearizable at all.
     Algorithm,
-}
-
-/// One step of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TraceStep {
-    /// Which thread.
-    pub thread: usize,
-    /// Where in the source its shared access stands.
-    pub span: Option<Span>,
-    /// What it does, as text; several lines if it makes several accesses.
-    pub text: Vec<String>,
-    /// What memory looks like after it, if it changed something that others see.
-    pub picture: Vec<String>,
 }
 
 /// A call or a return.

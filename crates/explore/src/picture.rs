@@ -1,14 +1,70 @@
-//! What memory looks like at a moment of a run, as text: the shared variables, the chains of nodes that hang from them, and
-//! what else the threads know.
+//! What memory looks like at a moment of a run: the shared variables, the nodes, what the threads know of them; and the same
+//! as lines of text, along the chains of nodes that hang from the variables.
 
 use crate::subject::Subject;
-use seriatim_lang::machine::{FREED, Machine, State};
+use crate::watch::scalar;
+use seriatim_lang::machine::{FREED, Machine, State, VACANT};
 use seriatim_lang::spec::Datum;
 use seriatim_lang::steps::{NULL, Slot};
 use seriatim_lang::types::{Kind, Scalar};
+use seriatim_spec::run::{Cell, Local, Memory, Node};
 
-/// The lines of the picture. A node has the same number in all pictures of a run.
-pub fn picture(subject: &Subject, state: &State) -> Vec<String> {
+/// Memory at a moment. A node has the same number in all pictures of a run.
+pub fn memory(subject: &Subject, state: &State) -> Memory {
+    let machine = &subject.machine;
+    let stride = machine.node_stride();
+    let cell = |slot: &Slot, word: i32| Cell {
+        name: slot.name.clone(),
+        value: scalar(slot.kind, word),
+        node: (is_reference(slot.kind) && word != NULL).then_some(word as u32),
+    };
+    let cells = |slots: &[Slot], words: &[i32]| {
+        slots.iter().zip(words).map(|(slot, word)| cell(slot, *word)).collect()
+    };
+    let node = |(id, words): (usize, &[i32])| {
+        let layout = machine.steps.structs.get((words[0] & (FREED - 1)) as usize)?;
+        Some(Node {
+            id: id as u32,
+            kind: layout.name.clone(),
+            fields: cells(&layout.slots, &words[1..]),
+            freed: words[0] & FREED != 0,
+        })
+    };
+    let alive = |(_, words): &(usize, &[i32])| words[0] != VACANT;
+    let nodes = state.heap.chunks_exact(stride).enumerate().filter(alive).filter_map(node);
+    Memory {
+        variables: cells(&machine.steps.shared, &state.words),
+        nodes: nodes.collect(),
+        locals: locals(subject, state),
+        lines: picture(subject, state),
+    }
+}
+
+/// The variables of threads that refer to nodes.
+fn locals(subject: &Subject, state: &State) -> Vec<Local> {
+    let machine = &subject.machine;
+    let mut found = Vec::new();
+    for thread in 0..machine.thread_count() {
+        let location = &subject.locations[subject.location(state, thread) as usize];
+        let base = machine.thread_base(thread) + 2;
+        for (register, kind) in &location.registers {
+            let slot = machine.steps.register(location.pc, seriatim_lang::steps::Reg(*register));
+            let word = state.words[base + *register as usize];
+            if let Some(slot) = slot.filter(|slot| !slot.name.starts_with('_'))
+                && is_reference(*kind)
+                && word != NULL
+            {
+                let value = scalar(*kind, word);
+                let cell = Cell { name: slot.name.clone(), value, node: Some(word as u32) };
+                found.push(Local { thread, cell });
+            }
+        }
+    }
+    found
+}
+
+/// The lines of the picture.
+fn picture(subject: &Subject, state: &State) -> Vec<String> {
     let machine = &subject.machine;
     let mut drawing = Drawing { machine, state, drawn: vec![], lines: vec![] };
     let shared = || machine.steps.shared.iter().zip(&state.words);
@@ -22,18 +78,9 @@ pub fn picture(subject: &Subject, state: &State) -> Vec<String> {
     for (slot, word) in shared().filter(|(slot, _)| is_reference(slot.kind)) {
         drawing.chain(&slot.name, *word);
     }
-    for thread in 0..machine.thread_count() {
-        let location = &subject.locations[subject.location(state, thread) as usize];
-        let base = machine.thread_base(thread) + 2;
-        for (register, kind) in &location.registers {
-            let slot = machine.steps.register(location.pc, seriatim_lang::steps::Reg(*register));
-            let word = state.words[base + *register as usize];
-            if let Some(slot) = slot
-                && is_reference(*kind)
-                && word != NULL
-            {
-                drawing.chain(&format!("t{thread}.{}", slot.name), word);
-            }
+    for Local { thread, cell } in locals(subject, state) {
+        if let Some(node) = cell.node {
+            drawing.chain(&format!("t{thread}.{}", cell.name), node as i32);
         }
     }
     drawing.lines

@@ -13,6 +13,7 @@ use seriatim_lang::spec::{Datum, Spec, SpecState, SpecStop};
 use seriatim_lang::steps::{Op, Pc, Steps, ThreadArray};
 use seriatim_lang::types::{Kind, Type};
 use seriatim_lang::{Diagnostic, Program, lower, lower_points};
+use std::sync::Arc;
 
 /// A resting point of a thread and what it knows there.
 #[derive(Clone, Debug)]
@@ -33,6 +34,8 @@ pub struct Subject {
     pub machine: Machine,
     /// Runs its steps one access at a time.
     pub fine: Machine,
+    /// Its text.
+    pub source: Arc<str>,
     /// What it must refine.
     pub spec: Spec,
     /// The specification's method for each of the object's.
@@ -101,6 +104,7 @@ impl Subject {
         let mut subject = Subject {
             machine,
             fine,
+            source: program.source.clone(),
             spec,
             methods,
             locations: vec![],

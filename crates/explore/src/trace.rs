@@ -1,4 +1,4 @@
-//! From the state at which a search failed back to a run with real thread numbers, step by step, and its rendering.
+//! From the state at which a search failed back to a run with real thread numbers, step by step.
 //!
 //! The path knows only representatives. The run is rebuilt forwards: from the initial state, each time the step is
 //! taken whose representative is the next state. Such a step exists, since equal representatives have equal steps.
@@ -9,16 +9,16 @@ use crate::deadlock::{Commitment, Known};
 use crate::options::Reductions;
 use crate::outcome::*;
 use crate::path::{Milestone, path_to};
-use crate::picture::picture;
+use crate::picture::memory;
 use crate::search::Search;
 use crate::store::StateRef;
+use crate::watch::watched;
 use crate::worker::{Taken, Worker};
+use seriatim_history::Value;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Machine, State, Stop};
-use seriatim_lang::show;
 use seriatim_lang::spec::Datum;
-use seriatim_lang::steps::Op;
-use std::fmt::Write;
+use seriatim_spec::run::{self, Access, Action, Memory, Run, Step};
 
 /// A step that was found: who, and with which choices.
 pub struct Found {
@@ -34,7 +34,8 @@ pub struct Rebuilt {
     pub state: State,
     /// The set that it leads to.
     pub set: SetId,
-    steps: Vec<TraceStep>,
+    initial: Memory,
+    steps: Vec<Step>,
     history: Vec<Event>,
     methods: Vec<Option<u32>>,
     moves: Vec<Move>,
@@ -46,6 +47,7 @@ impl Rebuilt {
         Rebuilt {
             state: initial.clone(),
             set: start,
+            initial: memory(search.common.subject, initial),
             steps: vec![],
             history: vec![],
             methods: vec![None; search.common.subject.machine.thread_count()],
@@ -60,7 +62,7 @@ impl Rebuilt {
         let changed =
             self.state.words[..shared] != to.words[..shared] || self.state.heap != to.heap;
         if let Some(last) = self.steps.last_mut().filter(|_| changed) {
-            last.picture = picture(subject, &to);
+            last.memory = Some(memory(subject, &to));
         }
         (self.state, self.set) = (settled(search, to), set);
     }
@@ -69,6 +71,7 @@ impl Rebuilt {
     pub fn finish(self, search: &Search<'_>, kind: ViolationKind) -> Counterexample {
         Counterexample {
             kind,
+            initial: self.initial,
             steps: self.steps,
             history: self.history,
             blame: None,
@@ -223,90 +226,100 @@ fn note_all(search: &Search<'_>, run: &mut Rebuilt, taken: Vec<Taken>) {
     }
 }
 
-/// Adds a step to a run: its text, its events, its move.
+/// Adds a step to a run: its accesses, its events, its move.
 pub fn note(search: &Search<'_>, machine: &Machine, run: &mut Rebuilt, mut found: Found) {
+    let subject = search.common.subject;
     let steps = &machine.steps;
     let thread = found.thread;
-    let mut text = Vec::new();
     found.choices.rewind();
     let (executed, seen) = machine.trace(&run.state, thread, &mut found.choices);
+    let mut accesses = Vec::new();
+    let spoken = |action| Access { line: None, source: String::new(), action };
     if let Some((method, words)) = &seen.call {
         let info = &steps.methods[*method as usize];
-        let args = search.common.subject.arguments(*method, words);
-        text.push(format!("call {}({})", info.name, list(&args)));
+        let args = subject.arguments(*method, words);
+        let call = format!("{}({})", info.name, list(&args));
+        accesses.push(spoken(Action::Call { call }));
         run.history.push(Event::Call { thread, method: info.name.clone(), args });
         run.methods[thread] = Some(*method);
     }
-    let mut span = None;
-    for pc in executed {
-        let instr = &steps.code[pc.0 as usize];
-        let Some(method) = steps.method_at(pc) else { continue };
-        let silent = matches!(
-            instr.op,
-            Op::Jump(_)
-                | Op::Branch { .. }
-                | Op::Return(_)
-                | Op::Set { .. }
-                | Op::Check { .. }
-                | Op::Lin { .. }
-        );
-        if !silent {
-            span = span.or(Some(instr.span));
-            text.push(show::operation(steps, method, &instr.op));
-        }
-    }
+    accesses.extend(watched(subject, &executed));
     if let (Some(words), Some(method)) = (&seen.ret, run.methods[thread]) {
         let info = &steps.methods[method as usize];
-        let result = search.common.subject.result(method, words);
-        text.push(format!("return{}", shown(" ", &result)));
+        let result = subject.result(method, words);
+        accesses.push(spoken(Action::Return { result: spelled(&result) }));
         run.history.push(Event::Return { thread, method: info.name.clone(), result });
         run.methods[thread] = None;
     }
-    run.steps.push(TraceStep { thread, span, text, picture: vec![] });
+    run.steps.push(Step { thread, accesses, memory: None });
     run.moves.push(Move { thread, choices: found.choices.picks(), waits: false });
 }
 
-/// A counterexample as text: one column for each thread, memory after each step that changed it, then the history.
-pub fn render(counterexample: &Counterexample) -> String {
-    let threads = counterexample.steps.iter().map(|s| s.thread + 1).max().unwrap_or(0);
-    let lines = counterexample.steps.iter().flat_map(|s| &s.text);
-    let width = lines.map(|l| l.chars().count()).max().unwrap_or(0).max(12) + 2;
-    let mut out = String::new();
-    let head: String = (0..threads).map(|t| format!("{:width$}", format!("thread {t}"))).collect();
-    let _ = writeln!(out, "{}", head.trim_end());
-    for step in &counterexample.steps {
-        for line in &step.text {
-            let _ = writeln!(out, "{}{line}", " ".repeat(width * step.thread));
-        }
-        for line in &step.picture {
-            let _ = writeln!(out, "    │ {line}");
-        }
-    }
-    let _ = writeln!(out, "\n{}\n\nhistory", headline(counterexample));
-    for event in &counterexample.history {
-        let line = match event {
-            Event::Call { thread, method, args } => {
-                format!("  t{thread} calls   {method}({})", list(args))
-            }
-            Event::Return { thread, method, result } => {
-                format!("  t{thread} returns {method}{}", shown(" = ", result))
-            }
+impl Counterexample {
+    /// The run, in the form in which all engines give theirs.
+    pub fn run(&self) -> Run {
+        let repeats = match self.kind {
+            ViolationKind::NoProgress { repeats } => Some(repeats),
+            _ => None,
         };
-        let _ = writeln!(out, "{line}");
+        let threads = self.steps.iter().map(|step| step.thread + 1).max().unwrap_or(0);
+        Run {
+            threads,
+            initial: self.initial.clone(),
+            steps: self.steps.clone(),
+            history: self.history.iter().map(event).collect(),
+            repeats,
+        }
     }
-    out
 }
 
-pub(crate) fn list(data: &[Datum]) -> String {
+/// A call or a return, with its data as values of histories.
+pub fn event(event: &Event) -> run::Event {
+    match event {
+        Event::Call { thread, method, args } => run::Event::Call {
+            thread: *thread,
+            method: method.clone(),
+            args: args.iter().map(value).collect(),
+        },
+        Event::Return { thread, method, result } => run::Event::Return {
+            thread: *thread,
+            method: method.clone(),
+            result: spelled(result).map(|_| value(result)),
+        },
+    }
+}
+
+/// The value that stands for a datum.
+fn value(datum: &Datum) -> Value {
+    match datum {
+        Datum::Null => Value::Nil,
+        Datum::Bool(truth) => Value::Bool(*truth),
+        Datum::Int(number) | Datum::Value(number) | Datum::Key(number) => {
+            Value::Int(i64::from(*number))
+        }
+        Datum::Variant(number) | Datum::Tid(number) => Value::Int(i64::from(*number)),
+        Datum::Tuple(parts) | Datum::List(parts) | Datum::Set(parts) => {
+            Value::list(parts.iter().map(value))
+        }
+        Datum::Map(entries) => Value::map(entries.iter().map(|(k, v)| (value(k), value(v)))),
+    }
+}
+
+fn list(data: &[Datum]) -> String {
     data.iter().map(Datum::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// A result behind a separator; nothing if the method has none.
-pub(crate) fn shown(separator: &str, result: &Datum) -> String {
+/// A result as text; nothing if the method has none.
+fn spelled(result: &Datum) -> Option<String> {
     match result {
-        Datum::Tuple(parts) if parts.is_empty() => String::new(),
-        result => format!("{separator}{result}"),
+        Datum::Tuple(parts) if parts.is_empty() => None,
+        result => Some(result.to_string()),
     }
+}
+
+/// A counterexample as plain lines: for messages, not for reports.
+pub fn render(counterexample: &Counterexample) -> String {
+    format!("{}\n{}\n", counterexample.run(), headline(counterexample))
 }
 
 /// How a run goes wrong, as words.

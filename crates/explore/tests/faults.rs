@@ -19,7 +19,7 @@ fn finds(body: &str, fault: Fault) {
         Verdict::Violation(found) => {
             assert_eq!(found.kind, ViolationKind::Fault(fault));
             assert!(matches!(found.history.first(), Some(Event::Call { .. })));
-            assert!(found.steps.last().is_some_and(|s| s.span.is_some()));
+            assert!(found.steps.last().is_some_and(|s| s.line().is_some()));
         }
         other => panic!("{fault:?} is not found: {other:?}"),
     }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{library, program};
 use seriatim_explore::{
-    Event, Options, Replay, Saved, Verdict, ViolationKind, expectations, page, render, replay, run,
+    Event, Options, Replay, Saved, Verdict, ViolationKind, expectations, replay, run,
 };
 use seriatim_lang::{check, check_with};
 use std::collections::BTreeMap;
@@ -71,10 +71,13 @@ fn pictures_show_the_chain_that_a_step_changed() {
     };
     assert_eq!(found.kind, ViolationKind::NotLinearizable);
     assert!(matches!(found.history[0], Event::Call { .. }));
-    let text = render(&found);
-    assert!(text.contains("│ top → #"), "{text}");
-    let html = page("treiber & co", &found);
-    assert!(html.contains("top → #") && html.contains("treiber &amp; co"), "{html}");
+    let run = found.run();
+    let pictures = run.steps.iter().filter_map(|step| step.memory.as_ref());
+    let mut lines = pictures.flat_map(|memory| &memory.lines);
+    assert!(lines.any(|line| line.starts_with("top → #")), "{run}");
+    let text = run.to_string();
+    assert!(text.contains("t = top → #") && text.contains("succeeded: top is #"), "{text}");
+    assert!(!text.contains(":="), "no temporaries:\n{text}");
 }
 
 #[test]

@@ -6,6 +6,9 @@
 
 mod access;
 mod evaluate;
+mod observe;
+
+pub use observe::{Accessed, Executed};
 
 use crate::choices::Choices;
 use crate::lock_order::LockOrder;
@@ -168,7 +171,7 @@ struct Run<'m> {
     seen: Seen,
     links_shared: bool,
     /// The instructions executed, if someone wants to know.
-    log: Option<Vec<Pc>>,
+    log: Option<Vec<Executed>>,
 }
 
 type Ran<T> = Result<T, Stop>;
@@ -310,7 +313,12 @@ impl Machine {
     }
 
     /// The instructions that a step executes and what is seen of it, up to the point where it ends or fails.
-    pub fn trace(&self, from: &State, thread: usize, choices: &mut Choices) -> (Vec<Pc>, Seen) {
+    pub fn trace(
+        &self,
+        from: &State,
+        thread: usize,
+        choices: &mut Choices,
+    ) -> (Vec<Executed>, Seen) {
         let mut to = from.clone();
         let mut run = Run::new(self, &mut to, choices, thread);
         run.log = Some(Vec::new());
@@ -436,7 +444,7 @@ impl<'m> Run<'m> {
                 joins = machine.locks_join && matches!(op, Op::Lock(_));
             }
             if let Op::Return(value) = op {
-                self.note(pc);
+                self.note(Executed { pc, next: Some(pc), access: None, made: None });
                 return self.give_back(pc, value);
             }
             // A release moves to the left only: nothing that comes after it belongs to this step.
@@ -446,18 +454,6 @@ impl<'m> Run<'m> {
             pc = self.proceed(pc)?;
         }
         Err(Stop::Fault(Fault::Endless, pc))
-    }
-
-    /// Executes an instruction, and notes it if someone wants to know.
-    fn proceed(&mut self, pc: Pc) -> Ran<Pc> {
-        self.note(pc);
-        self.execute(pc)
-    }
-
-    fn note(&mut self, pc: Pc) {
-        if let Some(log) = &mut self.log {
-            log.push(pc);
-        }
     }
 
     fn set_position(&mut self, pc: Pc) {

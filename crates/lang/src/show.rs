@@ -52,6 +52,15 @@ pub fn operation(steps: &Steps, method: &MethodCode, op: &Op) -> String {
     shown.op(op)
 }
 
+/// The variable of the source that a register stands for; `None` for one that only the machine knows.
+pub fn variable<'s>(steps: &'s Steps, method: &'s MethodCode, reg: Reg) -> Option<&'s str> {
+    let slot = match (reg.0 as usize).checked_sub(steps.persistent.len()) {
+        None => steps.persistent.get(reg.0 as usize),
+        Some(own) => method.regs.get(own),
+    };
+    slot.map(|slot| &*slot.name).filter(|name| !name.starts_with('_'))
+}
+
 struct Shown<'a> {
     steps: &'a Steps,
     method: &'a MethodCode,

@@ -65,7 +65,7 @@ impl Outcome {
     }
 
     fn violated(&self, run: &Counterexample) -> Standing {
-        Standing::Violated { scope: self.scope(), how: run.violation.text() }
+        Standing::Violated { scope: self.scope(), how: run.violation.text(), run: None }
     }
 
     fn standing(&self, property: Property) -> Standing {

@@ -319,7 +319,7 @@ impl Serialize for Written {
     }
 }
 
-struct Nested<'v>(&'v Value);
+pub(crate) struct Nested<'v>(pub &'v Value);
 
 impl Serialize for Nested<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

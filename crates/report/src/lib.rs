@@ -6,12 +6,12 @@
 //! decides nothing: what it says about a history is what the verdict says, and the only thing that it
 //! computes are the [`States`] along an order that an engine found.
 
-pub mod answer;
 pub mod html;
 pub mod json;
 pub mod junit;
 mod labels;
 mod report;
+pub mod run;
 mod states;
 pub mod terminal;
 mod text;

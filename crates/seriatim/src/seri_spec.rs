@@ -5,14 +5,13 @@
 //! values into its data and back: integers are numbers or keys where the specification wants those, any
 //! value is opaque data, `nil` is `empty`.
 
-use seriatim_explore::Event;
-use seriatim_history::{
-    Builder, Call, History, InputError, Operation, Outcome, Problem, Return, Value, ValueId,
-};
+use seriatim_explore::{Event, event};
+use seriatim_history::{History, InputError, Operation, Outcome, Problem, ValueId};
 use seriatim_lang::machine::Bounds;
 use seriatim_lang::program::{FunctionInfo, SpecInfo};
 use seriatim_lang::spec::{Datum, SpecState, SpecStop};
 use seriatim_lang::types::Type;
+use seriatim_spec::run::Run;
 use seriatim_spec::{Bound, Interpretation, Next, Reader, Spec};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -293,46 +292,6 @@ fn name_items(history: &mut History, list: ValueId) {
 /// assert!(history.is_empty());
 /// ```
 pub fn history_of(events: &[Event], name: &str) -> Result<History, InputError> {
-    let mut builder = Builder::new(name);
-    for (index, event) in events.iter().enumerate() {
-        let line = index as u64 + 1;
-        match event {
-            Event::Call { thread, method, args } => {
-                let process = builder.process(&Value::Int(*thread as i64));
-                let method = builder.method(method);
-                let args: Vec<Value> = args.iter().map(value).collect();
-                let arg = match &args[..] {
-                    [] => ValueId::ABSENT,
-                    [only] => builder.values().intern(only),
-                    _ => builder.values().intern(&Value::list(args)),
-                };
-                builder.call(line, process, Call::new(method).arg(arg))?;
-            }
-            Event::Return { thread, result, .. } => {
-                let process = builder.process(&Value::Int(*thread as i64));
-                let result = match result {
-                    Datum::Tuple(parts) if parts.is_empty() => ValueId::ABSENT,
-                    result => builder.values().intern(&value(result)),
-                };
-                builder.ret(line, process, Return::new(Outcome::Ok, result))?;
-            }
-        }
-    }
-    builder.finish()
-}
-
-/// The value that stands for a datum.
-fn value(datum: &Datum) -> Value {
-    match datum {
-        Datum::Null => Value::Nil,
-        Datum::Bool(truth) => Value::Bool(*truth),
-        Datum::Int(number) | Datum::Value(number) | Datum::Key(number) => {
-            Value::Int(i64::from(*number))
-        }
-        Datum::Variant(number) | Datum::Tid(number) => Value::Int(i64::from(*number)),
-        Datum::Tuple(parts) | Datum::List(parts) | Datum::Set(parts) => {
-            Value::list(parts.iter().map(value))
-        }
-        Datum::Map(entries) => Value::map(entries.iter().map(|(k, v)| (value(k), value(v)))),
-    }
+    let history = events.iter().map(event).collect();
+    Run { history, ..Run::default() }.history(name)
 }

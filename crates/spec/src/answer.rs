@@ -6,6 +6,7 @@
 //! it is unknown; or this engine does not speak of it. What follows for the exit code is said here once
 //! ([`Answer::exit_code`]), and `docs/answers.md` says it to people.
 
+use crate::run::Run;
 use std::fmt;
 use std::time::Duration;
 
@@ -114,6 +115,8 @@ pub enum Standing {
         scope: Scope,
         /// How the run contradicts it, as words.
         how: String,
+        /// The run.
+        run: Option<Box<Run>>,
     },
     /// It was asked, and nobody knows; the reason as words.
     Unknown(String),
@@ -262,7 +265,7 @@ mod tests {
             Standing::Holds { scope: scope(None), evidence: evidence.clone() },
             Standing::Holds { scope: scope(Some(3)), evidence: evidence.clone() },
             Standing::Holds { scope: scope(Some(2)), evidence },
-            Standing::Violated { scope: scope(Some(2)), how: String::new() },
+            Standing::Violated { scope: scope(Some(2)), how: String::new(), run: None },
             Standing::Unknown(String::new()),
             Standing::NotAnswered(String::new()),
             Standing::NotAsked,

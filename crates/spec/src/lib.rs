@@ -17,6 +17,7 @@ mod notation;
 pub mod objects;
 mod registry;
 mod replay;
+pub mod run;
 mod sequence;
 mod spec;
 mod validate;

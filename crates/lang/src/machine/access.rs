@@ -8,7 +8,7 @@ use crate::types::{Scalar, StructId};
 
 /// Where the slots of a place lie.
 #[derive(Clone, Copy)]
-enum Spot {
+pub(super) enum Spot {
     Shared(usize),
     Heap(usize),
 }
@@ -105,7 +105,7 @@ impl Run<'_> {
         Ok(node as usize * self.machine.node_stride())
     }
 
-    fn resolve(&self, place: &Place, pc: Pc) -> Ran<Spot> {
+    pub(super) fn resolve(&self, place: &Place, pc: Pc) -> Ran<Spot> {
         let offset = (place.offset + self.offset(&place.dims, pc)?) as usize;
         match &place.root {
             Root::Shared => Ok(Spot::Shared(offset)),
@@ -141,7 +141,7 @@ impl Run<'_> {
         if order.held(pc).iter().all(below) { Ok(()) } else { Err(Stop::Disordered) }
     }
 
-    fn read(&self, spot: Spot, i: u32) -> i32 {
+    pub(super) fn read(&self, spot: Spot, i: u32) -> i32 {
         match spot {
             Spot::Shared(at) => self.state.words[at + i as usize],
             Spot::Heap(at) => self.state.heap[at + i as usize],

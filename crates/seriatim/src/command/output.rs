@@ -6,7 +6,7 @@
 use super::Failure;
 use seriatim::History;
 use seriatim::history::{Format, WriteError, write};
-use seriatim::report::answer::{claims, headline};
+use seriatim::report::run::{claims, headline};
 use seriatim::spec::answer::Answer;
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write};

@@ -9,13 +9,13 @@ use super::{Exit, Failure, portfolio, prove};
 use clap::ValueEnum;
 use seriatim::explore::{
     self, Counterexample, Limits, Mode, Options, Outcome, Reductions, Replay, Reviewed, Saved,
-    SecondOpinion, Statistics, Verdict, ViolationKind, render,
+    SecondOpinion, Statistics, Verdict, ViolationKind, headline as headline_of,
 };
 use seriatim::history::Format;
 use seriatim::lang::Program;
-use seriatim::report::answer::headline;
+use seriatim::report::run::{self, Examined, headline};
 use seriatim::spec::answer::Answer;
-use seriatim::{ChosenReader, Failures, SpecChoice, check, history_of};
+use seriatim::{ChosenReader, Failures, SpecChoice, check};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -118,9 +118,17 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
 
-    /// Write the run of a violation, with pictures of memory, as a page for a browser
+    /// Write the report as a page for a browser: the claims, the run with pictures of memory, the source
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Write the claims as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
 
     /// Take the steps of a saved run once more
     #[arg(long, value_name = "FILE", conflicts_with_all = ["save", "html", "history"])]
@@ -325,7 +333,8 @@ fn replay(source: &Source, path: &Path) -> Result<Exit, Failure> {
         .map_err(|diagnostic| source.complain(&diagnostic))?;
     match result {
         Replay::Fails(counterexample) => {
-            say(&format!("{}: the run goes wrong\n\n{}", source.name, render(&counterexample)))?;
+            let shown = run::terminal::render(&counterexample.run(), &headline_of(&counterexample));
+            say(&format!("{}: the run goes wrong\n\n{shown}", source.name))?;
             Ok(Exit::Violated)
         }
         Replay::Passes => {
@@ -355,16 +364,13 @@ pub fn tell_all(
     answer: &Answer,
     outcome: Option<&Outcome>,
 ) -> Result<Exit, Failure> {
-    say_answer(&question.source.name, answer, arguments.detail())?;
+    report(arguments, question, answer)?;
     if let Some(outcome) = outcome.filter(|outcome| matches!(outcome.verdict, Verdict::Holds)) {
         remark(&reviewed(&outcome.statistics.reviewed));
     }
     if let Some(outcome) = outcome
         && let Verdict::Violation(counterexample) = &outcome.verdict
     {
-        if !arguments.quiet {
-            say(&format!("\n{}", render(counterexample)))?;
-        }
         keep(arguments, question, outcome, counterexample)?;
         cross_check(arguments, question.program, counterexample)?;
     }
@@ -382,6 +388,40 @@ fn reviewed(reviewed: &Reviewed) -> String {
     format!("second opinion: {basis}, {steps} steps, {compared} states compared, {seconds:.2} s")
 }
 
+/// Prints what is known, in the form that was asked for, and writes the files that were.
+pub fn report(
+    arguments: &Arguments,
+    question: &Question<'_>,
+    answer: &Answer,
+) -> Result<(), Failure> {
+    let spec = question.program.spec.as_ref().map_or("", |spec| &spec.name);
+    let (name, source) = (&question.source.name[..], &question.program.source[..]);
+    let examined = Examined { name, spec, source, answer };
+    if let Some(path) = &arguments.html {
+        write_file(path, run::html::render(&examined))?;
+    }
+    if let Some(path) = &arguments.junit {
+        write_file(path, run::junit::render(&examined))?;
+    }
+    if arguments.json {
+        return say(&run::json::render(&examined));
+    }
+    say_answer(name, answer, arguments.detail())?;
+    match examined.run() {
+        Some((run, how)) if arguments.detail() == Detail::Claims => {
+            say(&format!("\n{}", run::terminal::render(run, how)))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn write_file(path: &Path, text: String) -> Result<(), Failure> {
+    let failed = |error| Failure(format!("{}: cannot write: {error}", path.display()));
+    std::fs::write(path, text).map_err(failed)?;
+    remark(&format!("the report is in {}", path.display()));
+    Ok(())
+}
+
 /// Writes the run of a violation to the files that were asked for.
 fn keep(
     arguments: &Arguments,
@@ -389,20 +429,13 @@ fn keep(
     outcome: &Outcome,
     counterexample: &Counterexample,
 ) -> Result<(), Failure> {
-    let write = |path: &Path, text: String| -> Result<(), Failure> {
-        let failed = |error| Failure(format!("{}: cannot write: {error}", path.display()));
-        std::fs::write(path, text).map_err(failed)?;
-        remark(&format!("the run is in {}", path.display()));
-        Ok(())
-    };
     let name = &question.source.name;
-    if let Some(path) = &arguments.html {
-        write(path, explore::page(&format!("{name}: {}", outcome.bounds), counterexample))?;
-    }
     if let Some(path) = &arguments.save {
         let constants = question.constants;
         let saved = Saved::of(question.program, &outcome.options, constants, counterexample);
-        write(path, saved.text())?;
+        let failed = |error| Failure(format!("{}: cannot write: {error}", path.display()));
+        std::fs::write(path, saved.text()).map_err(failed)?;
+        remark(&format!("the run is in {}", path.display()));
         remark(&format!("replay it with: seriatim verify {name} --replay {}", path.display()));
     }
     Ok(())
@@ -414,7 +447,7 @@ fn cross_check(
     program: &Program,
     counterexample: &Counterexample,
 ) -> Result<(), Failure> {
-    let mut history = history_of(&counterexample.history, "counterexample")?;
+    let mut history = counterexample.run().history("counterexample")?;
     if let Some(path) = &arguments.history {
         write_history(&history, Format::JsonEvents, Some(path))?;
         remark(&format!("the history is in {}", path.display()));

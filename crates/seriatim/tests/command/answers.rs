@@ -1,6 +1,9 @@
-//! One meaning of the words: the same claims, with the same standing, from every engine that speaks of them.
+//! One meaning of the words: the same claims, with the same standing, from every engine that speaks of them, in every form of
+//! report.
 
 use crate::run::{file, folder, seriatim};
+use crate::schema::Schema;
+use serde_json::Value;
 
 /// A program, what to ask, the exit code, and lines that the answer has.
 type Row<'r> = (&'r str, &'r [&'r str], i32, &'r [&'r str]);
@@ -80,4 +83,70 @@ fn what_cannot_be_asked_is_bad_input() {
         seriatim(&["verify", &path, "--engine", engine]).exits(2).complains("no methods");
     }
     seriatim(&["verify", &path]).exits(2).complains("no methods");
+}
+
+/// What `verify --json` prints, validated.
+fn json(arguments: &[&str], code: i32) -> Value {
+    let out = seriatim(&[&["verify", "--json"][..], arguments].concat()).exits(code).out;
+    let report: Value = serde_json::from_str(&out).expect("one object");
+    Schema::load().validate(&report).expect("the schema fits");
+    assert_eq!(report["exit_code"], code);
+    report
+}
+
+fn standing<'v>(report: &'v Value, property: &str) -> &'v Value {
+    let claims = report["claims"].as_array().expect("a list");
+    claims.iter().find(|claim| claim["property"] == property).expect("every property has a claim")
+}
+
+#[test]
+fn the_json_report_has_every_claim_and_the_run() {
+    let folder = folder("json-claims");
+    let crossed = file(&folder, "crossed.seri", CROSSED);
+    let report = json(&[&crossed], 1);
+    assert_eq!(report["verdict"], "violation");
+    assert_eq!(standing(&report, "linearizable")["evidence"]["kind"], "certificate");
+    let deadlock = standing(&report, "deadlock-free");
+    assert_eq!(deadlock["standing"], "violated");
+    let steps = deadlock["run"]["steps"].as_array().expect("steps");
+    assert!(
+        steps
+            .iter()
+            .flat_map(|s| s["accesses"].as_array())
+            .flatten()
+            .any(|a| a["action"] == "lock")
+    );
+    let wrong = file(&folder, "wrong.seri", WRONG);
+    let report = json(&[&wrong, "--engine", "explore"], 1);
+    let run = &standing(&report, "linearizable")["run"];
+    let accesses =
+        run["steps"].as_array().into_iter().flatten().filter_map(|s| s["accesses"].as_array());
+    let accesses: Vec<&Value> = accesses.flatten().collect();
+    assert!(accesses.iter().any(|a| a["action"] == "read" && a["place"] == "n" && a["line"] == 3));
+    assert!(run["history"].as_array().is_some_and(|h| h.len() >= 4));
+    let semaphore = file(&folder, "semaphore.seri", SEMAPHORE);
+    assert_eq!(json(&[&semaphore], 0)["verdict"], "proved");
+    assert_eq!(json(&[&semaphore, "--engine", "explore"], 0)["verdict"], "holds");
+    let unknown = json(&["ticket_lock", "--time", "1s"], 3);
+    assert_eq!(standing(&unknown, "linearizable")["standing"], "unknown");
+}
+
+#[test]
+fn the_page_and_the_test_suite_show_the_run_and_its_lines() {
+    let folder = folder("run-files");
+    let wrong = file(&folder, "wrong & co.seri", WRONG);
+    let (page, suite) = (folder.join("run.html"), folder.join("run.xml"));
+    let (html, junit) = (page.display().to_string(), suite.display().to_string());
+    seriatim(&["verify", &wrong, "--html", &html, "--junit", &junit, "-q"]).exits(1);
+    let page = std::fs::read_to_string(page).expect("it was written");
+    for part in ["wrong &amp; co", "href=\"#L3\"", "id=\"run\"", "class=\"run\"", "c = n → 0"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("http"), "no link to the network");
+    let suite = std::fs::read_to_string(suite).expect("it was written");
+    for part in
+        ["tests=\"5\" failures=\"1\" errors=\"0\"", "<failure type=\"violation\"", "<skipped"]
+    {
+        assert!(suite.contains(part), "{part}: {suite}");
+    }
 }

@@ -1,4 +1,4 @@
-//! What is known of an algorithm, as lines for the terminal: the verdict first, then each claim by itself.
+//! The claims of an answer as lines of text: the verdict first, then each claim by itself.
 
 use seriatim_spec::answer::{Answer, Claim, Cost, Evidence, Property, Scope, Standing};
 use std::fmt::Write;

@@ -1,0 +1,121 @@
+//! What a step does, access by access, in the words of the source: temporaries and positions of the machine do not show.
+
+use crate::subject::Subject;
+use seriatim_lang::machine::{Accessed, Executed};
+use seriatim_lang::show::variable;
+use seriatim_lang::spec::Datum;
+use seriatim_lang::steps::{Ex, NULL, Op, Reg, Slot};
+use seriatim_lang::types::{Kind, Scalar};
+use seriatim_spec::run::{Access, Action};
+
+/// The accesses of a step.
+pub fn watched(subject: &Subject, executed: &[Executed]) -> Vec<Access> {
+    let accesses = executed.iter().enumerate().filter_map(|(at, done)| {
+        let instr = &subject.machine.steps.code[done.pc.0 as usize];
+        let after = executed.get(at + 1);
+        let action = action(subject, done, after)?;
+        let source = instr.span.text(&subject.source).lines().next().unwrap_or("").trim();
+        Some(Access {
+            line: Some(instr.span.line(&subject.source)),
+            source: source.to_owned(),
+            action,
+        })
+    });
+    accesses.collect()
+}
+
+/// What an instruction of a method did; `None` if it is no matter of others, or belongs to the client.
+fn action(subject: &Subject, done: &Executed, after: Option<&Executed>) -> Option<Action> {
+    let steps = &subject.machine.steps;
+    steps.method_at(done.pc)?;
+    let op = &steps.code[done.pc.0 as usize].op;
+    let Some(next) = done.next else {
+        let why = match op {
+            Op::Lock(_) | Op::Assume(_) => "waits",
+            Op::Assert(_) => "does not hold",
+            _ => "fails",
+        };
+        return Some(Action::Stop { why: why.to_owned() });
+    };
+    let made = || done.made.map(|node| Action::Allocate { node: format!("#{node}") });
+    let Some(access) = &done.access else {
+        return match op {
+            Op::New { .. } => made(),
+            Op::Free(_) | Op::Assume(_) => Some(Action::Local),
+            _ => None,
+        };
+    };
+    let place = place(subject, access);
+    let value = |words: &[i32]| text(subject, access, words);
+    let (before, now) = (value(&access.before), value(&access.after));
+    Some(match op {
+        Op::Load { dst, .. } => {
+            let into = kept(subject, *dst, after);
+            Action::Read { place, into, value: before }
+        }
+        Op::Cas { fail, .. } | Op::StoreConditional { fail, .. } => {
+            let failed = next == *fail;
+            Action::CompareAndSwap { place, found: before, after: (!failed).then_some(now) }
+        }
+        Op::Lock(_) => Action::Lock { place },
+        Op::Unlock(_) => Action::Unlock { place },
+        _ => Action::Write { place, before, after: now },
+    })
+}
+
+/// The variable of the source that gets what a temporary holds, if the next instruction moves it there.
+fn kept(subject: &Subject, temporary: Reg, after: Option<&Executed>) -> Option<String> {
+    let steps = &subject.machine.steps;
+    let pc = after?.pc;
+    match &steps.code[pc.0 as usize].op {
+        Op::Set { dst, value } if value.first() == Some(&Ex::Reg(temporary)) => {
+            variable(steps, steps.method_at(pc)?, *dst).map(str::to_owned)
+        }
+        _ => None,
+    }
+}
+
+/// The slots of a place.
+fn slots<'s>(subject: &'s Subject, access: &Accessed) -> &'s [Slot] {
+    let steps = &subject.machine.steps;
+    let all = match access.node {
+        None => &steps.shared,
+        Some(_) => &steps.structs[access.of as usize].slots,
+    };
+    &all[access.slot..access.slot + access.before.len()]
+}
+
+/// A place as the source would name it: `top`, `#1.next`.
+fn place(subject: &Subject, access: &Accessed) -> String {
+    let name = slots(subject, access).first().map_or("", |slot| &slot.name);
+    // The parts of a tuple are slots `name.0`, `name.1`: together they are the place.
+    let name = match access.before.len() {
+        1 => name,
+        _ => name.rsplit_once('.').map_or(name, |(whole, _)| whole),
+    };
+    match access.node {
+        None => name.to_owned(),
+        Some(node) => format!("#{node}.{name}"),
+    }
+}
+
+/// The value of a place.
+fn text(subject: &Subject, access: &Accessed, words: &[i32]) -> String {
+    let data =
+        slots(subject, access).iter().zip(words).map(|(slot, word)| scalar(slot.kind, *word));
+    match &data.collect::<Vec<_>>()[..] {
+        [only] => only.clone(),
+        several => format!("({})", several.join(", ")),
+    }
+}
+
+/// A scalar as the source would write it; nodes by their numbers.
+pub fn scalar(kind: Kind, word: i32) -> String {
+    match kind.scalar {
+        Scalar::Ref(_) if word != NULL => format!("#{word}"),
+        Scalar::Ref(_) => "null".to_owned(),
+        Scalar::Lock if word != 0 => "held".to_owned(),
+        Scalar::Lock => "free".to_owned(),
+        _ => Datum::from_scalar(kind, word).to_string(),
+    }
+}
