@@ -50,7 +50,8 @@ fn action(subject: &Subject, done: &Executed, after: Option<&Executed>) -> Optio
     let (before, now) = (value(&access.before), value(&access.after));
     Some(match op {
         Op::Load { dst, .. } => {
-            let into = kept(subject, *dst, after);
+            let own = steps.method_at(done.pc).and_then(|method| variable(steps, method, *dst));
+            let into = own.map(str::to_owned).or_else(|| kept(subject, *dst, after));
             Action::Read { place, into, value: before }
         }
         Op::Cas { fail, .. } | Op::StoreConditional { fail, .. } => {

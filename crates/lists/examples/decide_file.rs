@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p seriatim-lists --example decide_file -- [--marked] [--runs] FILE 'add || remove' …`
 
-use seriatim_lists::{Input, Options, decide, parse_composition, render};
+use seriatim_lists::{Input, Options, Verdict, decide, parse_composition, render};
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -27,7 +27,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         let time = start.elapsed().as_millis();
         println!("{text:34} {elements:8} {list:8} {states:>9} {steps:>9} {time:>6} ms");
         if flags.iter().any(|flag| flag == "--runs") {
-            println!("{}", render(&program, &outcome));
+            println!("{}", render(&outcome));
+            if let Verdict::Fails(found) = &outcome.elements {
+                println!("{}\n{}", found.run(&program), found.how(&program));
+            }
         }
     }
     Ok(())

@@ -5,6 +5,7 @@ use crate::decide::{Outcome, Verdict};
 use crate::replay::Counterexample;
 use crate::search::Violation;
 use seriatim_lang::machine::Fault;
+use seriatim_lang::program::Program;
 use seriatim_spec::answer::{Answer, Cost, Evidence, Property, Scope, Standing};
 
 impl Violation {
@@ -19,35 +20,19 @@ impl Violation {
             Violation::Deadlock => Property::DeadlockFree,
         }
     }
-
-    /// How a run goes wrong, as words.
-    pub fn text(self) -> String {
-        match self {
-            Violation::WrongResult => "no order of the operations explains the results".to_owned(),
-            Violation::WrongElements => {
-                "no order of the operations explains the results and leaves these elements"
-                    .to_owned()
-            }
-            Violation::WrongList => "no order of the operations leaves this list".to_owned(),
-            Violation::Fault(fault, _) => format!("error: {}", fault.text()),
-            Violation::Deadlock => {
-                "deadlock: no thread can go on, though the specification could".to_owned()
-            }
-        }
-    }
 }
 
 impl Outcome {
     /// The claims that follow from the verdict on the elements. The search for it ends at the first run that contradicts one
     /// of them.
-    pub fn answer(&self) -> Answer {
+    pub fn answer(&self, program: &Program) -> Answer {
         let cost = Cost { states: self.states, steps: self.transitions, ..Cost::default() };
         Answer::new(cost, |property| match property {
             Property::Linearizable | Property::FaultFree | Property::InRange => {
-                self.standing(property)
+                self.standing(program, property)
             }
             Property::DeadlockFree => match &self.deadlock {
-                Some(run) => self.violated(run),
+                Some(run) => self.violated(program, run),
                 None => Standing::NotAnswered("the abstraction is not made for waiting".to_owned()),
             },
             Property::LockFree => Standing::NotAsked,
@@ -64,13 +49,16 @@ impl Outcome {
         Scope { threads, words: format!("{} on {input}", self.composition), cut: Vec::new() }
     }
 
-    fn violated(&self, run: &Counterexample) -> Standing {
-        Standing::Violated { scope: self.scope(), how: run.violation.text(), run: None }
+    fn violated(&self, program: &Program, run: &Counterexample) -> Standing {
+        let (how, run) = (run.how(program), Some(Box::new(run.run(program))));
+        Standing::Violated { scope: self.scope(), how, run }
     }
 
-    fn standing(&self, property: Property) -> Standing {
+    fn standing(&self, program: &Program, property: Property) -> Standing {
         match &self.elements {
-            Verdict::Fails(run) if run.violation.property() == property => self.violated(run),
+            Verdict::Fails(run) if run.violation.property() == property => {
+                self.violated(program, run)
+            }
             Verdict::Fails(_) => {
                 Standing::NotAnswered("the search ended at the run that is shown".to_owned())
             }

@@ -9,13 +9,13 @@
 //!
 //! ```
 //! # let source = include_str!("../../../algorithms/broken/harris_michael_first_printing.seri");
-//! use seriatim_lists::{Options, Verdict, decide, parse_composition, render};
+//! use seriatim_lists::{Options, Verdict, decide, parse_composition};
 //!
 //! let program = seriatim_lang::check(source).unwrap();
 //! let twice = parse_composition("remove || remove").unwrap();
 //! let outcome = decide(&program, &twice, &Options::default()).unwrap();
-//! assert!(matches!(outcome.elements, Verdict::Fails(_)));
-//! assert!(render(&program, &outcome).contains("remove(1) = true, remove(1) = true"));
+//! let Verdict::Fails(run) = &outcome.elements else { panic!("one element was removed twice") };
+//! assert!(run.how(&program).contains("remove(1) = true, remove(1) = true"));
 //! ```
 
 #[cfg(test)]
@@ -40,6 +40,7 @@ mod oracle;
 mod random;
 mod render;
 mod replay;
+mod run;
 mod search;
 #[cfg(test)]
 mod simulation;
@@ -58,7 +59,8 @@ pub use expectation::{Equality, Expectation, client_composition, expectations};
 pub use monitor::Operation;
 pub use movers::Reductions;
 pub use opinion::Opinion;
-pub use render::{counterexample, picture, render, table_text};
+pub use render::{render, table_text};
 pub use replay::{Counterexample, Effort, Pictured, PicturedKey, ShownOperation, ShownStep};
+pub use run::picture;
 pub use search::Violation;
 pub use step::Access;

@@ -3,7 +3,7 @@
 use seriatim_lang::Program;
 use seriatim_lists::{
     Effort, Options, Reason, Verdict, all_compositions, decide, expectations, parse_composition,
-    render, table,
+    table,
 };
 
 fn program(file: &str) -> Program {
@@ -87,8 +87,11 @@ fn broken_sets_are_refuted_by_a_pair_and_the_refutation_can_be_read() {
         let outcomes = table(&program, 2, &Options::default()).unwrap();
         let fails = outcomes.iter().find(|o| matches!(o.elements, Verdict::Fails(_)));
         let fails = fails.unwrap_or_else(|| panic!("{name}: {outcomes:#?}"));
-        let text = render(&program, fails);
-        assert!(text.contains("same elements: fails") && text.contains("call "), "{text}");
+        let Verdict::Fails(found) = &fails.elements else { continue };
+        let run = found.run(&program);
+        assert!(run.steps.iter().any(|step| step.line().is_some()), "{run}");
+        let history = run.history("run").expect("calls and returns alternate");
+        assert!(!history.is_empty(), "{}", found.how(&program));
     }
 }
 

@@ -1,8 +1,8 @@
 //! `seriatim verify --engine lists`: these methods on every list.
 
-use super::output::{Detail, say, say_answer};
+use super::output::{Detail, say};
 use super::source::Source;
-use super::verify::Question;
+use super::verify::{Arguments, Question, report};
 use super::{Exit, Failure};
 use clap::{Args, ValueEnum};
 use seriatim::lang::{Program, Span};
@@ -46,13 +46,14 @@ impl Lists {
 }
 
 /// Decides compositions of a program's methods on lists of any length.
-pub fn run(arguments: &Lists, question: &Question<'_>, detail: Detail) -> Result<Exit, Failure> {
+pub fn run(arguments: &Arguments, question: &Question<'_>) -> Result<Exit, Failure> {
+    let asked = &arguments.lists;
     let Question { source, program, .. } = *question;
     let options = Options {
-        input: if arguments.marked { Input::Marked } else { Input::Unmarked },
+        input: if asked.marked { Input::Marked } else { Input::Unmarked },
         ..Options::default()
     };
-    let compositions = compositions(arguments, program)?;
+    let compositions = compositions(asked, program)?;
     let mut outcomes = Vec::new();
     for composition in &compositions {
         let outcome =
@@ -64,14 +65,14 @@ pub fn run(arguments: &Lists, question: &Question<'_>, detail: Detail) -> Result
             return Err(Failure("the object has no methods that could run in parallel".to_owned()));
         }
         [only] => {
-            say_answer(&source.name, &only.answer(), detail)?;
-            if detail == Detail::Claims {
-                say(&render(program, only))?;
+            report(arguments, question, &only.answer(program))?;
+            if arguments.detail() == Detail::Claims {
+                say(&render(only))?;
             }
         }
         _ => say(&table_text(&outcomes))?,
     }
-    let exits = outcomes.iter().map(|outcome| exit_of(outcome, arguments.equality));
+    let exits = outcomes.iter().map(|outcome| exit_of(program, outcome, asked.equality));
     Ok(exits.fold(Exit::Holds, Exit::and))
 }
 
@@ -103,8 +104,8 @@ fn compositions(arguments: &Lists, program: &Program) -> Result<Vec<Composition>
 }
 
 /// The claims count, and the list at the end where that was asked.
-fn exit_of(outcome: &Outcome, equality: Equality) -> Exit {
-    let claims = Exit::of(&outcome.answer());
+fn exit_of(program: &Program, outcome: &Outcome, equality: Equality) -> Exit {
+    let claims = Exit::of(&outcome.answer(program));
     let list = match (equality, &outcome.list) {
         (Equality::List, Some(Verdict::Fails(_))) => Exit::Violated,
         (Equality::List, Some(Verdict::Unknown(_))) => Exit::Unknown,

@@ -6,9 +6,8 @@
 //! one that is a deadlock leaves the question of linearizability open, and the proof is tried all the same. Each claim is
 //! answered by whoever knows most about it.
 
-use super::output::{Detail, say, say_answer};
 use super::prove::{Attempt, attempt, draw, ends_the_question};
-use super::verify::{Arguments, Question, explore_once, tell, tell_all};
+use super::verify::{Arguments, Question, explore_once, report, tell, tell_all};
 use super::{Exit, Failure};
 use seriatim::explore::{Options, Outcome, Verdict, raise};
 use seriatim::lang::Program;
@@ -39,10 +38,7 @@ pub fn run(
     }
     let pairs = match pairs(program) {
         Pairs::Wrong(outcome) => {
-            say_answer(&source.name, &outcome.answer(), arguments.detail())?;
-            if arguments.detail() == Detail::Claims {
-                say(&lists::render(program, &outcome))?;
-            }
+            report(arguments, question, &outcome.answer(program))?;
             return Ok(Exit::Violated);
         }
         Pairs::Right(count) => count,
@@ -106,7 +102,7 @@ fn pairs(program: &Program) -> Pairs {
         let Ok(outcome) = decide(program, &composition, &options) else {
             return Pairs::Right(None);
         };
-        if outcome.answer().violated().is_some() {
+        if outcome.answer(program).violated().is_some() {
             return Pairs::Wrong(Box::new(outcome));
         }
         right += usize::from(outcome.elements == lists::Verdict::Holds);

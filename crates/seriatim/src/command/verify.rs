@@ -48,7 +48,7 @@ pub struct Arguments {
     pub certificate: Option<PathBuf>,
 
     #[command(flatten)]
-    lists: Lists,
+    pub lists: Lists,
 
     /// The number of threads
     #[arg(long, value_name = "NUMBER")]
@@ -188,7 +188,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let question = Question { source: &source, program: &program, constants: &constants };
     match engine {
         Some(Engine::Lists) => {
-            return lists::run(&arguments.lists, &question, arguments.detail());
+            return lists::run(arguments, &question);
         }
         Some(Engine::Prove) => return prove::run(arguments, &question, options),
         None => return portfolio::run(arguments, &question, options),
@@ -206,7 +206,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 impl Arguments {
     /// How much is told.
     pub fn detail(&self) -> Detail {
-        if self.quiet { Detail::Verdict } else { Detail::Claims }
+        if self.quiet || self.json { Detail::Verdict } else { Detail::Claims }
     }
 
     /// The engine that is named, or the one that an option belongs to; none for all of them.
