@@ -1,9 +1,9 @@
 //! The bounds of an exploration as words, and how many operations its threads can call.
 
 use crate::options::Options;
-use seriatim_lang::Program;
 use seriatim_lang::flow::successors;
 use seriatim_lang::steps::{Op, Pc, Steps};
+use seriatim_lang::{Program, lower};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The bounds of an exploration, as words.
@@ -39,6 +39,14 @@ pub fn bounds(program: &Program, options: &Options, steps: Option<&Steps>) -> St
 pub fn constants(program: &Program) -> String {
     let consts = program.facts.consts.iter();
     consts.map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether some instruction of a method can wait; if not, no object of this program ever stands still.
+pub fn can_wait(program: &Program) -> bool {
+    let Ok(steps) = lower(program, 1, None) else { return true };
+    let waits = |op: &Op| matches!(op, Op::Lock(_) | Op::Assume(_));
+    let bodies = steps.methods.iter().map(|m| &steps.code[m.entry.0 as usize..m.end.0 as usize]);
+    bodies.flatten().any(|instr| waits(&instr.op))
 }
 
 /// The most operations that one thread can call; `None` if there is no end to them.

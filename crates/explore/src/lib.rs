@@ -33,7 +33,7 @@ mod trace;
 mod watch;
 mod worker;
 
-pub use bounds::constants;
+pub use bounds::{can_wait, constants};
 pub use expectation::{Expectation, expectations, starting_bounds};
 pub use growth::{Growth, grow, raise};
 pub use options::{Limits, Mode, Options, Reductions, SecondOpinion};

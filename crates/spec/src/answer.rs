@@ -88,6 +88,8 @@ pub enum Evidence {
         /// How many cases of arguments and lists.
         cases: u64,
     },
+    /// No instruction of the program can wait, so nobody stands still.
+    NeverWaits,
     /// A proof whose certificate an independent checker accepted.
     Certificate {
         /// How many views.

@@ -97,6 +97,7 @@ fn reason(evidence: &Evidence) -> String {
         Evidence::Abstraction { states, cases } => {
             format!("{states} abstract states in {cases} cases")
         }
+        Evidence::NeverWaits => "no instruction waits".to_owned(),
         Evidence::Certificate { views, effects, root } => format!(
             "{views} views, {effects} effects; the content hangs from `{root}`; the certificate was checked"
         ),

@@ -125,9 +125,21 @@ impl<'r> ScopeDocument<'r> {
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum EvidenceDocument<'r> {
-    Exploration { states: u64, steps: u64 },
-    Abstraction { states: u64, cases: u64 },
-    Certificate { views: usize, effects: usize, root: &'r str },
+    Exploration {
+        states: u64,
+        steps: u64,
+    },
+    Abstraction {
+        states: u64,
+        cases: u64,
+    },
+    #[serde(rename = "never-waits")]
+    NeverWaits,
+    Certificate {
+        views: usize,
+        effects: usize,
+        root: &'r str,
+    },
 }
 
 impl<'r> EvidenceDocument<'r> {
@@ -139,6 +151,7 @@ impl<'r> EvidenceDocument<'r> {
             Evidence::Abstraction { states, cases } => {
                 EvidenceDocument::Abstraction { states: *states, cases: *cases }
             }
+            Evidence::NeverWaits => EvidenceDocument::NeverWaits,
             Evidence::Certificate { views, effects, root } => {
                 EvidenceDocument::Certificate { views: *views, effects: *effects, root }
             }

@@ -8,7 +8,7 @@ use super::output::{Detail, remark, say};
 use super::verify::{Arguments, Question, explore_once, tell, tell_all};
 use super::{Exit, Failure};
 use seriatim::certify::{Accepted, certify, trimmed};
-use seriatim::explore::{self, Limits, Verdict, constants};
+use seriatim::explore::{self, Limits, Verdict, can_wait, constants};
 use seriatim::lang::Program;
 use seriatim::prove::{Options, Outcome, prove};
 use seriatim::spec::answer::{Answer, Evidence, Property, Scope, Standing};
@@ -72,6 +72,9 @@ impl Attempt {
         let within = explored.answer();
         Answer::new(within.cost, |property| match (property, self) {
             (Property::LockFree, _) => Standing::NotAsked,
+            (Property::DeadlockFree, _) if !can_wait(program) => {
+                Standing::Holds { scope: everything(program), evidence: Evidence::NeverWaits }
+            }
             (Property::DeadlockFree, _) => match within.standing(property) {
                 Standing::Unknown(why) => {
                     let bounds = &explored.bounds;

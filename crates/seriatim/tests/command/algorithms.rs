@@ -9,7 +9,7 @@ fn the_engines_agree_on_right_and_broken_algorithms() {
     seriatim(&["verify", "treiber"])
         .exits(0)
         .says("PROVED linearizable")
-        .says("holds for 2 threads");
+        .says("deadlock-free  proved");
     seriatim(&["verify", "treiber", "--threads", "2"]).exits(0).says("linearizable for 2 threads");
     seriatim(&["verify", "treiber", "--engine", "prove"]).exits(0).says("PROVED");
     let first_printing = "broken/harris_michael_first_printing";

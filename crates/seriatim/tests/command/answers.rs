@@ -41,7 +41,7 @@ fn every_engine_gives_each_claim_a_line_of_its_own() {
     let explore: &[&str] = &["--engine", "explore"];
     let prove: &[&str] = &["--engine", "prove"];
     let rows: &[Row<'_>] = &[
-        (PLAIN, &[], 0, &["linearizable   proved", "cut: numbers beyond -128..127"]),
+        (PLAIN, &[], 0, &["linearizable   proved", "deadlock-free  proved"]),
         (PLAIN, prove, 0, &["linearizable   proved", "in-range       proved"]),
         (PLAIN, explore, 0, &["linearizable   holds", "cut: numbers beyond -128..127"]),
         (DECLARED, &[], 1, &["in-range       VIOLATED", "linearizable   not answered"]),
