@@ -70,8 +70,10 @@ impl Search<'_> {
     /// Whether a transaction must come before another by sessions or real time.
     fn precedes(&self, first: usize, then: usize) -> bool {
         let ((place, a), (later, b)) = (self.list[first], self.list[then]);
-        let by_session = a.session == b.session && place < later;
-        let by_time = a.outcome == Outcome::Committed && a.ret.is_some_and(|ret| ret < b.call);
+        // Nobody knows when one of unknown outcome ended, so nothing comes after it.
+        let has_ended = a.outcome == Outcome::Committed;
+        let by_session = has_ended && a.session == b.session && place < later;
+        let by_time = has_ended && a.ret.is_some_and(|ret| ret < b.call);
         match self.level.demand() {
             Demand::Nothing => false,
             Demand::Sessions => by_session,

@@ -211,7 +211,9 @@ impl<'p> Prover<'p> {
         let demand = self.level.demand();
         for first in 1..txns.len() {
             for then in (1..txns.len()).filter(|&then| then != first) {
-                let is_session = txns[first].session == txns[then].session && first < then;
+                let is_session = txns[first].session == txns[then].session
+                    && txns[first].precedes_session
+                    && first < then;
                 let is_time = txns[first].ret < txns[then].call;
                 let why = match demand {
                     Demand::Nothing => continue,

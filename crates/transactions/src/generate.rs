@@ -465,7 +465,7 @@ impl Tiny {
         let mut plans = Vec::new();
         for _ in 0..count {
             let client = random.below(self.clients);
-            // A client whose last transaction is unknown has gone away.
+            // A client whose last transaction is unknown may have gone away.
             let Some(start) = idle[client] else { continue };
             let call = start + random.below(4) as Time;
             let ret = call + 1 + random.below(8) as Time;
@@ -474,7 +474,8 @@ impl Tiny {
                 2 => Outcome::Aborted,
                 _ => Outcome::Committed,
             };
-            idle[client] = (outcome != Outcome::Unknown).then_some(ret + random.below(2) as Time);
+            let goes_on = outcome != Outcome::Unknown || random.once_in(2);
+            idle[client] = goes_on.then_some(ret + random.below(2) as Time);
             let mut step = || {
                 let key = random.below(self.keys);
                 if random.once_in(2) {

@@ -5,6 +5,9 @@
 //! it (nobody misses its writes, its own reads are not known, and it never returned), and that is one
 //! of its possible fates. It would be unsound to leave out one that is read.
 //!
+//! A session's order binds an unknown transaction to those before it. Those after it are not bound: it
+//! may take effect long after its client has gone on.
+//!
 //! **Reads-from.** A read names its writer by the value. Where several transactions wrote the value,
 //! those that no level lets be read (aborted, overwritten by themselves, the reader itself) are not
 //! candidates; if more than one is left, the read is *ambiguous*, and a [`Choice`] per such read says
@@ -40,6 +43,8 @@ pub struct Txn {
     pub call: Time,
     /// When it returned; `Time::MAX` if that is not known.
     pub ret: Time,
+    /// Whether the rest of its session comes after it: not if nobody knows when it ended.
+    pub precedes_session: bool,
     /// The version that the first external read of each key saw.
     pub reads: Vec<(KeyId, Version)>,
     /// All external reads in program order, where they are more than `reads`.
@@ -596,6 +601,7 @@ fn initial_txn(keys: u32) -> Txn {
         session: u32::MAX,
         call: 0,
         ret: 0,
+        precedes_session: true,
         reads: Vec::new(),
         repeated: None,
         writes: (0..keys).map(|key| (KeyId(key), key)).collect(),
@@ -618,6 +624,7 @@ fn ordered(txn: &Transaction, id: TxnId, node: Node, versions: &mut Vec<VersionI
             Outcome::Committed => txn.ret.unwrap_or(Time::MAX),
             _ => Time::MAX,
         },
+        precedes_session: txn.outcome == Outcome::Committed,
         reads: Vec::new(),
         repeated: None,
         writes,

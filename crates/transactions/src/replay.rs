@@ -233,13 +233,14 @@ impl<'h> Simulation<'h> {
             apply(&mut self.contents, op);
             self.is_open[op.key().index()] = false;
         }
+        // One of unknown outcome may take effect long after its client has gone on.
+        let has_returned = txn.outcome == Outcome::Committed;
         // A later one of the session has begun before this one committed.
-        let is_out_of_session = self.latest[txn.session.index()] > Some(id);
+        let is_out_of_session = has_returned && self.latest[txn.session.index()] > Some(id);
         if is_out_of_session && self.level.demand() != Demand::Nothing {
             return Err(Rejection::Session(id));
         }
         // One that was called after this one returned has begun before this one committed.
-        let has_returned = txn.outcome == Outcome::Committed;
         let is_late = has_returned && txn.ret.is_some_and(|ret| ret < self.latest_call);
         if is_late && self.level.demand() == Demand::RealTime {
             return Err(Rejection::RealTime(id));
@@ -386,10 +387,12 @@ impl<'h> Axioms<'h> {
     fn check_sessions(&self) -> Result<(), Rejection> {
         let mut latest: Vec<Option<TxnId>> = vec![None; self.history.session_count()];
         for &id in self.order {
-            let latest = &mut latest[self.history.get(id).session.index()];
-            if latest.replace(id) > Some(id) {
+            let txn = self.history.get(id);
+            let latest = &mut latest[txn.session.index()];
+            if txn.outcome == Outcome::Committed && *latest > Some(id) {
                 return Err(Rejection::Session(id));
             }
+            *latest = (*latest).max(Some(id));
         }
         Ok(())
     }
@@ -423,7 +426,8 @@ impl<'h> Axioms<'h> {
                     return Err(Rejection::Read(id));
                 }
             }
-            for &key in &self.writes[index] {
+            let is_bound = self.history.get(id).outcome == Outcome::Committed;
+            for &key in self.writes[index].iter().filter(|_| is_bound) {
                 by_session.insert((session, key), index as u32 + 1);
             }
         }
@@ -434,28 +438,41 @@ impl<'h> Axioms<'h> {
     fn check_causal_past(&self) -> Result<(), Rejection> {
         let keys = self.history.key_count();
         let width = KEYS_AT_ONCE.min(keys.max(1));
-        let mut past = vec![0u32; (self.order.len() + 1) * width];
+        let before = self.session_predecessors();
+        let mut past = Pasts { rows: vec![0u32; (self.order.len() + 1) * width], width, before };
         let mut blocks = (0..keys).step_by(width);
-        blocks.try_for_each(|first| self.check_causal_keys(first, width, &mut past))
+        blocks.try_for_each(|first| self.check_causal_keys(first, &mut past))
     }
 
-    /// The same for some keys only. Row p of `past` holds, for each of these keys, the latest writer
-    /// in the past of the transaction at place p, itself included; row 0 is the initial state.
-    fn check_causal_keys(
-        &self,
-        first: usize,
-        width: usize,
-        past: &mut [u32],
-    ) -> Result<(), Rejection> {
+    /// The place of the last one before each in its session that is known to have ended; 0 if none.
+    fn session_predecessors(&self) -> Vec<u32> {
+        let mut places = vec![0u32; self.history.len()];
+        for (index, id) in self.order.iter().enumerate() {
+            places[id.index()] = index as u32 + 1;
+        }
+        let mut last = vec![0u32; self.history.session_count()];
+        let mut before = vec![0u32; self.order.len() + 1];
+        for (index, txn) in self.history.list().iter().enumerate() {
+            let last = &mut last[txn.session.index()];
+            before[places[index] as usize] = *last;
+            if txn.outcome == Outcome::Committed {
+                *last = places[index];
+            }
+        }
+        before
+    }
+
+    /// The same for some keys only.
+    fn check_causal_keys(&self, first: usize, past: &mut Pasts) -> Result<(), Rejection> {
+        let width = past.width;
         let mine = |key: KeyId| key.index().checked_sub(first).filter(|&column| column < width);
-        let mut sessions = vec![0u32; self.history.session_count()];
         for (index, &id) in self.order.iter().enumerate() {
             let place = index + 1;
-            let (before, row) = past.split_at_mut(place * width);
+            let (before, row) = past.rows.split_at_mut(place * width);
             let row = &mut row[..width];
             row.fill(0);
-            let session = &mut sessions[self.history.get(id).session.index()];
-            for from in self.reads[index].iter().map(|read| read.1).chain([*session]) {
+            let session = past.before[place];
+            for from in self.reads[index].iter().map(|read| read.1).chain([session]) {
                 let start = from as usize * width;
                 let other = &before[start..start + width];
                 row.iter_mut().zip(other).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
@@ -468,10 +485,19 @@ impl<'h> Axioms<'h> {
             for column in self.writes[index].iter().filter_map(|&key| mine(key)) {
                 row[column] = place as u32;
             }
-            *session = place as u32;
         }
         Ok(())
     }
+}
+
+/// What the causal past of each transaction wrote last, for some keys.
+struct Pasts {
+    /// Row p holds, for each key, the place of the latest writer in the past of the transaction at
+    /// place p, itself included; row 0 is the initial state.
+    rows: Vec<u32>,
+    width: usize,
+    /// The place of the one before each in its session.
+    before: Vec<u32>,
 }
 
 /// For how many keys pasts are kept at a time: rows of them should stay in the cache.

@@ -94,7 +94,10 @@ impl<'p> Weak<'p> {
         if level.demand() == Demand::Sessions {
             let mut last: HashMap<u32, Node> = HashMap::new();
             for (txn, info) in prepared.txns.iter().enumerate().skip(1) {
-                before[txn] = last.insert(info.session, txn as Node).unwrap_or(0);
+                before[txn] = last.get(&info.session).copied().unwrap_or(0);
+                if info.precedes_session {
+                    last.insert(info.session, txn as Node);
+                }
             }
         }
         Weak {
@@ -171,7 +174,7 @@ impl<'p> Weak<'p> {
                     self.force_if_written(other, key, (from, txn as Node));
                 }
             }
-            for &(key, _) in &info.writes {
+            for &(key, _) in info.writes.iter().filter(|_| info.precedes_session) {
                 by_session.insert((info.session, key), txn as Node);
             }
         }

@@ -183,8 +183,11 @@ impl Graph {
     fn add_sessions(&mut self, prepared: &Prepared) {
         let mut last: HashMap<u32, u32> = HashMap::new();
         for (txn, info) in prepared.txns.iter().enumerate().skip(1) {
-            if let Some(before) = last.insert(info.session, txn as u32) {
+            if let Some(&before) = last.get(&info.session) {
                 self.fix(before, txn as u32);
+            }
+            if info.precedes_session {
+                last.insert(info.session, txn as u32);
             }
         }
     }

@@ -124,7 +124,9 @@ impl<'p> Window<'p> {
         let session = info.session;
         let earlier = self.by_call[self.first_call..].iter().take_while(|&&other| other != txn);
         let waits = earlier.clone().any(|&other| {
-            !self.done[other as usize] && self.prepared.txns[other as usize].session == session
+            let other_info = &self.prepared.txns[other as usize];
+            let is_bound = other_info.session == session && other_info.precedes_session;
+            !self.done[other as usize] && is_bound
         });
         sees && spares && !waits
     }
