@@ -7,6 +7,7 @@ mod catalogue;
 #[cfg(feature = "cluster")]
 mod cluster;
 mod convert;
+mod crate_graph;
 mod examples;
 mod garbage;
 mod input;
@@ -21,4 +22,5 @@ mod scale;
 #[path = "../../../report/tests/schema/mod.rs"]
 mod schema;
 mod transactions;
+mod transcripts;
 mod watch;

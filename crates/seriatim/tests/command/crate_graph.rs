@@ -1,0 +1,89 @@
+//! The crates as the book draws them, taken from Cargo: no crate depends on one of its own layer or of a
+//! layer above it. `SERIATIM_BLESS=1` draws the graph in `docs/architecture.md` anew.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+/// The layers from the ground up, each with what its crates have in common.
+const LAYERS: [(&str, &[&str]); 6] = [
+    ("what happened", &["history"]),
+    ("what should happen, and what can be answered", &["spec", "sync", "algorithms"]),
+    ("algorithms as text and as steps", &["lang"]),
+    ("engines", &["monitor", "transactions", "explore", "lists", "prove", "certify", "report"]),
+    ("what chooses between engines", &["verify", "harness", "scale", "parquet", "cluster"]),
+    ("the command, and all of it under one name", &["seriatim"]),
+];
+
+/// The dependencies of each of our crates on others of ours, without `seriatim-`.
+fn dependencies() -> BTreeMap<String, Vec<String>> {
+    let ran = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo");
+    let metadata: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+    let short = |value: &Value| {
+        let name = value["name"].as_str().expect("a name");
+        name.strip_prefix("seriatim-").unwrap_or(name).to_owned()
+    };
+    let is_ours =
+        |dependency: &&Value| dependency["path"].is_string() && dependency["kind"].is_null();
+    let packages = metadata["packages"].as_array().expect("packages").iter();
+    packages
+        .filter(|package| short(package) != "examples")
+        .map(|package| {
+            let all = package["dependencies"].as_array().expect("dependencies").iter();
+            let mut ours: Vec<String> = all.filter(is_ours).map(short).collect();
+            ours.sort();
+            (short(package), ours)
+        })
+        .collect()
+}
+
+fn layer_of(name: &str) -> usize {
+    let layer = LAYERS.iter().position(|(_, crates)| crates.contains(&name));
+    layer.unwrap_or_else(|| panic!("{name} belongs to no layer: give it one"))
+}
+
+/// The graph, the ground last.
+fn drawn(graph: &BTreeMap<String, Vec<String>>) -> String {
+    let mut text = String::new();
+    for (meaning, crates) in LAYERS.iter().rev() {
+        writeln!(text, "{meaning}").expect("a string takes everything");
+        for name in crates.iter().filter(|name| graph.contains_key(**name)) {
+            let below = graph[*name].join(", ");
+            writeln!(text, "  {name:<13} → {}", if below.is_empty() { "nothing" } else { &below })
+                .expect("a string takes everything");
+        }
+    }
+    text
+}
+
+#[test]
+fn every_dependency_points_down_and_the_book_shows_it() {
+    let graph = dependencies();
+    for (name, below) in &graph {
+        for dependency in below {
+            let (upper, lower) = (layer_of(name), layer_of(dependency));
+            assert!(lower < upper || is_beside(name, dependency), "{name} depends on {dependency}");
+        }
+    }
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/architecture.md");
+    let text = std::fs::read_to_string(&page).expect("a page");
+    let (before, rest) = text.split_once("```graph\n").expect("the graph's block");
+    let (shown, after) = rest.split_once("```\n").expect("the end of the block");
+    let graph = drawn(&graph);
+    if std::env::var_os("SERIATIM_BLESS").is_some() {
+        std::fs::write(&page, format!("{before}```graph\n{graph}```\n{after}")).expect("written");
+    } else {
+        assert_eq!(shown, graph, "SERIATIM_BLESS=1 draws it anew");
+    }
+}
+
+/// The few edges within a layer, each with its reason in `docs/architecture.md`.
+fn is_beside(name: &str, dependency: &str) -> bool {
+    matches!((name, dependency), ("cluster", "scale"))
+}
