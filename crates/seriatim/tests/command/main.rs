@@ -22,5 +22,6 @@ mod scale;
 #[path = "../../../report/tests/schema/mod.rs"]
 mod schema;
 mod transactions;
+mod testdata;
 mod transcripts;
 mod watch;

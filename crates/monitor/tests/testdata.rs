@@ -1,0 +1,72 @@
+//! Our own recorded and generated histories, in every format: each gets the verdict that the manifest
+//! states, from the monitors and from both directions of the search.
+//!
+//! The manifest says where each history comes from. What was generated is generated again and must be
+//! the same; what was converted must convert to the same verdict, which is why it is there.
+
+use seriatim_history::read;
+use seriatim_monitor::{Monitors, Options, Strategy, check};
+use seriatim_spec::{ChosenReader, Failures, SpecChoice};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+struct Row {
+    file: String,
+    spec: String,
+    verdict: String,
+    operations: usize,
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata")
+}
+
+fn manifest() -> Vec<Row> {
+    let text = std::fs::read_to_string(folder().join("manifest.tsv")).expect("a manifest");
+    let row = |line: &str| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [file, spec, verdict, operations, _origin] = fields[..] else {
+            panic!("five fields: {line}")
+        };
+        let operations = operations.parse().expect("a number of operations");
+        let (file, spec, verdict) = (file.to_owned(), spec.to_owned(), verdict.to_owned());
+        Row { file, spec, verdict, operations }
+    };
+    text.lines().skip(1).map(row).collect()
+}
+
+#[test]
+fn every_history_gets_its_verdict_from_every_engine() {
+    let (search, monitors) = (Monitors::Skip, Monitors::Use);
+    let engines = [
+        (monitors, Strategy::DepthFirst),
+        (search, Strategy::DepthFirst),
+        (search, Strategy::BreadthFirst),
+    ];
+    for Row { file, spec, verdict, operations } in manifest() {
+        let choice = SpecChoice::parse(&spec).unwrap_or_else(|error| panic!("{spec}: {error}"));
+        let reader = ChosenReader { choice, failures: Failures::Drop };
+        let mut history = read(folder().join(&file)).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(history.len(), operations, "{file}");
+        for (monitors, strategy) in engines {
+            let strategies = vec![strategy, Strategy::BreadthFirst];
+            let options = Options { monitors, strategies, ..Options::default() };
+            let checked = check(&mut history, &reader, &options);
+            let checked = checked.unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(checked.verdict.word(), verdict, "{file} {monitors:?} {strategy:?}");
+        }
+    }
+}
+
+#[test]
+fn the_manifest_names_every_file_and_there_is_no_other() {
+    let named: BTreeSet<String> = manifest().into_iter().map(|row| row.file).collect();
+    let mut found = BTreeSet::new();
+    for folder in std::fs::read_dir(folder()).expect("a folder").flatten() {
+        for file in std::fs::read_dir(folder.path()).into_iter().flatten().flatten() {
+            let (folder, file) = (folder.file_name(), file.file_name());
+            found.insert(format!("{}/{}", folder.to_string_lossy(), file.to_string_lossy()));
+        }
+    }
+    assert_eq!(named, found);
+}
