@@ -21,7 +21,7 @@ mod sabotaged_explorer;
 mod scale;
 #[path = "../../../report/tests/schema/mod.rs"]
 mod schema;
-mod transactions;
 mod testdata;
+mod transactions;
 mod transcripts;
 mod watch;
