@@ -11,7 +11,8 @@ fn same(ours: &Value, theirs: &serde_json::Value) -> bool {
         (Value::Nil, serde_json::Value::Null) => true,
         (Value::Bool(a), serde_json::Value::Bool(b)) => a == b,
         (Value::Int(a), serde_json::Value::Number(b)) => {
-            b.as_i64() == Some(*a) || (*a == 0 && b.as_f64() == Some(0.0))
+            // A number is one value however it is written: 1e5 is 100000.
+            b.as_i64() == Some(*a) || b.as_f64() == Some(*a as f64)
         }
         (Value::Number(a), serde_json::Value::Number(b)) => {
             // serde_json rounds the last bit of a long fraction as is fastest.

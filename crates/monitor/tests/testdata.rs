@@ -1,12 +1,13 @@
 //! Our own recorded and generated histories, in every format: each gets the verdict that the manifest
-//! states, from the monitors and from both directions of the search.
+//! states from the monitors; the search, in either direction, says the same or, within its memory,
+//! nothing.
 //!
 //! The manifest says where each history comes from. What was generated is generated again and must be
 //! the same; what was converted must convert to the same verdict, which is why it is there.
 
 use seriatim_history::read;
 use seriatim_monitor::{Monitors, Options, Strategy, check};
-use seriatim_spec::{ChosenReader, Failures, SpecChoice};
+use seriatim_spec::{ChosenReader, Failures, SpecChoice, Verdict};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -43,6 +44,7 @@ fn every_history_gets_its_verdict_from_every_engine() {
         (search, Strategy::DepthFirst),
         (search, Strategy::BreadthFirst),
     ];
+    let mut open = BTreeSet::new();
     for Row { file, spec, verdict, operations } in manifest() {
         let choice = SpecChoice::parse(&spec).unwrap_or_else(|error| panic!("{spec}: {error}"));
         let reader = ChosenReader { choice, failures: Failures::Drop };
@@ -50,12 +52,18 @@ fn every_history_gets_its_verdict_from_every_engine() {
         assert_eq!(history.len(), operations, "{file}");
         for (monitors, strategy) in engines {
             let strategies = vec![strategy, Strategy::BreadthFirst];
-            let options = Options { monitors, strategies, ..Options::default() };
+            let memory = if monitors == search { 16 << 20 } else { 1 << 30 };
+            let options = Options { monitors, strategies, memory, ..Options::default() };
             let checked = check(&mut history, &reader, &options);
             let checked = checked.unwrap_or_else(|error| panic!("{error}"));
+            if monitors == search && matches!(checked.verdict, Verdict::Unknown(_)) {
+                open.insert(file.clone());
+                continue;
+            }
             assert_eq!(checked.verdict.word(), verdict, "{file} {monitors:?} {strategy:?}");
         }
     }
+    assert!(open.len() < 10, "the search gave up on {open:?}");
 }
 
 #[test]

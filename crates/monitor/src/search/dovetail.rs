@@ -221,7 +221,7 @@ impl<'p, 'a: 'p> Desk<'p, 'a> {
             task.engine.get_or_insert_with(|| Engine::new(part, task.strategy, plan.cancel));
         let expansions = match task.turn {
             0 => FIRST_TURN + u64::from(part.end().0) * 2,
-            turn => (FIRST_TURN << turn).min(LONGEST_TURN),
+            turn => FIRST_TURN.saturating_mul(1 << turn.min(32)).min(LONGEST_TURN),
         };
         let before = engine.configurations();
         let progress = engine.run(expansions, plan.cancel, plan.memory);

@@ -38,18 +38,19 @@ pub fn store(operations: usize) -> (History, Verdict) {
     }
     effects.sort_unstable();
     let mut rows = Vec::with_capacity(operations);
-    for (effect, _, client, call, ret) in effects {
+    // Effects may fall on the same moment: their place in the order is their number here.
+    for (place, (_, _, client, call, ret)) in effects.into_iter().enumerate() {
         let key = numbers.below(keys.len() as u64) as usize;
         let is_put = numbers.below(2) == 0;
         if is_put {
             let value = numbers.below(100_000) as i64;
             contents[key] = ValueId::inline_int(value).expect("a small number");
         }
-        rows.push((call, effect, client, keys[key], is_put, contents[key], ret));
+        rows.push((call, place, client, keys[key], is_put, contents[key], ret));
     }
     rows.sort_unstable_by_key(|row| row.0);
-    let mut order: Vec<(u64, OpId)> = Vec::with_capacity(operations);
-    for (line, (call, effect, client, key, is_put, value, ret)) in rows.into_iter().enumerate() {
+    let mut order: Vec<(usize, OpId)> = Vec::with_capacity(operations);
+    for (line, (call, place, client, key, is_put, value, ret)) in rows.into_iter().enumerate() {
         let what = match is_put {
             true => Call::new(put).key(key).arg(value),
             false => Call::new(get).key(key),
@@ -60,7 +61,7 @@ pub fn store(operations: usize) -> (History, Verdict) {
         let op = builder
             .operation(line as u64 + 1, Some(clients[client]), what, interval, back)
             .expect("a right operation");
-        order.push((effect, op));
+        order.push((place, op));
     }
     order.sort_unstable();
     let order = order.into_iter().map(|(_, op)| op).collect();

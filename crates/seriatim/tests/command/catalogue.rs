@@ -15,7 +15,7 @@ fn what_is_made_right_is_certified_and_what_is_made_wrong_is_refuted() {
             let right = made(spec, &["--pending", "2%", "--seed", seed]);
             let check = ["check", "-", "--certify", "--check-partition"];
             let ran = seriatim_reading(right.as_bytes(), &check);
-            ran.exits(0).says("certified: the replayer accepts the witness");
+            ran.exits(0).says("Replayed by a plain");
             let wrong = made(spec, &["--violation", "--values", "3", "--seed", seed]);
             let ran = seriatim_reading(wrong.as_bytes(), &["check", "-"]);
             ran.exits(1).says("✗ VIOLATION").says("Why: ");

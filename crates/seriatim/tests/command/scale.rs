@@ -79,7 +79,6 @@ fn a_log_is_checked_from_disk_as_in_memory() {
         .complains("no/such/folder: cannot use temporary files");
     let nameless = file(&folder, "nameless.jsonl", read(&log).split_once('\n').expect("lines").1);
     seriatim(&["check", &nameless, "--spill", "always"]).exits(2).complains("--spec");
-    seriatim(&["check", &log, "--spill", "always", "--certify"]).exits(2).complains("--certify");
 }
 
 #[test]
