@@ -6,7 +6,7 @@ use crate::step;
 use seriatim_history::Value;
 use seriatim_lang::lower;
 use seriatim_lang::program::Program;
-use seriatim_lang::steps::{Op, Steps};
+use seriatim_lang::steps::Steps;
 use seriatim_spec::run::{Access, Action, Event, Memory, Run, Step};
 
 impl Counterexample {
@@ -87,7 +87,7 @@ struct Drawer<'p> {
 }
 
 impl Drawer<'_> {
-    /// An access; `None` for the begin of an atomic block.
+    /// An access; an atomic block is one, told by its first line.
     fn access(&self, step: &ShownStep, access: &step::Access) -> Option<Access> {
         let spoken = |action| Some(Access { line: None, source: String::new(), action });
         if access.called {
@@ -97,9 +97,6 @@ impl Drawer<'_> {
             return spoken(Action::Return { result: Some(result.to_string()) });
         }
         let instr = self.code.code.get(access.pc.0 as usize)?;
-        if matches!(instr.op, Op::Atomic) {
-            return None;
-        }
         let source = &self.program.source;
         let text = instr.span.text(source).lines().next().unwrap_or("").trim();
         let line = Some(instr.span.line(source));
