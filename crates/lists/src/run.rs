@@ -87,20 +87,20 @@ struct Drawer<'p> {
 }
 
 impl Drawer<'_> {
-    /// An access; an atomic block is one, told by its first line.
+    /// An access; an atomic block is one, told by its first line, or by the return with which it ends.
     fn access(&self, step: &ShownStep, access: &step::Access) -> Option<Access> {
-        let spoken = |action| Some(Access { line: None, source: String::new(), action });
         if access.called {
-            return spoken(Action::Call { call: self.names[step.operation].clone() });
-        }
-        if let Some(result) = access.returned {
-            return spoken(Action::Return { result: Some(result.to_string()) });
+            let action = Action::Call { call: self.names[step.operation].clone() };
+            return Some(Access { line: None, source: String::new(), action });
         }
         let instr = self.code.code.get(access.pc.0 as usize)?;
         let source = &self.program.source;
         let text = instr.span.text(source).lines().next().unwrap_or("").trim();
-        let line = Some(instr.span.line(source));
-        Some(Access { line, source: text.to_owned(), action: Action::Local })
+        let action = match access.returned {
+            Some(result) => Action::Return { result: Some(result.to_string()) },
+            None => Action::Local,
+        };
+        Some(Access { line: Some(instr.span.line(source)), source: text.to_owned(), action })
     }
 }
 
