@@ -268,3 +268,40 @@ fn spoiled(history: &History) -> History {
     }
     builder.finish().unwrap()
 }
+
+/// A removal that finds nothing is open all the time, and only its return shows that it took nothing.
+#[test]
+fn what_found_nothing_may_have_taken_something_until_it_returns() {
+    let nothing = "null";
+    for (spec, put, take, found, look, seen) in [
+        ("queue", "enqueue", "dequeue", nothing, "dequeue", nothing),
+        ("stack", "push", "pop", nothing, "is_empty", "true"),
+        ("priority-queue", "insert", "extract", nothing, "extract", nothing),
+        ("deque", "push_front", "pop_back", nothing, "pop_front", nothing),
+        ("multiset", "add", "remove", "false", "contains", "false"),
+        ("set", "add", "remove", "false", "contains", "false"),
+        ("semaphore", "release", "try_acquire", "false", "permits", "0"),
+    ] {
+        let names_it = matches!(spec, "set" | "multiset");
+        let of = |is_named: bool| if is_named { r#","arg":1"# } else { "" };
+        let (item, named) = (of(spec != "semaphore"), of(names_it));
+        for again in [false, true] {
+            let mut text = format!(
+                r#"{{"process":1,"op":"{put}"{item},"call":0,"return":2}}
+{{"process":0,"op":"{take}"{named},"result":{found},"call":1,"return":5}}
+{{"process":1,"op":"{look}"{named},"result":{seen},"call":3,"return":4}}
+"#
+            );
+            if again && spec != "set" {
+                text +=
+                    &format!(r#"{{"process":1,"op":"{put}"{item},"call":7,"return":8}}{}"#, '\n');
+            }
+            let history = seriatim_history::read_str(&text).unwrap();
+            for monitors in [Monitors::Use, Monitors::Skip] {
+                let checked = with(&history, &reader(spec), monitors);
+                assert!(matches!(checked.verdict, Verdict::Violation(_)), "{spec}: {text}");
+                assert_eq!(checked.confirmation, Some(Confirmation::Whole), "{spec}: {text}");
+            }
+        }
+    }
+}

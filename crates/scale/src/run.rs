@@ -8,8 +8,9 @@
 //!
 //! Two things may show only on the way, and the scan begins anew: an operation without key, after which the
 //! log is split by object only; and in a log of operations one that was called before the one above it,
-//! after which all are sorted on disk first. The order is needed to see that a process does one thing at
-//! a time, and by the online monitors.
+//! after which all are sorted on disk first; and [turns](crate::turns) that cross from part to part, after
+//! which nothing is split. The order is needed to see that a process does one thing at a time, and by the
+//! online monitors.
 
 use crate::ScaleError;
 use crate::giant::watch_part;
@@ -19,13 +20,10 @@ use crate::scan::{self, FileInfo, Layout, Share, Sink};
 use crate::sort::Sorter;
 use crate::spill::{Bucket, Scratch, Spill, damaged};
 use crate::split::{Membership, PartHash, Splitter, Splitting};
-use seriatim_history::{
-    Conventions, Heading, InputError, Outcome, Problem, ReadOptions, Tally, Time,
-};
-use seriatim_history::{Value, Values};
+use crate::turns::{Disorder, Turns};
+use seriatim_history::{Conventions, Heading, InputError, Outcome, ReadOptions, Tally, Values};
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Monitors, Strategy};
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -191,6 +189,7 @@ pub fn run(
             Collected::Spilled(route) => break route,
             Collected::Halted(Halt::NoKey) => splitting = Splitting::by_object(&*plan.reader),
             Collected::Halted(Halt::Unsorted) => order = Order::Sorted,
+            Collected::Halted(Halt::Crossing) => splitting = Splitting::Whole,
         }
     };
     let Route { spill, tally, problems, .. } = *collected;
@@ -250,8 +249,12 @@ enum Order {
 /// Why a scan has to begin anew.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Halt {
+    /// An operation has no key.
     NoKey,
+    /// Operations do not come in the order of their calls.
     Unsorted,
+    /// Processes go from part to part at one instant: see [`Turns`].
+    Crossing,
 }
 
 enum Collected {
@@ -383,9 +386,7 @@ struct Route {
     files: Arc<[FileInfo]>,
     defects: Defects,
     tally: Tally,
-    last_call: Time,
-    /// The last operation of each process: its return, file and line.
-    last: HashMap<Value, (Option<Time>, u32, u64)>,
+    turns: Turns,
     bytes: Vec<u8>,
     problems: Vec<InputError>,
     halt: Option<Halt>,
@@ -403,8 +404,7 @@ impl Route {
             files: Arc::clone(&plan.log.files),
             defects: plan.defects,
             tally: Tally::default(),
-            last_call: 0,
-            last: HashMap::new(),
+            turns: Turns::default(),
             bytes: Vec::new(),
             problems: plan.log.problems.clone(),
             halt: None,
@@ -412,47 +412,36 @@ impl Route {
         }
     }
 
-    /// Checks that operations come in the order of their calls and that a process does one thing at a time.
-    fn in_order(&mut self, told: &Told<'_>) -> Result<(), Wrong> {
-        if told.interval.call < self.last_call {
-            return Err(Wrong::Halt(Halt::Unsorted));
+    /// Checks that operations come in the order of their calls, that a process does one thing at a time,
+    /// and that the parts may be looked at one by one.
+    fn in_order(&mut self, told: &Told<'_>, part: Option<PartHash>) -> Result<(), Wrong> {
+        let info = &self.files[told.file as usize];
+        if info.layout != Layout::Operations {
+            return Ok(());
         }
-        self.last_call = told.interval.call;
-        let Some(caller) = told.caller else { return Ok(()) };
-        let ret = told.interval.ret.filter(|_| told.outcome != Outcome::Pending);
-        let now = (ret, told.file, told.line);
-        let before = match self.last.get_mut(caller) {
-            Some(place) => std::mem::replace(place, now),
-            None => {
-                self.last.insert(caller.clone(), now);
-                return Ok(());
+        self.turns.take(told, part).map_err(|disorder| match disorder {
+            Disorder::Unsorted => Wrong::Halt(Halt::Unsorted),
+            Disorder::Crossing => Wrong::Halt(Halt::Crossing),
+            Disorder::Busy(problem) => {
+                Wrong::Input(InputError::new(&info.name, told.line, problem))
             }
-        };
-        if before.0.is_some_and(|ret| ret > told.interval.call) {
-            let problem =
-                Problem::ProcessBusy { process: caller.to_string(), open_since: before.2 };
-            let name = &self.files[told.file as usize].name;
-            return Err(Wrong::Input(InputError::new(name, told.line, problem)));
-        }
-        Ok(())
+        })
     }
 
     fn take(&mut self, told: &Told<'_>) -> Result<(), Wrong> {
-        let info = &self.files[told.file as usize];
-        if info.layout == Layout::Operations {
-            self.in_order(told)?;
-        }
         let name = &self.files[told.file as usize].name;
+        let part = match self.splitter.part(told, name).map_err(Wrong::Input)? {
+            Membership::Of(part) => Some(part),
+            Membership::Dropped => None,
+            Membership::NoKey => return Err(Wrong::Halt(Halt::NoKey)),
+        };
+        self.in_order(told, part)?;
         match told.outcome {
             Outcome::Ok => self.tally.ok += 1,
             Outcome::Failed => self.tally.failed += 1,
             Outcome::Pending => self.tally.pending += 1,
         }
-        let part = match self.splitter.part(told, name).map_err(Wrong::Input)? {
-            Membership::Of(part) => part,
-            Membership::Dropped => return Ok(()),
-            Membership::NoKey => return Err(Wrong::Halt(Halt::NoKey)),
-        };
+        let Some(part) = part else { return Ok(()) };
         if !self.shard.has(part) || self.decided.binary_search(&part).is_ok() {
             return Ok(());
         }

@@ -326,3 +326,39 @@ fn what_is_wrong_in_memory_is_wrong_from_disk() {
         assert_eq!(from_disk, in_memory.to_string());
     }
 }
+
+/// Every history of two processes that each do two things and touch at one instant, on two keys.
+fn touching(shape: [(u64, u64); 2]) -> impl Iterator<Item = String> {
+    let deeds = ["x\",\"op\":\"get\",\"result\":1", "x\",\"op\":\"put\",\"arg\":1"];
+    let deeds: Vec<String> =
+        ["x", "y"].iter().flat_map(|key| deeds.map(|deed| deed.replacen('x', key, 1))).collect();
+    (0..deeds.len().pow(4)).map(move |number| {
+        let line = |place: usize| {
+            let deed = &deeds[number / deeds.len().pow(place as u32) % deeds.len()];
+            let (call, ret) = shape[place % 2];
+            format!(
+                "{{\"process\":{},\"key\":\"{deed},\"call\":{call},\"return\":{ret}}}\n",
+                place / 2
+            )
+        };
+        (0..4).map(line).collect()
+    })
+}
+
+#[test]
+fn turns_from_part_to_part_within_an_instant_count_from_disk_as_in_memory() {
+    let mut violations = 0;
+    // The second shape is read in another order than it happened.
+    for shape in [[(1, 2), (2, 3)], [(2, 3), (2, 2)]] {
+        for text in touching(shape) {
+            let path = file("turns.jsonl", text.as_bytes());
+            let mut history = read_with(&path, ReadOptions::default()).unwrap();
+            let whole = check(&mut history, &reader("map"), &Options::default()).unwrap();
+            let (_, parts) = decide(&plan(std::slice::from_ref(&path), "map", 64 << 20));
+            let is_wrong = parts.iter().any(|part| matches!(part.standing, Standing::Violation(_)));
+            assert_eq!(is_wrong, matches!(whole.verdict, Verdict::Violation(_)), "{text}");
+            violations += u32::from(is_wrong);
+        }
+    }
+    assert!(violations > 100, "{violations}");
+}

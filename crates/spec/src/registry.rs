@@ -55,6 +55,8 @@ pub enum Takes {
     Value,
     /// An integer.
     Integer,
+    /// An integer that is not negative.
+    Natural,
     /// A list.
     List,
     /// A list without `nil`, which is what an empty container answers.
@@ -106,6 +108,16 @@ impl Parameter {
         meaning: &'static str,
     ) -> Self {
         let takes = Takes::Integer;
+        Parameter { name, takes, default, meaning }
+    }
+
+    /// A parameter that takes an integer from 0 on.
+    pub(crate) const fn natural(
+        name: &'static str,
+        default: &'static str,
+        meaning: &'static str,
+    ) -> Self {
+        let takes = Takes::Natural;
         Parameter { name, takes, default, meaning }
     }
 
@@ -211,6 +223,10 @@ impl SpecChoice {
             }
             parameters.given.push((parameter, value));
         }
+        if parameters.flag("min") && parameters.flag("max") {
+            let (spec, flags) = (entry.name, ["min", "max"]);
+            return Err(SpecError::Contradiction { spec, flags });
+        }
         Ok(SpecChoice { entry, parameters })
     }
 
@@ -254,10 +270,7 @@ impl SpecChoice {
         let has_all = |entry: &&Entry| {
             used.iter().all(|name| entry.methods.iter().any(|method| method.is(name)))
         };
-        let choices = catalogue().filter(has_all).map(|entry| {
-            let parameters = Parameters::default();
-            SpecChoice { entry, parameters }
-        });
+        let choices = catalogue().filter(has_all).flat_map(SpecChoice::variants);
         let reads = |choice: &SpecChoice| choice.bind(&mut history.clone(), failures).is_ok();
         let mut fitting: Vec<SpecChoice> = match used.is_empty() {
             true => choices.collect(),
@@ -275,6 +288,15 @@ impl SpecChoice {
         };
         fitting.sort_by_key(|choice| !own_names(choice));
         Ok(fitting)
+    }
+
+    /// The objects of one name that a history may be meant for if nobody says which: the usual one, and
+    /// where there is a choice of order the opposite one.
+    fn variants(entry: &'static Entry) -> impl Iterator<Item = SpecChoice> {
+        let flags = entry.parameters.iter().filter(|parameter| parameter.name == "max");
+        let opposite = flags.map(|flag| vec![(flag.name, Value::Bool(true))]);
+        let given = std::iter::once(Vec::new()).chain(opposite);
+        given.map(move |given| SpecChoice { entry, parameters: Parameters { given } })
     }
 
     /// The specification's name in the catalogue.
@@ -383,7 +405,8 @@ fn fit(entry: &'static Entry, given: Given) -> Result<(&'static str, Value), Spe
     let value = match (parameter.takes, given.value) {
         (Takes::Nothing, None) => Ok(Value::Bool(true)),
         (Takes::Value, Some(value)) => Ok(value),
-        (Takes::Integer, Some(value @ Value::Int(_))) => Ok(value),
+        (Takes::Integer, Some(value @ Value::Int(_)))
+        | (Takes::Natural, Some(value @ Value::Int(0..))) => Ok(value),
         (Takes::List, Some(value @ Value::List(_))) => Ok(value),
         (Takes::Items, Some(Value::List(items))) if !items.contains(&Value::Nil) => {
             Ok(Value::List(items))
@@ -441,6 +464,13 @@ pub enum SpecError {
         /// The parameter.
         parameter: String,
     },
+    /// Two flags that exclude each other.
+    Contradiction {
+        /// The specification.
+        spec: &'static str,
+        /// The flags.
+        flags: [&'static str; 2],
+    },
     /// The parameter does not take this.
     BadParameter {
         /// The specification.
@@ -489,11 +519,15 @@ impl fmt::Display for SpecError {
             SpecError::Repeated { spec, parameter } => {
                 write!(f, "{parameter} of {spec} is given twice")
             }
+            SpecError::Contradiction { spec, flags: [one, other] } => {
+                write!(f, "{one} and {other} of {spec} exclude each other; expected one of them")
+            }
             SpecError::BadParameter { spec, parameter, found } => {
                 let expected = match parameter.takes {
                     Takes::Nothing => "no value: it is a flag",
                     Takes::Value => "a value",
-                    Takes::Integer => "an integer",
+                    Takes::Integer => "an integer of 64 bits",
+                    Takes::Natural => "an integer of 64 bits from 0 on",
                     Takes::List => "a list such as [1, 2]",
                     Takes::Items => {
                         "a list such as [1, 2] without nil, the answer of an empty container"

@@ -196,7 +196,7 @@ impl<'h> Recorded<'h> {
 
     /// Whether the result says no more than that the operation is over: nothing, `nil`, `ok`, or
     /// the argument repeated where the source does so.
-    fn is_bare(&self) -> bool {
+    pub fn is_bare(&self) -> bool {
         let result = self.operation.result();
         match result {
             ValueId::ABSENT | ValueId::NIL => true,

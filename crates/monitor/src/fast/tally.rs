@@ -380,8 +380,17 @@ impl Search {
 pub(super) fn violation(history: &History, deeds: &[Deed], initial: i64, wrong: OpId) -> Claim {
     let operation = history.operation(wrong);
     let sentence = format!("no order of the operations before it explains {operation}");
-    let until = history.ret(wrong).unwrap_or(0);
+    let until = told(history, deeds, history.ret(wrong).unwrap_or(0));
     counterexample_until(core(history, deeds, initial, wrong), until, sentence)
+}
+
+/// The moment at which it was known of all operations called until a moment whether they changed
+/// anything. A removal that found nothing is a query only because of its result: as long as it is open it
+/// may still take what the others miss.
+fn told(history: &History, deeds: &[Deed], until: Time) -> Time {
+    let queries = deeds.iter().filter(|deed| deed.change == Change::Same);
+    let open = queries.filter(|deed| history.call(deed.op) <= until);
+    open.filter_map(|deed| history.ret(deed.op)).fold(until, Time::max)
 }
 
 /// What shows that the return of an operation is wrong: what was called until then, without the

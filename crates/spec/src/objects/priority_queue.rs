@@ -139,6 +139,20 @@ impl PriorityQueue {
         }
     }
 
+    /// A method whose name says which end it means must mean the one that this queue has.
+    fn of_this_end(&self, name: &str) -> Result<(), Misfit> {
+        let name = name.to_ascii_lowercase();
+        match self.first {
+            First::Min if name.ends_with("max") => {
+                Misfit::expected("an operation on the least value (or take priority-queue(max))")
+            }
+            First::Max if name.ends_with("min") => {
+                Misfit::expected("an operation on the greatest value (or take priority-queue(min))")
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses an operation that needs an order of values which have none.
     fn ordered(&self, value: Option<ValueId>) -> Result<(), Misfit> {
         let Some((a, b)) = self.unordered else { return Ok(()) };
@@ -277,6 +291,7 @@ impl Vocabulary for PriorityQueue {
         let recorded = Recorded { operation, failures };
         let empty = Failure::Speaks(Answer::Empty);
         let method = recorded.method(METHODS)?;
+        self.of_this_end(operation.method())?;
         self.ordered((method == "insert").then_some(operation.arg()))?;
         match method {
             "insert" => match self.rank(recorded.item()?) {

@@ -54,7 +54,7 @@ pub const ENTRY: Entry = Entry {
     name: "semaphore",
     aliases: &["counting-semaphore"],
     meaning: "permits that are taken and given, never fewer than none",
-    parameters: &[Parameter::integer("init", "0", "the permits at the start")],
+    parameters: &[Parameter::natural("init", "0", "the permits at the start")],
     methods: METHODS,
     bind: |parameters, history, failures| {
         let semaphore = Semaphore::build(parameters, history);
@@ -77,6 +77,7 @@ impl Semaphore {
         match (told, told.as_inline_int()) {
             (ValueId::ABSENT | ValueId::NIL | ValueId::TRUE, _) | (_, Some(1)) => Ok(Answer::Yes),
             (ValueId::FALSE, _) | (_, Some(0)) => Ok(Answer::No),
+            _ if recorded.is_bare() => Ok(Answer::Yes),
             _ => Misfit::expected("true or false (1 or 0) as result"),
         }
     }

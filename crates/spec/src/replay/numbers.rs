@@ -185,6 +185,7 @@ fn permit(record: &Record<'_>) -> Said<bool> {
         (Outcome::Failed, ..) => Said::This(false),
         (_, ValueId::ABSENT | ValueId::NIL | ValueId::TRUE, _) | (.., Some(1)) => Said::This(true),
         (_, ValueId::FALSE, _) | (.., Some(0)) => Said::This(false),
+        _ if record.is_bare() => Said::This(true),
         _ => Said::Nonsense,
     }
 }

@@ -57,7 +57,7 @@ pub fn compare(a: &Value, b: &Value) -> Ordering {
             let items = a.iter().zip(b.iter()).map(|(a, b)| compare(a, b));
             items.chain([a.len().cmp(&b.len())]).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
         }
-        _ => match (Decimal::of(a), Decimal::of(b)) {
+        _ => match (Number::of(a), Number::of(b)) {
             (Some(a), Some(b)) => a.cmp(&b),
             _ => rank(a).cmp(&rank(b)).then_with(|| a.cmp(b)),
         },
@@ -77,31 +77,62 @@ fn rank(value: &Value) -> u8 {
     }
 }
 
+/// A number: one decimal over another, the lower one positive; or beyond all of them.
+enum Number {
+    Least,
+    Fraction { over: Decimal, under: Decimal },
+    Greatest,
+}
+
+impl Number {
+    fn of(value: &Value) -> Option<Number> {
+        let text = match value {
+            Value::Int(number) => number.to_string(),
+            Value::Number(text) => text.to_string(),
+            _ => return None,
+        };
+        match &*text {
+            "##-Inf" => return Some(Number::Least),
+            "##Inf" => return Some(Number::Greatest),
+            _ => {}
+        }
+        let (over, under) = text.split_once('/').unwrap_or((&text, "1"));
+        let (over, under) = (Decimal::parse(over)?, Decimal::parse(under)?);
+        (under.sign() > 0).then_some(Number::Fraction { over, under })
+    }
+
+    fn cmp(&self, other: &Number) -> Ordering {
+        let size = |number: &Number| match number {
+            Number::Least => -1,
+            Number::Fraction { .. } => 0,
+            Number::Greatest => 1,
+        };
+        match (self, other) {
+            (Number::Fraction { over: a, under: b }, Number::Fraction { over: c, under: d }) => {
+                a.times(d).cmp(&c.times(b))
+            }
+            _ => size(self).cmp(&size(other)),
+        }
+    }
+}
+
 /// A number of any size as its sign and the digits after `0.`, times a power of ten.
 #[derive(PartialEq, Eq, Debug)]
 struct Decimal {
     is_negative: bool,
     /// Without zeros at either end; none for zero.
     digits: Vec<u8>,
-    power: i64,
+    power: i128,
 }
 
 impl Decimal {
-    fn of(value: &Value) -> Option<Decimal> {
-        match value {
-            Value::Int(number) => Decimal::parse(&number.to_string()),
-            Value::Number(text) => Decimal::parse(text),
-            _ => None,
-        }
-    }
-
     /// Reads `-12.50e+3`, and `12N` and `12.5M` as EDN writes them.
     fn parse(text: &str) -> Option<Decimal> {
         let is_negative = text.starts_with('-');
         let text = text.strip_prefix(['-', '+']).unwrap_or(text);
         let text = text.strip_suffix(['N', 'M']).unwrap_or(text);
         let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-            Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
+            Some((mantissa, exponent)) => (mantissa, i128::from(exponent.parse::<i64>().ok()?)),
             None => (text, 0),
         };
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -111,21 +142,45 @@ impl Decimal {
         }
         let zeros = all.bytes().take_while(|&digit| digit == b'0').count();
         let digits = all.trim_matches('0').as_bytes().to_vec();
-        let power = (whole.len() as i64 - zeros as i64).checked_add(exponent)?;
+        let power = (whole.len() as i128 - zeros as i128).checked_add(exponent)?;
         Some(match digits.is_empty() {
             true => Decimal { is_negative: false, digits, power: 0 },
             false => Decimal { is_negative, digits, power },
         })
     }
 
-    fn cmp(&self, other: &Decimal) -> Ordering {
-        let sign = |number: &Decimal| match (number.digits.is_empty(), number.is_negative) {
+    fn sign(&self) -> i8 {
+        match (self.digits.is_empty(), self.is_negative) {
             (true, _) => 0,
             (false, true) => -1,
             (false, false) => 1,
-        };
+        }
+    }
+
+    /// The product, as it is done on paper.
+    fn times(&self, other: &Decimal) -> Decimal {
+        let mut places = vec![0u64; self.digits.len() + other.digits.len()];
+        for (i, a) in self.digits.iter().enumerate() {
+            for (j, b) in other.digits.iter().enumerate() {
+                places[i + j + 1] += u64::from(a - b'0') * u64::from(b - b'0');
+            }
+        }
+        let mut carried = 0;
+        for place in places.iter_mut().rev() {
+            carried += *place;
+            *place = carried % 10;
+            carried /= 10;
+        }
+        let zeros = places.iter().take_while(|place| **place == 0).count();
+        let digits: String = places.iter().map(u64::to_string).collect();
+        let digits = digits.trim_matches('0').as_bytes().to_vec();
+        let power = self.power + other.power - zeros as i128;
+        Decimal { is_negative: self.is_negative != other.is_negative, digits, power }
+    }
+
+    fn cmp(&self, other: &Decimal) -> Ordering {
         let size = || self.power.cmp(&other.power).then_with(|| self.digits.cmp(&other.digits));
-        sign(self).cmp(&sign(other)).then_with(|| match sign(self) {
+        self.sign().cmp(&other.sign()).then_with(|| match self.sign() {
             0 => Ordering::Equal,
             1 => size(),
             _ => size().reverse(),
@@ -140,18 +195,26 @@ mod tests {
     #[test]
     fn numbers_compare_by_size_whatever_their_form() {
         let ascending = [
+            "##-Inf",
             "-1e400",
             "-18446744073709551616",
             "-9223372036854775808",
             "-10",
             "-9.5",
             "-9",
+            "-8/3",
+            "-7/3",
             "-0.10",
             "-0.01",
             "0",
             "1e-400",
             "0.09",
             "0.1",
+            "1/3",
+            "0.33333333333333333334",
+            "2/3",
+            "6/7",
+            "99999999999999999999/100000000000000000001",
             "1",
             "2",
             "9.99",
@@ -163,6 +226,7 @@ mod tests {
             "1e20",
             "1E+21",
             "12345678901234567890123N",
+            "##Inf",
         ];
         let value = |text: &&str| match text.parse() {
             Ok(number) => Value::Int(number),
@@ -174,7 +238,14 @@ mod tests {
                 assert_eq!(compare(a, b), i.cmp(&j), "{a} and {b}");
             }
         }
-        for (a, b) in [("1.0", "1"), ("1e1", "10"), ("-0.0", "0"), ("0.5M", "5e-1"), ("007", "7")] {
+        for (a, b) in [
+            ("1.0", "1"),
+            ("1e1", "10"),
+            ("-0.0", "0"),
+            ("0.5M", "5e-1"),
+            ("007", "7"),
+            ("2/6", "1/3"),
+        ] {
             let (a, b) = (Value::Number(a.into()), Value::Number(b.into()));
             assert_eq!(compare(&a, &b), Ordering::Equal, "{a} and {b}");
         }

@@ -73,7 +73,7 @@ impl<'h> Record<'h> {
     }
 
     /// Whether the result says no more than that the operation is over.
-    fn is_bare(&self) -> bool {
+    pub fn is_bare(&self) -> bool {
         let is_word = || self.values().as_str(self.result).is_some_and(is_ok);
         matches!(self.result, ValueId::ABSENT | ValueId::NIL) || self.is_echo() || is_word()
     }
