@@ -119,7 +119,7 @@ fn quiet_successors(
                 break;
             }
         }
-        if waits(&search.common.subject, from, thread) {
+        if waits(search.common.subject, from, thread) {
             return None;
         }
     }

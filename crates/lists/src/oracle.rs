@@ -72,7 +72,7 @@ pub fn all_runs(subject: &Subject, start: &ListState, deadline: Instant) -> Opti
         if !seen.insert(entry.clone()) {
             continue;
         }
-        if seen.len() > MOST_STATES || seen.len() % 64 == 0 && Instant::now() >= deadline {
+        if seen.len() > MOST_STATES || seen.len().is_multiple_of(64) && Instant::now() >= deadline {
             return None;
         }
         for thread in 0..oracle.machine.thread_count() {

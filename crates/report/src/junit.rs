@@ -15,7 +15,7 @@ const WIDTH: usize = 100;
 /// A test case.
 pub enum Case<'c> {
     /// A history that was checked.
-    Checked(Report<'c>),
+    Checked(Box<Report<'c>>),
     /// A history that was not.
     Unreadable {
         /// Its source.
@@ -32,7 +32,7 @@ pub enum Case<'c> {
 /// # let history = seriatim_history::Builder::new("a<b.jsonl").finish().unwrap();
 /// # let replayed = seriatim_spec::Replayed::on_record();
 /// # let verdict = seriatim_spec::Verdict::Linearizable(replayed);
-/// let xml = junit::render(&[Case::Checked(Report::new(&history, "queue", &verdict))]);
+/// let xml = junit::render(&[Case::Checked(Box::new(Report::new(&history, "queue", &verdict)))]);
 /// assert!(xml.contains("name=\"a&lt;b.jsonl\""));
 /// ```
 pub fn render(cases: &[Case<'_>]) -> String {

@@ -125,7 +125,7 @@ fn elements(xml: &str) -> Vec<String> {
 fn junit_counts_violations_as_failures_and_unknown_or_unreadable_as_errors() {
     let samples = common::samples();
     let mut cases: Vec<Case<'_>> =
-        samples.iter().map(|(_, sample)| Case::Checked(sample.report())).collect();
+        samples.iter().map(|(_, sample)| Case::Checked(Box::new(sample.report()))).collect();
     cases.push(Case::Unreadable { source: "a.jsonl", problem: "a.jsonl:1: expected `{`" });
     let xml = junit::render(&cases);
     let elements = elements(&xml);

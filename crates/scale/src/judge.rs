@@ -88,7 +88,7 @@ pub enum Evidence {
         /// The file of each operation.
         files: Vec<u32>,
         /// What the check found.
-        checked: Checked,
+        checked: Box<Checked>,
     },
     /// The event at which it shows, where the part is too large for more.
     Told {
@@ -112,6 +112,9 @@ impl Standing {
         }
     }
 }
+
+/// The operations of a part as bytes, by rank.
+pub type Records<'r> = Vec<(Rank, &'r [u8])>;
 
 /// How much of an operation's life counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -144,7 +147,7 @@ impl Judge {
     /// said the same of each, so that nothing in a verdict tells how parts were put together.
     pub fn judge_together(
         &self,
-        parts: &[(PartHash, Vec<(Rank, &[u8])>)],
+        parts: &[(PartHash, Records<'_>)],
         splitter: &mut Splitter,
     ) -> Option<Vec<PartVerdict>> {
         if !self.damaged_files.is_empty() {
@@ -269,7 +272,7 @@ impl Judge {
             Verdict::Linearizable(_) => Standing::Linearizable,
             Verdict::Unknown(unknown) => Standing::Unknown(unknown.limit.to_string()),
             Verdict::Violation(_) => {
-                let history = Box::new(history);
+                let (history, checked) = (Box::new(history), Box::new(checked));
                 Standing::Violation(Box::new(Evidence::Shown { history, files, checked }))
             }
         };

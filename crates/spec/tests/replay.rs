@@ -155,25 +155,20 @@ fn is_explained(history: &History, reader: &ChosenReader) -> bool {
     let mut history = history.clone();
     let Ok(reading) = reader.read(&mut history) else { return false };
     let all: Vec<OpId> = reading.operations().collect();
-    orders(&history, &all, &mut Vec::new(), &mut |order| {
+    orders(&all, &mut Vec::new(), &mut |order| {
         validate(&history, &reading, &Witness { order: order.to_vec() }).is_ok()
     })
 }
 
 /// Whether some order of some of the operations passes.
-fn orders(
-    history: &History,
-    all: &[OpId],
-    order: &mut Vec<OpId>,
-    passes: &mut dyn FnMut(&[OpId]) -> bool,
-) -> bool {
+fn orders(all: &[OpId], order: &mut Vec<OpId>, passes: &mut dyn FnMut(&[OpId]) -> bool) -> bool {
     if passes(order) {
         return true;
     }
     for &op in all {
         if !order.contains(&op) {
             order.push(op);
-            if orders(history, all, order, passes) {
+            if orders(all, order, passes) {
                 return true;
             }
             order.pop();

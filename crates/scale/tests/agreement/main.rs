@@ -85,7 +85,7 @@ impl Case {
     }
 
     /// The verdicts on all parts; `None` if the log is refused.
-    fn from_disk(&self, memory: usize, shard: Shard) -> Option<Vec<PartVerdict>> {
+    fn parts_on_disk(&self, memory: usize, shard: Shard) -> Option<Vec<PartVerdict>> {
         let mut parts = Vec::new();
         let told = run(&self.plan(memory, shard)?, &mut |verdict| {
             parts.push(verdict);
@@ -105,7 +105,7 @@ impl Case {
             let (spec, path) = (self.object, Path::new("verdicts"));
             let about = About::new(&plan.log.files, spec, "", shard).unwrap();
             let mut writer = Writer::on(Memory::default(), path, &about).unwrap();
-            for part in self.from_disk(1 << 26, shard).unwrap() {
+            for part in self.parts_on_disk(1 << 26, shard).unwrap() {
                 writer.append(&Line::of(&part, &plan.log.files, spec)).unwrap();
             }
             let mut written = writer.finish(&[]).unwrap();
@@ -174,7 +174,7 @@ fn words(parts: &[PartVerdict]) -> BTreeMap<u64, &'static str> {
 /// Compares a log from disk with the same in memory; gives the word that both say.
 fn compare(case: &Case) -> &'static str {
     let whole = case.in_memory();
-    let parts = case.from_disk(1 << 26, Shard::ALL);
+    let parts = case.parts_on_disk(1 << 26, Shard::ALL);
     let (word, parts) = match (&whole, parts) {
         (Whole::Refused, None) => return "refused",
         // An order was found that the replay does not accept; there is nothing to compare with.
@@ -194,7 +194,7 @@ fn compare(case: &Case) -> &'static str {
         assert_eq!(case.merged(3), expected, "{case}merged from shards");
         let shards = (0..3).map(|index| Shard { index, count: 3 });
         let apart: Vec<PartVerdict> =
-            shards.flat_map(|shard| case.from_disk(1 << 26, shard).unwrap()).collect();
+            shards.flat_map(|shard| case.parts_on_disk(1 << 26, shard).unwrap()).collect();
         assert_eq!(words(&apart), words(&parts), "{case}");
     }
     word
@@ -202,7 +202,7 @@ fn compare(case: &Case) -> &'static str {
 
 /// Compares a log whose parts are watched because they do not fit in memory; `None` if none was decided so.
 fn compare_watched(case: &Case, memory: usize) -> Option<()> {
-    let parts = case.from_disk(memory, Shard::ALL)?;
+    let parts = case.parts_on_disk(memory, Shard::ALL)?;
     let is_watched =
         |part: &&PartVerdict| ["online monitor", "check of windows"].contains(&&*part.by);
     parts.iter().find(is_watched)?;

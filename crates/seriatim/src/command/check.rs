@@ -181,7 +181,7 @@ impl Arguments {
 
 fn cases(outcomes: &[Outcome]) -> Vec<Case<'_>> {
     let cases = outcomes.iter().map(|outcome| match outcome {
-        Outcome::Checked(done) => Case::Checked(done.report(0)),
+        Outcome::Checked(done) => Case::Checked(Box::new(done.report(0))),
         Outcome::Unreadable { source, problem } => Case::Unreadable { source, problem },
     });
     cases.collect()

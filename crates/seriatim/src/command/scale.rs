@@ -260,7 +260,7 @@ fn violated(
     match *evidence {
         Evidence::Shown { history, mut checked, .. } => {
             checked.parts.iter_mut().for_each(|part| part.label.clone_from(&first.label));
-            Ok((*history, checked))
+            Ok((*history, *checked))
         }
         Evidence::Told { sentence, file, line } => {
             let name = &plan.log.files[file as usize].name;
