@@ -212,8 +212,8 @@ impl Search<'_> {
     /// Those that left a value as the last one they wrote to a key.
     fn leavers(&self, key: KeyId, value: ValueId) -> impl Iterator<Item = From> {
         let left = move |&txn: &usize| {
-            let writes = self.list[txn].1.ops.iter().filter_map(Op::written);
-            writes.filter(|write| write.0 == key).last() == Some((key, value))
+            let mut writes = self.list[txn].1.ops.iter().filter_map(Op::written);
+            writes.rfind(|write| write.0 == key) == Some((key, value))
         };
         (0..self.list.len()).filter(left).map(From::Txn)
     }

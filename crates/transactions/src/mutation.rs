@@ -44,6 +44,16 @@ pub enum Mutant {
 }
 
 #[cfg(test)]
+pub use switch::{is_on, with_mutant};
+
+/// Whether a mistake is switched on: never.
+#[cfg(not(test))]
+#[inline(always)]
+pub const fn is_on(_: Mutant) -> bool {
+    false
+}
+
+#[cfg(test)]
 mod switch {
     use super::Mutant;
     use std::cell::Cell;
@@ -88,14 +98,4 @@ mod switch {
     pub fn is_on(mutant: Mutant) -> bool {
         CURRENT.get() == Some(mutant)
     }
-}
-
-#[cfg(test)]
-pub use switch::{is_on, with_mutant};
-
-/// Whether a mistake is switched on: never.
-#[cfg(not(test))]
-#[inline(always)]
-pub const fn is_on(_: Mutant) -> bool {
-    false
 }

@@ -100,7 +100,7 @@ fn reads_agree(contents: &[Content], txn: &Transaction) -> bool {
         let own = txn.ops[..position].iter().filter(|before| before.key() == op.key());
         match op {
             Op::Read(key, value) => {
-                let written = own.filter_map(Op::written).last().map(|write| write.1);
+                let written = own.filter_map(Op::written).next_back().map(|write| write.1);
                 match (written, &contents[key.index()]) {
                     (Some(written), _) => written == *value,
                     (None, content) => *content == Content::One(*value),

@@ -13,8 +13,9 @@
 //!
 //! **Cost.** Read atomic and read committed: every edge is added at once. Causal pasts are large, so
 //! edges are added only where the order at hand is wrong: each transaction and key has the latest
-//! writer in the past, joined along sessions and reads, a block of keys at a time. With many sessions
-//! this is far cheaper than vector clocks, which have an entry for each.
+//! writer in the past, joined along sessions and reads, a block of keys at a time. Vector clocks would
+//! have an entry for each session, and every unknown outcome opens one; the price is a cost that grows
+//! with the number of keys.
 //!
 //! It would be unsound to add an edge for a writer outside the past, and incomplete to stop before a
 //! whole pass has found nothing.

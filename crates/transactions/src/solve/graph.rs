@@ -85,7 +85,7 @@ impl Layout {
         match self.shape {
             _ if node >= self.nodes() => Event::Moment,
             Shape::Serial => Event::Whole(node),
-            _ if node % 2 == 0 => Event::Begin(node / 2),
+            _ if node.is_multiple_of(2) => Event::Begin(node / 2),
             _ => Event::Commit(node / 2),
         }
     }

@@ -14,10 +14,9 @@ use crate::transaction::Transactions;
 
 /// Whether a check of a history differs from what is right, under the mutant that is on.
 fn is_wrong(history: &Transactions, level: Level, expected: bool) -> bool {
-    let mut options = Options::default();
     // A mutant may loop for ever: a limit tells, too.
-    options.conflicts = Some(20_000);
-    options.time = Some(std::time::Duration::from_secs(5));
+    let time = Some(std::time::Duration::from_secs(5));
+    let options = Options { conflicts: Some(20_000), time, ..Options::default() };
     match check(history, level, &options) {
         Err(_) => true,
         Ok(answer) => match answer.standing {
