@@ -6,6 +6,7 @@ use crate::confirm::{Confirmation, Contradiction, Means, confirm};
 use crate::fast::{self, Object};
 use crate::minimise::{LeftOut, Shrinker, illustrate, minimise};
 use crate::partition::{Partitioning, Portion, partition};
+use crate::sabotage::{Sabotage, is_broken};
 use crate::search::dovetail::{self, Finding, Plan, Standing, StopAt};
 use crate::search::{Memory, Strategy};
 use crate::ties::check_tied;
@@ -295,7 +296,7 @@ impl Witnesses<'_> {
             if part.finding != Some(Finding::Violation) {
                 continue;
             }
-            let core = part.core.take().unwrap_or_else(|| whole(portion));
+            let core = part.core.take().unwrap_or_else(|| whole(&portion.operations));
             match self.grounds(&portion.operations, &part.decided_by, core)? {
                 Ok(grounds) => return Ok(Some(grounds)),
                 Err(Contradiction) => {
@@ -308,8 +309,8 @@ impl Witnesses<'_> {
     }
 
     /// Makes a violation small, as far as that is wanted, and asks for a second opinion. A reduction that
-    /// is contradicted is a defect and is not made; without a verdict we are only if what the engine found
-    /// is contradicted, too.
+    /// is contradicted is a defect and is not made. If what the engine found is contradicted, too, only the
+    /// plainest search can still convict the part.
     fn grounds(
         &self,
         part: &[OpId],
@@ -336,10 +337,17 @@ impl Witnesses<'_> {
             illustrate(self.history, self.reader, &mut found);
         }
         let left_out = LeftOut { by_monitor, ..LeftOut::default() };
-        let opinion = self.second_opinion(part, decided_by, &found)?;
-        let grounds =
-            |confirmation| Grounds { core: found, confirmation, left_out, defect: unfair };
-        Ok(opinion.map(grounds))
+        if let Ok(confirmation) = self.second_opinion(part, decided_by, &found)? {
+            return Ok(Ok(Grounds { core: found, confirmation, left_out, defect: unfair }));
+        }
+        let all = whole(part);
+        Ok(match self.second_opinion(part, decided_by, &all)? {
+            Ok(confirmation @ Confirmation::Whole) => {
+                let (left_out, defect) = (LeftOut::default(), Some(UNFAIR.to_owned()));
+                Ok(Grounds { core: all, confirmation, left_out, defect })
+            }
+            _ => Err(Contradiction),
+        })
     }
 
     fn second_opinion(
@@ -357,9 +365,9 @@ impl Witnesses<'_> {
 }
 
 /// A part that is violated, all of it.
-fn whole(portion: &Portion) -> Counterexample {
+fn whole(part: &[OpId]) -> Counterexample {
     Counterexample {
-        operations: portion.operations.clone(),
+        operations: part.to_vec(),
         horizon: Horizon::Whole,
         context: None,
         explanation: Explanation::because("no order of these operations is right"),
@@ -421,6 +429,11 @@ fn replay_filled(
     reader: &dyn Reader,
     witness: Witness,
 ) -> Result<Result<Replayed, Invalid>, InputError> {
+    let mut witness = witness;
+    if is_broken(Sabotage::LostOperation) {
+        witness.order.pop();
+        return replay(history, reader, witness);
+    }
     let count = witness.order.len();
     match replay(history, reader, witness.clone())? {
         Err(Invalid::Missing(_)) if count < history.len() => {

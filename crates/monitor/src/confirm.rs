@@ -2,7 +2,7 @@
 //!
 //! First the plainest search of all ([`refute`]), which shares nothing with the engines, on everything
 //! that the part recorded until it went wrong; then nobody has to believe that leaving operations out was
-//! fair. If that is too much for it, on the counterexample with its context, where there is one: the
+//! fair. Then, in any case, on the counterexample with its context, where there is one: the
 //! operations that came first are not taken as given. If that is too much as well, the other engine: the
 //! general search where a monitor decided, the other direction where one direction of the search did.
 //!
@@ -52,19 +52,25 @@ pub fn confirm(
     let mut with_context: Vec<OpId> = core.operations.clone();
     with_context.extend(core.context.iter().flat_map(|context| &context.order));
     with_context.sort_unstable();
-    for (operations, confirmation) in [
-        (recorded(history, part, core.horizon), Confirmation::Whole),
-        (with_context.clone(), Confirmation::Core),
-    ] {
-        if operations.len() > means.operations {
+    let recorded = recorded(history, part, core.horizon);
+    let mut confirmed = None;
+    let is_all = recorded == with_context;
+    for (operations, confirmation) in
+        [(&recorded, Confirmation::Whole), (&with_context, Confirmation::Core)]
+    {
+        let is_known = confirmed.is_some() && is_all;
+        if operations.len() > means.operations || is_known {
             continue;
         }
-        let mut excerpt = history.restricted(&operations, core.horizon);
+        let mut excerpt = history.restricted(operations, core.horizon);
         match refute(&mut excerpt, reader, means.configurations)? {
-            Refutation::Confirmed => return Ok(Ok(confirmation)),
+            Refutation::Confirmed => confirmed = confirmed.or(Some(confirmation)),
             Refutation::Contradicted => return Ok(Err(Contradiction)),
             Refutation::TooLarge => {}
         }
+    }
+    if let Some(confirmation) = confirmed {
+        return Ok(Ok(confirmation));
     }
     if with_context.len() > 10 * means.operations {
         return Ok(Ok(Confirmation::None));

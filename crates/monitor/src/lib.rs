@@ -14,6 +14,7 @@ mod confirm;
 pub mod fast;
 mod minimise;
 pub mod partition;
+mod sabotage;
 pub mod search;
 mod ties;
 mod typed;

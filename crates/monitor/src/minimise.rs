@@ -19,6 +19,7 @@
 //! time for explanations ends first; then it is the best that was reached.
 
 use crate::fast::{self, Object};
+use crate::sabotage::{Sabotage, is_broken};
 use crate::search::{Engine, Memory, Part, Progress, Strategy, explain};
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{Event, History, Horizon, OpId, Time};
@@ -170,10 +171,14 @@ impl<'a> Shrinker<'a> {
                 good = middle + 1;
             }
         }
+        if is_broken(Sabotage::EarlyEnd) {
+            bad = bad.saturating_sub(1);
+        }
         let Some(&end) = returns.get(bad) else { return };
         let whole = Candidate { operations: self.part.to_vec(), horizon: candidate.horizon };
         let is_all = candidate.operations.len() == self.part.len();
-        if is_all || self.is_violation(&self.prefix(&whole, end)) {
+        let is_right = is_all || is_broken(Sabotage::EarlyEnd);
+        if is_right || self.is_violation(&self.prefix(&whole, end)) {
             *candidate = self.prefix(candidate, end);
         }
     }
@@ -342,7 +347,7 @@ impl<'a> Shrinker<'a> {
                 let order = preamble.iter().map(|&op| original(op)).collect();
                 context = Some(Context { order, state });
             }
-            explanation = explained(&history, reading, &operations, attempts);
+            explanation = explained(&history, reading, (&preamble, &operations), attempts);
         }
         let rename = |op: &mut OpId| *op = original(*op);
         operations.iter_mut().for_each(rename);
@@ -402,10 +407,12 @@ const SMALL: usize = 8;
 fn explained(
     history: &History,
     reading: &Interpretation,
-    operations: &[OpId],
+    (preamble, operations): (&[OpId], &[OpId]),
     attempts: Vec<seriatim_spec::Attempt>,
 ) -> Explanation {
-    let classes: Vec<ClassId> = operations.iter().filter_map(|&op| reading.class(op)).collect();
+    // What the context put there was put there, too.
+    let all = preamble.iter().chain(operations);
+    let classes: Vec<ClassId> = all.filter_map(|&op| reading.class(op)).collect();
     if let Some((class, reason)) = reading.alphabet.inexplicable(&classes) {
         let culprit = operations.iter().find(|&&op| reading.class(op) == Some(class));
         let culprit = culprit.map(|&op| history.operation(op).to_string()).unwrap_or_default();

@@ -74,8 +74,9 @@ pub use online::{Called, Online, Returned, Stop, Violation};
 pub use part::Part;
 pub use priority_queue::Priority;
 
+use crate::sabotage::{Sabotage, is_broken};
 use seriatim_history::ValueId;
-use seriatim_spec::Claim;
+use seriatim_spec::{Claim, Witness};
 
 /// An object that has a fast monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +109,26 @@ pub enum Object {
 
 /// Decides a part of a history with the monitor of an object.
 pub fn check(object: Object, part: Part<'_>) -> Result<Claim, Declined> {
+    Ok(sabotaged(decide(object, part)?, part))
+}
+
+/// The claim, unless monitors are broken on purpose.
+fn sabotaged(mut claim: Claim, part: Part<'_>) -> Claim {
+    if is_broken(Sabotage::BlindMonitor) {
+        return Claim::Linearizable(Witness { order: part.operations().collect() });
+    }
+    if is_broken(Sabotage::FalseCore) {
+        return violation::counterexample(part.operations().collect(), "on purpose".to_owned());
+    }
+    if let Claim::Violation(core) = &mut claim
+        && is_broken(Sabotage::GapInCore)
+    {
+        core.operations.remove(core.operations.len() / 2);
+    }
+    claim
+}
+
+fn decide(object: Object, part: Part<'_>) -> Result<Claim, Declined> {
     match object {
         Object::Queue => queue::check(part),
         Object::Stack => stack::check(part),

@@ -35,6 +35,7 @@ use super::repeated;
 use super::tune::{Tuned, empty_cells};
 use super::weave::Head;
 use super::{Declined, Part};
+use crate::sabotage::{Sabotage, is_broken};
 use seriatim_history::OpId;
 use seriatim_spec::Claim;
 
@@ -279,13 +280,13 @@ fn peel(times: &Times) -> Result<Vec<Item>, Vec<Item>> {
         let least_fo = times.fo[first.index()];
         let second_fo = by_fo.get(second).map(|item| times.fo[item.index()]);
         while let Some(item) = by_enter.get(by_enter.cursor)
-            && times.enter[item.index()] <= least_lo
+            && is_in_time(times.enter[item.index()], least_lo)
         {
             by_enter.cursor += 1;
             mark(&mut marks, &mut ready, item, IN_READY);
         }
         while let Some(item) = by_hi.get(by_hi.cursor)
-            && times.hi[item.index()] <= least_fo
+            && is_in_time(times.hi[item.index()], least_fo)
         {
             by_hi.cursor += 1;
             mark(&mut marks, &mut ready, item, OUT_READY);
@@ -302,6 +303,12 @@ fn peel(times: &Times) -> Result<Vec<Item>, Vec<Item>> {
         order.push(item);
     }
     Ok(order)
+}
+
+/// Whether nothing holds a value back whose time this is.
+#[inline]
+fn is_in_time(time: Rank, least: Rank) -> bool {
+    time <= least || is_broken(Sabotage::SwappedComparison)
 }
 
 /// The cycle among the values that hold back all others of a stuck rest.

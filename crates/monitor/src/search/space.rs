@@ -35,6 +35,7 @@ use super::outlook::Outlook;
 use super::part::{Part, PendingId, Rank};
 use super::transitions::{Answer, Transitions};
 use super::used::{UseId, Uses};
+use crate::sabotage::{Sabotage, is_broken};
 use hashbrown::HashMap;
 use seriatim_spec::{Cancel, ClassId, StateId};
 use std::sync::Arc;
@@ -127,7 +128,8 @@ impl<'a> Space<'a> {
         let classes = occurring.last().map_or(0, |last| last.0 as usize + 1);
         let mut read_only = vec![false; classes];
         for &class in &occurring {
-            read_only[class.0 as usize] = alphabet.is_read_only(class);
+            read_only[class.0 as usize] =
+                alphabet.is_read_only(class) || is_broken(Sabotage::ForgottenEffect);
         }
         Space {
             part,
@@ -218,7 +220,8 @@ impl<'a> Space<'a> {
         }
         for pending in part.pending() {
             let available = part.available(pending, frontier);
-            if available > self.uses.count(configuration.used, pending) {
+            let is_there = available > self.uses.count(configuration.used, pending);
+            if is_there && !is_broken(Sabotage::DroppedPending) {
                 self.helpers.push(pending);
             }
         }

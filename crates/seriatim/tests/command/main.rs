@@ -17,6 +17,7 @@ mod parquet;
 mod pipes;
 mod reports;
 mod run;
+mod sabotaged_check;
 mod sabotaged_explorer;
 mod scale;
 #[path = "../../../report/tests/schema/mod.rs"]
