@@ -1,6 +1,7 @@
 //! The engines of `check`, broken on purpose in one place after another: whatever they claim, nobody reads a wrong verdict.
 
 use crate::run::{Ran, command, file, folder};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const RIGHT_QUEUE: &str = r#"{"process":0,"op":"enqueue","arg":1,"call":0,"return":1}
 {"process":0,"op":"enqueue","arg":2,"call":2,"return":3}
@@ -43,7 +44,10 @@ const TWO_REGISTERS: &str = r#"{"process":0,"object":"a","op":"write","arg":1,"c
 
 /// What `check` says of a log with an engine broken in this way, if in any.
 fn check(way: Option<&str>, spec: &str, log: &str, detail: &[&str]) -> Ran {
-    let path = file(&folder("sabotaged-check"), "log.jsonl", log);
+    // Tests run at the same time: a folder of its own for each run.
+    static RUNS: AtomicUsize = AtomicUsize::new(0);
+    let name = format!("sabotaged-check-{}", RUNS.fetch_add(1, Ordering::Relaxed));
+    let path = file(&folder(&name), "log.jsonl", log);
     let mut command = command(&["check", "--spec", spec, &path]);
     command.args(detail).envs(way.map(|way| ("SERIATIM_SABOTAGE", way)));
     let output = command.output().expect("the binary runs");
