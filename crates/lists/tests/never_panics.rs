@@ -99,7 +99,9 @@ fn ask_all(program: &Program) {
     };
     let options = seriatim_explore::Options { limits, ..Default::default() };
     drop(seriatim_explore::run(program, &options));
-    let options = seriatim_prove::Options { views: 100, work: 20_000 };
+    // With the feature `sabotage` there are more.
+    #[allow(clippy::needless_update)]
+    let options = seriatim_prove::Options { views: 100, work: 20_000, ..Default::default() };
     drop(seriatim_prove::prove(program, &options));
     let effort = seriatim_lists::Effort { nodes: 1, states: 500, steps: 500 };
     let opinion = seriatim_lists::Opinion { least: std::time::Duration::ZERO, percent: 20 };
