@@ -7,6 +7,8 @@
 //! [judged](judge) by the ordinary check. A part is linearizable by itself or not (Herlihy & Wing 1990;
 //! Horn & Kroening 2015), so this decides the log; [`turns`] knows the one exception.
 //!
+//! [`live`] watches events as they happen.
+//!
 //! The same pieces serve one process ([`run`](mod@run)), shards that know nothing of each other (a [`Shard`] with a
 //! [verdict file](verdicts), put together by [`merge`](merge::merge)) and the cluster of `seriatim-cluster`.
 
@@ -14,6 +16,7 @@ mod error;
 pub mod fingerprint;
 mod giant;
 pub mod judge;
+pub mod live;
 pub mod merge;
 pub mod record;
 pub mod run;

@@ -16,32 +16,60 @@
 //! *Incomplete, never wrong.* Of several orders of a window one is taken; if it was the wrong one, which
 //! shows only later, there is no answer (and the part stays open). The half of a window that looks ahead
 //! makes that rare. Memory: one window and the object.
+//!
+//! Operations may come whole ([`Streamed::take`]) or as they happen ([`Streamed::call`],
+//! [`Streamed::ret`]). An operation that is placed before it has returned leaves the object's answer behind;
+//! its result is held against it when it comes.
 
 mod object;
 
 use crate::judge::Judge;
 use crate::record;
-use object::{Deed, Object};
-use seriatim_history::{Builder, Call, History, InputError, Interval, OpId, Outcome, Return, Time};
-use seriatim_history::{Value, ValueId, Values};
+use object::{Answer, Deed, Object};
+use seriatim_history::{
+    Builder, Call, History, InputError, Interval, LiveCall, LiveReturn, OpId, Outcome, Return,
+    Time, Value, ValueId, Values,
+};
 use seriatim_monitor::{Detail, Options, check};
 use seriatim_spec::Verdict;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Why an operation that failed cannot be placed.
+const FAILED: &str = "an operation failed";
+
+/// Among how many operations the name of a method is looked for before it is written down again.
+const KNOWN: usize = 16;
 
 /// How many bytes of memory an operation of a window is taken to need while it is checked.
 const NEEDED: usize = 2000;
 
 /// A witness that is being made.
-pub struct Streamed<'j> {
-    judge: &'j Judge,
+pub struct Streamed {
+    judge: Judge,
     object: Object,
     /// The operations that are not placed yet, by call.
     waiting: Vec<Waiting>,
     /// How many make a window.
     window: usize,
-    /// The latest call of all that are placed.
-    latest_call: Time,
+    /// How long the check of a window may take, if there is a limit.
+    patience: Option<Duration>,
+    /// The latest call of all that are placed; nothing if none is.
+    latest_call: Option<Time>,
+    /// Where the operations are that happen now, by their numbers.
+    places: Vec<Place>,
     /// Why there is no witness, if there is none.
     failed: Option<String>,
+}
+
+/// Where an operation is that was called and has not returned.
+enum Place {
+    /// It has returned, or there is none of this number.
+    Nowhere,
+    /// It waits, with this index.
+    Waiting(usize),
+    /// It is placed with this argument, and this is what it must return.
+    Placed(Option<Value>, Answer),
 }
 
 /// An operation that is not placed.
@@ -50,7 +78,9 @@ struct Waiting {
     outcome: Outcome,
     line: u64,
     caller: Option<Value>,
-    method: Box<str>,
+    /// Its number, if it happens now and has not returned.
+    number: Option<OpId>,
+    method: Arc<str>,
     /// The object, the key, the argument and the result.
     values: [Option<Value>; 4],
 }
@@ -65,6 +95,7 @@ impl Waiting {
             outcome: row.outcome,
             line: row.line,
             caller: row.caller,
+            number: None,
             method: row.method.into(),
             values: row.ids.map(value),
         })
@@ -84,35 +115,123 @@ enum Behind {
     Nothing,
 }
 
-impl<'j> Streamed<'j> {
+impl Streamed {
     /// Nothing is placed yet. A window has as many operations as fit into so many bytes.
-    pub fn new(judge: &'j Judge, memory: usize) -> Self {
+    pub fn new(judge: &Judge, memory: usize) -> Self {
         let object = Object::of(judge);
         Streamed {
-            judge,
+            judge: judge.clone(),
             failed: object.as_ref().err().cloned(),
             object: object.unwrap_or(Object::Lock(false)),
             waiting: Vec::new(),
             window: (memory / NEEDED).clamp(64, 1 << 20),
-            latest_call: 0,
+            patience: None,
+            latest_call: None,
+            places: Vec::new(),
         }
+    }
+
+    /// The same with windows of so many operations.
+    pub fn with_window(self, window: usize) -> Self {
+        Streamed { window: window.max(4), ..self }
+    }
+
+    /// The same with a limit of time for each window.
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Streamed { patience: Some(patience), ..self }
     }
 
     /// Takes the next operation by call.
     pub fn take(&mut self, bytes: &[u8]) -> Result<(), record::Damaged> {
-        if self.failed.is_some() {
-            return Ok(());
+        if self.failed.is_none() {
+            self.push(Waiting::of(bytes)?);
         }
-        let next = Waiting::of(bytes)?;
+        Ok(())
+    }
+
+    /// An operation is called now.
+    pub fn call(&mut self, now: Time, call: &LiveCall<'_>) {
+        if self.failed.is_some() {
+            return;
+        }
+        let value = |id: ValueId| id.is_present().then(|| call.values.get(id));
+        let LiveCall { op, line, method, call: Call { object, key, arg, .. }, .. } = *call;
+        let known = self.waiting.iter().rev().take(KNOWN).find(|other| *other.method == *method);
+        self.push(Waiting {
+            interval: Interval { call: now, ret: None },
+            outcome: Outcome::Pending,
+            line,
+            caller: None,
+            number: Some(op),
+            method: known.map_or_else(|| method.into(), |other| Arc::clone(&other.method)),
+            values: [value(object), value(key), value(arg), None],
+        });
+        if self.places.len() <= op.index() {
+            self.places.resize_with(op.index() + 1, || Place::Nowhere);
+        }
+        self.places[op.index()] = Place::Waiting(self.waiting.len().saturating_sub(1));
+    }
+
+    /// An operation returns now. One whose end nobody knows stays where it is.
+    pub fn ret(&mut self, now: Time, ret: &LiveReturn<'_>) {
+        let Some(place) = self.places.get_mut(ret.op.index()) else { return };
+        if self.failed.is_some() || ret.ret.outcome == Outcome::Pending {
+            return;
+        }
+        let value = |id: ValueId| id.is_present().then(|| ret.values.get(id));
+        let result = value(ret.ret.result);
+        match std::mem::replace(place, Place::Nowhere) {
+            Place::Nowhere => self.fail("a return without a call".to_owned()),
+            Place::Placed(..) if ret.ret.outcome != Outcome::Ok => self.fail(FAILED.to_owned()),
+            // Some logs tell an argument at the return only.
+            Place::Placed(arg, answer)
+                if arg == value(ret.call.arg) && answer.fits(result.as_ref()) => {}
+            Place::Placed(..) => self.fail(format!(
+                "the order that was begun does not explain the result in line {}",
+                ret.line
+            )),
+            Place::Waiting(index) => {
+                let op = &mut self.waiting[index];
+                op.values[2] = value(ret.call.arg);
+                (op.values[3], op.outcome, op.number) = (result, ret.ret.outcome, None);
+                op.interval.ret = Some(now);
+                if ret.ret.outcome != Outcome::Ok {
+                    self.fail(FAILED.to_owned());
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, next: Waiting) {
         if next.outcome == Outcome::Failed {
-            self.failed = Some("an operation failed".to_owned());
+            return self.fail(FAILED.to_owned());
         }
         let behind = Behind::CalledFrom(next.interval.call);
         if self.waiting.len() >= self.window {
-            self.failed = self.place_some(behind).err();
+            match self.place_some(behind) {
+                Err(reason) => return self.fail(reason),
+                Ok(()) if self.waiting.len() > self.window / 4 * 3 => {
+                    return self.fail("too many operations stay open".to_owned());
+                }
+                Ok(()) => self.find_places(),
+            }
         }
         self.waiting.push(next);
-        Ok(())
+    }
+
+    /// There is no witness, and nothing has to be kept any more.
+    fn fail(&mut self, reason: String) {
+        self.failed = Some(reason);
+        self.waiting = Vec::new();
+    }
+
+    /// Notes where the operations are that wait and have not returned.
+    fn find_places(&mut self) {
+        for (index, op) in self.waiting.iter().enumerate() {
+            if let Some(number) = op.number {
+                self.places[number.index()] = Place::Waiting(index);
+            }
+        }
     }
 
     /// Places what is left; an error says why there is no witness.
@@ -121,6 +240,12 @@ impl<'j> Streamed<'j> {
             Some(failed) => Err(failed),
             None => self.place_some(Behind::Nothing),
         }
+    }
+
+    /// Everything that happened until now, if it is all here: nothing was placed, nothing given up.
+    pub fn whole(&self) -> Option<Result<History, InputError>> {
+        let is_whole = self.failed.is_none() && self.latest_call.is_none();
+        is_whole.then(|| self.history(&[], Behind::Nothing))
     }
 
     /// Finds an order of what waits, and places its beginning, or all of it if nothing comes any more.
@@ -159,18 +284,21 @@ impl<'j> Streamed<'j> {
     /// Replays the next operation of the witness.
     fn place(&mut self, index: usize) -> Result<(), String> {
         let op = &self.waiting[index];
-        if op.returned_before(self.latest_call) {
+        if self.latest_call.is_some_and(|latest| op.returned_before(latest)) {
             return Err("an order puts an operation behind one that was called later".to_owned());
         }
-        self.latest_call = self.latest_call.max(op.interval.call);
+        self.latest_call = self.latest_call.max(Some(op.interval.call));
         let [_, _, arg, result] = &op.values;
-        let result = match op.outcome {
-            Outcome::Pending => None,
-            _ => Some(result.as_ref()),
-        };
-        match self.object.step(&op.method, arg.as_ref(), result) {
-            true => Ok(()),
-            false => Err(format!("the order that was found is wrong at line {}", op.line)),
+        let answer = self.object.step(&op.method, arg.as_ref());
+        let is_over = op.outcome != Outcome::Pending;
+        match (answer, op.number) {
+            (Some(answer), _) if is_over && answer.fits(result.as_ref()) => Ok(()),
+            (Some(answer), Some(number)) if !is_over => {
+                self.places[number.index()] = Place::Placed(arg.clone(), answer);
+                Ok(())
+            }
+            (Some(_), None) if !is_over => Ok(()),
+            _ => Err(format!("the order that was found is wrong at line {}", op.line)),
         }
     }
 
@@ -183,7 +311,8 @@ impl<'j> Streamed<'j> {
         let mut history =
             self.history(&setup, behind).map_err(|problem: InputError| problem.to_string())?;
         let Some(options) = self.judge.options() else { return Err("no time is left".to_owned()) };
-        let options = Options { detail: Detail::Plain, ..options };
+        let time = [self.patience, options.time].into_iter().flatten().min();
+        let options = Options { detail: Detail::Plain, time, ..options };
         let checked = check(&mut history, &*self.judge.reader, &options);
         match checked.map_err(|problem| problem.to_string())?.verdict {
             Verdict::Linearizable(witness) => {
@@ -192,6 +321,9 @@ impl<'j> Streamed<'j> {
                     true => Ok(rest.iter().map(|op| op.index() - setup.len()).collect()),
                     false => Err("an order begins within a window".to_owned()),
                 }
+            }
+            Verdict::Violation(_) if self.latest_call.is_none() => {
+                Err("the ordinary check finds a violation".to_owned())
             }
             Verdict::Violation(_) => Err("the order that was begun cannot be continued".to_owned()),
             Verdict::Unknown(unknown) => Err(unknown.limit.to_string()),

@@ -24,6 +24,8 @@ pub enum Object {
     Counter(i64),
     /// Whether it is taken.
     Lock(bool),
+    /// What was appended.
+    Log(Vec<Value>),
 }
 
 /// An operation that helps to make a state.
@@ -36,8 +38,39 @@ pub struct Deed {
     pub result: Option<Value>,
 }
 
-/// What came back: `None` if nobody knows, `Some(None)` if the log tells of no result.
-type Answered<'r> = Option<Option<&'r Value>>;
+/// What the object answers, and how that may be recorded.
+pub enum Answer {
+    /// This, and it is always recorded.
+    Tells(Value),
+    /// This, if anything was recorded.
+    Shows(Value),
+    /// No more than that the operation is over; its argument, which is given here, may be repeated.
+    Over(Value),
+    /// Where something was appended, or no more than that the operation is over.
+    Index(i64),
+}
+
+impl Answer {
+    /// Whether the log's result can be this answer.
+    pub fn fits(&self, told: Option<&Value>) -> bool {
+        match (self, told) {
+            (Answer::Tells(seen), told) => told == Some(seen),
+            (_, None) => true,
+            (Answer::Shows(seen), Some(told)) => told == seen,
+            (Answer::Index(index), Some(Value::Int(told))) => told == index,
+            (Answer::Index(_), Some(told)) => is_over(told),
+            (Answer::Over(arg), Some(told)) => is_over(told) || told == arg,
+        }
+    }
+}
+
+/// Whether a result says no more than that the operation is over.
+fn is_over(told: &Value) -> bool {
+    match told {
+        Value::Nil | Value::Bool(true) => true,
+        told => told.as_str() == Some("ok"),
+    }
+}
 
 impl Object {
     /// The object of a part before its first operation; an error says why there is none.
@@ -64,6 +97,7 @@ impl Object {
             "multiset" if is_plain => Object::Multiset(HashMap::new()),
             "counter" if is_plain => Object::Counter(0),
             "mutex" if is_plain => Object::Lock(false),
+            "log" if is_plain => Object::Log(Vec::new()),
             _ => return Err(format!("{} cannot be replayed in windows", chosen.choice)),
         })
     }
@@ -84,116 +118,133 @@ impl Object {
                 };
                 items.iter().flat_map(each).collect()
             }
+            Object::Log(items) => items.iter().map(|item| deed("append", item)).collect(),
             Object::Counter(0) | Object::Lock(false) => Vec::new(),
             Object::Counter(number) => vec![deed("add", &Value::Int(*number))],
             Object::Lock(true) => vec![Deed { method: "acquire", arg: None, result: None }],
         }
     }
 
-    /// Does the operation; whether it can be that it returned this.
-    pub fn step(&mut self, method: &str, arg: Option<&Value>, result: Answered<'_>) -> bool {
-        let method = method.to_ascii_lowercase();
+    /// Does the operation; nothing if it cannot be done, or if it is not sure what it means.
+    pub fn step(&mut self, method: &str, arg: Option<&Value>) -> Option<Answer> {
+        let mut buffer = [0; LONGEST];
+        let method = small_letters(method, &mut buffer)?;
         let without = matches!(arg, None | Some(Value::Nil));
-        let (arg, nothing) = (arg.unwrap_or(&Value::Nil), Value::Nil);
-        match (self, &method[..]) {
-            (Object::Cell(now, ..), "read" | "get" | "load" | "r" | "lookup") => {
-                without && is(result, now)
-            }
+        match arg {
+            Some(arg) if !without => self.step_with(method, arg),
+            _ => self.step_without(method),
+        }
+    }
+
+    /// An operation with an argument.
+    fn step_with(&mut self, method: &str, arg: &Value) -> Option<Answer> {
+        let over = || Answer::Over(arg.clone());
+        Some(match (self, method) {
             (Object::Cell(now, ..), "write" | "put" | "set" | "store" | "w") => {
                 *now = arg.clone();
-                is_bare(result, arg)
+                over()
             }
             (Object::Queue(items), "enqueue" | "enq") => {
                 items.push_back(arg.clone());
-                !without && is_bare(result, arg)
-            }
-            (Object::Queue(items), "dequeue" | "deq") => {
-                let taken = items.pop_front().unwrap_or(nothing);
-                without && tells(result, &taken)
-            }
-            (Object::Queue(items), "front" | "peek") => {
-                without && tells(result, items.front().unwrap_or(&nothing))
+                over()
             }
             (Object::Stack(items), "push") => {
                 items.push(arg.clone());
-                !without && is_bare(result, arg)
-            }
-            (Object::Stack(items), "pop") => {
-                let taken = items.pop().unwrap_or(nothing);
-                without && tells(result, &taken)
-            }
-            (Object::Stack(items), "top" | "peek") => {
-                without && tells(result, items.last().unwrap_or(&nothing))
-            }
-            (Object::Queue(items), "is_empty") => {
-                without && tells(result, &Value::Bool(items.is_empty()))
+                over()
             }
             (Object::Set(items), "add" | "insert") => {
-                let is_new = items.insert(arg.clone(), 1).is_none();
-                !without && tells(result, &Value::Bool(is_new))
+                Answer::Tells(Value::Bool(items.insert(arg.clone(), 1).is_none()))
             }
             (Object::Set(items), "remove" | "delete") => {
-                let was_there = items.remove(arg).is_some();
-                !without && tells(result, &Value::Bool(was_there))
+                Answer::Tells(Value::Bool(items.remove(arg).is_some()))
             }
             (Object::Set(items) | Object::Multiset(items), "contains" | "member") => {
-                !without && tells(result, &Value::Bool(items.contains_key(arg)))
+                Answer::Tells(Value::Bool(items.contains_key(arg)))
             }
             (Object::Multiset(items), "add" | "insert") => {
                 *items.entry(arg.clone()).or_default() += 1;
-                !without && is_bare(result, arg)
+                over()
             }
-            (Object::Multiset(items), "remove" | "delete") if !without => {
-                tells(result, &Value::Bool(take_one(items, arg)))
-            }
-            (Object::Counter(number), "read" | "get") => {
-                without && is(result, &Value::Int(*number))
+            (Object::Multiset(items), "remove" | "delete") => {
+                Answer::Tells(Value::Bool(take_one(items, arg)))
             }
             (Object::Counter(number), "add") => {
-                let sum = arg.as_int().and_then(|more| number.checked_add(more));
-                *number = sum.unwrap_or(*number);
+                *number = number.checked_add(arg.as_int()?)?;
                 // A number that came back may be the sum, or the argument repeated.
-                sum.is_some() && is_bare(result, &nothing)
+                Answer::Over(Value::Nil)
             }
-            (Object::Counter(number), "inc" | "increment" | "dec" | "decrement") => {
-                let more = if method.starts_with("inc") { 1 } else { -1 };
-                let sum = number.checked_add(more);
-                *number = sum.unwrap_or(*number);
-                without && sum.is_some() && is_bare(result, &nothing)
+            (Object::Log(items), "append" | "add" | "push" | "write" | "send") => {
+                items.push(arg.clone());
+                Answer::Index(items.len() as i64 - 1)
             }
-            (Object::Lock(taken), "acquire" | "lock") => {
-                !std::mem::replace(taken, true) && without && is_bare(result, &nothing)
+            (Object::Log(items), "read" | "get" | "poll") => {
+                let index = usize::try_from(arg.as_int()?).ok();
+                match index.and_then(|index| items.get(index)) {
+                    Some(Value::Nil) => return None,
+                    held => Answer::Shows(held.cloned().unwrap_or(Value::Nil)),
+                }
             }
-            (Object::Lock(taken), "release" | "unlock") => {
-                std::mem::replace(taken, false) && without && is_bare(result, &nothing)
+            _ => return None,
+        })
+    }
+
+    /// An operation without an argument.
+    fn step_without(&mut self, method: &str) -> Option<Answer> {
+        let or_nil = |item: Option<Value>| Answer::Tells(item.unwrap_or(Value::Nil));
+        Some(match (self, method) {
+            (Object::Cell(now, ..), "read" | "get" | "load" | "r" | "lookup") => {
+                Answer::Shows(now.clone())
+            }
+            (Object::Cell(now, ..), "write" | "put" | "set" | "store" | "w") => {
+                *now = Value::Nil;
+                Answer::Over(Value::Nil)
+            }
+            (Object::Queue(items), "dequeue" | "deq") => or_nil(items.pop_front()),
+            (Object::Queue(items), "front" | "peek") => or_nil(items.front().cloned()),
+            (Object::Queue(items), "is_empty") => Answer::Tells(Value::Bool(items.is_empty())),
+            (Object::Stack(items), "pop") => or_nil(items.pop()),
+            (Object::Stack(items), "top" | "peek") => or_nil(items.last().cloned()),
+            (Object::Counter(number), "read" | "get") => Answer::Shows(Value::Int(*number)),
+            (Object::Counter(number), "inc" | "increment") => {
+                *number = number.checked_add(1)?;
+                Answer::Over(Value::Nil)
+            }
+            (Object::Counter(number), "dec" | "decrement") => {
+                *number = number.checked_sub(1)?;
+                Answer::Over(Value::Nil)
+            }
+            (Object::Lock(taken @ false), "acquire" | "lock") => {
+                *taken = true;
+                Answer::Over(Value::Nil)
+            }
+            (Object::Lock(taken @ true), "release" | "unlock") => {
+                *taken = false;
+                Answer::Over(Value::Nil)
             }
             (Object::Lock(taken), "try_acquire" | "try_lock") => {
-                let was_free = !std::mem::replace(taken, true);
-                without && tells(result, &Value::Bool(was_free))
+                Answer::Tells(Value::Bool(!std::mem::replace(taken, true)))
             }
-            (Object::Lock(taken), "is_locked") => without && tells(result, &Value::Bool(*taken)),
-            _ => false,
-        }
+            (Object::Lock(taken), "is_locked") => Answer::Tells(Value::Bool(*taken)),
+            (Object::Log(items), "read" | "get" | "poll") => {
+                Answer::Shows(Value::list(items.iter().cloned()))
+            }
+            (Object::Log(items), "length" | "size" | "len" | "count") => {
+                Answer::Shows(Value::Int(items.len() as i64))
+            }
+            _ => return None,
+        })
     }
 }
 
-/// Whether a read that may have been recorded without its result can have seen this.
-fn is(result: Answered<'_>, seen: &Value) -> bool {
-    result.flatten().is_none_or(|told| told == seen)
-}
+/// No method that is known here has a longer name.
+const LONGEST: usize = 16;
 
-/// Whether the result, which is always recorded, is this.
-fn tells(result: Answered<'_>, seen: &Value) -> bool {
-    result.is_none_or(|told| told == Some(seen))
-}
-
-/// Whether the result says no more than that the operation is over.
-fn is_bare(result: Answered<'_>, arg: &Value) -> bool {
-    let is_over = |told: &Value| match told {
-        Value::Nil | Value::Bool(true) => true,
-        told => told == arg || told.as_str() == Some("ok"),
-    };
-    result.flatten().is_none_or(is_over)
+/// A name in small letters; nothing if it is longer than any that is known.
+fn small_letters<'b>(name: &str, buffer: &'b mut [u8; LONGEST]) -> Option<&'b str> {
+    let small = buffer.get_mut(..name.len())?;
+    small.copy_from_slice(name.as_bytes());
+    small.make_ascii_lowercase();
+    std::str::from_utf8(small).ok()
 }
 
 /// Takes one of a value out, if there is one.

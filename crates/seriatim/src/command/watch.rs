@@ -3,25 +3,30 @@
 use super::input::format_named;
 use super::output::{remark, say};
 use super::{Exit, Failure};
-use seriatim::SpecChoice;
 use seriatim::history::{
-    Forgets, Format, Listener, LiveCall, LiveReturn, ReadOptions, ValueId, listen, open,
+    Conventions, Forgets, Format, Listener, LiveCall, LiveReturn, ReadOptions, ValueId, listen,
+    open,
 };
-use seriatim::monitor::fast::{Called, Online, Returned, Stop};
 use seriatim::monitor::watch;
+use seriatim::scale::Standing;
+use seriatim::scale::judge::Evidence;
+use seriatim::scale::live::Watch;
+use seriatim::{ChosenReader, Failures, SpecChoice, Verdict};
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Check calls and returns as they happen, and stop at the event that makes the history wrong
 ///
 /// Reads events (one a line) from standard input or a growing file. Open operations count as pending,
-/// so the verdict is right after every event. Memory follows the open operations and the size of the
-/// object, not the length of the stream.
+/// so the verdict is right after every event. Beside the monitor an order is made and replayed, window by
+/// window; without it nothing is called linearizable. Memory follows the open operations and the size of
+/// the object, not the length of the stream.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The specification: queue, set, multiset, register, counter, mutex or log
@@ -45,95 +50,71 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let choice = SpecChoice::parse(&arguments.spec)?;
     let monitor = watch(&choice).map_err(Failure)?;
-    let watcher = Rc::new(RefCell::new(Watcher { monitor, events: 0, operations: 0, stop: None }));
+    let reader = Arc::new(ChosenReader { choice, failures: Failures::default() });
+    let watched = Rc::new(RefCell::new(Watch::new(monitor, reader)));
     let name = arguments.file.display().to_string();
     let options = ReadOptions { format: Some(arguments.format), ..ReadOptions::default() };
-    let listener = Box::new(Ear(Rc::clone(&watcher)));
+    let listener = Box::new(Ear(Rc::clone(&watched)));
     let heard = match arguments.follow {
         true => listen(Growing::open(&arguments.file)?, &name, options, listener),
         false => listen(open(&arguments.file)?, &name, options, listener),
     };
-    let watcher = watcher.borrow();
-    match &watcher.stop {
-        Some((line, stop)) => report(&name, *line, stop, &watcher),
-        None => {
-            heard?;
-            say(&format!(
-                "{name}: linearizable so far, {} operations, {} events\n",
-                watcher.operations, watcher.events
-            ))?;
-            warn_if_vacuous(&watcher);
-            Ok(Exit::Holds)
-        }
-    }
+    report(&name, &mut watched.borrow_mut(), heard?.conventions)
 }
 
-fn report(name: &str, line: u64, stop: &Stop, watcher: &Watcher) -> Result<Exit, Failure> {
-    match stop {
-        Stop::Violation(violation) => {
+/// Says what was found.
+fn report(name: &str, watched: &mut Watch, conventions: Conventions) -> Result<Exit, Failure> {
+    let (events, operations) = (watched.events(), watched.operations());
+    let place = watched.line().map_or_else(|| name.to_owned(), |line| format!("{name}:{line}"));
+    match watched.conclude(conventions) {
+        Standing::Linearizable => {
             say(&format!(
-                "{name}:{line}: VIOLATION at event {}: {}\n",
-                watcher.events, violation.reason
+                "{place}: linearizable so far, {operations} operations, {events} events\n"
             ))?;
+            if operations == 0 {
+                remark("warning: there was no operation: nothing was checked");
+            }
+            Ok(Exit::Holds)
+        }
+        Standing::Violation(evidence) => {
+            say(&format!("{place}: VIOLATION at event {events}: {}", shown(&evidence)))?;
             Ok(Exit::Violated)
         }
-        Stop::Declined(declined) => {
+        Standing::Unknown(reason) => {
             say(&format!(
-                "{name}:{line}: unknown after {} events: {declined}\n",
-                watcher.events - 1
+                "{place}: unknown after {operations} operations, {events} events: {reason}\n"
             ))?;
             Ok(Exit::Unknown)
         }
+        Standing::Refused(problem) => Err(Failure(format!("{place}: {problem}"))),
     }
 }
 
-fn warn_if_vacuous(watcher: &Watcher) {
-    if watcher.operations == 0 {
-        remark("warning: there was no operation: nothing was checked");
-    }
-}
-
-/// A monitor with what the report needs.
-struct Watcher {
-    monitor: Box<dyn Online>,
-    events: u64,
-    operations: u64,
-    stop: Option<(u64, Stop)>,
-}
-
-impl Watcher {
-    fn heard(&mut self, line: u64, result: Result<(), Stop>) -> ControlFlow<()> {
-        match result {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(stop) => {
-                self.stop = Some((line, stop));
-                ControlFlow::Break(())
+/// Why a history is wrong, and the operations that show it where there are such.
+fn shown(evidence: &Evidence) -> String {
+    match evidence {
+        Evidence::Told { sentence, .. } => format!("{sentence}\n"),
+        Evidence::Shown { history, checked, .. } => {
+            let Verdict::Violation(core) = &checked.verdict else { return "\n".to_owned() };
+            let mut text = format!("{}\n", core.explanation.sentence);
+            for &op in &core.operations {
+                text.push_str(&format!("  line {}: {}\n", history.line(op), history.operation(op)));
             }
+            text
         }
     }
 }
 
-/// Hands the events that are read to the watcher.
-struct Ear(Rc<RefCell<Watcher>>);
+/// Hands the events that are read to the watch.
+struct Ear(Rc<RefCell<Watch>>);
 
 impl Listener for Ear {
     fn call(&mut self, call: LiveCall<'_>) -> ControlFlow<()> {
-        let watcher = &mut *self.0.borrow_mut();
-        watcher.events += 1;
-        watcher.operations += 1;
-        let LiveCall { op, line, method, call, values, .. } = call;
-        let called = Called { op, method, key: call.key, arg: call.arg, values };
-        let result = watcher.monitor.call(called);
-        watcher.heard(line, result)
+        self.0.borrow_mut().call(&call)
     }
 
     fn ret(&mut self, ret: LiveReturn<'_>) -> ControlFlow<()> {
-        let watcher = &mut *self.0.borrow_mut();
-        watcher.events += 1;
-        let LiveReturn { op, line, ret, values, .. } = ret;
-        let returned = Returned { op, outcome: ret.outcome, result: ret.result, values };
-        let result = watcher.monitor.ret(returned);
-        watcher.heard(line, result)
+        self.0.borrow_mut().ret(&ret)
     }
 
     fn forgets(&self) -> Forgets {
@@ -141,7 +122,7 @@ impl Listener for Ear {
     }
 
     fn rename(&mut self, new_id: &mut dyn FnMut(ValueId) -> ValueId) {
-        self.0.borrow_mut().monitor.rename(new_id);
+        self.0.borrow_mut().rename(new_id);
     }
 }
 
