@@ -17,33 +17,38 @@
 //! looking at the stored roots is enough. *Antichain*: `S ⊆ T` and blocking as well in `S` give the same in `T`, so a
 //! deadlock with `T` is one with `S`, and dropping `(s, T)` for `(s, S)` loses none.
 //!
-//! *Calls that wait at once*. With fused steps a call is no step of its own: an idle thread either takes a call together
-//! with its first access or stays idle. A thread that has called a method which waits at once is therefore nowhere
-//! among the states, and a deadlock in which such threads take part would be missed. It is found from the state
-//! before these calls: calls write nothing shared, so the threads can make them one after another, and what waits
-//! now still waits afterwards. A thread that waits in its client, outside of every operation, is the client's matter.
+//! *Beginnings that wait*. With fused steps a call is no step of its own: an idle thread either takes a call together
+//! with its first access or stays idle. Nor is an access that rides along (`granularity`): before the first access that is
+//! a step, a thread may read what nobody writes, fill its own nodes, and look at its registers. A thread that waits
+//! behind such a *beginning* is therefore nowhere among the states: they have it where it stood before, idle or before a
+//! condition over registers. A deadlock in which such threads take part would be missed. It is found from the
+//! state before these beginnings: nobody notices what they do, so the threads can take them one after another, and
+//! what waits now still waits afterwards. A thread that waits in its client, outside of every operation, is the
+//! client's matter.
 //!
-//! *Decided*: whether threads that are idle in a state can make calls such that then every thread waits or has ended,
-//! and the specification does not block as well. Exact: the calls are taken one by one on the machine with fine
-//! steps, and all choices are tried until one of them is a deadlock.
-//! *Cost*: the product of the choices of the idle threads in the worst case; it is asked only of states in which each
+//! *Decided*: whether threads can take beginnings such that then every thread waits or has ended, and the specification
+//! does not block as well. Exact: the beginnings are taken access by access on the machine with fine steps
+//! ([`Subject::is_beginning`] tells where they end), and all choices are tried until one of them is a deadlock.
+//! *Cost*: the product of the choices of the threads in the worst case; it is asked only of states in which each
 //! thread has some step that waits.
 //!
-//! It would be unsound to judge with the set before the calls (a pending operation would be overlooked), or to stop at
-//! the first calls after which all wait (the specification may block there, and not after others).
+//! It would be unsound to judge with the set before the calls (a pending operation would be overlooked), to stop at
+//! the first calls after which all wait (the specification may block there, and not after others), or to look no
+//! further than the call itself.
 
+use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Machine, Seen, State, Stop};
 
-/// A call after which its thread waits.
+/// A fine step of a beginning behind which its thread waits: the call, or an access that rides along.
 pub struct Commitment {
     /// Which thread.
     pub thread: usize,
-    /// The state before the call.
+    /// The state before it.
     pub from: State,
-    /// The choices of the call.
+    /// Its choices.
     pub choices: Choices,
-    /// What others see of the call.
+    /// What others see of it.
     pub seen: Seen,
 }
 
@@ -56,23 +61,23 @@ pub enum Known {
     EachMayWait,
 }
 
-/// Says whether the object must not wait after these calls, or why nobody knows.
+/// Says whether the object must not wait after these steps, or why nobody knows.
 pub type Judge<'j, E> = &'j mut dyn FnMut(&[Commitment]) -> Result<bool, E>;
 
-/// Calls after which no thread can go on though the specification could, if there are any; `fine` has fine steps.
+/// Beginnings after which no thread can go on though the specification could, if there are any.
 pub fn deadlock<E>(
-    fine: &Machine,
+    subject: &Subject,
     state: &State,
     known: Known,
     is_unjustified: Judge<'_, E>,
 ) -> Result<Option<Vec<Commitment>>, E> {
-    let mut hunt = Hunt { fine, known, is_unjustified, made: Vec::new() };
+    let mut hunt = Hunt { subject, known, is_unjustified, made: Vec::new() };
     let found = hunt.commit(state, 0)?;
     Ok(found.then_some(hunt.made))
 }
 
 struct Hunt<'h, E> {
-    fine: &'h Machine,
+    subject: &'h Subject,
     known: Known,
     is_unjustified: Judge<'h, E>,
     made: Vec<Commitment>,
@@ -81,33 +86,32 @@ struct Hunt<'h, E> {
 impl<E> Hunt<'_, E> {
     /// Tries to make all threads from this one on wait.
     fn commit(&mut self, state: &State, thread: usize) -> Result<bool, E> {
-        if thread == self.fine.thread_count() {
+        let fine = &self.subject.fine;
+        if thread == fine.thread_count() {
             return (self.is_unjustified)(&self.made);
         }
-        match (self.fine.is_idle(state, thread), next_step(self.fine, state, thread)) {
+        match (fine.is_idle(state, thread), next_step(fine, state, thread)) {
             // An idle thread that waits does so in its client: it cannot even call.
             (true, Next::Ended | Next::Waits) | (false, Next::Waits) => {
                 self.commit(state, thread + 1)
             }
-            (true, Next::Moves) => self.call(state, thread),
             (false, _) if self.known == Known::AllWait => self.commit(state, thread + 1),
-            (false, _) => Ok(false),
+            _ => self.begin(state, thread),
         }
     }
 
-    /// Tries all calls of an idle thread after which it waits.
-    fn call(&mut self, state: &State, thread: usize) -> Result<bool, E> {
+    /// Tries all ways to go on in a beginning behind which the thread waits.
+    fn begin(&mut self, state: &State, thread: usize) -> Result<bool, E> {
         let mut choices = Choices::default();
         let mut to = State::default();
         loop {
-            let called = self.fine.run(state, thread, &mut choices, &mut to);
-            if let Ok(seen) = called
-                && (self.known == Known::AllWait
-                    || next_step(self.fine, &to, thread) == Next::Waits)
+            let taken = self.subject.fine.run(state, thread, &mut choices, &mut to);
+            if let Ok(seen) = taken
+                && self.subject.is_beginning(state, thread, &choices)
             {
                 let (from, choices) = (state.clone(), choices.clone());
                 self.made.push(Commitment { thread, from, choices, seen });
-                if self.commit(&to, thread + 1)? {
+                if self.commit(&to, thread)? {
                     return Ok(true);
                 }
                 self.made.pop();

@@ -126,19 +126,19 @@ fn quiet_successors(
     Some(found)
 }
 
-/// Whether a thread waits now, or would right after some call. Calls have no state of their own where steps are fused, so they
-/// are taken one by one on the machine with fine steps, up to the first position that is a state of its own.
+/// Whether a thread waits now, or would behind some beginning of a step. Calls and accesses that ride along have no state of
+/// their own where steps are fused, so they are taken one by one on the machine with fine steps (see `deadlock`).
 fn waits(subject: &Subject, from: &State, thread: usize) -> bool {
     let mut choices = Choices::default();
     let mut to = State::default();
     let (mut moves, mut waiting, mut later) = (false, false, false);
-    let rests = !subject.fine.is_idle(from, thread)
-        && subject.machine.is_boundary(subject.fine.pc(from, thread));
     loop {
         match subject.fine.run(from, thread, &mut choices, &mut to) {
             Ok(seen) => {
                 moves = true;
-                later |= !rests && seen.ret.is_none() && waits(subject, &to, thread);
+                later |= seen.ret.is_none()
+                    && subject.is_beginning(from, thread, &choices)
+                    && waits(subject, &to, thread);
             }
             Err(Stop::Waits) => waiting = true,
             Err(_) => moves = true,

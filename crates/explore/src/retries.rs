@@ -32,7 +32,8 @@
 //! - *published*: what `frozen` says about fields holds for nodes that no thread has for itself alone
 //!   ([`Retired::is_published`]), because writes to fresh nodes are not counted there;
 //! - *unseen*: a step that ends a pure iteration leaves every word of the state as it was that is not its thread's own
-//!   (`Worker::is_unseen`), reservations of others included.
+//!   (`Worker::is_unseen`), reservations of others included; and if it begins with the call and makes nodes, it writes nothing,
+//!   not even to them.
 //!
 //! *Precondition*: retired nodes stay retired and are not written, except for their locks. This is not assumed: the search
 //! checks it at every step that it takes ([`Retired::stays`]), and starts again without this reduction if it fails once.

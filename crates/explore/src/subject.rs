@@ -5,6 +5,7 @@
 
 use crate::granularity::granularity;
 use crate::options::{Mode, Options, Reductions};
+use seriatim_lang::choices::Choices;
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::lock_order::LockOrder;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State};
@@ -115,6 +116,18 @@ impl Subject {
         subject.arrays = arrays(&subject.machine.steps);
         subject.find_locations(&liveness, &options.reductions);
         Ok(subject)
+    }
+
+    /// Whether a step of the machine with fine steps is no more than the beginning of one of the other machine: it neither
+    /// makes an access that is a step there, nor returns.
+    pub fn is_beginning(&self, from: &State, thread: usize, choices: &Choices) -> bool {
+        let mut choices = choices.clone();
+        choices.rewind();
+        let (executed, seen) = self.fine.trace(from, thread, &mut choices);
+        // A fused step goes on across a pause.
+        let is_step =
+            |pc: Pc| self.machine.is_boundary(pc) && !self.fine.steps.code[pc.0 as usize].pauses;
+        seen.ret.is_none() && !executed.iter().any(|done| is_step(done.pc))
     }
 
     /// The number of the location at which a thread rests.

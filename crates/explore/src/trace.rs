@@ -171,7 +171,7 @@ fn advance(search: &Search<'_>, worker: &mut Worker<'_>, run: &mut Rebuilt, next
     }
 }
 
-/// Makes the calls after which every thread waits.
+/// Takes the beginnings behind which every thread waits.
 fn wait(search: &Search<'_>, worker: &mut Worker<'_>, run: &mut Rebuilt) {
     let fine = &search.common.subject.fine;
     let mut calls = |known| worker.deadlock(&run.state, run.set, known).ok().flatten();

@@ -194,7 +194,7 @@ impl<'s> Worker<'s> {
         Ok(())
     }
 
-    /// Calls after which no thread can go on though the specification could, if there are any.
+    /// Beginnings after which no thread can go on though the specification could, if there are any.
     pub fn deadlock(
         &mut self,
         state: &State,
@@ -205,7 +205,7 @@ impl<'s> Worker<'s> {
         if common.options.mode == Mode::Progress {
             return Ok(None);
         }
-        deadlock(&common.subject.fine, state, known, &mut |calls| {
+        deadlock(common.subject, state, known, &mut |calls| {
             let mut set = set;
             for Commitment { thread, from, seen, .. } in calls {
                 set = self.events(from, set, *thread, seen)?;
@@ -277,13 +277,17 @@ impl<'s> Worker<'s> {
             && (!seen.wrote || self.is_unseen((from, to), thread))
     }
 
-    /// Whether a step of a thread changed nothing but what is its own: others see their reservations, too.
+    /// Whether a step of a thread changed nothing but what is its own: others see their reservations, too. A node that the
+    /// step made within an iteration is gone at the restart (`attempts`). One that it made before, in a step that
+    /// begins with the call, is still there, and the iteration must leave it as it was made: this is not known if the step
+    /// wrote something, be it to that node.
     fn is_unseen(&self, (from, to): (&State, &State), thread: usize) -> bool {
         let machine = &self.common.subject.machine;
         let (own, rest) = (machine.thread_base(thread), machine.thread_base(thread + 1));
         from.words[..own] == to.words[..own]
             && from.words[rest..] == to.words[rest..]
             && to.heap.starts_with(&from.heap)
+            && (!machine.is_idle(from, thread) || to.heap.len() == from.heap.len())
     }
 
     /// The retired nodes of a state, if retries are left out.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::program;
-use seriatim_explore::{Event, Options, Verdict, ViolationKind, run};
+use seriatim_explore::{Event, Options, Verdict, ViolationKind, render, run};
 use seriatim_lang::machine::Fault;
 
 #[track_caller]
@@ -66,4 +66,19 @@ fn store_conditional_fails_after_another_write() {
         counter("let c = n; let d = ll(n); if sc(n, (c + 1) % 4) { return (c + 1) % 4 }; return d");
     let outcome = run(&program(&wrong), &Options::default()).expect("it runs");
     assert!(matches!(outcome.verdict, Verdict::Violation(_)));
+}
+
+#[test]
+fn a_run_is_drawn_whatever_the_length_of_its_lines() {
+    for length in [1, 100, 70_000] {
+        let name = "n".repeat(length);
+        let source = format!(
+            "object o : register\nvar {name}: bool = false\n\
+             method write(v: value) {{ {name} = true; assert v == null }}\n\
+             method read() -> value? {{ return null }}"
+        );
+        let outcome = run(&program(&source), &Options::default()).expect("it can be explored");
+        let Verdict::Violation(found) = outcome.verdict else { panic!("the assertion fails") };
+        assert!(render(&found).contains(&name));
+    }
 }

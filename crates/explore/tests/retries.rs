@@ -162,3 +162,37 @@ fn loops_that_begin_with_a_cas_get_the_verdict_of_the_search_that_leaves_out_not
     println!("{right} right, {wrong} wrong");
     assert!(right > 5 && wrong > 5, "{right} right, {wrong} wrong: the sample says nothing");
 }
+
+/// What may be the first access of a loop and lead straight back to it, on a node that the thread made before the loop.
+const FIRST_STRIKES: &[&str] = &[
+    "if cas(N.dead, false, true) { continue }",
+    "if cas(N.link, (0, false), (1, true)) { continue }",
+    "if cas(N.link.0, 0, 1) { continue }",
+    "let o = swap(N.dead, true); if !o { continue }",
+    "let o = fetch_add(N.link.0, 1); if o == 0 { continue }",
+    "N.dead = !N.dead; if N.dead { continue }",
+    "atomic { if !N.dead { N.dead = true; continue } }",
+];
+
+#[test]
+fn an_attempt_that_changes_a_node_made_before_the_loop_is_not_left_out() {
+    let names =
+        [("", "n"), ("let m = n", "m"), ("mine = n", "mine"), ("mine = n; old = mine", "old")];
+    for (alias, name) in names {
+        for within in [false, true] {
+            for strike in FIRST_STRIKES {
+                let (before, inside) = if within { ("", alias) } else { (alias, "") };
+                let strike = strike.replace('N', name);
+                let source = format!(
+                    "{HEAD}method write(v: value) {{\n\
+                     let n = new Node {{ val: v, dead: false, link: (0, false) }}\n {before}\n\
+                     loop {{ {inside}\n {strike}\n let x = other; assert x == 1; return }} }}\n\
+                     method read() -> value? {{ return null }}\n"
+                );
+                let options = Options { values: 1, ..Options::default() };
+                let outcome = run(&program(&source), &options).expect("it can be explored");
+                assert!(matches!(outcome.verdict, Verdict::Violation(_)), "{source}");
+            }
+        }
+    }
+}

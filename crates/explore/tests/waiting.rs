@@ -3,7 +3,7 @@
 mod common;
 
 use common::program;
-use seriatim_explore::{Options, Reductions, Verdict, ViolationKind, run};
+use seriatim_explore::{Options, Reductions, Verdict, ViolationKind, run, run_progress};
 use seriatim_lang::machine::Fault;
 
 /// How the exploration of a register with this write and this read ends, under all reductions and under none.
@@ -92,4 +92,79 @@ fn each_element_of_an_array_that_is_filled_with_new_nodes_has_its_own() {
     assert!(!aliased((grid, "let a: [Cell; 2] = [b[0][1], b[1][1]]")));
     assert!(!aliased((grid, "let a: [Cell; 2] = [b[0][0], b[0][1]]")));
     assert!(aliased(("var a: [Cell; 2] = [one; 2]", "")), "the same node twice");
+}
+
+/// What a thread may do before it waits without taking a step that has a state of its own.
+const BEGINNINGS: &[&str] = &[
+    "",
+    "let a# = never",
+    "let n# = home; let a# = n#.c",
+    "let n# = new Cell { c: v }; n#.c = null",
+    "let z# = true; assume z#",
+    "let o#: tid = any; assume o# != self",
+    "atomic { let a# = never }",
+];
+
+const ENDLESS_WAITS: &[&str] = &[
+    "let b = false; assume b",
+    "await x != null",
+    "atomic { assume x != null; x = null }",
+    "lock(l)",
+];
+
+/// Objects whose `write` waits for ever behind two beginnings, for all choices of them, perhaps with a step in between.
+fn objects_that_wait() -> Vec<String> {
+    let mut objects = Vec::new();
+    for (one, two) in BEGINNINGS.iter().flat_map(|one| BEGINNINGS.iter().map(move |two| (one, two)))
+    {
+        for wait in ENDLESS_WAITS {
+            for step in ["", "let s = never; count = 1"] {
+                let (one, two) = (one.replace('#', "1"), two.replace('#', "2"));
+                objects.push(format!(
+                    "object o : register\nstruct Cell {{ c: value? }}\n\
+                     var x: value? = null\nvar never: bool = false\nvar count: int 0..1 = 0\nvar l: lock\n\
+                     var home: Cell = new Cell {{ c: null }}\ninit {{ lock(l) }}\n\
+                     method write(v: value) {{ {one}\n {step}\n {two}\n {wait} }}\n\
+                     method read() -> value? {{ return x }}\n\
+                     client writers {{ thread a {{ write(any) }} thread b {{ read(); write(any) }} }}\n\
+                     client one {{ thread a {{ write(any) }} thread b {{ loop {{ read() }} }} }}"
+                ));
+            }
+        }
+    }
+    objects
+}
+
+#[test]
+fn threads_that_wait_behind_accesses_that_ride_along_deadlock() {
+    for source in objects_that_wait() {
+        let program = program(&source);
+        for (client, expected) in [
+            (None, Some(ViolationKind::Deadlock)),
+            (Some("writers"), Some(ViolationKind::Deadlock)),
+            (Some("one"), None),
+        ] {
+            let client = client.map(str::to_string);
+            let options = Options { values: 1, client, ..Options::default() };
+            let found = match run(&program, &options).expect("it can be explored").verdict {
+                Verdict::Violation(found) => Some(found.kind),
+                Verdict::Holds => None,
+                Verdict::Unknown(reason) => panic!("{reason:?}: {source}"),
+            };
+            assert_eq!(found, expected, "{source}");
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_waits_behind_accesses_that_ride_along_is_not_lock_free() {
+    for source in objects_that_wait() {
+        let client = Some("one".to_string());
+        let options = Options { values: 1, client, ..Options::default() };
+        let verdict =
+            run_progress(&program(&source), &options).expect("it can be explored").verdict;
+        let waits =
+            matches!(&verdict, Verdict::Violation(found) if found.kind == ViolationKind::Waits);
+        assert!(waits, "{verdict:?}: {source}");
+    }
 }

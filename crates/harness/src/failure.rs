@@ -283,8 +283,13 @@ fn table(titles: &[String], cells: impl Iterator<Item = (usize, String)>) -> Str
     let widths: Vec<usize> = (0..titles.len()).map(width).collect();
     let mut text = String::new();
     let mut row = |cell: &dyn Fn(usize) -> String| {
-        let row: Vec<String> =
-            widths.iter().enumerate().map(|(at, &width)| format!("{:width$}", cell(at))).collect();
+        // By hand, for a format string takes no width beyond 65,535.
+        let padded = |at: usize| {
+            let text = cell(at);
+            let missing = widths[at].saturating_sub(text.chars().count());
+            text + &" ".repeat(missing)
+        };
+        let row: Vec<String> = (0..widths.len()).map(padded).collect();
         let _ = writeln!(text, "  | {} |", row.join(" | "));
     };
     row(&|at| titles[at].clone());

@@ -4,14 +4,17 @@ use seriatim_history::Value;
 use seriatim_spec::run::{Access, Event, Run};
 use std::fmt::Write;
 
-/// Between two columns, and the least width of one.
+/// Between two columns, and the least and the most width of one. A longer line runs into the columns to its right: names
+/// may have any length, and a format string takes no width beyond 65,535.
 const GAP: usize = 2;
 const LEAST: usize = 12;
+const MOST: usize = 100;
 
 /// The run, how it goes wrong, and its history.
 pub fn render(run: &Run, how: &str) -> String {
     let lines = run.steps.iter().flat_map(|step| &step.accesses).map(line);
-    let width = lines.map(|line| line.chars().count()).max().unwrap_or(0).max(LEAST) + GAP;
+    let widest = lines.map(|line| line.chars().count()).max().unwrap_or(0);
+    let width = widest.clamp(LEAST, MOST) + GAP;
     let mut out = String::new();
     let head: String =
         (0..run.threads).map(|t| format!("{:width$}", format!("thread {t}"))).collect();
