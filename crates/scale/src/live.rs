@@ -1,7 +1,7 @@
 //! Events as they happen, with a second opinion on what the online monitor says of them.
 //!
 //! An online monitor is right after every event, but gives no evidence. So nothing is called linearizable on its
-//! word: an order is made beside it and replayed window by window ([`Streamed`]), from the first event to
+//! word: an order is made beside it and replayed window by window (`Streamed`), from the first event to
 //! the last. Its no is tried twice. As long as nothing was placed, all that happened is still here, and the
 //! ordinary check decides it, with a counterexample that is confirmed as any other. Later the order
 //! is continued to the end, if that can be: then the monitor is contradicted, and there is no verdict.

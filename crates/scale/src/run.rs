@@ -8,7 +8,7 @@
 //!
 //! Two things may show only on the way, and the scan begins anew: an operation without key, after which the
 //! log is split by object only; and in a log of operations one that was called before the one above it,
-//! after which all are sorted on disk first; and [turns](crate::turns) that cross from part to part, after
+//! after which all are sorted on disk first; and turns (`turns.rs`) that cross from part to part, after
 //! which nothing is split. The order is needed to see that a process does one thing at a time, and by the
 //! online monitors.
 

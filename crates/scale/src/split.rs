@@ -12,7 +12,7 @@
 //! is asked: every operation belongs to its object, whatever it means.
 //!
 //! *What is remembered.* Where the key of a *built-in* specification stands depends on the method, on
-//! whether a key is told apart, and on the shapes of the argument and the result: the [`Kind`]. That, and
+//! whether a key is told apart, and on the shapes of the argument and the result: the `Kind`. That, and
 //! only that, is remembered by kind. Whether an operation did not happen or says nothing depends on its
 //! values too (`add 0` that never returned), so it is asked anew each time, and so is everything about a
 //! specification that is not built in.

@@ -6,7 +6,7 @@
 //! decide in the first turn gets a breadth-first one as a competitor; with several threads the two run
 //! at the same time, and the first answer wins.
 //!
-//! Which violation is *the first* does not depend on who is faster. Every turn has a [`Place`] in the order
+//! Which violation is *the first* does not depend on who is faster. Every turn has a `Place` in the order
 //! in which one thread would take turns, and what a turn finds depends on nothing but the part; so the first
 //! violation is the one whose turn has the first place. Once there is one, turns with an earlier place
 //! are still taken, later ones are not, and what they found meanwhile is forgotten.

@@ -1,6 +1,6 @@
 //! Reports about algorithms: what is claimed of one, and the run that contradicts a claim.
 //!
-//! This takes an [`Answer`] and gives text: [`terminal::render`], [`json::render`], [`junit::case`] and [`html::render`]. It
+//! This takes an [`Answer`] and gives text: [`terminal::render`], [`json::render`], `junit` and [`html::render`]. It
 //! decides nothing.
 
 mod claims;
