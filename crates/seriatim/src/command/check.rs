@@ -2,7 +2,7 @@
 
 use super::amounts::positive;
 use super::input::ChosenBy;
-use super::output::{remark, say};
+use super::output::{remark, say, say_plainly};
 use super::question::{Done, Question};
 use super::scale::{self, Scale};
 use super::{Exit, Failure, page, transactions};
@@ -223,7 +223,7 @@ fn say_in_a_line(done: &Done) -> Result<(), Failure> {
         ChosenBy::Agreement => format!(" as {}", done.name),
     };
     let (word, number, source) = (checked.verdict.word(), done.operations(), done.source());
-    say(&format!("{source}: {word}{guessed} ({number} operations{limit})\n"))
+    say_plainly(&format!("{source}: {word}{guessed} ({number} operations{limit})\n"))
 }
 
 fn style(arguments: &Arguments) -> Style {

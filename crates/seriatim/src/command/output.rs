@@ -23,6 +23,25 @@ pub fn say(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Prints a plain text on standard output, in which nothing is for the terminal to obey.
+pub fn say_plainly(text: &str) -> Result<(), Failure> {
+    say(&harmless(text))
+}
+
+/// The text with control characters written out. Names, values and messages come from logs and files
+/// of strangers: they must not move the cursor, change colours or overwrite a verdict.
+fn harmless(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\t' => clean.push(character),
+            _ if character.is_control() => clean.extend(character.escape_unicode()),
+            _ => clean.push(character),
+        }
+    }
+    clean
+}
+
 /// How much is told.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
@@ -43,7 +62,7 @@ pub fn say_answer(name: &str, answer: &Answer, detail: Detail) -> Result<(), Fai
 
 /// Prints a line on standard error. If nobody can hear it, there is nobody to tell.
 pub fn remark(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(std::io::stderr(), "{}", harmless(line));
 }
 
 /// Writes a history to a file, or to standard output without one.

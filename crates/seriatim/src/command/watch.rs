@@ -1,7 +1,7 @@
 //! `seriatim watch`: check events as they happen.
 
 use super::input::format_named;
-use super::output::{remark, say};
+use super::output::{remark, say_plainly};
 use super::{Exit, Failure};
 use seriatim::history::{
     Conventions, Forgets, Format, Listener, LiveCall, LiveReturn, ReadOptions, ValueId, listen,
@@ -68,7 +68,7 @@ fn report(name: &str, watched: &mut Watch, conventions: Conventions) -> Result<E
     let place = watched.line().map_or_else(|| name.to_owned(), |line| format!("{name}:{line}"));
     match watched.conclude(conventions) {
         Standing::Linearizable => {
-            say(&format!(
+            say_plainly(&format!(
                 "{place}: linearizable so far, {operations} operations, {events} events\n"
             ))?;
             if operations == 0 {
@@ -77,11 +77,11 @@ fn report(name: &str, watched: &mut Watch, conventions: Conventions) -> Result<E
             Ok(Exit::Holds)
         }
         Standing::Violation(evidence) => {
-            say(&format!("{place}: VIOLATION at event {events}: {}", shown(&evidence)))?;
+            say_plainly(&format!("{place}: VIOLATION at event {events}: {}", shown(&evidence)))?;
             Ok(Exit::Violated)
         }
         Standing::Unknown(reason) => {
-            say(&format!(
+            say_plainly(&format!(
                 "{place}: unknown after {operations} operations, {events} events: {reason}\n"
             ))?;
             Ok(Exit::Unknown)

@@ -111,3 +111,33 @@ fn spoiled_events_never_make_watch_panic() {
         }
     }
 }
+
+#[test]
+fn what_a_log_says_never_reaches_the_terminal_as_a_command() {
+    let folder = folder("escapes");
+    let escape = "\\u001b[31m";
+    let row = |op: &str, arg: &str| {
+        format!("{{\"process\":0,\"op\":\"{op}\",\"arg\":{arg},\"call\":1,\"return\":2}}\n")
+    };
+    let logs = [
+        row(&format!("wri{escape}te"), "1"),
+        row("write", &format!("\"{escape}\"")),
+        row("enqueue", &format!("\"{escape}\"")) + "{\"op\":",
+    ];
+    for (index, log) in logs.iter().enumerate() {
+        let path = file(&folder, &format!("log{index}\u{1b}[2J.jsonl"), log);
+        for arguments in [
+            vec!["check", &path],
+            vec!["check", "-q", &path],
+            vec!["check", "--spec", "register", &path],
+            vec!["check", "--spec", "queue", "-q", &path],
+            vec!["watch", "register", &path],
+            vec!["merge", &path],
+            vec!["certify", &path, &path],
+            vec!["verify", &path],
+        ] {
+            let ran = seriatim(&arguments);
+            assert!(!ran.out.contains('\u{1b}') && !ran.err.contains('\u{1b}'), "{ran:?}");
+        }
+    }
+}
