@@ -4,14 +4,32 @@ use super::record::{Record, Said};
 use super::{Model, Setup};
 use seriatim_history::{Outcome, Value, ValueId};
 use std::collections::VecDeque;
+use std::hash::Hash;
+use std::marker::PhantomData;
 
-/// First in, first out.
+/// A line of values from whose front they are taken.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Queue(VecDeque<ValueId>);
+pub struct Line<D> {
+    values: VecDeque<ValueId>,
+    discipline: PhantomData<D>,
+}
 
-/// Last in, first out.
+/// Where a line takes values in, and what its methods are called.
+pub trait Discipline: Clone + Eq + Hash {
+    /// Puts a value in its place.
+    fn add(line: &mut VecDeque<ValueId>, value: ValueId);
+
+    /// What a name means, in small letters.
+    fn verb(name: &str) -> Option<LineVerb>;
+}
+
+/// First in, first out: a queue.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Stack(Vec<ValueId>);
+pub struct Fifo;
+
+/// Last in, first out: a stack.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Lifo;
 
 /// What queues and stacks do.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,11 +41,10 @@ pub enum LineVerb {
     IsEmpty,
 }
 
-impl Model for Queue {
-    type Verb = LineVerb;
-
-    fn start(setup: &Setup<'_>) -> Self {
-        Queue(setup.items("init").into())
+impl Discipline for Fifo {
+    #[inline]
+    fn add(line: &mut VecDeque<ValueId>, value: ValueId) {
+        line.push_back(value);
     }
 
     fn verb(name: &str) -> Option<LineVerb> {
@@ -39,34 +56,15 @@ impl Model for Queue {
                 LineVerb::Take
             }
             "front" | "peek" | "first" | "head" => LineVerb::See,
-            _ => return size_verb(name, LineVerb::Size, LineVerb::IsEmpty),
+            _ => return None,
         })
-    }
-
-    fn observes(verb: LineVerb, _: &Record<'_>) -> bool {
-        matches!(verb, LineVerb::Take | LineVerb::See)
-    }
-
-    #[inline]
-    fn step(&mut self, verb: LineVerb, record: &Record<'_>) -> bool {
-        match verb {
-            LineVerb::Add => {
-                self.0.push_back(record.arg);
-                record.is_done()
-            }
-            LineVerb::Take => record.taken().fits(self.0.pop_front()),
-            LineVerb::See => record.taken().fits(self.0.front().copied()),
-            LineVerb::Size => record.number().fits(self.0.len() as i64),
-            LineVerb::IsEmpty => record.truth().fits(self.0.is_empty()),
-        }
     }
 }
 
-impl Model for Stack {
-    type Verb = LineVerb;
-
-    fn start(setup: &Setup<'_>) -> Self {
-        Stack(setup.items("init"))
+impl Discipline for Lifo {
+    #[inline]
+    fn add(line: &mut VecDeque<ValueId>, value: ValueId) {
+        line.push_front(value);
     }
 
     fn verb(name: &str) -> Option<LineVerb> {
@@ -74,8 +72,23 @@ impl Model for Stack {
             "push" | "add" | "insert" | "put" => LineVerb::Add,
             "pop" | "remove" | "take" | "poll" => LineVerb::Take,
             "top" | "peek" => LineVerb::See,
-            _ => return size_verb(name, LineVerb::Size, LineVerb::IsEmpty),
+            _ => return None,
         })
+    }
+}
+
+impl<D: Discipline> Model for Line<D> {
+    type Verb = LineVerb;
+
+    fn start(setup: &Setup<'_>) -> Self {
+        // The initial values came in one after another.
+        let mut values = VecDeque::new();
+        setup.items("init").into_iter().for_each(|value| D::add(&mut values, value));
+        Line { values, discipline: PhantomData }
+    }
+
+    fn verb(name: &str) -> Option<LineVerb> {
+        D::verb(name).or_else(|| size_verb(name, LineVerb::Size, LineVerb::IsEmpty))
     }
 
     fn observes(verb: LineVerb, _: &Record<'_>) -> bool {
@@ -86,13 +99,13 @@ impl Model for Stack {
     fn step(&mut self, verb: LineVerb, record: &Record<'_>) -> bool {
         match verb {
             LineVerb::Add => {
-                self.0.push(record.arg);
+                D::add(&mut self.values, record.arg);
                 record.is_done()
             }
-            LineVerb::Take => record.taken().fits(self.0.pop()),
-            LineVerb::See => record.taken().fits(self.0.last().copied()),
-            LineVerb::Size => record.number().fits(self.0.len() as i64),
-            LineVerb::IsEmpty => record.truth().fits(self.0.is_empty()),
+            LineVerb::Take => record.taken().fits(self.values.pop_front()),
+            LineVerb::See => record.taken().fits(self.values.front().copied()),
+            LineVerb::Size => record.number().fits(self.values.len() as i64),
+            LineVerb::IsEmpty => record.truth().fits(self.values.is_empty()),
         }
     }
 }
