@@ -15,11 +15,15 @@
 use crate::judge::{Evidence, Judge, SharedReader, Standing};
 use crate::split::Splitting;
 use crate::windows::Streamed;
-use seriatim_history::{Conventions, LiveCall, LiveReturn, Time, Value, ValueId};
+use seriatim_history::{
+    Conventions, Forgets, Listener, LiveCall, LiveReturn, Time, Value, ValueId,
+};
 use seriatim_monitor::fast::{Called, Online, Returned, Stop};
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Monitors, Strategy};
+use std::cell::RefCell;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,6 +45,27 @@ pub struct Watch {
     object: Option<Option<Value>>,
     /// Why and in which line the watch ended, if it did.
     end: Option<(u64, End)>,
+}
+
+/// Hands the events that a reader meets to a watch, and lets the reader forget values meanwhile.
+pub struct Listening(pub Rc<RefCell<Watch>>);
+
+impl Listener for Listening {
+    fn call(&mut self, call: LiveCall<'_>) -> ControlFlow<()> {
+        self.0.borrow_mut().call(&call)
+    }
+
+    fn ret(&mut self, ret: LiveReturn<'_>) -> ControlFlow<()> {
+        self.0.borrow_mut().ret(&ret)
+    }
+
+    fn forgets(&self) -> Forgets {
+        Forgets::Values
+    }
+
+    fn rename(&mut self, new_id: &mut dyn FnMut(ValueId) -> ValueId) {
+        self.0.borrow_mut().rename(new_id);
+    }
 }
 
 enum End {

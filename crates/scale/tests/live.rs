@@ -2,17 +2,15 @@
 //! a wrong online monitor cannot make it say that a wrong history is linearizable.
 
 use seriatim_history::{
-    Conventions, Format, History, Listener, LiveCall, LiveReturn, ReadOptions, ValueId, listen,
-    read_str, write,
+    Conventions, Format, History, ReadOptions, ValueId, listen, read_str, write,
 };
 use seriatim_monitor::fast::{Called, Online, Returned, Stop, Violation};
 use seriatim_monitor::{Options, WATCHED, check, watch};
 use seriatim_scale::Standing;
-use seriatim_scale::live::{WINDOW, Watch};
+use seriatim_scale::live::{Listening, WINDOW, Watch};
 use seriatim_spec::generate::{Generator, Profile, Repetition, Violation as Planted};
 use seriatim_spec::{ChosenReader, Failures, SpecChoice};
 use std::cell::RefCell;
-use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -68,21 +66,9 @@ fn checked(object: &str, events: &str) -> &'static str {
 fn watched(object: &str, events: &str, monitor: Box<dyn Online>, window: usize) -> Standing {
     let watch = Watch::with_window(monitor, Arc::new(reader(object)), window);
     let watch = Rc::new(RefCell::new(watch));
-    let ear = Box::new(Ear(Rc::clone(&watch)));
-    listen(events.as_bytes(), "events", ReadOptions::default(), ear).unwrap();
+    let listening = Box::new(Listening(Rc::clone(&watch)));
+    listen(events.as_bytes(), "events", ReadOptions::default(), listening).unwrap();
     watch.borrow_mut().conclude(Conventions::default())
-}
-
-struct Ear(Rc<RefCell<Watch>>);
-
-impl Listener for Ear {
-    fn call(&mut self, call: LiveCall<'_>) -> ControlFlow<()> {
-        self.0.borrow_mut().call(&call)
-    }
-
-    fn ret(&mut self, ret: LiveReturn<'_>) -> ControlFlow<()> {
-        self.0.borrow_mut().ret(&ret)
-    }
 }
 
 /// An online monitor that is wrong.

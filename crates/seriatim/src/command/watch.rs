@@ -3,19 +3,15 @@
 use super::input::format_named;
 use super::output::{remark, say_plainly};
 use super::{Exit, Failure};
-use seriatim::history::{
-    Conventions, Forgets, Format, Listener, LiveCall, LiveReturn, ReadOptions, ValueId, listen,
-    open,
-};
+use seriatim::history::{Conventions, Format, ReadOptions, listen, open};
 use seriatim::monitor::watch;
 use seriatim::scale::Standing;
 use seriatim::scale::judge::Evidence;
-use seriatim::scale::live::Watch;
+use seriatim::scale::live::{Listening, Watch};
 use seriatim::{ChosenReader, Failures, SpecChoice, Verdict};
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::Read;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -54,7 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let watched = Rc::new(RefCell::new(Watch::new(monitor, reader)));
     let name = arguments.file.display().to_string();
     let options = ReadOptions { format: Some(arguments.format), ..ReadOptions::default() };
-    let listener = Box::new(Ear(Rc::clone(&watched)));
+    let listener = Box::new(Listening(Rc::clone(&watched)));
     let heard = match arguments.follow {
         true => listen(Growing::open(&arguments.file)?, &name, options, listener),
         false => listen(open(&arguments.file)?, &name, options, listener),
@@ -102,27 +98,6 @@ fn shown(evidence: &Evidence) -> String {
             }
             text
         }
-    }
-}
-
-/// Hands the events that are read to the watch.
-struct Ear(Rc<RefCell<Watch>>);
-
-impl Listener for Ear {
-    fn call(&mut self, call: LiveCall<'_>) -> ControlFlow<()> {
-        self.0.borrow_mut().call(&call)
-    }
-
-    fn ret(&mut self, ret: LiveReturn<'_>) -> ControlFlow<()> {
-        self.0.borrow_mut().ret(&ret)
-    }
-
-    fn forgets(&self) -> Forgets {
-        Forgets::Values
-    }
-
-    fn rename(&mut self, new_id: &mut dyn FnMut(ValueId) -> ValueId) {
-        self.0.borrow_mut().rename(new_id);
     }
 }
 
