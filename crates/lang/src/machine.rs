@@ -5,15 +5,16 @@
 //! thread take one step and says what happened: a call, effects, a return, or why there is no such step.
 
 mod access;
+pub mod choices;
 mod evaluate;
 mod observe;
 
 pub use observe::{Accessed, Executed};
 
-use crate::choices::Choices;
-use crate::lock_order::LockOrder;
+use crate::analysis::lock_order::LockOrder;
+use crate::front::types::{Kind, Scalar};
+use crate::machine::choices::Choices;
 use crate::steps::*;
-use crate::types::{Kind, Scalar};
 
 /// How many instructions a single step may take before it is called endless.
 const FUEL: u32 = 20_000;
@@ -399,7 +400,7 @@ fn may_wait(steps: &Steps, boundary: &[bool]) -> Vec<bool> {
             if matches!(op, Op::Lock(_) | Op::Assume(_)) {
                 return true;
             }
-            let next = crate::flow::successors(op, pc).into_iter();
+            let next = crate::analysis::flow::successors(op, pc).into_iter();
             todo.extend(next.filter(|n| !boundary[n.0 as usize] && seen.insert(*n)));
         }
         false

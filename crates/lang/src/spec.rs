@@ -9,11 +9,11 @@ mod values;
 
 pub use values::Datum;
 
-use crate::ast::*;
-use crate::choices::Choices;
+use crate::front::ast::*;
+use crate::front::program::*;
+use crate::front::types::Type;
 use crate::machine::Bounds;
-use crate::program::*;
-use crate::types::Type;
+use crate::machine::choices::Choices;
 use std::collections::HashMap;
 
 /// How many statements a method may execute.

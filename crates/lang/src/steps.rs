@@ -5,9 +5,12 @@
 //! whose resting points are the shared accesses and whose edges are atomic steps. Engines see this and no syntax.
 //! Composite values (tuples, arrays) are laid out in consecutive scalar slots.
 
-use crate::program::VarId;
-use crate::span::Span;
-use crate::types::{Kind, StructId};
+pub(crate) mod lower;
+pub mod show;
+
+use crate::front::program::VarId;
+use crate::front::span::Span;
+use crate::front::types::{Kind, StructId};
 
 /// A position in the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]

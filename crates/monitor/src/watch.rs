@@ -1,6 +1,6 @@
 //! The online monitor of a specification, if it has one.
 
-use crate::fast::{Online, counter, log, multiset, mutex, queue_online, register, set};
+use crate::fast::{Online, counter, log, multiset, mutex, queue, register, set};
 use seriatim_history::{Value, ValueId};
 use seriatim_spec::SpecChoice;
 
@@ -21,7 +21,7 @@ pub fn watch(choice: &SpecChoice) -> Result<Box<dyn Online>, String> {
         return Err(format!("{name} cannot be watched with the parameter {parameter}"));
     }
     Ok(match name {
-        "queue" => Box::new(queue_online::Watch::default()),
+        "queue" => Box::new(queue::online::Watch::default()),
         "set" => Box::new(set::Watch::default()),
         "multiset" => Box::new(multiset::Watch::default()),
         "counter" => Box::new(counter::Watch::default()),

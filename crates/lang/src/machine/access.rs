@@ -2,9 +2,9 @@
 
 use super::evaluate::check;
 use super::{Cut, FREED, Fault, Ran, Run, Stop, VACANT};
-use crate::held::HeldLock;
+use crate::analysis::held::HeldLock;
+use crate::front::types::{Scalar, StructId};
 use crate::steps::*;
-use crate::types::{Scalar, StructId};
 
 /// Where the slots of a place lie.
 #[derive(Clone, Copy)]

@@ -1,9 +1,9 @@
 //! Expressions over registers, and the instructions that touch nothing else.
 
 use super::{Cut, Fault, Ran, Run, Stop};
-use crate::lower::fits;
+use crate::front::types::{Kind, Scalar};
+use crate::steps::lower::fits;
 use crate::steps::*;
-use crate::types::{Kind, Scalar};
 
 impl Run<'_> {
     pub(super) fn register(&self, reg: u32) -> i32 {

@@ -2,7 +2,7 @@
 
 use super::access::Spot;
 use super::{FREED, Ran, Run};
-use crate::flow::place;
+use crate::analysis::flow::place;
 use crate::steps::*;
 
 /// An instruction that was executed.

@@ -1,10 +1,10 @@
 //! Expressions of specifications.
 
 use super::{Datum, Interpreted, Interpreter, broken};
-use crate::ast::*;
-use crate::program::*;
+use crate::front::ast::*;
+use crate::front::program::*;
+use crate::front::types::Type;
 use crate::steps::{MINUS_INF, PLUS_INF};
-use crate::types::Type;
 
 impl Interpreter<'_> {
     pub(super) fn value(&mut self, expr: &Expr) -> Interpreted<Datum> {

@@ -4,8 +4,8 @@
 //! first cell that its place in its part's order allows; by these cells the orders are merged.
 //! O(n).
 
-use super::Part;
-use super::buckets::Buckets;
+use crate::fast::Part;
+use crate::fast::structures::buckets::Buckets;
 use seriatim_history::OpId;
 
 /// Merges orders of disjoint sets of operations of a part.

@@ -1,4 +1,4 @@
-//! Exact monitors: one file an object, each with its theorem, its cost and its precondition.
+//! Exact monitors: one file per object, each with its theorem, its cost and its precondition.
 //!
 //! Every monitor takes a [`Part`] of a history (all of it, or the operations of one key) and gives
 //! `Result<Claim, Declined>`: a verdict is exact and carries a witness or a counterexample; a
@@ -21,58 +21,23 @@
 //! assert_eq!(verdict.word(), "linearizable");
 //! ```
 
-mod bit_tree;
-mod buckets;
-mod chain;
-mod container;
-pub mod counter;
+mod containers;
 mod declined;
-mod directory;
-mod equal;
-pub mod fetch_and_add;
-mod flag;
-mod inside;
 mod locality;
-pub mod log;
-mod log_index;
-mod lowest;
-pub mod map;
-mod matching;
-mod min_tree;
-pub mod multiset;
-pub mod mutex;
+mod objects;
 mod online;
-mod open_calls;
 mod part;
-mod pending;
-pub mod priority_queue;
 pub mod queue;
-mod queue_fate;
-mod queue_gaps;
-mod queue_gone;
-mod queue_inside;
-pub mod queue_online;
-mod queue_repeated;
-mod quiet;
-pub mod register;
-mod repeated;
-pub mod semaphore;
-pub mod set;
 mod shrink;
-mod size;
-mod slots;
-mod stab_tree;
-pub mod stack;
-mod tally;
-mod trace;
-mod tune;
+mod structures;
 mod violation;
-mod weave;
 
+pub use containers::priority_queue::Priority;
+pub use containers::{priority_queue, stack};
 pub use declined::Declined;
+pub use objects::{counter, fetch_and_add, log, map, multiset, mutex, register, semaphore, set};
 pub use online::{Called, Online, Returned, Stop, Violation};
 pub use part::Part;
-pub use priority_queue::Priority;
 
 use crate::sabotage::{Sabotage, is_broken};
 use seriatim_history::ValueId;

@@ -4,7 +4,11 @@
 //! seen: it stops at the very event that makes the history wrong, with open operations taken as
 //! pending. It keeps what the open operations and the object need, not what is past.
 
-use super::Declined;
+pub(in crate::fast) mod directory;
+pub(in crate::fast) mod open_calls;
+pub(in crate::fast) mod trace;
+
+use crate::fast::Declined;
 use hashbrown::HashMap;
 use seriatim_history::{OpId, Outcome, ValueId, Values};
 

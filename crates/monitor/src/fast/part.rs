@@ -1,6 +1,6 @@
 //! The operations that a monitor is asked about: a whole history or some of it.
 
-use super::container::{NEVER, Rank, Span};
+use crate::fast::containers::container::{NEVER, Rank, Span};
 use seriatim_history::{Event, History, OpId, Stretch, Time};
 
 /// Some operations of a history: all of them, or those of one key or object.

@@ -3,7 +3,7 @@
 //! **Decides** whether a history of a first-in-first-out queue whose values are enqueued once each
 //! is linearizable.
 //!
-//! **Theorem.** For a value `v` let `lo`, `hi` be as in `tune`, and `fo` the first return of an
+//! **Theorem.** For a value `v` let `lo`, `hi` be as in `coverage`, and `fo` the first return of an
 //! operation that saw it at the front or dequeued it. `a` *must be ahead of* `b` if `lo(a) <
 //! in.call(b)` (it is enqueued first) or `fo(a) < hi(b)` (it is at the front first). The history is
 //! linearizable iff this relation has no cycle and every operation that saw the queue empty owns a
@@ -19,22 +19,28 @@
 //!
 //! **Cost.** O(n): bucket sorts by event rank.
 //!
-//! **Precondition.** Distinct values; where they repeat see `queue_repeated`. Pending dequeues are
+//! **Precondition.** Distinct values; where they repeat see `queue::repeated`. Pending dequeues are
 //! assigned in order as long as no value that is never dequeued was seen at the front (deadlines
 //! are then monotone in the order of enqueues), else by branching.
 //!
 //! **What would make it unsound:** forgetting that a value never dequeued covers the cells up to
 //! the very end; taking the least `fo` of *all* values, its own included, for readiness.
 
-use super::buckets::Buckets;
-use super::container::{Container, Item, NEVER, Names, Rank, Span};
-use super::matching::Guess;
-use super::pending::{Core, Discipline, Show, Words, decide};
-use super::queue_repeated;
-use super::repeated;
-use super::tune::{Tuned, empty_cells};
-use super::weave::Head;
-use super::{Declined, Part};
+mod fate;
+mod gaps;
+mod gone;
+mod inside;
+pub mod online;
+mod repeated;
+
+use crate::fast::containers::container::{Container, Item, NEVER, Names, Rank, Span};
+use crate::fast::containers::container_driver::{Core, Discipline, Show, Words, decide};
+use crate::fast::containers::coverage::{Coverage, empty_cells};
+use crate::fast::containers::matching::Guess;
+use crate::fast::containers::query_search::Head;
+use crate::fast::containers::repeated_values;
+use crate::fast::structures::buckets::Buckets;
+use crate::fast::{Declined, Part};
 use crate::sabotage::{Sabotage, is_broken};
 use seriatim_history::OpId;
 use seriatim_spec::Claim;
@@ -71,22 +77,22 @@ impl Discipline for Queue {
         &WORDS
     }
 
-    fn plan(&self, container: &Container, tuned: &Tuned) -> Result<Plan, Core> {
-        let empty_cells = empty_cells(container, tuned)?;
-        let times = Times::new(container, tuned, &empty_cells);
+    fn plan(&self, container: &Container, coverage: &Coverage) -> Result<Plan, Core> {
+        let empty_cells = empty_cells(container, coverage)?;
+        let times = Times::new(container, coverage, &empty_cells);
         match peel(&times) {
             Ok(order) => Ok(Plan { times, order, empty_cells }),
             Err(cycle) if empty_cells.is_empty() => Err(core(cycle)),
             // The cuts hide the cycle: look for it without them.
-            Err(cycle) => match peel(&Times::new(container, tuned, &[])) {
+            Err(cycle) => match peel(&Times::new(container, coverage, &[])) {
                 Ok(_) => unreachable!("cuts at uncovered cells make no cycle: {cycle:?}"),
                 Err(cycle) => Err(core(cycle)),
             },
         }
     }
 
-    fn order(&self, container: &Container, tuned: &Tuned, plan: Plan) -> Vec<OpId> {
-        merge(container, tuned, &plan)
+    fn order(&self, container: &Container, coverage: &Coverage, plan: Plan) -> Vec<OpId> {
+        merge(container, coverage, &plan)
     }
 
     fn assigns_in_order(&self, container: &Container) -> bool {
@@ -99,20 +105,20 @@ impl Discipline for Queue {
     }
 
     fn repeated(&self, part: Part<'_>) -> Result<Claim, Declined> {
-        if let Some(violation) = repeated::among_single(self, part)? {
+        if let Some(violation) = repeated_values::among_single(self, part)? {
             return Ok(violation);
         }
         // Pending dequeues are a choice for the pairs of frontiers at every step, and for a guess only
         // where it is stuck.
         match part.operations().any(|op| part.history.ret(op).is_none()) {
-            true => repeated::decide(self, part, Guess::Earliest)
-                .or_else(|_| queue_repeated::decide(part)),
-            false => queue_repeated::decide(part),
+            true => repeated_values::decide(self, part, Guess::Earliest)
+                .or_else(|_| repeated::decide(part)),
+            false => repeated::decide(part),
         }
     }
 
-    fn explain(&self, container: &Container, tuned: &Tuned, show: &Show<'_>) -> String {
-        let times = Times::new(container, tuned, &[]);
+    fn explain(&self, container: &Container, coverage: &Coverage, show: &Show<'_>) -> String {
+        let times = Times::new(container, coverage, &[]);
         let items = || (0..container.len()).map(Item::from);
         for (a, b) in items().flat_map(|a| items().map(move |b| (a, b))) {
             let entered = times.lo[a.index()] < times.enter[b.index()];
@@ -153,7 +159,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    fn new(container: &Container, tuned: &Tuned, empty_cells: &[u32]) -> Self {
+    fn new(container: &Container, coverage: &Coverage, empty_cells: &[u32]) -> Self {
         let mut fo: Vec<Rank> = container.remove.iter().map(|remove| remove.ret).collect();
         for peek in &container.peeks {
             let first = &mut fo[peek.item.index()];
@@ -164,9 +170,9 @@ impl Times {
         cuts.dedup();
         let mut times = Times {
             enter: container.insert.iter().map(|insert| insert.call).collect(),
-            lo: tuned.lo.clone(),
+            lo: coverage.lo.clone(),
             fo,
-            hi: tuned.hi.clone(),
+            hi: coverage.hi.clone(),
             end: container.end + 2 * cuts.len() as Rank,
             cuts,
         };
@@ -333,7 +339,7 @@ fn cycle(times: &Times, lowest: Item, first: Item, second: Option<Item>) -> Vec<
 
 /// The order of the operations: enqueues and dequeues each in queue order, as early as they may,
 /// merged by cell.
-fn merge(container: &Container, tuned: &Tuned, plan: &Plan) -> Vec<OpId> {
+fn merge(container: &Container, coverage: &Coverage, plan: &Plan) -> Vec<OpId> {
     let times = &plan.times;
     let mut ins: Vec<(Rank, OpId)> = Vec::with_capacity(plan.order.len());
     let mut outs: Vec<(Rank, OpId)> = Vec::with_capacity(plan.order.len());
@@ -343,7 +349,7 @@ fn merge(container: &Container, tuned: &Tuned, plan: &Plan) -> Vec<OpId> {
         enter = enter.max(times.enter[index] + 1);
         ins.push((enter, container.insert[index].op));
         leave = leave.max(enter);
-        let from = times.from(times.cuts_until(tuned.hi[index]));
+        let from = times.from(times.cuts_until(coverage.hi[index]));
         let mut out = |span: Span| {
             leave = leave.max(times.moved(span.call).max(from) + 1);
             outs.push((leave, span.op));
@@ -352,7 +358,7 @@ fn merge(container: &Container, tuned: &Tuned, plan: &Plan) -> Vec<OpId> {
             container.peeks_of(item).iter().for_each(|peek| out(peek.span));
         }
         if container.remove[index].exists() {
-            out(Span { call: tuned.hi[index], ..container.remove[index] });
+            out(Span { call: coverage.hi[index], ..container.remove[index] });
         }
     }
     let cell = |cell: u32| times.before(times.cuts_until(cell) - 1) + 1;

@@ -22,7 +22,7 @@
 //!   have led without: otherwise the pending one could be left out. So pending operations are tried
 //!   only as chains, each enabling the next, that end in a completed operation. Nothing ends a
 //!   completion: the last pending operation would be useless.
-//! - **Nothing without hope** ([`Outlook`]). A configuration whose state precludes a result that must
+//! - **Nothing without hope** ([`Lookahead`]). A configuration whose state precludes a result that must
 //!   still be seen is dropped: it cannot be completed.
 //!
 //! The rules hold together because each is a transformation of a completion that does not raise the
@@ -30,8 +30,8 @@
 //! of them demand. Unsound would be: a specification whose `is_read_only` or `commute` lies.
 
 use super::dependence::Dependence;
+use super::lookahead::Lookahead;
 use super::mask::Mask;
-use super::outlook::Outlook;
 use super::part::{Part, PendingId, Rank};
 use super::transitions::{Answer, Transitions};
 use super::used::{UseId, Uses};
@@ -110,7 +110,7 @@ pub struct Space<'a> {
     pub uses: Uses,
     read_only: Vec<bool>,
     dependence: Dependence<'a>,
-    outlook: Option<Outlook>,
+    lookahead: Option<Lookahead>,
     enablers: HashMap<(StateId, ClassId), Arc<[Enabler]>>,
     chains: HashMap<StateId, Arc<[(PendingId, Enabler)]>>,
     candidates: Vec<Rank>,
@@ -137,7 +137,7 @@ impl<'a> Space<'a> {
             uses: Uses::default(),
             read_only,
             dependence: Dependence::new(alphabet, &occurring),
-            outlook: Outlook::new(part, &occurring),
+            lookahead: Lookahead::new(part, &occurring),
             enablers: HashMap::new(),
             chains: HashMap::new(),
             candidates: Vec::new(),
@@ -148,7 +148,7 @@ impl<'a> Space<'a> {
     /// The space with those configurations, too, that cannot be completed for a reason that lies ahead:
     /// an explanation shows the moment at which an order fails, not the moment at which it is doomed.
     pub fn without_outlook(self) -> Self {
-        Space { outlook: None, ..self }
+        Space { lookahead: None, ..self }
     }
 
     /// The configuration before anything is linearized, with the steps that are taken at once.
@@ -380,8 +380,8 @@ impl<'a> Space<'a> {
 
     /// Whether something still to be seen is precluded after an operation of a class was linearized.
     fn is_hopeless<M: Mask>(&self, configuration: &Configuration<M>, class: ClassId) -> bool {
-        let Some(outlook) = &self.outlook else { return false };
-        let ahead = outlook.ahead(self.part, configuration, class);
+        let Some(lookahead) = &self.lookahead else { return false };
+        let ahead = lookahead.ahead(self.part, configuration, class);
         let automaton = self.transitions.automaton();
         ahead.is_some_and(|seen| automaton.precludes(configuration.state, seen))
     }

@@ -10,8 +10,8 @@ use crate::oracle::{
 };
 use seriatim_history::{Value, ValueId};
 use seriatim_monitor::fast::{
-    Called, Object, Online, Part, Returned, Stop, check, counter, log, multiset, mutex,
-    queue_online, register, set,
+    Called, Object, Online, Part, Returned, Stop, check, counter, log, multiset, mutex, queue,
+    register, set,
 };
 use seriatim_spec::Claim;
 
@@ -170,7 +170,7 @@ fn online_monitors_agree_when_values_change_their_ids() {
             _ => ("remove", None, seen),
         }
     };
-    let watch = || Renaming::new(queue_online::Watch::default());
+    let watch = || Renaming::new(queue::online::Watch::default());
     compare(Object::Queue, &Containers(Order::Fifo), Some(&watch), 43, &queued);
     let written = |random: &mut Random, index| match random.below(5) {
         0 | 1 => ("write", Some(Value::Int(index as i64)), vec![None]),
@@ -317,7 +317,7 @@ fn the_online_queue_monitor_agrees_after_every_event() {
                 ("remove", None, seen)
             }
         };
-        let watch = queue_online::Watch::default;
+        let watch = queue::online::Watch::default;
         compare(Object::Queue, &Containers(Order::Fifo), Some(&watch), seed, &draw);
     }
 }
@@ -331,7 +331,7 @@ fn the_online_queue_monitor_agrees_on_all_small_histories() {
         let seen = Some(Value::Int(value));
         alphabet.extend(["remove", "peek"].map(|method| op(method, None, seen.clone())));
     }
-    let (model, watch) = (Containers(Order::Fifo), queue_online::Watch::default);
+    let (model, watch) = (Containers(Order::Fifo), queue::online::Watch::default);
     for count in 1..=largest(3) {
         exhaust(Object::Queue, &model, Some(&watch), &alphabet, count);
     }
@@ -355,7 +355,7 @@ fn the_online_queue_monitor_agrees_or_declines_when_somebody_asks_whether_it_is_
                 _ => ("remove", None, seen),
             }
         });
-        let watch = queue_online::Watch::default();
+        let watch = queue::online::Watch::default();
         let agreed = agree_online(&model, watch, &ops, &mut Beginnings::default());
         tally[agreed as usize] += 1;
     }

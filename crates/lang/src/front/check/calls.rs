@@ -1,0 +1,153 @@
+//! Calls: built-in operations, helper functions, and methods in clients.
+
+use super::{Checked, Checker, Part};
+use crate::front::ast::*;
+use crate::front::diagnostic::Diagnostic;
+use crate::front::program::*;
+use crate::front::types::Type;
+
+impl Checker<'_> {
+    pub(super) fn call(&mut self, expr: &Expr, name: &Name, args: &[Expr]) -> Checked<Type> {
+        if self.part == Part::Client {
+            return self.method_call(expr, name, args);
+        }
+        if let Some(index) = self.functions.iter().position(|f| f.name == name.text) {
+            let info = self.functions[index].clone();
+            self.set_meaning(expr.id, Meaning::Function(index as u32));
+            return self.arguments(&info, args, name);
+        }
+        let Some(builtin) = Builtin::named(&name.text) else {
+            return Err(self.unknown_name(&name.text, name.span));
+        };
+        if builtin.is_for_specs() != (self.part == Part::Spec) {
+            let place = if builtin.is_for_specs() { "specifications" } else { "algorithms" };
+            let message = format!("`{}` belongs to {place}", name.text);
+            return Err(Diagnostic::new(name.span, message));
+        }
+        self.set_meaning(expr.id, Meaning::Builtin(builtin));
+        self.builtin(builtin, name, args)
+    }
+
+    fn method_call(&mut self, expr: &Expr, name: &Name, args: &[Expr]) -> Checked<Type> {
+        let Some(index) = self.methods.iter().position(|m| m.name == name.text) else {
+            let known: Vec<_> = self.methods.iter().map(|m| m.name.as_str()).collect();
+            return Err(Diagnostic::new(name.span, format!("unknown method `{}`", name.text))
+                .hint(format!("the methods are: {}", known.join(", "))));
+        };
+        let info = self.methods[index].clone();
+        self.set_meaning(expr.id, Meaning::Method(index as u32));
+        self.arguments(&info, args, name)
+    }
+
+    fn arguments(&mut self, info: &FunctionInfo, args: &[Expr], name: &Name) -> Checked<Type> {
+        self.count(name, args, info.params.len())?;
+        for (arg, param) in args.iter().zip(&info.params) {
+            self.expect(arg, &param.ty)?;
+        }
+        Ok(info.result.clone())
+    }
+
+    fn count(&self, name: &Name, args: &[Expr], wanted: usize) -> Checked<()> {
+        if args.len() == wanted {
+            return Ok(());
+        }
+        let message = format!("`{}` takes {wanted} arguments, not {}", name.text, args.len());
+        Err(Diagnostic::new(name.span, message))
+    }
+
+    fn builtin(&mut self, builtin: Builtin, name: &Name, args: &[Expr]) -> Checked<Type> {
+        let wanted = match builtin {
+            Builtin::Cas => 3,
+            Builtin::Swap | Builtin::FetchAdd | Builtin::StoreConditional | Builtin::Remove => 2,
+            _ => 1,
+        };
+        self.count(name, args, wanted)?;
+        match builtin {
+            Builtin::Cas => {
+                let ty = self.shared_place(&args[0])?;
+                let old = self.expr(&args[1], Some(&ty))?;
+                if old.join(&ty).is_none() {
+                    return Err(self.mismatch(args[1].span, &old, &ty));
+                }
+                self.expect(&args[2], &ty)?;
+                Ok(Type::Bool)
+            }
+            Builtin::Swap => {
+                let ty = self.shared_place(&args[0])?;
+                self.expect(&args[1], &ty)?;
+                Ok(ty)
+            }
+            Builtin::FetchAdd => {
+                let ty = self.shared_place(&args[0])?;
+                let plain = self.plain_int();
+                self.fit(&ty, &plain, args[0].span)?;
+                self.expect(&args[1], &plain)?;
+                Ok(ty)
+            }
+            Builtin::LoadLinked => self.linked(&args[0]),
+            Builtin::StoreConditional => {
+                let ty = self.linked(&args[0])?;
+                self.expect(&args[1], &ty)?;
+                Ok(Type::Bool)
+            }
+            Builtin::Lock | Builtin::Unlock => self.lock(&args[0]),
+            Builtin::Free => {
+                let ty = self.expr(&args[0], None)?;
+                match ty.required() {
+                    Type::Ref(_) => Ok(Type::Unit),
+                    _ => Err(Diagnostic::new(args[0].span, "only a node can be freed")),
+                }
+            }
+            Builtin::Len | Builtin::Min | Builtin::Max | Builtin::Remove => {
+                self.collection(builtin, args)
+            }
+        }
+    }
+
+    fn linked(&mut self, place: &Expr) -> Checked<Type> {
+        let ty = self.shared_place(place)?;
+        match &place.kind {
+            ExprKind::Name(_) => Ok(ty),
+            _ => Err(Diagnostic::new(place.span, "ll and sc work on a shared variable")
+                .hint("name a `var`, not a part or a field")),
+        }
+    }
+
+    fn lock(&mut self, place: &Expr) -> Checked<Type> {
+        let ty = self.expr(place, None)?;
+        match ty.required() {
+            Type::Lock if self.is_shared_place(place) => Ok(Type::Unit),
+            Type::Ref(id) => {
+                let info = self.facts.structure(*id);
+                match info.fields.iter().filter(|f| f.ty == Type::Lock).count() {
+                    1 => Ok(Type::Unit),
+                    n => {
+                        let message = format!("`{}` has {n} locks", info.name);
+                        Err(Diagnostic::new(place.span, message).hint(
+                            "give the struct a field of type `lock`, or name the one you mean",
+                        ))
+                    }
+                }
+            }
+            _ => Err(self.mismatch(place.span, &ty, &Type::Lock)),
+        }
+    }
+
+    fn collection(&mut self, builtin: Builtin, args: &[Expr]) -> Checked<Type> {
+        let ty = self.expr(&args[0], None)?;
+        let element = match &ty {
+            Type::Seq(e) | Type::Set(e) => (**e).clone(),
+            Type::Map(key, _) => (**key).clone(),
+            _ => return Err(self.mismatch(args[0].span, &ty, &Type::Seq(Box::new(Type::Never)))),
+        };
+        match builtin {
+            Builtin::Len => Ok(self.plain_int()),
+            Builtin::Remove => {
+                self.expect(&args[1], &element)?;
+                Ok(ty)
+            }
+            _ if matches!(element, Type::Int(..) | Type::Key) => Ok(element),
+            _ => Err(Diagnostic::new(args[0].span, "these elements have no order")),
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! Declarations: names, types, variables, signatures, specifications, clients.
+
+use super::{Checked, Checker, Part};
+use crate::front::ast::*;
+use crate::front::diagnostic::Diagnostic;
+use crate::front::program::*;
+use crate::front::range::Range;
+use crate::front::types::{EnumId, Length, StructId, Type};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The largest array, and the largest width of a variable.
+const MAX_LENGTH: u32 = 4096;
+
+impl Checker<'_> {
+    pub(super) fn declare_names(&mut self) -> Checked<()> {
+        let file = self.file;
+        self.reject_duplicates(file)?;
+        for decl in &file.consts {
+            let value = match self.overrides.get(&decl.name.text) {
+                Some(value) => *value,
+                None => self.constant(&decl.value)?,
+            };
+            self.facts.consts.insert(decl.name.text.clone(), value);
+        }
+        for decl in &file.enums {
+            let variants = decl.variants.iter().map(|v| v.text.clone()).collect();
+            self.facts.enums.push(EnumInfo { name: decl.name.text.clone(), variants });
+        }
+        for decl in &file.structs {
+            self.facts.structs.push(StructInfo { name: decl.name.text.clone(), fields: vec![] });
+        }
+        for (index, decl) in file.structs.iter().enumerate() {
+            let mut fields = Vec::new();
+            for field in &decl.fields {
+                let ty = self.plain_type(&field.ty)?;
+                fields.push(FieldInfo { name: field.name.text.clone(), ty, default: None });
+            }
+            self.facts.structs[index].fields = fields;
+        }
+        for (index, decl) in file.structs.iter().enumerate() {
+            for (number, field) in decl.fields.iter().enumerate() {
+                if let Some(default) = &field.default {
+                    let ty = self.facts.structs[index].fields[number].ty.clone();
+                    self.expect(default, &ty)?;
+                    self.facts.structs[index].fields[number].default = Some(default.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn reject_duplicates(&self, file: &File) -> Checked<()> {
+        let mut seen = HashMap::new();
+        let names = (file.consts.iter().map(|d| &d.name))
+            .chain(file.enums.iter().flat_map(|d| std::iter::once(&d.name).chain(&d.variants)))
+            .chain(file.structs.iter().map(|d| &d.name))
+            .chain(file.vars.iter().map(|d| &d.name))
+            .chain(file.functions.iter().map(|d| &d.name));
+        let methods = file.methods.iter().map(|d| &d.name);
+        for name in names {
+            if seen.insert(name.text.as_str(), name.span).is_some() {
+                return Err(duplicate(name));
+            }
+        }
+        let mut seen = HashMap::new();
+        for name in methods {
+            if seen.insert(name.text.as_str(), name.span).is_some() {
+                return Err(duplicate(name));
+            }
+        }
+        for name in file.functions.iter().map(|d| &d.name) {
+            if Builtin::named(&name.text).is_some_and(|b| !b.is_for_specs()) {
+                return Err(Diagnostic::new(name.span, "this is the name of a built-in function")
+                    .hint("choose another name"));
+            }
+        }
+        for decl in &file.structs {
+            let mut seen = HashMap::new();
+            for field in &decl.fields {
+                if seen.insert(field.name.text.as_str(), ()).is_some() {
+                    return Err(duplicate(&field.name));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn declare_vars(&mut self) -> Checked<()> {
+        for decl in &self.file.vars {
+            let ty = self.plain_type(&decl.ty)?;
+            let info = self.variable(decl, ty)?;
+            match decl.scope {
+                VarScope::Shared => self.shared.push(info),
+                VarScope::Thread => self.thread_vars.push(info),
+            }
+        }
+        Ok(())
+    }
+
+    fn variable(&mut self, decl: &VarDecl, ty: Type) -> Checked<VarInfo> {
+        match &decl.init {
+            Some(init) => self.expect(init, &ty)?,
+            None if defaults(&ty) => {}
+            None => {
+                let message = format!("`{}` has no initial value", decl.name.text);
+                return Err(Diagnostic::new(decl.name.span, message).hint("add `= …`"));
+            }
+        }
+        Ok(VarInfo { name: decl.name.text.clone(), ty, init: decl.init.clone() })
+    }
+
+    /// A type that an algorithm may use.
+    fn plain_type(&self, ty: &TypeExpr) -> Checked<Type> {
+        let found = self.type_expr(ty)?;
+        if found.is_collection() {
+            return Err(Diagnostic::new(ty.span, "only specifications have collections")
+                .hint("an algorithm uses nodes and arrays"));
+        }
+        Ok(found)
+    }
+
+    pub(super) fn type_expr(&self, ty: &TypeExpr) -> Checked<Type> {
+        let found = match &ty.kind {
+            TypeKind::Named(name) => self.named_type(name, ty)?,
+            TypeKind::Range(low, high) => {
+                let (low, high) = (self.constant(low)?, self.constant(high)?);
+                if low > high {
+                    return Err(Diagnostic::new(ty.span, "this range is empty"));
+                }
+                Type::Int(Range::stated(low, high))
+            }
+            TypeKind::Optional(inner) => {
+                let inner_ty = self.type_expr(inner)?;
+                if matches!(inner_ty, Type::Tuple(_) | Type::Array(..) | Type::Lock) {
+                    return Err(Diagnostic::new(ty.span, "this type cannot be optional")
+                        .hint("put the `?` on a part of it"));
+                }
+                inner_ty.optional()
+            }
+            TypeKind::Array(element, length) => {
+                let element = self.type_expr(element)?;
+                Type::Array(Box::new(element), self.length(length)?)
+            }
+            TypeKind::Tuple(parts) => {
+                Type::Tuple(parts.iter().map(|p| self.type_expr(p)).collect::<Checked<_>>()?)
+            }
+            TypeKind::Generic(name, args) => self.generic_type(name, args, ty)?,
+        };
+        if found.width(16) > MAX_LENGTH {
+            return Err(Diagnostic::new(ty.span, "this type is too large"));
+        }
+        Ok(found)
+    }
+
+    fn named_type(&self, name: &str, at: &TypeExpr) -> Checked<Type> {
+        Ok(match name {
+            "bool" => Type::Bool,
+            "int" => self.plain_int(),
+            "value" => Type::Value,
+            "key" => Type::Key,
+            "tid" => Type::Tid,
+            "lock" => Type::Lock,
+            _ => {
+                let structure = self.facts.structs.iter().position(|s| s.name == name);
+                let enumeration = self.facts.enums.iter().position(|e| e.name == name);
+                match (structure, enumeration) {
+                    (Some(index), _) => Type::Ref(StructId(index as u32)),
+                    (_, Some(index)) => Type::Enum(EnumId(index as u32)),
+                    _ => {
+                        let message = format!("unknown type `{name}`");
+                        return Err(Diagnostic::new(at.span, message).hint(
+                            "types are bool, int, value, key, tid, lock, structs and enums, T?, \
+                             [T; n], (T, U)",
+                        ));
+                    }
+                }
+            }
+        })
+    }
+
+    fn generic_type(&self, name: &str, args: &[TypeExpr], at: &TypeExpr) -> Checked<Type> {
+        let args = args.iter().map(|a| self.type_expr(a)).collect::<Checked<Vec<_>>>()?;
+        match (name, args.as_slice()) {
+            ("seq", [element]) => Ok(Type::Seq(Box::new(element.clone()))),
+            ("set", [element]) => Ok(Type::Set(Box::new(element.clone()))),
+            ("map", [key, value]) => Ok(Type::Map(Box::new(key.clone()), Box::new(value.clone()))),
+            _ => Err(Diagnostic::new(at.span, format!("unknown type `{name}<…>`"))
+                .hint("collections are seq<T>, set<T> and map<K, V>")),
+        }
+    }
+
+    pub(super) fn length(&self, expr: &Expr) -> Checked<Length> {
+        if matches!(&expr.kind, ExprKind::Name(n) if n == "tid") {
+            return Ok(Length::Threads);
+        }
+        let length = self.constant(expr)?;
+        if !(1..=MAX_LENGTH as i32).contains(&length) {
+            let message = format!("an array has 1 to {MAX_LENGTH} elements");
+            return Err(Diagnostic::new(expr.span, message));
+        }
+        Ok(Length::Fixed(length as u32))
+    }
+
+    pub(super) fn signatures(&mut self, functions: &[Function]) -> Checked<Vec<FunctionInfo>> {
+        let mut found = Vec::new();
+        for f in functions {
+            let mut params: Vec<ParamInfo> = Vec::new();
+            for param in &f.params {
+                if params.iter().any(|p| p.name == param.binding.name.text) {
+                    return Err(duplicate(&param.binding.name));
+                }
+                let ty = self.type_expr(&param.ty)?;
+                let local = self.local(&param.binding.name, param.binding.id, ty.clone());
+                params.push(ParamInfo { name: param.binding.name.text.clone(), local, ty });
+            }
+            self.scopes.iter_mut().for_each(HashMap::clear);
+            let result = match &f.result {
+                Some(ty) => self.type_expr(ty)?,
+                None => Type::Unit,
+            };
+            let name = f.name.text.clone();
+            found.push(FunctionInfo { name, params, result, body: f.body.clone() });
+        }
+        Ok(found)
+    }
+
+    /// What a client may pass and get back: data, not references.
+    pub(super) fn method_types(&self, f: &Function) -> Checked<()> {
+        for ty in f.params.iter().map(|p| &p.ty).chain(&f.result) {
+            let found = self.plain_type(ty)?;
+            if has_reference(&found) {
+                return Err(Diagnostic::new(ty.span, "a client passes and gets data only")
+                    .hint("use bool, int, value, key or an enum"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn reject_recursion(&self, functions: &[Function]) -> Checked<()> {
+        let calls: HashMap<&str, Vec<String>> =
+            functions.iter().map(|f| (f.name.text.as_str(), called(&f.body))).collect();
+        for f in functions {
+            let mut seen: Vec<&str> = Vec::new();
+            let mut todo: Vec<&str> = calls[f.name.text.as_str()].iter().map(|s| &**s).collect();
+            while let Some(name) = todo.pop() {
+                if name == f.name.text {
+                    return Err(Diagnostic::new(f.name.span, "a helper function calls itself")
+                        .hint("helper functions are expanded in place; write a loop"));
+                }
+                if !seen.contains(&name) {
+                    seen.push(name);
+                    todo.extend(calls.get(name).into_iter().flatten().map(|s| &**s));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn spec(&mut self, decl: &SpecDecl) -> Checked<SpecInfo> {
+        self.part = Part::Spec;
+        (self.shared, self.thread_vars) = (vec![], vec![]);
+        (self.functions, self.methods) = (vec![], vec![]);
+        for var in &decl.vars {
+            let ty = self.type_expr(&var.ty)?;
+            let info = self.variable(var, ty)?;
+            self.shared.push(info);
+        }
+        self.functions = self.signatures(&decl.functions)?;
+        self.reject_recursion(&decl.functions)?;
+        let methods = self.signatures(&decl.methods)?;
+        for (info, f) in self.functions.clone().iter().zip(&decl.functions) {
+            self.function(info, f)?;
+        }
+        for (info, f) in methods.iter().zip(&decl.methods) {
+            self.function(info, f)?;
+        }
+        Ok(SpecInfo {
+            name: decl.name.text.clone(),
+            vars: std::mem::take(&mut self.shared),
+            methods,
+            functions: std::mem::take(&mut self.functions),
+            facts: Arc::new(Facts::default()),
+        })
+    }
+
+    pub(super) fn clients(&mut self) -> Checked<Vec<ClientInfo>> {
+        self.part = Part::Client;
+        let mut found: Vec<ClientInfo> = Vec::new();
+        for decl in &self.file.clients {
+            let mut roles = Vec::new();
+            for role in &decl.roles {
+                let count = match &role.count {
+                    RoleCount::One => Some(1),
+                    RoleCount::Times(n) => Some(self.constant(n)?.clamp(0, 64) as u32),
+                    RoleCount::Rest => None,
+                };
+                self.result = Type::Unit;
+                self.assigned = super::statements::assigned_names(&role.body);
+                self.block(&role.body)?;
+                let name = role.name.text.clone();
+                roles.push(RoleInfo { name, count, body: role.body.clone() });
+            }
+            let name = decl.name.as_ref().map(|n| n.text.clone()).unwrap_or_default();
+            if found.iter().any(|c| c.name == name) {
+                let span = decl.name.as_ref().map(|n| n.span).unwrap_or_default();
+                return Err(Diagnostic::new(span, "two clients have the same name"));
+            }
+            found.push(ClientInfo { name, roles });
+        }
+        Ok(found)
+    }
+}
+
+fn duplicate(name: &Name) -> Diagnostic {
+    Diagnostic::new(name.span, format!("`{}` is declared twice", name.text))
+        .hint("rename one of the two")
+}
+
+fn defaults(ty: &Type) -> bool {
+    match ty {
+        Type::Lock => true,
+        Type::Array(element, _) => defaults(element),
+        _ => false,
+    }
+}
+
+fn has_reference(ty: &Type) -> bool {
+    match ty {
+        Type::Ref(_) | Type::Lock => true,
+        Type::Opt(t) | Type::Array(t, _) => has_reference(t),
+        Type::Tuple(parts) => parts.iter().any(has_reference),
+        _ => false,
+    }
+}
+
+/// The names of the functions that a block calls.
+fn called(block: &Block) -> Vec<String> {
+    let mut found = Vec::new();
+    crate::front::walk::expressions(block, &mut |e| {
+        if let ExprKind::Call(name, _) = &e.kind {
+            found.push(name.text.clone());
+        }
+    });
+    found
+}

@@ -1,0 +1,263 @@
+//! Declarations: objects, structs, variables, methods, specifications, clients, expectations, types.
+
+use super::{Parsed, Parser};
+use crate::front::ast::*;
+use crate::front::diagnostic::Diagnostic;
+use crate::front::lexer::TokenKind;
+
+/// What an `expect` line may say: that all claims hold, that some claim fails, or which one does.
+const VERDICTS: [&str; 8] = [
+    "holds",
+    "fails",
+    "not_linearizable",
+    "faults",
+    "out_of_range",
+    "deadlocks",
+    "unknown",
+    "refused",
+];
+
+impl Parser<'_> {
+    pub(super) fn file(&mut self) -> Parsed<File> {
+        let mut file = File::default();
+        while self.peek().kind != TokenKind::End {
+            self.item(&mut file)?;
+            self.eat(";");
+        }
+        file.expr_count = self.next_id;
+        Ok(file)
+    }
+
+    fn item(&mut self, file: &mut File) -> Parsed<()> {
+        let token = self.peek();
+        match token.text {
+            "object" => {
+                let object = self.object()?;
+                if file.object.replace(object).is_some() {
+                    return Err(Diagnostic::new(token.span, "a file describes one object")
+                        .hint("put the second object into a file of its own"));
+                }
+            }
+            "const" => file.consts.push(self.constant()?),
+            "enum" => file.enums.push(self.enumeration()?),
+            "struct" => file.structs.push(self.structure()?),
+            "var" | "thread" => file.vars.push(self.variable()?),
+            "init" => {
+                self.bump();
+                file.init.extend(self.block()?);
+            }
+            "method" => file.methods.push(self.function("method")?),
+            "fn" => file.functions.push(self.function("fn")?),
+            "spec" => file.specs.push(self.spec()?),
+            "client" => file.clients.push(self.client()?),
+            "expect" => file.expects.push(self.expectation()?),
+            _ => {
+                return Err(self.unexpected("a declaration").hint(
+                    "a declaration begins with `object`, `const`, `enum`, `struct`, `var`, \
+                     `thread var`, `init`, `method`, `fn`, `spec`, `client` or `expect`",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn object(&mut self) -> Parsed<ObjectDecl> {
+        self.expect("object")?;
+        let name = self.name("the name of the object")?;
+        let spec =
+            if self.eat(":") { Some(self.name("the name of a specification")?) } else { None };
+        Ok(ObjectDecl { name, spec })
+    }
+
+    fn constant(&mut self) -> Parsed<ConstDecl> {
+        self.expect("const")?;
+        let name = self.name("the name of the constant")?;
+        self.expect("=")?;
+        Ok(ConstDecl { name, value: self.expr()? })
+    }
+
+    fn enumeration(&mut self) -> Parsed<EnumDecl> {
+        self.expect("enum")?;
+        let name = self.name("the name of the enum")?;
+        self.expect("{")?;
+        let variants = self.list("}", |p| p.name("a variant"))?;
+        Ok(EnumDecl { name, variants })
+    }
+
+    fn structure(&mut self) -> Parsed<StructDecl> {
+        self.expect("struct")?;
+        let name = self.name("the name of the struct")?;
+        self.expect("{")?;
+        let fields = self.list("}", |p| {
+            let name = p.name("a field")?;
+            p.expect(":")?;
+            let ty = p.type_expr()?;
+            let default = if p.eat("=") { Some(p.expr()?) } else { None };
+            Ok(FieldDecl { name, ty, default })
+        })?;
+        Ok(StructDecl { name, fields })
+    }
+
+    fn variable(&mut self) -> Parsed<VarDecl> {
+        let scope = if self.eat("thread") { VarScope::Thread } else { VarScope::Shared };
+        self.expect("var")?;
+        let name = self.name("the name of the variable")?;
+        self.expect(":")?;
+        let ty = self.type_expr()?;
+        let init = if self.eat("=") { Some(self.expr()?) } else { None };
+        Ok(VarDecl { name, ty, init, scope })
+    }
+
+    fn function(&mut self, keyword: &str) -> Parsed<Function> {
+        self.expect(keyword)?;
+        let name = self.name("a name")?;
+        self.expect("(")?;
+        let params = self.list(")", |p| {
+            let name = p.name("a parameter")?;
+            p.expect(":")?;
+            let ty = p.type_expr()?;
+            let binding = Binding { name, id: p.fresh() };
+            Ok(Param { binding, ty })
+        })?;
+        let result = if self.eat("->") { Some(self.type_expr()?) } else { None };
+        let body = self.block()?;
+        Ok(Function { name, params, result, body })
+    }
+
+    fn spec(&mut self) -> Parsed<SpecDecl> {
+        self.expect("spec")?;
+        let name = self.name("the name of the specification")?;
+        self.expect("{")?;
+        let mut spec = SpecDecl { name, vars: vec![], methods: vec![], functions: vec![] };
+        while !self.eat("}") {
+            match self.peek().text {
+                "var" => spec.vars.push(self.variable()?),
+                "method" => spec.methods.push(self.function("method")?),
+                "fn" => spec.functions.push(self.function("fn")?),
+                _ => return Err(self.unexpected("`var`, `method`, `fn` or `}`")),
+            }
+            self.eat(";");
+        }
+        Ok(spec)
+    }
+
+    fn client(&mut self) -> Parsed<ClientDecl> {
+        self.expect("client")?;
+        let name = if self.is("{") { None } else { Some(self.name("a name or `{`")?) };
+        self.expect("{")?;
+        let mut roles = Vec::new();
+        while !self.eat("}") {
+            self.expect("thread")?;
+            let name = self.name("the name of the role")?;
+            let count = self.role_count()?;
+            let body = self.block()?;
+            roles.push(Role { name, count, body });
+        }
+        Ok(ClientDecl { name, roles })
+    }
+
+    fn role_count(&mut self) -> Parsed<RoleCount> {
+        if !self.eat("*") {
+            return Ok(RoleCount::One);
+        }
+        if self.eat("rest") {
+            return Ok(RoleCount::Rest);
+        }
+        let token = self.peek();
+        let kind = match token.kind {
+            TokenKind::Int => ExprKind::Int(self.number()?),
+            _ => ExprKind::Name(self.name("a number of threads or `rest`")?.text),
+        };
+        Ok(RoleCount::Times(self.make(kind, token.span)))
+    }
+
+    pub(super) fn number(&mut self) -> Parsed<i64> {
+        let token = self.peek();
+        if token.kind != TokenKind::Int {
+            return Err(self.unexpected("a number"));
+        }
+        self.at += 1;
+        token.text.parse::<i32>().map(i64::from).map_err(|_| {
+            Diagnostic::new(token.span, "this number is too large").label("must be below 2^31")
+        })
+    }
+
+    fn expectation(&mut self) -> Parsed<Expect> {
+        let start = self.expect("expect")?;
+        let engine = self.name("the name of an engine")?;
+        let mut options = Vec::new();
+        if self.eat("(") {
+            options = self.list(")", |p| {
+                let token = p.bump();
+                if token.kind != TokenKind::Word {
+                    let message = format!("expected an option, found `{}`", token.text);
+                    return Err(Diagnostic::new(token.span, message));
+                }
+                let key = Name { text: token.text.to_string(), span: token.span };
+                p.expect(":")?;
+                let value = match p.peek().kind {
+                    TokenKind::Int => OptionValue::Number(p.number()?),
+                    _ => OptionValue::Word(p.name("a number or a word")?.text),
+                };
+                Ok((key, value))
+            })?;
+        }
+        let verdict = self.name("a verdict: `holds`, `fails`, `unknown` or `refused`")?;
+        if !VERDICTS.contains(&verdict.text.as_str()) {
+            let message = format!("`{}` is not a verdict", verdict.text);
+            return Err(Diagnostic::new(verdict.span, message).hint(
+                "write `holds`, `fails`, `unknown` or `refused`; or how it fails: \
+                 `not_linearizable`, `faults`, `out_of_range` or `deadlocks`",
+            ));
+        }
+        let span = start.to(verdict.span);
+        Ok(Expect { engine, options, verdict, span })
+    }
+
+    pub(super) fn type_expr(&mut self) -> Parsed<TypeExpr> {
+        self.nested(|p| {
+            let mut ty = p.plain_type()?;
+            while p.eat("?") {
+                let span = ty.span.to(p.previous_span());
+                ty = TypeExpr { kind: TypeKind::Optional(Box::new(ty)), span };
+            }
+            Ok(ty)
+        })
+    }
+
+    fn plain_type(&mut self) -> Parsed<TypeExpr> {
+        let start = self.peek().span;
+        let kind = if self.eat("(") {
+            TypeKind::Tuple(self.list(")", |p| p.type_expr())?)
+        } else if self.eat("[") {
+            let element = self.type_expr()?;
+            self.expect(";")?;
+            let length = self.expr()?;
+            self.expect("]")?;
+            TypeKind::Array(Box::new(element), Box::new(length))
+        } else {
+            self.named_type()?
+        };
+        Ok(TypeExpr { kind, span: start.to(self.previous_span()) })
+    }
+
+    fn named_type(&mut self) -> Parsed<TypeKind> {
+        let name = self.name("a type")?;
+        if self.is("<") {
+            self.bump();
+            return Ok(TypeKind::Generic(name.text, self.list(">", |p| p.type_expr())?));
+        }
+        let bounded = name.text == "int"
+            && self.peek().breaks == 0
+            && (self.peek().kind == TokenKind::Int
+                || self.is("-")
+                || (self.peek().kind == TokenKind::Word && self.peek_after(1).text == ".."));
+        if !bounded {
+            return Ok(TypeKind::Named(name.text));
+        }
+        let low = self.sum()?;
+        self.expect("..")?;
+        let high = self.sum()?;
+        Ok(TypeKind::Range(Box::new(low), Box::new(high)))
+    }
+}

@@ -1,0 +1,83 @@
+//! Visits every expression and statement of a block.
+
+use crate::front::ast::*;
+
+/// Calls `visit` on each expression of the block, outer ones first.
+pub fn expressions(block: &Block, visit: &mut dyn FnMut(&Expr)) {
+    statements(block, &mut |statement| {
+        for lin in &statement.lin {
+            lin.cond.iter().chain(&lin.help).for_each(|e| expression(e, visit));
+        }
+        match &statement.kind {
+            StmtKind::Assign(targets, value) => {
+                targets.iter().flatten().for_each(|e| expression(e, visit));
+                expression(value, visit);
+            }
+            StmtKind::Let(_, _, e)
+            | StmtKind::Expr(e)
+            | StmtKind::If(e, _, _)
+            | StmtKind::While(_, e, _)
+            | StmtKind::Repeat(e, _)
+            | StmtKind::Return(Some(e))
+            | StmtKind::Assume(e)
+            | StmtKind::Assert(e) => expression(e, visit),
+            StmtKind::Loop(..)
+            | StmtKind::Break(_)
+            | StmtKind::Continue(_)
+            | StmtKind::Return(None)
+            | StmtKind::Atomic(_)
+            | StmtKind::Choose(_) => {}
+        }
+    });
+}
+
+/// Calls `visit` on each statement of the block, outer ones first.
+pub fn statements(block: &Block, visit: &mut dyn FnMut(&Stmt)) {
+    for statement in block {
+        visit(statement);
+        match &statement.kind {
+            StmtKind::If(_, a, b) => {
+                statements(a, visit);
+                statements(b, visit);
+            }
+            StmtKind::While(_, _, b)
+            | StmtKind::Loop(_, b)
+            | StmtKind::Repeat(_, b)
+            | StmtKind::Atomic(b) => statements(b, visit),
+            StmtKind::Choose(branches) => branches.iter().for_each(|b| statements(b, visit)),
+            _ => {}
+        }
+    }
+}
+
+/// Calls `visit` on the expression and on each of its parts, outer ones first.
+pub fn expression(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
+    visit(expr);
+    match &expr.kind {
+        ExprKind::Field(a, _) | ExprKind::Part(a, _) | ExprKind::Unary(_, a) => {
+            expression(a, visit);
+        }
+        ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Fill(a, b) => {
+            expression(a, visit);
+            expression(b, visit);
+        }
+        ExprKind::Slice(a, low, high) => {
+            expression(a, visit);
+            low.iter().chain(high).for_each(|e| expression(e, visit));
+        }
+        ExprKind::If(a, b, c) => [a, b, c].into_iter().for_each(|e| expression(e, visit)),
+        ExprKind::Call(_, parts)
+        | ExprKind::Tuple(parts)
+        | ExprKind::List(parts)
+        | ExprKind::Set(parts) => parts.iter().for_each(|e| expression(e, visit)),
+        ExprKind::New(_, fields) => fields.iter().for_each(|(_, e)| expression(e, visit)),
+        ExprKind::Int(_)
+        | ExprKind::Bool(_)
+        | ExprKind::Null
+        | ExprKind::MinusInf
+        | ExprKind::PlusInf
+        | ExprKind::SelfTid
+        | ExprKind::Any
+        | ExprKind::Name(_) => {}
+    }
+}

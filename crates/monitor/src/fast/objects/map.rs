@@ -1,0 +1,80 @@
+//! Map: `put(key, value)`, `get(key)`.
+//!
+//! **Decides** whether a history of a map is linearizable: every key is a register of
+//! its own.
+//!
+//! **Theorem.** Linearizability is local: a history is linearizable iff its part for each key is.
+//! See `register`, which judges all of them in one sweep.
+//!
+//! **Cost.** O(n).
+//!
+//! **Precondition.** To each key every value is written once, else declined; `delete` and
+//! compare-and-set are declined (they write a value again, or read and write at once).
+
+use crate::fast::containers::container::Reach;
+use crate::fast::objects::register::{self, Access, Method};
+use crate::fast::{Declined, Part};
+use seriatim_history::{History, MethodId, OpId, ValueId};
+use seriatim_spec::Claim;
+
+/// Decides a part of a map's history; `default` is what a key that was not put holds.
+pub fn check(part: Part<'_>, default: ValueId) -> Result<Claim, Declined> {
+    let history = part.history;
+    let names = (0..history.method_count()).map(|id| history.method_name(MethodId::from(id)));
+    let methods: Vec<_> = names.map(method).collect();
+    let of = |op: OpId| {
+        let method = methods[history.method(op).index()].clone()?;
+        let (key, arg) = key_and_value(history, op, method)?;
+        Ok((method, key, method.value(history, op, arg)))
+    };
+    let (mut key_ids, mut ids) = (Reach::default(), Reach::default());
+    for op in part.operations() {
+        let (_, key, value) = of(op)?;
+        key_ids.add(key);
+        value.into_iter().for_each(|value| ids.add(value));
+    }
+    let (mut keys, mut next) = (key_ids.dense(part.len()), 0);
+    register::decide(part, default, ids.dense(part.len()), |op| {
+        let (method, key, value) = of(op)?;
+        Ok(value.map(|value| {
+            let key = keys.number(key, next);
+            next = next.max(key + 1);
+            Access { method, key, value }
+        }))
+    })
+}
+
+fn method(name: &str) -> Result<Method, Declined> {
+    let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+    if is(&["get", "read", "lookup"]) {
+        Ok(Method::Read)
+    } else if is(&["put", "write", "set"]) {
+        Ok(Method::Write)
+    } else {
+        let method = name.to_owned();
+        Err(Declined::UnknownMethod { method })
+    }
+}
+
+/// The key of an operation and what it writes.
+#[inline]
+fn key_and_value(
+    history: &History,
+    op: OpId,
+    method: Method,
+) -> Result<(ValueId, ValueId), Declined> {
+    let (key, arg) = (history.key(op), history.arg(op));
+    if key.is_present() {
+        return Ok((key, arg));
+    }
+    match (method, history.values().as_pair(arg)) {
+        // A read that repeats its unknown value.
+        (Method::Read, Some((key, ValueId::NIL))) => Ok((key, ValueId::ABSENT)),
+        (Method::Read, _) if arg.is_present() => Ok((arg, ValueId::ABSENT)),
+        (Method::Write, Some(pair)) => Ok(pair),
+        _ => Err(Declined::Unreadable {
+            operation: history.operation(op).to_string(),
+            expected: "a key",
+        }),
+    }
+}

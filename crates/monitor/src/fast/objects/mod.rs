@@ -1,0 +1,15 @@
+//! Objects whose monitors need nothing of a container: cells, numbers, keys, logs.
+
+pub mod counter;
+pub mod fetch_and_add;
+pub(super) mod flag;
+pub mod log;
+pub(super) mod log_index;
+pub mod map;
+pub mod multiset;
+pub mod mutex;
+pub mod register;
+pub mod semaphore;
+pub mod set;
+pub(super) mod set_sweep;
+pub(super) mod tally;
