@@ -6,7 +6,7 @@
 
 use seriatim_history::{InputError, Outcome, Tally};
 use seriatim_scale::ScaleError;
-use seriatim_scale::record::{self, Told, put_frame, put_number};
+use seriatim_scale::record::{self, StreamedOperation, put_frame, put_number};
 use seriatim_scale::run::{Noting, Plan, scan_share};
 use seriatim_scale::scan::{Layout, Sink, shares};
 use seriatim_scale::split::{Membership, PartHash, Splitter, Splitting};
@@ -57,7 +57,7 @@ pub fn read(
     (workers, worker): (Workers, usize),
     channel: SyncSender<Parcel>,
 ) -> Result<Tally, ScaleError> {
-    let splitter = Splitter::new(Arc::clone(&plan.reader), splitting, plan.log.heading.conventions);
+    let splitter = Splitter::new(Arc::clone(&plan.reader), splitting, plan.log.header.conventions);
     let mut packer = Packer {
         plan: plan.clone(),
         splitter,
@@ -112,7 +112,7 @@ impl Packer {
 }
 
 impl Sink for Packer {
-    fn row(&mut self, told: Told<'_>) -> ControlFlow<()> {
+    fn row(&mut self, told: StreamedOperation<'_>) -> ControlFlow<()> {
         match told.outcome {
             Outcome::Ok => self.tally.ok += 1,
             Outcome::Failed => self.tally.failed += 1,

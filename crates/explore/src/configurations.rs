@@ -9,7 +9,7 @@
 //! With linearization points there is no closure: an operation takes effect exactly when it is told to.
 //!
 //! The sets are shared by all workers ([`Configurations`]); what is computed from them each worker remembers for itself
-//! ([`Desk`]), so that workers meet only where something new is interned. Numbers of sets depend on who came first, so nothing is
+//! ([`Memos`]), so that workers meet only where something new is interned. Numbers of sets depend on who came first, so nothing is
 //! ordered by them: [`Configurations::print`] gives a number that depends on the content alone.
 
 use crate::intern::{Interner, SliceInterner};
@@ -84,7 +84,7 @@ pub struct Configurations {
 }
 
 /// What a worker remembers about sets.
-pub struct Desk {
+pub struct Memos {
     effects: FxHashMap<(u32, u16, u8), Effects>,
     calls: Memo<(SetId, u8, u16), SetId>,
     returns: Memo<(SetId, u8, u16), SetId>,
@@ -97,9 +97,9 @@ pub struct Desk {
     results: FxHashMap<Message, u16>,
 }
 
-impl Default for Desk {
+impl Default for Memos {
     fn default() -> Self {
-        Desk {
+        Memos {
             effects: FxHashMap::default(),
             calls: Memo::new(REMEMBERED),
             returns: Memo::new(REMEMBERED),
@@ -114,7 +114,7 @@ impl Default for Desk {
     }
 }
 
-impl Desk {
+impl Memos {
     /// How many bytes it takes, roughly.
     pub fn bytes(&self) -> usize {
         let memos = self.calls.bytes() + self.returns.bytes() + self.renamed.bytes();
@@ -177,63 +177,63 @@ impl Configurations {
     /// The set after a thread called an operation.
     pub fn call(
         &self,
-        (subject, desk): (&Subject, &mut Desk),
+        (subject, memos): (&Subject, &mut Memos),
         set: SetId,
         thread: usize,
         message: &Message,
     ) -> Result<SetId, SpecStop> {
-        let operation = number(&mut desk.operations, &self.operations, message)?;
+        let operation = number(&mut memos.operations, &self.operations, message)?;
         let key = (set, thread as u8, operation);
-        if let Some(found) = desk.calls.get(&key) {
+        if let Some(found) = memos.calls.get(&key) {
             return Ok(found);
         }
         let status = called(operation);
         let mut next = self.copy(set);
         next.iter_mut().for_each(|c| *c = with_status(*c, thread, status));
         let result = self.intern(subject, next);
-        desk.calls.insert(key, result);
+        memos.calls.insert(key, result);
         Ok(result)
     }
 
     /// The set after a thread returned with a result; [`EMPTY`] if the specification does not allow that.
     pub fn give_back(
         &self,
-        (subject, desk): (&Subject, &mut Desk),
+        (subject, memos): (&Subject, &mut Memos),
         set: SetId,
         thread: usize,
         message: &Message,
     ) -> Result<SetId, SpecStop> {
-        let result = number(&mut desk.results, &self.results, message)?;
+        let result = number(&mut memos.results, &self.results, message)?;
         let key = (set, thread as u8, result);
-        if let Some(found) = desk.returns.get(&key) {
+        if let Some(found) = memos.returns.get(&key) {
             return Ok(found);
         }
         let all = match self.mode {
             Mode::Points => self.copy(set),
-            _ => self.closure((subject, desk), self.copy(set))?,
+            _ => self.closure((subject, memos), self.copy(set))?,
         };
         let wanted = done(result);
         let left = all.into_iter().filter(|c| status(*c, thread) == wanted);
         let left: Vec<Config> = left.map(|c| with_status(c, thread, IDLE)).collect();
         let roots = match self.mode {
             Mode::Points => left,
-            _ => self.roots((subject, desk), left)?,
+            _ => self.roots((subject, memos), left)?,
         };
         let found = self.intern(subject, roots);
-        desk.returns.insert(key, found);
+        memos.returns.insert(key, found);
         Ok(found)
     }
 
     /// The set after the operation of a thread was said to take effect; [`EMPTY`] if it cannot.
     pub fn effect(
         &self,
-        (subject, desk): (&Subject, &mut Desk),
+        (subject, memos): (&Subject, &mut Memos),
         set: SetId,
         thread: usize,
     ) -> Result<SetId, SpecStop> {
         let mut next = Vec::new();
         for config in self.copy(set) {
-            self.push_effects((subject, desk), config, thread, &mut next)?;
+            self.push_effects((subject, memos), config, thread, &mut next)?;
         }
         Ok(self.intern(subject, next))
     }
@@ -242,7 +242,7 @@ impl Configurations {
     /// returned, and no called operation can. The roots are all that can be such; see `deadlock`.
     pub fn blocks(
         &self,
-        (subject, desk): (&Subject, &mut Desk),
+        (subject, memos): (&Subject, &mut Memos),
         set: SetId,
     ) -> Result<bool, SpecStop> {
         let mut effects = Vec::new();
@@ -253,7 +253,7 @@ impl Configurations {
             }
             effects.clear();
             for thread in 0..self.threads {
-                self.push_effects((subject, desk), config, thread, &mut effects)?;
+                self.push_effects((subject, memos), config, thread, &mut effects)?;
             }
             if effects.is_empty() {
                 return Ok(true);
@@ -265,67 +265,67 @@ impl Configurations {
     /// The set with threads and values renamed.
     pub fn rename(
         &self,
-        (subject, desk): (&Subject, &mut Desk),
+        (subject, memos): (&Subject, &mut Memos),
         set: SetId,
         by: &Renaming,
     ) -> Result<SetId, SpecStop> {
         if *by == Renaming::IDENTITY {
             return Ok(set);
         }
-        if let Some(found) = desk.renamed.get(&(set, *by)) {
+        if let Some(found) = memos.renamed.get(&(set, *by)) {
             return Ok(found);
         }
         let mut next = self.copy(set);
         for config in &mut next {
-            *config = self.rename_config((subject, desk), *config, by)?;
+            *config = self.rename_config((subject, memos), *config, by)?;
         }
         let result = self.intern(subject, next);
-        desk.renamed.insert((set, *by), result);
+        memos.renamed.insert((set, *by), result);
         Ok(result)
     }
 
     /// Whether every configuration of `small` is one of `large`.
     pub fn includes(
         &self,
-        (subject, desk): (&Subject, &mut Desk),
+        (subject, memos): (&Subject, &mut Memos),
         large: SetId,
         small: SetId,
     ) -> Result<bool, SpecStop> {
         if large == small || small == EMPTY {
             return Ok(true);
         }
-        if let Some(found) = desk.included.get(&(large, small)) {
+        if let Some(found) = memos.included.get(&(large, small)) {
             return Ok(found);
         }
         let wanted = self.copy(small);
         let mut all = self.copy(large);
         let mut found = wanted.iter().all(|c| all.binary_search(c).is_ok());
         if !found && self.mode != Mode::Points {
-            all = self.closure((subject, desk), all)?;
+            all = self.closure((subject, memos), all)?;
             let all: FxHashSet<Config> = all.into_iter().collect();
             found = wanted.iter().all(|c| all.contains(c));
         }
-        desk.included.insert((large, small), found);
+        memos.included.insert((large, small), found);
         Ok(found)
     }
 
-    fn facts(&self, desk: &mut Desk, set: SetId) -> (u8, u64) {
-        if let Some(known) = desk.known.get(&set) {
+    fn facts(&self, memos: &mut Memos, set: SetId) -> (u8, u64) {
+        if let Some(known) = memos.known.get(&set) {
             return known;
         }
         let facts = read(&self.sets[(set.0 % SHARDS) as usize]).facts[(set.0 / SHARDS) as usize];
-        desk.known.insert(set, facts);
+        memos.known.insert(set, facts);
         facts
     }
 
     /// The values that occur in a set, as a mask.
-    pub fn values(&self, desk: &mut Desk, set: SetId) -> u8 {
-        self.facts(desk, set).0
+    pub fn values(&self, memos: &mut Memos, set: SetId) -> u8 {
+        self.facts(memos, set).0
     }
 
     /// A number of a set that depends on its content alone.
-    pub fn print(&self, desk: &mut Desk, set: SetId) -> u64 {
-        self.facts(desk, set).1
+    pub fn print(&self, memos: &mut Memos, set: SetId) -> u64 {
+        self.facts(memos, set).1
     }
 
     fn intern(&self, subject: &Subject, mut configs: Vec<Config>) -> SetId {
@@ -382,7 +382,7 @@ impl Configurations {
     /// All configurations that effects lead to, the given ones included.
     fn closure(
         &self,
-        (subject, desk): (&Subject, &mut Desk),
+        (subject, memos): (&Subject, &mut Memos),
         from: Vec<Config>,
     ) -> Result<Vec<Config>, SpecStop> {
         let mut seen: FxHashSet<Config> = from.iter().copied().collect();
@@ -391,7 +391,7 @@ impl Configurations {
         let mut at = 0;
         while at < all.len() {
             for thread in 0..self.threads {
-                self.push_effects((subject, desk), all[at], thread, &mut next)?;
+                self.push_effects((subject, memos), all[at], thread, &mut next)?;
             }
             all.extend(next.drain(..).filter(|c| seen.insert(*c)));
             at += 1;
@@ -402,13 +402,13 @@ impl Configurations {
     /// The configurations of a closed set that are no effect-successors of others.
     fn roots(
         &self,
-        (subject, desk): (&Subject, &mut Desk),
+        (subject, memos): (&Subject, &mut Memos),
         closed: Vec<Config>,
     ) -> Result<Vec<Config>, SpecStop> {
         let mut later = Vec::new();
         for config in &closed {
             for thread in 0..self.threads {
-                self.push_effects((subject, desk), *config, thread, &mut later)?;
+                self.push_effects((subject, memos), *config, thread, &mut later)?;
             }
         }
         let later: FxHashSet<Config> = later.into_iter().collect();
@@ -417,7 +417,7 @@ impl Configurations {
 
     fn push_effects(
         &self,
-        (subject, desk): (&Subject, &mut Desk),
+        (subject, memos): (&Subject, &mut Memos),
         config: Config,
         thread: usize,
         into: &mut Vec<Config>,
@@ -426,7 +426,7 @@ impl Configurations {
         let state = (config >> STATE_SHIFT) as u32;
         let who = if self.mode == Mode::Compat { thread as u8 } else { 0 };
         let key = (state, operation, who);
-        let outcomes = match desk.effects.entry(key) {
+        let outcomes = match memos.effects.entry(key) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(self.outcomes(subject, state, operation, thread)?),
         };
@@ -471,27 +471,27 @@ impl Configurations {
 
     fn rename_config(
         &self,
-        (subject, desk): (&Subject, &mut Desk),
+        (subject, memos): (&Subject, &mut Memos),
         config: Config,
         by: &Renaming,
     ) -> Result<Config, SpecStop> {
         let state = (config >> STATE_SHIFT) as u32;
-        let mut renamed = Config::from(self.rename_state(desk, state, by)) << STATE_SHIFT;
+        let mut renamed = Config::from(self.rename_state(memos, state, by)) << STATE_SHIFT;
         for thread in 0..self.threads {
             let moved = match status(config, thread) {
                 IDLE => IDLE,
-                code => self.rename_status((subject, desk), code, by)?,
+                code => self.rename_status((subject, memos), code, by)?,
             };
             renamed = with_status(renamed, usize::from(by.threads[thread]), moved);
         }
         Ok(renamed)
     }
 
-    fn rename_state(&self, desk: &mut Desk, state: u32, by: &Renaming) -> u32 {
+    fn rename_state(&self, memos: &mut Memos, state: u32, by: &Renaming) -> u32 {
         if by.values == Renaming::IDENTITY.values {
             return state;
         }
-        if let Some(found) = desk.renamed_states.get(&(state, *by)) {
+        if let Some(found) = memos.renamed_states.get(&(state, *by)) {
             return *found;
         }
         let values: Vec<u32> = by.values.iter().map(|v| u32::from(*v)).collect();
@@ -499,21 +499,21 @@ impl Configurations {
         let old = read(&self.states).get(state).clone();
         let moved = old.iter().map(|d| d.renamed(&values, &threads)).collect();
         let result = write(&self.states).intern(moved);
-        desk.renamed_states.insert((state, *by), result);
+        memos.renamed_states.insert((state, *by), result);
         result
     }
 
     /// The status of a thread with the values of its operation or result renamed.
     fn rename_status(
         &self,
-        (subject, desk): (&Subject, &mut Desk),
+        (subject, memos): (&Subject, &mut Memos),
         code: u16,
         by: &Renaming,
     ) -> Result<u16, SpecStop> {
         if by.values == Renaming::IDENTITY.values {
             return Ok(code);
         }
-        if let Some(found) = desk.renamed_words.get(&(code, *by)) {
+        if let Some(found) = memos.renamed_words.get(&(code, *by)) {
             return Ok(*found);
         }
         let methods = &subject.machine.steps.methods;
@@ -530,7 +530,7 @@ impl Configurations {
                 done(small(write(&self.results).intern((method, words)))?)
             }
         };
-        desk.renamed_words.insert((code, *by), renamed);
+        memos.renamed_words.insert((code, *by), renamed);
         Ok(renamed)
     }
 }

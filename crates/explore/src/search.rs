@@ -174,7 +174,7 @@ impl<'s> Search<'s> {
                 halt = first(halt, found);
             }
         }
-        Report { counts: worker.counts, bytes: worker.desk.bytes(), halt }
+        Report { counts: worker.counts, bytes: worker.memos.bytes(), halt }
     }
 
     /// Expands some states of a shard.
@@ -245,7 +245,7 @@ impl<'s> Search<'s> {
         let configurations = &self.common.configurations;
         let mut seed = |set: SetId| match antichain {
             true => 0,
-            false => configurations.print(&mut worker.desk, set) as u32,
+            false => configurations.print(&mut worker.memos, set) as u32,
         };
         let hash = hash(key, seed(orbit[0])) as u32;
         states.find(key, hash, found);
@@ -257,7 +257,7 @@ impl<'s> Search<'s> {
         }
         let mut seed = |set: SetId| match antichain {
             true => 0,
-            false => configurations.print(&mut worker.desk, set) as u32,
+            false => configurations.print(&mut worker.memos, set) as u32,
         };
         states.insert(key, orbit[0], hash, &mut seed);
         Ok(())
@@ -274,16 +274,16 @@ impl<'s> Search<'s> {
         let (subject, configurations) = (self.common.subject, &self.common.configurations);
         for at in found {
             for set in orbit {
-                let desk = (subject, &mut worker.desk);
-                if configurations.includes(desk, *set, states.set(*at))? {
+                let memos = (subject, &mut worker.memos);
+                if configurations.includes(memos, *set, states.set(*at))? {
                     return Ok(true);
                 }
             }
         }
         for at in found {
-            let desk = (subject, &mut worker.desk);
+            let memos = (subject, &mut worker.memos);
             let is_due = (states.next..states.level_end).contains(at);
-            if !is_due && configurations.includes(desk, states.set(*at), orbit[0])? {
+            if !is_due && configurations.includes(memos, states.set(*at), orbit[0])? {
                 states.kill(*at);
             }
         }

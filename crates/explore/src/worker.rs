@@ -4,7 +4,7 @@
 
 use crate::canonical::{Canonical, TooManyNodes, named_threads};
 use crate::codec::{Codec, node_count};
-use crate::configurations::{Configurations, Desk, EMPTY, Message, SetId};
+use crate::configurations::{Configurations, EMPTY, Memos, Message, SetId};
 use crate::deadlock::{Commitment, Known, deadlock};
 use crate::options::{Mode, Options};
 use crate::outcome::{Cuts, Reason, ViolationKind};
@@ -96,7 +96,7 @@ pub struct Worker<'s> {
     /// Finds representatives.
     pub canonical: Canonical,
     /// What it remembers about configuration sets.
-    pub desk: Desk,
+    pub memos: Memos,
     /// What it counted.
     pub counts: Counts,
     dooms: Dooms,
@@ -114,7 +114,7 @@ impl<'s> Worker<'s> {
         Worker {
             common,
             canonical: Canonical::new(common.subject, &common.options.reductions),
-            desk: Desk::default(),
+            memos: Memos::default(),
             counts: Counts::default(),
             dooms: Dooms::default(),
             orbit: vec![],
@@ -210,8 +210,8 @@ impl<'s> Worker<'s> {
             for Commitment { thread, from, seen, .. } in calls {
                 set = self.events(from, set, *thread, seen)?;
             }
-            let desk = (common.subject, &mut self.desk);
-            Ok(!common.configurations.blocks(desk, set)?)
+            let memos = (common.subject, &mut self.memos);
+            Ok(!common.configurations.blocks(memos, set)?)
         })
     }
 
@@ -340,22 +340,22 @@ impl<'s> Worker<'s> {
             return Ok(set);
         }
         if let Some(call) = &seen.call {
-            let desk = (common.subject, &mut self.desk);
-            set = common.configurations.call(desk, set, thread, call)?;
+            let memos = (common.subject, &mut self.memos);
+            set = common.configurations.call(memos, set, thread, call)?;
         }
         if mode == Mode::Points {
             for who in &seen.effects {
-                let desk = (common.subject, &mut self.desk);
+                let memos = (common.subject, &mut self.memos);
                 set = match who {
-                    Some(who) => common.configurations.effect(desk, set, *who as usize)?,
+                    Some(who) => common.configurations.effect(memos, set, *who as usize)?,
                     None => EMPTY,
                 };
             }
         }
         if let Some(result) = &seen.ret {
             let message: Message = (self.method(from, thread, seen), result.clone());
-            let desk = (common.subject, &mut self.desk);
-            set = common.configurations.give_back(desk, set, thread, &message)?;
+            let memos = (common.subject, &mut self.memos);
+            set = common.configurations.give_back(memos, set, thread, &message)?;
         }
         if set == EMPTY && is_broken(Sabotage::BlindReturn) {
             return Ok(before);
@@ -425,17 +425,17 @@ impl<'s> Worker<'s> {
     fn name(&mut self, state: &State, set: SetId) -> Result<(), Halt> {
         let common = self.common;
         let mentioned = match common.options.reductions.value_symmetry {
-            true => common.configurations.values(&mut self.desk, set),
+            true => common.configurations.values(&mut self.memos, set),
             false => 0,
         };
         self.canonical.run(common.subject, &common.codec, state, mentioned)?;
         self.counts.nodes = self.counts.nodes.max(node_count(self.canonical.key[0]));
         self.orbit.clear();
         for renaming in &self.canonical.renamings {
-            let desk = (common.subject, &mut self.desk);
-            let renamed = common.configurations.rename(desk, set, renaming)?;
+            let memos = (common.subject, &mut self.memos);
+            let renamed = common.configurations.rename(memos, set, renaming)?;
             if self.orbit.iter().all(|(_, known)| *known != renamed) {
-                self.orbit.push((common.configurations.print(&mut self.desk, renamed), renamed));
+                self.orbit.push((common.configurations.print(&mut self.memos, renamed), renamed));
             }
         }
         self.orbit.sort_unstable();

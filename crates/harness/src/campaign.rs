@@ -5,7 +5,7 @@ use crate::coverage::Overlap;
 use crate::engine::{Effort, Engine, Found, Schedule};
 use crate::failure::{Failed, Failure, busy_threads, columns, explanation};
 use crate::identity::Identity;
-use crate::oracle::{Judge, Law, Trouble};
+use crate::oracle::{Judge, Oracle, Trouble};
 use crate::passed::Passed;
 use crate::random::Random;
 use crate::run::Run;
@@ -26,7 +26,7 @@ pub(crate) type Ran = Result<Result<Passed, Box<Failed>>, Trouble>;
 /// A declared test, ready to run.
 pub(crate) struct Campaign {
     pub subject: Arc<dyn Subject>,
-    pub law: Law,
+    pub oracle: Oracle,
     pub identity: Identity,
     pub budget: Budget,
     pub drain: Option<KindId>,
@@ -80,7 +80,7 @@ impl Campaign {
     }
 
     fn judge(&self) -> Judge {
-        Judge::new(self.subject.clone(), self.law.clone(), self.budget.time)
+        Judge::new(self.subject.clone(), self.oracle.clone(), self.budget.time)
     }
 
     /// Scenarios of one thread: what fails there needs no concurrency, and is told and shrunk as such.
@@ -313,7 +313,7 @@ impl Campaign {
             None => {
                 let misuse =
                     |error| Trouble::Misuse(format!("the execution is no history: {error}"));
-                let spec = self.law.spec.as_deref();
+                let spec = self.oracle.spec.as_deref();
                 found.run.history(&*self.subject, spec).map_err(misuse)?
             }
         };
@@ -357,7 +357,7 @@ impl Campaign {
                 Failure::Disagreement(_) => "the specification gives other results",
                 _ => "no order explains these results",
             };
-            let name = self.law.reader.name();
+            let name = self.oracle.reader.name();
             let _ = write!(text, "\n{headline} (specification: {name}):\n{why}");
         }
         let (executions, time) = (failed.executions, failed.found_after);

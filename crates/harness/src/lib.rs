@@ -13,14 +13,14 @@ mod clock;
 mod coverage;
 mod ends;
 mod engine;
+#[cfg(any(feature = "shuttle", feature = "loom"))]
+mod execution_log;
 mod failure;
 mod generator;
 mod growth;
 mod identity;
 #[cfg(feature = "loom")]
 mod loom_engine;
-#[cfg(any(feature = "shuttle", feature = "loom"))]
-mod minutes;
 mod misuse;
 mod model;
 mod oracle;

@@ -15,9 +15,9 @@
 //! of a return and a call alone may be missed. No alarm is false because of that.
 
 use crate::engine::{Effort, Engine, Found, Hunted, Schedule};
+use crate::execution_log::{ExecutionLog, Scene, open};
 use crate::failure::Failure;
 use crate::growth;
-use crate::minutes::{Minutes, Scene, open};
 use crate::oracle::{Judge, Trouble};
 use crate::quiet;
 use crate::random::Random;
@@ -45,11 +45,11 @@ pub(crate) struct Loom {
 }
 
 /// What executions and the engine tell each other. Everything here is invisible to Loom.
-struct Desk {
+struct Channel {
     stamps: AtomicU64,
     executions: AtomicU64,
     deadlocked: AtomicBool,
-    minutes: Minutes,
+    log: ExecutionLog,
     results: Mutex<Vec<(Run, u64)>>,
     effort: Effort,
     /// The only execution that is looked at, in a replay.
@@ -62,13 +62,13 @@ struct Desk {
 /// Ends an exploration from the inside.
 struct Enough;
 
-impl Desk {
+impl Channel {
     fn new(effort: Effort, only: Option<u64>) -> Self {
-        Desk {
+        Channel {
             stamps: AtomicU64::new(0),
             executions: AtomicU64::new(0),
             deadlocked: AtomicBool::new(false),
-            minutes: Minutes::default(),
+            log: ExecutionLog::default(),
             results: Mutex::default(),
             effort,
             only,
@@ -90,7 +90,7 @@ impl Desk {
         if deadlocked || self.only.is_some_and(|only| only != number) {
             return;
         }
-        if self.minutes.is_new(&run) {
+        if self.log.is_new(&run) {
             open(&self.results).push((run, number));
         }
     }
@@ -98,7 +98,7 @@ impl Desk {
     /// Everybody waits. Loom tells it by a panic of the thread that was the last to wait; what happens after that
     /// happens in no execution.
     fn deadlock(&self) {
-        self.publish(self.minutes.run());
+        self.publish(self.log.run());
         self.deadlocked.store(true, Ordering::Relaxed);
     }
 
@@ -113,11 +113,11 @@ impl Desk {
         self.stamps.store(0, Ordering::Relaxed);
         self.deadlocked.store(false, Ordering::Relaxed);
         open(&self.names).clear();
-        self.minutes.begin(threads);
+        self.log.begin(threads);
     }
 }
 
-impl Stamps for Desk {
+impl Stamps for Channel {
     fn call(&self) -> Time {
         self.tick()
     }
@@ -128,38 +128,38 @@ impl Stamps for Desk {
 }
 
 /// Writes down the accesses of the threads from now on, if that is wanted.
-fn listen(desk: &Arc<Desk>) -> Option<Listening> {
-    let heard = desk.clone();
-    let wanted = desk.only == Some(desk.executions.load(Ordering::Relaxed));
-    (wanted && desk.trace == Trace::On).then(|| {
+fn listen(channel: &Arc<Channel>) -> Option<Listening> {
+    let heard = channel.clone();
+    let wanted = channel.only == Some(channel.executions.load(Ordering::Relaxed));
+    (wanted && channel.trace == Trace::On).then(|| {
         trace::listen(move |access| {
             let thread = open(&heard.names).get(&loom::thread::current().id()).copied();
             if let Some(thread) = thread {
                 // Without the fences of a call's stamp: listening must not change what is seen.
                 let stamp = heard.stamps.fetch_add(1, Ordering::Relaxed);
                 let text = access.to_string();
-                heard.minutes.access(Accessed { stamp, thread, text });
+                heard.log.access(Accessed { stamp, thread, text });
             }
         })
     })
 }
 
 /// One execution of a scenario, inside Loom.
-fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk>) {
-    desk.begin(scenario.threads.len());
-    let _listening = listen(desk);
+fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, channel: &Arc<Channel>) {
+    channel.begin(scenario.threads.len());
+    let _listening = listen(channel);
     let mut scene = Scene::of(&**subject);
-    desk.minutes.main_calls(&mut *scene.main, &scenario.before, &**desk);
+    channel.log.main_calls(&mut *scene.main, &scenario.before, &**channel);
     let threads: Vec<_> = (0..scenario.threads.len())
         .map(|thread| {
             let (instance, scenario) = (scene.instance.clone(), scenario.clone());
-            let desk = desk.clone();
+            let channel = channel.clone();
             loom::thread::spawn(move || {
-                open(&desk.names).insert(loom::thread::current().id(), thread);
+                open(&channel.names).insert(loom::thread::current().id(), thread);
                 let mut attached = instance.attach(Caller::Thread(thread));
                 drop(instance);
                 for step in &scenario.threads[thread] {
-                    if !thread_call(&mut *attached, step, thread, &desk) {
+                    if !thread_call(&mut *attached, step, thread, &channel) {
                         break;
                     }
                 }
@@ -170,12 +170,12 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk
     for thread in threads {
         let _ = thread.join();
     }
-    let mut run = desk.minutes.run();
+    let mut run = channel.log.run();
     if run.panic().is_none() {
-        run = desk.minutes.close(scene, scenario, &**desk);
+        run = channel.log.close(scene, scenario, &**channel);
     }
     kept::let_go();
-    desk.publish(run);
+    channel.publish(run);
 }
 
 /// Whether a panic is Loom's way to say that all threads wait.
@@ -184,16 +184,16 @@ fn is_deadlock(message: &str) -> bool {
 }
 
 /// Makes a call of a thread; false if it panicked.
-fn thread_call(attached: &mut dyn Attached, step: &Step, thread: usize, desk: &Desk) -> bool {
-    let call = desk.stamps.fetch_add(1, Ordering::Relaxed);
-    desk.minutes.call(thread, step, call);
-    let slot = attached.run(step, desk);
+fn thread_call(attached: &mut dyn Attached, step: &Step, thread: usize, channel: &Channel) -> bool {
+    let call = channel.stamps.fetch_add(1, Ordering::Relaxed);
+    channel.log.call(thread, step, call);
+    let slot = attached.run(step, channel);
     if matches!(&slot.end, End::Panicked(message) if is_deadlock(message)) {
-        desk.deadlock();
+        channel.deadlock();
         return false;
     }
     let panicked = matches!(slot.end, End::Panicked(_));
-    desk.minutes.end(thread, slot);
+    channel.log.end(thread, slot);
     !panicked
 }
 
@@ -221,10 +221,10 @@ impl Loom {
         &mut self,
         judge: &mut Judge,
         scenario: &Arc<Scenario>,
-        desk: Arc<Desk>,
+        channel: Arc<Channel>,
         preemptions: usize,
     ) -> Result<Hunted, Trouble> {
-        let (subject, planned, inner) = (self.subject.clone(), scenario.clone(), desk.clone());
+        let (subject, planned, inner) = (self.subject.clone(), scenario.clone(), channel.clone());
         let run = move || execute(&subject, &planned, &inner);
         let mut complete = false;
         match quiet::catch_all(|| model(preemptions).check(run)) {
@@ -232,13 +232,13 @@ impl Loom {
             Err(panic) if panic.payload().is::<Enough>() => {}
             Err(panic) => {
                 // Loom itself complains: a deadlock, a leak, a race outside of a call.
-                let mut run = desk.minutes.run();
+                let mut run = channel.log.run();
                 run.complaint = Some(panic.message());
-                desk.publish(run);
+                channel.publish(run);
             }
         }
-        let results = std::mem::take(&mut *open(&desk.results));
-        let executions = desk.executions.load(Ordering::Relaxed);
+        let results = std::mem::take(&mut *open(&channel.results));
+        let executions = channel.executions.load(Ordering::Relaxed);
         judge.executions += executions - (results.len() as u64).min(executions);
         for (run, execution) in results {
             let run = without_deadlock(run);
@@ -274,8 +274,8 @@ impl Loom {
         let mut repeat = |count| {
             for _ in 0..count {
                 let (subject, planned) = (self.subject.clone(), scenario.clone());
-                let desk = Arc::new(Desk::new(effort, Some(execution)));
-                let run = move || execute(&subject, &planned, &desk);
+                let channel = Arc::new(Channel::new(effort, Some(execution)));
+                let run = move || execute(&subject, &planned, &channel);
                 // It ends by the panic that ends every exploration before its end.
                 let _ = quiet::catch_all(|| model(preemptions).check(run));
             }
@@ -319,7 +319,7 @@ impl Engine for Loom {
         scenario: &Arc<Scenario>,
         effort: Effort,
     ) -> Result<Hunted, Trouble> {
-        self.explore(judge, scenario, Arc::new(Desk::new(effort, None)), PREEMPTIONS)
+        self.explore(judge, scenario, Arc::new(Channel::new(effort, None)), PREEMPTIONS)
     }
 
     fn patience(&self, _: &Scenario) -> u64 {
@@ -335,8 +335,8 @@ impl Engine for Loom {
     ) -> Result<Hunted, Trouble> {
         match *schedule {
             Schedule::Loom { preemptions, execution } => {
-                let desk = Desk::new(effort, Some(execution));
-                self.explore(judge, scenario, Arc::new(desk), preemptions)
+                let channel = Channel::new(effort, Some(execution));
+                self.explore(judge, scenario, Arc::new(channel), preemptions)
             }
             _ => self.hunt(judge, scenario, effort),
         }
@@ -347,8 +347,8 @@ impl Engine for Loom {
         for preemptions in 0..PREEMPTIONS {
             judge.forget();
             let effort = Effort { executions: 4000, ..effort };
-            let desk = Arc::new(Desk::new(effort, None));
-            let hunted = self.explore(judge, &found.scenario, desk, preemptions);
+            let channel = Arc::new(Channel::new(effort, None));
+            let hunted = self.explore(judge, &found.scenario, channel, preemptions);
             if let Ok(Hunted { found: Some(simpler), .. }) = hunted {
                 return simpler;
             }
@@ -359,9 +359,9 @@ impl Engine for Loom {
     fn retrace(&mut self, judge: &mut Judge, found: Found, effort: Effort) -> Found {
         let Schedule::Loom { preemptions, execution } = found.schedule else { return found };
         let effort = Effort { executions: u64::MAX, ..effort };
-        let desk = Desk { trace: Trace::On, ..Desk::new(effort, Some(execution)) };
+        let channel = Channel { trace: Trace::On, ..Channel::new(effort, Some(execution)) };
         judge.forget();
-        let again = self.explore(judge, &found.scenario, Arc::new(desk), preemptions);
+        let again = self.explore(judge, &found.scenario, Arc::new(channel), preemptions);
         found.seen_again(again)
     }
 }

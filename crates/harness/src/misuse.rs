@@ -2,7 +2,7 @@
 
 use crate::generator::Draw;
 use crate::model::ModelCall;
-use crate::oracle::Law;
+use crate::oracle::Oracle;
 use crate::quiet;
 use crate::random::Random;
 use crate::run::{Called, End, Run, Slot};
@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 /// The problems of a declaration, if it has any.
 pub(crate) fn problems(
     subject: &dyn Subject,
-    law: &Law,
+    oracle: &Oracle,
     drain: Option<&str>,
     threads: &RangeInclusive<usize>,
 ) -> Vec<String> {
@@ -22,7 +22,7 @@ pub(crate) fn problems(
     for kind in subject.kinds() {
         problems.extend(about_thread(kind, threads));
     }
-    problems.extend(about_names(subject, law));
+    problems.extend(about_names(subject, oracle));
     problems
 }
 
@@ -51,32 +51,32 @@ fn about_thread(kind: &Kind, threads: &RangeInclusive<usize>) -> Option<String> 
 }
 
 /// Whether the specification knows every operation, tried with an argument that was drawn for it.
-fn about_names(subject: &dyn Subject, law: &Law) -> Option<String> {
+fn about_names(subject: &dyn Subject, oracle: &Oracle) -> Option<String> {
     let mut unknown = Vec::new();
     for (place, kind) in subject.kinds().iter().enumerate() {
         let id = KindId(place as u32);
         let arg = subject.draw(id, &mut Draw::new(Random::of(1)));
         let step = Step { kind: id, arg };
-        if let Err(problem) = understood(subject, law, step) {
+        if let Err(problem) = understood(subject, oracle, step) {
             unknown.push(format!("`{}`: {problem}", kind.name));
         }
     }
-    let name = law.reader.name();
+    let name = oracle.reader.name();
     let list = unknown.join("; ");
     (!unknown.is_empty())
         .then(|| format!("the specification ({name}) cannot read the test: {list}"))
 }
 
-fn understood(subject: &dyn Subject, law: &Law, step: Step) -> Result<(), String> {
-    if let Some(probe) = &law.probe {
+fn understood(subject: &dyn Subject, oracle: &Oracle, step: Step) -> Result<(), String> {
+    if let Some(probe) = &oracle.probe {
         let call = ModelCall::of(subject, &step, Caller::Thread(0));
         return quiet::catch(|| probe(&call)).map_err(|panic| panic.message());
     }
     let pending = Slot { call: 1, end: End::Running };
     let run = Run { threads: vec![vec![Called { step, slot: pending }]], ..Run::default() };
     let text = |error: seriatim_history::InputError| error.to_string();
-    let mut history = run.history(subject, law.spec.as_deref()).map_err(text)?;
-    match quiet::catch(|| law.reader.read(&mut history)) {
+    let mut history = run.history(subject, oracle.spec.as_deref()).map_err(text)?;
+    match quiet::catch(|| oracle.reader.read(&mut history)) {
         Ok(read) => read.map(drop).map_err(text),
         Err(panic) => Err(panic.message()),
     }

@@ -31,7 +31,7 @@ pub(crate) type Probe = Arc<dyn Fn(&ModelCall) + Send + Sync>;
 
 /// What the right behaviour is.
 #[derive(Clone)]
-pub(crate) struct Law {
+pub(crate) struct Oracle {
     pub reader: Arc<dyn Reader + Send>,
     /// The specification's name for history files, where it has one.
     pub spec: Option<String>,
@@ -53,7 +53,7 @@ pub(crate) enum Cost {
 /// Judges the executions of one scenario after another and remembers which it has seen.
 pub(crate) struct Judge {
     subject: Arc<dyn Subject>,
-    law: Law,
+    oracle: Oracle,
     seen: HashSet<u128>,
     /// How long the check of one execution may take.
     patience: Duration,
@@ -71,11 +71,11 @@ fn unreadable(error: InputError) -> Trouble {
 }
 
 impl Judge {
-    pub fn new(subject: Arc<dyn Subject>, law: Law, budget: Duration) -> Self {
+    pub fn new(subject: Arc<dyn Subject>, oracle: Oracle, budget: Duration) -> Self {
         let coverage = Coverage::new(subject.kinds().len());
         Judge {
             subject,
-            law,
+            oracle,
             seen: HashSet::new(),
             // One execution must not eat up the time of all others.
             patience: (budget / 20).clamp(Duration::from_millis(50), Duration::from_secs(10)),
@@ -141,7 +141,7 @@ impl Judge {
             return Err(Trouble::Internal(defect.clone()));
         }
         let blamed = matches!(checked.verdict, Verdict::Violation(_));
-        match blamed.then(|| second_opinion(history, &*self.law.reader)).transpose() {
+        match blamed.then(|| second_opinion(history, &*self.oracle.reader)).transpose() {
             Ok(Some(Opinion::Linearizable)) => Err(Trouble::Internal(
                 "a violation was found, but an order explains the history".to_owned(),
             )),
@@ -152,17 +152,18 @@ impl Judge {
 
     /// Checks the history of an execution.
     pub fn check(&self, run: &Run, detail: Detail) -> Result<(History, Checked), Trouble> {
-        let spec = self.law.spec.as_deref();
+        let spec = self.oracle.spec.as_deref();
         let mut history = run.history(&*self.subject, spec).map_err(unreadable)?;
         let time = Some(self.patience);
         let options = Options { time, threads: 1, detail, ..Options::default() };
         let checked = quiet::catch(|| {
-            let checked = check(&mut history, &*self.law.reader, &options).map_err(unreadable)?;
+            let checked =
+                check(&mut history, &*self.oracle.reader, &options).map_err(unreadable)?;
             self.examine(&mut history, &checked)?;
             Ok(checked)
         });
         let checked = checked.map_err(|panic| {
-            let name = self.law.reader.name();
+            let name = self.oracle.reader.name();
             Trouble::Misuse(format!("the specification ({name}) panicked: {}", panic.message()))
         })?;
         Ok((history, checked?))

@@ -6,7 +6,7 @@
 
 use crate::Clock;
 use crate::reply::{IntoReply, IntoValue, Reply};
-use crate::stream::{Sheet, Stream};
+use crate::stream::{Buffer, Stream};
 use seriatim_history::{
     Builder, Call, History, InputError, Interval, Outcome, Return, Time, Value, ValueId,
 };
@@ -38,13 +38,13 @@ use std::sync::{Arc, Mutex};
 /// ```
 #[derive(Debug)]
 pub struct Recorder {
-    office: Arc<Office>,
-    live: Option<Arc<Mutex<Vec<Arc<Sheet>>>>>,
+    shared: Arc<Shared>,
+    live: Option<Arc<Mutex<Vec<Arc<Buffer>>>>>,
 }
 
 /// What all logs share.
 #[derive(Debug)]
-pub(crate) struct Office {
+pub(crate) struct Shared {
     pub clock: Clock,
     pub methods: Mutex<Vec<Arc<str>>>,
     closed: Mutex<Vec<(Value, Vec<Entry>)>>,
@@ -78,8 +78,8 @@ impl Recorder {
 
     /// A recorder with a clock of your choice.
     pub fn with_clock(clock: Clock) -> Self {
-        let office = Office { clock, methods: Mutex::default(), closed: Mutex::default() };
-        Recorder { office: Arc::new(office), live: None }
+        let shared = Shared { clock, methods: Mutex::default(), closed: Mutex::default() };
+        Recorder { shared: Arc::new(shared), live: None }
     }
 
     /// A recorder whose events can be read while they happen, in the order in which they happened, and the
@@ -98,15 +98,15 @@ impl Recorder {
     /// ```
     pub fn live(clock: Clock) -> (Self, Stream) {
         let mut recorder = Recorder::with_clock(clock);
-        let sheets = Arc::new(Mutex::new(Vec::new()));
-        recorder.live = Some(sheets.clone());
-        let stream = Stream::new(recorder.office.clone(), sheets);
+        let buffers = Arc::new(Mutex::new(Vec::new()));
+        recorder.live = Some(buffers.clone());
+        let stream = Stream::new(recorder.shared.clone(), buffers);
         (recorder, stream)
     }
 
     /// Registers the name of an operation.
     pub fn method(&self, name: &str) -> MethodName {
-        let mut methods = self.office.methods.lock().expect("nobody panics with the lock");
+        let mut methods = self.shared.methods.lock().expect("nobody panics with the lock");
         let known = methods.iter().position(|known| **known == *name);
         let place = known.unwrap_or_else(|| {
             methods.push(name.into());
@@ -118,12 +118,12 @@ impl Recorder {
     /// Opens the log of a process. A process does one thing at a time, so it has one log.
     pub fn log(&self, process: impl IntoValue) -> Log {
         let process = process.into_value();
-        let sheet = self.live.as_ref().map(|sheets| {
-            let sheet = Arc::new(Sheet::new(process.clone()));
-            sheets.lock().expect("nobody panics with the lock").push(sheet.clone());
-            sheet
+        let buffer = self.live.as_ref().map(|buffers| {
+            let buffer = Arc::new(Buffer::new(process.clone()));
+            buffers.lock().expect("nobody panics with the lock").push(buffer.clone());
+            buffer
         });
-        Log { office: self.office.clone(), process, entries: Vec::new(), open: None, sheet }
+        Log { shared: self.shared.clone(), process, entries: Vec::new(), open: None, buffer }
     }
 
     /// The history of all logs that were closed (dropped) so far, under a specification by name (which
@@ -134,8 +134,8 @@ impl Recorder {
             builder.name_spec(spec);
         }
         let closed =
-            std::mem::take(&mut *self.office.closed.lock().expect("nobody panics with the lock"));
-        let methods = self.office.methods.lock().expect("nobody panics with the lock").clone();
+            std::mem::take(&mut *self.shared.closed.lock().expect("nobody panics with the lock"));
+        let methods = self.shared.methods.lock().expect("nobody panics with the lock").clone();
         let mut entries: Vec<(usize, Entry)> = Vec::new();
         let mut processes = Vec::new();
         for (process, log) in closed {
@@ -187,11 +187,11 @@ impl<V: IntoValue> IntoArgument for V {
 /// is pending.
 #[derive(Debug)]
 pub struct Log {
-    office: Arc<Office>,
+    shared: Arc<Shared>,
     process: Value,
     entries: Vec<Entry>,
     open: Option<(MethodName, Option<Value>, Time)>,
-    sheet: Option<Arc<Sheet>>,
+    buffer: Option<Arc<Buffer>>,
 }
 
 impl Log {
@@ -203,16 +203,16 @@ impl Log {
     pub fn call(&mut self, method: MethodName, arg: impl IntoArgument) {
         assert!(self.open.is_none(), "a process does one thing at a time: its last call is open");
         let arg = arg.into_argument();
-        if let Some(sheet) = &self.sheet {
-            sheet.call(&self.office.clock, method, arg);
+        if let Some(buffer) = &self.buffer {
+            buffer.call(&self.shared.clock, method, arg);
             self.open = Some((method, None, 0));
             return;
         }
         self.open = Some((method, arg, 0));
         // A process does one thing after another also by a coarse clock.
-        let mut stamp = self.office.clock.call();
+        let mut stamp = self.shared.clock.call();
         while self.entries.last().is_some_and(|last| last.ret >= stamp) {
-            stamp = self.office.clock.call();
+            stamp = self.shared.clock.call();
         }
         if let Some(open) = &mut self.open {
             open.2 = stamp;
@@ -225,17 +225,17 @@ impl Log {
     /// If no call is open.
     #[inline]
     pub fn ret(&mut self, result: impl IntoReply) {
-        if self.sheet.is_some() {
+        if self.buffer.is_some() {
             return self.ret_live(result.reply());
         }
-        let stamp = self.office.clock.ret();
+        let stamp = self.shared.clock.ret();
         self.close(stamp, result.reply());
     }
 
     /// Nobody will ever know whether the operation took effect: a time-out, a lost connection. It stays
     /// pending, and the process goes on.
     pub fn give_up(&mut self) {
-        match self.sheet {
+        match self.buffer {
             Some(_) => self.ret_live(Reply::Unknown),
             None => self.close(0, Reply::Unknown),
         }
@@ -257,8 +257,8 @@ impl Log {
 
     fn ret_live(&mut self, reply: Reply) {
         self.open.take().expect("a return needs a call before it");
-        if let Some(sheet) = &self.sheet {
-            sheet.ret(&self.office.clock, reply);
+        if let Some(buffer) = &self.buffer {
+            buffer.ret(&self.shared.clock, reply);
         }
     }
 
@@ -271,15 +271,15 @@ impl Log {
 
 impl Drop for Log {
     fn drop(&mut self) {
-        if let Some(sheet) = &self.sheet {
-            sheet.close();
+        if let Some(buffer) = &self.buffer {
+            buffer.close();
             return;
         }
         if self.open.is_some() {
             self.close(0, Reply::Unknown);
         }
         let entries = std::mem::take(&mut self.entries);
-        if let Ok(mut closed) = self.office.closed.lock() {
+        if let Ok(mut closed) = self.shared.closed.lock() {
             closed.push((self.process.clone(), entries));
         }
     }

@@ -13,9 +13,9 @@
 //! - It sets a panic hook for the whole process, which prints. The hook before it is put back.
 
 use crate::engine::{Effort, Engine, Found, Hunted, Schedule};
+use crate::execution_log::{ExecutionLog, Scene, open};
 use crate::failure::{Failure, STEP_SHIFT, busy_threads};
 use crate::growth;
-use crate::minutes::{Minutes, Scene, open};
 use crate::oracle::{Judge, Trouble};
 use crate::quiet;
 use crate::random::Random;
@@ -56,7 +56,7 @@ enum Strategy {
 
 /// What an execution and its scheduler tell each other and the engine. Everything here is invisible to Shuttle.
 #[derive(Default)]
-struct Desk {
+struct Channel {
     /// The main thread has nothing to do before the others are done.
     main_waits: AtomicBool,
     /// The execution is over; who still unwinds is being cleared away.
@@ -64,7 +64,7 @@ struct Desk {
     stamps: AtomicU64,
     /// The task of each step so far.
     steps: Mutex<Vec<usize>>,
-    minutes: Minutes,
+    log: ExecutionLog,
     /// The executions that differ from all before them, with their steps.
     results: Mutex<Vec<(Run, Vec<usize>)>>,
     /// The execution that did not end.
@@ -73,7 +73,7 @@ struct Desk {
     trace: Trace,
 }
 
-impl Desk {
+impl Channel {
     /// The next stamp: the number of steps so far, and within a step one after another.
     fn tick(&self) -> Time {
         let first = (open(&self.steps).len() as Time) << STEP_SHIFT;
@@ -86,12 +86,12 @@ impl Desk {
         self.main_waits.store(false, Ordering::Relaxed);
         self.over.store(false, Ordering::Relaxed);
         self.stamps.store(0, Ordering::Relaxed);
-        self.minutes.begin(threads);
+        self.log.begin(threads);
     }
 
     fn publish(&self, run: Run) {
         self.executions.fetch_add(1, Ordering::Relaxed);
-        if self.minutes.is_new(&run) {
+        if self.log.is_new(&run) {
             let steps = open(&self.steps).clone();
             open(&self.results).push((run, steps));
         }
@@ -99,15 +99,15 @@ impl Desk {
 }
 
 /// Writes down the accesses of the threads from now on, if that is wanted.
-fn listen(desk: &Arc<Desk>) -> Option<Listening> {
-    let heard = desk.clone();
-    (desk.trace == Trace::On).then(|| {
+fn listen(channel: &Arc<Channel>) -> Option<Listening> {
+    let heard = channel.clone();
+    (channel.trace == Trace::On).then(|| {
         trace::listen(move |access| {
             let task = open(&heard.steps).last().copied().unwrap_or(0);
             // Task 0 is the main thread, whose calls nothing disturbs.
             if let Some(thread) = task.checked_sub(1) {
                 let (stamp, text) = (heard.tick(), access.to_string());
-                heard.minutes.access(Accessed { stamp, thread, text });
+                heard.log.access(Accessed { stamp, thread, text });
             }
         })
     })
@@ -115,33 +115,33 @@ fn listen(desk: &Arc<Desk>) -> Option<Listening> {
 
 /// The stamps of an execution, in the order in which things happen, as only one thread runs.
 struct Ticks<'d> {
-    desk: &'d Desk,
+    channel: &'d Channel,
 }
 
 impl Stamps for Ticks<'_> {
     fn call(&self) -> Time {
-        self.desk.tick()
+        self.channel.tick()
     }
 
     fn ret(&self) -> Time {
-        self.desk.tick()
+        self.channel.tick()
     }
 
     fn is_over(&self) -> bool {
-        self.desk.over.load(Ordering::Relaxed)
+        self.channel.over.load(Ordering::Relaxed)
     }
 }
 
 /// One execution of a scenario, inside Shuttle.
-fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk>) {
-    desk.clear(scenario.threads.len());
-    let _listening = listen(desk);
+fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, channel: &Arc<Channel>) {
+    channel.clear(scenario.threads.len());
+    let _listening = listen(channel);
     let mut scene = Scene::of(&**subject);
-    desk.minutes.main_calls(&mut *scene.main, &scenario.before, &Ticks { desk });
+    channel.log.main_calls(&mut *scene.main, &scenario.before, &Ticks { channel });
     let point = Arc::new(Point::new(false));
     for thread in 0..scenario.threads.len() {
         let (instance, scenario) = (scene.instance.clone(), scenario.clone());
-        let (desk, point) = (desk.clone(), point.clone());
+        let (channel, point) = (channel.clone(), point.clone());
         // A task and not a thread of Shuttle's, because only a task can be left waiting for ever.
         drop(shuttle::future::spawn(async move {
             let mut attached = instance.attach(Caller::Thread(thread));
@@ -149,32 +149,32 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, desk: &Arc<Desk
             for step in &scenario.threads[thread] {
                 // Here another thread may come between a return and the next call.
                 point.load(Ordering::SeqCst);
-                if !thread_call(&mut *attached, step, thread, &desk) {
+                if !thread_call(&mut *attached, step, thread, &channel) {
                     break;
                 }
             }
             kept::keep(attached);
         }));
     }
-    desk.main_waits.store(true, Ordering::Relaxed);
+    channel.main_waits.store(true, Ordering::Relaxed);
     shuttle::thread::yield_now();
-    desk.main_waits.store(false, Ordering::Relaxed);
-    let mut run = desk.minutes.run();
+    channel.main_waits.store(false, Ordering::Relaxed);
+    let mut run = channel.log.run();
     let stuck = run.calls().any(|(_, called)| called.slot.end == End::Stuck);
     if !stuck && run.panic().is_none() {
-        run = desk.minutes.close(scene, scenario, &Ticks { desk });
+        run = channel.log.close(scene, scenario, &Ticks { channel });
     }
     kept::let_go();
-    desk.publish(run);
-    desk.over.store(true, Ordering::Relaxed);
+    channel.publish(run);
+    channel.over.store(true, Ordering::Relaxed);
 }
 
 /// Makes a call of a thread; false if it panicked.
-fn thread_call(attached: &mut dyn Attached, step: &Step, thread: usize, desk: &Desk) -> bool {
-    desk.minutes.call(thread, step, desk.tick());
-    let slot = attached.run(step, &Ticks { desk });
+fn thread_call(attached: &mut dyn Attached, step: &Step, thread: usize, channel: &Channel) -> bool {
+    channel.log.call(thread, step, channel.tick());
+    let slot = attached.run(step, &Ticks { channel });
     let panicked = matches!(slot.end, End::Panicked(_));
-    desk.minutes.end(thread, slot);
+    channel.log.end(thread, slot);
     !panicked
 }
 
@@ -183,7 +183,7 @@ fn thread_call(attached: &mut dyn Attached, step: &Step, thread: usize, desk: &D
 struct Watched<S> {
     /// Never dropped: Shuttle's random scheduler prints its seed then.
     inner: ManuallyDrop<S>,
-    desk: Arc<Desk>,
+    channel: Arc<Channel>,
     left: u64,
     effort: Effort,
     /// Whether a thread that can go on always gets its turn some time: then no end means no end.
@@ -198,7 +198,7 @@ impl<S: Scheduler> Scheduler for Watched<S> {
             return None;
         }
         self.left -= 1;
-        open(&self.desk.steps).clear();
+        open(&self.channel.steps).clear();
         let next = self.inner.new_execution();
         if next.is_none() {
             self.exhausted.store(true, Ordering::Relaxed);
@@ -213,7 +213,7 @@ impl<S: Scheduler> Scheduler for Watched<S> {
         is_yielding: bool,
     ) -> Option<TaskId> {
         let main = TaskId::from(0);
-        let others: Vec<&Task> = match self.desk.main_waits.load(Ordering::Relaxed) {
+        let others: Vec<&Task> = match self.channel.main_waits.load(Ordering::Relaxed) {
             true => runnable.iter().copied().filter(|task| task.id() != main).collect(),
             false => runnable.to_vec(),
         };
@@ -223,13 +223,13 @@ impl<S: Scheduler> Scheduler for Watched<S> {
             false => quiet::catch(|| self.inner.next_task(&others, current, is_yielding))
                 .unwrap_or_default(),
         };
-        let mut steps = open(&self.desk.steps);
+        let mut steps = open(&self.channel.steps);
         if steps.len() >= STEPS || chosen.is_none() {
             // Depth first would spin in the same loop for ever.
             self.left = 0;
             if self.fair && chosen.is_some() {
-                let endless = (self.desk.minutes.run(), steps.clone());
-                open(&self.desk.endless).get_or_insert(endless);
+                let endless = (self.channel.log.run(), steps.clone());
+                open(&self.channel.endless).get_or_insert(endless);
             }
             return None;
         }
@@ -307,25 +307,26 @@ impl Shuttle {
     fn explore<S: Scheduler + 'static>(
         &self,
         scenario: &Arc<Scenario>,
-        desk: &Arc<Desk>,
+        channel: &Arc<Channel>,
         scheduler: S,
         (effort, fair): (Effort, bool),
     ) -> bool {
         let exhausted = Arc::new(AtomicBool::new(false));
         let watched = Watched {
             inner: ManuallyDrop::new(scheduler),
-            desk: desk.clone(),
+            channel: channel.clone(),
             left: effort.executions,
             effort,
             fair,
             exhausted: exhausted.clone(),
         };
-        let (subject, scenario, desk) = (self.subject.clone(), scenario.clone(), desk.clone());
-        let clearing = desk.clone();
-        let run = move || execute(&subject, &scenario, &desk);
+        let (subject, scenario, channel) =
+            (self.subject.clone(), scenario.clone(), channel.clone());
+        let clearing = channel.clone();
+        let run = move || execute(&subject, &scenario, &channel);
         if let Err(panic) = quiet::catch_all(|| Runner::new(watched, config()).run(run)) {
             // Not a call but the harness's own part panicked: making or dropping the object.
-            let mut run = clearing.minutes.run();
+            let mut run = clearing.log.run();
             run.complaint = Some(panic.message());
             clearing.publish(run);
         }
@@ -339,39 +340,39 @@ impl Shuttle {
         strategy: Strategy,
         effort: Effort,
     ) -> Result<Hunted, Trouble> {
-        let desk = Arc::new(Desk::default());
+        let channel = Arc::new(Channel::default());
         let rounds = effort.executions as usize;
         let complete = match strategy {
             Strategy::Random(seed) => {
                 let scheduler = RandomScheduler::new_from_seed(seed, rounds);
-                self.explore(scenario, &desk, scheduler, (effort, true));
+                self.explore(scenario, &channel, scheduler, (effort, true));
                 false
             }
             Strategy::Pct(seed) => {
                 let scheduler = PctScheduler::new_from_seed(seed, 3, rounds);
-                self.explore(scenario, &desk, scheduler, (effort, false));
+                self.explore(scenario, &channel, scheduler, (effort, false));
                 false
             }
             Strategy::DepthFirst => {
-                self.explore(scenario, &desk, DfsScheduler::new(None, true), (effort, false))
+                self.explore(scenario, &channel, DfsScheduler::new(None, true), (effort, false))
             }
         };
-        self.judge(judge, scenario, &desk, complete)
+        self.judge(judge, scenario, &channel, complete)
     }
 
     fn judge(
         &self,
         judge: &mut Judge,
         scenario: &Arc<Scenario>,
-        desk: &Desk,
+        channel: &Channel,
         complete: bool,
     ) -> Result<Hunted, Trouble> {
         let found = |failure, run, steps: Vec<usize>| {
             let (scenario, schedule) = (scenario.clone(), Schedule::Shuttle(segments(&steps)));
             Hunted { found: Some(Found { scenario, failure, run, schedule }), complete: false }
         };
-        let results = std::mem::take(&mut *open(&desk.results));
-        judge.executions += desk.executions.load(Ordering::Relaxed) - results.len() as u64;
+        let results = std::mem::take(&mut *open(&channel.results));
+        judge.executions += channel.executions.load(Ordering::Relaxed) - results.len() as u64;
         for (run, steps) in results {
             if judge.is_new(&run)
                 && let Some(failure) = judge.judge(&run)?
@@ -380,7 +381,7 @@ impl Shuttle {
                 return Ok(found(failure, run, steps));
             }
         }
-        if let Some((run, steps)) = open(&desk.endless).take() {
+        if let Some((run, steps)) = open(&channel.endless).take() {
             let unfinished = run.calls().filter(|(_, called)| called.slot.end == End::Stuck);
             let calls = unfinished.map(|(_, called)| called.step.text(&*self.subject)).collect();
             let failure = Failure::Hang { calls, patience: format!("{STEPS} steps") };
@@ -415,12 +416,12 @@ impl Shuttle {
     ) -> Result<Hunted, Trouble> {
         let steps: Vec<usize> =
             schedule.iter().flat_map(|&(task, steps)| std::iter::repeat_n(task, steps)).collect();
-        let desk = Arc::new(Desk { trace, ..Desk::default() });
+        let channel = Arc::new(Channel { trace, ..Channel::default() });
         let scheduler = Follow { steps: steps.into_iter(), begun: false };
         let effort = Effort { executions: 1, ..effort };
-        self.explore(scenario, &desk, scheduler, (effort, true));
+        self.explore(scenario, &channel, scheduler, (effort, true));
         judge.forget();
-        self.judge(judge, scenario, &desk, false)
+        self.judge(judge, scenario, &channel, false)
     }
 }
 

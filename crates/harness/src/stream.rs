@@ -1,12 +1,12 @@
 //! The events of a recorder while they happen, in order.
 //!
-//! Every log puts its events on a sheet of its own, under the sheet's lock, and takes the stamp *under the lock*.
-//! The reader takes a stamp first and then empties all sheets: whatever is put on a sheet later has a
+//! Every log puts its events on a buffer of its own, under the buffer's lock, and takes the stamp *under the lock*.
+//! The reader takes a stamp first and then empties all buffers: whatever is put on a buffer later has a
 //! later stamp, so that every event before the reader's stamp has arrived, and these can be sorted and given
 //! away for good. Events of equal stamps are put calls first, because such operations are concurrent.
 
 use crate::Clock;
-use crate::recorder::{MethodName, Office};
+use crate::recorder::{MethodName, Shared};
 use crate::reply::Reply;
 use seriatim_history::{Time, Value, write_string, write_value};
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// Where one log puts its events.
 #[derive(Debug)]
-pub(crate) struct Sheet {
+pub(crate) struct Buffer {
     process: Value,
     events: Mutex<Vec<(Time, What)>>,
     closed: AtomicBool,
@@ -29,9 +29,9 @@ enum What {
     Return(Reply),
 }
 
-impl Sheet {
+impl Buffer {
     pub fn new(process: Value) -> Self {
-        Sheet { process, events: Mutex::default(), closed: AtomicBool::new(false) }
+        Buffer { process, events: Mutex::default(), closed: AtomicBool::new(false) }
     }
 
     pub fn call(&self, clock: &Clock, method: MethodName, arg: Option<Value>) {
@@ -57,16 +57,16 @@ impl Sheet {
 /// The events of a [live](crate::Recorder::live) recorder.
 #[derive(Debug)]
 pub struct Stream {
-    office: Arc<Office>,
-    sheets: Arc<Mutex<Vec<Arc<Sheet>>>>,
+    shared: Arc<Shared>,
+    buffers: Arc<Mutex<Vec<Arc<Buffer>>>>,
     /// Events that came in but may still be overtaken.
-    waiting: Vec<(Time, Arc<Sheet>, What)>,
+    waiting: Vec<(Time, Arc<Buffer>, What)>,
     begun: bool,
 }
 
 impl Stream {
-    pub(crate) fn new(office: Arc<Office>, sheets: Arc<Mutex<Vec<Arc<Sheet>>>>) -> Self {
-        Stream { office, sheets, waiting: Vec::new(), begun: false }
+    pub(crate) fn new(shared: Arc<Shared>, buffers: Arc<Mutex<Vec<Arc<Buffer>>>>) -> Self {
+        Stream { shared, buffers, waiting: Vec::new(), begun: false }
     }
 
     /// Writes the events that happened since the last time, as JSON Lines (`jsonl-events`). Gives the
@@ -77,10 +77,10 @@ impl Stream {
             out.write_all(b"{\"seriatim\":1}\n")?;
         }
         let ready = self.ready();
-        let methods = self.office.methods.lock().expect("nobody panics with the lock").clone();
-        for (stamp, sheet, what) in &ready {
+        let methods = self.shared.methods.lock().expect("nobody panics with the lock").clone();
+        for (stamp, buffer, what) in &ready {
             out.write_all(b"{\"process\":")?;
-            write_value(out, &sheet.process)?;
+            write_value(out, &buffer.process)?;
             match what {
                 What::Call(method, arg) => {
                     out.write_all(b",\"type\":\"call\",\"op\":")?;
@@ -118,24 +118,24 @@ impl Stream {
 
     /// Whether nobody can write any more.
     fn is_closed(&self) -> bool {
-        let sheets = self.sheets.lock().expect("nobody panics with the lock");
-        Arc::strong_count(&self.sheets) == 1
-            && sheets.iter().all(|sheet| sheet.closed.load(Ordering::Acquire))
+        let buffers = self.buffers.lock().expect("nobody panics with the lock");
+        Arc::strong_count(&self.buffers) == 1
+            && buffers.iter().all(|buffer| buffer.closed.load(Ordering::Acquire))
     }
 
     /// The events that nothing can overtake any more, in order.
-    fn ready(&mut self) -> Vec<(Time, Arc<Sheet>, What)> {
+    fn ready(&mut self) -> Vec<(Time, Arc<Buffer>, What)> {
         // A log that is opened later has later stamps only.
-        let now = self.office.clock.now();
-        let sheets = self.sheets.lock().expect("nobody panics with the lock").clone();
-        for sheet in sheets {
+        let now = self.shared.clock.now();
+        let buffers = self.buffers.lock().expect("nobody panics with the lock").clone();
+        for buffer in buffers {
             let events =
-                std::mem::take(&mut *sheet.events.lock().expect("nobody panics with the lock"));
+                std::mem::take(&mut *buffer.events.lock().expect("nobody panics with the lock"));
             self.waiting
-                .extend(events.into_iter().map(|(stamp, what)| (stamp, sheet.clone(), what)));
+                .extend(events.into_iter().map(|(stamp, what)| (stamp, buffer.clone(), what)));
         }
         let closed = self.is_closed();
-        let later = |event: &(Time, Arc<Sheet>, What)| event.0 >= now && !closed;
+        let later = |event: &(Time, Arc<Buffer>, What)| event.0 >= now && !closed;
         let (waiting, mut ready): (Vec<_>, Vec<_>) = self.waiting.drain(..).partition(later);
         self.waiting = waiting;
         ready.sort_by_key(|(stamp, _, what)| (*stamp, matches!(what, What::Return(_))));

@@ -7,7 +7,7 @@ use crate::generator::Generator;
 use crate::identity::{Identity, Order};
 use crate::misuse;
 use crate::model::{Model, ModelCall, ModelReader, OwnReader};
-use crate::oracle::{Cost, Law, Probe, Trouble};
+use crate::oracle::{Cost, Oracle, Probe, Trouble};
 use crate::passed::Passed;
 use crate::pressure::Pressure;
 use crate::random::Random;
@@ -482,9 +482,9 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
             return Err(Trouble::Misuse("it declares no operation".to_owned()));
         }
         let subject: Arc<dyn Subject> = Arc::new(Erased::new(declaration));
-        let law = settings.law(&subject)?;
+        let oracle = settings.oracle(&subject)?;
         let drain = settings.drain.as_deref();
-        let problems = misuse::problems(&*subject, &law, drain, &settings.threads);
+        let problems = misuse::problems(&*subject, &oracle, drain, &settings.threads);
         if !problems.is_empty() {
             return Err(Trouble::Misuse(problems.join("; and ")));
         }
@@ -499,13 +499,13 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
             budget: Budget { time, ..settings.budget },
             threads: settings.threads.clone(),
             subject: subject.clone(),
-            law: law.clone(),
+            oracle: oracle.clone(),
             drain: drain.and_then(|name| find(&*subject, name)),
             seed,
         };
         match seriatim_sync::BACKEND {
             Backend::Std => {
-                stress(campaign, law.cost, (settings.hang_after, settings.pressure), order)
+                stress(campaign, oracle.cost, (settings.hang_after, settings.pressure), order)
             }
             _ => go(&campaign, &mut *explorer(subject, seed), &order),
         }
@@ -563,7 +563,7 @@ fn explorer(subject: Arc<dyn Subject>, seed: u64) -> Box<dyn Engine> {
 }
 
 impl Settings {
-    fn law(&self, subject: &Arc<dyn Subject>) -> Result<Law, Trouble> {
+    fn oracle(&self, subject: &Arc<dyn Subject>) -> Result<Oracle, Trouble> {
         match &self.right {
             None => Err(Trouble::Misuse(
                 "it does not say what is right; expected `spec`, `sequential`, `model`, `own_spec` or `reader`"
@@ -573,20 +573,20 @@ impl Settings {
                 let choice = SpecChoice::parse(name).map_err(|error| Trouble::Misuse(error.to_string()))?;
                 let spec = Some(choice.to_string());
                 let reader = Arc::new(ChosenReader { choice, failures: self.failures });
-                Ok(Law { reader, spec, cost: Cost::Cheap, probe: None })
+                Ok(Oracle { reader, spec, cost: Cost::Cheap, probe: None })
             }
             Some(Right::Itself) => {
                 let spec = Arc::new(Sequential::new(subject.clone()));
                 let name = "the object itself, one call after another".to_owned();
                 let reader = Arc::new(ModelReader { spec, name });
-                Ok(Law { reader, spec: None, cost: Cost::Reruns, probe: None })
+                Ok(Oracle { reader, spec: None, cost: Cost::Reruns, probe: None })
             }
             Some(Right::Model(reader, probe)) => {
                 let (reader, probe) = (reader.clone(), Some(probe.clone()));
-                Ok(Law { reader, spec: None, cost: Cost::Searches, probe })
+                Ok(Oracle { reader, spec: None, cost: Cost::Searches, probe })
             }
             Some(Right::Reader(reader)) => {
-                Ok(Law { reader: reader.clone(), spec: None, cost: Cost::Searches, probe: None })
+                Ok(Oracle { reader: reader.clone(), spec: None, cost: Cost::Searches, probe: None })
             }
         }
     }

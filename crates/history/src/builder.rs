@@ -2,7 +2,7 @@
 //! specification: calls and returns pair up, a process does one thing at a time, time runs forward,
 //! ids are unique.
 
-mod telling;
+mod streaming;
 
 use crate::batch::{Batch, Plain};
 use crate::history::{Annotation, History};
@@ -137,7 +137,7 @@ impl Builder {
             anonymous: false,
             batch: Batch::default(),
             listening: None,
-            most_values: telling::MOST_VALUES,
+            most_values: streaming::MOST_VALUES,
         }
     }
 

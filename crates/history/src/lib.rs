@@ -31,7 +31,7 @@ pub use formats::{
     json_value, open, read, read_from, read_str, read_with, write, write_string, write_value,
 };
 pub use history::{Annotation, History, Horizon, Stretch, Tally};
-pub use live::{Forgets, Heading, Listener, LiveCall, LiveOperation, LiveReturn, listen};
+pub use live::{Forgets, Header, Listener, LiveCall, LiveOperation, LiveReturn, listen};
 pub use operation::{MethodId, OpId, Operation, Outcome, ProcessId, Time};
 pub use ties::Turn;
 pub use value::{Value, ValueId, Values};

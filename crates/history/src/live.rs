@@ -68,7 +68,7 @@ pub struct LiveOperation<'b> {
 
 /// What a log says of itself before its first operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Heading {
+pub struct Header {
     /// The specification that it names.
     pub spec: Option<String>,
     /// How its results are to be read.
@@ -140,10 +140,10 @@ pub fn listen(
     name: &str,
     options: ReadOptions,
     listener: Box<dyn Listener>,
-) -> Result<Heading, InputError> {
+) -> Result<Header, InputError> {
     let mut builder = Builder::listening(name, listener);
     match read_into(reader, name, options, &mut builder) {
-        Ok(()) | Err(InputError { problem: Problem::Halted, .. }) => Ok(builder.heading()),
+        Ok(()) | Err(InputError { problem: Problem::Halted, .. }) => Ok(builder.header()),
         Err(other) => Err(other),
     }
 }

@@ -162,14 +162,14 @@ impl Prefix<'_> {
     }
 
     /// The violation with its counterexample, if the ordinary check finds it in what happened until then.
-    fn confirmed(&self, told: Told, moment: Time) -> Standing {
-        let Told { sentence, file, line } = told;
+    fn confirmed(&self, told: Finding, moment: Time) -> Standing {
+        let Finding { sentence, file, line } = told;
         if !self.fits() {
             let sentence = format!(
                 "{sentence} (so says the online monitor alone: what came before is too long to be checked \
                  again in memory)"
             );
-            return Standing::Violation(Box::new(Evidence::Told { sentence, file, line }));
+            return Standing::Violation(Box::new(Evidence::Sentence { sentence, file, line }));
         }
         let standing = match self.judge.history(&self.rows, Until::Moment(moment)) {
             Ok((history, files)) => self.judge.decide(history, files).0,
@@ -225,7 +225,7 @@ fn monitor(judge: &Judge, values: &mut Values) -> Result<Box<dyn Online>, String
 }
 
 /// Where and why a part is violated, as an online monitor tells it.
-struct Told {
+struct Finding {
     sentence: String,
     file: u32,
     line: u64,
@@ -233,7 +233,7 @@ struct Told {
 
 enum Ended {
     /// With the moment of the return that shows it.
-    Violation(Told, Time),
+    Violation(Finding, Time),
     Unknown(String),
     /// The part is none that can be decided so.
     Unfit(String),
@@ -396,7 +396,7 @@ impl Watcher {
             }
             Stop::Violation(violation) => {
                 let Open { file, line, .. } = self.open[op.index()];
-                Ended::Violation(Told { sentence: violation.reason, file, line }, moment)
+                Ended::Violation(Finding { sentence: violation.reason, file, line }, moment)
             }
         }
     }

@@ -91,7 +91,7 @@ pub enum Evidence {
         checked: Box<Checked>,
     },
     /// The event at which it shows, where the part is too large for more.
-    Told {
+    Sentence {
         /// Why.
         sentence: String,
         /// The file.

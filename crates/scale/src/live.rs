@@ -183,7 +183,7 @@ impl Watch {
         };
         let alone = |why: &str| {
             let sentence = format!("{sentence} (so says the online monitor alone: {why})");
-            Standing::Violation(Box::new(Evidence::Told { sentence, file: 0, line }))
+            Standing::Violation(Box::new(Evidence::Sentence { sentence, file: 0, line }))
         };
         let Some(whole) = self.witness.whole() else {
             return match self.witness.finish() {

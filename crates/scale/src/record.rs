@@ -11,7 +11,7 @@ use seriatim_history::{Call, Interval, MethodId, Outcome, Time, Value, ValueId, 
 
 /// An operation as it is told by a log.
 #[derive(Clone, Copy)]
-pub struct Told<'t> {
+pub struct StreamedOperation<'t> {
     /// The file of the log, counted from 0.
     pub file: u32,
     /// The line.
@@ -62,7 +62,7 @@ const FAILED: u8 = 2;
 const CALLER: u8 = 4;
 
 /// Appends an operation.
-pub fn put(out: &mut Vec<u8>, told: &Told<'_>) {
+pub fn put(out: &mut Vec<u8>, told: &StreamedOperation<'_>) {
     let ret = told.interval.ret.filter(|_| told.outcome != Outcome::Pending);
     let mut flags = 0;
     flags |= if ret.is_some() { RETURNED } else { 0 };
@@ -125,9 +125,9 @@ pub fn take<'b>(mut bytes: &'b [u8], values: &mut Values) -> Result<Row<'b>, Dam
 
 impl Row<'_> {
     /// The operation as a log tells it.
-    pub fn told<'t>(&'t self, values: &'t Values) -> Told<'t> {
+    pub fn told<'t>(&'t self, values: &'t Values) -> StreamedOperation<'t> {
         let [object, key, arg, result] = self.ids;
-        Told {
+        StreamedOperation {
             file: self.file,
             line: self.line,
             caller: self.caller.as_ref(),
@@ -342,7 +342,7 @@ mod tests {
             let (id, result) = (values.intern(value), values.intern(other));
             for outcome in [Outcome::Ok, Outcome::Failed, Outcome::Pending] {
                 let ret = (outcome != Outcome::Pending).then_some(u64::MAX - 1);
-                let told = Told {
+                let told = StreamedOperation {
                     file: 3,
                     line: 1 << 40,
                     caller: (index % 2 == 0).then_some(value),

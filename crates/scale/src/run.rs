@@ -15,13 +15,13 @@
 use crate::ScaleError;
 use crate::giant::watch_part;
 use crate::judge::{Judge, PartVerdict, SharedReader};
-use crate::record::{self, Rank, Told, take_frame};
+use crate::record::{self, Rank, StreamedOperation, take_frame};
 use crate::scan::{self, FileInfo, Layout, Share, Sink};
 use crate::sort::Sorter;
 use crate::spill::{Bucket, Scratch, Spill, damaged};
 use crate::split::{Membership, PartHash, Splitter, Splitting};
 use crate::turns::{Disorder, Turns};
-use seriatim_history::{Conventions, Heading, InputError, Outcome, ReadOptions, Tally, Values};
+use seriatim_history::{Conventions, Header, InputError, Outcome, ReadOptions, Tally, Values};
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Monitors, Strategy};
 use std::ops::ControlFlow;
@@ -39,7 +39,7 @@ pub struct Log {
     /// The files, each as its beginning shows it.
     pub files: Arc<[FileInfo]>,
     /// What the log says of itself.
-    pub heading: Heading,
+    pub header: Header,
     /// What cannot be read of it, as far as its beginnings show.
     pub problems: Vec<InputError>,
 }
@@ -88,18 +88,18 @@ impl Log {
             );
             return Err(ScaleError::NotOneLog { reason });
         }
-        let mut headings = told.map(|info| (&info.name, &info.heading));
-        let nothing = Heading { spec: None, conventions: Conventions::default() };
-        let heading = headings.next().map_or(nothing, |(_, heading)| heading.clone());
-        if let Some((name, other)) = headings.find(|(_, other)| **other != heading) {
+        let mut headings = told.map(|info| (&info.name, &info.header));
+        let nothing = Header { spec: None, conventions: Conventions::default() };
+        let header = headings.next().map_or(nothing, |(_, header)| header.clone());
+        if let Some((name, other)) = headings.find(|(_, other)| **other != header) {
             let reason = format!(
-                "{name}: its heading says {other:?}, that of {} {heading:?}; expected the same in all \
+                "{name}: its header says {other:?}, that of {} {header:?}; expected the same in all \
                  files of a log",
                 files[0].name
             );
             return Err(ScaleError::NotOneLog { reason });
         }
-        Ok(Log { files: files.into(), heading, problems })
+        Ok(Log { files: files.into(), header, problems })
     }
 }
 
@@ -227,7 +227,7 @@ impl Plan {
         Judge {
             reader: Arc::clone(&self.reader),
             files: Arc::clone(&self.log.files),
-            conventions: self.log.heading.conventions,
+            conventions: self.log.header.conventions,
             splitting,
             partitioning: self.partitioning,
             monitors: self.monitors,
@@ -358,7 +358,7 @@ struct Sorting {
 }
 
 impl Sink for Sorting {
-    fn row(&mut self, told: Told<'_>) -> ControlFlow<()> {
+    fn row(&mut self, told: StreamedOperation<'_>) -> ControlFlow<()> {
         self.bytes.clear();
         record::put(&mut self.bytes, &told);
         match self.sorter.push(told.interval.call, &self.bytes) {
@@ -395,7 +395,7 @@ struct Route {
 
 impl Route {
     fn new(plan: &Plan, splitting: Splitting) -> Self {
-        let conventions = plan.log.heading.conventions;
+        let conventions = plan.log.header.conventions;
         Route {
             splitter: Splitter::new(Arc::clone(&plan.reader), splitting, conventions),
             spill: Spill::new(&plan.limits.scratch),
@@ -414,7 +414,11 @@ impl Route {
 
     /// Checks that operations come in the order of their calls, that a process does one thing at a time,
     /// and that the parts may be looked at one by one.
-    fn in_order(&mut self, told: &Told<'_>, part: Option<PartHash>) -> Result<(), Wrong> {
+    fn in_order(
+        &mut self,
+        told: &StreamedOperation<'_>,
+        part: Option<PartHash>,
+    ) -> Result<(), Wrong> {
         let info = &self.files[told.file as usize];
         if info.layout != Layout::Operations {
             return Ok(());
@@ -428,7 +432,7 @@ impl Route {
         })
     }
 
-    fn take(&mut self, told: &Told<'_>) -> Result<(), Wrong> {
+    fn take(&mut self, told: &StreamedOperation<'_>) -> Result<(), Wrong> {
         let name = &self.files[told.file as usize].name;
         let part = match self.splitter.part(told, name).map_err(Wrong::Input)? {
             Membership::Of(part) => Some(part),
@@ -459,7 +463,7 @@ enum Wrong {
 }
 
 impl Sink for Route {
-    fn row(&mut self, told: Told<'_>) -> ControlFlow<()> {
+    fn row(&mut self, told: StreamedOperation<'_>) -> ControlFlow<()> {
         match (self.take(&told), self.defects) {
             (Ok(()), _) => return ControlFlow::Continue(()),
             (Err(Wrong::Input(problem)), Defects::Note) => {

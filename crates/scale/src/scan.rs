@@ -8,9 +8,9 @@
 //!
 //! Memory: one block of the file, the open operations, the names of the processes.
 
-use crate::record::{self, Told};
+use crate::record::{self, StreamedOperation};
 use seriatim_history::{
-    Conventions, Forgets, Heading, InputError, Interval, Listener, LiveCall, LiveOperation,
+    Conventions, Forgets, Header, InputError, Interval, Listener, LiveCall, LiveOperation,
     LiveReturn, Outcome, Problem, ReadOptions, Time, Value, Values, listen, open,
 };
 use std::cell::RefCell;
@@ -41,7 +41,7 @@ pub struct FileInfo {
     /// How to read it.
     pub read: ReadOptions,
     /// What it says of itself.
-    pub heading: Heading,
+    pub header: Header,
     /// What its lines are.
     pub layout: Layout,
     /// Its size in bytes.
@@ -55,7 +55,7 @@ pub struct FileInfo {
 /// Hears of operations as they are read, and may ask to stop.
 pub trait Sink {
     /// An operation is read.
-    fn row(&mut self, told: Told<'_>) -> ControlFlow<()>;
+    fn row(&mut self, told: StreamedOperation<'_>) -> ControlFlow<()>;
 }
 
 impl FileInfo {
@@ -63,7 +63,7 @@ impl FileInfo {
     pub fn of(path: &Path, read: ReadOptions) -> Result<Self, InputError> {
         let name = path.display().to_string();
         let peek = Rc::new(RefCell::new((Layout::Nothing, 1)));
-        let heading = listen(open(path)?, &name, read, Box::new(Peek(Rc::clone(&peek))))?;
+        let header = listen(open(path)?, &name, read, Box::new(Peek(Rc::clone(&peek))))?;
         let (layout, line) = *peek.borrow();
         let unreadable =
             |error: io::Error| InputError::new(&name, 0, Problem::Unreadable(error.to_string()));
@@ -77,7 +77,7 @@ impl FileInfo {
             || magic == *b"PAR1";
         let is_divisible = layout == Layout::Operations && !is_packed;
         let (path, header_lines) = (path.to_owned(), line - 1);
-        Ok(FileInfo { path, name, read, heading, layout, bytes, header_lines, is_divisible })
+        Ok(FileInfo { path, name, read, header, layout, bytes, header_lines, is_divisible })
     }
 
     /// A file whose beginning cannot be read; it has no operations.
@@ -86,7 +86,7 @@ impl FileInfo {
             path: path.to_owned(),
             name: path.display().to_string(),
             read,
-            heading: Heading { spec: None, conventions: Conventions::default() },
+            header: Header { spec: None, conventions: Conventions::default() },
             layout: Layout::Nothing,
             bytes: 0,
             header_lines: 0,
@@ -304,7 +304,7 @@ struct Open {
 }
 
 impl<S: Sink> Ear<S> {
-    fn tell(&mut self, told: Told<'_>) -> ControlFlow<()> {
+    fn tell(&mut self, told: StreamedOperation<'_>) -> ControlFlow<()> {
         let flow = self.sink.row(told);
         self.stopped |= flow.is_break();
         flow
@@ -337,7 +337,7 @@ impl<S: Sink> Listener for Shared<S> {
         let ear = &mut *self.0.borrow_mut();
         let stamp = ear.stamp();
         let line = ear.shift.line(call.line);
-        let told = Told {
+        let told = StreamedOperation {
             file: ear.file,
             line,
             caller: Some(call.caller),
@@ -364,7 +364,7 @@ impl<S: Sink> Listener for Shared<S> {
         let Some(open) = ear.open.get_mut(ret.op.index()).and_then(Option::take) else {
             return ControlFlow::Continue(());
         };
-        let told = Told {
+        let told = StreamedOperation {
             file: ear.file,
             line: open.line,
             caller: Some(&open.caller),
@@ -384,7 +384,17 @@ impl<S: Sink> Listener for Shared<S> {
         let outcome = if interval.ret.is_none() { Outcome::Pending } else { ret.outcome };
         let (file, line) = (ear.file, ear.shift.line(line));
         let result = ret.result;
-        Some(ear.tell(Told { file, line, caller, method, call, interval, outcome, result, values }))
+        Some(ear.tell(StreamedOperation {
+            file,
+            line,
+            caller,
+            method,
+            call,
+            interval,
+            outcome,
+            result,
+            values,
+        }))
     }
 
     fn forgets(&self) -> Forgets {

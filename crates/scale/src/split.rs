@@ -23,7 +23,7 @@
 //! [`Spec::key`]: seriatim_spec::Spec::key
 
 use crate::judge::SharedReader;
-use crate::record::{Told, put_id};
+use crate::record::{StreamedOperation, put_id};
 use seriatim_history::{
     Builder, Call, Conventions, History, InputError, Interval, OpId, Outcome, Return, Value,
     ValueId, Values,
@@ -131,7 +131,11 @@ impl Splitter {
     }
 
     /// The part of an operation; an error if the specification cannot read it.
-    pub fn part(&mut self, told: &Told<'_>, source: &str) -> Result<Membership, InputError> {
+    pub fn part(
+        &mut self,
+        told: &StreamedOperation<'_>,
+        source: &str,
+    ) -> Result<Membership, InputError> {
         let place = match self.splitting {
             Splitting::Whole => return Ok(Membership::Of(PartHash::of(&[]))),
             Splitting::ByObject => None,
@@ -153,7 +157,7 @@ impl Splitter {
     }
 
     /// What the operations of the part have in common, for people; empty where nothing is split.
-    pub fn label(&mut self, told: &Told<'_>, source: &str) -> String {
+    pub fn label(&mut self, told: &StreamedOperation<'_>, source: &str) -> String {
         let mut names = Vec::new();
         if told.call.object.is_present() && self.splitting != Splitting::Whole {
             names.push(format!("object {}", told.values.get(told.call.object)));
@@ -174,7 +178,7 @@ impl Splitter {
         names.join(", ")
     }
 
-    fn place(&mut self, told: &Told<'_>, source: &str) -> Result<Place, InputError> {
+    fn place(&mut self, told: &StreamedOperation<'_>, source: &str) -> Result<Place, InputError> {
         let method = match self.methods.iter().position(|name| **name == *told.method) {
             Some(known) => known,
             None => {
@@ -195,7 +199,11 @@ impl Splitter {
     }
 
     /// Shows an operation to the specification.
-    fn ask(&self, told: &Told<'_>, source: &str) -> Result<(Place, Certainty), InputError> {
+    fn ask(
+        &self,
+        told: &StreamedOperation<'_>,
+        source: &str,
+    ) -> Result<(Place, Certainty), InputError> {
         let mut history = alone(told, source, self.conventions)?;
         let op = OpId(0);
         let reading = self.reader.read(&mut history)?;
@@ -238,7 +246,11 @@ enum Certainty {
 }
 
 /// The history of one operation.
-fn alone(told: &Told<'_>, source: &str, conventions: Conventions) -> Result<History, InputError> {
+fn alone(
+    told: &StreamedOperation<'_>,
+    source: &str,
+    conventions: Conventions,
+) -> Result<History, InputError> {
     let mut builder = Builder::new(source);
     builder.follow(conventions);
     push(&mut builder, told)?;
@@ -246,7 +258,7 @@ fn alone(told: &Told<'_>, source: &str, conventions: Conventions) -> Result<Hist
 }
 
 /// Puts an operation into a history.
-fn push(builder: &mut Builder, told: &Told<'_>) -> Result<OpId, InputError> {
+fn push(builder: &mut Builder, told: &StreamedOperation<'_>) -> Result<OpId, InputError> {
     let method = builder.method(told.method);
     let process = told.caller.map(|caller| builder.process(caller));
     let mut copy = |id: ValueId| match id.is_present() {
@@ -304,7 +316,7 @@ enum Shape {
 
 impl Kind {
     #[inline]
-    fn of(method: usize, told: &Told<'_>) -> Self {
+    fn of(method: usize, told: &StreamedOperation<'_>) -> Self {
         let (arg, result) = (told.call.arg, told.result);
         let echoes = arg == result && arg.is_present();
         Kind {
@@ -392,7 +404,7 @@ mod tests {
                         ] {
                             let results = if ret.is_some() { &ids[..] } else { &ids[..1] };
                             for &result in results.iter().step_by(2) {
-                                let told = Told {
+                                let told = StreamedOperation {
                                     file: 0,
                                     line: 1,
                                     caller: None,

@@ -15,7 +15,7 @@
 //! another from `c` to `d` at one instant, `a` and `d` in one part and `b` and `c` in the other: `d` before `a`
 //! and `b` before `c` is right for each part and impossible for both. Such a log must not be split.
 
-use crate::record::Told;
+use crate::record::StreamedOperation;
 use crate::split::PartHash;
 use seriatim_history::{Outcome, Problem, Time, Value};
 use std::collections::HashMap;
@@ -54,7 +54,11 @@ pub enum Disorder {
 
 impl Turns {
     /// Takes the next operation, with its part if it counts at all.
-    pub fn take(&mut self, told: &Told<'_>, part: Option<PartHash>) -> Result<(), Disorder> {
+    pub fn take(
+        &mut self,
+        told: &StreamedOperation<'_>,
+        part: Option<PartHash>,
+    ) -> Result<(), Disorder> {
         let call = told.interval.call;
         let ret = told.interval.ret.filter(|_| told.outcome != Outcome::Pending);
         self.advance(told.caller, Last { call, ret, line: told.line, part })

@@ -374,12 +374,12 @@ impl Streamed {
 }
 
 /// An operation's name, its object, key and argument, its result, and how it ended.
-type Told<'t> = (&'t str, [Option<&'t Value>; 3], Option<&'t Value>, Outcome);
+type StreamedOperation<'t> = (&'t str, [Option<&'t Value>; 3], Option<&'t Value>, Outcome);
 
 fn push(
     builder: &mut Builder,
     (line, caller, interval): (u64, Option<&Value>, Interval),
-    (method, values, result, outcome): Told<'_>,
+    (method, values, result, outcome): StreamedOperation<'_>,
 ) -> Result<OpId, InputError> {
     let mut id = |value: Option<&Value>| match value {
         Some(value) => builder.values().intern(value),

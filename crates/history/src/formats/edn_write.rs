@@ -9,7 +9,7 @@
 
 use super::Format;
 use super::edn_token::{character, number};
-use super::write::{Inexpressible, Told, WriteError, has_echo, has_nil_result, told};
+use super::write::{Inexpressible, LogEvent, WriteError, has_echo, has_nil_result, log_events};
 use crate::{
     Annotation, Conventions, Echo, History, Nil, Operation, Outcome, Time, Value, ValueId,
 };
@@ -47,15 +47,15 @@ pub(super) fn edn(history: &History, out: &mut dyn Write) -> Result<(), WriteErr
         out.write_all(ECHO_IS_A_RESULT.as_bytes())?;
     }
     let mut annotations = moments(history);
-    for line in told(Format::Edn, history) {
+    for line in log_events(Format::Edn, history) {
         let line = line?;
-        let (Told::Call(op) | Told::Return(op) | Told::GivenUp(op)) = line;
+        let (LogEvent::Call(op) | LogEvent::Return(op) | LogEvent::GivenUp(op)) = line;
         let operation = history.operation(op);
         check(operation)?;
         let stamp = match line {
-            Told::Call(_) => Some(operation.call()),
-            Told::Return(_) => operation.ret(),
-            Told::GivenUp(_) => None,
+            LogEvent::Call(_) => Some(operation.call()),
+            LogEvent::Return(_) => operation.ret(),
+            LogEvent::GivenUp(_) => None,
         };
         while let Some((_, text)) = annotations.pop_if(|(at, _)| stamp.is_some_and(|s| *at <= s)) {
             out.write_all(text.as_bytes())?;
@@ -64,8 +64,8 @@ pub(super) fn edn(history: &History, out: &mut dyn Write) -> Result<(), WriteErr
         if let Some(stamp) = stamp {
             write!(out, ", :time {}", history.display_time(stamp))?;
         }
-        let ends = matches!(line, Told::Return(_)) || operation.ret().is_none();
-        if ends && !matches!(line, Told::GivenUp(_)) {
+        let ends = matches!(line, LogEvent::Return(_)) || operation.ret().is_none();
+        if ends && !matches!(line, LogEvent::GivenUp(_)) {
             note(operation, out)?;
         }
         out.write_all(b"}\n")?;
@@ -76,14 +76,16 @@ pub(super) fn edn(history: &History, out: &mut dyn Write) -> Result<(), WriteErr
     Ok(())
 }
 
-fn event(operation: Operation<'_>, line: &Told, out: &mut dyn Write) -> Result<(), WriteError> {
+fn event(operation: Operation<'_>, line: &LogEvent, out: &mut dyn Write) -> Result<(), WriteError> {
     let failed = operation.outcome() == Outcome::Failed;
     let (kind, value) = match line {
-        Told::Call(_) => ("invoke", operation.arg()),
-        Told::Return(_) if failed && !operation.result().is_present() => ("fail", operation.arg()),
-        Told::Return(_) if failed => ("fail", operation.result()),
-        Told::Return(_) => ("ok", operation.result()),
-        Told::GivenUp(_) => ("info", operation.arg()),
+        LogEvent::Call(_) => ("invoke", operation.arg()),
+        LogEvent::Return(_) if failed && !operation.result().is_present() => {
+            ("fail", operation.arg())
+        }
+        LogEvent::Return(_) if failed => ("fail", operation.result()),
+        LogEvent::Return(_) => ("ok", operation.result()),
+        LogEvent::GivenUp(_) => ("info", operation.arg()),
     };
     out.write_all(b"{:process ")?;
     write_value(out, operation.history.process_name(operation.process()))?;
@@ -291,20 +293,20 @@ fn write_text(out: &mut dyn Write, text: &str) -> io::Result<()> {
 
 /// Writes Porcupine's key-value log: `get`, `put` and `append` of strings, all of which returned.
 pub(super) fn porcupine(history: &History, out: &mut dyn Write) -> Result<(), WriteError> {
-    for line in told(Format::Porcupine, history) {
-        let (Told::Call(op) | Told::Return(op) | Told::GivenUp(op)) = line?;
+    for line in log_events(Format::Porcupine, history) {
+        let (LogEvent::Call(op) | LogEvent::Return(op) | LogEvent::GivenUp(op)) = line?;
         check_porcupine(history.operation(op))?;
     }
-    for line in told(Format::Porcupine, history) {
+    for line in log_events(Format::Porcupine, history) {
         let line = line?;
-        let (Told::Call(op) | Told::Return(op) | Told::GivenUp(op)) = line;
+        let (LogEvent::Call(op) | LogEvent::Return(op) | LogEvent::GivenUp(op)) = line;
         let operation = history.operation(op);
         let values = history.values();
         let is_get = operation.method() == "get";
         let (kind, value) = match line {
-            Told::Call(_) if is_get => ("invoke", ValueId::NIL),
-            Told::Return(_) if is_get => ("ok", operation.result()),
-            Told::Call(_) => ("invoke", operation.arg()),
+            LogEvent::Call(_) if is_get => ("invoke", ValueId::NIL),
+            LogEvent::Return(_) if is_get => ("ok", operation.result()),
+            LogEvent::Call(_) => ("invoke", operation.arg()),
             _ => ("ok", operation.arg()),
         };
         let process = history.process_name(operation.process());

@@ -7,7 +7,7 @@
 
 use super::Format;
 use super::json::{write_string, write_value};
-use super::write::{Told, WriteError, has_echo, has_nil_result, told};
+use super::write::{LogEvent, WriteError, has_echo, has_nil_result, log_events};
 use crate::{Annotation, Echo, History, Nil, Operation, Outcome, Time, ValueId};
 use std::io::{self, Write};
 
@@ -39,32 +39,32 @@ pub(super) fn operations(history: &History, out: &mut dyn Write) -> Result<(), W
 pub(super) fn events(history: &History, out: &mut dyn Write) -> Result<(), WriteError> {
     header(history, out)?;
     let mut annotations = Annotations::of(history);
-    for line in told(Format::JsonEvents, history) {
+    for line in log_events(Format::JsonEvents, history) {
         let line = line?;
-        let (Told::Call(op) | Told::Return(op) | Told::GivenUp(op)) = line;
+        let (LogEvent::Call(op) | LogEvent::Return(op) | LogEvent::GivenUp(op)) = line;
         let operation = history.operation(op);
         let stamp = match line {
-            Told::Call(_) => Some(operation.call()),
-            Told::Return(_) => operation.ret(),
-            Told::GivenUp(_) => None,
+            LogEvent::Call(_) => Some(operation.call()),
+            LogEvent::Return(_) => operation.ret(),
+            LogEvent::GivenUp(_) => None,
         };
         if let Some(stamp) = stamp {
             annotations.write_until(stamp, out)?;
         }
         process(operation, out)?;
         match line {
-            Told::Call(_) => {
+            LogEvent::Call(_) => {
                 out.write_all(b",\"type\":\"call\"")?;
                 call(operation, out)?;
                 note(operation, out)?;
             }
-            Told::Return(_) => {
+            LogEvent::Return(_) => {
                 let failed = operation.outcome() == Outcome::Failed;
                 let kind: &str = if failed { "fail" } else { "return" };
                 write!(out, ",\"type\":\"{kind}\"")?;
                 result(operation, out)?;
             }
-            Told::GivenUp(_) => out.write_all(b",\"type\":\"info\"")?,
+            LogEvent::GivenUp(_) => out.write_all(b",\"type\":\"info\"")?,
         }
         if let Some(stamp) = stamp {
             write!(out, ",\"time\":{}", history.display_time(stamp))?;

@@ -18,7 +18,7 @@
 use super::Format;
 use super::block::{Block, Line};
 use super::fields::{parse_unsigned, value_of_word};
-use super::write::{Inexpressible, Roles, Told, WriteError, only_arg_and_result, told};
+use super::write::{Inexpressible, LogEvent, Roles, WriteError, log_events, only_arg_and_result};
 use crate::{Builder, Call, History, InputError, OpId, Operation, Outcome, Problem};
 use crate::{ProcessId, Return, Value, ValueId};
 use hashbrown::HashMap;
@@ -158,33 +158,33 @@ impl Log<'_> {
     }
 
     fn ret(&mut self, line: Line<'_>, process: ProcessId, rest: &[u8]) -> Result<(), InputError> {
-        let told = match rest.trim_ascii() {
+        let stated = match rest.trim_ascii() {
             b"empty" | b"Empty" => ValueId::NIL,
             word => self.value(line, word)?,
         };
         let result = match self.builder.open_operation(process) {
-            Some(op) => self.result(line, op, told)?,
-            None => told,
+            Some(op) => self.result(line, op, stated)?,
+            None => stated,
         };
         self.builder.ret(line.number, process, Return::new(Outcome::Ok, result))?;
         Ok(())
     }
 
     /// The result of an operation, from what its call and its return tell.
-    fn result(&mut self, line: Line<'_>, op: OpId, told: ValueId) -> Result<ValueId, InputError> {
+    fn result(&mut self, line: Line<'_>, op: OpId, stated: ValueId) -> Result<ValueId, InputError> {
         let call = self.builder.call_of(op);
         let name = self.builder.method_name(call.method);
         let removes = matches!(name, "pop" | "deq" | "remove");
-        Ok(match (self.announced.remove(&op), told) {
+        Ok(match (self.announced.remove(&op), stated) {
             (None, ValueId::ABSENT) if removes => ValueId::NIL,
             // An addition that repeats what it added returns nothing.
-            (None, told) if !removes && told == call.arg => ValueId::ABSENT,
-            (None, told) => told,
+            (None, stated) if !removes && stated == call.arg => ValueId::ABSENT,
+            (None, stated) => stated,
             (Some(value), ValueId::ABSENT) => value,
-            (Some(value), told) if value == told => value,
-            (Some(value), told) => {
+            (Some(value), stated) if value == stated => value,
+            (Some(value), stated) => {
                 let values = self.builder.values();
-                let (call, ret) = (values.get(value).to_string(), values.get(told).to_string());
+                let (call, ret) = (values.get(value).to_string(), values.get(stated).to_string());
                 return Err(line.problem(Problem::Mismatch { call, ret }));
             }
         })
@@ -222,9 +222,9 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), WriteE
     };
     writeln!(out, "# @object atomic-{}", history.spec().unwrap_or_default())?;
     let roles = Roles::of(methods.iter().copied());
-    for line in told(FORMAT, history) {
+    for line in log_events(FORMAT, history) {
         let line = line?;
-        let (Told::Call(op) | Told::Return(op) | Told::GivenUp(op)) = line;
+        let (LogEvent::Call(op) | LogEvent::Return(op) | LogEvent::GivenUp(op)) = line;
         let operation = history.operation(op);
         let thread = match history.process_name(operation.process()) {
             Value::Int(number) if *number >= 0 => number,
@@ -233,9 +233,9 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), WriteE
         let (index, name) = roles.find(FORMAT, operation)?;
         let values = values_of(operation, index == 0)?;
         match line {
-            Told::Call(_) => writeln!(out, "[{thread}] call {name}{}", values.0)?,
-            Told::Return(_) => writeln!(out, "[{thread}] return{}", values.1)?,
-            Told::GivenUp(_) => {
+            LogEvent::Call(_) => writeln!(out, "[{thread}] call {name}{}", values.0)?,
+            LogEvent::Return(_) => writeln!(out, "[{thread}] return{}", values.1)?,
+            LogEvent::GivenUp(_) => {
                 return Err(refuse(operation, "a thread stops at a pending operation"));
             }
         }

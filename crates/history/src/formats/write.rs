@@ -129,7 +129,7 @@ pub(super) fn only_arg_and_result(
 }
 
 /// One line of an event log.
-pub(super) enum Told {
+pub(super) enum LogEvent {
     /// The operation is called.
     Call(OpId),
     /// It returns.
@@ -140,10 +140,10 @@ pub(super) enum Told {
 
 /// The lines of an event log of a history: its events, and an end for each pending operation whose
 /// process calls again.
-pub(super) fn told(
+pub(super) fn log_events(
     format: Format,
     history: &History,
-) -> impl Iterator<Item = Result<Told, WriteError>> {
+) -> impl Iterator<Item = Result<LogEvent, WriteError>> {
     let mut open: Vec<Option<OpId>> = vec![None; history.process_count()];
     let mut slot = move |process: ProcessId, now: Option<OpId>| {
         std::mem::replace(&mut open[process.index()], now)
@@ -152,9 +152,9 @@ pub(super) fn told(
         .events()
         .flat_map(move |event| match event {
             Event::Call(op) => match slot(history.process(op), Some(op)) {
-                None => [Some(Ok(Told::Call(op))), None],
+                None => [Some(Ok(LogEvent::Call(op))), None],
                 Some(before) if history.ret(before).is_none() => {
-                    [Some(Ok(Told::GivenUp(before))), Some(Ok(Told::Call(op)))]
+                    [Some(Ok(LogEvent::GivenUp(before))), Some(Ok(LogEvent::Call(op)))]
                 }
                 Some(_) => {
                     let reason = "its process calls it at the instant at which it returns from the \
@@ -165,7 +165,7 @@ pub(super) fn told(
             },
             Event::Return(op) => {
                 slot(history.process(op), None);
-                [Some(Ok(Told::Return(op))), None]
+                [Some(Ok(LogEvent::Return(op))), None]
             }
         })
         .flatten()
@@ -222,12 +222,12 @@ impl Roles {
     }
 }
 
-/// Whether some operation has the result `nil`, so that its meaning must be told.
+/// Whether some operation has the result `nil`, so that its meaning must be stated.
 pub(super) fn has_nil_result(history: &History) -> bool {
     history.operations().any(|operation| operation.result() == ValueId::NIL)
 }
 
-/// Whether some operation has its argument as its result, so that the meaning of that must be told.
+/// Whether some operation has its argument as its result, so that the meaning of that must be stated.
 pub(super) fn has_echo(history: &History) -> bool {
     let echoes = |operation: Operation<'_>| {
         let result = operation.result();

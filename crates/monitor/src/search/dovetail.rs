@@ -94,17 +94,17 @@ const LONGEST_TURN: u64 = 1 << 16;
 /// Decides all parts, as far as the limits allow.
 pub fn run(plan: &Plan<'_>) -> Outcome {
     let parts: Vec<OnceLock<Part<'_>>> = plan.parts.iter().map(|_| OnceLock::new()).collect();
-    let desk = Desk::new(plan, &parts);
+    let queue = WorkQueue::new(plan, &parts);
     if plan.threads <= 1 || plan.parts.len() * plan.strategies.len() <= 1 {
-        desk.work();
+        queue.work();
     } else {
         std::thread::scope(|scope| {
             for _ in 0..plan.threads {
-                scope.spawn(|| desk.work());
+                scope.spawn(|| queue.work());
             }
         });
     }
-    desk.outcome()
+    queue.outcome()
 }
 
 /// A search that waits for its turn.
@@ -151,7 +151,7 @@ impl Ord for Task<'_> {
 }
 
 /// Where the threads fetch their work and leave their results.
-struct Desk<'p, 'a> {
+struct WorkQueue<'p, 'a> {
     plan: &'p Plan<'a>,
     parts: &'p [OnceLock<Part<'p>>],
     state: Mutex<State<'p>>,
@@ -168,7 +168,7 @@ struct State<'p> {
     first: Option<Place>,
 }
 
-impl<'p, 'a: 'p> Desk<'p, 'a> {
+impl<'p, 'a: 'p> WorkQueue<'p, 'a> {
     fn new(plan: &'p Plan<'a>, parts: &'p [OnceLock<Part<'p>>]) -> Self {
         let first = plan.strategies[0];
         let waiting = (0..plan.parts.len())
@@ -184,7 +184,7 @@ impl<'p, 'a: 'p> Desk<'p, 'a> {
             standing,
             first: None,
         };
-        Desk { plan, parts, state: Mutex::new(state), changed: Condvar::new() }
+        WorkQueue { plan, parts, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// Takes turns until nothing is left to do.

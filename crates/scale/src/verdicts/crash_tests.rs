@@ -163,7 +163,7 @@ fn line(hash: PartHash, word: Word) -> Line {
         Word::Linearizable => Standing::Linearizable,
         Word::Unknown => Standing::Unknown("no time".to_owned()),
         Word::Refused => Standing::Refused("unreadable".to_owned()),
-        Word::Violation => Standing::Violation(Box::new(Evidence::Told {
+        Word::Violation => Standing::Violation(Box::new(Evidence::Sentence {
             sentence: "no order explains it".to_owned(),
             file: 0,
             line: 7,

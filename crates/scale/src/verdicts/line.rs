@@ -82,7 +82,7 @@ impl Line {
 fn counterexample(evidence: &Evidence, files: &[FileInfo], spec: &str) -> Value {
     let name = |file: u32| Value::from(files[file as usize].name.as_str());
     match evidence {
-        Evidence::Told { sentence, file, line } => json!({
+        Evidence::Sentence { sentence, file, line } => json!({
             "explanation": { "sentence": sentence },
             "operations": [{ "file": name(*file), "line": line }],
         }),

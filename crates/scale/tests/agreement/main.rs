@@ -161,7 +161,7 @@ fn same_part(history: &History, found: &Counterexample, parts: &[PartVerdict]) -
                     history.operations().map(|operation| operation.line()).collect();
                 convicted.iter().all(|line| all.contains(line))
             }
-            Evidence::Told { .. } => true,
+            Evidence::Sentence { .. } => true,
         },
         _ => false,
     })

@@ -108,7 +108,7 @@ pub fn plan(
 ) -> Result<Plan, Failure> {
     let Input { format, independent, .. } = question.input;
     let log = Log::open(paths, ReadOptions { format, independent }, defects)?;
-    let reader = question.shared_reader(log.heading.spec.as_deref())?;
+    let reader = question.shared_reader(log.header.spec.as_deref())?;
     let options = question.options();
     Ok(Plan {
         log,
@@ -262,7 +262,7 @@ fn violated(
             checked.parts.iter_mut().for_each(|part| part.label.clone_from(&first.label));
             Ok((*history, *checked))
         }
-        Evidence::Told { sentence, file, line } => {
+        Evidence::Sentence { sentence, file, line } => {
             let name = &plan.log.files[file as usize].name;
             spilled.sentence = Some(format!("{name}:{line}: {sentence}"));
             let counterexample = Counterexample {

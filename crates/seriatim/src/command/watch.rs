@@ -89,7 +89,7 @@ fn report(name: &str, watched: &mut Watch, conventions: Conventions) -> Result<E
 /// Why a history is wrong, and the operations that show it where there are such.
 fn shown(evidence: &Evidence) -> String {
     match evidence {
-        Evidence::Told { sentence, .. } => format!("{sentence}\n"),
+        Evidence::Sentence { sentence, .. } => format!("{sentence}\n"),
         Evidence::Shown { history, checked, .. } => {
             let Verdict::Violation(core) = &checked.verdict else { return "\n".to_owned() };
             let mut text = format!("{}\n", core.explanation.sentence);

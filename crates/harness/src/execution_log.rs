@@ -1,8 +1,8 @@
-//! The minutes of an execution inside an explorer: who called what, and how each call ended.
+//! The log of an execution inside an explorer: who called what, and how each call ended.
 //!
 //! A thread of an explorer may be left waiting for ever, or be unwound at any access; so each thing is written
 //! down when it happens, and what is known of an execution is what stands here. The locks are those of the
-//! standard library, which explorers do not see: writing the minutes is no step of the execution.
+//! standard library, which explorers do not see: writing the log is no step of the execution.
 
 use crate::run::{Accessed, Called, End, Run, Slot, drain};
 use crate::scenario::{Scenario, Step};
@@ -19,7 +19,7 @@ pub(crate) fn open<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// What is written down.
 #[derive(Default)]
-pub(crate) struct Minutes {
+pub(crate) struct ExecutionLog {
     main: Mutex<Vec<Called>>,
     threads: Mutex<Vec<Vec<Called>>>,
     accesses: Mutex<Vec<Accessed>>,
@@ -44,7 +44,7 @@ impl Scene {
     }
 }
 
-impl Minutes {
+impl ExecutionLog {
     /// Begins those of an execution with so many threads.
     pub fn begin(&self, threads: usize) {
         open(&self.main).clear();

@@ -6,7 +6,7 @@
 
 use super::Builder;
 use crate::batch::Plain;
-use crate::live::{Forgets, Heading, LiveCall, LiveOperation, LiveReturn};
+use crate::live::{Forgets, Header, LiveCall, LiveOperation, LiveReturn};
 use crate::{Call, InputError, Interval, OpId, Outcome, Problem, ProcessId, Return, ValueId};
 use std::ops::ControlFlow;
 
@@ -75,8 +75,8 @@ impl Builder {
     }
 
     /// What the source said of itself so far.
-    pub(crate) fn heading(self) -> Heading {
-        Heading { spec: self.history.spec, conventions: self.history.conventions }
+    pub(crate) fn header(self) -> Header {
+        Header { spec: self.history.spec, conventions: self.history.conventions }
     }
 
     /// Says that the ids of values which the reader has at hand will not be used again. A builder that
@@ -148,9 +148,9 @@ mod tests {
         }
     }
 
-    struct Ear(Rc<RefCell<Last>>);
+    struct LastHeard(Rc<RefCell<Last>>);
 
-    impl Listener for Ear {
+    impl Listener for LastHeard {
         fn call(&mut self, call: LiveCall<'_>) -> ControlFlow<()> {
             let last = &mut *self.0.borrow_mut();
             last.most = last.most.max(call.values.interned());
@@ -188,8 +188,8 @@ mod tests {
         };
         let log: String = (0..3 * MOST_VALUES).map(line).collect();
         let last = Rc::new(RefCell::new(Last::default()));
-        let ear = Box::new(Ear(Rc::clone(&last)));
-        listen(log.as_bytes(), "test", ReadOptions::default(), ear).unwrap();
+        let listener = Box::new(LastHeard(Rc::clone(&last)));
+        listen(log.as_bytes(), "test", ReadOptions::default(), listener).unwrap();
         let last = last.borrow();
         assert!(last.renamed > 1);
         assert!(last.most <= MOST_VALUES + 1);
