@@ -38,7 +38,6 @@ pub use expectation::{Expectation, expectations, starting_bounds};
 pub use growth::{Growth, grow, raise};
 pub use options::{Limits, Mode, Options, Reductions, SecondOpinion};
 pub use outcome::*;
-pub use progress::run_progress;
 pub use replay::{Replay, replay};
 pub use saved::{BadRun, Saved};
 pub use second_opinion::Reviewed;
@@ -60,8 +59,21 @@ pub fn run(program: &Program, options: &Options) -> Result<Outcome, Diagnostic> 
     run_with(program, options, &mut |_| {})
 }
 
-/// Explores a program within bounds and reports progress.
+/// Explores a program within bounds, asks what the mode says, and reports progress.
 pub fn run_with(
+    program: &Program,
+    options: &Options,
+    progress: &mut dyn FnMut(&Statistics),
+) -> Result<Outcome, Diagnostic> {
+    match options.mode {
+        Mode::Points => points(program, options, progress),
+        Mode::Progress => progress::lock_freedom(program, options, progress),
+        Mode::Refinement | Mode::Compat => refinement(program, options, progress),
+    }
+}
+
+/// Whether every history is explained, with the linearization points if the mode says so.
+fn refinement(
     program: &Program,
     options: &Options,
     progress: &mut dyn FnMut(&Statistics),
@@ -84,7 +96,7 @@ pub fn run_with(
         Ending::Unknown(reason) => Verdict::Unknown(reason),
         Ending::Unfounded(premise) => {
             let reductions = without(options.reductions, premise);
-            return run_with(program, &Options { reductions, ..options.clone() }, progress);
+            return refinement(program, &Options { reductions, ..options.clone() }, progress);
         }
         Ending::Violation(at, kind) => {
             let found = trace::counterexample(&search, (&initial, start), at, kind);
@@ -109,17 +121,30 @@ fn reviewed(search: &mut Search<'_>, initial: &State) -> Verdict {
 
 /// Explores with linearization points; if they fail, says whether the algorithm or the annotation is at fault.
 pub fn run_points(program: &Program, options: &Options) -> Result<Outcome, Diagnostic> {
+    run(program, &Options { mode: Mode::Points, ..options.clone() })
+}
+
+/// Decides whether the object is lock-free within the bounds.
+pub fn run_progress(program: &Program, options: &Options) -> Result<Outcome, Diagnostic> {
+    run(program, &Options { mode: Mode::Progress, ..options.clone() })
+}
+
+fn points(
+    program: &Program,
+    options: &Options,
+    progress: &mut dyn FnMut(&Statistics),
+) -> Result<Outcome, Diagnostic> {
     let steps = lower_points(program, options.threads.max(1), options.client.as_deref())?;
     if !steps.code.iter().any(|instr| matches!(instr.op, Op::Lin { .. })) {
         let why = "the file has no linearization points (`@lin`)".to_string();
         return Ok(unknown(program, options, Reason::Unsupported(why)));
     }
-    let mut outcome = run(program, &Options { mode: Mode::Points, ..options.clone() })?;
+    let mut outcome = refinement(program, options, progress)?;
     if let Verdict::Violation(counterexample) = &mut outcome.verdict
         && counterexample.kind == ViolationKind::WrongPoint
     {
-        let free = run(program, &Options { mode: Mode::Refinement, ..options.clone() })?;
-        counterexample.blame = match free.verdict {
+        let free = Options { mode: Mode::Refinement, ..options.clone() };
+        counterexample.blame = match refinement(program, &free, progress)?.verdict {
             Verdict::Holds => Some(Blame::Annotation),
             Verdict::Violation(_) => Some(Blame::Algorithm),
             Verdict::Unknown(_) => None,

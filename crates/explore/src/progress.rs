@@ -12,8 +12,8 @@
 //! renamings have finite order. Reductions that leave out iterations or shorten runs are switched off, and so is
 //! the specification. *Cost*: the states once for the search and once for the edges.
 
-use crate::options::{Mode, Options, Reductions};
-use crate::outcome::{Outcome, Reason, Verdict, ViolationKind};
+use crate::options::{Options, Reductions};
+use crate::outcome::{Outcome, Reason, Statistics, Verdict, ViolationKind};
 use crate::path::{Milestone, milestone, path_to};
 use crate::search::{Ending, Search, locked};
 use crate::store::{StateRef, hash, shard_of};
@@ -25,7 +25,14 @@ use seriatim_lang::machine::{State, Stop};
 use seriatim_lang::{Diagnostic, Program};
 
 /// Decides whether the object is lock-free within the bounds.
-pub fn run_progress(program: &Program, options: &Options) -> Result<Outcome, Diagnostic> {
+pub fn lock_freedom(
+    program: &Program,
+    options: &Options,
+    progress: &mut dyn FnMut(&Statistics),
+) -> Result<Outcome, Diagnostic> {
+    if let Some(why) = crate::refusal(options) {
+        return Ok(crate::unknown(program, options, Reason::Unsupported(why)));
+    }
     let kept = Reductions {
         lock_movers: false,
         lock_nesting: false,
@@ -33,14 +40,14 @@ pub fn run_progress(program: &Program, options: &Options) -> Result<Outcome, Dia
         antichain: true,
         ..options.reductions
     };
-    let options = Options { mode: Mode::Progress, reductions: kept, ..options.clone() };
+    let options = Options { reductions: kept, ..options.clone() };
     let mut subject = Subject::new(program, &options)?;
     let initial = subject.machine.initial().map_err(|stop| crate::bad_start(&subject, stop))?;
     let (mut search, start) = match Search::new(&subject, &options) {
         Ok(ready) => ready,
         Err(reason) => return Ok(crate::unknown(program, &options, reason)),
     };
-    let verdict = match search.run(&initial, start, &mut |_| {}) {
+    let verdict = match search.run(&initial, start, progress) {
         Ending::Complete => match find_stall(&search) {
             None => crate::reviewed(&mut search, &initial),
             Some((path, kind)) => {

@@ -2,6 +2,7 @@
 
 use crate::cases::Input;
 use crate::decide::{Outcome, Verdict};
+use crate::expectation::Equality;
 use crate::replay::Counterexample;
 use crate::search::Violation;
 use seriatim_lang::machine::Fault;
@@ -23,16 +24,17 @@ impl Violation {
 }
 
 impl Outcome {
-    /// The claims that follow from the verdict on the elements. The search for it ends at the first run that contradicts one
-    /// of them.
-    pub fn answer(&self, program: &Program) -> Answer {
+    /// The claims that follow, where lists count as the same by this equality. The search ends at the first run that
+    /// contradicts one of them.
+    pub fn answer(&self, program: &Program, equality: Equality) -> Answer {
         let cost = Cost { states: self.states, steps: self.transitions, ..Cost::default() };
+        let scope = self.scope(equality);
         Answer::new(cost, |property| match property {
             Property::Linearizable | Property::FaultFree | Property::InRange => {
-                self.standing(program, property)
+                self.standing(program, property, equality)
             }
             Property::DeadlockFree => match &self.deadlock {
-                Some(run) => self.violated(program, run),
+                Some(run) => violated(program, run, scope.clone()),
                 None => Standing::NotAnswered("the abstraction is not made for waiting".to_owned()),
             },
             Property::LockFree => Standing::NotAsked,
@@ -40,24 +42,33 @@ impl Outcome {
     }
 
     /// The runs that it is about.
-    pub fn scope(&self) -> Scope {
+    fn scope(&self, equality: Equality) -> Scope {
         let input = match self.input {
             Input::Unmarked => "every sorted list, nothing marked",
             Input::Marked => "every sorted list, any nodes marked",
         };
+        let compared = match equality {
+            Equality::Elements => "",
+            Equality::List => ", the lists themselves compared",
+        };
         let threads = Some(self.composition.threads.len() as u32);
-        Scope { threads, words: format!("{} on {input}", self.composition), cut: Vec::new() }
+        let words = format!("{} on {input}{compared}", self.composition);
+        Scope { threads, words, cut: Vec::new() }
     }
 
-    fn violated(&self, program: &Program, run: &Counterexample) -> Standing {
-        let (how, run) = (run.how(program), Some(Box::new(run.run(program))));
-        Standing::Violated { scope: self.scope(), how, run }
+    /// The verdict that decides a property: only linearizability depends on when two lists are the same.
+    fn verdict(&self, property: Property, equality: Equality) -> &Verdict {
+        match (property, equality, &self.list) {
+            (Property::Linearizable, Equality::List, Some(list)) => list,
+            _ => &self.elements,
+        }
     }
 
-    fn standing(&self, program: &Program, property: Property) -> Standing {
-        match &self.elements {
+    fn standing(&self, program: &Program, property: Property, equality: Equality) -> Standing {
+        let scope = self.scope(equality);
+        match self.verdict(property, equality) {
             Verdict::Fails(run) if run.violation.property() == property => {
-                self.violated(program, run)
+                violated(program, run, scope)
             }
             Verdict::Fails(_) => {
                 Standing::NotAnswered("the search ended at the run that is shown".to_owned())
@@ -66,8 +77,13 @@ impl Outcome {
             Verdict::Holds => {
                 let (states, cases) = (self.states, self.cases);
                 let evidence = Evidence::Abstraction { states, cases };
-                Standing::Holds { scope: self.scope(), evidence }
+                Standing::Holds { scope, evidence }
             }
         }
     }
+}
+
+fn violated(program: &Program, run: &Counterexample, scope: Scope) -> Standing {
+    let (how, run) = (run.how(program), Some(Box::new(run.run(program))));
+    Standing::Violated { scope, how, run }
 }

@@ -21,6 +21,7 @@ use crate::step::{Setting, transitions};
 use crate::view::{Node, View};
 use crate::views::Views;
 use rustc_hash::FxHashSet;
+use seriatim_spec::Cancel;
 use std::rc::Rc;
 
 /// The set of views, as far as it has grown.
@@ -37,6 +38,7 @@ pub struct Fixpoint<'m> {
     pub way_untold: bool,
     known: FxHashSet<Rc<Influence>>,
     work: u64,
+    cancel: Cancel,
     matcher: Matcher,
     spare: Vec<Node>,
 }
@@ -63,6 +65,7 @@ impl<'m> Fixpoint<'m> {
             way_untold: false,
             known: FxHashSet::default(),
             work: 0,
+            cancel: Cancel::never(),
             matcher: Matcher::default(),
             spare: vec![],
         }
@@ -74,6 +77,7 @@ impl<'m> Fixpoint<'m> {
         {
             self.views.sabotage = options.sabotage;
         }
+        self.cancel = options.cancel.clone();
         let stuck = |view, obstacle, at| Block { obstacle, view, at };
         let initial = initial_view(self.model).map_err(|o| stuck(0, o, At::Start))?;
         let initial = initial.canonical(self.model.tracking);
@@ -152,6 +156,9 @@ impl<'m> Fixpoint<'m> {
         outlook: &Outlook,
     ) -> Result<(), Block> {
         self.work += 1;
+        if self.cancel.is_raised() {
+            return Err(Block { obstacle: Obstacle::Limit, view: number, at: At::Start });
+        }
         #[cfg(feature = "sabotage")]
         if self.is_ignored(effect) {
             return Ok(());

@@ -6,6 +6,7 @@ use crate::record::Shape;
 use crate::view::View;
 use seriatim_lang::machine::Fault;
 use seriatim_lang::steps::Pc;
+use seriatim_spec::Cancel;
 
 /// How far the prover goes.
 #[derive(Clone, Debug)]
@@ -14,6 +15,8 @@ pub struct Options {
     pub views: usize,
     /// The largest number of effects on views before it gives up: bounds the time.
     pub work: u64,
+    /// Asks it to give up.
+    pub cancel: Cancel,
     /// What it does wrong on purpose.
     #[cfg(feature = "sabotage")]
     pub sabotage: Option<crate::sabotage::Sabotage>,
@@ -24,6 +27,7 @@ impl Default for Options {
         Options {
             views: 300_000,
             work: 400_000_000,
+            cancel: Cancel::never(),
             #[cfg(feature = "sabotage")]
             sabotage: None,
         }
@@ -109,7 +113,7 @@ pub enum Obstacle {
     ForeignUnlock,
     /// Something that the abstract semantics does not cover.
     NotUnderstood(&'static str),
-    /// The limit on views or work was reached.
+    /// The limit on views or work was reached, or the proof was asked to give up.
     Limit,
 }
 

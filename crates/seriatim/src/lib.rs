@@ -30,11 +30,10 @@
 //! - [`lists`]: these methods of a list-based set on every list.
 //! - [`prove`]: proofs for any number of threads.
 //! - [`certify`]: the checker of these proofs, which shares only the language with the prover.
+//! - [`verify`]: algorithms to answers: chooses between these engines.
 //! - [`report`]: verdicts to people and programs.
 //! - [`scale`]: logs larger than memory, and shards of them.
 //! - [`transactions`]: histories of transactions to isolation levels.
-
-mod seri_spec;
 
 pub use seriatim_certify as certify;
 #[cfg(feature = "cluster")]
@@ -53,8 +52,8 @@ pub use seriatim_report as report;
 pub use seriatim_scale as scale;
 pub use seriatim_spec as spec;
 pub use seriatim_transactions as transactions;
+pub use seriatim_verify as verify;
 
-pub use seri_spec::{SeriReader, history_of};
 pub use seriatim_algorithms::{Algorithm, algorithm, algorithms};
 pub use seriatim_history::{History, InputError, OpId, Value, read, read_str};
 pub use seriatim_monitor::{Checked, Options, Recording, check};
@@ -62,6 +61,7 @@ pub use seriatim_spec::{
     ChosenReader, Counterexample, Failures, Next, Spec, SpecChoice, Unknown, Verdict, Witness,
     validate,
 };
+pub use seriatim_verify::{SeriReader, history_of};
 
 /// The examples of the README, run as tests.
 #[cfg(doctest)]

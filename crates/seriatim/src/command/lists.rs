@@ -1,15 +1,10 @@
-//! `seriatim verify --engine lists`: these methods on every list.
+//! The options of `seriatim verify --engine lists`: which methods, on which lists.
 
-use super::output::{Detail, say};
-use super::source::Source;
-use super::verify::{Arguments, Question, report};
-use super::{Exit, Failure};
+use super::Failure;
 use clap::{Args, ValueEnum};
-use seriatim::lang::{Program, Span};
-use seriatim::lists::{
-    Composition, Input, Options, Outcome, Refusal, Verdict, all_compositions, decide,
-    parse_composition, render, table_text,
-};
+use seriatim::lang::Program;
+use seriatim::lists::{self, Input, parse_composition};
+use seriatim::verify;
 
 /// What the lists engine is asked.
 #[derive(Args)]
@@ -43,73 +38,23 @@ impl Lists {
     pub fn is_asked(&self) -> bool {
         self.methods.is_some() || self.all.is_some() || self.marked
     }
-}
 
-/// Decides compositions of a program's methods on lists of any length.
-pub fn run(arguments: &Arguments, question: &Question<'_>) -> Result<Exit, Failure> {
-    let asked = &arguments.lists;
-    let Question { source, program, .. } = *question;
-    let options = Options {
-        input: if asked.marked { Input::Marked } else { Input::Unmarked },
-        ..Options::default()
-    };
-    let compositions = compositions(asked, program)?;
-    let mut outcomes = Vec::new();
-    for composition in &compositions {
-        let outcome =
-            decide(program, composition, &options).map_err(|refusal| refused(source, &refusal))?;
-        outcomes.push(outcome);
-    }
-    match &outcomes[..] {
-        [] => {
-            return Err(Failure("the object has no methods that could run in parallel".to_owned()));
-        }
-        [only] => {
-            report(arguments, question, &only.answer(program))?;
-            if arguments.detail() == Detail::Claims {
-                say(&render(only))?;
+    /// The question for a program: without any of it, all pairs of methods.
+    pub fn question(&self, program: &Program) -> Result<verify::Lists, Failure> {
+        let asked = match (&self.methods, self.all) {
+            (Some(text), _) => {
+                let compositions = vec![parse_composition(text)?];
+                verify::Lists { compositions, ..verify::Lists::default() }
             }
-        }
-        _ => say(&table_text(&outcomes))?,
+            (None, None) => verify::Lists::all(program, &[2]),
+            (None, Some(None)) => verify::Lists::all(program, &[2, 3]),
+            (None, Some(Some(size))) => verify::Lists::all(program, &[usize::from(size)]),
+        };
+        let input = if self.marked { Input::Marked } else { Input::Unmarked };
+        let equality = match self.equality {
+            Equality::Elements => lists::Equality::Elements,
+            Equality::List => lists::Equality::List,
+        };
+        Ok(verify::Lists { input, equality, ..asked })
     }
-    let exits = outcomes.iter().map(|outcome| exit_of(program, outcome, asked.equality));
-    Ok(exits.fold(Exit::Holds, Exit::and))
-}
-
-/// A refusal as a message; one that is about no place shows none.
-fn refused(source: &Source, refusal: &Refusal) -> Failure {
-    match refusal.span == Span::default() {
-        true => Failure(refusal.reason.clone()),
-        false => source.complain(&refusal.diagnostic()),
-    }
-}
-
-fn compositions(arguments: &Lists, program: &Program) -> Result<Vec<Composition>, Failure> {
-    match &arguments.methods {
-        Some(text) => {
-            Ok(vec![parse_composition(text).map_err(|error| Failure(error.to_string()))?])
-        }
-        None => {
-            let sizes = match arguments.all {
-                None => vec![2],
-                Some(None) => vec![2, 3],
-                Some(Some(size)) => vec![size],
-            };
-            Ok(sizes
-                .iter()
-                .flat_map(|size| all_compositions(program, usize::from(*size)))
-                .collect())
-        }
-    }
-}
-
-/// The claims count, and the list at the end where that was asked.
-fn exit_of(program: &Program, outcome: &Outcome, equality: Equality) -> Exit {
-    let claims = Exit::of(&outcome.answer(program));
-    let list = match (equality, &outcome.list) {
-        (Equality::List, Some(Verdict::Fails(_))) => Exit::Violated,
-        (Equality::List, Some(Verdict::Unknown(_))) => Exit::Unknown,
-        _ => Exit::Holds,
-    };
-    claims.and(list)
 }

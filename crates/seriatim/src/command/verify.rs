@@ -2,20 +2,21 @@
 
 use super::amounts::{bytes, duration};
 use super::input::constant;
-use super::lists::{self, Lists};
+use super::lists::Lists;
 use super::output::{Detail, remark, say, say_answer, write_history};
 use super::source::Source;
-use super::{Exit, Failure, portfolio, prove};
+use super::{Exit, Failure};
 use clap::ValueEnum;
 use seriatim::explore::{
-    self, Counterexample, Limits, Mode, Options, Outcome, Reductions, Replay, Reviewed, Saved,
-    SecondOpinion, Statistics, Verdict, ViolationKind, headline as headline_of,
+    self, Counterexample, Growth, Limits, Mode, Options, Outcome, Reductions, Replay, Reviewed,
+    Saved, SecondOpinion, Statistics, Verdict, ViolationKind, headline as headline_of,
 };
 use seriatim::history::Format;
-use seriatim::lang::Program;
+use seriatim::lang::{Program, Span};
+use seriatim::lists::{render, table_text};
 use seriatim::report::run::{self, Examined, headline};
 use seriatim::spec::answer::Answer;
-use seriatim::{ChosenReader, Failures, SpecChoice, check};
+use seriatim::verify::{self, Engine, Verified, recorded_verdict};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -25,8 +26,8 @@ use std::time::{Duration, Instant};
 
 /// Say whether every run of an algorithm is linearizable
 ///
-/// Without an engine named: looks for a run that goes wrong, then for a proof for any number of threads, and
-/// says what is known: proved, violated with a run, or unknown with the reason and with what was covered.
+/// Without an engine named: looks for a run that goes wrong and for a proof for any number of threads at the
+/// same time, and says what is known: proved, violated with a run, or unknown with the reason and with what was covered.
 /// An option that only one engine has asks that engine.
 ///
 /// The engine explore takes every interleaving of some threads, each of which calls methods for ever. Bounds
@@ -41,14 +42,14 @@ pub struct Arguments {
     /// Who decides: explore (all runs of N threads within bounds), lists (these methods of a
     /// list-based set, on lists of any length) or prove (any number of threads, any heap)
     #[arg(long, value_enum)]
-    engine: Option<Engine>,
+    engine: Option<EngineName>,
 
     /// Write the proof to this file, for `seriatim certify`
     #[arg(long, value_name = "FILE")]
-    pub certificate: Option<PathBuf>,
+    certificate: Option<PathBuf>,
 
     #[command(flatten)]
-    pub lists: Lists,
+    lists: Lists,
 
     /// The number of threads
     #[arg(long, value_name = "NUMBER")]
@@ -136,11 +137,11 @@ pub struct Arguments {
 
     /// Print the verdict only
     #[arg(long, short)]
-    pub quiet: bool,
+    quiet: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Engine {
+enum EngineName {
     Explore,
     Lists,
     Prove,
@@ -162,13 +163,10 @@ enum Reduction {
 }
 
 /// What is asked about: the text, the program, and the constants that were overridden.
-pub struct Question<'q> {
-    /// The text.
-    pub source: &'q Source,
-    /// The program.
-    pub program: &'q Program,
-    /// The constants.
-    pub constants: &'q BTreeMap<String, i32>,
+struct Question<'q> {
+    source: &'q Source,
+    program: &'q Program,
+    constants: &'q BTreeMap<String, i32>,
 }
 
 /// Carries out `seriatim verify`.
@@ -177,62 +175,89 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(path) = &arguments.replay {
         return replay(&source, path);
     }
-    let (options, mut constants) = starting_bounds(&source)?;
+    let (start, mut constants) = explore::starting_bounds(&source.program(&BTreeMap::new())?);
     constants.extend(arguments.constants.iter().cloned());
     let program = source.program(&constants)?;
-    let options = chosen(arguments, options);
-    let engine = arguments.chosen_engine();
-    if arguments.certificate.is_some() && matches!(engine, Some(Engine::Explore | Engine::Lists)) {
+    let engine = arguments.engine(&program)?;
+    if arguments.certificate.is_some() && !matches!(engine, Engine::Auto | Engine::Prove) {
         return Err(Failure("--certificate: only a proof has one (--engine prove)".to_owned()));
     }
+    let line = Line::new();
+    let observer = |statistics: &Statistics| line.show(statistics);
+    let bounds = arguments.bounds(start);
+    let options = verify::Options { engine, bounds, observer: Some(&observer) };
+    let verified = verify::verify(&program, &options);
+    line.clear();
+    let verified = verified.map_err(|error| refused(&source, &error))?;
     let question = Question { source: &source, program: &program, constants: &constants };
-    match engine {
-        Some(Engine::Lists) => {
-            return lists::run(arguments, &question);
+    tell(arguments, &question, &verified)
+}
+
+/// Why nothing is decided; a refusal that is about no place shows none.
+fn refused(source: &Source, error: &verify::Error) -> Failure {
+    match error {
+        verify::Error::Program(diagnostic) => source.complain(diagnostic),
+        verify::Error::NoList(refusal) if refusal.span != Span::default() => {
+            source.complain(&refusal.diagnostic())
         }
-        Some(Engine::Prove) => return prove::run(arguments, &question, options),
-        None => return portfolio::run(arguments, &question, options),
-        Some(Engine::Explore) => {}
-    }
-    match arguments.budget {
-        Some(budget) => grow(arguments, &question, &options, budget),
-        None => {
-            let outcome = explore_once(arguments, &source, &program, &options)?;
-            tell(arguments, &question, &outcome)
-        }
+        _ => Failure(error.to_string()),
     }
 }
 
 impl Arguments {
     /// How much is told.
-    pub fn detail(&self) -> Detail {
+    fn detail(&self) -> Detail {
         if self.quiet || self.json { Detail::Verdict } else { Detail::Claims }
     }
 
-    /// The engine that is named, or the one that an option belongs to; none for all of them.
-    fn chosen_engine(&self) -> Option<Engine> {
+    /// The engine that is named, or the one that an option belongs to; else all of them.
+    fn engine(&self, program: &Program) -> Result<Engine, Failure> {
         let bounds = [self.threads, self.values, self.keys, self.nodes, self.capacity];
         let bounded = bounds.iter().any(Option::is_some) || self.client.is_some();
         let manner = self.points || self.progress || self.compat || !self.without.is_empty();
         let explores = bounded || manner || self.budget.is_some();
-        let of_options = match (explores, self.lists.is_asked()) {
-            (true, _) => Some(Engine::Explore),
-            (false, true) => Some(Engine::Lists),
-            (false, false) => None,
+        Ok(match (self.engine, explores, self.lists.is_asked()) {
+            (Some(EngineName::Explore), ..) | (None, true, _) => {
+                Engine::Explore { budget: self.budget }
+            }
+            (Some(EngineName::Lists), ..) | (None, false, true) => {
+                Engine::Lists(self.lists.question(program)?)
+            }
+            (Some(EngineName::Prove), ..) => Engine::Prove,
+            (None, false, false) => Engine::Auto,
+        })
+    }
+
+    /// The bounds that are given, and those of the file for the others.
+    fn bounds(&self, start: Options) -> Options {
+        let mut reductions = if self.compat { Reductions::COMPAT } else { Reductions::ALL };
+        self.without.iter().for_each(|reduction| *reduction.switch(&mut reductions) = false);
+        let mode = match (self.progress, self.points, self.compat) {
+            (true, ..) => Mode::Progress,
+            (_, true, _) => Mode::Points,
+            (_, _, true) => Mode::Compat,
+            _ => Mode::Refinement,
         };
-        self.engine.or(of_options)
+        Options {
+            threads: self.threads.unwrap_or(start.threads),
+            values: self.values.unwrap_or(start.values),
+            keys: self.keys.unwrap_or(start.keys),
+            nodes: self.nodes.or(start.nodes),
+            capacity: self.capacity.or(start.capacity),
+            client: self.client.clone().or(start.client),
+            mode,
+            reductions,
+            limits: Limits { time: self.time, memory: self.memory, states: None },
+            jobs: self.jobs.unwrap_or_else(cores),
+            second_opinion: SecondOpinion::FULL,
+        }
     }
 }
 
-/// The bounds that the file itself names first.
-fn starting_bounds(source: &Source) -> Result<(Options, BTreeMap<String, i32>), Failure> {
-    Ok(explore::starting_bounds(&source.program(&BTreeMap::new())?))
-}
-
-fn chosen(arguments: &Arguments, start: Options) -> Options {
-    let mut reductions = if arguments.compat { Reductions::COMPAT } else { Reductions::ALL };
-    for reduction in &arguments.without {
-        let switch = match reduction {
+impl Reduction {
+    /// The switch of the reduction.
+    fn switch(self, reductions: &mut Reductions) -> &mut bool {
+        match self {
             Reduction::DeadRegisters => &mut reductions.dead_registers,
             Reduction::DeadFields => &mut reductions.dead_fields,
             Reduction::Fusion => &mut reductions.fusion,
@@ -244,78 +269,12 @@ fn chosen(arguments: &Arguments, start: Options) -> Options {
             Reduction::Retries => &mut reductions.retries,
             Reduction::Frozen => &mut reductions.frozen,
             Reduction::Antichain => &mut reductions.antichain,
-        };
-        *switch = false;
-    }
-    Options {
-        threads: arguments.threads.unwrap_or(start.threads),
-        values: arguments.values.unwrap_or(start.values),
-        keys: arguments.keys.unwrap_or(start.keys),
-        nodes: arguments.nodes.or(start.nodes),
-        capacity: arguments.capacity.or(start.capacity),
-        client: arguments.client.clone().or(start.client),
-        mode: if arguments.compat { Mode::Compat } else { Mode::Refinement },
-        reductions,
-        limits: Limits { time: arguments.time, memory: arguments.memory, states: None },
-        jobs: arguments.jobs.unwrap_or_else(cores),
-        second_opinion: SecondOpinion::FULL,
+        }
     }
 }
 
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
-}
-
-/// Explores within bounds, as the arguments say.
-pub fn explore_once(
-    arguments: &Arguments,
-    source: &Source,
-    program: &Program,
-    options: &Options,
-) -> Result<Outcome, Failure> {
-    let outcome = if arguments.progress {
-        explore::run_progress(program, options)
-    } else if arguments.points {
-        explore::run_points(program, options)
-    } else {
-        let line = Line::new();
-        let outcome = explore::run_with(program, options, &mut |statistics| line.show(statistics));
-        line.clear();
-        outcome
-    };
-    outcome.map_err(|diagnostic| source.complain(&diagnostic))
-}
-
-/// Raises the bounds in turn until the time is over, a run goes wrong, or memory runs out.
-fn grow(
-    arguments: &Arguments,
-    question: &Question<'_>,
-    options: &Options,
-    budget: Duration,
-) -> Result<Exit, Failure> {
-    let line = Line::new();
-    let growth = explore::grow(question.program, options, budget, &mut |s| line.show(s));
-    line.clear();
-    let growth = growth.map_err(|diagnostic| question.source.complain(&diagnostic))?;
-    for outcome in growth.covered.iter().filter(|_| !arguments.quiet) {
-        say(&headline("covered", &outcome.answer()))?;
-    }
-    let name = &question.source.name;
-    match (growth.covered.last(), &growth.last) {
-        (_, Some(last)) if matches!(last.verdict, Verdict::Violation(_)) => {
-            tell(arguments, question, last)
-        }
-        (None, Some(last)) => tell(arguments, question, last),
-        (Some(covered), last) => {
-            let rest = match last {
-                Some(open) => format!("not finished: {}", open.bounds),
-                None => "there is nothing to raise".to_owned(),
-            };
-            say(&format!("{name}: {rest}\n"))?;
-            tell(arguments, question, covered)
-        }
-        (None, None) => Ok(Exit::Unknown),
-    }
 }
 
 /// Takes the steps of a saved run once more.
@@ -348,33 +307,71 @@ fn replay(source: &Source, path: &Path) -> Result<Exit, Failure> {
     }
 }
 
-/// Prints the outcome of an exploration.
-pub fn tell(
+/// Prints what is known, and writes the files that were asked for.
+fn tell(
+    arguments: &Arguments,
+    question: &Question<'_>,
+    verified: &Verified,
+) -> Result<Exit, Failure> {
+    if let (Some(path), Some(certificate)) = (&arguments.certificate, &verified.certificate) {
+        write_file(path, certificate, "certificate")?;
+    }
+    let claims = arguments.detail() == Detail::Claims;
+    if let Some(growth) = verified.growth.as_ref().filter(|_| claims) {
+        tell_growth(question, growth)?;
+    }
+    match &verified.compositions[..] {
+        [_, _, ..] if !arguments.json => {
+            write_reports(arguments, &question.examined(&verified.answer))?;
+            say(&table_text(&verified.compositions))?;
+        }
+        compositions => {
+            report(arguments, question, &verified.answer)?;
+            if let [only] = compositions
+                && claims
+            {
+                say(&render(only))?;
+            }
+        }
+    }
+    if let Some(outcome) = &verified.explored {
+        tell_exploration(arguments, question, outcome)?;
+    }
+    if let Some(stuck) = verified.stuck.as_ref().filter(|_| claims) {
+        say(&format!("\n{}\n", stuck.text))?;
+    }
+    Ok(Exit::of(&verified.answer))
+}
+
+/// Prints what growing bounds covered.
+fn tell_growth(question: &Question<'_>, growth: &Growth) -> Result<(), Failure> {
+    for outcome in &growth.covered {
+        say(&headline("covered", &outcome.answer()))?;
+    }
+    let rest = match &growth.last {
+        Some(last) if matches!(last.verdict, Verdict::Violation(_)) => return Ok(()),
+        Some(_) if growth.covered.is_empty() => return Ok(()),
+        Some(open) => format!("not finished: {}", open.bounds),
+        None => "there is nothing to raise".to_owned(),
+    };
+    say(&format!("{}: {rest}\n", question.source.name))
+}
+
+/// What else there is to say of an exploration: its second opinion, and the run that it found as a file and as a history.
+fn tell_exploration(
     arguments: &Arguments,
     question: &Question<'_>,
     outcome: &Outcome,
-) -> Result<Exit, Failure> {
-    tell_all(arguments, question, &outcome.answer(), Some(outcome))
-}
-
-/// Prints an answer, and the run of an exploration that contradicts one of its claims.
-pub fn tell_all(
-    arguments: &Arguments,
-    question: &Question<'_>,
-    answer: &Answer,
-    outcome: Option<&Outcome>,
-) -> Result<Exit, Failure> {
-    report(arguments, question, answer)?;
-    if let Some(outcome) = outcome.filter(|outcome| matches!(outcome.verdict, Verdict::Holds)) {
-        remark(&reviewed(&outcome.statistics.reviewed));
+) -> Result<(), Failure> {
+    match &outcome.verdict {
+        Verdict::Holds => remark(&reviewed(&outcome.statistics.reviewed)),
+        Verdict::Violation(counterexample) => {
+            keep(arguments, question, outcome, counterexample)?;
+            cross_check(arguments, question.program, counterexample)?;
+        }
+        Verdict::Unknown(_) => {}
     }
-    if let Some(outcome) = outcome
-        && let Verdict::Violation(counterexample) = &outcome.verdict
-    {
-        keep(arguments, question, outcome, counterexample)?;
-        cross_check(arguments, question.program, counterexample)?;
-    }
-    Ok(Exit::of(answer))
+    Ok(())
 }
 
 /// What a second opinion is based on, as words.
@@ -388,25 +385,22 @@ fn reviewed(reviewed: &Reviewed) -> String {
     format!("second opinion: {basis}, {steps} steps, {compared} states compared, {seconds:.2} s")
 }
 
-/// Prints what is known, in the form that was asked for, and writes the files that were.
-pub fn report(
-    arguments: &Arguments,
-    question: &Question<'_>,
-    answer: &Answer,
-) -> Result<(), Failure> {
-    let spec = question.program.spec.as_ref().map_or("", |spec| &spec.name);
-    let (name, source) = (&question.source.name[..], &question.program.source[..]);
-    let examined = Examined { name, spec, source, answer };
-    if let Some(path) = &arguments.html {
-        write_file(path, run::html::render(&examined))?;
+impl<'q> Question<'q> {
+    /// What the report is about.
+    fn examined(&self, answer: &'q Answer) -> Examined<'q> {
+        let spec = self.program.spec.as_ref().map_or("", |spec| &spec.name);
+        Examined { name: &self.source.name, spec, source: &self.program.source, answer }
     }
-    if let Some(path) = &arguments.junit {
-        write_file(path, run::junit::render(&examined))?;
-    }
+}
+
+/// Prints an answer in the form that was asked for, and writes the reports that were.
+fn report(arguments: &Arguments, question: &Question<'_>, answer: &Answer) -> Result<(), Failure> {
+    let examined = question.examined(answer);
+    write_reports(arguments, &examined)?;
     if arguments.json {
         return say(&run::json::render(&examined));
     }
-    say_answer(name, answer, arguments.detail())?;
+    say_answer(examined.name, answer, arguments.detail())?;
     match examined.run() {
         Some((run, how)) if arguments.detail() == Detail::Claims => {
             say(&format!("\n{}", run::terminal::render(run, how)))
@@ -415,10 +409,21 @@ pub fn report(
     }
 }
 
-fn write_file(path: &Path, text: String) -> Result<(), Failure> {
+/// Writes the reports to the files that were asked for.
+fn write_reports(arguments: &Arguments, examined: &Examined<'_>) -> Result<(), Failure> {
+    if let Some(path) = &arguments.html {
+        write_file(path, &run::html::render(examined), "report")?;
+    }
+    if let Some(path) = &arguments.junit {
+        write_file(path, &run::junit::render(examined), "report")?;
+    }
+    Ok(())
+}
+
+fn write_file(path: &Path, text: &str, what: &str) -> Result<(), Failure> {
     let failed = |error| Failure(format!("{}: cannot write: {error}", path.display()));
     std::fs::write(path, text).map_err(failed)?;
-    remark(&format!("the report is in {}", path.display()));
+    remark(&format!("the {what} is in {}", path.display()));
     Ok(())
 }
 
@@ -433,9 +438,7 @@ fn keep(
     if let Some(path) = &arguments.save {
         let constants = question.constants;
         let saved = Saved::of(question.program, &outcome.options, constants, counterexample);
-        let failed = |error| Failure(format!("{}: cannot write: {error}", path.display()));
-        std::fs::write(path, saved.text()).map_err(failed)?;
-        remark(&format!("the run is in {}", path.display()));
+        write_file(path, &saved.text(), "run")?;
         remark(&format!("replay it with: seriatim verify {name} --replay {}", path.display()));
     }
     Ok(())
@@ -447,18 +450,15 @@ fn cross_check(
     program: &Program,
     counterexample: &Counterexample,
 ) -> Result<(), Failure> {
-    let mut history = counterexample.run().history("counterexample")?;
+    let run = counterexample.run();
     if let Some(path) = &arguments.history {
-        write_history(&history, Format::JsonEvents, Some(path))?;
+        write_history(&run.history("counterexample")?, Format::JsonEvents, Some(path))?;
         remark(&format!("the history is in {}", path.display()));
     }
-    let spec = program.spec.as_ref().map(|spec| spec.name.replace('_', "-"));
-    let choice = spec.and_then(|spec| SpecChoice::parse(&spec).ok());
-    if let (ViolationKind::NotLinearizable, Some(choice)) = (counterexample.kind, choice) {
-        let reader = ChosenReader { choice, failures: Failures::Drop };
-        if let Ok(checked) = check(&mut history, &reader, &seriatim::Options::default()) {
-            remark(&format!("seriatim check says of this history: {}", checked.verdict.word()));
-        }
+    if counterexample.kind == ViolationKind::NotLinearizable
+        && let Some(verdict) = recorded_verdict(program, &run)
+    {
+        remark(&format!("seriatim check says of this history: {}", verdict.word()));
     }
     Ok(())
 }

@@ -19,7 +19,10 @@ use std::sync::{Arc, OnceLock};
 /// A specification of a `.seri` file that reads recorded histories.
 ///
 /// ```
-/// use seriatim::{Options, SeriReader, check, read_str};
+/// use seriatim_history::read_str;
+/// use seriatim_monitor::{Options, check};
+/// use seriatim_verify::SeriReader;
+///
 /// let source = "spec flag {
 ///   var up: bool = false
 ///   method raise() -> bool { let old = up; up = true; return old }
@@ -31,7 +34,7 @@ use std::sync::{Arc, OnceLock};
 /// )?;
 /// let checked = check(&mut history, &reader, &Options::default())?;
 /// assert_eq!(checked.verdict.word(), "violation");
-/// # Ok::<(), seriatim::InputError>(())
+/// # Ok::<(), seriatim_history::InputError>(())
 /// ```
 pub struct SeriReader {
     object: Arc<SeriObject>,
@@ -54,9 +57,9 @@ impl SeriReader {
     ///                          n = n + 1
     ///                          return true } }";
     /// let five = BTreeMap::from([("MOST".to_owned(), 5)]);
-    /// assert!(seriatim::SeriReader::parse_with(source, None, &five).is_ok());
+    /// assert!(seriatim_verify::SeriReader::parse_with(source, None, &five).is_ok());
     /// let unknown = BTreeMap::from([("LEAST".to_owned(), 5)]);
-    /// assert!(seriatim::SeriReader::parse_with(source, None, &unknown).is_err());
+    /// assert!(seriatim_verify::SeriReader::parse_with(source, None, &unknown).is_err());
     /// ```
     pub fn parse_with(
         source: &str,
@@ -288,7 +291,7 @@ fn name_items(history: &mut History, list: ValueId) {
 /// The history of a run of an algorithm, as any other history.
 ///
 /// ```
-/// let history = seriatim::history_of(&[], "run").unwrap();
+/// let history = seriatim_verify::history_of(&[], "run").unwrap();
 /// assert!(history.is_empty());
 /// ```
 pub fn history_of(events: &[Event], name: &str) -> Result<History, InputError> {

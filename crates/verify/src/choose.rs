@@ -1,0 +1,206 @@
+//! Which engine is asked, and what follows from what they say.
+//!
+//! *Rules.* A run that goes wrong settles the question, whoever finds it: it was replayed by the machine. A proof is
+//! believed only if the checker of certificates accepts it, and only beside an exploration that finds no such run: a
+//! proof and a run that contradict each other convict one of the engines, and the claim is *unknown*. A deadlock is no such run:
+//! what deadlocks may be linearizable, so the proof counts all the same. What is not proved is *unknown*, however much
+//! was explored; the answer says what was.
+//!
+//! *Order.* The hunt for a wrong run, at the bounds of the file and for a third of the time, goes on beside the proof, never
+//! before it: neither has to wait for the other, and a run that is found ends the proof. If the proof gets stuck, all
+//! pairs of methods are decided on lists of any length, where that applies, and explorations raise the bounds for the
+//! rest of the time.
+//!
+//! It would be unsound to let an exploration stand for claims that were asked for any number of threads, or to give a
+//! claim the larger scope of two engines; [`Standing::and`] keeps scope and evidence together.
+//!
+//! [`Standing::and`]: seriatim_spec::answer::Standing::and
+
+use crate::compositions::{self, Pairs};
+use crate::options::{Engine, Error, Options};
+use crate::proof::{Attempt, attempt};
+use crate::verified::Verified;
+use seriatim_explore::{self as explore, Growth, Outcome, Statistics, Verdict, raise};
+use seriatim_lang::Program;
+use seriatim_spec::Cancel;
+use seriatim_spec::answer::{Answer, Cost, Property, Standing};
+use std::panic::resume_unwind;
+use std::thread::Builder;
+use std::time::{Duration, Instant};
+
+/// The time for explorations if none is given.
+pub const TIME: Duration = Duration::from_secs(30);
+
+/// The stack of the thread that proves: formulas and heaps are walked recursively, and the program is a stranger's.
+const STACK: usize = 16 << 20;
+
+/// Decides whether every run of a program is linearizable, free of faults, in range and free of deadlocks, or whatever
+/// the mode of the bounds asks instead.
+///
+/// ```
+/// use seriatim_spec::answer::{Property, Standing};
+/// use seriatim_verify::{Engine, Options, verify};
+///
+/// let source = "object o : stack
+/// struct Node { val: value, next: Node? }
+/// var top: Node? = null
+/// method push(v: value) { atomic { top = new Node { val: v, next: top } } }
+/// method pop() -> value? {
+///   atomic {
+///     let t = top
+///     if t == null { return empty }
+///     top = t.next
+///     return t.val
+///   }
+/// }
+/// expect explore(threads: 2, capacity: 2) holds";
+/// let program = seriatim_lang::check(source).unwrap();
+///
+/// let everything = verify(&program, &Options::of(&program)).unwrap();
+/// assert_eq!(everything.answer.standing(Property::Linearizable).word(), "proved");
+/// assert!(everything.certificate.is_some());
+///
+/// let engine = Engine::Explore { budget: None };
+/// let two_threads = verify(&program, &Options { engine, ..Options::of(&program) }).unwrap();
+/// let standing = two_threads.answer.standing(Property::Linearizable);
+/// assert!(matches!(standing, Standing::Holds { scope, .. } if scope.threads == Some(2)));
+/// ```
+pub fn verify(program: &Program, options: &Options<'_>) -> Result<Verified, Error> {
+    match &options.engine {
+        Engine::Auto => all_engines(program, options),
+        Engine::Explore { budget: None } => {
+            Ok(Verified::explored(explored(program, options, &options.bounds)?))
+        }
+        Engine::Explore { budget: Some(budget) } => grown(program, options, *budget),
+        Engine::Lists(asked) => compositions::decided(program, asked),
+        Engine::Prove => proved(program, options),
+    }
+}
+
+/// The time of all explorations together.
+fn time(options: &Options<'_>) -> Duration {
+    options.bounds.limits.time.unwrap_or(TIME)
+}
+
+/// Decides with all engines.
+fn all_engines(program: &Program, options: &Options<'_>) -> Result<Verified, Error> {
+    let (hunt, attempt) = hunted_and_proved(program, options)?;
+    if settles(&hunt) {
+        return Ok(Verified::explored(hunt));
+    }
+    if let Attempt::Proved { .. } = attempt {
+        return Ok(attempt.beside(program, hunt));
+    }
+    let attempt = match compositions::pairs(program) {
+        Pairs::Wrong(violated) => return Ok(*violated),
+        Pairs::Right(count) => attempt.noting(count),
+    };
+    let covered = raised(program, options, hunt)?;
+    match settles(&covered) {
+        true => Ok(Verified::explored(covered)),
+        false => Ok(attempt.beside(program, covered)),
+    }
+}
+
+/// Tries to prove a program, beside a hunt.
+fn proved(program: &Program, options: &Options<'_>) -> Result<Verified, Error> {
+    let (hunt, attempt) = hunted_and_proved(program, options)?;
+    match settles(&hunt) {
+        true => Ok(Verified::explored(hunt)),
+        false => Ok(attempt.beside(program, hunt)),
+    }
+}
+
+/// Hunts for a run that goes wrong and tries a proof, at the same time. The proof is given up when such a run is found.
+fn hunted_and_proved(
+    program: &Program,
+    options: &Options<'_>,
+) -> Result<(Outcome, Attempt), Error> {
+    let cancel = Cancel::never();
+    let prove = || attempt(program, &cancel);
+    let bounds = within(&options.bounds, time(options) / 3);
+    std::thread::scope(|scope| {
+        let proof = Builder::new().stack_size(STACK).spawn_scoped(scope, prove);
+        let hunt = explored(program, options, &bounds);
+        if hunt.as_ref().map_or(true, settles) {
+            cancel.raise();
+        }
+        let attempt = match proof {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // Without a second thread, one after the other is as good.
+            Err(_) => prove(),
+        };
+        Ok((hunt?, attempt))
+    })
+}
+
+/// Whether an exploration found a run that no proof can stand beside. A deadlock is no such run: what deadlocks may be
+/// linearizable.
+fn settles(explored: &Outcome) -> bool {
+    match &explored.verdict {
+        Verdict::Violation(run) => run.kind.property() != Property::DeadlockFree,
+        Verdict::Holds | Verdict::Unknown(_) => false,
+    }
+}
+
+/// Explores within bounds.
+fn explored(
+    program: &Program,
+    options: &Options<'_>,
+    bounds: &explore::Options,
+) -> Result<Outcome, Error> {
+    Ok(explore::run_with(program, bounds, &mut told(options))?)
+}
+
+/// Tells the observer how an exploration goes.
+fn told<'o>(options: &'o Options<'_>) -> impl FnMut(&Statistics) + 'o {
+    |statistics| options.observer.into_iter().for_each(|observer| observer(statistics))
+}
+
+fn within(bounds: &explore::Options, time: Duration) -> explore::Options {
+    let mut options = bounds.clone();
+    options.limits.time = Some(time);
+    options
+}
+
+/// Raises the bounds after a hunt, for the rest of the time: the largest exploration that saw everything, or one that found
+/// a run.
+fn raised(program: &Program, options: &Options<'_>, hunt: Outcome) -> Result<Outcome, Error> {
+    let end = Instant::now() + time(options) - time(options) / 3;
+    let mut covered = hunt;
+    let mut larger = options.bounds.clone();
+    // `covered` saw everything within its bounds; it is replaced only by one that did so within larger ones, or that
+    // found a run.
+    while matches!(covered.verdict, Verdict::Holds)
+        && Instant::now() < end
+        && raise(program, &mut larger)
+    {
+        let bounds = within(&larger, end.saturating_duration_since(Instant::now()));
+        let next = explored(program, options, &bounds)?;
+        match next.verdict {
+            Verdict::Unknown(_) => break,
+            Verdict::Holds | Verdict::Violation(_) => covered = next,
+        }
+    }
+    Ok(covered)
+}
+
+/// Raises the bounds in turn until the time is over, a run goes wrong, or memory runs out.
+fn grown(program: &Program, options: &Options<'_>, budget: Duration) -> Result<Verified, Error> {
+    let growth = explore::grow(program, &options.bounds, budget, &mut told(options))?;
+    let verified = match answering(&growth) {
+        Some(outcome) => Verified::explored(outcome.clone()),
+        None => Verified::new(Answer::new(Cost::default(), |_| {
+            Standing::Unknown("nothing was explored".to_owned())
+        })),
+    };
+    Ok(Verified { growth: Some(growth), ..verified })
+}
+
+/// The round that the answer rests on: one that found a run; else the largest that was completed.
+fn answering(growth: &Growth) -> Option<&Outcome> {
+    match &growth.last {
+        Some(last) if matches!(last.verdict, Verdict::Violation(_)) => Some(last),
+        last => growth.covered.last().or(last.as_ref()),
+    }
+}

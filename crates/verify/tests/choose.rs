@@ -1,0 +1,120 @@
+//! Who is asked, and what follows from the answers.
+
+use seriatim_algorithms::algorithm;
+use seriatim_explore::starting_bounds;
+use seriatim_lang::{Program, check_with};
+use seriatim_lists::{Equality, parse_composition};
+use seriatim_spec::answer::{Evidence, Property, Standing};
+use seriatim_verify::{Engine, Error, Lists, Options, Verified, recorded_verdict, verify};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+fn program(name: &str) -> Program {
+    let source = algorithm(name).expect("it is in the library").source;
+    let (_, constants) = starting_bounds(&check_with(source, &BTreeMap::new()).expect("right"));
+    check_with(source, &constants).expect("the library is right")
+}
+
+fn asked(program: &Program, engine: Engine) -> Verified {
+    verify(program, &Options { engine, ..Options::of(program) }).expect("it can be asked")
+}
+
+fn lists(compositions: &[&str]) -> Lists {
+    let parsed = compositions.iter().map(|text| parse_composition(text).expect("a composition"));
+    Lists { compositions: parsed.collect(), ..Lists::default() }
+}
+
+#[test]
+fn each_engine_answers_with_its_own_evidence_and_all_together_with_the_strongest() {
+    let stack = program("treiber");
+    let evidence = |engine| {
+        let verified = asked(&stack, engine);
+        assert_eq!(verified.answer.exit_code(), 0);
+        match verified.answer.standing(Property::Linearizable) {
+            Standing::Holds { scope, evidence } => (scope.threads, evidence.clone()),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (threads, explored) = evidence(Engine::Explore { budget: None });
+    assert!(threads.is_some() && matches!(explored, Evidence::Exploration { .. }));
+    for engine in [Engine::Prove, Engine::Auto] {
+        let (threads, proved) = evidence(engine);
+        assert!(threads.is_none() && matches!(proved, Evidence::Certificate { .. }));
+    }
+}
+
+#[test]
+fn a_run_that_goes_wrong_settles_the_question_and_monitors_reject_its_history() {
+    let broken = program("broken/harris_michael_first_printing");
+    let twice = Engine::Lists(lists(&["remove || remove"]));
+    for engine in [Engine::Auto, Engine::Prove, Engine::Explore { budget: None }, twice] {
+        let verified = asked(&broken, engine);
+        assert_eq!(verified.answer.violated(), Some(Property::Linearizable));
+        let run = verified.run().expect("every violation has a run");
+        assert_eq!(recorded_verdict(&broken, run).expect("a set").word(), "violation");
+        assert!(verified.certificate.is_none());
+    }
+}
+
+#[test]
+fn what_is_not_proved_is_unknown_however_much_was_explored_and_says_where_the_proof_stands() {
+    let lock = program("ticket_lock");
+    let mut options = Options::of(&lock);
+    options.bounds.limits.time = Some(Duration::from_secs(1));
+    let verified = verify(&lock, &options).expect("it can be asked");
+    assert_eq!(verified.answer.exit_code(), 3);
+    assert!(verified.stuck.is_some() && verified.certificate.is_none());
+    let explored = verified.explored.expect("the hunt").answer();
+    assert_eq!(explored.standing(Property::Linearizable).word(), "holds");
+}
+
+#[test]
+fn compositions_hold_together_only_if_each_of_them_holds() {
+    let set = program("broken/harris_michael_first_printing");
+    let [right, wrong] = ["add || contains", "remove || remove"];
+    let word = |compositions: &[&str]| {
+        let verified = asked(&set, Engine::Lists(lists(compositions)));
+        assert_eq!(verified.compositions.len(), compositions.len());
+        verified.answer.standing(Property::Linearizable).word()
+    };
+    assert_eq!(word(&[right]), "holds");
+    assert_eq!(word(&[right, right]), "holds");
+    assert_eq!(word(&[right, wrong]), "VIOLATED");
+    assert_eq!(word(&[wrong, right]), "VIOLATED");
+    let nothing = Options { engine: Engine::Lists(lists(&[])), ..Options::default() };
+    assert_eq!(verify(&set, &nothing).err(), Some(Error::NothingToCompose));
+}
+
+/// Two removals may leave a marked node in Michael's list: the elements are right, the list is another one.
+#[test]
+fn comparing_lists_is_a_stronger_question_than_comparing_their_elements() {
+    let set = program("harris_michael");
+    for (equality, word) in [(Equality::Elements, "holds"), (Equality::List, "VIOLATED")] {
+        let asks = Lists { equality, ..lists(&["remove || remove"]) };
+        let answer = asked(&set, Engine::Lists(asks)).answer;
+        assert_eq!(answer.standing(Property::Linearizable).word(), word);
+        assert_eq!(answer.standing(Property::FaultFree).word(), "holds");
+    }
+}
+
+#[test]
+fn bounds_are_raised_for_lock_freedom_too() {
+    let source = algorithm("treiber").expect("it is in the library").source;
+    let alone = "client alone { thread a { push(any); pop() } }";
+    let stack =
+        seriatim_lang::check(&source.replacen("\nexpect", &format!("\n{alone}\nexpect"), 1));
+    let stack = stack.expect("a client may stand before the expectations");
+    let engine = Engine::Explore { budget: Some(Duration::from_secs(60)) };
+    let mut options = Options { engine, ..Options::of(&stack) };
+    options.bounds.mode = seriatim_explore::Mode::Progress;
+    options.bounds.threads = 1;
+    options.bounds.client = Some("alone".to_owned());
+    let growth = verify(&stack, &options).expect("it can be asked").growth.expect("rounds");
+    assert!(growth.last.is_none(), "one thread is soon explored: then there is nothing to raise");
+    assert!(growth.covered.len() > 1);
+    for round in growth.covered {
+        let answer = round.answer();
+        assert_eq!(answer.standing(Property::LockFree).word(), "holds");
+        assert_eq!(answer.standing(Property::Linearizable), &Standing::NotAsked);
+    }
+}
