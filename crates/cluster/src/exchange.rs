@@ -9,22 +9,30 @@
 //! A worker advances its epoch every [`EPOCH`] bytes and waits while some worker is more than two epochs
 //! behind, so that what is on the way stays small. The frontier of the probe becomes empty when every
 //! worker has read its share and every operation has arrived; only then are parts decided, since one
-//! operation more could change the verdict. By then the processes have let go of each other.
+//! operation more could change the verdict.
+//!
+//! Whether parts may be decided one by one is known by then, too (`turns.rs`), or after two more rounds of
+//! the same kind: all workers have heard the same and go through the same rounds. Only then do the
+//! processes let go of each other.
 
-use crate::reading::{NO_KEY, PROBLEM, Parcel, ROWS, Workers, read};
-use seriatim_history::Tally;
+use crate::reading::{
+    NO_KEY, PROBLEM, Parcel, ROWS, Reading, SPANS, STEPS, TURNS, Workers, problem_parcel,
+};
+use crate::turns::{Crossings, Steps};
+use seriatim_history::{InputError, Tally, Value};
 use seriatim_scale::record::{take_frame, take_number};
 use seriatim_scale::run::{Decider, Limits};
+use seriatim_scale::sort::Sorter;
 use seriatim_scale::spill::{Spill, damaged};
 use seriatim_scale::split::{PartHash, Splitting};
 use seriatim_scale::{PartVerdict, Plan, ScaleError};
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{TryRecvError, sync_channel};
+use std::sync::mpsc::{SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 use timely::communication::Config as Communication;
@@ -104,10 +112,11 @@ pub fn run(
     let mut splitting = plan.first_splitting();
     let arrived = loop {
         let arrived = exchange(plan, cluster, splitting)?;
-        if !arrived.iter().any(|worker| worker.no_key) {
-            break arrived;
-        }
-        splitting = Splitting::by_object(&*plan.reader);
+        splitting = match arrived.first() {
+            Some(worker) if worker.no_key => Splitting::by_object(&*plan.reader),
+            Some(worker) if worker.crossings.forbid_to_split() => Splitting::Whole,
+            _ => break arrived,
+        };
     };
     decide(plan, splitting, arrived, tell)
 }
@@ -119,6 +128,8 @@ struct Arrived {
     damaged_files: BTreeSet<u32>,
     problems: BTreeSet<String>,
     no_key: bool,
+    crossings: Crossings,
+    steps: Steps,
     tally: Tally,
     error: Option<ScaleError>,
 }
@@ -180,18 +191,44 @@ fn watch_the_door(cluster: &Cluster) -> mpsc::Sender<()> {
 
 /// Reads, sends and receives.
 fn work(worker: &mut Worker, plan: &Plan, splitting: Splitting, workers: Workers) -> Arrived {
-    let arrived = Rc::new(RefCell::new(Arrived {
-        spill: Spill::new(&plan.limits.scratch),
-        decided: Arc::clone(&plan.decided),
-        damaged_files: plan.damaged_files(&plan.log.problems).into_iter().collect(),
-        problems: plan.log.problems.iter().map(ToString::to_string).collect(),
-        no_key: false,
-        tally: Tally::default(),
-        error: None,
-    }));
+    let arrived = Rc::new(RefCell::new(Arrived::at_the_start(plan)));
+    let index = worker.index();
+    let reading = || Reading { plan: plan.clone(), splitting, workers, worker: index };
+    let first = reading();
+    let read = round(worker, &arrived, move |channel| first.operations(channel));
+    match read {
+        Ok(tally) => arrived.borrow_mut().tally = tally,
+        Err(error) => arrived.borrow_mut().fail(error),
+    }
+    let scattered = arrived.borrow_mut().scattered();
+    if !scattered.is_empty() {
+        let second = reading();
+        let read = round(worker, &arrived, move |channel| second.steps(scattered, channel));
+        arrived.borrow_mut().follow(plan, read);
+        let (turns, problems) = arrived.borrow_mut().followed(plan);
+        round(worker, &arrived, move |channel| {
+            let parcels = problems.iter().map(|bytes| (PROBLEM, bytes)).chain([(TURNS, &turns)]);
+            for (kind, bytes) in parcels {
+                for worker in 0..workers.count() as u64 {
+                    // A worker that does not listen any more says why itself.
+                    let _ = channel.send((worker, kind, bytes.clone()));
+                }
+            }
+        });
+    }
+    arrived.replace(Arrived::at_the_start(plan))
+}
+
+/// One round of the exchange: sends what is produced in a thread of its own, until everybody's parcels have
+/// arrived.
+fn round<T: Send + 'static>(
+    worker: &mut Worker,
+    arrived: &Rc<RefCell<Arrived>>,
+    produce: impl FnOnce(SyncSender<Parcel>) -> T + Send + 'static,
+) -> T {
     let mut input: InputHandle<u64, _> = InputHandle::new();
     let probe = worker.dataflow(|scope| {
-        let arrived = Rc::clone(&arrived);
+        let arrived = Rc::clone(arrived);
         scope
             .input_from(&mut input)
             .container::<Vec<Parcel>>()
@@ -205,8 +242,7 @@ fn work(worker: &mut Worker, plan: &Plan, splitting: Splitting, workers: Workers
             .0
     });
     let (sender, receiver) = sync_channel::<Parcel>(4);
-    let (reading, index) = (plan.clone(), worker.index());
-    let reader = std::thread::spawn(move || read(&reading, splitting, (workers, index), sender));
+    let producer = std::thread::spawn(move || produce(sender));
     let (mut epoch, mut sent) = (0, 0);
     loop {
         match receiver.try_recv() {
@@ -233,26 +269,62 @@ fn work(worker: &mut Worker, plan: &Plan, splitting: Splitting, workers: Workers
     while !probe.done() {
         worker.step_or_park(Some(PAUSE));
     }
-    let mut arrived = arrived.replace(Arrived::nothing(plan));
-    match reader.join() {
-        Ok(Ok(tally)) => arrived.tally = tally,
-        Ok(Err(error)) => arrived.error = Some(error),
+    match producer.join() {
+        Ok(produced) => produced,
         Err(_) => std::panic::panic_any("a reader of the log failed"),
     }
-    arrived
+}
+
+/// A sorter with a worker's share of the memory.
+fn sorter(plan: &Plan) -> Sorter {
+    Sorter::new(&plan.limits.scratch, plan.limits.memory / 8 / plan.limits.threads.max(1))
 }
 
 impl Arrived {
-    fn nothing(plan: &Plan) -> Self {
+    fn at_the_start(plan: &Plan) -> Self {
         Arrived {
             spill: Spill::new(&plan.limits.scratch),
-            decided: Arc::new([]),
-            damaged_files: BTreeSet::new(),
-            problems: BTreeSet::new(),
+            decided: Arc::clone(&plan.decided),
+            damaged_files: plan.damaged_files(&plan.log.problems).into_iter().collect(),
+            problems: plan.log.problems.iter().map(ToString::to_string).collect(),
             no_key: false,
+            crossings: Crossings::default(),
+            steps: Steps::new(sorter(plan)),
             tally: Tally::default(),
             error: None,
         }
+    }
+
+    fn fail(&mut self, error: ScaleError) {
+        self.error.get_or_insert(error);
+    }
+
+    /// The processes that have to be followed in rounds of their own, the same for all workers.
+    fn scattered(&mut self) -> HashSet<Value> {
+        let scattered = self.crossings.scattered();
+        match self.no_key || self.crossings.forbid_to_split() {
+            true => HashSet::new(),
+            false => scattered,
+        }
+    }
+
+    /// Follows the processes whose steps have arrived.
+    fn follow(&mut self, plan: &Plan, read: Result<(), ScaleError>) {
+        let followed = self.steps.follow(sorter(plan));
+        if let Err(error) = read.and(followed) {
+            self.fail(error);
+        }
+    }
+
+    /// What was seen of the processes that this worker followed: their crossing turns, and what is wrong
+    /// with them.
+    fn followed(&mut self, plan: &Plan) -> (Vec<u8>, Vec<Vec<u8>>) {
+        let problems = std::mem::take(&mut self.steps.problems).into_iter();
+        let parcel = |(file, line, problem): (u32, u64, _)| {
+            let name = &plan.log.files[file as usize].name;
+            problem_parcel(plan, &InputError::new(name, line, problem))
+        };
+        (std::mem::take(&mut self.steps.turns), problems.map(parcel).collect())
     }
 
     fn take(&mut self, (_, kind, bytes): &Parcel) {
@@ -263,10 +335,14 @@ impl Arrived {
                 Ok(())
             }
             PROBLEM => self.problem(bytes),
+            STEPS => self.steps.take(bytes).unwrap_or_else(|_| Err(travelled_badly())),
+            // Without these a worker would wait for rounds that the others leave out.
+            TURNS => Ok(self.crossings.turns(bytes).expect("turns travel undamaged")),
+            SPANS => Ok(self.crossings.spans(bytes).expect("spans travel undamaged")),
             _ => Err(travelled_badly()),
         };
         if let Err(error) = taken {
-            self.error.get_or_insert(error);
+            self.fail(error);
         }
     }
 

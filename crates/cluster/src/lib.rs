@@ -14,5 +14,6 @@
 mod exchange;
 pub mod hosts;
 mod reading;
+mod turns;
 
 pub use exchange::{Cluster, ClusterError, Outcome, run};

@@ -18,6 +18,10 @@
 //! ([`History::with_turns`]): an order of the operations that respects every process gives an order of
 //! the turns that allows it (sort the turns by the operation that ends), and the other way round each
 //! order of the turns only adds to what the processes say.
+//!
+//! **Operations that were given up.** A process may go on though an operation of its own is pending. What
+//! it does next does not wait for that one, but for the last that returned: this one takes a turn to
+//! each of them, and returns at the rank of the first.
 
 use crate::{Column, History, OpId, ProcessId, Time};
 use hashbrown::HashMap;
@@ -63,7 +67,10 @@ fn instants(history: &History) -> Vec<Vec<Turn>> {
     let mut instants: Vec<(Time, Vec<Turn>)> = Vec::new();
     for operation in history.operations() {
         let (process, after, now) = (operation.process(), operation.id, operation.call());
-        let before = last[process.index()].replace(after);
+        let before = last[process.index()];
+        if operation.ret().is_some() {
+            last[process.index()] = Some(after);
+        }
         let Some(before) = before.filter(|op| history.ret(*op) == Some(now)) else { continue };
         let turn = Turn { process, before, after };
         match instants.last_mut() {
@@ -98,7 +105,8 @@ fn stamp(history: &mut History, instants: &[Vec<Turn>]) {
     for turns in instants {
         let base = first_rank(history.call(turns[0].after));
         for (turn, rank) in turns.iter().zip(base..) {
-            rets[turn.before.index()] = Some(rank);
+            let ret = &mut rets[turn.before.index()];
+            *ret = (*ret).min(Some(rank));
             calls[turn.after.index()] = rank + 1;
         }
     }
@@ -219,6 +227,21 @@ mod tests {
             }
         }
         assert!(settled > 1000 && open > 30, "{settled} settled, {open} open");
+    }
+
+    #[test]
+    fn what_follows_an_operation_that_was_given_up_comes_after_what_returned() {
+        let text = r#"{"process":0,"op":"o0","call":0,"return":1}
+            {"process":0,"op":"o1","call":1}
+            {"process":0,"op":"o2","call":1,"return":2}
+            {"process":1,"op":"o3","call":0,"return":1}
+            {"process":1,"op":"o4","call":1,"return":2}"#;
+        let history = read_str(text).unwrap();
+        let ties = history.open_ties();
+        let one = orders(&history.with_turns(&ties), 5);
+        let other = orders(&history.with_turns(&[ties[0].iter().rev().copied().collect()]), 5);
+        let both: Vec<_> = one.iter().filter(|pair| other.contains(pair)).copied().collect();
+        assert_eq!(both, [(0, 1), (0, 2), (3, 4)]);
     }
 
     #[test]

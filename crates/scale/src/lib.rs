@@ -5,7 +5,7 @@
 //! depend on the size of the log. Operations are [read](scan) one by one, put as [bytes](record) into
 //! [buckets](spill) on disk by the hash of their [part](split), and read back bucket by bucket to be
 //! [judged](judge) by the ordinary check. A part is linearizable by itself or not (Herlihy & Wing 1990;
-//! Horn & Kroening 2015), so this decides the log; `turns` knows the one exception.
+//! Horn & Kroening 2015), so this decides the log; [`turns`] knows the one exception.
 //!
 //! [`live`] watches events as they happen.
 //!
@@ -24,7 +24,7 @@ pub mod scan;
 pub mod sort;
 pub mod spill;
 pub mod split;
-mod turns;
+pub mod turns;
 pub mod verdicts;
 mod windows;
 

@@ -9,11 +9,15 @@
 //! order that was found for the part. Parts only have to be interleaved where moments are equal, and the
 //! only constraints between parts there are the turns of one process: a chain. The order of each part
 //! agrees with the chain, since the part knows the order of this process's operations in it. A cycle of
-//! parts' orders and the chain would have to go up the chain for ever; so there is none.
+//! parts' orders and the chain would have to go up the chain for ever; so there is none. (An operation that
+//! the process gave up, and left pending, ends its chain: nothing of the process comes after it, and a
+//! cycle would go up all the same.)
 //!
 //! **Side condition**, checked by [`Turns::take`]: with two processes it fails. Let one go from `a` to `b` and
 //! another from `c` to `d` at one instant, `a` and `d` in one part and `b` and `c` in the other: `d` before `a`
 //! and `b` before `c` is right for each part and impossible for both. Such a log must not be split.
+//! [`Turns`] sees all of a log in the order of calls; the cluster, whose readers see a share each, puts the
+//! [`Step`]s of each process together.
 
 use crate::record::StreamedOperation;
 use crate::split::PartHash;
@@ -27,18 +31,20 @@ pub struct Turns {
     now: Time,
     /// The process that takes a crossing turn at this instant, if one does.
     crossing: Option<Value>,
-    last: HashMap<Value, Last>,
+    last: HashMap<Value, Step>,
 }
 
-/// The last operation of a process.
-#[derive(Clone, Copy)]
-struct Last {
-    call: Time,
-    /// `None` if it never returned: then the process is over with it.
-    ret: Option<Time>,
-    line: u64,
-    /// The part of the latest operation that has one.
-    part: Option<PartHash>,
+/// An operation of a process, as far as turns depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// When it was called.
+    pub call: Time,
+    /// When it returned; `None` if it never did: then the process is over with it.
+    pub ret: Option<Time>,
+    /// Its line.
+    pub line: u64,
+    /// Its part, if it counts at all.
+    pub part: Option<PartHash>,
 }
 
 /// What is wrong with the order of a log.
@@ -59,12 +65,10 @@ impl Turns {
         told: &StreamedOperation<'_>,
         part: Option<PartHash>,
     ) -> Result<(), Disorder> {
-        let call = told.interval.call;
-        let ret = told.interval.ret.filter(|_| told.outcome != Outcome::Pending);
-        self.advance(told.caller, Last { call, ret, line: told.line, part })
+        self.advance(told.caller, Step::of(told, part))
     }
 
-    fn advance(&mut self, caller: Option<&Value>, next: Last) -> Result<(), Disorder> {
+    fn advance(&mut self, caller: Option<&Value>, next: Step) -> Result<(), Disorder> {
         if next.call < self.now {
             return Err(Disorder::Unsorted);
         }
@@ -76,10 +80,7 @@ impl Turns {
             self.last.insert(caller.clone(), next);
             return Ok(());
         };
-        let Some(touches) = last.follow(next) else {
-            let (process, open_since) = (caller.to_string(), last.line);
-            return Err(Disorder::Busy(Problem::ProcessBusy { process, open_since }));
-        };
+        let touches = last.follow(next).map_err(|busy| Disorder::Busy(busy.of(caller)))?;
         match &self.crossing {
             _ if touches != Touches::OfTwoParts => Ok(()),
             Some(other) if other != caller => Err(Disorder::Crossing),
@@ -93,24 +94,50 @@ impl Turns {
 }
 
 /// Whether a process takes a turn from one operation to the next.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Touches {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touches {
+    /// No: time passes in between.
     No,
+    /// Yes, and both belong to one part, or one of them to none.
     InOnePart,
+    /// Yes, from part to part.
     OfTwoParts,
 }
 
-impl Last {
-    /// Goes on to the next operation; `None` if the last one is still open.
-    fn follow(&mut self, next: Last) -> Option<Touches> {
-        let is_turn = self.ret == Some(next.call);
-        // Lines come in any order: one that takes no time was first though it is read later.
-        let was_first = self.call == next.call && next.ret == Some(next.call) && !is_turn;
-        let is_open = self.ret.is_some_and(|ret| ret > next.call);
-        if is_open && !was_first {
-            return None;
+/// A process calls while an operation of its own is open, of this line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Busy(u64);
+
+impl Busy {
+    /// The problem, for people.
+    pub fn of(self, process: &Value) -> Problem {
+        Problem::ProcessBusy { process: process.to_string(), open_since: self.0 }
+    }
+}
+
+impl Step {
+    /// The step that an operation is.
+    pub fn of(told: &StreamedOperation<'_>, part: Option<PartHash>) -> Self {
+        let ret = told.interval.ret.filter(|_| told.outcome != Outcome::Pending);
+        Step { call: told.interval.call, ret, line: told.line, part }
+    }
+
+    /// Goes on to the next operation of the process, which is not called earlier than this one. One that is
+    /// pending was given up: what comes next follows the last that returned.
+    pub fn follow(&mut self, next: Step) -> Result<Touches, Busy> {
+        let Some(ret) = self.ret else {
+            *self = next;
+            return Ok(Touches::No);
+        };
+        let is_turn = ret == next.call;
+        // Lines come in any order: one that takes no time, or was given up, may have been first though it is
+        // read later.
+        let is_brief = next.ret.is_none_or(|ret| ret == next.call);
+        let was_first = ret > next.call && self.call == next.call && is_brief;
+        if ret > next.call && !was_first {
+            return Err(Busy(self.line));
         }
-        let touches = match (is_turn || (was_first && is_open), self.part, next.part) {
+        let touches = match (is_turn || was_first, self.part, next.part) {
             (false, ..) => Touches::No,
             (true, Some(before), Some(after)) if before != after => Touches::OfTwoParts,
             (true, ..) => Touches::InOnePart,
@@ -120,11 +147,11 @@ impl Last {
             Touches::No => next.part,
             _ => next.part.or(self.part),
         };
-        *self = match is_open {
-            true => Last { part, ..*self },
-            false => Last { part, ..next },
+        *self = match was_first || next.ret.is_none() {
+            true => Step { part: self.part.or(part), ..*self },
+            false => Step { part, ..next },
         };
-        Some(touches)
+        Ok(touches)
     }
 }
 
@@ -137,7 +164,7 @@ mod tests {
         let mut turns = Turns::default();
         operations.iter().try_for_each(|&(process, call, ret, part)| {
             let part = (part > 0).then_some(PartHash(part));
-            let next = Last { call, ret: Some(ret), line: 1, part };
+            let next = Step { call, ret: Some(ret), line: 1, part };
             turns.advance(Some(&Value::Int(process)), next)
         })
     }

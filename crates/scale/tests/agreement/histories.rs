@@ -1,5 +1,5 @@
 //! Small random logs of every object: pending and failed operations, repeated values, ties, several
-//! objects and keys, and results that nobody expects.
+//! objects and keys, and results that nobody expects. And logs of a coarse clock that are right key by key.
 
 use serde_json::{Value, json};
 use seriatim_history::{Format, write};
@@ -114,5 +114,84 @@ fn spoil(lines: &mut [Value], dice: &mut Dice) {
         if nameless {
             fields.remove("process");
         }
+    }
+}
+
+/// An operation of a log of a coarse clock.
+struct Coarse {
+    process: u64,
+    key: u64,
+    call: u64,
+    ret: u64,
+}
+
+impl Coarse {
+    /// Whether it must come before another of its key: by time, or as their process did them.
+    fn precedes(&self, own: usize, other: &Coarse, place: usize) -> bool {
+        self.ret < other.call || (self.process == other.process && own < place)
+    }
+}
+
+/// A log of a map with two keys and a clock so coarse that processes go from key to key within an instant.
+/// Each key by itself has an order that explains it, but for a few results that are spoilt: whether the
+/// whole has one depends on turns that cross from key to key.
+pub fn crossing_log(seed: u64) -> String {
+    let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 11);
+    let mut operations = Vec::new();
+    for process in 0..2 + dice.below(2) {
+        let mut now = 0;
+        for _ in 0..2 + dice.below(3) {
+            let (call, key) = (now, dice.below(2));
+            let ret = call + dice.below(2);
+            now = ret + dice.below(4) / 3;
+            operations.push(Coarse { process, key, call, ret });
+        }
+    }
+    let mut lines: Vec<Value> = Vec::new();
+    for key in 0..2 {
+        explain_key(&operations, key, &mut dice, &mut lines);
+    }
+    // Lines in any order, and in the order of calls.
+    for place in (1..lines.len()).rev() {
+        lines.swap(place, dice.below(place as u64 + 1) as usize);
+    }
+    if dice.percent(50) {
+        lines.sort_by_key(|line| line["call"].as_u64());
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// Executes the operations of a key in some order that time and processes allow.
+fn explain_key(operations: &[Coarse], key: u64, dice: &mut Dice, lines: &mut Vec<Value>) {
+    let mut left: Vec<usize> =
+        (0..operations.len()).filter(|&place| operations[place].key == key).collect();
+    let mut content = Value::Null;
+    while !left.is_empty() {
+        let is_next = |&place: &usize| {
+            let before =
+                |&other: &usize| operations[other].precedes(other, &operations[place], place);
+            !left.iter().any(before)
+        };
+        let next: Vec<usize> = left.iter().copied().filter(is_next).collect();
+        let place = next[dice.below(next.len() as u64) as usize];
+        left.retain(|other| *other != place);
+        let Coarse { process, call, ret, .. } = operations[place];
+        let mut line = json!({"process": process, "key": key, "call": call, "return": ret});
+        if dice.percent(50) {
+            content = json!(lines.len());
+            line["op"] = "put".into();
+            line["arg"] = content.clone();
+        } else {
+            line["op"] = "get".into();
+            line["result"] = content.clone();
+        }
+        match dice.below(40) {
+            0 => line["result"] = json!(0),
+            1 => line["failed"] = json!(true),
+            // The process gives it up and goes on.
+            2 => drop(line.as_object_mut().and_then(|fields| fields.remove("return"))),
+            _ => {}
+        }
+        lines.push(line);
     }
 }
