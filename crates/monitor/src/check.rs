@@ -2,19 +2,20 @@
 
 use crate::assemble::{assemble, filled};
 use crate::choose;
-use crate::confirm::{Confirmation, Contradiction, Means, confirm};
+use crate::confirm::{Contradiction, Means, confirm};
 use crate::fast::{self, Object};
-use crate::minimise::{LeftOut, Shrinker, illustrate, minimise};
+use crate::minimise::{Shrinker, illustrate, minimise};
 use crate::partition::{Partitioning, Portion, partition};
 use crate::sabotage::{Sabotage, is_broken};
+use crate::search::Memory;
 use crate::search::dovetail::{self, Finding, Plan, Standing, StopAt};
-use crate::search::{Memory, Strategy};
 use crate::ties::check_tied;
 use crate::vet;
 use seriatim_history::{History, Horizon, InputError, OpId, Problem};
 use seriatim_spec::{
-    Cancel, Claim, ClassId, Counterexample, Explanation, Interpretation, Invalid, Limit, Reader,
-    Replayed, Unknown, Verdict, Witness, replay, replay_by_steps,
+    Cancel, Checked, Claim, ClassId, Confirmation, Counterexample, DecidedBy, Explanation,
+    Interpretation, Invalid, LeftOut, Limit, PartStanding, PartVerdict, Reader, Replayed, Strategy,
+    Unknown, Verdict, Witness, replay, replay_by_steps,
 };
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -82,65 +83,6 @@ impl Default for Options<'_> {
 fn all_cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
-}
-
-/// What a check found.
-#[derive(Clone, Debug)]
-pub struct Checked {
-    /// The verdict on the whole history.
-    pub verdict: Verdict,
-    /// What is known of each part.
-    pub parts: Vec<PartReport>,
-    /// The number of configurations that the general search met.
-    pub configurations: usize,
-    /// The peak of the searches' memory by their own estimate, in bytes.
-    pub memory: usize,
-    /// What a checker found wrong with an engine's answer. It is a defect of Seriatim; no verdict
-    /// rests on that answer.
-    pub defect: Option<String>,
-    /// What stands behind a violation besides the engine that found it.
-    pub confirmation: Option<Confirmation>,
-    /// What the counterexample of a violation does without, and why that is fair.
-    pub left_out: LeftOut,
-}
-
-/// What is known of one part.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PartReport {
-    /// The key or object; empty where nothing was split.
-    pub label: String,
-    /// The number of operations.
-    pub operations: usize,
-    /// What is known.
-    pub standing: PartStanding,
-    /// Who found out.
-    pub decided_by: DecidedBy,
-    /// Why no fast monitor did, if that was to be expected.
-    pub fell_back: Option<String>,
-}
-
-/// What is known of one part, in a word.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PartStanding {
-    /// It is linearizable.
-    Linearizable,
-    /// It is not.
-    Violation,
-    /// Nobody knows.
-    Open,
-}
-
-/// Who decided a part.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum DecidedBy {
-    /// A look at the operations alone: a result that nothing can explain.
-    Inspection,
-    /// A fast monitor, by name.
-    Monitor(&'static str),
-    /// The general search in one of its directions.
-    Search(Strategy),
-    /// Nobody yet.
-    Nobody,
 }
 
 /// Decides whether a history is linearizable under a specification.
@@ -224,7 +166,7 @@ fn conclude_whole(
     reader: &dyn Reader,
     options: &Options<'_>,
     object: Option<Object>,
-    (claim, mut part): (Claim, PartReport),
+    (claim, mut part): (Claim, PartVerdict),
 ) -> Result<Checked, InputError> {
     let (mut defect, mut confirmation, mut left_out) = (None, None, LeftOut::default());
     let mut unfair = None;
@@ -375,8 +317,8 @@ fn whole(part: &[OpId]) -> Counterexample {
 }
 
 /// What is told of a part.
-fn report((portion, part): (&Portion, Decision)) -> PartReport {
-    PartReport {
+fn report((portion, part): (&Portion, Decision)) -> PartVerdict {
+    PartVerdict {
         label: portion.label.clone(),
         operations: portion.operations.len(),
         standing: match part.finding {
@@ -643,7 +585,7 @@ enum Monitor {
 /// What the monitor said of a whole history.
 enum Whole {
     /// It claims this of the one part that the history is.
-    Decided(Claim, PartReport),
+    Decided(Claim, PartVerdict),
     /// It declined, for this reason.
     Declined(String),
     /// The parts have to be looked at.
@@ -679,7 +621,7 @@ impl Monitor {
             Ok(claim) => claim,
             Err(declined) => return Whole::Declined(declined.to_string()),
         };
-        let part = PartReport {
+        let part = PartVerdict {
             label: String::new(),
             operations: history.len(),
             standing: match claim {

@@ -9,24 +9,9 @@
 //! A contradiction is a defect of ours, and there is no verdict. Where everybody gives up, the violation
 //! stands as the engine found it, and the report says so.
 
-use crate::check::DecidedBy;
 use crate::search::{Engine, Memory, Part, Progress, Strategy};
 use seriatim_history::{History, Horizon, InputError, OpId};
-use seriatim_spec::{Cancel, Counterexample, Reader, Refutation, refute};
-
-/// What the second opinion rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Confirmation {
-    /// The plain search refutes all that was recorded of the part up to the moment at which it went
-    /// wrong.
-    Whole,
-    /// The plain search refutes the counterexample, with its context.
-    Core,
-    /// Another engine refutes the counterexample, with its context.
-    Engine(&'static str),
-    /// Nobody could: it is too large.
-    None,
-}
+use seriatim_spec::{Cancel, Confirmation, Counterexample, DecidedBy, Reader, Refutation, refute};
 
 /// The second opinion says that the history is linearizable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

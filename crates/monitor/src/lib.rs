@@ -18,14 +18,16 @@ mod sabotage;
 pub mod search;
 mod ties;
 mod typed;
+mod vacuous;
 mod vet;
 mod watch;
 
-pub use check::{Checked, DecidedBy, Detail, Monitors, Options, PartReport, PartStanding, check};
+pub use check::{Detail, Monitors, Options, check};
 pub use check_partition::{Refutation, refute_partition};
-pub use confirm::Confirmation;
-pub use minimise::LeftOut;
-pub use search::Strategy;
 pub use search::dovetail::{Standing, StopAt};
+pub use seriatim_spec::{
+    Checked, Confirmation, DecidedBy, LeftOut, PartStanding, PartVerdict, Strategy,
+};
 pub use typed::Recording;
+pub use vacuous::vacuous;
 pub use watch::{WATCHED, watch};

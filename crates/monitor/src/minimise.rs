@@ -24,7 +24,7 @@ use crate::search::{Engine, Memory, Part, Progress, Strategy, explain};
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{Event, History, Horizon, OpId, Time};
 use seriatim_spec::{
-    Cancel, Claim, ClassId, Context, Counterexample, Explanation, Interpretation, Reader,
+    Cancel, Claim, ClassId, Context, Counterexample, Explanation, Interpretation, LeftOut, Reader,
 };
 
 /// The expansions that one check of a candidate may take in each direction.
@@ -52,21 +52,6 @@ pub struct Shrinker<'a> {
     pub memory: &'a Memory,
     /// The configurations that may still be met.
     pub left: u64,
-}
-
-/// How many operations a counterexample does without, by the reason why that is fair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct LeftOut {
-    /// Not needed by the theorem of the monitor that found the violation.
-    pub by_monitor: usize,
-    /// Called after the history has gone wrong.
-    pub later: usize,
-    /// Of values that do not matter, where the object treats values alike.
-    pub values: usize,
-    /// Changed nothing.
-    pub read_only: usize,
-    /// Came first without loss; the state that they left is given.
-    pub context: usize,
 }
 
 /// Makes a violation small: that of a part, or what a monitor made of it.

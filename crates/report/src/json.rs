@@ -3,12 +3,13 @@
 //! The schema is versioned by the field `schema`. Within a version fields are only added, never
 //! removed or given another meaning.
 
-use crate::report::{Evidence, Report, Standing, returns_within};
+use crate::evidence::Evidence;
+use crate::report::{Report, decider, returns_within};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Serialize, ser};
 use serde_json::value::RawValue;
 use seriatim_history::{History, Horizon, OpId, Outcome, Time, Value, ValueId};
-use seriatim_spec::{Attempt, Context, Counterexample, Limit, Unknown, Verdict};
+use seriatim_spec::{Attempt, Context, Counterexample, Limit, PartVerdict, Unknown, Verdict};
 use std::io::{self, Write};
 
 /// The version of the schema.
@@ -106,15 +107,18 @@ struct Costs {
 struct Part<'r> {
     label: &'r str,
     operations: usize,
-    standing: Standing,
+    standing: &'static str,
     decided_by: Option<&'r str>,
 }
 
 impl<'r> Part<'r> {
-    fn of(part: &'r crate::PartLine) -> Self {
-        let decided_by = Some(&part.decided_by[..]).filter(|name| !name.is_empty());
-        let (label, operations) = (&part.label[..], part.operations);
-        Part { label, operations, standing: part.standing, decided_by }
+    fn of(part: &'r PartVerdict) -> Self {
+        Part {
+            label: &part.label,
+            operations: part.operations,
+            standing: part.standing.word(),
+            decided_by: decider(part.decided_by),
+        }
     }
 }
 

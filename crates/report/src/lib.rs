@@ -6,6 +6,8 @@
 //! decides nothing: what it says about a history is what the verdict says, and the only thing that it
 //! computes are the [`States`] along an order that an engine found.
 
+mod evidence;
+mod hints;
 pub mod html;
 pub mod json;
 pub mod junit;
@@ -16,5 +18,6 @@ mod states;
 pub mod terminal;
 mod text;
 
-pub use report::{Evidence, EvidenceKind, LeftOut, PartLine, Report, Standing, Statistics};
+pub use evidence::{Evidence, EvidenceKind, Without};
+pub use report::{Report, Statistics};
 pub use states::States;

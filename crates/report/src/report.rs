@@ -1,8 +1,12 @@
 //! What every report is made from.
 
 use crate::States;
+use crate::evidence::{self, Evidence};
+use crate::hints::hints;
 use seriatim_history::{History, Horizon, OpId};
-use seriatim_spec::{Counterexample, Verdict};
+use seriatim_spec::{
+    Checked, Counterexample, DecidedBy, PartStanding, PartVerdict, Reader, Strategy, Verdict,
+};
 use std::time::Duration;
 
 /// A verdict with everything that a person may want to know about it.
@@ -25,7 +29,7 @@ pub struct Report<'a> {
     /// The verdict.
     pub verdict: &'a Verdict,
     /// What is known of each part of the history.
-    pub parts: Vec<PartLine>,
+    pub parts: Vec<PartVerdict>,
     /// What the check cost.
     pub statistics: Statistics,
     /// What the reader should know before believing the verdict.
@@ -55,6 +59,46 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// A report on what a check found, with what stands behind the verdict, why no fast monitor decided it, and hints at
+    /// mistakes of recording. It has no states: [`with_states`](Report::with_states) adds them.
+    ///
+    /// ```
+    /// use seriatim_history::Builder;
+    /// use seriatim_report::Report;
+    /// use seriatim_spec::{Checked, ChosenReader, Failures, Replayed, SpecChoice, Verdict};
+    /// let history = Builder::new("empty.jsonl").finish().unwrap();
+    /// let reader =
+    ///     ChosenReader { choice: SpecChoice::parse("queue").unwrap(), failures: Failures::Drop };
+    /// let checked = Checked::new(Verdict::Linearizable(Replayed::on_record()));
+    /// let report = Report::of(&history, "queue", &checked, &reader);
+    /// assert!(report.evidence.is_none());
+    /// ```
+    pub fn of(
+        history: &'a History,
+        spec: &'a str,
+        checked: &'a Checked,
+        reader: &dyn Reader,
+    ) -> Self {
+        let mut report = Report::new(history, spec, &checked.verdict);
+        report.parts.clone_from(&checked.parts);
+        report.statistics.configurations = checked.configurations as u64;
+        report.statistics.memory = checked.memory as u64;
+        report.evidence = evidence::of(checked, reader, history.len());
+        report.notes.extend(why_no_monitor(&checked.parts));
+        report.notes.extend(hints(history, &checked.verdict, reader));
+        report
+    }
+
+    /// The report with the states along the verdict's orders: of a witness its first `steps` steps. Reading a long
+    /// history again takes time and memory: only a violation has states if no steps are asked for.
+    #[must_use]
+    pub fn with_states(mut self, reader: &dyn Reader, steps: usize) -> Self {
+        if steps > 0 || matches!(self.verdict, Verdict::Violation(_)) {
+            self.states = States::replay(self.history, reader, self.verdict, steps);
+        }
+        self
+    }
+
     /// The name of the object, without parameters: `cas-register`.
     pub(crate) fn object_name(&self) -> &str {
         self.spec.split('(').next().unwrap_or(self.spec).trim()
@@ -62,23 +106,27 @@ impl<'a> Report<'a> {
 
     /// The label of the part that is violated, if the history was split.
     pub(crate) fn violated_part(&self) -> Option<&str> {
-        let violated = self.parts.iter().find(|part| part.standing == Standing::Violation)?;
+        let violated = self.parts.iter().find(|part| part.standing == PartStanding::Violation)?;
         (!violated.label.is_empty()).then_some(&violated.label)
     }
 
     /// How many parts stand how: linearizable, violated, open.
     pub(crate) fn standings(&self) -> (usize, usize, usize) {
         let count = |standing| self.parts.iter().filter(|part| part.standing == standing).count();
-        (count(Standing::Linearizable), count(Standing::Violation), count(Standing::Open))
+        (
+            count(PartStanding::Linearizable),
+            count(PartStanding::Violation),
+            count(PartStanding::Open),
+        )
     }
 
     /// Who decided, with the number of parts: `queue monitor`, `3`; the busiest first.
-    pub(crate) fn deciders(&self) -> Vec<(&str, usize)> {
+    pub(crate) fn deciders(&self) -> Vec<(&'static str, usize)> {
         let mut deciders: Vec<(&str, usize)> = Vec::new();
-        for part in self.parts.iter().filter(|part| !part.decided_by.is_empty()) {
-            match deciders.iter_mut().find(|(name, _)| *name == part.decided_by) {
+        for decider in self.parts.iter().filter_map(|part| decider(part.decided_by)) {
+            match deciders.iter_mut().find(|(name, _)| *name == decider) {
                 Some((_, count)) => *count += 1,
-                None => deciders.push((&part.decided_by, 1)),
+                None => deciders.push((decider, 1)),
             }
         }
         deciders.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
@@ -86,62 +134,25 @@ impl<'a> Report<'a> {
     }
 }
 
-/// What stands behind a verdict besides the engine that found it.
-#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
-pub struct Evidence {
-    /// Of what kind it is.
-    pub kind: EvidenceKind,
-    /// Who checked what, in words.
-    pub text: String,
-    /// How many operations of the part a counterexample does without, by the reason why that is fair.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<LeftOut>,
+/// Who decided a part, in words; none if nobody did.
+pub(crate) fn decider(decided_by: DecidedBy) -> Option<&'static str> {
+    match decided_by {
+        DecidedBy::Monitor(name) => Some(name),
+        DecidedBy::Inspection => Some("a look at the operations"),
+        DecidedBy::Search(Strategy::DepthFirst) => Some("depth-first search"),
+        DecidedBy::Search(Strategy::BreadthFirst) => Some("breadth-first search"),
+        DecidedBy::Nobody => None,
+    }
 }
 
-/// Of what kind evidence is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum EvidenceKind {
-    /// The order of a linearizable history was replayed.
-    Replayed,
-    /// A second checker found no order either.
-    Confirmed,
-    /// The second checker gave up: the counterexample is too large for it.
-    Unconfirmed,
-}
-
-/// Operations that a counterexample does without.
-#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
-pub struct LeftOut {
-    /// How many.
-    pub operations: usize,
-    /// Why that is fair: if the rest is wrong, so is the whole.
-    pub because: &'static str,
-}
-
-/// What is known of one part.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PartLine {
-    /// The key or object; empty where nothing was split.
-    pub label: String,
-    /// The number of operations.
-    pub operations: usize,
-    /// What is known.
-    pub standing: Standing,
-    /// Who found out, in words (`depth-first search`); empty if nobody did.
-    pub decided_by: String,
-}
-
-/// What is known of one part, in a word.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Standing {
-    /// It is linearizable.
-    Linearizable,
-    /// It is not.
-    Violation,
-    /// Nobody knows, or nobody looked.
-    Open,
+/// Why the fast monitor did not decide, where there might have been one.
+fn why_no_monitor(parts: &[PartVerdict]) -> Option<String> {
+    let mut reasons = parts.iter().filter_map(|part| part.fell_back.as_deref());
+    let first = reasons.next()?;
+    Some(match reasons.count() {
+        0 => format!("no fast monitor: {first}"),
+        others => format!("no fast monitor: {first} (and so for {others} more parts)"),
+    })
 }
 
 /// What a check cost.

@@ -13,9 +13,7 @@ use seriatim_history::{
     ValueId, Values,
 };
 use seriatim_monitor::partition::Partitioning;
-use seriatim_monitor::{
-    Checked, DecidedBy, Detail, Monitors, Options, PartReport, Strategy, check,
-};
+use seriatim_monitor::{Checked, DecidedBy, Detail, Monitors, Options, Strategy, check};
 use seriatim_spec::{Limit, Reader, Verdict};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -162,7 +160,8 @@ impl Judge {
         let options = Options { detail: Detail::Plain, ..self.options()? };
         let checked = check(&mut history, &*self.reader, &options).ok()?;
         match (&checked.verdict, &checked.parts[..]) {
-            (Verdict::Linearizable(_), [PartReport { decided_by: DecidedBy::Monitor(_), .. }]) => {}
+            (Verdict::Linearizable(_), [part])
+                if matches!(part.decided_by, DecidedBy::Monitor(_)) => {}
             _ => return None,
         }
         let by = who(&checked);

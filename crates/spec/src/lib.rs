@@ -10,6 +10,7 @@
 mod alphabet;
 pub mod answer;
 mod cancel;
+mod checked;
 mod collection;
 pub mod generate;
 mod machine;
@@ -26,6 +27,7 @@ mod vocabulary;
 
 pub use alphabet::{Alphabet, Automaton, Bound, ClassId, StateId, Walk};
 pub use cancel::Cancel;
+pub use checked::{Checked, Confirmation, DecidedBy, LeftOut, PartStanding, PartVerdict, Strategy};
 pub use collection::Collection;
 pub use machine::{Answer, Effect, Machine};
 pub use registry::{

@@ -11,9 +11,10 @@
 //! violation is the one whose turn has the first place. Once there is one, turns with an earlier place
 //! are still taken, later ones are not, and what they found meanwhile is forgotten.
 
-use super::engine::{Engine, Strategy, operations_of};
+use super::engine::{Engine, operations_of};
 use super::{Memory, Part, Progress};
 use seriatim_history::{History, OpId};
+use seriatim_spec::Strategy;
 use seriatim_spec::{Cancel, Interpretation, Limit};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -8,16 +8,7 @@ use super::space::{Space, Step};
 use super::used::{UseId, Uses};
 use super::{Effort, Progress};
 use seriatim_history::OpId;
-use seriatim_spec::Cancel;
-
-/// The direction of a search.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Strategy {
-    /// Wing & Gong's search with memory.
-    DepthFirst,
-    /// Just-in-time linearization.
-    BreadthFirst,
-}
+use seriatim_spec::{Cancel, Strategy};
 
 /// A search that can be paused and resumed, on any thread.
 pub struct Engine<'a> {

@@ -21,6 +21,7 @@ mod transitions;
 mod used;
 
 pub use effort::{Effort, Memory, Progress};
-pub use engine::{Engine, Strategy};
+pub use engine::Engine;
 pub use explain::explain;
 pub use part::Part;
+pub use seriatim_spec::Strategy;

@@ -2,11 +2,11 @@
 
 use super::columns::Ranks;
 use crate::labels::Labels;
-use crate::report::{Report, Standing, returns_within};
+use crate::report::{Report, decider, returns_within};
 use crate::text;
 use serde::Serialize;
 use seriatim_history::{Annotation, History, Horizon, MethodId, OpId, ProcessId};
-use seriatim_spec::{Attempt, Counterexample, Unknown, Verdict};
+use seriatim_spec::{Attempt, Counterexample, PartVerdict, Unknown, Verdict};
 use std::collections::BTreeMap;
 
 /// The most notes, parts and annotations that a page carries.
@@ -128,14 +128,18 @@ fn notes(history: &History) -> BTreeMap<u32, String> {
 struct PartRow<'r> {
     label: &'r str,
     operations: usize,
-    standing: Standing,
+    standing: &'static str,
     decided_by: &'r str,
 }
 
 impl<'r> PartRow<'r> {
-    fn of(part: &'r crate::PartLine) -> Self {
-        let crate::PartLine { label, operations, standing, decided_by } = part;
-        PartRow { label, operations: *operations, standing: *standing, decided_by }
+    fn of(part: &'r PartVerdict) -> Self {
+        PartRow {
+            label: &part.label,
+            operations: part.operations,
+            standing: part.standing.word(),
+            decided_by: decider(part.decided_by).unwrap_or_default(),
+        }
     }
 }
 

@@ -5,10 +5,10 @@ use seriatim_history::{
     Annotation, Builder, Call, History, Horizon, Interval, OpId, Outcome, Return, Time, Value,
     ValueId,
 };
-use seriatim_report::{PartLine, Report, Standing, States, Statistics};
+use seriatim_report::{Report, States, Statistics};
 use seriatim_spec::{
-    Attempt, ChosenReader, Context, Counterexample, Explanation, Failures, Limit, Replayed,
-    SpecChoice, Unknown, Verdict, Witness, replay,
+    Attempt, ChosenReader, Context, Counterexample, DecidedBy, Explanation, Failures, Limit,
+    PartStanding, PartVerdict, Replayed, SpecChoice, Strategy, Unknown, Verdict, Witness, replay,
 };
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub struct Sample {
     pub history: History,
     pub spec: &'static str,
     pub verdict: Verdict,
-    pub parts: Vec<PartLine>,
+    pub parts: Vec<PartVerdict>,
     pub states: States,
 }
 
@@ -25,15 +25,16 @@ impl Sample {
     pub fn new(history: History, spec: &'static str, verdict: Verdict) -> Sample {
         let states = States::replay(&history, &reader(spec), &verdict, 10_000);
         let standing = match verdict {
-            Verdict::Linearizable(_) => Standing::Linearizable,
-            Verdict::Violation(_) => Standing::Violation,
-            Verdict::Unknown(_) => Standing::Open,
+            Verdict::Linearizable(_) => PartStanding::Linearizable,
+            Verdict::Violation(_) => PartStanding::Violation,
+            Verdict::Unknown(_) => PartStanding::Open,
         };
-        let part = PartLine {
+        let part = PartVerdict {
             label: String::new(),
             operations: history.len(),
             standing,
-            decided_by: "depth-first search".into(),
+            decided_by: DecidedBy::Search(Strategy::DepthFirst),
+            fell_back: None,
         };
         Sample { history, spec, verdict, parts: vec![part], states }
     }
@@ -289,17 +290,19 @@ pub fn unknown() -> Sample {
         defect: None,
     });
     sample.parts = vec![
-        PartLine {
+        PartVerdict {
             label: "key 0".into(),
             operations: 5,
-            standing: Standing::Linearizable,
-            decided_by: "the general search".into(),
+            standing: PartStanding::Linearizable,
+            decided_by: DecidedBy::Search(Strategy::BreadthFirst),
+            fell_back: None,
         },
-        PartLine {
+        PartVerdict {
             label: "key \"x\"".into(),
             operations: 6,
-            standing: Standing::Open,
-            decided_by: String::new(),
+            standing: PartStanding::Open,
+            decided_by: DecidedBy::Nobody,
+            fell_back: None,
         },
     ];
     sample

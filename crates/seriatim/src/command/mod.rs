@@ -7,9 +7,7 @@ mod check;
 #[cfg(feature = "cluster")]
 mod cluster;
 mod convert;
-mod evidence;
 mod generate;
-mod hints;
 mod input;
 mod internal;
 mod lists;

@@ -3,17 +3,13 @@
 use super::Exit;
 use super::Failure;
 use super::amounts::{bytes, duration, positive};
-use super::evidence;
-use super::hints::hints;
 use super::input::{Against, Chosen, ChosenBy, Input};
 use super::progress::ProgressLine;
 use super::scale::Spilled;
 use clap::{Args, ValueEnum};
 use seriatim::monitor::partition::Partitioning;
-use seriatim::monitor::{
-    DecidedBy, Detail, Monitors, PartReport, PartStanding, StopAt, Strategy, refute_partition,
-};
-use seriatim::report::{PartLine, Report, Standing, States, Statistics};
+use seriatim::monitor::{Detail, Monitors, StopAt, Strategy, refute_partition, vacuous};
+use seriatim::report::Report;
 use seriatim::scale::judge::SharedReader;
 use seriatim::spec::Reader;
 use seriatim::{Checked, ChosenReader, Failures, History, InputError, Options, Verdict, check};
@@ -70,12 +66,6 @@ pub struct Question {
 /// How long one of several specifications may take over a history that names none, without `--time`.
 const TIME_TO_GUESS: Duration = Duration::from_secs(10);
 
-/// The names of the parameters of a built-in specification.
-fn parameters_of(reader: &dyn Reader) -> Vec<&'static str> {
-    let known = reader.chosen().map(|chosen| chosen.choice.entry().parameters);
-    known.unwrap_or_default().iter().map(|parameter| parameter.name).collect()
-}
-
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Engine {
     /// Whatever is fastest and exact
@@ -117,10 +107,8 @@ impl Question {
         let checked = check(&mut history, &*reader, &options)?;
         let elapsed = start.elapsed();
         progress.clear();
-        let mut notes = self.examine(&mut history, &*reader)?;
-        notes.extend(why_no_monitor(&checked));
-        notes.extend(hints(&history, &checked.verdict, &parameters_of(&*reader)));
-        let warnings = self.vacuous(&mut history, &*reader)?.into_iter().collect();
+        let notes = self.examine(&mut history, &*reader)?;
+        let warnings = vacuous(&mut history, &*reader)?.into_iter().collect();
         let name = match by {
             ChosenBy::Name => reader.name(),
             ChosenBy::Agreement => format!("{} (guessed)", reader.name()),
@@ -228,22 +216,6 @@ impl Question {
         }
     }
 
-    /// Why the verdict says nothing, if so.
-    fn vacuous(
-        &self,
-        history: &mut History,
-        reader: &dyn Reader,
-    ) -> Result<Option<String>, Failure> {
-        let warning = history.tally().vacuous().map(str::to_owned);
-        if warning.is_none() || self.against.failures == Failures::Drop {
-            return Ok(warning);
-        }
-        // Failures may be observations: then something was checked after all.
-        let reading = reader.read(history)?;
-        let is_observed = reading.operations().any(|op| history.ret(op).is_some());
-        Ok(warning.filter(|_| !is_observed))
-    }
-
     /// The further checks that the user asked for; gives what held.
     fn examine(&self, history: &mut History, reader: &dyn Reader) -> Result<Vec<String>, Failure> {
         let mut notes = Vec::new();
@@ -265,16 +237,6 @@ impl Question {
         }
         Ok(notes)
     }
-}
-
-/// Why the fast monitor did not decide, where there might have been one.
-fn why_no_monitor(checked: &Checked) -> Option<String> {
-    let mut reasons = checked.parts.iter().filter_map(|part| part.fell_back.as_deref());
-    let first = reasons.next()?;
-    Some(match reasons.count() {
-        0 => format!("no fast monitor: {first}"),
-        others => format!("no fast monitor: {first} (and so for {others} more parts)"),
-    })
 }
 
 impl Done {
@@ -299,40 +261,12 @@ impl Done {
 
     /// The report, with the states along the verdict's orders: of a witness its first `steps` steps.
     pub fn report(&self, steps: usize) -> Report<'_> {
-        let Done { history, reader, name, checked, elapsed, notes, warnings, .. } = self;
-        let mut report = Report::new(history, name, &checked.verdict);
-        report.parts = checked.parts.iter().map(part_line).collect();
-        report.statistics = Statistics {
-            elapsed: Some(*elapsed),
-            configurations: checked.configurations as u64,
-            memory: checked.memory as u64,
-        };
-        report.evidence = evidence::of(checked, &**reader, history.len());
-        report.notes.clone_from(notes);
-        report.warnings.clone_from(warnings);
-        // Reading a long history again takes time and memory: only where somebody looks at the states.
-        if steps > 0 || matches!(checked.verdict, Verdict::Violation(_)) {
-            report.states = States::replay(history, &**reader, &checked.verdict, steps);
-        }
+        let Done { history, reader, name, checked, .. } = self;
+        let mut report =
+            Report::of(history, name, checked, &**reader).with_states(&**reader, steps);
+        report.statistics.elapsed = Some(self.elapsed);
+        report.notes.splice(0..0, self.notes.iter().cloned());
+        report.warnings.clone_from(&self.warnings);
         report
-    }
-}
-
-fn part_line(part: &PartReport) -> PartLine {
-    PartLine {
-        label: part.label.clone(),
-        operations: part.operations,
-        standing: match part.standing {
-            PartStanding::Linearizable => Standing::Linearizable,
-            PartStanding::Violation => Standing::Violation,
-            PartStanding::Open => Standing::Open,
-        },
-        decided_by: match part.decided_by {
-            DecidedBy::Monitor(name) => name.to_owned(),
-            DecidedBy::Inspection => "a look at the operations".to_owned(),
-            DecidedBy::Search(Strategy::DepthFirst) => "depth-first search".to_owned(),
-            DecidedBy::Search(Strategy::BreadthFirst) => "breadth-first search".to_owned(),
-            DecidedBy::Nobody => String::new(),
-        },
     }
 }

@@ -7,7 +7,6 @@ use super::{Exit, Failure};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use seriatim::history::{Builder, Horizon, ReadOptions};
-use seriatim::monitor::LeftOut;
 use seriatim::scale::judge::Evidence;
 use seriatim::scale::run::{Defects, Limits, Log, Plan, Shard};
 use seriatim::scale::spill::Scratch;
@@ -233,19 +232,7 @@ fn unviolated(spilled: &Spilled) -> Result<(History, Checked), Failure> {
             defect: None,
         }),
     };
-    Ok((Builder::new(&spilled.source).finish()?, plain(verdict)))
-}
-
-fn plain(verdict: Verdict) -> Checked {
-    Checked {
-        verdict,
-        parts: Vec::new(),
-        configurations: 0,
-        memory: 0,
-        defect: None,
-        confirmation: None,
-        left_out: LeftOut::default(),
-    }
+    Ok((Builder::new(&spilled.source).finish()?, Checked::new(verdict)))
 }
 
 /// The history of the violated part that begins first.
@@ -272,7 +259,7 @@ fn violated(
                 explanation: Explanation::because(sentence),
             };
             let history = Builder::new(&spilled.source).finish()?;
-            Ok((history, plain(Verdict::Violation(counterexample))))
+            Ok((history, Checked::new(Verdict::Violation(counterexample))))
         }
     }
 }

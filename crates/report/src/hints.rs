@@ -2,20 +2,21 @@
 //!
 //! A hint never changes the verdict.
 
-use seriatim::history::{OpId, Value, ValueId, json_value};
-use seriatim::{History, Verdict};
+use seriatim_history::{History, OpId, Value, ValueId, json_value};
+use seriatim_spec::{Reader, Verdict};
 use std::collections::HashSet;
 
 /// What a recorded value may have been meant for.
-pub fn hints(history: &History, verdict: &Verdict, parameters: &[&str]) -> Vec<String> {
+pub(crate) fn hints(history: &History, verdict: &Verdict, reader: &dyn Reader) -> Vec<String> {
     let Verdict::Violation(core) = verdict else { return Vec::new() };
+    let parameters = reader.chosen().map_or(&[][..], |chosen| chosen.choice.entry().parameters);
     let known = Known::of(history);
     let mut hints = Vec::new();
     for &op in &core.operations {
         hints.extend(known.twin_of_key(history, op));
         hints.extend(known.twin_of_result(history, op));
     }
-    if hints.is_empty() && parameters.contains(&"init") {
+    if hints.is_empty() && parameters.iter().any(|parameter| parameter.name == "init") {
         hints.extend(core.operations.iter().find_map(|&op| known.never_written(history, op)));
     }
     hints.dedup();

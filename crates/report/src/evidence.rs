@@ -1,12 +1,42 @@
 //! What stands behind the verdict of a check, in words.
 
-use seriatim::Verdict;
-use seriatim::monitor::{Checked, Confirmation, LeftOut};
-use seriatim::report::{Evidence, EvidenceKind, LeftOut as Without};
-use seriatim::spec::Reader;
+use seriatim_spec::{Checked, Confirmation, LeftOut, Reader, Verdict};
+
+/// What stands behind a verdict besides the engine that found it.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct Evidence {
+    /// Of what kind it is.
+    pub kind: EvidenceKind,
+    /// Who checked what, in words.
+    pub text: String,
+    /// How many operations of the part a counterexample does without, by the reason why that is fair.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<Without>,
+}
+
+/// Of what kind evidence is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EvidenceKind {
+    /// The order of a linearizable history was replayed.
+    Replayed,
+    /// A second checker found no order either.
+    Confirmed,
+    /// The second checker gave up: the counterexample is too large for it.
+    Unconfirmed,
+}
+
+/// Operations that a counterexample does without.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct Without {
+    /// How many.
+    pub operations: usize,
+    /// Why that is fair: if the rest is wrong, so is the whole.
+    pub because: &'static str,
+}
 
 /// The evidence for a verdict; none if nobody knows.
-pub fn of(checked: &Checked, reader: &dyn Reader, operations: usize) -> Option<Evidence> {
+pub(crate) fn of(checked: &Checked, reader: &dyn Reader, operations: usize) -> Option<Evidence> {
     match (&checked.verdict, checked.confirmation) {
         // An order that was replayed part by part and not kept is not of this history.
         (Verdict::Linearizable(_), _) if operations == 0 => None,
