@@ -10,12 +10,13 @@ use crate::sabotage::{Sabotage, is_broken};
 use crate::search::Memory;
 use crate::search::dovetail::{self, Finding, Plan, Standing, StopAt};
 use crate::ties::check_tied;
+use crate::versions::{self, Answer, Confirmed};
 use crate::vet;
 use seriatim_history::{History, Horizon, InputError, OpId, Problem};
 use seriatim_spec::{
     Cancel, Checked, Claim, ClassId, Confirmation, Counterexample, DecidedBy, Explanation,
-    Interpretation, Invalid, LeftOut, Limit, PartStanding, PartVerdict, Reader, Replayed, Strategy,
-    Unknown, Verdict, Witness, replay, replay_by_steps,
+    Interpretation, Invalid, LeftOut, Limit, PartStanding, PartVerdict, Reader, Refutation,
+    Replayed, Strategy, Unknown, Verdict, Witness, refute, replay, replay_by_steps,
 };
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -127,7 +128,7 @@ pub fn check(
     let portions = partition(history, &reading, options.partitioning);
     let object = monitor.object();
     let reading = &reading;
-    let job = Job { history, reading, options, monitor, declined, cancel, memory };
+    let job = Job { history, reader, reading, options, monitor, declined, cancel, memory };
     let (mut parts, configurations) = job.run(&portions);
     let memory = job.memory.peak();
     if let Some(defect) = reader.defect() {
@@ -135,6 +136,9 @@ pub fn check(
         return Err(InputError::new(history.source(), 0, problem));
     }
     let replayed = replay_parts(history, reader, reading, &portions, &parts)?;
+    if replayed.is_err() && parts.iter().any(|part| part.decided_by == BY_VERSIONS) {
+        return check_without_versions(history, reader, options);
+    }
     let mut defect = None;
     let replayed = replayed.map_err(|invalid| {
         distrust(&portions, &mut parts, &invalid);
@@ -159,6 +163,24 @@ pub fn check(
     let parts = portions.iter().zip(parts).map(report).collect();
     Ok(Checked { verdict, parts, configurations, memory, defect, confirmation, left_out })
 }
+
+/// The verdict of the general search, where an order along the versions was not right: then the object
+/// does not have the versions that it declares.
+fn check_without_versions(
+    history: &mut History,
+    reader: &dyn Reader,
+    options: &Options<'_>,
+) -> Result<Checked, InputError> {
+    let strategies = options.strategies.clone();
+    let mut checked =
+        check(history, reader, &Options { monitors: Monitors::Skip, strategies, ..*options })?;
+    let reason = "the order along the versions is not right for the whole object";
+    checked.parts.iter_mut().for_each(|part| part.fell_back = Some(reason.to_owned()));
+    Ok(checked)
+}
+
+/// Who decides histories along their versions.
+const BY_VERSIONS: DecidedBy = DecidedBy::Monitor("versions");
 
 /// The answer to a history that a monitor decided as a whole.
 fn conclude_whole(
@@ -239,6 +261,11 @@ impl Witnesses<'_> {
                 continue;
             }
             let core = part.core.take().unwrap_or_else(|| whole(&portion.operations));
+            if let Some(confirmation) = part.confirmation {
+                let by_monitor = portion.operations.len() - core.operations.len();
+                let left_out = LeftOut { by_monitor, ..LeftOut::default() };
+                return Ok(Some(Grounds { core, confirmation, left_out, defect: None }));
+            }
             match self.grounds(&portion.operations, &part.decided_by, core)? {
                 Ok(grounds) => return Ok(Some(grounds)),
                 Err(Contradiction) => {
@@ -406,6 +433,7 @@ fn rejected(defect: Option<String>) -> Unknown {
 
 struct Job<'j> {
     history: &'j History,
+    reader: &'j dyn Reader,
     reading: &'j Interpretation,
     options: &'j Options<'j>,
     monitor: Monitor,
@@ -421,6 +449,7 @@ impl Job<'_> {
         let mut parts: Vec<Decision> = vec![Decision::default(); portions.len()];
         self.inspect(portions, &mut parts);
         self.ask_monitor(portions, &mut parts);
+        self.follow_versions(portions, &mut parts);
         let configurations = self.search(portions, &mut parts);
         (parts, configurations)
     }
@@ -459,11 +488,56 @@ impl Job<'_> {
                         Decision { finding, decided_by, ..Decision::default() }
                     }
                     Ok(Claim::Violation(core)) => Decision::violation(decided_by, core),
-                    Err(declined) => {
-                        let fell_back = Some(declined.to_string());
-                        Decision { fell_back, ..Decision::default() }
+                    Err(declined) => Decision::fallen_back(declined.to_string()),
+                };
+        }
+    }
+
+    /// Decides along their versions the parts that tell them.
+    fn follow_versions(&self, portions: &[Portion], parts: &mut [Decision]) {
+        if self.options.monitors == Monitors::Skip {
+            return;
+        }
+        for (index, portion) in portions.iter().enumerate() {
+            if parts[index].finding.is_some() || self.is_over(parts) {
+                continue;
+            }
+            let operations = &portion.operations;
+            parts[index] =
+                match versions::decide(self.history, self.reading, operations, &self.cancel) {
+                    Answer::NoVersions => return,
+                    Answer::Declined(why) => Decision::fallen_back(why),
+                    Answer::Linearizable(witness) => {
+                        let finding = Some(Finding::Linearizable(witness.order));
+                        Decision { finding, decided_by: BY_VERSIONS, ..Decision::default() }
+                    }
+                    Answer::Violation(core, confirmed) => {
+                        match self.second_look(operations, confirmed) {
+                            Some(sure) => Decision {
+                                confirmation: Some(sure),
+                                ..Decision::violation(BY_VERSIONS, core)
+                            },
+                            None => Decision::fallen_back(LYING_VERSIONS.to_owned()),
+                        }
                     }
                 };
+        }
+    }
+
+    /// What the plainest search says of a part that is wrong by its versions; `None` if it finds an order.
+    fn second_look(&self, part: &[OpId], confirmed: Confirmed) -> Option<Confirmation> {
+        let by_search = match confirmed {
+            Confirmed::Yes => Confirmation::Engine("the general search, given the versions"),
+            Confirmed::No => Confirmation::None,
+        };
+        if part.len() > SMALL_PART {
+            return Some(by_search);
+        }
+        let mut excerpt = self.history.restricted(part, Horizon::Whole);
+        match refute(&mut excerpt, self.reader, SMALL_EFFORT) {
+            Ok(Refutation::Confirmed) => Some(Confirmation::Whole),
+            Ok(Refutation::Contradicted) => None,
+            Ok(Refutation::TooLarge) | Err(_) => Some(by_search),
         }
     }
 
@@ -526,6 +600,13 @@ impl Job<'_> {
     }
 }
 
+/// What is wrong with an object whose history is refuted along the versions, and not by brute force.
+const LYING_VERSIONS: &str = "the object does not have the versions that it declares";
+
+/// The largest part that brute force looks at after it was refuted along the versions, and its effort.
+const SMALL_PART: usize = 400;
+const SMALL_EFFORT: usize = 20_000;
+
 /// What was found out about a part.
 #[derive(Clone)]
 struct Decision {
@@ -534,6 +615,8 @@ struct Decision {
     fell_back: Option<String>,
     /// The counterexample, where whoever found the violation gave one.
     core: Option<Counterexample>,
+    /// The second opinion, where whoever found the violation asked for it.
+    confirmation: Option<Confirmation>,
 }
 
 impl Decision {
@@ -543,13 +626,23 @@ impl Decision {
 
     fn violation(decided_by: DecidedBy, core: Counterexample) -> Self {
         let (finding, core) = (Some(Finding::Violation), Some(core));
-        Decision { finding, decided_by, fell_back: None, core }
+        Decision { finding, decided_by, core, ..Decision::default() }
+    }
+
+    fn fallen_back(why: String) -> Self {
+        Decision { fell_back: Some(why), ..Decision::default() }
     }
 }
 
 impl Default for Decision {
     fn default() -> Self {
-        Decision { finding: None, decided_by: DecidedBy::Nobody, fell_back: None, core: None }
+        Decision {
+            finding: None,
+            decided_by: DecidedBy::Nobody,
+            fell_back: None,
+            core: None,
+            confirmation: None,
+        }
     }
 }
 

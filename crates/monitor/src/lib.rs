@@ -19,6 +19,7 @@ pub mod search;
 mod ties;
 mod typed;
 mod vacuous;
+mod versions;
 mod vet;
 mod watch;
 

@@ -6,7 +6,8 @@
 //! this form by [`Bound`], once; the engines are compiled once, whatever the number of
 //! specifications, and the inner loop compares integers.
 
-use crate::{Cancel, Next, Spec};
+use crate::version::Rebased;
+use crate::{Cancel, Next, Spec, Versioned};
 use hashbrown::{HashMap, HashTable};
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -53,6 +54,11 @@ pub trait Alphabet: Send + Sync {
     /// A fresh automaton, which numbers states as it meets them. Once `cancel` is raised, its
     /// answers mean nothing.
     fn automaton(&self, cancel: &Cancel) -> Box<dyn Automaton + '_>;
+
+    /// The automaton of an object whose results tell its version; `None` if they do not.
+    fn versioned(&self) -> Option<Box<dyn Versioned + '_>> {
+        None
+    }
 
     /// A walk from the initial state, which asks the specification anew at each step.
     fn walk(&self) -> Box<dyn Walk + '_>;
@@ -138,6 +144,11 @@ impl<S: Spec> Bound<S> {
         &self.spec
     }
 
+    /// The number of classes.
+    pub(crate) fn class_count(&self) -> usize {
+        self.classes.len()
+    }
+
     /// The operation and result of a class.
     pub fn members(&self, class: ClassId) -> (&S::Op, Option<&S::Ret>) {
         let (op, ret) = &self.classes[class.0 as usize];
@@ -191,6 +202,11 @@ impl<S: Spec> Alphabet for Bound<S> {
             heap: 0,
             hasher: hashbrown::DefaultHashBuilder::default(),
         })
+    }
+
+    fn versioned(&self) -> Option<Box<dyn Versioned + '_>> {
+        let versions = self.spec.versions()?;
+        Some(Box::new(Rebased::new(self, versions)))
     }
 
     fn walk(&self) -> Box<dyn Walk + '_> {

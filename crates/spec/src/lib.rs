@@ -23,6 +23,7 @@ mod sequence;
 mod spec;
 mod validate;
 mod verdict;
+mod version;
 mod vocabulary;
 
 pub use alphabet::{Alphabet, Automaton, Bound, ClassId, StateId, Walk};
@@ -41,6 +42,7 @@ pub use verdict::{
     Attempt, Claim, Context, Counterexample, Explanation, Limit, Replayed, Unknown, Verdict,
     Witness,
 };
+pub use version::{Version, Versioned, Versions, VersionsOf};
 pub use vocabulary::{
     Decoded, Failure, Failures, Interpretation, Method, Misfit, Reader, Recorded, Split, Typed,
     Vocabulary, bind, interpret,

@@ -1,6 +1,6 @@
 //! The trait that a sequential specification implements.
 
-use crate::Cancel;
+use crate::{Cancel, VersionsOf};
 use std::fmt::Debug;
 use std::hash::{BuildHasher, Hash};
 
@@ -142,6 +142,12 @@ pub trait Spec: Send + Sync {
     /// `true` is always right.
     fn reopens(&self, _op: &Self::Op) -> bool {
         true
+    }
+
+    /// What results tell of the object's version, if they do: see [`Versions`](crate::Versions). It lets
+    /// histories be decided in which thousands of operations never returned.
+    fn versions(&self) -> Option<VersionsOf<'_, Self>> {
+        None
     }
 
     /// An estimate of the heap memory that a state holds, in bytes.

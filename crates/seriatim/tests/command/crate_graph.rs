@@ -9,7 +9,7 @@ use std::process::Command;
 
 /// The layers from the ground up, each with what its crates have in common.
 const LAYERS: [(&str, &[&str]); 6] = [
-    ("what happened", &["history"]),
+    ("what happened, and states that share their parts", &["history", "persistent"]),
     ("what should happen, and what can be answered", &["spec", "sync", "algorithms"]),
     ("algorithms as text and as steps", &["lang"]),
     ("engines", &["monitor", "transactions", "explore", "lists", "prove", "certify", "report"]),

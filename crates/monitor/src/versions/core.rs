@@ -1,0 +1,455 @@
+//! The few operations that show a violation, and their refutation by the general search.
+//!
+//! A version says how many updates came before, so the operations of a core are never wrong by
+//! themselves: taken alone, all their versions would be too high. What is refuted is this: from the states
+//! in which the key can be before them, and at the versions that they tell, no order of these operations is
+//! right. That is a small object of its own ([`Table`]): φ and the state of the key; a told operation
+//! takes φ up to its version, a pending one makes one of the gaps. The general search is asked about the
+//! operations of the core under it. It shares the declarations (V1–V4, P) and the states at the
+//! start with the engine, and nothing else.
+
+use super::Confirmed;
+use super::key::Keys;
+use super::layout::{Fault, Index, Layout, Proof};
+use crate::search::{Engine, Memory, Part, Progress, Strategy};
+use hashbrown::HashMap;
+use seriatim_history::{History, Horizon, OpId};
+use seriatim_spec::{
+    Alphabet, Automaton, Cancel, ClassId, Interpretation, StateId, Version, Versioned, Walk,
+};
+use std::sync::Arc;
+
+/// Above this many states of a key the core is all operations of the key.
+const STATES: usize = 4_000;
+
+/// The largest core that the general search is asked about.
+const LARGEST: usize = 200;
+
+/// The operations that show a violation.
+pub(super) struct Core {
+    pub sentence: String,
+    pub operations: Vec<OpId>,
+    claims: Claims,
+}
+
+/// What no order of the operations can do.
+enum Claims {
+    /// Follow the versions that they tell.
+    Order { members: Vec<Member>, proof: Proof },
+    /// Follow them and give the results, on one key.
+    Key { members: Vec<Member>, starts: Vec<StateId>, since: u64, sole: Vec<u64> },
+    /// Nothing that fewer than all operations show.
+    Everything,
+}
+
+/// An operation of a core.
+#[derive(Clone)]
+struct Member {
+    op: OpId,
+    class: ClassId,
+    told: Option<Version>,
+    /// The versions that it may have made, if it tells none.
+    gaps: Vec<u64>,
+    /// Whether it acts on another key, and says only that its version had been reached.
+    is_foreign: bool,
+}
+
+impl Core {
+    /// The core of what versions and real time alone forbid.
+    pub fn of_fault(layout: &Layout, fault: Fault) -> Core {
+        let Fault { sentence, core, proof } = fault;
+        let members: Vec<Member> = core.iter().map(|&index| Member::of(layout, index)).collect();
+        let operations = members.iter().map(|member| member.op).collect();
+        let claims = match proof {
+            Proof::Everything => Claims::Everything,
+            proof => Claims::Order { members, proof },
+        };
+        Core { sentence, operations, claims }
+    }
+
+    /// The core of gaps that cannot be filled all at once, though each key could be completed alone.
+    pub fn of_gaps(layout: &Layout) -> Core {
+        let telling = layout.pending.iter().map(|&index| layout.record(index).op).collect();
+        let sentence = format!(
+            "{} versions were told by nobody, and the {} operations that never returned cannot have made \
+             them all",
+            layout.gaps.len(),
+            layout.pending.len()
+        );
+        Core { sentence, operations: telling, claims: Claims::Everything }
+    }
+
+    /// The core of a key that cannot be completed, whatever the others do: from where its state was last
+    /// certain to the operation that fits no state, without the reads that excluded nothing.
+    pub fn of_key(keys: &mut Keys<'_>, key: usize, start: StateId) -> Core {
+        let mut trail = Trail {
+            now: vec![start],
+            starts: vec![start],
+            since: keys.layout.first,
+            shown: Vec::new(),
+            gaps: Vec::new(),
+            sole: Vec::new(),
+            demand: None,
+        };
+        for at in 0..keys.keys[key].places.len() {
+            if !trail.pass(keys, key, at) {
+                return trail.core(keys, key);
+            }
+            if trail.now.len() > STATES {
+                break;
+            }
+        }
+        let one = &keys.keys[key];
+        let own = one.places.iter().filter_map(|place| place.update);
+        let own = own.chain(one.reads.iter().map(|&(index, _)| index)).chain(one.pending.clone());
+        let sentence = "one key cannot be completed, whatever happened to the others".to_owned();
+        let operations = own.map(|index| keys.layout.record(index).op).collect();
+        Core { sentence, operations, claims: Claims::Everything }
+    }
+
+    /// Whether the general search refutes the core; `None` if it finds an order.
+    pub fn confirm(
+        &self,
+        history: &History,
+        automaton: Box<dyn Versioned + '_>,
+    ) -> Option<Confirmed> {
+        let (members, table) = match &self.claims {
+            Claims::Order { members, proof } => (members, Table::of_order(members, *proof)),
+            Claims::Key { members, .. } if members.len() > LARGEST => return Some(Confirmed::No),
+            Claims::Key { members, starts, since, sole } => {
+                let start = Start { states: starts, version: *since, sole };
+                (members, Table::of_key(members, start, automaton))
+            }
+            Claims::Everything => return Some(Confirmed::No),
+        };
+        let Some(table) = table else { return Some(Confirmed::No) };
+        let mut sorted: Vec<(OpId, usize)> =
+            members.iter().enumerate().map(|(place, member)| (member.op, place)).collect();
+        sorted.sort_unstable();
+        let operations: Vec<OpId> = sorted.iter().map(|&(op, _)| op).collect();
+        let excerpt = history.restricted(&operations, Horizon::Whole);
+        let classes = sorted.iter().map(|&(_, place)| Some(ClassId(place as u32)));
+        let reading = Interpretation::new(Arc::new(table), classes);
+        let all: Vec<OpId> = reading.operations().collect();
+        let part = Part::new(&excerpt, &reading, &all);
+        let (cancel, memory) = (Cancel::never(), Memory::new(64 << 20));
+        let mut engine = Engine::new(&part, Strategy::DepthFirst, &cancel);
+        match engine.run(100_000, &cancel, &memory) {
+            Progress::Exhausted => Some(Confirmed::Yes),
+            Progress::Found(_) => None,
+            _ => Some(Confirmed::No),
+        }
+    }
+}
+
+impl Member {
+    fn of(layout: &Layout, index: Index) -> Member {
+        let record = layout.record(index);
+        let (gaps, is_foreign) = (Vec::new(), false);
+        Member { op: record.op, class: record.class, told: record.told, gaps, is_foreign }
+    }
+}
+
+/// The states in which a key can be along its places, if operations could be used again and again.
+struct Trail {
+    now: Vec<StateId>,
+    /// The states before the operations that are shown, and the version from which on they stand.
+    starts: Vec<StateId>,
+    since: u64,
+    /// The operations since the state was last certain, with the classes that say what they do.
+    shown: Vec<(Index, ClassId)>,
+    /// The slots since then that an operation of the key may have filled, and those that one of them
+    /// must have filled.
+    gaps: Vec<u32>,
+    sole: Vec<u64>,
+    /// The operation that shows that a version existed which none of the key's can have made.
+    demand: Option<Index>,
+}
+
+impl Trail {
+    /// Goes past a place; false if no state is left there.
+    fn pass(&mut self, keys: &mut Keys<'_>, key: usize, at: usize) -> bool {
+        let layout = keys.layout;
+        let place = &keys.keys[key].places[at];
+        let (slot, is_gap, is_sole) = (place.slot, place.is_gap, place.is_sole);
+        let (update, reads) = (place.update, keys.keys[key].reads[place.reads.clone()].to_vec());
+        let version = layout.version(slot);
+        if let Some(index) = update {
+            let class = layout.record(index).class;
+            let told = Version::Update(version);
+            let after = self.each(|state| keys.steps.told(state, class, told));
+            if after.len() == 1 {
+                self.starts.clone_from(&self.now);
+                self.since = version - 1;
+                self.shown.clear();
+                self.gaps.clear();
+                self.sole.clear();
+            }
+            self.shown.push((index, class));
+            self.now = after;
+        }
+        if is_gap {
+            self.gaps.push(slot);
+            self.sole.extend(is_sole.then_some(version));
+            let mut after = if is_sole { Vec::new() } else { self.now.clone() };
+            for pending in keys.fillers(key, at as u32) {
+                let class = keys.class_of(key, pending);
+                after.extend(self.each(|state| keys.steps.untold(state, class, version)));
+            }
+            after.sort_unstable();
+            after.dedup();
+            self.now = after;
+            if self.now.is_empty() {
+                self.demand = Some(layout.witness(slot));
+                return false;
+            }
+        }
+        for (index, class) in reads {
+            let told = Version::Read(version);
+            let after = self.each(|state| keys.steps.told(state, class, told));
+            if after.len() < self.now.len() {
+                self.shown.push((index, class));
+            }
+            self.now = after;
+        }
+        !self.now.is_empty()
+    }
+
+    fn each(&self, step: impl FnMut(StateId) -> Option<StateId>) -> Vec<StateId> {
+        let mut after: Vec<StateId> = self.now.iter().copied().filter_map(step).collect();
+        after.sort_unstable();
+        after.dedup();
+        after
+    }
+
+    fn core(self, keys: &Keys<'_>, key: usize) -> Core {
+        let layout = keys.layout;
+        let told =
+            |&(index, class): &(Index, ClassId)| Member { class, ..Member::of(layout, index) };
+        let mut members: Vec<Member> = self.shown.iter().map(told).collect();
+        let foreign = |index: Index| Member { is_foreign: true, ..Member::of(layout, index) };
+        members.extend(self.demand.map(foreign));
+        let last = members.last().and_then(|member| member.told).map_or(0, Version::number);
+        for &index in &keys.keys[key].pending {
+            let in_time = self.gaps.iter().filter(|&&slot| layout.is_in_time(index, slot));
+            let gaps: Vec<u64> = in_time.map(|&slot| layout.version(slot)).collect();
+            if !gaps.is_empty() {
+                members.push(Member { gaps, ..Member::of(layout, index) });
+            }
+        }
+        let state = match self.starts[..] {
+            [only] => keys.steps.automaton.show(only, self.since),
+            _ => format!("one of {} states", self.starts.len()),
+        };
+        let sentence = format!(
+            "the last of these operations at version {last} does not fit what their versions say happened \
+             before, after {state} at version {}; no other update of the key comes between them",
+            self.since
+        );
+        let operations = members.iter().map(|member| member.op).collect();
+        let Trail { starts, since, sole, .. } = self;
+        let claims = Claims::Key { members, starts, since, sole };
+        Core { sentence, operations, claims }
+    }
+}
+
+/// The object that a core is refuted under, as a table: for each state and operation the states after.
+struct Table {
+    next: Vec<Vec<Vec<StateId>>>,
+}
+
+/// The most states of a table.
+const ROWS: usize = 5_000;
+
+impl Table {
+    /// Explores all states from the first one.
+    fn explore<S: Clone + Eq + std::hash::Hash>(
+        start: S,
+        classes: usize,
+        mut step: impl FnMut(&S, usize) -> Vec<S>,
+    ) -> Option<Table> {
+        let mut index: HashMap<S, u32> = HashMap::from([(start.clone(), 0)]);
+        let mut states = vec![start];
+        let mut next: Vec<Vec<Vec<StateId>>> = Vec::new();
+        while let Some(state) = states.get(next.len()).cloned() {
+            let mut row = Vec::with_capacity(classes);
+            for class in 0..classes {
+                let mut after = Vec::new();
+                for successor in step(&state, class) {
+                    let fresh = states.len() as u32;
+                    let id = *index.entry(successor.clone()).or_insert(fresh);
+                    if id == fresh {
+                        states.push(successor);
+                    }
+                    after.push(StateId(id));
+                }
+                after.sort_unstable();
+                after.dedup();
+                row.push(after);
+            }
+            next.push(row);
+            if states.len() > ROWS {
+                return None;
+            }
+        }
+        Some(Table { next })
+    }
+
+    /// The object that has nothing but its version.
+    fn of_order(members: &[Member], proof: Proof) -> Option<Table> {
+        let start = match proof {
+            Proof::Counting(version) => version,
+            Proof::Rising | Proof::Everything => 0,
+        };
+        Table::explore(start, members.len(), |&now, member| {
+            let fits = match (members[member].told, proof) {
+                (Some(Version::Update(told)), Proof::Counting(_)) => told == now + 1,
+                (Some(Version::Read(told)), Proof::Counting(_)) => told == now,
+                (Some(Version::Update(told)), _) => told > now,
+                (Some(Version::Read(told)), _) => told >= now,
+                (None, _) => false,
+            };
+            let told = members[member].told.map_or(now, Version::number);
+            if fits { vec![told] } else { Vec::new() }
+        })
+    }
+
+    /// The object of one key and its version, from any of some states.
+    fn of_key(
+        members: &[Member],
+        start: Start<'_>,
+        mut automaton: Box<dyn Versioned + '_>,
+    ) -> Option<Table> {
+        // The version so far and the state; no state before the first step, when it is any of those.
+        type State = (u64, Option<StateId>);
+        let mut found = Vec::new();
+        Table::explore((start.version, None), members.len(), |&(now, state): &State, member| {
+            let Member { class, told, gaps, is_foreign, .. } = &members[member];
+            let made = gaps.iter().map(|&gap| (gap - 1, gap));
+            let made: Vec<(u64, u64)> = match told {
+                Some(Version::Update(told)) => vec![(told - 1, *told)],
+                Some(Version::Read(told)) => vec![(*told, *told)],
+                None => made.filter(|&(_, gap)| gap > now).collect(),
+            };
+            let from = state.as_ref().map_or(start.states, std::slice::from_ref);
+            let mut after: Vec<State> = Vec::new();
+            let is_free = |before: u64| !start.sole.iter().any(|g| (now + 1..=before).contains(g));
+            for (before, version) in made.into_iter().filter(|&(b, _)| b >= now && is_free(b)) {
+                if *is_foreign {
+                    after.extend(from.iter().map(|&state| (version, Some(state))));
+                    continue;
+                }
+                for &state in from {
+                    found.clear();
+                    automaton.step(state, *class, before, &mut found);
+                    let fitting = found.iter().filter(|found| found.1 == version);
+                    after.extend(fitting.map(|&(state, _)| (version, Some(state))));
+                }
+            }
+            after
+        })
+    }
+}
+
+/// Where the object of a key starts.
+struct Start<'s> {
+    states: &'s [StateId],
+    version: u64,
+    /// The versions that one of its own operations made.
+    sole: &'s [u64],
+}
+
+impl Alphabet for Table {
+    fn len(&self) -> usize {
+        self.next[0].len()
+    }
+
+    fn is_read_only(&self, _: ClassId) -> bool {
+        false
+    }
+
+    fn key(&self, _: ClassId) -> Option<u64> {
+        None
+    }
+
+    fn key_name(&self, _: ClassId) -> Option<String> {
+        None
+    }
+
+    fn commute(&self, _: ClassId, _: ClassId) -> bool {
+        false
+    }
+
+    fn inexplicable(&self, _: &[ClassId]) -> Option<(ClassId, String)> {
+        None
+    }
+
+    fn data(&self, _: ClassId) -> Vec<u64> {
+        Vec::new()
+    }
+
+    fn reopens(&self, _: ClassId) -> bool {
+        true
+    }
+
+    fn automaton(&self, _: &Cancel) -> Box<dyn Automaton + '_> {
+        Box::new(Rows { table: self })
+    }
+
+    fn walk(&self) -> Box<dyn Walk + '_> {
+        Box::new(Path { table: self, states: vec![StateId(0)] })
+    }
+}
+
+/// A table as an automaton.
+struct Rows<'t> {
+    table: &'t Table,
+}
+
+impl Automaton for Rows<'_> {
+    fn initial(&mut self) -> StateId {
+        StateId(0)
+    }
+
+    fn step(&mut self, state: StateId, class: ClassId, next: &mut Vec<StateId>) {
+        next.extend(&self.table.next[state.0 as usize][class.0 as usize]);
+    }
+
+    fn precludes(&self, _: StateId, _: ClassId) -> bool {
+        false
+    }
+
+    fn explain(&self, _: StateId, _: ClassId) -> String {
+        "it does not fit".to_owned()
+    }
+
+    fn show(&self, state: StateId) -> String {
+        format!("state {}", state.0)
+    }
+
+    fn states(&self) -> usize {
+        self.table.next.len()
+    }
+
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+/// A walk through a table.
+struct Path<'t> {
+    table: &'t Table,
+    states: Vec<StateId>,
+}
+
+impl Walk for Path<'_> {
+    fn step(&mut self, class: ClassId) -> Result<(), String> {
+        let row = |state: &StateId| &self.table.next[state.0 as usize][class.0 as usize];
+        let next: Vec<StateId> = self.states.iter().flat_map(row).copied().collect();
+        if next.is_empty() {
+            return Err("it does not fit".to_owned());
+        }
+        self.states = next;
+        Ok(())
+    }
+}

@@ -1,0 +1,262 @@
+//! A history laid out along the versions that its results tell.
+//!
+//! Each version is a *slot*: first the update that made it, then the reads that saw it. Completed
+//! operations are pinned to their slots (V2). A slot whose update nobody told is a *gap*: one of the
+//! operations that never returned made it. What contradicts that already, whatever the object does, is a
+//! [`Fault`]: the pair of operations that shows it.
+
+use hashbrown::HashMap;
+use seriatim_history::{Event, History, OpId};
+use seriatim_spec::{ClassId, Interpretation, Version, Versioned};
+
+/// The return of an operation that never returned.
+pub(super) const NEVER: u32 = u32::MAX;
+
+/// An operation of the history, by its place in [`Layout::records`].
+pub(super) type Index = u32;
+
+/// One operation.
+pub(super) struct Record {
+    pub op: OpId,
+    pub class: ClassId,
+    /// The moments of its call and its return among the events of the part.
+    pub call: u32,
+    pub ret: u32,
+    pub told: Option<Version>,
+}
+
+/// What no order can explain, whatever the object does.
+pub(super) struct Fault {
+    pub sentence: String,
+    pub core: Vec<Index>,
+    /// How a second engine can see it.
+    pub proof: Proof,
+}
+
+/// What a second engine needs to know to refute the operations of a fault by themselves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Proof {
+    /// Versions rise; that is enough.
+    Rising,
+    /// Versions rise by one from this one on.
+    Counting(u64),
+    /// It takes all operations.
+    Everything,
+}
+
+/// A history along its versions.
+pub(super) struct Layout {
+    pub records: Vec<Record>,
+    /// The version at the start, which is slot 0.
+    pub first: u64,
+    /// The update of each slot, if it was told.
+    pub updates: Vec<Option<Index>>,
+    /// The reads of each slot.
+    pub reads: Vec<Vec<Index>>,
+    /// For each slot the earliest return in it and later ones: what fills the slot was called before.
+    pub late: Vec<u32>,
+    /// The slots without an update.
+    pub gaps: Vec<u32>,
+    /// The operations that never returned, in the order of their calls.
+    pub pending: Vec<Index>,
+}
+
+impl Layout {
+    /// Lays some operations out; gives with it what versions and real time alone forbid, in which case
+    /// it is not complete. `Err`: this operation returned and tells no version.
+    pub fn new(
+        history: &History,
+        reading: &Interpretation,
+        operations: &[OpId],
+        automaton: &mut dyn Versioned,
+    ) -> Result<(Layout, Option<Fault>), OpId> {
+        let records = records(history, reading, operations, automaton);
+        if let Some(silent) = records.iter().find(|r| r.ret != NEVER && r.told.is_none()) {
+            return Err(silent.op);
+        }
+        let mut layout = Layout {
+            records,
+            first: automaton.initial().1,
+            updates: Vec::new(),
+            reads: Vec::new(),
+            late: Vec::new(),
+            gaps: Vec::new(),
+            pending: Vec::new(),
+        };
+        let fault = layout.lay().err();
+        Ok((layout, fault))
+    }
+
+    fn lay(&mut self) -> Result<(), Fault> {
+        let slots = count_slots(&self.records, self.first)?;
+        self.updates = vec![None; slots];
+        self.reads = vec![Vec::new(); slots];
+        self.fill_slots()?;
+        self.keep_time()?;
+        self.count_gaps()
+    }
+
+    /// The version of a slot.
+    pub fn version(&self, slot: u32) -> u64 {
+        self.first + u64::from(slot)
+    }
+
+    pub fn record(&self, index: Index) -> &Record {
+        &self.records[index as usize]
+    }
+
+    /// Whether an operation that never returned may have made the version of a slot.
+    pub fn is_in_time(&self, pending: Index, slot: u32) -> bool {
+        self.record(pending).call < self.late[slot as usize]
+    }
+
+    /// The operation whose return shows first that the version of a slot existed.
+    pub fn witness(&self, slot: u32) -> Index {
+        let late = self.late[slot as usize];
+        self.records.iter().position(|record| record.ret == late).unwrap_or(0) as Index
+    }
+
+    fn fill_slots(&mut self) -> Result<(), Fault> {
+        for index in 0..self.records.len() as Index {
+            match self.record(index).told {
+                Some(Version::Update(version)) => {
+                    let slot = (version - self.first) as usize;
+                    if let Some(other) = self.updates[slot].replace(index) {
+                        let sentence = format!("two updates both made version {version}");
+                        return Err(Fault {
+                            sentence,
+                            core: vec![other, index],
+                            proof: Proof::Rising,
+                        });
+                    }
+                }
+                Some(Version::Read(version)) => {
+                    self.reads[(version - self.first) as usize].push(index);
+                }
+                None => self.pending.push(index),
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing in a later slot returned before something in an earlier slot was called.
+    fn keep_time(&mut self) -> Result<(), Fault> {
+        let slots = self.updates.len();
+        let mut earliest = vec![(NEVER, 0); slots + 1];
+        let mut earliest_read = earliest.clone();
+        for slot in (0..slots).rev() {
+            let least = |known: (u32, Index), &index: &Index| {
+                known.min((self.records[index as usize].ret, index))
+            };
+            earliest_read[slot] = self.reads[slot].iter().fold(earliest[slot + 1], least);
+            earliest[slot] = self.updates[slot].iter().fold(earliest_read[slot], least);
+        }
+        self.late = earliest[..slots].iter().map(|&(ret, _)| ret).collect();
+        let mut latest = (0, 0);
+        for slot in 0..slots {
+            let greatest = |known: (u32, Index), &index: &Index| {
+                known.max((self.records[index as usize].call, index))
+            };
+            latest = self.updates[slot].iter().fold(latest, greatest);
+            self.compare(latest, earliest_read[slot])?;
+            latest = self.reads[slot].iter().fold(latest, greatest);
+            self.compare(latest, earliest[slot + 1])?;
+        }
+        Ok(())
+    }
+
+    fn compare(&self, call: (u32, Index), ret: (u32, Index)) -> Result<(), Fault> {
+        if call.0 <= ret.0 {
+            return Ok(());
+        }
+        let number = |index: Index| self.record(index).told.map_or(0, Version::number);
+        let (early, late) = (number(call.1), number(ret.1));
+        let sentence = format!(
+            "version {late} had been told before the operation was called that tells {}version {early}",
+            if early < late { "the older " } else { "an update to " },
+        );
+        Err(Fault { sentence, core: vec![ret.1, call.1], proof: Proof::Rising })
+    }
+
+    /// Each gap needs an operation of its own that was called in time. To give every gap the earliest
+    /// call that is left is exact, since what comes in time for a gap does so for all later ones.
+    fn count_gaps(&mut self) -> Result<(), Fault> {
+        let records = &self.records;
+        self.pending.sort_by_key(|&index| records[index as usize].call);
+        let slots = self.updates.len() as u32;
+        self.gaps = (1..slots).filter(|&slot| self.updates[slot as usize].is_none()).collect();
+        for (nth, &slot) in self.gaps.iter().enumerate() {
+            let in_time = self.pending.get(nth).is_some_and(|&p| self.is_in_time(p, slot));
+            if !in_time {
+                return Err(self.too_few(slot));
+            }
+        }
+        Ok(())
+    }
+
+    fn too_few(&self, slot: u32) -> Fault {
+        let version = self.version(slot);
+        let witness = self.witness(slot);
+        let called = self.pending.iter().filter(|&&p| self.is_in_time(p, slot)).count();
+        if called == 0 {
+            let sentence = format!(
+                "nothing can have made version {version}: no operation told it, and none that never \
+                 returned had been called by then"
+            );
+            let proof = Proof::Counting(version - 1);
+            return Fault { sentence, core: vec![witness], proof };
+        }
+        let sentence = format!(
+            "too few operations can have made the versions up to {version} that nobody told: of those \
+             that never returned only {called} had been called by then"
+        );
+        Fault { sentence, core: vec![witness], proof: Proof::Everything }
+    }
+}
+
+fn records(
+    history: &History,
+    reading: &Interpretation,
+    operations: &[OpId],
+    automaton: &dyn Versioned,
+) -> Vec<Record> {
+    let mut place: HashMap<OpId, usize> = HashMap::with_capacity(operations.len());
+    let mut records: Vec<Record> = Vec::with_capacity(operations.len());
+    for (moment, event) in history.events_of(operations.iter().copied()).enumerate() {
+        match event {
+            Event::Call(op) => {
+                let class = reading.class(op).expect("a part holds no dropped operation");
+                let told = history.ret(op).and_then(|_| automaton.version(class));
+                place.insert(op, records.len());
+                records.push(Record { op, class, call: moment as u32, ret: NEVER, told });
+            }
+            Event::Return(op) => records[place[&op]].ret = moment as u32,
+        }
+    }
+    records
+}
+
+/// The number of slots, unless a version is absurd.
+fn count_slots(records: &[Record], first: u64) -> Result<usize, Fault> {
+    let is_update = |r: &&Record| matches!(r.told, None | Some(Version::Update(_)));
+    let updates = records.iter().filter(is_update).count() as u64;
+    let mut highest = first;
+    for (index, record) in records.iter().enumerate() {
+        let least = match record.told {
+            Some(Version::Update(_)) => first + 1,
+            _ => first,
+        };
+        let number = record.told.map_or(least, Version::number);
+        let core = vec![index as Index];
+        if number < least {
+            let sentence = format!("it tells version {number}, and the object starts at {first}");
+            return Err(Fault { sentence, core, proof: Proof::Counting(first) });
+        }
+        if number - first > updates {
+            let sentence = format!("it tells version {number}, but there are {updates} updates");
+            return Err(Fault { sentence, core, proof: Proof::Everything });
+        }
+        highest = highest.max(number);
+    }
+    Ok((highest - first + 1) as usize)
+}

@@ -1,0 +1,192 @@
+//! Histories whose results tell a version, decided along the versions.
+//!
+//! A service with a global version (etcd's revision, a log's offset) cannot be split by key, and what times
+//! out is pending for ever: the general search tries which of hundreds of pending operations happened.
+//! But completed operations say where they stand. Let φ be the version of a state, and V1–V4 and P what the
+//! object declares of it (the table at [`Versions`](seriatim_spec::Versions)).
+//!
+//! **Theorem.** A history is linearizable exactly if (1) no two updates tell one version, and no operation
+//! of a later slot returned before one of an earlier slot was called ([`layout`]); and (2) there is an
+//! injective choice of a pending operation for each gap up to the highest version told, each called
+//! before everything in its slot and later ones returned, such that for each key the sequence of its
+//! operations along the slots (told updates, chosen ones, reads) is right with the versions in which
+//! they stand.
+//!
+//! *Proof.* By V1 and V2 every order has the completed operations in the order of their slots, so (1) is
+//! necessary; and between two neighbours in it φ rises by one (V4), so exactly one operation makes each gap's
+//! version. A pending operation that makes no version changes nothing (V3) and can be left out, as can all
+//! that come after the highest version told. By P the whole order is right exactly if the sequence
+//! of each key is, started at the initial state and stepped at the versions of its slots. Conversely a choice
+//! as in (2) gives an order along the slots, with the reads of a slot in the order of their calls, which
+//! respects real time by (1) and by what was asked of the choice. ∎
+//!
+//! So keys interact only through which of them fills which gap: the engine looks ahead key by
+//! key ([`key`]), then matches gaps and pending operations ([`search`]). Keys that one operation touches
+//! together count as one.
+//!
+//! What is trusted: a *yes* is replayed by the object's own steps on the whole state, so it
+//! rests on no declaration. A *no* rests on them. V2, V3 and V4 are compared with every step that is taken
+//! ([`steps`]), and P with steps of the whole object along the history ([`examine`]); a mismatch ends in the
+//! general search instead. The core of a *no* is refuted once more by the general search, which knows
+//! nothing of gaps and keys ([`core`]).
+
+mod arrange;
+mod core;
+mod examine;
+mod key;
+mod layout;
+mod search;
+mod steps;
+
+use self::core::Core;
+use arrange::arrange;
+use key::{Filling, Keys, Used};
+use layout::{Index, Layout};
+use search::{Found, Search};
+use seriatim_history::{History, Horizon, OpId};
+use seriatim_spec::{
+    Cancel, Counterexample, Explanation, Interpretation, StateId, Versioned, Witness,
+};
+use steps::Steps;
+
+/// Looking ahead goes as deep as there are gaps, hence no deeper than there are pending operations. With
+/// more of them than this it gets a thread with a stack of its own.
+const SHALLOW: usize = 300;
+const STACK: usize = 1 << 30;
+
+/// What the engine finds.
+pub(crate) enum Answer {
+    /// An order, which nobody has replayed yet.
+    Linearizable(Witness),
+    /// A violation, and whether the general search refutes its core, too.
+    Violation(Counterexample, Confirmed),
+    /// Nothing, for this reason.
+    Declined(String),
+    /// The object has no versions.
+    NoVersions,
+}
+
+/// Whether the general search refutes the core of a violation by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Confirmed {
+    /// It does.
+    Yes,
+    /// The core takes all operations, or too many for it.
+    No,
+}
+
+/// Decides some operations of a history, if their object tells its version.
+pub(crate) fn decide(
+    history: &History,
+    reading: &Interpretation,
+    operations: &[OpId],
+    cancel: &Cancel,
+) -> Answer {
+    if reading.alphabet.versioned().is_none() {
+        return Answer::NoVersions;
+    }
+    let question = Question { history, reading, operations, cancel };
+    let pending = operations.iter().filter(|&&op| history.ret(op).is_none()).count();
+    if pending <= SHALLOW {
+        return question.decide();
+    }
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(STACK);
+        match builder.spawn_scoped(scope, || question.decide()) {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(error) => Answer::Declined(error.to_string()),
+        }
+    })
+}
+
+struct Question<'q> {
+    history: &'q History,
+    reading: &'q Interpretation,
+    operations: &'q [OpId],
+    cancel: &'q Cancel,
+}
+
+impl Question<'_> {
+    fn decide(&self) -> Answer {
+        let Some(mut automaton) = self.reading.alphabet.versioned() else {
+            return Answer::NoVersions;
+        };
+        let layout = Layout::new(self.history, self.reading, self.operations, &mut *automaton);
+        let (layout, fault) = match layout {
+            Ok(laid) => laid,
+            Err(op) => {
+                let operation = self.history.operation(op);
+                return Answer::Declined(format!("{operation} tells no version"));
+            }
+        };
+        if let Some(fault) = fault {
+            let core = Core::of_fault(&layout, fault);
+            return self.violation(core, automaton);
+        }
+        let (start, _) = automaton.initial();
+        let keys = arrange(&layout, &mut *automaton);
+        let steps = Steps::new(automaton, self.cancel);
+        let mut keys = Keys { layout: &layout, steps, keys };
+        let mut fillings: Vec<Filling> = Vec::with_capacity(keys.keys.len());
+        let answer = search(&mut keys, start, &mut fillings);
+        match (keys.steps.declined.take(), answer) {
+            (Some(why), _) => Answer::Declined(why),
+            (None, Outcome::Order(order)) => Answer::Linearizable(Witness { order }),
+            (None, Outcome::Open) => Answer::Declined("it takes too many steps".to_owned()),
+            (None, Outcome::Core(core)) => {
+                if let Some(why) = examine::independence(&mut keys, start, &fillings) {
+                    return Answer::Declined(why);
+                }
+                self.violation(core, keys.steps.automaton)
+            }
+        }
+    }
+
+    fn violation(&self, core: Core, automaton: Box<dyn Versioned + '_>) -> Answer {
+        let mut operations = core.operations.clone();
+        operations.sort_unstable();
+        let sentence = format!("No order of all that was recorded is right: {}.", core.sentence);
+        let explanation = Explanation::because(sentence);
+        let horizon = Horizon::Whole;
+        let counterexample = Counterexample { operations, horizon, context: None, explanation };
+        match core.confirm(self.history, automaton) {
+            Some(confirmed) => Answer::Violation(counterexample, confirmed),
+            None => Answer::Declined("the general search finds an order for its core".to_owned()),
+        }
+    }
+}
+
+/// Looks at each key alone, and keeps what completes it; then at all together.
+fn search(keys: &mut Keys<'_>, start: StateId, fillings: &mut Vec<Filling>) -> Outcome {
+    for key in 0..keys.keys.len() {
+        match keys.viable(key, 0, start, &Used::new()) {
+            Ok(filling) => fillings.push(filling),
+            Err(_) => return Outcome::Core(Core::of_key(keys, key, start)),
+        }
+    }
+    match Search::new(keys, start, fillings).run() {
+        Found::Filling(filling) => Outcome::Order(order(keys.layout, &filling)),
+        Found::Nothing => Outcome::Core(Core::of_gaps(keys.layout)),
+        Found::GaveUp => Outcome::Open,
+    }
+}
+
+enum Outcome {
+    Order(Vec<OpId>),
+    Core(Core),
+    Open,
+}
+
+/// The operations along the slots, with a filling of the gaps.
+fn order(layout: &Layout, filling: &[(u32, Index)]) -> Vec<OpId> {
+    let mut updates = layout.updates.clone();
+    filling.iter().for_each(|&(slot, index)| updates[slot as usize] = Some(index));
+    let mut order = Vec::with_capacity(layout.records.len());
+    for (update, reads) in updates.iter().zip(&layout.reads) {
+        let mut reads = reads.clone();
+        reads.sort_by_key(|&index| layout.record(index).call);
+        let all = update.iter().chain(&reads);
+        order.extend(all.map(|&index| layout.record(index).op));
+    }
+    order
+}

@@ -1,0 +1,106 @@
+//! The object's steps at versions, with what it declared about them held against every one.
+
+use super::layout::Layout;
+use seriatim_spec::{Cancel, ClassId, StateId, Version, Versioned};
+
+/// How many steps the engine takes before it gives way to the general search.
+const LIMIT: u64 = 60_000_000;
+
+/// An automaton whose declarations are checked.
+pub(super) struct Steps<'a> {
+    pub automaton: Box<dyn Versioned + 'a>,
+    /// Why nothing that was found out since counts.
+    pub declined: Option<String>,
+    cancel: Cancel,
+    taken: u64,
+    buffer: Vec<(StateId, u64)>,
+}
+
+impl<'a> Steps<'a> {
+    pub fn new(automaton: Box<dyn Versioned + 'a>, cancel: &Cancel) -> Self {
+        let (declined, taken, buffer) = (None, 0, Vec::new());
+        Steps { automaton, declined, cancel: cancel.clone(), taken, buffer }
+    }
+
+    /// The state after a completed operation of a class; `None` if it cannot return what it did.
+    pub fn told(&mut self, state: StateId, class: ClassId, told: Version) -> Option<StateId> {
+        let before = match told {
+            Version::Update(version) => version - 1,
+            Version::Read(version) => version,
+        };
+        let (after, version) = self.step(state, class, before)?;
+        let is_as_declared = match told {
+            Version::Update(promised) => version == promised,
+            Version::Read(_) => version == before && after == state,
+        };
+        if !is_as_declared {
+            self.decline(format!("an operation that tells {told:?} leaves version {version}"));
+            return None;
+        }
+        Some(after)
+    }
+
+    /// The state after an operation that never returned, if it makes this version.
+    pub fn untold(&mut self, state: StateId, class: ClassId, makes: u64) -> Option<StateId> {
+        self.count();
+        self.buffer.clear();
+        self.automaton.step(state, class, makes - 1, &mut self.buffer);
+        let mut made = None;
+        for place in 0..self.buffer.len() {
+            let (after, version) = self.buffer[place];
+            let problem = match version {
+                version if version == makes => match made.replace(after) {
+                    None => continue,
+                    Some(_) => "an operation may change the object in several ways".to_owned(),
+                },
+                version if version + 1 == makes && after == state => continue,
+                version if version + 1 == makes => {
+                    "an operation changes the object and not its version".to_owned()
+                }
+                _ => format!("an operation leads from version {} to {version}", makes - 1),
+            };
+            self.decline(problem);
+            return None;
+        }
+        made
+    }
+
+    fn step(&mut self, state: StateId, class: ClassId, before: u64) -> Option<(StateId, u64)> {
+        self.count();
+        self.buffer.clear();
+        self.automaton.step(state, class, before, &mut self.buffer);
+        if self.buffer.len() > 1 {
+            self.decline("an operation with its result leaves a choice".to_owned());
+        }
+        self.buffer.first().copied()
+    }
+
+    fn count(&mut self) {
+        self.taken += 1;
+        if self.taken > LIMIT {
+            self.decline("it takes too many steps".to_owned());
+        }
+        if self.taken.is_multiple_of(1024) && self.cancel.is_raised() {
+            self.decline("the time is over".to_owned());
+        }
+    }
+
+    pub fn decline(&mut self, why: String) {
+        self.declined.get_or_insert(why);
+    }
+
+    /// Whether all reads of a slot, given by record and class, fit a state; the first that does not.
+    pub fn misfit(
+        &mut self,
+        layout: &Layout,
+        slot: u32,
+        reads: &[(u32, ClassId)],
+        state: StateId,
+    ) -> Option<u32> {
+        let told = Version::Read(layout.version(slot));
+        reads
+            .iter()
+            .find(|&&(_, class)| self.told(state, class, told).is_none())
+            .map(|&(index, _)| index)
+    }
+}

@@ -1,0 +1,32 @@
+//! Large histories: every fault is found, with a core of a few operations that a second engine refutes.
+
+use crate::draw::{Fault, Size, large};
+use crate::store::{Store, check};
+use seriatim_monitor::{Confirmation, DecidedBy, Options};
+use seriatim_spec::Verdict;
+
+#[test]
+fn faults_of_large_histories_have_small_cores() {
+    let size = Size { clients: 12, operations: 2_000, keys: 5, unknown: 0.1, values: None };
+    for seed in 0..4 {
+        let checked =
+            check(Store::default(), &large(seed, size, Fault::Nothing), &Options::default());
+        assert!(matches!(checked.verdict, Verdict::Linearizable(_)), "{}", checked.verdict.word());
+        for fault in
+            [Fault::Wrong, Fault::Stale, Fault::Lost, Fault::Duplicate, Fault::Skipped, Fault::Old]
+        {
+            let events = large(seed, size, fault);
+            let checked = check(Store::default(), &events, &Options::default());
+            let told = format!("{fault:?} {seed}: {}", checked.verdict.word());
+            assert_eq!(checked.parts[0].decided_by, DecidedBy::Monitor("versions"), "{told}");
+            // A revision that was left out may be one that a pending operation made.
+            let Verdict::Violation(core) = checked.verdict else {
+                assert_eq!(fault, Fault::Skipped, "{told}");
+                continue;
+            };
+            assert!(core.operations.len() <= 20 || fault == Fault::Skipped, "{told}");
+            let is_confirmed = checked.confirmation != Some(Confirmation::None);
+            assert!(is_confirmed || fault == Fault::Skipped, "{told}");
+        }
+    }
+}

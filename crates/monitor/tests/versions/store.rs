@@ -1,0 +1,202 @@
+//! A store of cells with a global revision, as etcd has one: the object of these tests.
+
+use seriatim_monitor::{Checked, Options, Recording};
+use seriatim_persistent::Map;
+use seriatim_spec::{Next, Spec, Version, Versions};
+
+/// A cell's content and the revision that wrote it last.
+pub type Cell = (i64, u64);
+
+/// The revision, and the cells that hold something.
+pub type State = (u64, Map<u32, Cell>);
+
+/// What is called.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Op {
+    Put(u32, i64),
+    Get(u32),
+    /// Writes if the cell was last written by this revision, 0 if it is empty.
+    Txn(u32, u64, i64),
+    Delete(u32),
+    /// Multiplies by five and adds: what it leaves tells what was there.
+    Append(u32, i64),
+    /// An event of a watch: what a revision wrote.
+    Watch(u32),
+    /// Two cells at once.
+    Pair(u32, u32),
+    /// Writes two cells at once.
+    PutBoth(u32, u32, i64),
+}
+
+/// Whether it did something, what it saw, the revision.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Ret {
+    pub flag: u64,
+    pub seen: Vec<Option<i64>>,
+    pub revision: u64,
+}
+
+/// Ways in which the store may lie about itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Lie {
+    #[default]
+    None,
+    /// A get sees the cell of another key.
+    WrongKey,
+    /// A put writes the next cell, too.
+    HiddenWrite,
+    /// Deletes that find something do not raise the revision, and say that they do.
+    StillDelete,
+    /// Every third revision is left out.
+    Jump,
+    /// Puts say that they read.
+    PutReads,
+    /// What a get returns depends on the revision.
+    Mood,
+}
+
+/// The store.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Store {
+    pub lie: Lie,
+}
+
+/// The revision at the start.
+pub const FIRST: u64 = 1;
+
+impl Store {
+    pub fn run(&self, state: &State, op: &Op) -> (State, Ret) {
+        let mut after = state.clone();
+        let mut next = state.0 + 1;
+        if self.lie == Lie::Jump && next.is_multiple_of(3) {
+            next += 1;
+        }
+        let cell = |key: &u32| state.1.get(key).copied();
+        let content = |key: &u32| cell(key).map(|cell| cell.0);
+        let mut ret = Ret { flag: 0, seen: Vec::new(), revision: state.0 };
+        let mut write = |key: u32, value: i64| {
+            after.0 = next;
+            after.1.insert(key, (value, next));
+            if self.lie == Lie::HiddenWrite {
+                after.1.insert(key + 1, (value, next));
+            }
+        };
+        match *op {
+            Op::Put(key, value) => write(key, value),
+            Op::Append(key, value) => write(key, content(&key).unwrap_or(0) * 5 + value),
+            Op::Get(key) if self.lie == Lie::WrongKey => ret.seen.push(content(&(key ^ 1))),
+            Op::Get(key) if self.lie == Lie::Mood && state.0.is_multiple_of(2) => {
+                ret.seen.push(content(&(key ^ 1)));
+            }
+            Op::Get(key) => ret.seen.push(content(&key)),
+            Op::Watch(key) => {
+                ret.seen.push(content(&key));
+                ret.flag = cell(&key).map_or(0, |cell| cell.1);
+            }
+            Op::Txn(key, expected, value) => {
+                if cell(&key).map_or(0, |cell| cell.1) == expected {
+                    ret.flag = 1;
+                    write(key, value);
+                }
+            }
+            Op::Delete(key) => {
+                if cell(&key).is_some() {
+                    ret.flag = 1;
+                    after.1.remove(&key);
+                    after.0 = if self.lie == Lie::StillDelete { state.0 } else { next };
+                }
+            }
+            Op::Pair(a, b) => ret.seen.extend([content(&a), content(&b)]),
+            Op::PutBoth(a, b, value) => {
+                write(a, value);
+                write(b, value);
+            }
+        }
+        ret.revision = after.0;
+        (after, ret)
+    }
+}
+
+impl Spec for Store {
+    type State = State;
+    type Op = Op;
+    type Ret = Ret;
+
+    fn initial(&self) -> State {
+        (FIRST, Map::new())
+    }
+
+    fn step(&self, state: &State, op: &Op, ret: Option<&Ret>) -> Next<State> {
+        let (after, answer) = self.run(state, op);
+        Next::when(ret.is_none_or(|ret| *ret == answer), || after)
+    }
+
+    fn is_read_only(&self, op: &Op, _: Option<&Ret>) -> bool {
+        matches!(op, Op::Get(_) | Op::Watch(_) | Op::Pair(..))
+    }
+
+    fn versions(&self) -> Option<&dyn Versions<State, Op, Ret>> {
+        Some(self)
+    }
+}
+
+impl Versions<State, Op, Ret> for Store {
+    fn version(&self, op: &Op, ret: &Ret) -> Option<Version> {
+        let is_update = match op {
+            Op::Put(..) => self.lie != Lie::PutReads,
+            Op::Append(..) | Op::PutBoth(..) => true,
+            Op::Get(_) | Op::Watch(_) | Op::Pair(..) => false,
+            Op::Txn(..) | Op::Delete(_) => ret.flag == 1,
+        };
+        let version = if is_update { Version::Update } else { Version::Read };
+        Some(version(ret.revision))
+    }
+
+    fn version_of(&self, state: &State) -> u64 {
+        state.0
+    }
+
+    fn at_version(&self, state: &State, version: u64) -> State {
+        (version, state.1.clone())
+    }
+
+    fn keys(&self, op: &Op) -> Option<Vec<u64>> {
+        Some(match *op {
+            Op::Pair(a, b) | Op::PutBoth(a, b, _) => vec![a.into(), b.into()],
+            Op::Put(key, _) | Op::Get(key) | Op::Txn(key, ..) => vec![key.into()],
+            Op::Delete(key) | Op::Append(key, _) | Op::Watch(key) => vec![key.into()],
+        })
+    }
+
+    fn split(&self, op: &Op, ret: &Ret) -> Option<Vec<(Op, Ret)>> {
+        let Op::Pair(a, b) = *op else { return None };
+        let one = |key: u32, seen: usize| {
+            let seen = vec![*ret.seen.get(seen)?];
+            Some((Op::Get(key), Ret { seen, ..ret.clone() }))
+        };
+        Some(vec![one(a, 0)?, one(b, 1)?])
+    }
+}
+
+/// An operation with its times; no return: it is pending.
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub op: Op,
+    pub call: u64,
+    pub ret: Option<(u64, Ret)>,
+}
+
+/// Records a history.
+pub fn record(store: Store, events: &[Event]) -> Recording<Store> {
+    let mut recording = Recording::new(store);
+    for (process, event) in (0..).zip(events) {
+        let Event { op, call, ret } = event.clone();
+        recording.operation(process, op, call, ret).expect("a history");
+    }
+    recording
+}
+
+/// Checks a history.
+pub fn check(store: Store, events: &[Event], options: &Options<'_>) -> Checked {
+    record(store, events).check(options).expect("the history fits the store")
+}

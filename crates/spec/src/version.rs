@@ -1,0 +1,249 @@
+//! Objects whose results tell a version: etcd's revision, Kafka's offset, a log's sequence number.
+//!
+//! A version of the whole object ties all keys together, so that none of them can be checked apart. But
+//! it also says in which order things happened. An object declares that by implementing [`Versions`] and
+//! returning itself from [`Spec::versions`]; the engine that uses it (`seriatim-monitor`, `versions`)
+//! checks what is declared at every step that it takes, and gives way to the general search where a step
+//! contradicts it.
+//!
+//! This file also brings the steps of such an object into the numeric form that engines read: a state is
+//! kept *without* its version, and a step is taken at a version that the engine names.
+
+use crate::{Bound, ClassId, Next, Spec, StateId};
+use hashbrown::{DefaultHashBuilder, HashTable};
+use std::hash::BuildHasher;
+
+/// What the result of an operation says of the object's version.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Version {
+    /// The operation changed the object, which has had this version since then.
+    Update(u64),
+    /// The operation changed nothing; the object had this version.
+    Read(u64),
+}
+
+impl Version {
+    /// The number of the version.
+    pub fn number(self) -> u64 {
+        match self {
+            Version::Update(number) | Version::Read(number) => number,
+        }
+    }
+}
+
+/// What an object declares of its versions. With φ for the version of a state:
+///
+/// | | condition |
+/// | --- | --- |
+/// | V1 | no step lowers φ |
+/// | V2 | an operation that tells `Update(v)` leaves φ = v and found φ < v; one that tells `Read(v)` changes nothing and found φ = v |
+/// | V3 | a step that changes anything raises φ |
+/// | V4 | a step raises φ by one or not at all |
+/// | P | a state is φ and one part for each key; a step looks at and changes φ and the parts of its own keys only |
+///
+/// All conditions are about states that the object can reach, with φ replaced by any version.
+///
+/// ```
+/// use seriatim_spec::{Next, Spec, Version, Versions};
+///
+/// /// Cells with a common revision: `(cell, Some(content))` writes, `(cell, None)` reads.
+/// struct Cells;
+/// type State = (u64, Vec<u8>);
+///
+/// impl Spec for Cells {
+///     type State = State;
+///     type Op = (usize, Option<u8>);
+///     type Ret = (u8, u64); // the content and the revision
+///     fn initial(&self) -> State { (0, vec![0; 4]) }
+///     fn step(&self, state: &State, op: &Self::Op, ret: Option<&Self::Ret>) -> Next<State> {
+///         let mut after = state.clone();
+///         if let Some(content) = op.1 {
+///             after.0 += 1;
+///             after.1[op.0] = content;
+///         }
+///         let answer = (after.1[op.0], after.0);
+///         Next::when(ret.is_none_or(|ret| *ret == answer), || after)
+///     }
+///     fn versions(&self) -> Option<&dyn Versions<State, Self::Op, Self::Ret>> { Some(self) }
+/// }
+///
+/// impl Versions<State, (usize, Option<u8>), (u8, u64)> for Cells {
+///     fn version(&self, op: &(usize, Option<u8>), ret: &(u8, u64)) -> Option<Version> {
+///         Some(if op.1.is_some() { Version::Update(ret.1) } else { Version::Read(ret.1) })
+///     }
+///     fn version_of(&self, state: &State) -> u64 { state.0 }
+///     fn at_version(&self, state: &State, version: u64) -> State { (version, state.1.clone()) }
+///     fn keys(&self, op: &(usize, Option<u8>)) -> Option<Vec<u64>> { Some(vec![op.0 as u64]) }
+/// }
+/// ```
+pub trait Versions<State, Op, Ret>: Sync {
+    /// What an operation with this result tells; `None` if it tells no version.
+    fn version(&self, op: &Op, ret: &Ret) -> Option<Version>;
+
+    /// The version of a state: φ.
+    fn version_of(&self, state: &State) -> u64;
+
+    /// The same state at another version.
+    fn at_version(&self, state: &State, version: u64) -> State;
+
+    /// The keys on whose parts the operation acts; `None`: it may act on everything.
+    fn keys(&self, op: &Op) -> Option<Vec<u64>>;
+
+    /// A read of several keys as reads of one key each, which together say the same at the same
+    /// version. `None`: it cannot be said so, and its keys are looked at together.
+    fn split(&self, _op: &Op, _ret: &Ret) -> Option<Vec<(Op, Ret)>> {
+        None
+    }
+}
+
+/// The versions of a specification.
+pub type VersionsOf<'s, S> =
+    &'s dyn Versions<<S as Spec>::State, <S as Spec>::Op, <S as Spec>::Ret>;
+
+/// The state machine of an object with versions. Its states are kept without their version.
+pub trait Versioned: Send {
+    /// The initial state, and its version.
+    fn initial(&mut self) -> (StateId, u64);
+
+    /// What a class tells; `None` if it tells no version, or never returned.
+    fn version(&self, class: ClassId) -> Option<Version>;
+
+    /// The keys on whose parts a class acts; `None`: it may act on everything.
+    fn keys(&self, class: ClassId) -> Option<Vec<u64>>;
+
+    /// The classes that together say what this one says, if there are such; they are classes of this
+    /// automaton only.
+    fn split(&mut self, class: ClassId) -> Option<Vec<ClassId>>;
+
+    /// Appends the successors of a state under a class, if it has the version `before`, each with its
+    /// own version.
+    fn step(&mut self, state: StateId, class: ClassId, before: u64, next: &mut Vec<(StateId, u64)>);
+
+    /// Why a class is impossible in a state that has the version `before`.
+    fn explain(&self, state: StateId, class: ClassId, before: u64) -> String;
+
+    /// A state at a version as a person reads it.
+    fn show(&self, state: StateId, version: u64) -> String;
+
+    /// An estimate of the memory in use, in bytes.
+    fn bytes(&self) -> usize;
+}
+
+/// A [`Versioned`] automaton of a typed specification.
+pub(crate) struct Rebased<'b, S: Spec> {
+    bound: &'b Bound<S>,
+    versions: VersionsOf<'b, S>,
+    /// The version that stands for all in the states that are kept.
+    normal: u64,
+    /// The classes that others were split into.
+    pieces: Vec<(S::Op, S::Ret)>,
+    states: Vec<S::State>,
+    index: HashTable<u32>,
+    heap: usize,
+    hasher: DefaultHashBuilder,
+}
+
+impl<'b, S: Spec> Rebased<'b, S> {
+    pub(crate) fn new(bound: &'b Bound<S>, versions: VersionsOf<'b, S>) -> Self {
+        let normal = versions.version_of(&bound.spec().initial());
+        Rebased {
+            bound,
+            versions,
+            normal,
+            pieces: Vec::new(),
+            states: Vec::new(),
+            index: HashTable::new(),
+            heap: 0,
+            hasher: DefaultHashBuilder::default(),
+        }
+    }
+
+    fn members(&self, class: ClassId) -> (&S::Op, Option<&S::Ret>) {
+        match (class.0 as usize).checked_sub(self.bound.class_count()) {
+            Some(piece) => (&self.pieces[piece].0, Some(&self.pieces[piece].1)),
+            None => self.bound.members(class),
+        }
+    }
+
+    fn intern(&mut self, state: S::State) -> StateId {
+        let hash = self.hasher.hash_one(&state);
+        let states = &self.states;
+        if let Some(&id) = self.index.find(hash, |&i| states[i as usize] == state) {
+            return StateId(id);
+        }
+        let id = u32::try_from(self.states.len()).expect("fewer than 2^32 states fit in memory");
+        self.heap += self.bound.spec().state_bytes(&state);
+        self.states.push(state);
+        let (states, hasher) = (&self.states, &self.hasher);
+        self.index.insert_unique(hash, id, |&i| hasher.hash_one(&states[i as usize]));
+        StateId(id)
+    }
+
+    fn at(&self, state: StateId, version: u64) -> S::State {
+        let state = &self.states[state.0 as usize];
+        match version == self.normal {
+            true => state.clone(),
+            false => self.versions.at_version(state, version),
+        }
+    }
+}
+
+impl<S: Spec> Versioned for Rebased<'_, S> {
+    fn initial(&mut self) -> (StateId, u64) {
+        (self.intern(self.bound.spec().initial()), self.normal)
+    }
+
+    fn version(&self, class: ClassId) -> Option<Version> {
+        let (op, ret) = self.members(class);
+        self.versions.version(op, ret?)
+    }
+
+    fn keys(&self, class: ClassId) -> Option<Vec<u64>> {
+        self.versions.keys(self.members(class).0)
+    }
+
+    fn split(&mut self, class: ClassId) -> Option<Vec<ClassId>> {
+        let (op, ret) = self.members(class);
+        let pieces = self.versions.split(op, ret?)?;
+        let first = self.bound.class_count() + self.pieces.len();
+        let classes = (first..first + pieces.len()).map(|class| ClassId(class as u32)).collect();
+        self.pieces.extend(pieces);
+        Some(classes)
+    }
+
+    fn step(
+        &mut self,
+        state: StateId,
+        class: ClassId,
+        before: u64,
+        next: &mut Vec<(StateId, u64)>,
+    ) {
+        let from = self.at(state, before);
+        let (op, ret) = self.members(class);
+        let successors: Next<S::State> = self.bound.spec().step(&from, op, ret);
+        for after in successors {
+            let version = self.versions.version_of(&after);
+            let after = match version == self.normal {
+                true => after,
+                false => self.versions.at_version(&after, self.normal),
+            };
+            let successor = (self.intern(after), version);
+            if !next.contains(&successor) {
+                next.push(successor);
+            }
+        }
+    }
+
+    fn explain(&self, state: StateId, class: ClassId, before: u64) -> String {
+        let (op, ret) = self.members(class);
+        self.bound.spec().explain(&self.at(state, before), op, ret)
+    }
+
+    fn show(&self, state: StateId, version: u64) -> String {
+        self.bound.spec().show(&self.at(state, version))
+    }
+
+    fn bytes(&self) -> usize {
+        self.states.len() * (size_of::<S::State>() + 5) + self.heap
+    }
+}
