@@ -168,8 +168,8 @@ fn gains() -> Vec<Row> {
         ("heap symmetry", Reductions { heap_symmetry: false, ..all }),
         ("thread symmetry", Reductions { thread_symmetry: false, ..all }),
         ("value symmetry", Reductions { value_symmetry: false, ..all }),
-        ("retries", Reductions { retries: false, ..all }),
-        ("final fields", Reductions { frozen: false, ..all }),
+        ("pure iterations", Reductions { pure_iterations: false, ..all }),
+        ("final fields", Reductions { final_fields: false, ..all }),
         ("antichain", Reductions { antichain: false, ..all }),
     ];
     let models =

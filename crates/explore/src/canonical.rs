@@ -151,7 +151,7 @@ impl Canonical {
         }
         for thread in 0..machine.thread_count() {
             let location = subject.location(state, thread) as usize;
-            let base = machine.thread_base(thread) + 2;
+            let base = machine.register_base(thread);
             for (index, (register, kind)) in
                 subject.locations[location].registers.iter().enumerate()
             {
@@ -262,7 +262,7 @@ impl Canonical {
         let location = subject.location(state, thread);
         key.clear();
         key.extend([subject.machine.steps.threads[thread].role, location].map(u64::from));
-        let base = subject.machine.thread_base(thread) + 2;
+        let base = subject.machine.register_base(thread);
         for (register, kind) in &subject.locations[location as usize].registers {
             key.push(self.known(*kind, state.words[base + *register as usize], thread));
         }
@@ -319,7 +319,7 @@ impl Canonical {
         self.close(subject, state)?;
         for place in 0..self.naming.order.len() {
             let thread = self.naming.order[place];
-            let base = subject.machine.thread_base(thread) + 2;
+            let base = subject.machine.register_base(thread);
             let location = &subject.locations[subject.location(state, thread) as usize];
             for (register, kind) in &location.registers {
                 self.visit(*kind, state.words[base + *register as usize]);
@@ -398,7 +398,7 @@ pub fn named_threads(subject: &Subject, state: &State) -> u32 {
     };
     machine.steps.shared.iter().zip(&state.words).for_each(|(slot, word)| note(slot.kind, *word));
     for thread in 0..machine.thread_count() {
-        let base = machine.thread_base(thread) + 2;
+        let base = machine.register_base(thread);
         let location = &subject.locations[subject.location(state, thread) as usize];
         let registers = location.registers.iter();
         registers.for_each(|(reg, kind)| note(*kind, state.words[base + *reg as usize]));

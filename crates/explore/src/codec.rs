@@ -102,7 +102,7 @@ impl Codec {
         }
         for thread in &naming.order {
             let location = &subject.locations[subject.location(state, *thread) as usize];
-            let base = subject.machine.thread_base(*thread) + 2;
+            let base = subject.machine.register_base(*thread);
             for (register, kind) in &location.registers {
                 let word = state.words[base + *register as usize];
                 self.put(self.register_kind(*kind), word, naming, into);
@@ -163,7 +163,7 @@ impl Codec {
         }
         for thread in 0..threads {
             let location = &subject.locations[subject.location(state, thread) as usize];
-            let base = machine.thread_base(thread) + 2;
+            let base = machine.register_base(thread);
             for (register, kind) in &location.registers {
                 let word = self.take(self.register_kind(*kind), nodes, &mut from);
                 state.words[base + *register as usize] = word;

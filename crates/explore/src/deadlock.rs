@@ -18,7 +18,7 @@
 //! deadlock with `T` is one with `S`, and dropping `(s, T)` for `(s, S)` loses none.
 //!
 //! *Beginnings that wait*. With fused steps a call is no step of its own: an idle thread either takes a call together
-//! with its first access or stays idle. Nor is an access that rides along (`granularity`): before the first access that is
+//! with its first access or stays idle. Nor is a fused access (`granularity`): before the first access that is
 //! a step, a thread may read what nobody writes, fill its own nodes, and look at its registers. A thread that waits
 //! behind such a *beginning* is therefore nowhere among the states: they have it where it stood before, idle or before a
 //! condition over registers. A deadlock in which such threads take part would be missed. It is found from the
@@ -40,7 +40,7 @@ use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Machine, Seen, State, Stop};
 
-/// A fine step of a beginning behind which its thread waits: the call, or an access that rides along.
+/// A fine step of a beginning behind which its thread waits: the call, or a fused access.
 pub struct Commitment {
     /// Which thread.
     pub thread: usize,

@@ -1,10 +1,10 @@
-//! Where steps begin: which accesses ride along with the step before them.
+//! Where steps begin: which accesses are fused with the step before them.
 //!
-//! An access rides along if no other thread notices it or can influence it (`locality`), or if it reads what a lock
-//! protects that the thread holds (`guarded`); releasing a lock rides along because it moves to the left (Lipton), if
+//! An access is fused if no other thread notices it or can influence it (`locality`), or if it reads what a lock
+//! protects that the thread holds (`guarded`); releasing a lock is fused because it is a left mover (Lipton), if
 //! nobody else can release it (`lock_order`). An atomic block that touches registers only is no access at all.
 //!
-//! *What would make it unsound*: a cycle of accesses that all ride along. The step would never end, and the engine would
+//! *What would make it unsound*: a cycle of accesses that are all fused. The step would never end, and the engine would
 //! take a loop that waits for a variable which nobody writes for local code without end, which is an error only if
 //! there is no shared access in it. Therefore every such cycle keeps its accesses as steps ([`closes_cycle`]). And an access
 //! that is undone: a step that comes to an `assume` that does not hold does not exist. Therefore no access and no `assume`

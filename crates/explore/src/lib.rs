@@ -2,14 +2,13 @@
 //! violation the shortest run that shows it. Operations are unbounded; threads, heap nodes and data are not.
 
 mod answer;
-mod attempts;
 mod bounds;
 mod canonical;
 mod codec;
 mod configurations;
 mod deadlock;
 mod expectation;
-mod frozen;
+mod final_fields;
 mod granularity;
 mod growth;
 mod intern;
@@ -20,9 +19,9 @@ mod pack;
 mod path;
 mod picture;
 mod progress;
+mod pure_iterations;
 mod readable;
 mod replay;
-mod retries;
 mod sabotage;
 mod saved;
 mod search;
@@ -156,7 +155,7 @@ fn points(
 /// The reductions that do not rely on a premise.
 fn without(reductions: Reductions, premise: Premise) -> Reductions {
     match premise {
-        Premise::Retirement => Reductions { retries: false, ..reductions },
+        Premise::Retirement => Reductions { pure_iterations: false, ..reductions },
         Premise::LockOrder => Reductions { lock_nesting: false, ..reductions },
     }
 }

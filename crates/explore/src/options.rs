@@ -17,7 +17,7 @@ pub struct Reductions {
     pub dead_registers: bool,
     /// Fields of nodes that nobody can read again are forgotten.
     pub dead_fields: bool,
-    /// Calls and returns ride along with shared accesses; accesses that no other thread notices are local.
+    /// Calls and returns are fused with shared accesses; accesses that no other thread notices are local.
     pub fusion: bool,
     /// Releasing a lock joins the step before it, taking one the step after it.
     pub lock_movers: bool,
@@ -29,10 +29,10 @@ pub struct Reductions {
     pub thread_symmetry: bool,
     /// Data values are interchangeable.
     pub value_symmetry: bool,
-    /// Iterations of retry loops that are bound to write nothing are left out.
-    pub retries: bool,
+    /// Pure iterations of retry loops, and those that are bound to be pure, are left out.
+    pub pure_iterations: bool,
     /// Fields that will not change any more are read at once.
-    pub frozen: bool,
+    pub final_fields: bool,
     /// A state with more specification configurations than one seen before is dropped.
     pub antichain: bool,
 }
@@ -48,8 +48,8 @@ impl Reductions {
         heap_symmetry: true,
         thread_symmetry: true,
         value_symmetry: true,
-        retries: true,
-        frozen: true,
+        pure_iterations: true,
+        final_fields: true,
         antichain: true,
     };
 
@@ -66,8 +66,8 @@ impl Reductions {
         heap_symmetry: false,
         thread_symmetry: false,
         value_symmetry: false,
-        retries: false,
-        frozen: false,
+        pure_iterations: false,
+        final_fields: false,
         antichain: false,
     };
 
@@ -82,10 +82,10 @@ impl Reductions {
             thread_symmetry: bit(4),
             value_symmetry: bit(5),
             antichain: bit(6),
-            retries: bit(7),
+            pure_iterations: bit(7),
             dead_fields: bit(8),
             lock_nesting: bit(9),
-            frozen: bit(10),
+            final_fields: bit(10),
         }
     }
 }

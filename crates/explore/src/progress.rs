@@ -36,7 +36,7 @@ pub fn lock_freedom(
     let kept = Reductions {
         lock_movers: false,
         lock_nesting: false,
-        retries: false,
+        pure_iterations: false,
         antichain: true,
         ..options.reductions
     };

@@ -27,7 +27,7 @@ pub enum Replay {
 
 /// Replays a run of a program; bounds and reductions must be those with which it was found.
 pub fn replay(program: &Program, options: &Options, moves: &[Move]) -> Result<Replay, Diagnostic> {
-    let reductions = Reductions { retries: false, ..options.reductions };
+    let reductions = Reductions { pure_iterations: false, ..options.reductions };
     let options = Options { reductions, ..options.clone() };
     if let Some(why) = crate::refusal(&options) {
         return Err(Diagnostic::new(Default::default(), why));

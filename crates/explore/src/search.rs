@@ -7,7 +7,7 @@
 //!
 //! *Antichain*: if `(s, S)` was met with `S ⊆ T`, then every trace that empties `T` from `s` empties `S`, so `(s, T)` need
 //! not be explored; it is checked when a state is discovered, and states that a better one replaces are skipped unless they
-//! belong to an earlier level: the run to the better state must not be longer, for the theorem of `retries` counts steps.
+//! belong to an earlier level: the run to the better state must not be longer, for the theorem of `pure_iterations` counts steps.
 //!
 //! *All cores*: level by level, and within a level in rounds. In the first half of a round each worker takes some shards and
 //! expands some of their states; what it finds goes to a parcel for the shard where it belongs. In the second half each
@@ -20,10 +20,10 @@
 
 use crate::codec::{Codec, length};
 use crate::configurations::{Configurations, SetId};
-use crate::frozen::Frozen;
+use crate::final_fields::FinalFields;
 use crate::options::{Mode, Options};
 use crate::outcome::{Reason, Statistics, ViolationKind};
-use crate::retries::Retries;
+use crate::pure_iterations::PureIterations;
 use crate::store::{SHARDS, Shard, StateRef, hash, shard_of};
 use crate::subject::Subject;
 use crate::worker::{Common, Counts, Halt, Premise, Worker, reason};
@@ -106,9 +106,9 @@ impl<'s> Search<'s> {
     pub fn new(subject: &'s Subject, options: &'s Options) -> Result<(Self, SetId), Reason> {
         let (configurations, start) = Configurations::new(subject, options.mode).map_err(reason)?;
         let codec = Codec::new(subject, &options.reductions);
-        let retries = retries(subject, options);
+        let pure_iterations = pure_iterations(subject, options);
         let search = Search {
-            common: Common { subject, options, configurations, codec, retries },
+            common: Common { subject, options, configurations, codec, pure_iterations },
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             levels: vec![],
             statistics: Statistics::default(),
@@ -437,13 +437,14 @@ fn ending(halt: Halt, at: StateRef) -> Ending {
     }
 }
 
-/// Retries are left out only where steps are fused, so that calls have no state of their own, and where
+/// Pure iterations are left out only where steps are fused, so that calls have no state of their own, and where
 /// annotations do not make iterations visible.
-fn retries(subject: &Subject, options: &Options) -> Option<Retries> {
-    let wanted = options.reductions.retries
+fn pure_iterations(subject: &Subject, options: &Options) -> Option<PureIterations> {
+    let wanted = options.reductions.pure_iterations
         && options.reductions.fusion
         && options.reductions.heap_symmetry
         && options.mode == Mode::Refinement;
-    let frozen = options.reductions.frozen.then(|| Frozen::of(&subject.machine.steps));
-    if wanted { Retries::of(subject, frozen) } else { None }
+    let final_fields =
+        options.reductions.final_fields.then(|| FinalFields::of(&subject.machine.steps));
+    if wanted { PureIterations::of(subject, final_fields) } else { None }
 }

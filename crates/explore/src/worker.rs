@@ -1,6 +1,6 @@
 //! One worker of a search: takes the steps from a state, follows their calls and returns through the configuration sets, and
 //! finds the representatives of what comes out. It owns all that it writes; what it shares with others is read-only
-//! (`subject`, `retries`, `codec`) or made for sharing (`configurations`).
+//! (`subject`, `pure_iterations`, `codec`) or made for sharing (`configurations`).
 
 use crate::canonical::{Canonical, TooManyNodes, named_threads};
 use crate::codec::{Codec, node_count};
@@ -8,7 +8,7 @@ use crate::configurations::{Configurations, EMPTY, Memos, Message, SetId};
 use crate::deadlock::{Commitment, Known, deadlock};
 use crate::options::{Mode, Options};
 use crate::outcome::{Cuts, Reason, ViolationKind};
-use crate::retries::{Dooms, Retired, Retries};
+use crate::pure_iterations::{Dooms, PureIterations, Retired};
 use crate::sabotage::{Sabotage, is_broken};
 use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
@@ -25,9 +25,21 @@ pub struct Common<'s> {
     pub configurations: Configurations,
     /// Writes and reads states.
     pub codec: Codec,
-    /// Which attempts need not be explored, if any.
-    pub retries: Option<Retries>,
+    /// Which iterations need not be explored, if any.
+    pub pure_iterations: Option<PureIterations>,
 }
+
+/// A step of a thread.
+struct Transition<'s> {
+    thread: usize,
+    /// What is seen of it.
+    seen: &'s Seen,
+    from: &'s State,
+    to: &'s mut State,
+}
+
+/// The most overdue steps that are taken together with one step.
+const MOST_OVERDUE: usize = 64;
 
 /// Why an expansion stops the search.
 #[derive(Clone, Debug)]
@@ -155,10 +167,8 @@ impl<'s> Worker<'s> {
                         moved = true;
                         self.counts.transitions += 1;
                         let next = self.events(from, set, thread, &seen)?;
-                        let step = (thread, &seen);
-                        if let Some(next) =
-                            self.settle((from, to), next, step, retired.as_ref(), None)?
-                        {
+                        let step = Transition { thread, seen: &seen, from, to };
+                        if let Some(next) = self.settle(step, next, retired.as_ref(), None)? {
                             self.name(to, next)?;
                             sink(&self.canonical.key, &self.orbit);
                         }
@@ -215,32 +225,34 @@ impl<'s> Worker<'s> {
         })
     }
 
-    /// Takes the steps that can be taken at once; `None` if the state need not be explored. See `retries`.
+    /// Takes the steps that can be taken at once; `None` if the state need not be explored. See `pure_iterations`.
     fn settle(
         &mut self,
-        (from, to): (&State, &mut State),
+        step: Transition<'_>,
         mut set: SetId,
-        (thread, seen): (usize, &Seen),
         before: Option<&Retired>,
         mut taken: Option<&mut Vec<Taken>>,
     ) -> Result<Option<SetId>, Halt> {
-        let (Some(before), Some(retries)) = (before, &self.common.retries) else {
+        let (Some(before), Some(pure_iterations)) = (before, &self.common.pure_iterations) else {
             return Ok(Some(set));
         };
         let subject = self.common.subject;
-        if self.ends_pure_iteration(retries, (from, to), (thread, seen)) {
+        if self.ends_pure_iteration(pure_iterations, &step) {
             return Ok(None);
         }
-        let mut after = retries.retired(subject, to);
+        let Transition { to, seen, .. } = step;
+        let mut after = pure_iterations.retired(subject, to);
         if !before.stays(&after, seen.written) {
             return Err(Halt::Unfounded(Premise::Retirement));
         }
-        for _ in 0..64 {
-            if retries.is_doomed(subject, to, &after, &mut self.dooms) {
+        // `to` and `set` are those after all overdue steps so far, `after` the retired nodes of `to`. Whatever is still
+        // overdue at the end is taken as an ordinary step: a limit costs states and changes no verdict.
+        for _ in 0..MOST_OVERDUE {
+            if pure_iterations.is_doomed(subject, to, &after, &mut self.dooms) {
                 return Ok(None);
             }
             let mut scratch = std::mem::take(&mut self.scratch);
-            let found = retries.overdue(subject, to, &after, &mut scratch);
+            let found = pure_iterations.overdue(subject, to, &after, &mut scratch);
             std::mem::swap(&mut scratch, to);
             self.scratch = scratch;
             let Some((thread, seen)) = found else {
@@ -252,33 +264,30 @@ impl<'s> Worker<'s> {
             }
             let from = std::mem::take(&mut self.scratch);
             let next = self.events(&from, set, thread, &seen);
-            let ended = self.ends_pure_iteration(retries, (&from, to), (thread, &seen));
+            let overdue = Transition { thread, seen: &seen, from: &from, to };
+            let ended = self.ends_pure_iteration(pure_iterations, &overdue);
             self.scratch = from;
             if ended {
                 return Ok(None);
             }
             set = next?;
-            after = retries.retired(subject, to);
+            after = pure_iterations.retired(subject, to);
         }
         Ok(Some(set))
     }
 
     /// Whether a step brought its thread back to where its iteration began, and nobody sees a difference.
-    fn ends_pure_iteration(
-        &self,
-        retries: &Retries,
-        (from, to): (&State, &State),
-        (thread, seen): (usize, &Seen),
-    ) -> bool {
+    fn ends_pure_iteration(&self, pure_iterations: &PureIterations, step: &Transition<'_>) -> bool {
+        let Transition { thread, seen, from, ref to } = *step;
         let subject = self.common.subject;
         let ends = (subject.location(from, thread), subject.location(to, thread));
         seen.ret.is_none()
-            && retries.ends_iteration(subject, ends)
+            && pure_iterations.ends_iteration(subject, ends)
             && (!seen.wrote || self.is_unseen((from, to), thread))
     }
 
     /// Whether a step of a thread changed nothing but what is its own: others see their reservations, too. A node that the
-    /// step made within an iteration is gone at the restart (`attempts`). One that it made before, in a step that
+    /// step made within an iteration is gone at the restart (`pure_iterations::code`). One that it made before, in a step that
     /// begins with the call, is still there, and the iteration must leave it as it was made: this is not known if the step
     /// wrote something, be it to that node.
     fn is_unseen(&self, (from, to): (&State, &State), thread: usize) -> bool {
@@ -290,9 +299,9 @@ impl<'s> Worker<'s> {
             && (!machine.is_idle(from, thread) || to.heap.len() == from.heap.len())
     }
 
-    /// The retired nodes of a state, if retries are left out.
+    /// The retired nodes of a state, if pure iterations are left out.
     fn retired(&self, state: &State) -> Option<Retired> {
-        self.common.retries.as_ref().map(|r| r.retired(self.common.subject, state))
+        self.common.pure_iterations.as_ref().map(|r| r.retired(self.common.subject, state))
     }
 
     /// Whether an idle thread does what the one before it does.
@@ -305,7 +314,7 @@ impl<'s> Worker<'s> {
         let location = |t| subject.location(state, t);
         let idle = subject.locations[location(thread) as usize].idle;
         let role = |t: usize| machine.steps.threads[t].role;
-        let known = |t: usize| &state.words[machine.thread_base(t) + 2..machine.thread_base(t + 1)];
+        let known = |t: usize| &state.words[machine.register_base(t)..machine.thread_base(t + 1)];
         idle && role(thread) == role(thread - 1)
             && location(thread) == location(thread - 1)
             && known(thread) == known(thread - 1)
@@ -405,7 +414,8 @@ impl<'s> Worker<'s> {
     ) -> Option<SetId> {
         let retired = self.retired(from);
         let next = self.events(from, set, thread, seen).ok()?;
-        match self.settle((from, to), next, (thread, seen), retired.as_ref(), Some(taken)) {
+        let step = Transition { thread, seen, from, to };
+        match self.settle(step, next, retired.as_ref(), Some(taken)) {
             Ok(Some(set)) => Some(set),
             Ok(None) => Some(next),
             Err(_) => None,

@@ -15,14 +15,14 @@ fn weaker() -> [Reductions; 8] {
     [
         all,
         Reductions { thread_symmetry: false, ..all },
-        Reductions { retries: false, ..all },
+        Reductions { pure_iterations: false, ..all },
         Reductions { dead_fields: false, ..all },
         Reductions { lock_movers: false, ..all },
         Reductions { lock_nesting: false, ..all },
-        Reductions { frozen: false, ..all },
+        Reductions { final_fields: false, ..all },
         Reductions {
-            retries: false,
-            frozen: false,
+            pure_iterations: false,
+            final_fields: false,
             dead_fields: false,
             lock_movers: false,
             lock_nesting: false,

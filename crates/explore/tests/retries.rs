@@ -129,10 +129,11 @@ fn holds(source: &str, client: Option<&str>, reductions: Reductions) -> Option<b
 fn compare(all: &[String], client: Option<&str>, every: usize) -> (usize, usize) {
     let (mut right, mut wrong) = (0, 0);
     for source in all.iter().step_by(every) {
-        let plain = holds(source, client, Reductions::NONE)
-            .or_else(|| holds(source, client, Reductions { retries: false, ..Reductions::ALL }));
+        let plain = holds(source, client, Reductions::NONE).or_else(|| {
+            holds(source, client, Reductions { pure_iterations: false, ..Reductions::ALL })
+        });
         let Some(plain) = plain else { continue };
-        for reductions in [Reductions::ALL, Reductions { frozen: false, ..Reductions::ALL }] {
+        for reductions in [Reductions::ALL, Reductions { final_fields: false, ..Reductions::ALL }] {
             if let Some(reduced) = holds(source, client, reductions) {
                 assert_eq!(plain, reduced, "{reductions:?}\n{source}");
             }

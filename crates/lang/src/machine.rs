@@ -156,7 +156,7 @@ pub enum Granularity {
     Fine,
     /// Calls ride along with the first shared access, returns with the last.
     Fused {
-        /// For each position, whether its access rides along with the step before it.
+        /// For each position, whether its access is fused with the step before it.
         local: Vec<bool>,
         /// Whether taking a lock is one step with the access after it, unless that may wait or a lock is released
         /// in between (Lipton: right movers, one access, left movers).
@@ -240,6 +240,11 @@ impl Machine {
         self.steps.shared.len() + thread * self.thread_stride
     }
 
+    /// The index of a thread's first register in the words of a state.
+    pub fn register_base(&self, thread: usize) -> usize {
+        self.thread_base(thread) + 2
+    }
+
     /// Where a thread stands.
     pub fn pc(&self, state: &State, thread: usize) -> Pc {
         Pc(state.words[self.thread_base(thread)] as u32)
@@ -264,9 +269,10 @@ impl Machine {
         let mut result = self.initialise(&mut state, 0, self.steps.init);
         for thread in 0..self.thread_count() {
             let base = self.thread_base(thread);
-            let own = base + 2 + self.steps.persistent.len()..base + self.thread_stride;
+            let registers = self.register_base(thread);
+            let own = registers + self.steps.persistent.len()..base + self.thread_stride;
             state.words[own].fill(NULL);
-            self.steps.links.iter().for_each(|l| state.words[base + 2 + l.reg.0 as usize] = 0);
+            self.steps.links.iter().for_each(|l| state.words[registers + l.reg.0 as usize] = 0);
             result = result.and(self.initialise(&mut state, thread, self.steps.thread_init));
             state.words[base] = self.rest(self.steps.threads[thread].entry).0 as i32;
             state.words[base + 1] = 0;
@@ -472,8 +478,9 @@ impl<'m> Run<'m> {
                     let info = &machine.steps.methods[*method as usize];
                     let args = self.evaluate_all(args, pc)?;
                     let base = machine.thread_base(self.thread);
+                    let registers = machine.register_base(self.thread);
                     self.state.words[base + 1] = pc.0 as i32;
-                    let own = base + 2 + info.first_param.0 as usize;
+                    let own = registers + info.first_param.0 as usize;
                     self.state.words[own..base + machine.thread_stride].fill(NULL);
                     self.state.words[own..own + args.len()].copy_from_slice(&args);
                     self.seen.call = Some((*method, args));
@@ -489,14 +496,15 @@ impl<'m> Run<'m> {
         let machine = self.machine;
         let value = self.evaluate_all(value, pc)?;
         let base = machine.thread_base(self.thread);
+        let registers = machine.register_base(self.thread);
         let caller = Pc(self.state.words[base + 1] as u32);
         if let Op::Invoke { dst: Some(dst), .. } = &machine.steps.code[caller.0 as usize].op {
-            let at = base + 2 + dst.0 as usize;
+            let at = registers + dst.0 as usize;
             self.state.words[at..at + value.len()].copy_from_slice(&value);
         }
         self.state.words[base] = machine.rest(Pc(caller.0 + 1)).0 as i32;
         self.state.words[base + 1] = 0;
-        let own = base + 2 + machine.steps.persistent.len();
+        let own = registers + machine.steps.persistent.len();
         self.state.words[own..base + machine.thread_stride].fill(NULL);
         self.disown();
         self.seen.ret = Some(value);

@@ -279,7 +279,7 @@ pub struct Instr {
     /// Whether it lies inside an atomic block.
     pub inside_atomic: bool,
     /// Whether its access may ride along with the step before it, in proofs.
-    pub rides: bool,
+    pub fused: bool,
     /// Whether a thread rests before it although it accesses nothing: an `assume` over registers, or a choice before one.
     pub pauses: bool,
 }
@@ -287,7 +287,7 @@ pub struct Instr {
 impl Instr {
     /// Whether a thread rests before it in proofs: it is a step of its own, and does not ride along.
     pub fn is_step(&self) -> bool {
-        self.is_shared_access() && !self.rides
+        self.is_shared_access() && !self.fused
     }
 
     /// Whether a step begins here: it accesses shared state, or a thread may have to wait here.

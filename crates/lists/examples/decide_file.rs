@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p seriatim-lists --example decide_file -- [--marked] [--runs] FILE 'add || remove' …`
 
-use seriatim_lists::{Input, Options, Verdict, decide, parse_composition, render};
+use seriatim_lists::{Input, Options, Verdict, decide, parse_composition};
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -26,11 +26,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             (outcome.elements.word(), outcome.states, outcome.transitions);
         let time = start.elapsed().as_millis();
         println!("{text:34} {elements:8} {list:8} {states:>9} {steps:>9} {time:>6} ms");
-        if flags.iter().any(|flag| flag == "--runs") {
-            println!("{}", render(&outcome));
-            if let Verdict::Fails(found) = &outcome.elements {
-                println!("{}\n{}", found.run(&program), found.how(&program));
-            }
+        if flags.iter().any(|flag| flag == "--runs")
+            && let Verdict::Fails(found) = &outcome.elements
+        {
+            println!("{}\n{}", found.run(&program), found.how(&program));
         }
     }
     Ok(())

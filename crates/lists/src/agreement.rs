@@ -101,7 +101,7 @@ pub fn compare(question: &Question) -> Result<Tally, String> {
             tally.unknown += 1;
             continue;
         };
-        if code.rides != plain.rides
+        if code.movers != plain.movers
             && let Some(slow) = any(&Subject::new(&plain, &case.ranks))
             && verdict(&whole) != verdict(&slow)
         {

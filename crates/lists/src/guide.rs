@@ -167,9 +167,10 @@ impl Walk<'_> {
         let (a, b) = (&guide.machine.words, &state.machine.words);
         (0..machine.thread_count()).all(|thread| {
             let base = machine.thread_base(thread);
-            a[base..base + 2] == b[base..base + 2]
+            let registers = machine.register_base(thread);
+            a[base..registers] == b[base..registers]
                 && self.subject.code.live[a[base] as usize].iter().all(|(reg, kind)| {
-                    let at = base + 2 + *reg as usize;
+                    let at = registers + *reg as usize;
                     match kind.scalar {
                         Scalar::Ref(_) => self.looks(guide, a[at]) == self.looks(state, b[at]),
                         Scalar::Key if a[at] == NULL || b[at] == NULL => a[at] == b[at],

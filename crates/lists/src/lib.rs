@@ -38,7 +38,6 @@ mod opinion;
 mod oracle;
 #[cfg(test)]
 mod random;
-mod render;
 mod replay;
 mod run;
 mod search;
@@ -59,7 +58,6 @@ pub use expectation::{Equality, Expectation, client_composition, expectations};
 pub use monitor::Operation;
 pub use movers::Reductions;
 pub use opinion::Opinion;
-pub use render::{render, table_text};
 pub use replay::{Counterexample, Effort, Pictured, PicturedKey, ShownOperation, ShownStep};
 pub use run::picture;
 pub use search::Violation;

@@ -1,15 +1,15 @@
-//! Which accesses ride along with the step before them, because no other thread can notice when they happen.
+//! Which accesses are left movers: fused with the step before them, because no other thread can notice when they happen.
 //!
 //! *Theorem* (Lipton, CACM 1975): an access that commutes to the left with every access of other threads can be moved to
 //! the step before it of its own thread, without any change of what comes out. Results cannot change, and
 //! operations that return earlier are in a stricter order of time; so no violation is lost, and each fused run is a run.
 //!
-//! Three kinds of accesses ride: those of constant fields and private nodes (see `seriatim_lang::locality`); *releases*
+//! Three kinds of accesses are left movers: those of constant fields and private nodes (see `seriatim_lang::locality`); *releases*
 //! of locks that the thread surely holds, for others can only wait for them; *guarded* accesses: a read, if each write of
 //! the same field holds a lock that the reader holds, too; a write, if each access of the field does. The lock is a shared
 //! one, or the lock of the very node.
 //!
-//! *Precondition*: nobody releases a lock that he does not hold; see `seriatim_lang::held`. Otherwise only the first kind rides. What
+//! *Precondition*: nobody releases a lock that he does not hold; see `seriatim_lang::held`. Otherwise only the first kind moves. What
 //! would make this unsound: a second way to read or write a lock, or a lock thought to be held that is not.
 
 use seriatim_lang::flow::place;
@@ -19,7 +19,7 @@ use seriatim_lang::locality::local_accesses;
 use seriatim_lang::steps::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which accesses may ride beside those that nobody else can touch.
+/// Which accesses may move beside those that nobody else can touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reductions {
     /// Those that a lock protects.
@@ -58,30 +58,30 @@ struct Discipline {
     accesses: Option<BTreeSet<Guard>>,
 }
 
-/// Whether the access of a position rides.
+/// Whether the access of a position is a left mover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ride {
-    /// It does not: others may notice when it happens.
-    No,
-    /// It does: nobody else can touch what it touches.
+pub enum Mover {
+    /// It is not: others may notice when it happens.
+    Not,
+    /// It is: nobody else can touch what it touches.
     Local,
-    /// It does: the thread holds a lock that keeps others away, or releases one.
+    /// It is: the thread holds a lock that keeps others away, or releases one.
     Guarded,
 }
 
-/// For every position, whether its access rides.
-pub fn riding_accesses(steps: &Steps, liveness: &Liveness, reductions: Reductions) -> Vec<Ride> {
+/// For every position, whether its access is a left mover.
+pub fn left_movers(steps: &Steps, liveness: &Liveness, reductions: Reductions) -> Vec<Mover> {
     let local = local_accesses(steps, liveness);
     let guarded = match reductions.locks {
         true => guarded_accesses(steps, &local),
         false => vec![false; local.len()],
     };
-    let ride = |(local, guarded)| match (local, guarded) {
-        (true, _) => Ride::Local,
-        (false, true) => Ride::Guarded,
-        (false, false) => Ride::No,
+    let mover = |(local, guarded)| match (local, guarded) {
+        (true, _) => Mover::Local,
+        (false, true) => Mover::Guarded,
+        (false, false) => Mover::Not,
     };
-    local.into_iter().zip(guarded).map(ride).collect()
+    local.into_iter().zip(guarded).map(mover).collect()
 }
 
 fn guarded_accesses(steps: &Steps, local: &[bool]) -> Vec<bool> {

@@ -107,12 +107,13 @@ impl Normaliser<'_> {
         let machine = &self.subject.machine;
         for thread in 0..machine.thread_count() {
             let base = machine.thread_base(thread);
+            let registers = machine.register_base(thread);
             let live = &self.subject.code.live[self.state.machine.words[base] as usize];
             let mut live = live.iter().map(|(reg, _)| *reg as usize).peekable();
             for reg in 0..machine.steps.register_count() {
                 match live.next_if_eq(&reg) {
                     Some(_) => {}
-                    None => self.state.machine.words[base + 2 + reg] = NULL,
+                    None => self.state.machine.words[registers + reg] = NULL,
                 }
             }
         }
@@ -121,10 +122,11 @@ impl Normaliser<'_> {
     /// The words that hold references or keys: the registers that matter.
     fn registers(&self) -> impl Iterator<Item = (usize, Scalar)> + use<'_> {
         let machine = &self.subject.machine;
-        let threads = (0..machine.thread_count()).map(|thread| machine.thread_base(thread));
-        threads.flat_map(|base| {
-            let live = &self.subject.code.live[self.state.machine.words[base] as usize];
-            live.iter().map(move |(reg, kind)| (base + 2 + *reg as usize, kind.scalar))
+        (0..machine.thread_count()).flat_map(|thread| {
+            let registers = machine.register_base(thread);
+            let pc = machine.pc(&self.state.machine, thread);
+            let live = &self.subject.code.live[pc.0 as usize];
+            live.iter().map(move |(reg, kind)| (registers + *reg as usize, kind.scalar))
         })
     }
 
@@ -285,8 +287,9 @@ impl Normaliser<'_> {
         let (machine, words) = (&self.subject.machine, &mut self.state.machine.words);
         for thread in 0..machine.thread_count() {
             let base = machine.thread_base(thread);
+            let registers = machine.register_base(thread);
             for (reg, kind) in &self.subject.code.live[words[base] as usize] {
-                let word = &mut words[base + 2 + *reg as usize];
+                let word = &mut words[registers + *reg as usize];
                 match kind.scalar {
                     Scalar::Key => {
                         let change = buffers.keys.iter().find(|(old, _)| old == word);

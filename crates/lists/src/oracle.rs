@@ -154,12 +154,13 @@ impl Oracle<'_> {
         let mut references = vec![shape.head];
         for thread in 0..self.machine.thread_count() {
             let base = self.machine.thread_base(thread);
+            let registers = self.machine.register_base(thread);
             let live = &self.subject.code.live[state.words[base] as usize];
             for reg in 0..self.machine.steps.register_count() {
                 match live.iter().find(|(live, _)| *live as usize == reg) {
-                    None => state.words[base + 2 + reg] = NULL,
+                    None => state.words[registers + reg] = NULL,
                     Some((_, kind)) if matches!(kind.scalar, Scalar::Ref(_)) => {
-                        references.push(base + 2 + reg);
+                        references.push(registers + reg);
                     }
                     Some(_) => {}
                 }

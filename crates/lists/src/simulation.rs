@@ -47,11 +47,12 @@ impl Matching<'_> {
         }
         for thread in 0..self.subject.machine.thread_count() {
             let base = self.subject.machine.thread_base(thread);
-            if a[base..base + 2] != c[base..base + 2] {
+            let registers = self.subject.machine.register_base(thread);
+            if a[base..registers] != c[base..registers] {
                 return false;
             }
             for (reg, kind) in &self.subject.code.live[a[base] as usize] {
-                let at = base + 2 + *reg as usize;
+                let at = registers + *reg as usize;
                 match kind.scalar {
                     Scalar::Ref(_) => self.pairs.push((a[at], c[at])),
                     Scalar::Key => keys.push((a[at], c[at])),
@@ -164,8 +165,9 @@ fn pointed(subject: &Subject, state: &ListState) -> Vec<i32> {
     let mut found = vec![];
     for thread in 0..subject.machine.thread_count() {
         let base = subject.machine.thread_base(thread);
+        let registers = subject.machine.register_base(thread);
         for (reg, kind) in &subject.code.live[words[base] as usize] {
-            let word = words[base + 2 + *reg as usize];
+            let word = words[registers + *reg as usize];
             match kind.scalar {
                 Scalar::Ref(_) => found.push(word),
                 Scalar::Key => {

@@ -9,7 +9,7 @@
 //! read the slot of the reference can do so; each of them is an access of its own for the machine.
 
 use crate::monitor::Monitor;
-use crate::movers::Ride;
+use crate::movers::Mover;
 use crate::state::{Class, ListState, MARKED, Segment, UNMARKED};
 use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
@@ -19,9 +19,9 @@ use seriatim_lang::steps::*;
 
 /// How many accesses a step may make before it is called endless.
 const FUEL: u32 = 10_000;
-/// How many accesses may ride that read or write what others can see. A walk over a segment may go on for ever, so there
-/// must be an end; stopping early costs states and changes no verdict.
-const MOST_RIDERS: u32 = 4;
+/// How many guarded accesses may be fused, which read or write what others can see. A walk over a segment may go on for
+/// ever, so there must be an end; stopping early costs states and changes no verdict.
+const MOST_GUARDED: u32 = 4;
 /// The same for accesses that nobody else can notice: a loop that only reads keys may go on for ever, which is no error.
 const MOST_LOCAL: u32 = 64;
 
@@ -73,18 +73,18 @@ pub fn step(
 ) -> Ended {
     trail.accesses.clear();
     let mut noticed = false;
-    let mut riders = (0, 0);
+    let (mut guarded, mut local) = (0, 0);
     for _ in 0..FUEL {
         let pc = subject.machine.pc(&state.machine, thread);
         let idle = subject.machine.is_idle(&state.machine, thread);
         let returns = matches!(subject.op(pc), Op::Return(_));
         let atomic = subject.code.atomic[pc.0 as usize];
-        let ride = match returns || atomic {
-            true => Ride::Local,
-            false => subject.code.rides[pc.0 as usize],
+        let mover = match returns || atomic {
+            true => Mover::Local,
+            false => subject.code.movers[pc.0 as usize],
         };
-        let full = riders.0 >= MOST_RIDERS && ride == Ride::Guarded || riders.1 >= MOST_LOCAL;
-        if noticed && (idle || ride == Ride::No || full && !returns && !atomic) {
+        let full = guarded >= MOST_GUARDED && mover == Mover::Guarded || local >= MOST_LOCAL;
+        if noticed && (idle || mover == Mover::Not || full && !returns && !atomic) {
             return Ended::Well;
         }
         open_next(subject, state, thread, choices);
@@ -120,9 +120,9 @@ pub fn step(
             }
             return Ended::Well;
         }
-        riders.0 += u32::from(noticed && ride == Ride::Guarded);
-        riders.1 += u32::from(ride == Ride::Local && !atomic);
-        noticed |= !idle && (ride != Ride::Local || riders.1 >= MOST_LOCAL);
+        guarded += u32::from(noticed && mover == Mover::Guarded);
+        local += u32::from(mover == Mover::Local && !atomic);
+        noticed |= !idle && (mover != Mover::Local || local >= MOST_LOCAL);
     }
     Ended::Fault(Fault::Endless, subject.machine.pc(&state.machine, thread))
 }
@@ -168,8 +168,8 @@ fn open_next(subject: &Subject, state: &mut ListState, thread: usize, choices: &
     if !reads || !(*offset..offset + width).contains(&next) {
         return;
     }
-    let base = subject.machine.thread_base(thread);
-    let node = state.machine.words[base + 2 + reg.0 as usize];
+    let registers = subject.machine.register_base(thread);
+    let node = state.machine.words[registers + reg.0 as usize];
     if node == NULL {
         return;
     }

@@ -112,11 +112,12 @@ pub fn encode(subject: &Subject, state: &ListState, out: &mut Vec<u8>) {
     let key_of = |item: usize| heap[subject.slot(item, shape.key)];
     for thread in 0..machine.thread_count() {
         let base = machine.thread_base(thread);
+        let registers = machine.register_base(thread);
         let words = &state.machine.words;
         out.extend_from_slice(&(words[base] as u16).to_le_bytes());
         out.extend_from_slice(&(words[base + 1] as u16).to_le_bytes());
         for (reg, kind) in &subject.code.live[words[base] as usize] {
-            let word = words[base + 2 + *reg as usize];
+            let word = words[registers + *reg as usize];
             match kind.scalar {
                 Scalar::Key if word == NULL => out.push(NO_KEY),
                 Scalar::Key if Class::of(word).is_open() => {
@@ -184,12 +185,13 @@ pub fn decode(subject: &Subject, mut bytes: &[u8]) -> ListState {
     let mut open_keys = vec![];
     for thread in 0..machine.thread_count() {
         let base = machine.thread_base(thread);
+        let registers = machine.register_base(thread);
         for at in [base, base + 1] {
             let word = take(&mut bytes, 2);
             words[at] = i32::from(u16::from_le_bytes([word[0], word[1]]));
         }
         for (reg, kind) in &subject.code.live[words[base] as usize] {
-            let at = base + 2 + *reg as usize;
+            let at = registers + *reg as usize;
             if kind.scalar != Scalar::Key {
                 words[at] = get(&mut bytes, *kind);
                 continue;

@@ -8,7 +8,7 @@
 use crate::class::{Effect, Refusal, Shape, effects, initial_list, recognise};
 use crate::composition::{Composition, MAX_OPERATIONS};
 use crate::monitor::Operation;
-use crate::movers::{Reductions, Ride, riding_accesses};
+use crate::movers::{Mover, Reductions, left_movers};
 use crate::state::argument_key;
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State};
@@ -26,8 +26,8 @@ pub struct Code {
     pub shape: Shape,
     /// For each position, whether it lies inside an atomic block.
     pub atomic: Vec<bool>,
-    /// For each position, whether its access rides along with the step before it.
-    pub rides: Vec<Ride>,
+    /// For each position, whether its access is a left mover, fused with the step before it.
+    pub movers: Vec<Mover>,
     /// For each position, the registers that matter there.
     pub live: Vec<Vec<(u32, Kind)>>,
     /// For each position, the operation that is called there.
@@ -88,7 +88,7 @@ impl Code {
                     op,
                     span: Span::default(),
                     inside_atomic: false,
-                    rides: false,
+                    fused: false,
                     pauses: false,
                 });
             }
@@ -96,12 +96,12 @@ impl Code {
                 op: Op::End,
                 span: Span::default(),
                 inside_atomic: false,
-                rides: false,
+                fused: false,
                 pauses: false,
             });
         }
         let liveness = Liveness::of(&steps);
-        let rides = riding_accesses(&steps, &liveness, reductions);
+        let movers = left_movers(&steps, &liveness, reductions);
         let atomic = steps.code.iter().map(|i| i.inside_atomic).collect();
         steps.code.iter_mut().for_each(|i| i.inside_atomic = false);
         let first = steps.threads[0].entry.0 as usize;
@@ -115,7 +115,7 @@ impl Code {
             .initial()
             .map_err(|_| Refusal::new(Span::default(), "the initialisation of the object fails"))?;
         initial_list(program, &shape, &machine, &empty)?;
-        Ok(Code { shape, atomic, rides, live, called, empty, steps, methods })
+        Ok(Code { shape, atomic, movers, live, called, empty, steps, methods })
     }
 }
 

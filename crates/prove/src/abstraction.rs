@@ -4,7 +4,7 @@ use crate::model::{Field, Model, Tracking};
 use crate::number::is_unbounded;
 use crate::outcome::Obstacle;
 use crate::value::{Attr, Class, Holder, NULL_VALUE, OTHER_VALUE, TRACKED_VALUE, Val};
-use crate::view::{FIELDS, Gap, MOST, Node, Record, View};
+use crate::view::{FIELDS, MOST, Node, Record, Segment, View};
 use seriatim_lang::machine::State;
 use seriatim_lang::steps::{MINUS_INF, NULL, PLUS_INF};
 use seriatim_lang::types::Scalar;
@@ -82,7 +82,7 @@ fn node(model: &Model, cells: &[i32], lens: Lens) -> Option<Node> {
         attr: Attr::of(Class::Below),
         values: 0,
         to: Val::Null,
-        gap: Gap::EMPTY,
+        segment: Segment::EMPTY,
         private: false,
     };
     if model.list.is_none_or(|list| cells[0] != list.0 as i32) {

@@ -1,17 +1,17 @@
-//! The canonical form of a view: what nobody names is folded into gaps, what nobody reaches is dropped, and the nodes are
+//! The canonical form of a view: what nobody names is folded into segments, what nobody reaches is dropped, and the nodes are
 //! numbered in the order in which the shared variables and the registers lead to them. So are records and threads.
 //!
 //! Nodes stay explicit if a shared variable or a register points to them, if they are private, if two represented nodes
 //! lead to them, or, where keys are tracked, if they are sentinels or if they hold the tracked key and a shared variable
 //! leads to them. Each of these is a function of the concrete state, so equal concrete states get equal skeletons. A node
-//! with the tracked key that no shared variable leads to counts nowhere, and lies in gaps like any other; should it come
+//! with the tracked key that no shared variable leads to counts nowhere, and lies in segments like any other; should it come
 //! back, the content says that it cannot be told ([`crate::content`]). What is forgotten on the way (that I hold the
 //! lock of a node to which I have lost all references) only weakens the view. Law: the canonical form describes every
 //! state that the view described.
 
 use crate::model::Tracking;
 use crate::value::{Class, Val, attrs};
-use crate::view::{Gap, MOST, Node, View};
+use crate::view::{MOST, Node, Segment, View};
 
 /// The nodes to which the shared variables and the registers point, in this order, each once.
 struct Roots {
@@ -126,23 +126,23 @@ impl View {
         represented & kept
     }
 
-    /// Takes the nodes behind `node` into its gap, up to the next anchor.
+    /// Takes the nodes behind `node` into its segment, up to the next anchor.
     fn fold(&mut self, node: usize, anchors: u64, tracking: Tracking) {
         while let Some(next) = self.nodes[node].to.node() {
             if anchors >> next & 1 == 1 {
                 break;
             }
             let behind = &self.nodes[next];
-            let single = Gap {
+            let single = Segment {
                 attrs: behind.attr.bit(),
                 values: behind.values,
                 optional: false,
                 sorted: true,
             };
-            let mut gap = joined(joined(self.nodes[node].gap, single), behind.gap);
-            gap.sorted |= tracking != Tracking::Key;
+            let mut segment = joined(joined(self.nodes[node].segment, single), behind.segment);
+            segment.sorted |= tracking != Tracking::Key;
             let to = behind.to;
-            self.nodes[node].gap = gap;
+            self.nodes[node].segment = segment;
             self.nodes[node].to = to;
         }
     }
@@ -170,14 +170,14 @@ impl View {
     }
 }
 
-/// One gap followed by another.
-fn joined(left: Gap, right: Gap) -> Gap {
+/// One segment followed by another.
+fn joined(left: Segment, right: Segment) -> Segment {
     if left.is_empty() || right.is_empty() {
         return if left.is_empty() { right } else { left };
     }
     let highest = attrs(left.attrs).map(|a| a.class()).max();
     let lowest = attrs(right.attrs).map(|a| a.class()).min();
-    Gap {
+    Segment {
         attrs: left.attrs | right.attrs,
         values: left.values | right.values,
         optional: left.optional && right.optional,
@@ -188,7 +188,7 @@ fn joined(left: Gap, right: Gap) -> Gap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gap::describes;
+    use crate::segment::describes;
     use crate::value::Attr;
 
     /// A list from the only shared variable, with nodes 0, 1, … in this order, and a second reference into it.
@@ -197,7 +197,7 @@ mod tests {
             attr: *attr,
             values: 1,
             to: if i + 1 < nodes.len() { Val::Node(i as u8 + 1) } else { Val::Null },
-            gap: Gap::EMPTY,
+            segment: Segment::EMPTY,
             private: false,
         };
         View {
@@ -222,14 +222,14 @@ mod tests {
         found
     }
 
-    /// Whether the nodes of the list can be read off the view from `at` on: explicit ones one by one, others in gaps.
+    /// Whether the nodes of the list can be read off the view from `at` on: explicit ones one by one, others in segments.
     fn reads(view: &View, at: Val, rest: &[Attr]) -> bool {
         let Some(n) = at.node() else { return rest.is_empty() };
         let node = &view.nodes[n];
         let Some((first, rest)) = rest.split_first() else { return false };
         *first == node.attr
             && (0..=rest.len()).any(|length| {
-                describes(&node.gap, &rest[..length]) && reads(view, node.to, &rest[length..])
+                describes(&node.segment, &rest[..length]) && reads(view, node.to, &rest[length..])
             })
     }
 

@@ -7,8 +7,8 @@
 
 use crate::abstraction::initial_view;
 use crate::effect::Outlook;
-use crate::influence::Influence;
 use crate::interfere::Matcher;
+use crate::interference::Interference;
 use crate::model::Model;
 use crate::outcome::{At, Obstacle, Proof};
 use crate::step::{Setting, transitions};
@@ -69,7 +69,7 @@ impl<'p> Pass<'p> {
         if empty != Ok(true) || !self.covers(&start) {
             return Err(Rejection::Start);
         }
-        let mut effects: FxHashSet<Influence> = FxHashSet::default();
+        let mut effects: FxHashSet<Interference> = FxHashSet::default();
         let shapes = &self.proof.shapes;
         let setting = Setting { model: self.model, abstraction: &self.proof.abstraction, shapes };
         for (number, view) in self.proof.views.iter().enumerate() {
@@ -82,7 +82,7 @@ impl<'p> Pass<'p> {
                 if !stepped.shapes.iter().all(|s| shapes.contains(s)) {
                     return Err(Rejection::Step(number, stepped.at));
                 }
-                effects.extend(stepped.influence);
+                effects.extend(stepped.interference);
             }
         }
         let mut views = self.proof.views.iter().enumerate();
@@ -93,7 +93,7 @@ impl<'p> Pass<'p> {
         &self,
         number: usize,
         view: &View,
-        effects: &FxHashSet<Influence>,
+        effects: &FxHashSet<Interference>,
     ) -> Result<(), Rejection> {
         let outlook = Outlook::of(view);
         for effect in effects {

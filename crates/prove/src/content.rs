@@ -17,7 +17,7 @@ use crate::counter;
 use crate::model::{Kind, Model, Role, Tracking, is_finite};
 use crate::outcome::Obstacle;
 use crate::value::{Attr, Class, TRACKED, Val, attrs, only};
-use crate::view::{Busy, Gap, Ghost, View};
+use crate::view::{Busy, Ghost, Segment, View};
 use seriatim_lang::types::Scalar;
 
 /// Which nodes make up the content.
@@ -125,8 +125,8 @@ impl Abstraction {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Item {
     Node(usize),
-    /// The gap behind a node.
-    Between(usize, Gap),
+    /// The segment behind a node.
+    Between(usize, Segment),
 }
 
 /// What an own step did to the content.
@@ -151,8 +151,8 @@ impl Abstraction {
             }
             items.push(Item::Node(n));
             let node = &view.nodes[n];
-            if !node.gap.is_empty() {
-                items.push(Item::Between(n, node.gap));
+            if !node.segment.is_empty() {
+                items.push(Item::Between(n, node.segment));
             }
             at = node.to;
         }
@@ -172,7 +172,7 @@ impl Abstraction {
         while let Some(n) = at.node().filter(|n| visited >> n & 1 == 0) {
             visited |= 1 << n;
             let node = &view.nodes[n];
-            if attrs(node.gap.attrs & TRACKED).any(counts) {
+            if attrs(node.segment.attrs & TRACKED).any(counts) {
                 return Err(Obstacle::UnknownNodeExposed);
             }
             found |= counts(node.attr);

@@ -423,7 +423,7 @@ impl Walk<'_> {
 
     fn busy(&self, thread: usize, running: &Running) -> Busy {
         let pc = self.machine.pc(&self.state, thread);
-        let base = self.machine.thread_base(thread) + 2;
+        let base = self.machine.register_base(thread);
         let reg = |r: usize| match self.model.steps.register(pc, Reg(r as u32)) {
             Some(slot) if self.model.liveness.is_live(pc, r) => {
                 self.scalar(slot.kind.scalar, self.state.words[base + r])

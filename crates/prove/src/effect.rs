@@ -122,8 +122,8 @@ impl Outlook {
         let one = |global: &Val| match global.node().map(|n| &view.nodes[n]) {
             None => Behind::NoNode,
             Some(node) if node.to != Val::Null => Behind::Something,
-            Some(node) if node.gap.is_empty() => Behind::Nothing,
-            Some(node) if node.gap.optional => Behind::Unknown,
+            Some(node) if node.segment.is_empty() => Behind::Nothing,
+            Some(node) if node.segment.optional => Behind::Unknown,
             Some(_) => Behind::Something,
         };
         let g: Vec<Val> = view.globals.iter().copied().filter(|v| is_reference(*v)).collect();
@@ -214,9 +214,9 @@ pub fn effect(pc: Pc, before: &View, after: &View, fresh: &[usize]) -> Option<Ef
         None => Target::Null,
         Some(n) => index(n).map_or(Target::Elsewhere, Target::At),
     };
-    let link = |node: &Node| match node.gap {
-        gap if gap.is_empty() => target(node.to),
-        gap if gap.optional => Target::Unknown,
+    let link = |node: &Node| match node.segment {
+        segment if segment.is_empty() => target(node.to),
+        segment if segment.optional => Target::Unknown,
         _ => Target::Elsewhere,
     };
     let reach = before.reach();
@@ -265,7 +265,7 @@ pub fn way(view: &View, from: usize, wanted: &dyn Fn(usize) -> bool) -> Option<(
     let (mut at, mut between) = (from, 0);
     for _ in 0..=view.nodes.len() {
         let node = &view.nodes[at];
-        between |= attrs(node.gap.attrs).fold(0, |set, a| set | a.common().bit());
+        between |= attrs(node.segment.attrs).fold(0, |set, a| set | a.common().bit());
         let next = node.to.node()?;
         if wanted(next) {
             return Some((next, between));

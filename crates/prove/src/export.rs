@@ -6,7 +6,7 @@
 use crate::content::{Begin, Counted};
 use crate::difference::{Fact, Relation};
 use crate::effect::{Behind, Effect, Place, Target};
-use crate::influence::Influence;
+use crate::interference::Interference;
 use crate::model::{Kind, Model};
 use crate::outcome::Proof;
 use crate::value::{Attr, Class, Holder, Val, Values, attrs};
@@ -36,9 +36,9 @@ impl Proof {
         for view in &self.views {
             write!(text, "\nview {}", view_text(&model, view)).expect("a string takes all");
         }
-        for influence in &self.interference {
+        for interference in &self.interference {
             // The checker finds out by itself what exchanges of records do to others.
-            if let Influence::List(effect) = influence {
+            if let Interference::List(effect) = interference {
                 write!(text, "\neffect {}", effect_text(&model, effect))
                     .expect("a string takes all");
             }
@@ -199,10 +199,10 @@ fn node(node: &Node) -> String {
     let private = if node.private { "private" } else { "public" };
     let (values_text, to) = (values(node.values), word(node.to));
     let mut text = format!("{}:{values_text}:{private}:{to}", attribute(node.attr));
-    if !node.gap.is_empty() {
-        let optional = if node.gap.optional { "optional" } else { "some" };
-        let sorted = if node.gap.sorted { "sorted" } else { "any" };
-        let (inside, held) = (listed_attributes(node.gap.attrs), values(node.gap.values));
+    if !node.segment.is_empty() {
+        let optional = if node.segment.optional { "optional" } else { "some" };
+        let sorted = if node.segment.sorted { "sorted" } else { "any" };
+        let (inside, held) = (listed_attributes(node.segment.attrs), values(node.segment.values));
         write!(text, ":{inside}:{held}:{optional}:{sorted}").expect("a string takes all");
     }
     text

@@ -10,8 +10,8 @@
 use crate::abstraction::initial_view;
 use crate::content::Abstraction;
 use crate::effect::Outlook;
-use crate::influence::Influence;
 use crate::interfere::Matcher;
+use crate::interference::Interference;
 use crate::model::Model;
 use crate::outcome::{At, Obstacle, Options};
 use crate::record::Shape;
@@ -31,12 +31,12 @@ pub struct Fixpoint<'m> {
     /// The views.
     pub views: Views,
     /// The effects of one thread on others.
-    pub effects: Vec<Rc<Influence>>,
+    pub effects: Vec<Rc<Interference>>,
     /// The records that threads publish.
     pub shapes: Vec<Shape>,
     /// Whether a step took out several nodes at once, and its effect leaves out what lay on the way.
     pub way_untold: bool,
-    known: FxHashSet<Rc<Influence>>,
+    known: FxHashSet<Rc<Interference>>,
     work: u64,
     cancel: Cancel,
     matcher: Matcher,
@@ -114,7 +114,7 @@ impl<'m> Fixpoint<'m> {
             for shape in stepped.shapes {
                 self.publish(shape);
             }
-            if let Some(effect) = stepped.influence.map(Rc::new)
+            if let Some(effect) = stepped.interference.map(Rc::new)
                 && self.known.insert(effect.clone())
             {
                 self.disturb_all(number, &effect)?;
@@ -138,7 +138,7 @@ impl<'m> Fixpoint<'m> {
     }
 
     /// A new effect meets all views that were worked off before it was known; the one at hand meets it later.
-    fn disturb_all(&mut self, at_hand: usize, effect: &Influence) -> Result<(), Block> {
+    fn disturb_all(&mut self, at_hand: usize, effect: &Interference) -> Result<(), Block> {
         for other in 0..self.views.list.len() {
             if !self.views.is_waiting(other) && other != at_hand {
                 let view = self.views.list[other].clone();
@@ -152,7 +152,7 @@ impl<'m> Fixpoint<'m> {
     fn disturb(
         &mut self,
         (number, view): (usize, &View),
-        effect: &Influence,
+        effect: &Interference,
         outlook: &Outlook,
     ) -> Result<(), Block> {
         self.work += 1;
@@ -177,7 +177,7 @@ impl<'m> Fixpoint<'m> {
 
     /// Whether an effect is ignored on purpose.
     #[cfg(feature = "sabotage")]
-    fn is_ignored(&self, effect: &Influence) -> bool {
+    fn is_ignored(&self, effect: &Interference) -> bool {
         match self.views.sabotage {
             Some(Sabotage::NoInterference) => true,
             Some(Sabotage::OneEffect) => {

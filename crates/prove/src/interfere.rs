@@ -1,20 +1,20 @@
 //! Interference: what an effect of another thread does to a view.
 //!
 //! Decided: all views after the effect. Each node of the effect is an explicit node of the view, a node in one of its
-//! gaps, or, if no shared variable leads to it, a node of which the view knows nothing; all ways are enumerated, and those
+//! segments, or, if no shared variable leads to it, a node of which the view knows nothing; all ways are enumerated, and those
 //! that contradict a fact on either side are dropped. Nodes that were private to the acting thread are in no other view.
 //! If a node of which the view knows nothing becomes visible, the proof is stuck. Where an effect tells what lies on the way between
-//! two nodes, the gaps on that way keep only such nodes: they are on the same way, so it is the same nodes.
+//! two nodes, the segments on that way keep only such nodes: they are on the same way, so it is the same nodes.
 //!
 //! Law (tested against the concrete machine, through the invariant): if the view describes a state in which the effect
 //! takes place, one of the results describes the state after it.
 
 use crate::effect::{Effect, Outlook, Path, Place, Target, as_seen_by_others, scalars_agree};
-use crate::gap::{Cut, Which, each_cut};
 use crate::model::Model;
 use crate::outcome::Obstacle;
+use crate::segment::{Cut, Which, each_cut};
 use crate::value::{Val, attrs};
-use crate::view::{Gap, MOST, Node, View};
+use crate::view::{MOST, Node, Segment, View};
 
 /// Where a node of the effect lies in the view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -147,13 +147,13 @@ impl Matcher {
 
     /// The place is the successor of `node`.
     fn led(&mut self, job: Job, place: usize, node: usize, found: Found) -> Result<(), Obstacle> {
-        let gap = self.heap.nodes[node].gap;
-        if gap.optional
+        let segment = self.heap.nodes[node].segment;
+        if segment.optional
             && let Some(to) = self.heap.nodes[node].to.node()
         {
             self.heap.close(node);
             self.seat(job, place, to, found)?;
-            self.heap.nodes[node].gap = gap;
+            self.heap.nodes[node].segment = segment;
         }
         self.pull(job, (place, node), Which::First, found)
     }
@@ -181,7 +181,7 @@ impl Matcher {
         Ok(())
     }
 
-    /// The place is in the gap behind `node`.
+    /// The place is in the segment behind `node`.
     fn pull(
         &mut self,
         job: Job,
@@ -190,17 +190,17 @@ impl Matcher {
         found: Found,
     ) -> Result<(), Obstacle> {
         let saved = self.heap.nodes[node];
-        if saved.gap.is_empty() {
+        if saved.segment.is_empty() {
             return Ok(());
         }
         if self.heap.nodes.len() >= MOST {
             return Err(Obstacle::NotUnderstood("a view with very many nodes"));
         }
         let place = &job.effect.places[number];
-        let wanted = attrs(saved.gap.attrs).filter(|a| place.attr.agrees(*a));
+        let wanted = attrs(saved.segment.attrs).filter(|a| place.attr.agrees(*a));
         let wanted = wanted.fold(0, |set, a| set | a.bit());
         let mut result = Ok(());
-        each_cut(saved.gap, (wanted, which, job.model.tracking.emptiness()), |cut: Cut| {
+        each_cut(saved.segment, (wanted, which, job.model.tracking.emptiness()), |cut: Cut| {
             if result.is_ok() && may_lead(place, &self.seats, (saved.to, cut.right())) {
                 let pulled = self.heap.cut(node, &cut);
                 self.seats[number] = Seat::Node(pulled);
@@ -228,10 +228,10 @@ impl Matcher {
                             Some(to) => self.seats.contains(&Seat::Node(to)),
                             None => true,
                         };
-                        !node.gap.is_empty() || !excluded
+                        !node.segment.is_empty() || !excluded
                     }
                     Target::Null | Target::At(_) => {
-                        Some(node.to) == self.resolve(place.link) && node.gap.optional
+                        Some(node.to) == self.resolve(place.link) && node.segment.optional
                     }
                 }
         };
@@ -249,7 +249,7 @@ impl Matcher {
         let mut at = from;
         for _ in 0..=self.heap.nodes.len() {
             let node = &self.heap.nodes[at];
-            if !node.gap.optional && path.of(node.gap.attrs) == 0 {
+            if !node.segment.optional && path.of(node.segment.attrs) == 0 {
                 return false;
             }
             match node.to.node() {
@@ -272,10 +272,10 @@ impl Matcher {
         let Seat::Node(to) = self.seats[path.to as usize] else { return };
         let mut at = from;
         for _ in 0..=self.heap.nodes.len() {
-            let gap = &mut after.nodes[at].gap;
-            gap.attrs = path.of(gap.attrs);
-            if gap.is_empty() {
-                *gap = Gap::EMPTY;
+            let segment = &mut after.nodes[at].segment;
+            segment.attrs = path.of(segment.attrs);
+            if segment.is_empty() {
+                *segment = Segment::EMPTY;
             }
             match after.nodes[at].to.node() {
                 Some(next) if next != to => at = next,
@@ -328,7 +328,7 @@ impl Matcher {
                         attr: place.attr.common(),
                         values: place.values,
                         to: Val::Null,
-                        gap: Gap::EMPTY,
+                        segment: Segment::EMPTY,
                         private: false,
                     });
                 }
@@ -377,22 +377,22 @@ fn may_sit(view: &View, seats: &[Seat], (i, place): (usize, &Place), node: usize
             !here.private
                 && place.attr.agrees(here.attr)
                 && !seats.contains(&Seat::Node(node))
-                && may_lead(place, seats, (here.to, here.gap))
+                && may_lead(place, seats, (here.to, here.segment))
         }
     }
 }
 
 /// Whether a node with this link may be the place, as far as that is decided. Only saves work: what it drops is what
 /// `holds` would drop.
-fn may_lead(place: &Place, seats: &[Seat], (to, gap): (Val, Gap)) -> bool {
+fn may_lead(place: &Place, seats: &[Seat], (to, segment): (Val, Segment)) -> bool {
     match place.link {
-        Target::Null => to == Val::Null && gap.optional,
+        Target::Null => to == Val::Null && segment.optional,
         Target::At(i) => match seats[i as usize] {
             Seat::Open => true,
             Seat::Absent => false,
-            Seat::Node(n) => to == Val::Node(n as u8) && gap.optional,
+            Seat::Node(n) => to == Val::Node(n as u8) && segment.optional,
         },
-        Target::Elsewhere => to != Val::Null || !gap.is_empty(),
+        Target::Elsewhere => to != Val::Null || !segment.is_empty(),
         Target::Unknown => true,
     }
 }

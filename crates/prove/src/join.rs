@@ -1,13 +1,13 @@
 //! Joining views.
 //!
-//! The *skeleton* of a view is all of it but its weights: the content of gaps and, where values are coloured, the colours
+//! The *skeleton* of a view is all of it but its weights: the content of segments and, where values are coloured, the colours
 //! of public nodes. Two views with one skeleton are joined weight by weight; the set of weights is finite and so is the
 //! set of skeletons that canonical views of a program have, as far as the number of explicit nodes is. Law: the join
 //! covers both, and a view that covers another describes all its states.
 
 use crate::model::Tracking;
 use crate::value::Val;
-use crate::view::{Gap, Numbers, View};
+use crate::view::{Numbers, Segment, View};
 
 impl View {
     /// The skeleton, as a text that is equal for equal skeletons only: every part has a fixed width or its length
@@ -40,7 +40,7 @@ impl View {
             text.push(u8::from(node.private));
             if tracking != Tracking::Key {
                 let values = if node.private { node.values } else { 0 };
-                text.push(u8::from(node.gap.is_empty()) << 7 | values);
+                text.push(u8::from(node.segment.is_empty()) << 7 | values);
             }
         }
     }
@@ -72,15 +72,15 @@ impl View {
     pub fn widen(&mut self, other: &View) -> bool {
         let mut changed = false;
         for (mine, theirs) in self.nodes.iter_mut().zip(&other.nodes) {
-            let before = (mine.gap, mine.values);
+            let before = (mine.segment, mine.values);
             mine.values |= theirs.values;
-            mine.gap = Gap {
-                attrs: mine.gap.attrs | theirs.gap.attrs,
-                values: mine.gap.values | theirs.gap.values,
-                optional: mine.gap.optional || theirs.gap.optional,
-                sorted: mine.gap.sorted && theirs.gap.sorted,
+            mine.segment = Segment {
+                attrs: mine.segment.attrs | theirs.segment.attrs,
+                values: mine.segment.values | theirs.segment.values,
+                optional: mine.segment.optional || theirs.segment.optional,
+                sorted: mine.segment.sorted && theirs.segment.sorted,
             };
-            changed |= before != (mine.gap, mine.values);
+            changed |= before != (mine.segment, mine.values);
         }
         changed
     }
@@ -127,12 +127,12 @@ mod tests {
             {
                 let below = if set & 1 == 1 { Attr::of(Class::Below).bit() } else { 0 };
                 let above = if set & 2 == 2 { Attr::of(Class::Above).bit() } else { 0 };
-                let gap = match below | above {
-                    0 => Gap::EMPTY,
-                    attrs => Gap { attrs, values, optional, sorted },
+                let segment = match below | above {
+                    0 => Segment::EMPTY,
+                    attrs => Segment { attrs, values, optional, sorted },
                 };
                 let attr = Attr::of(Class::MinusInf);
-                let node = Node { attr, values, to: Val::Null, gap, private: false };
+                let node = Node { attr, values, to: Val::Null, segment, private: false };
                 let globals = vec![Val::Node(0)];
                 found.push(View { globals, nodes: vec![node], ..View::default() });
             }
@@ -160,7 +160,7 @@ mod tests {
         for a in views() {
             for b in views() {
                 assert_eq!(a.skeleton(Tracking::Key), b.skeleton(Tracking::Key));
-                let alike = a.nodes[0].gap.is_empty() == b.nodes[0].gap.is_empty();
+                let alike = a.nodes[0].segment.is_empty() == b.nodes[0].segment.is_empty();
                 assert_eq!(a.skeleton(Tracking::Colour) == b.skeleton(Tracking::Colour), alike);
             }
         }

@@ -18,10 +18,9 @@ pub mod effect;
 pub mod equality;
 mod export;
 pub mod fixpoint;
-pub mod gap;
 pub mod help;
-pub mod influence;
 pub mod interfere;
+pub mod interference;
 mod join;
 pub mod model;
 pub mod number;
@@ -32,6 +31,7 @@ pub mod record;
 mod render;
 #[cfg(feature = "sabotage")]
 pub mod sabotage;
+pub mod segment;
 pub mod step;
 pub mod value;
 pub mod view;
@@ -45,7 +45,7 @@ pub use outcome::{Obstacle, Options, Outcome, Proof, Stuck};
 
 use content::Abstraction;
 use fixpoint::Fixpoint;
-use influence::Influence;
+use interference::Interference;
 use model::Model;
 use seriatim_lang::Program;
 use std::collections::VecDeque;
@@ -84,7 +84,7 @@ pub fn prove(program: &Program, options: &Options) -> Outcome {
                     abstraction,
                     root: model.steps.shared[abstraction.root].name.clone(),
                     effects: fixpoint.effects.len(),
-                    interference: fixpoint.effects.iter().map(|e| Influence::clone(e)).collect(),
+                    interference: fixpoint.effects.iter().map(|e| Interference::clone(e)).collect(),
                     shapes: fixpoint.shapes,
                     views: fixpoint.views.list,
                 });

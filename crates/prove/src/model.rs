@@ -9,9 +9,9 @@
 //! shows in the lengths of arrays and nowhere else, and nothing here looks at those.
 
 use crate::cell_spec::{CellRole, CellSpec};
-use crate::gap::Emptiness;
 use crate::number::is_unbounded;
 use crate::number_spec::NumberSpec;
+use crate::segment::Emptiness;
 use crate::view::{ARGS, FIELDS};
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State};
@@ -33,7 +33,7 @@ pub enum Tracking {
 }
 
 impl Tracking {
-    /// Whether views tell empty gaps from others.
+    /// Whether views tell empty segments from others.
     pub fn emptiness(self) -> Emptiness {
         match self {
             Tracking::Key => Emptiness::Open,
@@ -166,7 +166,7 @@ impl Model {
         };
         let values = if kind == Kind::Cell { 3 } else { 2 };
         let bounds = Bounds { values, keys: 3, nodes: None, capacity: None };
-        let local = steps.code.iter().map(|instr| instr.rides).collect();
+        let local = steps.code.iter().map(|instr| instr.fused).collect();
         let granularity = Granularity::Fused { local, locks_join: false };
         let mut machine = Machine::new(steps.clone(), bounds, granularity);
         let initial = machine.initial().map_err(|_| "its initialisation fails".to_string())?;

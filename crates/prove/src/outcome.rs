@@ -1,7 +1,7 @@
 //! What the prover says, and why it stops.
 
 use crate::content::Abstraction;
-use crate::influence::Influence;
+use crate::interference::Interference;
 use crate::record::Shape;
 use crate::view::View;
 use seriatim_lang::machine::Fault;
@@ -57,7 +57,7 @@ pub struct Proof {
     /// How many different effects one thread has on the views of others.
     pub effects: usize,
     /// These effects.
-    pub interference: Vec<Influence>,
+    pub interference: Vec<Interference>,
     /// The records that threads publish.
     pub shapes: Vec<Shape>,
 }

@@ -1,6 +1,6 @@
 //! The abstract meaning of a thread's own step: the instructions of `seriatim-lang`, executed on a view.
 //!
-//! Decided: all views after one step. Every nondeterminism (the order of two keys of one class, the first node of a gap, the
+//! Decided: all views after one step. Every nondeterminism (the order of two keys of one class, the first node of a segment, the
 //! colour of a node, a choice of the program) is a pick, and the caller enumerates the picks. What the semantics does
 //! not cover is an [`Obstacle`], never a skipped case; that is what keeps it sound. The view before the step is narrowed along
 //! with the view after it, so that both number the same nodes alike and can be compared.
@@ -8,12 +8,12 @@
 //! Law (tested against the concrete machine): if a view describes a state, the views after a step describe the state after it.
 
 use crate::equality::Equality;
-use crate::gap::{Which, cuts};
 use crate::model::{Field, Model, Tracking};
 use crate::outcome::Obstacle;
 use crate::record::{Foreign, Shape};
+use crate::segment::{Which, cuts};
 use crate::value::{ANY_COLOUR, Attr, Class, Holder, ME, NULL_VALUE, Val, Values, only};
-use crate::view::{Gap, MOST, Node, View};
+use crate::view::{MOST, Node, Segment, View};
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::Fault;
 use seriatim_lang::steps::*;
@@ -325,7 +325,7 @@ impl Run<'_> {
             attr: Attr::of(Class::Below),
             values: 0,
             to: Val::Null,
-            gap: Gap::EMPTY,
+            segment: Segment::EMPTY,
             private: true,
         };
         self.before.nodes.push(node);
@@ -376,17 +376,17 @@ impl Run<'_> {
         }
     }
 
-    /// The next node behind `node`: the next explicit one, or the first one of the gap, made explicit.
+    /// The next node behind `node`: the next explicit one, or the first one of the segment, made explicit.
     fn follow(&mut self, node: usize) -> Ran<Val> {
-        let gap = self.after.nodes[node].gap;
-        if gap.is_empty() {
+        let segment = self.after.nodes[node].segment;
+        if segment.is_empty() {
             return Ok(self.after.nodes[node].to);
         }
         if self.after.nodes.len() >= MOST {
             return strange("a view with very many nodes");
         }
-        let cuts = cuts(gap, u64::MAX, Which::First, self.model.tracking.emptiness());
-        let count = cuts.len() as u32 + u32::from(gap.optional);
+        let cuts = cuts(segment, u64::MAX, Which::First, self.model.tracking.emptiness());
+        let count = cuts.len() as u32 + u32::from(segment.optional);
         match cuts.get(self.choices.pick(count) as usize) {
             None => {
                 self.before.close(node);
@@ -460,7 +460,7 @@ impl Run<'_> {
         match (field, value) {
             (Field::Link, Val::Null | Val::Node(_)) => {
                 node.to = value;
-                node.gap = Gap::EMPTY;
+                node.segment = Segment::EMPTY;
             }
             // A mark that was there before the step is not mine, even if the step took it away for a moment: others
             // see no change and keep what they know about who set it.

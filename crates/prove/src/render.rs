@@ -5,7 +5,7 @@ use crate::fixpoint::{Block, Fixpoint};
 use crate::model::{Field, Model};
 use crate::outcome::{At, Obstacle, Stuck};
 use crate::value::{Attr, Class, Holder, Val, attrs};
-use crate::view::{Gap, Node, View};
+use crate::view::{Node, Segment, View};
 use seriatim_lang::Program;
 use seriatim_lang::steps::Pc;
 use std::fmt::Write;
@@ -179,16 +179,16 @@ fn show_node(model: &Model, node: &Node) -> String {
     if node.private {
         text.push_str(" (private)");
     }
-    let _ = write!(text, " -> {}{}", show_gap(model, &node.gap), show_val(node.to));
+    let _ = write!(text, " -> {}{}", show_segment(model, &node.segment), show_val(node.to));
     text
 }
 
-fn show_gap(model: &Model, gap: &Gap) -> String {
-    if gap.is_empty() {
+fn show_segment(model: &Model, segment: &Segment) -> String {
+    if segment.is_empty() {
         return String::new();
     }
-    let kinds: Vec<String> = attrs(gap.attrs).map(|a| show_attr(model, a)).collect();
-    let some = if gap.optional { "any number" } else { "one or more" };
-    let order = if gap.sorted { "" } else { " in any order" };
+    let kinds: Vec<String> = attrs(segment.attrs).map(|a| show_attr(model, a)).collect();
+    let some = if segment.optional { "any number" } else { "one or more" };
+    let order = if segment.sorted { "" } else { " in any order" };
     format!("{{{some} of: {}{order}}} -> ", kinds.join(" | "))
 }

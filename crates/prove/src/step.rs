@@ -6,7 +6,7 @@ use crate::counter;
 use crate::effect::{Effect, effect};
 use crate::equality::{Equality, unnamed};
 use crate::help::help;
-use crate::influence::Influence;
+use crate::interference::Interference;
 use crate::model::{Kind, Model, Tracking};
 use crate::number::is_unbounded;
 use crate::outcome::{At, Obstacle};
@@ -34,7 +34,7 @@ pub struct Stepped {
     /// The view, in canonical form.
     pub view: View,
     /// The effect on others.
-    pub influence: Option<Influence>,
+    pub interference: Option<Interference>,
     /// The records that it published.
     pub shapes: Vec<Shape>,
     /// Whether it took out several nodes at once, and its effect leaves out what lay on the way.
@@ -44,7 +44,7 @@ pub struct Stepped {
 }
 
 /// What others see of a transition, the records that it published, and whether a way was left out.
-type Took = (Option<Influence>, Vec<Shape>, bool);
+type Took = (Option<Interference>, Vec<Shape>, bool);
 
 /// All transitions of the observed thread out of a view; an error says where the proof is stuck.
 pub fn transitions(setting: Setting, view: &View) -> Result<Vec<Stepped>, (Obstacle, At)> {
@@ -83,9 +83,9 @@ fn each(
         let (foreign, pc) = (None, Pc(0));
         let mut run = Run { model, before, after, choices, shapes, equality, foreign, bases, pc };
         match transition(&mut run) {
-            Ok((influence, shapes, way_untold)) => {
+            Ok((interference, shapes, way_untold)) => {
                 let view = run.after.canonical(model.tracking);
-                found.push(Stepped { view, influence, shapes, way_untold, at });
+                found.push(Stepped { view, interference, shapes, way_untold, at });
             }
             Err(Halt::Waits) => {}
             Err(Halt::Stuck(obstacle)) => {
@@ -150,19 +150,19 @@ fn step(abstraction: &Abstraction, run: &mut Run, pc: Pc) -> Ran<Took> {
     let fresh = run.after.publish();
     let shapes = published(&run.before, &run.after).collect();
     let mut way_untold = false;
-    let influence = match model.kind {
+    let interference = match model.kind {
         Kind::Cell if run.foreign.is_some() => {
             return Err(Obstacle::NotUnderstood("an exchange that is no help").into());
         }
         Kind::Cell => {
             cell::advance(model, abstraction, (&run.before, &mut run.after))?;
             abstraction.observe(model, &mut run.after)?;
-            cell::exchange(model, pc, &run.before, &run.after).map(Influence::Cell)
+            cell::exchange(model, pc, &run.before, &run.after).map(Interference::Cell)
         }
         Kind::Number => {
             counter::advance(model, abstraction, (&run.before, &mut run.after))?;
             abstraction.observe(model, &mut run.after)?;
-            counter::update(model, pc, &run.before, &run.after).map(Influence::Update)
+            counter::update(model, pc, &run.before, &run.after).map(Interference::Update)
         }
         _ => {
             let changed = change(abstraction, run)?;
@@ -173,14 +173,14 @@ fn step(abstraction: &Abstraction, run: &mut Run, pc: Pc) -> Ran<Took> {
                 way_untold = effect.as_mut().is_some_and(Effect::forget_ways);
             }
             match (help, effect) {
-                (None, effect) => effect.map(Influence::List),
-                (Some(help), None) if changed == Change::None => Some(Influence::Help(help)),
+                (None, effect) => effect.map(Interference::List),
+                (Some(help), None) if changed == Change::None => Some(Interference::Help(help)),
                 (Some(_), _) => return Err(Obstacle::IllegalChange.into()),
             }
         }
     };
     finish(run, end)?;
-    Ok((influence, shapes, way_untold))
+    Ok((interference, shapes, way_untold))
 }
 
 /// Executes a step; where values are compared, equal answers are given to equal questions.

@@ -2,9 +2,9 @@
 //!
 //! It consists of the thread (position, operation, argument, registers, history bits), the shared variables, and the part
 //! of the heap that hangs from them. Explicit nodes are distinct concrete nodes; the nodes between them are
-//! anonymous and lie in *gaps*, of which only the set of attributes is known, whether it may be empty, and whether the
+//! anonymous and lie in *segments*, of which only the set of attributes is known, whether it may be empty, and whether the
 //! key classes in it ascend. A view stands for all concrete states that it describes; every node that can be reached from
-//! a shared variable, or from a register of the thread, is explicit or lies in exactly one gap.
+//! a shared variable, or from a register of the thread, is explicit or lies in exactly one segment.
 //!
 //! *Records* are structs without links, as helping algorithms publish them: the view lists those to which a shared variable,
 //! the thread's own element of a shared array, or a register points; different numbers are different concrete records, and
@@ -23,8 +23,8 @@ use seriatim_lang::steps::Pc;
 
 /// The nodes between an explicit node and the next one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Gap {
-    /// The attributes that occur; none in an empty gap.
+pub struct Segment {
+    /// The attributes that occur; none in an empty segment.
     pub attrs: u64,
     /// The data values that occur.
     pub values: Values,
@@ -34,9 +34,9 @@ pub struct Gap {
     pub sorted: bool,
 }
 
-impl Gap {
+impl Segment {
     /// No node.
-    pub const EMPTY: Gap = Gap { attrs: 0, values: 0, optional: true, sorted: true };
+    pub const EMPTY: Segment = Segment { attrs: 0, values: 0, optional: true, sorted: true };
 
     /// Whether there is surely no node.
     pub fn is_empty(&self) -> bool {
@@ -54,7 +54,7 @@ pub struct Node {
     /// The next explicit node, or null.
     pub to: Val,
     /// What lies in between.
-    pub gap: Gap,
+    pub segment: Segment,
     /// Whether only the observed thread can reach it.
     pub private: bool,
 }

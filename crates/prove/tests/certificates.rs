@@ -35,14 +35,14 @@ fn a_proof_without_one_of_its_views_is_rejected() {
 }
 
 #[test]
-fn a_proof_with_one_attribute_less_in_a_gap_is_rejected() {
+fn a_proof_with_one_attribute_less_in_a_segment_is_rejected() {
     let (program, whole) = (program(&algorithm("lock_coupling")), proof("lock_coupling"));
     let mut tried = 0;
     for view in (0..whole.views.len()).step_by(if long() { 1 } else { 9 }) {
         for node in 0..whole.views[view].nodes.len() {
-            let attrs = whole.views[view].nodes[node].gap.attrs;
+            let attrs = whole.views[view].nodes[node].segment.attrs;
             let mut less = whole.clone();
-            less.views[view].nodes[node].gap.attrs = attrs & (attrs.wrapping_sub(1));
+            less.views[view].nodes[node].segment.attrs = attrs & (attrs.wrapping_sub(1));
             if attrs != 0 {
                 tried += 1;
                 assert!(certify(&program, &less).is_err(), "view {view}, node {node}");

@@ -85,7 +85,7 @@ fn throw_away(machine: &Machine, state: &mut State) {
         visit(slot.kind, *word, &mut todo);
     }
     for thread in 0..machine.thread_count() {
-        let (first, end) = (machine.thread_base(thread) + 2, machine.thread_base(thread + 1));
+        let (first, end) = (machine.register_base(thread), machine.thread_base(thread + 1));
         let pc = machine.pc(state, thread);
         for (register, word) in state.words[first..end].iter().enumerate() {
             if let Some(slot) = machine.steps.register(pc, Reg(register as u32)) {

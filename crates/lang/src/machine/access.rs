@@ -161,8 +161,8 @@ impl Run<'_> {
                     let first = link.first as usize;
                     if first < at + values.len() && at < first + link.width as usize {
                         for thread in 0..machine.thread_count() {
-                            let base = machine.thread_base(thread);
-                            self.state.words[base + 2 + link.reg.0 as usize] = 0;
+                            let registers = machine.register_base(thread);
+                            self.state.words[registers + link.reg.0 as usize] = 0;
                         }
                     }
                 }

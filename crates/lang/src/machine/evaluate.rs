@@ -7,16 +7,16 @@ use crate::steps::*;
 
 impl Run<'_> {
     pub(super) fn register(&self, reg: u32) -> i32 {
-        self.state.words[self.machine.thread_base(self.thread) + 2 + reg as usize]
+        self.state.words[self.machine.register_base(self.thread) + reg as usize]
     }
 
     pub(super) fn set_register(&mut self, reg: u32, value: i32) {
-        let at = self.machine.thread_base(self.thread) + 2 + reg as usize;
+        let at = self.machine.register_base(self.thread) + reg as usize;
         self.state.words[at] = value;
     }
 
     pub(super) fn set_registers(&mut self, first: Reg, values: &[i32]) {
-        let at = self.machine.thread_base(self.thread) + 2 + first.0 as usize;
+        let at = self.machine.register_base(self.thread) + first.0 as usize;
         self.state.words[at..at + values.len()].copy_from_slice(values);
     }
 

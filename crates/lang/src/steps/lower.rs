@@ -6,8 +6,8 @@ mod expressions;
 mod places;
 mod statements;
 
+use crate::analysis::fused::mark_fused;
 use crate::analysis::pauses::mark_pauses;
-use crate::analysis::riding::mark_riding;
 use crate::front::ast::Expr;
 use crate::front::diagnostic::Diagnostic;
 use crate::front::program::*;
@@ -191,7 +191,7 @@ impl<'p> Lower<'p> {
         };
         steps.uses_tids = uses_tids(&steps);
         mark_pauses(&mut steps);
-        mark_riding(&mut steps);
+        mark_fused(&mut steps);
         Ok(steps)
     }
 
@@ -362,7 +362,7 @@ impl<'p> Lower<'p> {
                 .hint("helper functions are expanded at every call"));
         }
         let (span, inside_atomic) = (self.span, self.atomic > 0);
-        self.code.push(Instr { op, span, inside_atomic, rides: false, pauses: false });
+        self.code.push(Instr { op, span, inside_atomic, fused: false, pauses: false });
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! decides nothing.
 
 mod claims;
+pub mod compositions;
 pub mod html;
 pub mod json;
 pub mod junit;

@@ -13,7 +13,8 @@ use seriatim::explore::{
 };
 use seriatim::history::Format;
 use seriatim::lang::{Program, Span};
-use seriatim::lists::{render, table_text};
+use seriatim::lists;
+use seriatim::report::run::compositions::{Decided, Finding, one, table};
 use seriatim::report::run::{self, Examined, headline};
 use seriatim::spec::answer::Answer;
 use seriatim::verify::{self, Engine, Verified, recorded_verdict};
@@ -157,8 +158,10 @@ enum Reduction {
     HeapSymmetry,
     ThreadSymmetry,
     ValueSymmetry,
-    Retries,
-    Frozen,
+    #[value(alias = "retries")]
+    PureIterations,
+    #[value(alias = "frozen")]
+    FinalFields,
     Antichain,
 }
 
@@ -266,8 +269,8 @@ impl Reduction {
             Reduction::HeapSymmetry => &mut reductions.heap_symmetry,
             Reduction::ThreadSymmetry => &mut reductions.thread_symmetry,
             Reduction::ValueSymmetry => &mut reductions.value_symmetry,
-            Reduction::Retries => &mut reductions.retries,
-            Reduction::Frozen => &mut reductions.frozen,
+            Reduction::PureIterations => &mut reductions.pure_iterations,
+            Reduction::FinalFields => &mut reductions.final_fields,
             Reduction::Antichain => &mut reductions.antichain,
         }
     }
@@ -323,14 +326,15 @@ fn tell(
     match &verified.compositions[..] {
         [_, _, ..] if !arguments.json => {
             write_reports(arguments, &question.examined(&verified.answer))?;
-            say(&table_text(&verified.compositions))?;
+            let decided: Vec<Decided> = verified.compositions.iter().map(decided).collect();
+            say(&table(&decided))?;
         }
         compositions => {
             report(arguments, question, &verified.answer)?;
             if let [only] = compositions
                 && claims
             {
-                say(&render(only))?;
+                say(&one(&decided(only)))?;
             }
         }
     }
@@ -341,6 +345,25 @@ fn tell(
         say(&format!("\n{}\n", stuck.text))?;
     }
     Ok(Exit::of(&verified.answer))
+}
+
+/// What was decided of a composition, for the report.
+fn decided(outcome: &lists::Outcome) -> Decided {
+    let finding = |verdict: &lists::Verdict| Finding {
+        word: verdict.word(),
+        why: match verdict {
+            lists::Verdict::Unknown(reason) => Some(reason.text()),
+            _ => None,
+        },
+    };
+    Decided {
+        composition: outcome.composition.to_string(),
+        elements: finding(&outcome.elements),
+        list: outcome.list.as_ref().map(finding),
+        states: outcome.states,
+        steps: outcome.transitions,
+        cases: outcome.cases,
+    }
 }
 
 /// Prints what growing bounds covered.

@@ -1,30 +1,30 @@
-//! Pulling a node out of a gap.
+//! Pulling a node out of a segment.
 //!
 //! An anonymous node becomes explicit when somebody names it: the thread by reading a link, another thread by an effect
-//! on it. All ways in which the gap can be cut into a left rest, the node, and a right rest are enumerated; in a gap that
+//! on it. All ways in which the segment can be cut into a left rest, the node, and a right rest are enumerated; in a segment that
 //! ascends, the left rest lies at or below the node's class and the right rest at or above it. Law: every concrete
-//! sequence of the gap with a chosen node in it is described by one of the cuts.
+//! sequence of the segment with a chosen node in it is described by one of the cuts.
 
 use crate::value::{Attr, Val, Values, attrs};
-use crate::view::{Gap, Node, View};
+use crate::view::{Node, Segment, View};
 
-/// One way to cut a gap at a node.
+/// One way to cut a segment at a node.
 #[derive(Clone, Copy, Debug)]
 pub struct Cut {
-    left: Gap,
+    left: Segment,
     attr: Attr,
     values: Values,
-    right: Gap,
+    right: Segment,
 }
 
 impl Cut {
     /// What lies behind the node.
-    pub fn right(&self) -> Gap {
+    pub fn right(&self) -> Segment {
         self.right
     }
 }
 
-/// Which node of a gap is wanted.
+/// Which node of a segment is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Which {
     /// The first one.
@@ -33,7 +33,7 @@ pub enum Which {
     Any,
 }
 
-/// Whether views tell empty gaps from others in the long run.
+/// Whether views tell empty segments from others in the long run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Emptiness {
     /// They do: a rest is cut as empty, and as not empty.
@@ -42,43 +42,43 @@ pub enum Emptiness {
     Open,
 }
 
-/// All cuts of a gap at a node whose attribute is in `wanted`.
-pub fn cuts(gap: Gap, wanted: u64, which: Which, emptiness: Emptiness) -> Vec<Cut> {
+/// All cuts of a segment at a node whose attribute is in `wanted`.
+pub fn cuts(segment: Segment, wanted: u64, which: Which, emptiness: Emptiness) -> Vec<Cut> {
     let mut found = Vec::new();
-    each_cut(gap, (wanted, which, emptiness), |cut| found.push(cut));
+    each_cut(segment, (wanted, which, emptiness), |cut| found.push(cut));
     found
 }
 
-/// Calls `found` for every cut of a gap at a node whose attribute is in the wanted set.
+/// Calls `found` for every cut of a segment at a node whose attribute is in the wanted set.
 pub fn each_cut(
-    gap: Gap,
+    segment: Segment,
     (wanted, which, emptiness): (u64, Which, Emptiness),
     mut found: impl FnMut(Cut),
 ) {
-    for attr in attrs(gap.attrs & wanted) {
+    for attr in attrs(segment.attrs & wanted) {
         let class = attr.class();
         let part = |keep: &dyn Fn(Attr) -> bool| {
-            let all = attrs(gap.attrs).filter(|a| !gap.sorted || keep(*a));
-            rests(Gap { attrs: all.fold(0, |set, a| set | a.bit()), ..gap }, emptiness)
+            let all = attrs(segment.attrs).filter(|a| !segment.sorted || keep(*a));
+            rests(Segment { attrs: all.fold(0, |set, a| set | a.bit()), ..segment }, emptiness)
         };
         let lefts = match which {
-            Which::First => [Some(Gap::EMPTY), None],
+            Which::First => [Some(Segment::EMPTY), None],
             Which::Any => part(&|a| a.class() <= class),
         };
         let rights = part(&|a| a.class() >= class);
         for left in lefts.into_iter().flatten() {
             for right in rights.into_iter().flatten() {
-                found(Cut { left, attr, values: gap.values, right });
+                found(Cut { left, attr, values: segment.values, right });
             }
         }
     }
 }
 
-fn rests(gap: Gap, emptiness: Emptiness) -> [Option<Gap>; 2] {
+fn rests(segment: Segment, emptiness: Emptiness) -> [Option<Segment>; 2] {
     match emptiness {
-        _ if gap.is_empty() => [Some(Gap::EMPTY), None],
-        Emptiness::Exact => [Some(Gap::EMPTY), Some(Gap { optional: false, ..gap })],
-        Emptiness::Open => [Some(Gap { optional: true, ..gap }), None],
+        _ if segment.is_empty() => [Some(Segment::EMPTY), None],
+        Emptiness::Exact => [Some(Segment::EMPTY), Some(Segment { optional: false, ..segment })],
+        Emptiness::Open => [Some(Segment { optional: true, ..segment }), None],
     }
 }
 
@@ -88,12 +88,12 @@ impl View {
         let fresh = self.nodes.len();
         let before = &mut self.nodes[node];
         let to = std::mem::replace(&mut before.to, Val::Node(fresh as u8));
-        before.gap = cut.left;
+        before.segment = cut.left;
         self.nodes.push(Node {
             attr: cut.attr,
             values: cut.values,
             to,
-            gap: cut.right,
+            segment: cut.right,
             private: false,
         });
         fresh
@@ -101,16 +101,16 @@ impl View {
 
     /// Decides that nothing lies behind `node` before its next explicit node.
     pub fn close(&mut self, node: usize) {
-        self.nodes[node].gap = Gap::EMPTY;
+        self.nodes[node].segment = Segment::EMPTY;
     }
 }
 
-/// Whether a gap stands for this sequence of nodes.
+/// Whether a segment stands for this sequence of nodes.
 #[cfg(test)]
-pub(crate) fn describes(gap: &Gap, sequence: &[Attr]) -> bool {
-    sequence.iter().all(|a| gap.attrs & a.bit() != 0)
-        && (gap.optional || !sequence.is_empty())
-        && (!gap.sorted || sequence.is_sorted_by_key(|a| a.class()))
+pub(crate) fn describes(segment: &Segment, sequence: &[Attr]) -> bool {
+    sequence.iter().all(|a| segment.attrs & a.bit() != 0)
+        && (segment.optional || !sequence.is_empty())
+        && (!segment.sorted || sequence.is_sorted_by_key(|a| a.class()))
 }
 
 #[cfg(test)]
@@ -119,7 +119,7 @@ mod tests {
     use crate::value::Class;
 
     #[test]
-    fn every_sequence_of_a_gap_is_described_by_a_cut_at_each_of_its_nodes() {
+    fn every_sequence_of_a_segment_is_described_by_a_cut_at_each_of_its_nodes() {
         let kinds = [
             Attr::of(Class::Below),
             Attr::of(Class::Below).with_mark(true),
@@ -138,11 +138,11 @@ mod tests {
             let members = kinds.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1);
             let attrs = members.fold(0, |all, (_, a)| all | a.bit());
             for (sorted, optional) in [(true, true), (true, false), (false, true), (false, false)] {
-                let gap = Gap { attrs, values: 3, optional, sorted };
+                let segment = Segment { attrs, values: 3, optional, sorted };
                 for emptiness in [Emptiness::Exact, Emptiness::Open] {
-                    let any = cuts(gap, u64::MAX, Which::Any, emptiness);
-                    let first = cuts(gap, u64::MAX, Which::First, emptiness);
-                    for sequence in sequences.iter().filter(|s| describes(&gap, s)) {
+                    let any = cuts(segment, u64::MAX, Which::Any, emptiness);
+                    let first = cuts(segment, u64::MAX, Which::First, emptiness);
+                    for sequence in sequences.iter().filter(|s| describes(&segment, s)) {
                         for at in 0..sequence.len() {
                             let fits = |c: &Cut| {
                                 c.attr == sequence[at]

@@ -1,4 +1,4 @@
-//! Failed attempts leave no trace, and what will not change can be read at once.
+//! Pure iterations (failed attempts of a retry loop) leave no trace, and what will not change can be read at once.
 //!
 //! An *iteration* of a method begins at its first shared access, the *restart*, and ends when it comes back there. It is
 //! *pure* if it changes nothing that others see.
@@ -15,11 +15,11 @@
 //!
 //! *Proof*. Take a run that goes wrong, with as few steps as possible that are not overdue. Suppose that it has an
 //! iteration as in (1) or (2). Without it, or without as much of it as was taken, the other threads do what they did. The
-//! thread stands at the restart with the same registers (`attempts`, conditions on the code) and goes on as it did; if the
+//! thread stands at the restart with the same registers (`code`, conditions on the code) and goes on as it did; if the
 //! iteration was the first of its operation, its call comes later, which makes the interval shorter and the history only
 //! harder to explain. The iteration has no return, no error and no waiting in it, except for locks in a fixed order, which
 //! nobody waits for for ever; so this run goes wrong, too. It is shorter, for the step from the restart was
-//! no overdue one ([`Retries::is_overdue`] never takes it): a contradiction. An overdue step commutes with every step
+//! no overdue one ([`PureIterations::is_overdue`] never takes it): a contradiction. An overdue step commutes with every step
 //! of the others, now and later, so a run that goes wrong still does if the step is moved forward or put in; a return
 //! in it comes earlier, which makes the interval shorter. If it dooms or ends its iteration, that iteration began with a step
 //! that was not overdue, and what was said of (1) and (2) applies. Symmetry maps runs to runs of the same
@@ -28,8 +28,8 @@
 //!
 //! *Conditions on the state*, each of which has its function:
 //! - *retired*: a node is retired for a shared variable if the variable does not reach it and it is no fresh node of some
-//!   thread; then the variable will never hold it again ([`Retries::retired`]);
-//! - *published*: what `frozen` says about fields holds for nodes that no thread has for itself alone
+//!   thread; then the variable will never hold it again ([`PureIterations::retired`]);
+//! - *published*: what `final_fields` says about fields holds for nodes that no thread has for itself alone
 //!   ([`Retired::is_published`]), because writes to fresh nodes are not counted there;
 //! - *unseen*: a step that ends a pure iteration leaves every word of the state as it was that is not its thread's own
 //!   (`Worker::is_unseen`), reservations of others included; and if it begins with the call and makes nodes, it writes nothing,
@@ -40,12 +40,14 @@
 //!
 //! *Why not simpler*: loop purity alone (Flanagan and Qadeer, TLDI 2005: pure iterations are skipped, without 2 and 3) was
 //! measured and hardly helps an explicit search, for it drops an iteration only when it has been walked through to its end:
-//! the decision of 2026-11-16 on retries has the figures.
+//! the decision of 2026-11-16 on second opinions has the figures.
 
-use crate::attempts::{Analysis, Method, Premise};
-use crate::frozen::{Frozen, Rule};
+mod code;
+
+use crate::final_fields::{FinalFields, Rule};
 use crate::sabotage::{Sabotage, is_broken};
 use crate::subject::Subject;
+use code::{Analysis, Method, Premise};
 use rustc_hash::FxHashMap;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::liveness::Liveness;
@@ -78,11 +80,11 @@ struct Attempt {
 }
 
 /// What is known about all locations.
-pub struct Retries {
+pub struct PureIterations {
     attempts: Vec<Attempt>,
     /// The shared slots that hold references.
     slots: Vec<u32>,
-    frozen: Option<Frozen>,
+    final_fields: Option<FinalFields>,
     live: Liveness,
     local: Vec<bool>,
 }
@@ -103,9 +105,9 @@ pub struct Retired {
     gone: [u64; MOST],
 }
 
-impl Retries {
+impl PureIterations {
     /// Analyses the methods of a subject; `None` if the program frees nodes, so that references can come back.
-    pub fn of(subject: &Subject, frozen: Option<Frozen>) -> Option<Retries> {
+    pub fn of(subject: &Subject, final_fields: Option<FinalFields>) -> Option<PureIterations> {
         let machine = &subject.machine;
         let shared = machine.steps.shared.iter().enumerate();
         let slots: Vec<u32> =
@@ -138,7 +140,7 @@ impl Retries {
                 }
             }
         }
-        Some(Retries { attempts, slots, frozen, live, local })
+        Some(PureIterations { attempts, slots, final_fields, live, local })
     }
 
     fn attempt(&self, subject: &Subject, state: &State, thread: usize) -> (u32, &Attempt) {
@@ -159,7 +161,7 @@ impl Retries {
         let nodes = if count >= 64 { u64::MAX } else { (1 << count) - 1 };
         let mut fresh = 0;
         for thread in 0..machine.thread_count() {
-            let base = machine.thread_base(thread) + 2;
+            let base = machine.register_base(thread);
             for register in &self.attempt(subject, state, thread).1.fresh {
                 let word = state.words[base + *register as usize];
                 if (0..64).contains(&word) {
@@ -188,7 +190,7 @@ impl Retries {
         retired: &Retired,
         thread: usize,
     ) -> bool {
-        let base = subject.machine.thread_base(thread) + 2;
+        let base = subject.machine.register_base(thread);
         let target = self.attempt(subject, state, thread).1.target;
         target.is_some_and(|register| {
             contains(retired.everywhere(), state.words[base + register as usize])
@@ -211,7 +213,7 @@ impl Retries {
             if !understood || !attempt.clean || attempt.references.len() > MOST {
                 return false;
             }
-            let base = subject.machine.thread_base(thread) + 2;
+            let base = subject.machine.register_base(thread);
             let words = &state.words[base..];
             let mut holds =
                 |premise: Premise| self.dooms(subject, (location, words), premise, dooms);
@@ -243,7 +245,8 @@ impl Retries {
                 return true;
             }
         }
-        let Some(frozen) = self.frozen.as_ref().filter(|_| retired.is_published(word)) else {
+        let Some(final_fields) = self.final_fields.as_ref().filter(|_| retired.is_published(word))
+        else {
             return false;
         };
         let stride = subject.machine.node_stride();
@@ -251,7 +254,7 @@ impl Retries {
         let count = subject.machine.steps.structs[id as usize].slots.len() as u32;
         (0..count).any(|slot| {
             let now = cells[slot as usize];
-            match frozen.rule(id, slot) {
+            match final_fields.rule(id, slot) {
                 Rule::Once(scalar) if now == scalar => {
                     holds(Premise::Holds { register, slot, scalar })
                 }
@@ -317,7 +320,7 @@ impl Retries {
         if restarts && !is_broken(Sabotage::DroppedRestart) {
             return false;
         }
-        let base = subject.machine.thread_base(thread) + 2;
+        let base = subject.machine.register_base(thread);
         let word = |register: u32| state.words[base + register as usize];
         let holds = |(register, slot): &(u32, u32)| self.holds(retired, word(*register), *slot);
         if let Some((register, id, slots)) = &attempt.load {
@@ -337,13 +340,14 @@ impl Retries {
         retired: &Retired,
         (id, word, slots): (u32, i32, Range<u32>),
     ) -> bool {
-        let Some(frozen) = self.frozen.as_ref().filter(|_| retired.is_published(word)) else {
+        let Some(final_fields) = self.final_fields.as_ref().filter(|_| retired.is_published(word))
+        else {
             return false;
         };
         let stride = machine.node_stride();
         let cells = &state.heap[word as usize * stride + 1..(word as usize + 1) * stride];
         contains(retired.everywhere(), word)
-            || slots.into_iter().all(|slot| frozen.is_final(id, slot, cells))
+            || slots.into_iter().all(|slot| final_fields.is_final(id, slot, cells))
     }
 }
 

@@ -27,7 +27,7 @@ pub enum Rule {
 }
 
 /// When the fields of each struct are final.
-pub struct Frozen {
+pub struct FinalFields {
     rules: Vec<Vec<Rule>>,
 }
 
@@ -39,9 +39,9 @@ struct Writes {
     constant: Option<i32>,
 }
 
-impl Frozen {
+impl FinalFields {
     /// Analyses a program.
-    pub fn of(steps: &Steps) -> Frozen {
+    pub fn of(steps: &Steps) -> FinalFields {
         let local = local_accesses(steps, &Liveness::of(steps));
         let count = |s: &StructLayout| vec![Writes::default(); s.slots.len()];
         let mut writes: Vec<Vec<Writes>> = steps.structs.iter().map(count).collect();
@@ -62,7 +62,7 @@ impl Frozen {
         if steps.frees {
             rules.iter_mut().flatten().for_each(|rule| *rule = Rule::Never);
         }
-        Frozen { rules }
+        FinalFields { rules }
     }
 
     /// When a field is final.

@@ -14,7 +14,7 @@ use seriatim_lang::steps::Pc;
 
 /// What others see of a step.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Influence {
+pub enum Interference {
     /// A change of the list or of shared variables.
     List(Effect),
     /// A change of a cell.
@@ -25,14 +25,14 @@ pub enum Influence {
     Help(Help),
 }
 
-impl Influence {
+impl Interference {
     /// The step.
     pub fn pc(&self) -> Pc {
         match self {
-            Influence::List(effect) => effect.pc,
-            Influence::Cell(exchange) => exchange.pc,
-            Influence::Update(update) => update.pc,
-            Influence::Help(help) => help.pc,
+            Interference::List(effect) => effect.pc,
+            Interference::Cell(exchange) => exchange.pc,
+            Interference::Update(update) => update.pc,
+            Interference::Help(help) => help.pc,
         }
     }
 
@@ -51,14 +51,16 @@ impl Influence {
             Ok(())
         };
         match self {
-            Influence::List(effect) => {
+            Interference::List(effect) => {
                 matcher.interfere(model, (effect, view, outlook), &mut observed)
             }
-            Influence::Cell(exchange) => {
+            Interference::Cell(exchange) => {
                 exchange.applied((model, abstraction), view)?.iter_mut().try_for_each(observed)
             }
-            Influence::Update(update) => update.applied(view).iter_mut().try_for_each(observed),
-            Influence::Help(help) => help.applied(model, view)?.iter_mut().try_for_each(observed),
+            Interference::Update(update) => update.applied(view).iter_mut().try_for_each(observed),
+            Interference::Help(help) => {
+                help.applied(model, view)?.iter_mut().try_for_each(observed)
+            }
         }
     }
 }

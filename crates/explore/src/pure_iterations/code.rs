@@ -1,7 +1,7 @@
-//! What the code of a method says about its attempts: where an iteration begins, where it has written nothing yet, and which
+//! What the code of a method says about its iterations: where an iteration begins, where it has written nothing yet, and which
 //! facts about a state make it certain that it will write nothing.
 //!
-//! The *restart* of a method is its first shared access. `retries` has the theorem that uses it; these are its conditions
+//! The *restart* of a method is its first shared access. `pure_iterations` has the theorem that uses it; these are its conditions
 //! on the code, and a method that fails one of them is not reduced ([`Analysis::run`]):
 //! - [`Analysis::restart`]: there is exactly one first access, so a call does nothing shared before it;
 //! - [`Analysis::is_stable`]: an iteration leaves what is live at the restart as it was: the registers, and each slot of a
