@@ -1,17 +1,15 @@
 //! What memory looks like at a moment of a run: the shared variables, the nodes, what the threads know of them; and the same
 //! as lines of text, along the chains of nodes that hang from the variables.
 
-use crate::subject::Subject;
 use crate::watch::scalar;
 use seriatim_lang::machine::{FREED, Machine, State, VACANT};
 use seriatim_lang::spec::Datum;
-use seriatim_lang::steps::{NULL, Slot};
+use seriatim_lang::steps::{NULL, Reg, Slot};
 use seriatim_lang::types::{Kind, Scalar};
 use seriatim_spec::run::{Cell, Local, Memory, Node};
 
 /// Memory at a moment. A node has the same number in all pictures of a run.
-pub fn memory(subject: &Subject, state: &State) -> Memory {
-    let machine = &subject.machine;
+pub fn memory(machine: &Machine, state: &State) -> Memory {
     let stride = machine.node_stride();
     let cell = |slot: &Slot, word: i32| Cell {
         name: slot.name.clone(),
@@ -35,27 +33,26 @@ pub fn memory(subject: &Subject, state: &State) -> Memory {
     Memory {
         variables: cells(&machine.steps.shared, &state.words),
         nodes: nodes.collect(),
-        locals: locals(subject, state),
-        lines: picture(subject, state),
+        locals: locals(machine, state),
+        lines: picture(machine, state),
     }
 }
 
-/// The variables of threads that refer to nodes.
-fn locals(subject: &Subject, state: &State) -> Vec<Local> {
-    let machine = &subject.machine;
+/// The variables of threads that refer to nodes. A variable that was not assigned yet is null, and so is every one of an
+/// operation that has ended.
+fn locals(machine: &Machine, state: &State) -> Vec<Local> {
     let mut found = Vec::new();
     for thread in 0..machine.thread_count() {
-        let location = &subject.locations[subject.location(state, thread) as usize];
+        let pc = machine.pc(state, thread);
         let base = machine.thread_base(thread) + 2;
-        for (register, kind) in &location.registers {
-            let slot = machine.steps.register(location.pc, seriatim_lang::steps::Reg(*register));
-            let word = state.words[base + *register as usize];
-            if let Some(slot) = slot.filter(|slot| !slot.name.starts_with('_'))
-                && is_reference(*kind)
-                && word != NULL
-            {
-                let value = scalar(*kind, word);
+        for register in 0..machine.steps.register_count() {
+            let Some(slot) = machine.steps.register(pc, Reg(register as u32)) else { continue };
+            let word = state.words[base + register];
+            if is_reference(slot.kind) && word != NULL && !slot.name.starts_with('_') {
+                let value = scalar(slot.kind, word);
                 let cell = Cell { name: slot.name.clone(), value, node: Some(word as u32) };
+                // What is called the same in an inner function has ended with it.
+                found.retain(|l: &Local| l.thread != thread || l.cell.name != cell.name);
                 found.push(Local { thread, cell });
             }
         }
@@ -64,8 +61,7 @@ fn locals(subject: &Subject, state: &State) -> Vec<Local> {
 }
 
 /// The lines of the picture.
-fn picture(subject: &Subject, state: &State) -> Vec<String> {
-    let machine = &subject.machine;
+fn picture(machine: &Machine, state: &State) -> Vec<String> {
     let mut drawing = Drawing { machine, state, drawn: vec![], lines: vec![] };
     let shared = || machine.steps.shared.iter().zip(&state.words);
     let plain: Vec<String> = shared()
@@ -78,7 +74,7 @@ fn picture(subject: &Subject, state: &State) -> Vec<String> {
     for (slot, word) in shared().filter(|(slot, _)| is_reference(slot.kind)) {
         drawing.chain(&slot.name, *word);
     }
-    for Local { thread, cell } in locals(subject, state) {
+    for Local { thread, cell } in locals(machine, state) {
         if let Some(node) = cell.node {
             drawing.chain(&format!("t{thread}.{}", cell.name), node as i32);
         }

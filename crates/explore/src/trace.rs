@@ -12,7 +12,7 @@ use crate::path::{Milestone, path_to};
 use crate::picture::memory;
 use crate::search::Search;
 use crate::store::StateRef;
-use crate::watch::watched;
+use crate::watch::{returning_line, watched};
 use crate::worker::{Taken, Worker};
 use seriatim_history::Value;
 use seriatim_lang::choices::Choices;
@@ -35,6 +35,8 @@ pub struct Rebuilt {
     /// The set that it leads to.
     pub set: SetId,
     initial: Memory,
+    /// Memory as the last access that was noted left it.
+    now: Memory,
     steps: Vec<Step>,
     history: Vec<Event>,
     methods: Vec<Option<u32>>,
@@ -44,10 +46,12 @@ pub struct Rebuilt {
 impl Rebuilt {
     /// A run that has not begun.
     pub fn new(search: &Search<'_>, initial: &State, start: SetId) -> Rebuilt {
+        let before = memory(&search.common.subject.machine, initial);
         Rebuilt {
             state: initial.clone(),
             set: start,
-            initial: memory(search.common.subject, initial),
+            initial: before.clone(),
+            now: before,
             steps: vec![],
             history: vec![],
             methods: vec![None; search.common.subject.machine.thread_count()],
@@ -55,14 +59,14 @@ impl Rebuilt {
         }
     }
 
-    /// Goes on to a state; if others see a difference, the last step gets a picture.
+    /// Goes on to a state, which the last access that was noted leads to.
     pub fn arrive(&mut self, search: &Search<'_>, to: State, set: SetId) {
-        let subject = search.common.subject;
-        let shared = subject.machine.steps.shared.len();
-        let changed =
-            self.state.words[..shared] != to.words[..shared] || self.state.heap != to.heap;
-        if let Some(last) = self.steps.last_mut().filter(|_| changed) {
-            last.memory = Some(memory(subject, &to));
+        let after = memory(&search.common.subject.machine, &to);
+        if let Some(last) = self.steps.last_mut().and_then(|step| step.accesses.last_mut())
+            && after != self.now
+        {
+            last.memory = Some(after.clone());
+            self.now = after;
         }
         (self.state, self.set) = (settled(search, to), set);
     }
@@ -226,32 +230,55 @@ fn note_all(search: &Search<'_>, run: &mut Rebuilt, taken: Vec<Taken>) {
     }
 }
 
+/// The accesses of a step, each with memory after it if that is not as it was.
+fn filmed(
+    machine: &Machine,
+    run: &mut Rebuilt,
+    film: &[State],
+    mut watched: Vec<(usize, Access)>,
+) -> Vec<Access> {
+    // What follows an access up to the next one happens with it: its value goes to a variable.
+    let next = watched.iter().skip(1).map(|(at, _)| *at);
+    let ends: Vec<usize> = next.chain([film.len()]).collect();
+    for ((_, access), end) in watched.iter_mut().zip(ends) {
+        let Some(state) = end.checked_sub(1).and_then(|last| film.get(last)) else { continue };
+        let after = memory(machine, state);
+        if after != run.now {
+            access.memory = Some(after.clone());
+            run.now = after;
+        }
+    }
+    watched.into_iter().map(|(_, access)| access).collect()
+}
+
 /// Adds a step to a run: its accesses, its events, its move.
 pub fn note(search: &Search<'_>, machine: &Machine, run: &mut Rebuilt, mut found: Found) {
     let subject = search.common.subject;
     let steps = &machine.steps;
     let thread = found.thread;
     found.choices.rewind();
+    let film = machine.film(&run.state, thread, &mut found.choices);
+    found.choices.rewind();
     let (executed, seen) = machine.trace(&run.state, thread, &mut found.choices);
     let mut accesses = Vec::new();
-    let spoken = |action| Access { line: None, source: String::new(), action };
     if let Some((method, words)) = &seen.call {
         let info = &steps.methods[*method as usize];
         let args = subject.arguments(*method, words);
         let call = format!("{}({})", info.name, list(&args));
-        accesses.push(spoken(Action::Call { call }));
+        accesses.push(Access::spoken(Action::Call { call }));
         run.history.push(Event::Call { thread, method: info.name.clone(), args });
         run.methods[thread] = Some(*method);
     }
-    accesses.extend(watched(subject, &executed));
+    accesses.extend(filmed(machine, run, &film, watched(subject, &executed)));
     if let (Some(words), Some(method)) = (&seen.ret, run.methods[thread]) {
         let info = &steps.methods[method as usize];
         let result = subject.result(method, words);
-        accesses.push(spoken(Action::Return { result: spelled(&result) }));
+        let returns = Access::spoken(Action::Return { result: spelled(&result) });
+        accesses.push(Access { line: returning_line(subject, &executed), ..returns });
         run.history.push(Event::Return { thread, method: info.name.clone(), result });
         run.methods[thread] = None;
     }
-    run.steps.push(Step { thread, accesses, memory: None });
+    run.steps.push(Step { thread, accesses });
     run.moves.push(Move { thread, choices: found.choices.picks(), waits: false });
 }
 
@@ -265,6 +292,7 @@ impl Counterexample {
         let threads = self.steps.iter().map(|step| step.thread + 1).max().unwrap_or(0);
         Run {
             threads,
+            names: Vec::new(),
             initial: self.initial.clone(),
             steps: self.steps.clone(),
             history: self.history.iter().map(event).collect(),

@@ -8,20 +8,26 @@ use seriatim_lang::steps::{Ex, NULL, Op, Reg, Slot};
 use seriatim_lang::types::{Kind, Scalar};
 use seriatim_spec::run::{Access, Action};
 
-/// The accesses of a step.
-pub fn watched(subject: &Subject, executed: &[Executed]) -> Vec<Access> {
+/// The accesses of a step, each with the place of its instruction among those executed.
+pub fn watched(subject: &Subject, executed: &[Executed]) -> Vec<(usize, Access)> {
     let accesses = executed.iter().enumerate().filter_map(|(at, done)| {
         let instr = &subject.machine.steps.code[done.pc.0 as usize];
         let after = executed.get(at + 1);
         let action = action(subject, done, after)?;
         let source = instr.span.text(&subject.source).lines().next().unwrap_or("").trim();
-        Some(Access {
-            line: Some(instr.span.line(&subject.source)),
-            source: source.to_owned(),
-            action,
-        })
+        let line = Some(instr.span.line(&subject.source));
+        Some((at, Access { line, source: source.to_owned(), action, memory: None }))
     });
     accesses.collect()
+}
+
+/// The line of the `return` with which a step ends.
+pub fn returning_line(subject: &Subject, executed: &[Executed]) -> Option<usize> {
+    let instr = &subject.machine.steps.code[executed.last()?.pc.0 as usize];
+    let line = instr.span.line(&subject.source);
+    // The end of a body returns, too, but stands nowhere.
+    let is_written = subject.source.lines().nth(line - 1).is_some_and(|l| l.contains("return"));
+    (matches!(instr.op, Op::Return(_)) && is_written).then_some(line)
 }
 
 /// What an instruction of a method did; `None` if it is no matter of others, or belongs to the client.

@@ -72,7 +72,7 @@ fn pictures_show_the_chain_that_a_step_changed() {
     assert_eq!(found.kind, ViolationKind::NotLinearizable);
     assert!(matches!(found.history[0], Event::Call { .. }));
     let run = found.run();
-    let pictures = run.steps.iter().filter_map(|step| step.memory.as_ref());
+    let pictures = run.steps.iter().filter_map(|step| step.memory());
     let mut lines = pictures.flat_map(|memory| &memory.lines);
     assert!(lines.any(|line| line.starts_with("top → #")), "{run}");
     let text = run.to_string();

@@ -173,6 +173,7 @@ struct Run<'m> {
     links_shared: bool,
     /// The instructions executed, if someone wants to know.
     log: Option<Vec<Executed>>,
+    film: Option<Vec<State>>,
 }
 
 type Ran<T> = Result<T, Stop>;
@@ -333,6 +334,16 @@ impl Machine {
         (run.log.unwrap_or_default(), run.seen)
     }
 
+    /// The state after each instruction that [`Machine::trace`] tells of; the thread stands at the instruction.
+    pub fn film(&self, from: &State, thread: usize, choices: &mut Choices) -> Vec<State> {
+        let mut to = from.clone();
+        let mut run = Run::new(self, &mut to, choices, thread);
+        run.log = Some(Vec::new());
+        run.film = Some(Vec::new());
+        let _ = run.step(self.pc(from, thread));
+        run.film.unwrap_or_default()
+    }
+
     /// The resting point of idle code: jumps are followed.
     fn rest(&self, mut pc: Pc) -> Pc {
         for _ in 0..self.steps.code.len() {
@@ -422,7 +433,7 @@ impl<'m> Run<'m> {
         thread: usize,
     ) -> Self {
         let seen = Seen::default();
-        Run { machine, state, choices, thread, seen, links_shared: false, log: None }
+        Run { machine, state, choices, thread, seen, links_shared: false, log: None, film: None }
     }
 
     fn step(&mut self, mut pc: Pc) -> Ran<()> {

@@ -18,13 +18,17 @@ impl Counterexample {
         let mut before = &self.initial;
         let mut steps = Vec::new();
         for step in &self.steps {
-            let memory = (step.list != *before).then(|| memory(&step.list));
             let accesses = step.accesses.iter().filter_map(|access| drawer.access(step, access));
-            steps.push(Step { thread: step.thread, accesses: accesses.collect(), memory });
+            let mut accesses: Vec<Access> = accesses.collect();
+            if let Some(last) = accesses.last_mut().filter(|_| step.list != *before) {
+                last.memory = Some(memory(&step.list));
+            }
+            steps.push(Step { thread: step.thread, accesses });
             before = &step.list;
         }
         let history = self.events(program);
-        Run { threads, initial: memory(&self.initial), steps, history, repeats: None }
+        let initial = memory(&self.initial);
+        Run { threads, names: Vec::new(), initial, steps, history, repeats: None }
     }
 
     /// How the run goes wrong, as words.
@@ -91,7 +95,7 @@ impl Drawer<'_> {
     fn access(&self, step: &ShownStep, access: &step::Access) -> Option<Access> {
         if access.called {
             let action = Action::Call { call: self.names[step.operation].clone() };
-            return Some(Access { line: None, source: String::new(), action });
+            return Some(Access::spoken(action));
         }
         let instr = self.code.code.get(access.pc.0 as usize)?;
         let source = &self.program.source;
@@ -100,7 +104,8 @@ impl Drawer<'_> {
             Some(result) => Action::Return { result: Some(result.to_string()) },
             None => Action::Local,
         };
-        Some(Access { line: Some(instr.span.line(source)), source: text.to_owned(), action })
+        let line = Some(instr.span.line(source));
+        Some(Access { line, source: text.to_owned(), action, memory: None })
     }
 }
 

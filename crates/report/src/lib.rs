@@ -12,6 +12,7 @@ pub mod html;
 pub mod json;
 pub mod junit;
 mod labels;
+mod page;
 mod report;
 pub mod run;
 mod states;

@@ -105,6 +105,7 @@ class Page {
       stepOf: null,
     };
     this.scene = scene;
+    scene.now = this.moment();
     if (isSmall) {
       const order = this.attempt ? this.attempt.order.map((id) => this.local(id)) : [];
       this.choose(Uint32Array.from(order));
@@ -162,6 +163,22 @@ class Page {
         .sort((a, b) => a.from - b.from);
       return { group: group || "annotations", items };
     });
+  }
+
+  /** Marks the moment after so many events of the whole history. */
+  mark(events) {
+    this.events = events;
+    this.scene.now = this.moment();
+    this.timeline.redraw();
+  }
+
+  /** Where the marked moment stands. */
+  moment() {
+    if (this.events === undefined) return null;
+    const { axis } = this.scene;
+    if (this.view !== "small") return axis.at(this.events - 0.5);
+    const { moments } = this.small;
+    return axis.at(firstPlace(0, moments.length, (index) => moments[index] >= this.events) - 0.5);
   }
 
   chooseAttempt(index) {
@@ -358,34 +375,6 @@ function say(text) {
   document.getElementById("live").textContent = text;
 }
 
-/** The verdict and what stands around it. */
-function showHead(verdict) {
-  const set = (id, text) => (document.getElementById(id).textContent = text);
-  const marks = { violation: ["✗", "Not linearizable"], linearizable: ["✓", "Linearizable"], unknown: ["?", "Unknown"] };
-  const [mark, word] = marks[verdict.verdict];
-  set("mark", mark);
-  set("word", word);
-  document.getElementById("badge").dataset.verdict = verdict.verdict;
-  document.getElementById("title").replaceChildren(verdict.source, make("small", {}, ` as ${verdict.spec}`));
-  set("facts", verdict.facts.join(" · "));
-  const { sentence } = verdict;
-  // A capital, unless the sentence begins with the name of an operation.
-  const capital = /^[a-z]+ /.test(sentence) ? sentence[0].toUpperCase() + sentence.slice(1) : sentence;
-  set("why", sentence === "" || /[.!?]$/.test(sentence) ? capital : `${capital}.`);
-  const refuted = verdict.counterexample;
-  const context = document.getElementById("context");
-  if (refuted) {
-    const size = refuted.operations.length;
-    context.append(`No order explains ${size === 1 ? "this operation" : `these ${grouped(size)} operations`}${refuted.part ? ` of ${refuted.part}` : ""}`);
-    if (refuted.context) {
-      context.append(`, after ${counted(refuted.context.count, "earlier operation")} that leave the ${verdict.object} in state `, make("code", {}, refuted.context.state));
-    }
-    context.append(".");
-  }
-  document.getElementById("warnings").replaceChildren(...verdict.warnings.map((text) => make("li", {}, text)));
-  document.querySelector("[role=toolbar] .tabs").hidden = !refuted;
-}
-
 /** Fills the selects. */
 function showFilters(page) {
   const { whole, verdict } = page;
@@ -492,10 +481,8 @@ function showTip(page, tip, operation, { x, y }) {
   tip.style.top = `${y + 16}px`;
 }
 
-async function start() {
-  const verdict = JSON.parse(document.getElementById("verdict").textContent);
-  document.getElementById("app").hidden = false;
-  showHead(verdict);
+/** Opens the history of the page: gives the timeline with everything around it. */
+async function openHistory(verdict) {
   const bytes = await inflated(document.getElementById("columns"));
   const { processes, methods, silent_args: silentArgs, silent_results: silentResults } = verdict;
   const whole = new History(decoded(bytes, verdict.ranks), { processes, methods, silentArgs, silentResults });
@@ -511,9 +498,5 @@ async function start() {
   showParts(page);
   connect(page);
   page.open("small");
-  // For tests: what is on the screen, and how long it took.
-  window.seriatim = { page, opened: performance.now() };
-  document.documentElement.dataset.ready = "true";
+  return page;
 }
-
-start();

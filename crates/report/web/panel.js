@@ -14,6 +14,12 @@ function make(tag, properties = {}, ...children) {
 
 const grouped = (number) => number.toLocaleString("en");
 const counted = (number, noun) => `${grouped(number)} ${noun}${number === 1 ? "" : "s"}`;
+/** A sentence with a capital, unless it begins with the name of an operation, and a full stop. */
+function sentence(text) {
+  const capital = /^[a-z]+[ :]/.test(text) ? text[0].toUpperCase() + text.slice(1) : text;
+  return text === "" || /[.!?]$/.test(text) ? capital : `${capital}.`;
+}
+
 /** Steps of a long order that are listed at once. */
 const STEPS = 60;
 /** Rows of the table. */
@@ -196,7 +202,8 @@ function showTable(page) {
   const { history } = scene;
   const list = page.found ?? { at: (index) => index, length: history.length };
   const shown = Math.min(list.length, ROWS);
-  const heads = ["Operation", "Process", "Call", "Return", "Line"];
+  const heads = ["Operation", "Process", "Call", "Return"];
+  if (hasLines(history)) heads.push("Line");
   if (hasPlaces(scene)) heads.push("In the order");
   const rows = [];
   for (let index = 0; index < shown; index++) rows.push(tableRow(page, list.at(index)));
@@ -213,6 +220,12 @@ function hasPlaces(scene) {
   return scene.stepOf !== null || scene.stuck.size > 0;
 }
 
+/** Whether operations stand in a file: those of a run do not. */
+function hasLines(history) {
+  history.someLine ??= history.line.some((line) => line > 0);
+  return history.someLine;
+}
+
 function tableRow(page, operation) {
   const { history, stepOf, stuck, selected } = page.scene;
   const step = stepOf && stepOf[operation] >= 0 ? `step ${grouped(stepOf[operation] + 1)}` : stepOf ? "not placed" : "";
@@ -226,7 +239,7 @@ function tableRow(page, operation) {
     cell(history.names.processes[history.process[operation]]),
     cell(shortTime(page, history, history.call[operation]), "num"),
     cell(history.ret[operation] === PENDING ? "pending" : shortTime(page, history, history.ret[operation]), "num"),
-    cell(history.line[operation] ? grouped(history.line[operation]) : "", "num"),
+    hasLines(history) ? cell(history.line[operation] ? grouped(history.line[operation]) : "", "num") : null,
     !hasPlaces(page.scene) ? null : isStuck ? cell("✗ cannot be placed", "stuck") : cell(step),
   );
 }

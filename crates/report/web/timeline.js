@@ -24,7 +24,7 @@ class Timeline {
 
   /**
    * Shows a scene: { history, axis, rows, lanes, chosen, points, stepOf, stuck, marked, matches,
-   * selected, before, roomy, span }.
+   * selected, before, roomy, span, now }.
    */
   show(scene) {
     this.scene = scene;
@@ -210,6 +210,7 @@ class Timeline {
     if (scene.roomy) this.drawNumbers(spots);
     else this.drawTacks(shown);
     this.drawSelection();
+    this.drawNow();
     context.restore();
     this.drawNames(first, last);
     this.drawHead();
@@ -476,6 +477,14 @@ class Timeline {
     const to = Math.min(Math.max(own.x1, own.x0 + 3) + 2, this.width + 20);
     context.roundRect(from, own.y - 2, to - from, this.barHeight + 4, 6);
     context.stroke();
+  }
+
+  /** The moment of a run that is shown. */
+  drawNow() {
+    const { context, colours, scene } = this;
+    if (scene.now === null) return;
+    context.fillStyle = colours.accent;
+    context.fillRect(this.x(scene.now) - 1, this.top - 4, 2, this.height);
   }
 
   drawNames(first, last) {

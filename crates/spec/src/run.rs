@@ -10,6 +10,8 @@ use std::fmt;
 pub struct Run {
     /// How many threads there are.
     pub threads: usize,
+    /// What they are called, where that is not `thread 0`, `thread 1`, ….
+    pub names: Vec<String>,
     /// Memory before the first step.
     pub initial: Memory,
     /// The steps, one after another.
@@ -27,14 +29,17 @@ pub struct Step {
     pub thread: usize,
     /// What it does, in order.
     pub accesses: Vec<Access>,
-    /// Memory afterwards, if others see a difference.
-    pub memory: Option<Memory>,
 }
 
 impl Step {
     /// Where the step stands in the source: the line of its first access that has one.
     pub fn line(&self) -> Option<usize> {
         self.accesses.iter().find_map(|access| access.line)
+    }
+
+    /// Memory after the step, if it is not as it was.
+    pub fn memory(&self) -> Option<&Memory> {
+        self.accesses.iter().rev().find_map(|access| access.memory.as_ref())
     }
 }
 
@@ -47,6 +52,8 @@ pub struct Access {
     pub source: String,
     /// What it does.
     pub action: Action,
+    /// Memory afterwards, if it is not as it was; the variables of threads count.
+    pub memory: Option<Memory>,
 }
 
 /// What an access does. Places and values are as the source writes them; nodes are `#0`, `#1`, ….
@@ -114,31 +121,47 @@ pub enum Action {
 }
 
 impl Access {
+    /// An access that stands nowhere in the source: a call or a return.
+    pub fn spoken(action: Action) -> Access {
+        Access { line: None, source: String::new(), action, memory: None }
+    }
+
     /// The access as words: `t = top → #0`, `cas(top, t, n) failed: top is #1`.
     pub fn text(&self) -> String {
-        let source = &self.source;
+        let (done, outcome) = self.told();
+        let glue = match self.action {
+            _ if outcome.is_empty() => "",
+            Action::Read { .. } | Action::Allocate { .. } | Action::CompareAndSwap { .. } => " ",
+            _ => ": ",
+        };
+        done + glue + &outcome
+    }
+
+    /// What is done, and what comes of it: `t = top` and `→ #0`, `cas(top, t, n)` and `failed: top is #1`.
+    pub fn told(&self) -> (String, String) {
+        let source = self.source.clone();
         match &self.action {
-            Action::Call { call } => format!("call {call}"),
-            Action::Return { result: Some(result) } => format!("return {result}"),
-            Action::Return { result: None } => "return".to_owned(),
+            Action::Call { call } => (format!("call {call}"), String::new()),
+            Action::Return { result: Some(result) } => (format!("return {result}"), String::new()),
+            Action::Return { result: None } => ("return".to_owned(), String::new()),
             Action::Read { place, into: Some(into), value } => {
-                format!("{into} = {place} → {value}")
+                (format!("{into} = {place}"), format!("→ {value}"))
             }
-            Action::Read { place, into: None, value } => format!("{place} → {value}"),
+            Action::Read { place, into: None, value } => (place.clone(), format!("→ {value}")),
             Action::Write { place, before, after } => {
-                format!("{source}: {place} was {before}, is {after}")
+                (source, format!("{place} was {before}, is {after}"))
             }
             Action::CompareAndSwap { place, after: Some(after), .. } => {
-                format!("{source} succeeded: {place} is {after}")
+                (source, format!("succeeded: {place} is {after}"))
             }
             Action::CompareAndSwap { place, found, after: None } => {
-                format!("{source} failed: {place} is {found}")
+                (source, format!("failed: {place} is {found}"))
             }
-            Action::Lock { place } => format!("lock({place})"),
-            Action::Unlock { place } => format!("unlock({place})"),
-            Action::Allocate { node } => format!("{source} → {node}"),
-            Action::Local => source.clone(),
-            Action::Stop { why } => format!("{source}: {why}"),
+            Action::Lock { place } => (format!("lock({place})"), String::new()),
+            Action::Unlock { place } => (format!("unlock({place})"), String::new()),
+            Action::Allocate { node } => (source, format!("→ {node}")),
+            Action::Local => (source, String::new()),
+            Action::Stop { why } => (source, why.clone()),
         }
     }
 
@@ -170,6 +193,15 @@ pub struct Memory {
     pub locals: Vec<Local>,
     /// The same as lines of text.
     pub lines: Vec<String>,
+}
+
+impl Memory {
+    /// Whether threads that only see what is shared see a difference between two moments.
+    pub fn differs_for_others(&self, other: &Memory) -> bool {
+        let is_list = self.variables.is_empty() && self.nodes.is_empty();
+        (&self.variables, &self.nodes) != (&other.variables, &other.nodes)
+            || is_list && self.lines != other.lines
+    }
 }
 
 /// A named value.
@@ -242,6 +274,17 @@ impl fmt::Display for Run {
 }
 
 impl Run {
+    /// For each step, memory after it if others see a difference to what was told last.
+    pub fn pictures(&self) -> Vec<Option<&Memory>> {
+        let mut last = &self.initial;
+        let picture = |step| {
+            let now = Step::memory(step).filter(|memory| memory.differs_for_others(last))?;
+            last = now;
+            Some(now)
+        };
+        self.steps.iter().map(picture).collect()
+    }
+
     /// The history of the run, as any other history.
     ///
     /// ```
@@ -249,12 +292,26 @@ impl Run {
     /// assert!(history.is_empty());
     /// ```
     pub fn history(&self, name: &str) -> Result<History, InputError> {
+        self.recorded(name, |thread| Value::Int(thread as i64), |event| event as u64 + 1)
+    }
+
+    /// The history of the run for people: its processes are called as the columns of the run are, and events have no lines.
+    pub fn history_of_threads(&self, name: &str) -> Result<History, InputError> {
+        self.recorded(name, |thread| Value::text(&self.thread_name(thread)), |_| 0)
+    }
+
+    fn recorded(
+        &self,
+        name: &str,
+        process: impl Fn(usize) -> Value,
+        line: impl Fn(usize) -> u64,
+    ) -> Result<History, InputError> {
         let mut builder = Builder::new(name);
         for (index, event) in self.history.iter().enumerate() {
-            let line = index as u64 + 1;
+            let line = line(index);
             match event {
                 Event::Call { thread, method, args } => {
-                    let process = builder.process(&Value::Int(*thread as i64));
+                    let process = builder.process(&process(*thread));
                     let method = builder.method(method);
                     let arg = match &args[..] {
                         [] => ValueId::ABSENT,
@@ -264,7 +321,7 @@ impl Run {
                     builder.call(line, process, Call::new(method).arg(arg))?;
                 }
                 Event::Return { thread, result, .. } => {
-                    let process = builder.process(&Value::Int(*thread as i64));
+                    let process = builder.process(&process(*thread));
                     let result = match result {
                         Some(result) => builder.values().intern(result),
                         None => ValueId::ABSENT,
@@ -274,5 +331,10 @@ impl Run {
             }
         }
         builder.finish()
+    }
+
+    /// What a thread is called: the head of its column.
+    pub fn thread_name(&self, thread: usize) -> String {
+        self.names.get(thread).cloned().unwrap_or_else(|| format!("thread {thread}"))
     }
 }

@@ -35,6 +35,6 @@ mod verified;
 
 pub use choose::verify;
 pub use options::{Engine, Error, Lists, Options};
-pub use recorded::recorded_verdict;
+pub use recorded::Recorded;
 pub use seri_reader::{SeriReader, history_of};
 pub use verified::Verified;

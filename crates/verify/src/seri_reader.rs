@@ -7,6 +7,7 @@
 
 use seriatim_explore::{Event, event};
 use seriatim_history::{History, InputError, Operation, Outcome, Problem, ValueId};
+use seriatim_lang::Program;
 use seriatim_lang::machine::Bounds;
 use seriatim_lang::program::{FunctionInfo, SpecInfo};
 use seriatim_lang::spec::{Datum, SpecState, SpecStop};
@@ -75,6 +76,15 @@ impl SeriReader {
             (None, _) => program.spec.clone(),
         };
         let info = info.ok_or_else(|| format!("name one of its specifications: {}", names()))?;
+        Self::new(info)
+    }
+
+    /// The specification that a program refines, if it has one that has an initial state.
+    pub fn of(program: &Program) -> Option<Self> {
+        Self::new(program.spec.clone()?).ok()
+    }
+
+    fn new(info: SpecInfo) -> Result<Self, String> {
         let object = SeriObject::new(info);
         match object.spec.initial() {
             Ok(_) => Ok(SeriReader { object: Arc::new(object) }),

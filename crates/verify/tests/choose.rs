@@ -5,7 +5,7 @@ use seriatim_explore::starting_bounds;
 use seriatim_lang::{Program, check_with};
 use seriatim_lists::{Equality, parse_composition};
 use seriatim_spec::answer::{Evidence, Property, Standing};
-use seriatim_verify::{Engine, Error, Lists, Options, Verified, recorded_verdict, verify};
+use seriatim_verify::{Engine, Error, Lists, Options, Recorded, Verified, verify};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ fn a_run_that_goes_wrong_settles_the_question_and_monitors_reject_its_history() 
         let verified = asked(&broken, engine);
         assert_eq!(verified.answer.violated(), Some(Property::Linearizable));
         let run = verified.run().expect("every violation has a run");
-        assert_eq!(recorded_verdict(&broken, run).expect("a set").word(), "violation");
+        assert_eq!(Recorded::of(&broken, run).expect("a set").verdict.word(), "violation");
         assert!(verified.certificate.is_none());
     }
 }

@@ -65,8 +65,14 @@ impl Run<'_> {
     }
 
     pub(super) fn note(&mut self, executed: Executed) {
+        let pc = executed.pc;
         if let Some(log) = &mut self.log {
             log.push(executed);
+        }
+        if let Some(film) = &mut self.film {
+            let mut state = self.state.clone();
+            state.words[self.machine.thread_base(self.thread)] = pc.0 as i32;
+            film.push(state);
         }
     }
 

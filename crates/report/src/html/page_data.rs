@@ -89,6 +89,13 @@ impl<'r> PageData<'r> {
     }
 }
 
+impl PageData<'_> {
+    /// The same without a verdict.
+    pub fn unjudged(self) -> Self {
+        PageData { sentence: String::new(), unknown: None, ..self }
+    }
+}
+
 fn facts(report: &Report<'_>) -> Vec<String> {
     let history = report.history;
     let tally = history.tally();

@@ -1,5 +1,6 @@
 //! The claims of an answer as lines of text: the verdict first, then each claim by itself.
 
+use crate::text;
 use seriatim_spec::answer::{Answer, Claim, Cost, Evidence, Property, Scope, Standing};
 use std::fmt::Write;
 
@@ -50,6 +51,49 @@ pub fn claims(answer: &Answer) -> String {
     out
 }
 
+/// The verdict in one word: what counts for the exit code, and whether all that holds is proved.
+pub(super) fn verdict(answer: &Answer) -> &'static str {
+    let holds = |s: &Standing| matches!(s, Standing::Holds { .. });
+    let mut first = answer.claims().map(|c| c.standing).filter(holds);
+    match answer.exit_code() {
+        1 => "violation",
+        0 => first.next().map_or("unknown", |standing| standing.word()),
+        _ => "unknown",
+    }
+}
+
+/// The verdict in a few words, for the head of a page.
+pub(super) fn badge(answer: &Answer) -> String {
+    let (property, standing) = leading(answer);
+    match standing {
+        Standing::Violated { .. } => format!("Not {property}"),
+        Standing::Holds { scope, .. } if scope.is_unbounded() => format!("Proved {property}"),
+        Standing::Holds { .. } => format!("Found {property}"),
+        _ => "Unknown".to_owned(),
+    }
+}
+
+/// What was asked, and within which bounds: the question that the badge answers.
+pub(super) fn asked(answer: &Answer) -> String {
+    let (property, standing) = leading(answer);
+    match standing {
+        Standing::Violated { scope, .. } | Standing::Holds { scope, .. } => {
+            format!("Is every run {property}? Asked for {}.", scope.words)
+        }
+        Standing::Unknown(why) | Standing::NotAnswered(why) => {
+            format!("Is every run {property}? {why}.")
+        }
+        Standing::NotAsked => String::new(),
+    }
+}
+
+/// What the answer took, for the head of a page.
+pub(super) fn facts(answer: &Answer) -> String {
+    let Cost { time, states, steps, .. } = answer.cost;
+    let counts = format!("{} states, {} steps", text::grouped(states), text::grouped(steps));
+    if time.is_zero() { counts } else { format!("{counts}, {}", text::duration(time)) }
+}
+
 /// The claim that the headline is about.
 fn leading(answer: &Answer) -> (Property, &Standing) {
     let rank = |standing: &Standing| match standing {
@@ -77,7 +121,7 @@ fn scope(standing: &Standing) -> Option<&Scope> {
 }
 
 /// What was cut in any of the scopes for which something holds.
-fn cuts(answer: &Answer) -> Vec<&String> {
+pub(super) fn cuts(answer: &Answer) -> Vec<&String> {
     let mut found: Vec<&String> = Vec::new();
     for property in Property::ALL {
         let standing = answer.standing(property);

@@ -1,7 +1,7 @@
 //! What is known of an algorithm, for programs: one JSON object, whose schema is the definition `algorithm` of
 //! `docs/report-schema.json`. It has the version of the reports about histories.
 
-use super::Examined;
+use super::{Examined, claims};
 use crate::json::{Nested, SCHEMA};
 use serde::Serialize;
 use seriatim_spec::answer::{Claim, Cost, Evidence, Scope, Standing};
@@ -15,7 +15,7 @@ pub fn render(examined: &Examined<'_>) -> String {
         schema: SCHEMA,
         algorithm: examined.name,
         spec: examined.spec,
-        verdict: verdict(examined),
+        verdict: claims::verdict(examined.answer),
         exit_code: examined.answer.exit_code(),
         claims: claims.iter().map(ClaimDocument::of).collect(),
         statistics: Costs {
@@ -28,17 +28,6 @@ pub fn render(examined: &Examined<'_>) -> String {
     let mut text = serde_json::to_string(&document).expect("every part can be written");
     text.push('\n');
     text
-}
-
-/// The verdict in one word: what counts for the exit code, and whether all that holds is proved.
-fn verdict(examined: &Examined<'_>) -> &'static str {
-    let holds = |s: &Standing| matches!(s, Standing::Holds { .. });
-    let mut first = examined.answer.claims().map(|c| c.standing).filter(holds);
-    match examined.answer.exit_code() {
-        1 => "violation",
-        0 => first.next().map_or("unknown", |standing| standing.word()),
-        _ => "unknown",
-    }
 }
 
 #[derive(Serialize)]
@@ -175,7 +164,7 @@ impl<'r> RunDocument<'r> {
         RunDocument {
             threads: run.threads,
             initial: MemoryDocument::of(&run.initial),
-            steps: run.steps.iter().map(StepDocument::of).collect(),
+            steps: run.steps.iter().zip(run.pictures()).map(StepDocument::of).collect(),
             history: run.history.iter().map(EventDocument::of).collect(),
             repeats: run.repeats,
         }
@@ -192,12 +181,12 @@ struct StepDocument<'r> {
 }
 
 impl<'r> StepDocument<'r> {
-    fn of(step: &'r Step) -> Self {
+    fn of((step, memory): (&'r Step, Option<&'r Memory>)) -> Self {
         StepDocument {
             thread: step.thread,
             line: step.line(),
             accesses: step.accesses.iter().map(AccessDocument::of).collect(),
-            memory: step.memory.as_ref().map(MemoryDocument::of),
+            memory: memory.map(MemoryDocument::of),
         }
     }
 }
@@ -262,7 +251,7 @@ impl<'r> MemoryDocument<'r> {
 }
 
 #[derive(Serialize)]
-struct CellDocument<'r> {
+pub(super) struct CellDocument<'r> {
     name: &'r str,
     value: &'r str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -270,13 +259,13 @@ struct CellDocument<'r> {
 }
 
 impl<'r> CellDocument<'r> {
-    fn of(cell: &'r Cell) -> Self {
+    pub(super) fn of(cell: &'r Cell) -> Self {
         CellDocument { name: &cell.name, value: &cell.value, node: cell.node }
     }
 }
 
 #[derive(Serialize)]
-struct NodeDocument<'r> {
+pub(super) struct NodeDocument<'r> {
     id: u32,
     kind: &'r str,
     freed: bool,
@@ -284,21 +273,21 @@ struct NodeDocument<'r> {
 }
 
 impl<'r> NodeDocument<'r> {
-    fn of(node: &'r Node) -> Self {
+    pub(super) fn of(node: &'r Node) -> Self {
         let fields = node.fields.iter().map(CellDocument::of).collect();
         NodeDocument { id: node.id, kind: &node.kind, freed: node.freed, fields }
     }
 }
 
 #[derive(Serialize)]
-struct LocalDocument<'r> {
+pub(super) struct LocalDocument<'r> {
     thread: usize,
     #[serde(flatten)]
     cell: CellDocument<'r>,
 }
 
 impl<'r> LocalDocument<'r> {
-    fn of(local: &'r Local) -> Self {
+    pub(super) fn of(local: &'r Local) -> Self {
         LocalDocument { thread: local.thread, cell: CellDocument::of(&local.cell) }
     }
 }

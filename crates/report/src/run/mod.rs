@@ -5,18 +5,22 @@
 
 mod claims;
 pub mod compositions;
+mod heap;
 pub mod html;
 pub mod json;
 pub mod junit;
+mod page_data;
 pub mod terminal;
 
 pub use claims::{claims, headline};
 
+use crate::report::Report;
 use seriatim_spec::answer::{Answer, Standing};
 use seriatim_spec::run::Run;
+use seriatim_spec::{Limit, Unknown, Verdict};
 
 /// What is reported about an algorithm.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Examined<'r> {
     /// Its name or its file.
     pub name: &'r str,
@@ -26,9 +30,20 @@ pub struct Examined<'r> {
     pub source: &'r str,
     /// What is known of it.
     pub answer: &'r Answer,
+    /// The history of the run that contradicts a claim, judged by itself: with the orders that were tried.
+    pub judged: Option<&'r Report<'r>>,
+    /// The command that shows the run again.
+    pub replay: Option<&'r str>,
+    /// The place at which a proof got stuck, as text.
+    pub stuck: Option<&'r str>,
 }
 
 impl<'r> Examined<'r> {
+    /// An algorithm, by its name, with its text and what is known of it.
+    pub fn new(name: &'r str, spec: &'r str, source: &'r str, answer: &'r Answer) -> Self {
+        Examined { name, spec, source, answer, judged: None, replay: None, stuck: None }
+    }
+
     /// The run that contradicts a claim, with how it does so.
     pub fn run(&self) -> Option<(&'r Run, &'r str)> {
         let property = self.answer.violated()?;
@@ -37,4 +52,15 @@ impl<'r> Examined<'r> {
             _ => None,
         }
     }
+}
+
+/// What stands in the place of a verdict on a history that nobody judged.
+fn unjudged() -> Verdict {
+    Verdict::Unknown(Unknown {
+        limit: Limit::Cancelled,
+        linearizable_events: 0,
+        decided: Vec::new(),
+        open: Vec::new(),
+        defect: None,
+    })
 }

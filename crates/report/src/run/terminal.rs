@@ -1,5 +1,9 @@
-//! A run for the terminal: one column for each thread, memory after each step that changed it, then the history.
+//! The report about an algorithm for the terminal: the claims; and of a run one column for each thread, memory after each
+//! step that changed it, the history as a timeline, and the orders that were tried.
 
+use super::{Examined, claims, headline, unjudged};
+use crate::report::Report;
+use crate::terminal::{self, Style};
 use seriatim_history::Value;
 use seriatim_spec::run::{Access, Event, Run};
 use std::fmt::Write;
@@ -10,30 +14,59 @@ const GAP: usize = 2;
 const LEAST: usize = 12;
 const MOST: usize = 100;
 
-/// The run, how it goes wrong, and its history.
+/// The whole report: the claims, the run, its history with the orders that were tried, the command that shows it again.
+pub fn report(examined: &Examined<'_>, style: &Style) -> String {
+    let mut out = headline(examined.name, examined.answer) + &claims(examined.answer);
+    if let Some((run, how)) = examined.run() {
+        let _ = write!(out, "\n{}\n{how}\n{}", columns(run), history(examined, run, style));
+    }
+    if let Some(stuck) = examined.stuck {
+        let _ = writeln!(out, "\n{}", stuck.trim_end());
+    }
+    if let Some(command) = examined.replay {
+        let _ = writeln!(out, "\nsee it again with: {command}");
+    }
+    out
+}
+
+/// The history of the run as a timeline, and the orders that were tried if somebody did.
+fn history(examined: &Examined<'_>, run: &Run, style: &Style) -> String {
+    if let Some(judged) = examined.judged {
+        return terminal::drawing(judged, style);
+    }
+    let verdict = unjudged();
+    let drawn = |history| terminal::drawing(&Report::new(&history, "", &verdict), style);
+    run.history_of_threads("").map(drawn).unwrap_or_default()
+}
+
+/// The run, how it goes wrong, and its history as a list of events.
 pub fn render(run: &Run, how: &str) -> String {
+    let mut out = format!("{}\n{how}\n\nhistory\n", columns(run));
+    for event in &run.history {
+        let _ = writeln!(out, "  {}", said(event));
+    }
+    out
+}
+
+/// The run: one column for each thread, memory after each step that changed it.
+fn columns(run: &Run) -> String {
     let lines = run.steps.iter().flat_map(|step| &step.accesses).map(line);
     let widest = lines.map(|line| line.chars().count()).max().unwrap_or(0);
     let width = widest.clamp(LEAST, MOST) + GAP;
     let mut out = String::new();
-    let head: String =
-        (0..run.threads).map(|t| format!("{:width$}", format!("thread {t}"))).collect();
+    let head: String = (0..run.threads).map(|t| format!("{:width$}", run.thread_name(t))).collect();
     let _ = writeln!(out, "{}", head.trim_end());
     let circle = run.steps.len() - run.repeats.unwrap_or(0).min(run.steps.len());
-    for (number, step) in run.steps.iter().enumerate() {
+    for ((number, step), memory) in run.steps.iter().enumerate().zip(run.pictures()) {
         if run.repeats.is_some() && number == circle {
             let _ = writeln!(out, "    ↻ from here on, again and again");
         }
         for access in &step.accesses {
             let _ = writeln!(out, "{}{}", " ".repeat(width * step.thread), line(access));
         }
-        for line in step.memory.iter().flat_map(|memory| &memory.lines) {
+        for line in memory.iter().flat_map(|memory| &memory.lines) {
             let _ = writeln!(out, "    │ {line}");
         }
-    }
-    let _ = writeln!(out, "\n{how}\n\nhistory");
-    for event in &run.history {
-        let _ = writeln!(out, "  {}", said(event));
     }
     out
 }
@@ -47,7 +80,7 @@ fn line(access: &Access) -> String {
 }
 
 /// A call or a return in words.
-pub(super) fn said(event: &Event) -> String {
+fn said(event: &Event) -> String {
     match event {
         Event::Call { thread, method, args } => {
             let args: Vec<String> = args.iter().map(Value::to_string).collect();

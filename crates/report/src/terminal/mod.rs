@@ -17,7 +17,7 @@ use crate::labels::Labels;
 use crate::report::{Report, returns_within, stuck_operations};
 use crate::text;
 use seriatim_history::{Horizon, OpId};
-use seriatim_spec::{Counterexample, Verdict};
+use seriatim_spec::{Counterexample, Explanation, Verdict};
 use style::Paint;
 
 /// The report as text for a terminal, with a line break at its end.
@@ -39,6 +39,34 @@ pub fn render(report: &Report<'_>, style: &Style) -> String {
     summary::notes(report, &mut page);
     summary::warnings(report, &mut page);
     page.text
+}
+
+/// The drawing of a report without its head and its foot: what no order explains and why; or all operations, where the verdict
+/// is another one.
+pub(crate) fn drawing(report: &Report<'_>, style: &Style) -> String {
+    let mut page = Page { style, text: String::new() };
+    match report.verdict {
+        Verdict::Violation(counterexample) => violation(report, counterexample, &mut page),
+        _ => everything(report, &mut page),
+    }
+    page.text
+}
+
+/// All operations as a timeline, nothing of which is wrong.
+fn everything(report: &Report<'_>, page: &mut Page<'_>) {
+    let whole = Counterexample {
+        operations: (0..report.history.len()).map(OpId::from).collect(),
+        horizon: Horizon::Whole,
+        context: None,
+        explanation: Explanation::default(),
+    };
+    page.blank();
+    let labels = Labels::of(report.history);
+    for line in timeline::timeline(&labels, &whole, &whole.operations, &[], page.style) {
+        page.raw(&line);
+    }
+    page.blank();
+    legend(report, &whole, &whole.operations, page);
 }
 
 fn violation(report: &Report<'_>, counterexample: &Counterexample, page: &mut Page<'_>) {

@@ -6,8 +6,6 @@
 use super::Failure;
 use seriatim::History;
 use seriatim::history::{Format, WriteError, write};
-use seriatim::report::run::{claims, headline};
-use seriatim::spec::answer::Answer;
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
@@ -49,15 +47,6 @@ pub enum Detail {
     Verdict,
     /// Each claim, and the run that contradicts one.
     Claims,
-}
-
-/// Prints what is known of an algorithm.
-pub fn say_answer(name: &str, answer: &Answer, detail: Detail) -> Result<(), Failure> {
-    say(&headline(name, answer))?;
-    match detail {
-        Detail::Verdict => Ok(()),
-        Detail::Claims => say(&claims(answer)),
-    }
 }
 
 /// Prints a line on standard error. If nobody can hear it, there is nobody to tell.

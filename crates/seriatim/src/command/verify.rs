@@ -3,7 +3,7 @@
 use super::amounts::{bytes, duration};
 use super::input::constant;
 use super::lists::Lists;
-use super::output::{Detail, remark, say, say_answer, write_history};
+use super::output::{Detail, remark, say, say_plainly, write_history};
 use super::source::Source;
 use super::{Exit, Failure};
 use clap::ValueEnum;
@@ -16,8 +16,10 @@ use seriatim::lang::{Program, Span};
 use seriatim::lists;
 use seriatim::report::run::compositions::{Decided, Finding, one, table};
 use seriatim::report::run::{self, Examined, headline};
+use seriatim::report::terminal::Style;
+use seriatim::report::{Report, States};
 use seriatim::spec::answer::Answer;
-use seriatim::verify::{self, Engine, Verified, recorded_verdict};
+use seriatim::verify::{self, Engine, Recorded, Verified};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -213,6 +215,20 @@ impl Arguments {
         if self.quiet || self.json { Detail::Verdict } else { Detail::Claims }
     }
 
+    /// The command that shows the run again: that replays it, where it is saved; else this one, which finds a shortest run again.
+    fn again(&self, name: &str) -> String {
+        match &self.save {
+            Some(path) => {
+                let words = ["seriatim", "verify", name, "--replay", &path.to_string_lossy()];
+                words.map(quoted).join(" ")
+            }
+            None => {
+                let words = std::env::args().skip(1).map(|word| quoted(&word));
+                ["seriatim".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
+            }
+        }
+    }
+
     /// The engine that is named, or the one that an option belongs to; else all of them.
     fn engine(&self, program: &Program) -> Result<Engine, Failure> {
         let bounds = [self.threads, self.values, self.keys, self.nodes, self.capacity];
@@ -276,6 +292,15 @@ impl Reduction {
     }
 }
 
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
@@ -323,14 +348,22 @@ fn tell(
     if let Some(growth) = verified.growth.as_ref().filter(|_| claims) {
         tell_growth(question, growth)?;
     }
+    let found = verified.explored.as_ref().and_then(violation);
+    let recorded = found.and_then(|found| Recorded::of(question.program, &found.run()));
+    let judged = recorded.as_ref().map(judged);
+    let replay = arguments.again(&question.source.name);
+    let mut examined = question.examined(&verified.answer);
+    examined.judged = judged.as_ref();
+    examined.stuck = verified.stuck.as_ref().map(|stuck| &*stuck.text);
+    examined.replay = Some(&*replay).filter(|_| examined.run().is_some());
     match &verified.compositions[..] {
         [_, _, ..] if !arguments.json => {
-            write_reports(arguments, &question.examined(&verified.answer))?;
+            write_reports(arguments, &examined)?;
             let decided: Vec<Decided> = verified.compositions.iter().map(decided).collect();
             say(&table(&decided))?;
         }
         compositions => {
-            report(arguments, question, &verified.answer)?;
+            report(arguments, &examined)?;
             if let [only] = compositions
                 && claims
             {
@@ -341,8 +374,11 @@ fn tell(
     if let Some(outcome) = &verified.explored {
         tell_exploration(arguments, question, outcome)?;
     }
-    if let Some(stuck) = verified.stuck.as_ref().filter(|_| claims) {
-        say(&format!("\n{}\n", stuck.text))?;
+    // Engine and monitors share nothing: whoever reads this should see them agree.
+    if let Some(verdict) = recorded.map(|recorded| recorded.verdict)
+        && found.is_some_and(|found| found.kind == ViolationKind::NotLinearizable)
+    {
+        remark(&format!("seriatim check says of this history: {}", verdict.word()));
     }
     Ok(Exit::of(&verified.answer))
 }
@@ -390,7 +426,7 @@ fn tell_exploration(
         Verdict::Holds => remark(&reviewed(&outcome.statistics.reviewed)),
         Verdict::Violation(counterexample) => {
             keep(arguments, question, outcome, counterexample)?;
-            cross_check(arguments, question.program, counterexample)?;
+            write_run_history(arguments, counterexample)?;
         }
         Verdict::Unknown(_) => {}
     }
@@ -412,25 +448,24 @@ impl<'q> Question<'q> {
     /// What the report is about.
     fn examined(&self, answer: &'q Answer) -> Examined<'q> {
         let spec = self.program.spec.as_ref().map_or("", |spec| &spec.name);
-        Examined { name: &self.source.name, spec, source: &self.program.source, answer }
+        Examined::new(&self.source.name, spec, &self.program.source, answer)
     }
 }
 
-/// Prints an answer in the form that was asked for, and writes the reports that were.
-fn report(arguments: &Arguments, question: &Question<'_>, answer: &Answer) -> Result<(), Failure> {
-    let examined = question.examined(answer);
-    write_reports(arguments, &examined)?;
+/// Prints what is known in the form that was asked for, and writes the reports that were.
+fn report(arguments: &Arguments, examined: &Examined<'_>) -> Result<(), Failure> {
+    write_reports(arguments, examined)?;
     if arguments.json {
-        return say(&run::json::render(&examined));
+        return say(&run::json::render(examined));
     }
-    say_answer(examined.name, answer, arguments.detail())?;
-    match examined.run() {
-        Some((run, how)) if arguments.detail() == Detail::Claims => {
-            say(&format!("\n{}", run::terminal::render(run, how)))
-        }
-        _ => Ok(()),
+    match arguments.detail() {
+        Detail::Verdict => say(&headline(examined.name, examined.answer)),
+        Detail::Claims => say_plainly(&run::terminal::report(examined, &Style::plain(WIDTH))),
     }
 }
+
+/// The columns of a report about a run.
+const WIDTH: usize = 100;
 
 /// Writes the reports to the files that were asked for.
 fn write_reports(arguments: &Arguments, examined: &Examined<'_>) -> Result<(), Failure> {
@@ -467,23 +502,33 @@ fn keep(
     Ok(())
 }
 
-/// Has the history of a violation checked by the engine for recorded histories, and writes it.
-fn cross_check(
-    arguments: &Arguments,
-    program: &Program,
-    counterexample: &Counterexample,
-) -> Result<(), Failure> {
-    let run = counterexample.run();
+/// Writes the history of a violation.
+fn write_run_history(arguments: &Arguments, found: &Counterexample) -> Result<(), Failure> {
     if let Some(path) = &arguments.history {
-        write_history(&run.history("counterexample")?, Format::JsonEvents, Some(path))?;
+        let history = found.run().history("counterexample")?;
+        write_history(&history, Format::JsonEvents, Some(path))?;
         remark(&format!("the history is in {}", path.display()));
     }
-    if counterexample.kind == ViolationKind::NotLinearizable
-        && let Some(verdict) = recorded_verdict(program, &run)
-    {
-        remark(&format!("seriatim check says of this history: {}", verdict.word()));
-    }
     Ok(())
+}
+
+/// The run that an exploration found.
+fn violation(outcome: &Outcome) -> Option<&Counterexample> {
+    match &outcome.verdict {
+        Verdict::Violation(found) => Some(found),
+        Verdict::Holds | Verdict::Unknown(_) => None,
+    }
+}
+
+/// The most steps of an order whose states are shown.
+const STEPS: usize = 1_000;
+
+/// The history of a run as a report, with the states along the orders that were tried.
+fn judged(recorded: &Recorded) -> Report<'_> {
+    let Recorded { history, spec, reader, verdict } = recorded;
+    let mut report = Report::new(history, spec, verdict);
+    report.states = States::replay(history, &**reader, verdict, STEPS);
+    report
 }
 
 /// The line that tells how a long exploration goes, on a terminal.

@@ -1,0 +1,181 @@
+// The page of an algorithm: its head, and the run step by step. Stepping moves the marks in the source, in the
+// columns, in memory and on the timeline together.
+
+const MARKS = { violation: "✗", proved: "✓", holds: "✓", unknown: "?" };
+const TONES = { violation: "violation", proved: "linearizable", holds: "linearizable", unknown: "unknown" };
+const put = (id, text) => (document.getElementById(id).textContent = text);
+
+/** The verdict, what was asked, the claims. */
+function showAnswer(report) {
+  put("mark", MARKS[report.verdict]);
+  put("word", report.badge);
+  document.getElementById("badge").dataset.verdict = TONES[report.verdict];
+  const spec = report.spec ? make("small", {}, ` as ${report.spec}`) : null;
+  document.getElementById("title").replaceChildren(...[report.name, spec].filter(Boolean));
+  put("facts", report.facts);
+  const how = report.run?.how ?? "";
+  put("why", sentence(how));
+  put("asked", report.asked);
+  document.getElementById("cuts").replaceChildren(...report.cuts.map((text) => make("li", {}, text)));
+  const claims = report.claims.map(({ property, standing, words }, index) => {
+    // How it is violated is told above, and the same reason twice tells nobody more.
+    const isTold = standing === "VIOLATED" || words === "" || words === report.claims[index - 1]?.words;
+    return make("li", { "data-standing": standing.toLowerCase(), title: words }, make("b", {}, property), ` ${standing.toLowerCase()}`, isTold ? null : make("span", {}, words));
+  });
+  document.getElementById("claims").replaceChildren(...claims);
+  put("replay", report.replay ?? "");
+  document.getElementById("replay-box").hidden = !report.replay;
+  put("stuck", report.stuck ?? "");
+  document.getElementById("stuck-box").hidden = !report.stuck;
+}
+
+class RunView {
+  constructor(report) {
+    this.run = report.run;
+    this.rows = this.run.rows;
+    this.now = 0;
+    this.source = new Source(report.source, this.rows);
+    this.heap = new Heap(this.run.layout);
+    // memories[n] is memory after n rows; events[n] the number of calls and returns among them.
+    this.memories = [this.run.initial];
+    this.events = [0];
+    for (const row of this.rows) {
+      this.memories.push(row.memory ?? this.memories[this.memories.length - 1]);
+      const isEvent = row.action === "call" || row.action === "return";
+      this.events.push(this.events[this.events.length - 1] + (isEvent ? 1 : 0));
+    }
+    this.fill();
+    document.getElementById("slider").max = String(this.rows.length);
+    document.getElementById("source-box").hidden = report.source === "";
+    const isDrawn = this.memories.some((memory) => memory.variables.length + memory.nodes.length > 0 || memory.lines);
+    document.querySelector(".memory-box").hidden = !isDrawn;
+    document.querySelector(".scene").dataset.columns = isDrawn || report.source !== "" ? "two" : "one";
+  }
+
+  /** The columns: a row for each access; rows of one step belong together. */
+  fill() {
+    const { threads } = this.run;
+    const head = make("tr", {}, make("th", { scope: "col", class: "line-head" }, "line"), ...threads.map((name, thread) => make("th", { scope: "col" }, pill(thread), name)));
+    this.elements = this.rows.map((row, index) => this.row(row, index));
+    const body = [];
+    this.elements.forEach((element, index) => {
+      if (index === this.run.circle) {
+        body.push(make("tr", { class: "circle" }, make("td", { colspan: String(threads.length + 1) }, "↻ from here on, again and again")));
+      }
+      body.push(element);
+    });
+    document.getElementById("steps").replaceChildren(make("thead", {}, head), make("tbody", {}, ...body));
+  }
+
+  row(row, index) {
+    const isFirst = index === 0 || this.rows[index - 1].step !== row.step;
+    const outcome = row.outcome ? make("span", { class: `outcome ${row.succeeded === false ? "failed" : row.succeeded ? "succeeded" : ""}` }, row.outcome) : null;
+    const glue = row.action === "write" || row.action === "stop" ? ": " : " ";
+    const button = make("button", { type: "button", class: "link" }, make("span", { class: "done" }, row.text), outcome ? glue : null, outcome);
+    const cells = this.run.threads.map((_, thread) => {
+      if (thread !== row.thread) return make("td", { class: "idle" });
+      return make("td", { class: "access", "data-action": row.action }, pill(thread), button);
+    });
+    const kinds = [isFirst ? "first" : "", index === this.rows.length - 1 ? "last" : ""];
+    return make("tr", { class: kinds.filter(Boolean).join(" "), on: () => this.go(index + 1) }, make("td", { class: "at" }, row.line ? String(row.line) : ""), ...cells);
+  }
+
+  /** Shows the run after so many rows. */
+  go(now) {
+    this.now = Math.min(Math.max(now, 0), this.rows.length);
+    const current = this.rows[this.now - 1];
+    this.elements.forEach((element, index) => {
+      if (index === this.now - 1) element.setAttribute("aria-current", "step");
+      else element.removeAttribute("aria-current");
+      element.classList.toggle("future", index >= this.now);
+    });
+    if (current) within(document.getElementById("steps-box"), this.elements[this.now - 1]);
+    else document.getElementById("steps-box").scrollTop = 0;
+    const last = this.run.threads.map((_, thread) => this.rows.slice(0, this.now).findLast((row) => row.thread === thread));
+    // A thread whose operation has ended stands nowhere.
+    const inside = last.map((row) => (row === current || row?.action !== "return" ? row : undefined));
+    this.source.show(current, inside);
+    this.heap.show(this.memories[this.now], this.memories[Math.max(0, this.now - 1)]);
+    this.tell(current);
+    this.moved?.(this.events[this.now]);
+  }
+
+  tell(current) {
+    const slider = document.getElementById("slider");
+    slider.value = String(this.now);
+    const what = current ? `${this.run.threads[current.thread]}: ${current.text} ${current.outcome ?? ""}` : "before the first step";
+    slider.setAttribute("aria-valuetext", `step ${this.now} of ${this.rows.length}, ${what}`);
+    put("where", `step ${this.now} of ${this.rows.length}`);
+    const disable = (id, isOff) => (document.getElementById(id).disabled = isOff);
+    disable("step-first", this.now === 0);
+    disable("step-back", this.now === 0);
+    disable("step-on", this.now === this.rows.length);
+    disable("step-last", this.now === this.rows.length);
+    say(`step ${this.now}: ${what}`);
+  }
+
+  connect() {
+    const end = this.rows.length;
+    onClick("step-first", () => this.go(0));
+    onClick("step-back", () => this.go(this.now - 1));
+    onClick("step-on", () => this.go(this.now + 1));
+    onClick("step-last", () => this.go(end));
+    document.getElementById("slider").addEventListener("input", (event) => this.go(Number(event.target.value)));
+    document.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+      if (event.target.closest("input, select, textarea, canvas, dialog")) return;
+      const keys = {
+        ArrowRight: () => this.go(this.now + 1),
+        ArrowDown: () => this.go(this.now + 1),
+        ArrowLeft: () => this.go(this.now - 1),
+        ArrowUp: () => this.go(this.now - 1),
+        Home: () => this.go(0),
+        End: () => this.go(end),
+      };
+      if (!keys[event.key]) return;
+      event.preventDefault();
+      keys[event.key]();
+    });
+  }
+}
+
+/** The timeline of the run's history, with a line at the moment that is shown. */
+async function showHistory(report, view) {
+  const verdict = JSON.parse(document.getElementById("verdict").textContent);
+  const page = await openHistory(verdict);
+  put("sentence", sentence(verdict.sentence));
+  view.moved = (events) => page.mark(events);
+  const keys = [["← →", "one step back, one step on"], ["Home End", "to the start, to the end of the run"]];
+  const rows = keys.map(([key, what]) => make("tr", {}, make("th", { scope: "row" }, ...key.split(" ").map((name) => make("kbd", {}, name))), make("td", {}, what)));
+  document.querySelector("#help table").prepend(...rows, make("tr", {}, make("th", { scope: "row", colspan: "2" }, "On the timeline:")));
+  return page;
+}
+
+async function startRun() {
+  const report = JSON.parse(document.getElementById("report").textContent);
+  document.getElementById("app").hidden = false;
+  showAnswer(report);
+  let page = null;
+  let view = null;
+  if (report.run) {
+    view = new RunView(report);
+    page = await showHistory(report, view);
+    view.connect();
+    view.go(view.rows.length);
+  } else {
+    document.getElementById("history-box").hidden = true;
+    document.querySelector(".stepper").hidden = true;
+    document.getElementById("steps-box").hidden = true;
+    document.querySelector(".memory-box").hidden = true;
+    document.querySelector(".scene").dataset.columns = "one";
+    document.getElementById("source-box").hidden = report.source === "";
+    new Source(report.source, []);
+    document.getElementById("help-button").hidden = true;
+    followTheme(() => {});
+  }
+  // For tests: what is on the screen.
+  window.seriatim = { page, view, opened: performance.now() };
+  document.documentElement.dataset.ready = "true";
+}
+
+startRun();
