@@ -120,10 +120,47 @@ impl Solver<'_> {
             }
             // A conflict may be noticed later than it arises.
             self.back(top as usize);
+            if let Some(wishes) = self.mere_wishes(conflict) {
+                self.drop_wishes(&wishes);
+                outcome = Ok(());
+                continue;
+            }
             let learnt = self.analyse(conflict, top);
             outcome = self.learn(learnt, top);
         }
         Ok(())
+    }
+
+    /// The guards that a conflict rests on, if it rests on no other decision.
+    fn mere_wishes(&self, conflict: ClauseId) -> Option<Vec<u32>> {
+        let mut wishes = Vec::new();
+        let mut seen: HashSet<u32> = HashSet::new();
+        let mut open = vec![conflict];
+        while let Some(clause) = open.pop() {
+            for &lit in &self.clauses[clause as usize].lits {
+                if self.level(lit) == 0 || !seen.insert(lit / 2) {
+                    continue;
+                }
+                let variable = &self.variables[(lit / 2) as usize];
+                match (variable.reason, variable.meaning) {
+                    (Some(reason), _) => open.push(reason),
+                    (None, Meaning::Guard(index)) => wishes.push(index),
+                    (None, Meaning::Before(..)) => return None,
+                }
+            }
+        }
+        Some(wishes)
+    }
+
+    /// Gives up these wishes for ever.
+    fn drop_wishes(&mut self, wishes: &[u32]) {
+        let mut lowest = u32::MAX;
+        for &index in wishes {
+            let variable = self.guard_variables[index as usize].expect("it was decided");
+            lowest = lowest.min(self.variables[variable as usize].level);
+            self.is_dropped[index as usize] = true;
+        }
+        self.back(lowest as usize - 1);
     }
 
     /// Resolves a conflict with reasons until one literal of its level is left.

@@ -12,12 +12,12 @@
 //! concurrent with it. Where the level does not demand real time, the edges to and from the moments
 //! are *guards*: wishes that the solver may drop.
 
+use super::interval::Intervals;
 use crate::level::{Demand, Level};
 use crate::mutation::{Mutant, is_on};
 use crate::order::{Node, Order, Tag};
 use crate::prepare::{Prepared, Version};
 use hashbrown::HashMap;
-use seriatim_history::Time;
 
 /// The tag of an edge that is known.
 pub const KNOWN: Tag = Tag::MAX;
@@ -110,13 +110,16 @@ pub struct Graph {
     pub before: Vec<u32>,
     /// The moment before which each transaction was not called.
     pub moment: Vec<Option<Node>>,
+    /// When each transaction is taken to have happened.
+    pub intervals: Intervals,
 }
 
 impl Graph {
     pub fn new(prepared: &Prepared, level: Level) -> Graph {
         let layout = Layout::new(prepared, level);
         let txns = prepared.txns.len();
-        let (moments, moment) = moments(prepared, layout.nodes());
+        let intervals = Intervals::new(prepared, layout.demand);
+        let (moments, moment) = moments(&intervals, layout.nodes());
         let mut graph = Graph {
             layout,
             order: Order::new(layout.nodes() as usize + moments.count),
@@ -124,6 +127,7 @@ impl Graph {
             after: vec![Vec::new(); txns],
             before: vec![0; txns],
             moment,
+            intervals,
         };
         graph.add_events();
         graph.add_reads(prepared);
@@ -259,18 +263,17 @@ struct Moments {
 }
 
 /// The moments of a history, numbered from `first`, and the last one before each call.
-fn moments(prepared: &Prepared, first: Node) -> (Moments, Vec<Option<Node>>) {
-    let txns = &prepared.txns;
-    let mut by_call: Vec<u32> = (1..txns.len() as u32).collect();
-    by_call.sort_by_key(|&txn| txns[txn as usize].call);
-    let mut by_return = returned(prepared);
+fn moments(intervals: &Intervals, first: Node) -> (Moments, Vec<Option<Node>>) {
+    let mut by_call: Vec<u32> = (1..intervals.call.len() as u32).collect();
+    by_call.sort_by_key(|&txn| intervals.call[txn as usize]);
+    let mut by_return = intervals.returned();
     by_return.reverse();
     let mut moments = Moments { count: 0, edges: Vec::new() };
-    let mut last = vec![None; txns.len()];
+    let mut last = vec![None; intervals.call.len()];
     for txn in by_call {
-        let call = txns[txn as usize].call;
+        let call = intervals.call[txn as usize];
         let bound = call + u64::from(is_on(Mutant::EqualInstantsAreOrdered));
-        let earlier = |next: &u32| txns[*next as usize].ret < bound;
+        let earlier = |next: &u32| intervals.ret[*next as usize] < bound;
         if by_return.last().is_some_and(earlier) {
             moments.count += 1;
         }
@@ -284,13 +287,4 @@ fn moments(prepared: &Prepared, first: Node) -> (Moments, Vec<Option<Node>>) {
         }
     }
     (moments, last)
-}
-
-/// The transactions that returned, in that order.
-pub fn returned(prepared: &Prepared) -> Vec<u32> {
-    let txns = &prepared.txns;
-    let has_returned = |&txn: &u32| txns[txn as usize].ret < Time::MAX;
-    let mut by_return: Vec<u32> = (1..txns.len() as u32).filter(has_returned).collect();
-    by_return.sort_by_key(|&txn| txns[txn as usize].ret);
-    by_return
 }

@@ -5,7 +5,8 @@
 //! Nothing rests on this order being good: the solver repairs it. But the better it is, the less there
 //! is to repair.
 
-use super::graph::{Graph, Shape, returned};
+use super::graph::{Graph, Shape};
+use super::interval::Intervals;
 use crate::level::Demand;
 use crate::order::Node;
 use crate::prepare::{Prepared, Version};
@@ -44,6 +45,7 @@ pub fn initial_order(prepared: &Prepared, graph: &Graph) -> Option<Vec<Node>> {
 
 struct Guide<'p> {
     prepared: &'p Prepared,
+    intervals: &'p Intervals,
     after: &'p [Vec<u32>],
     before: Vec<u32>,
     /// Those whose known predecessors are taken, by call.
@@ -59,13 +61,15 @@ impl<'p> Guide<'p> {
     fn new(prepared: &'p Prepared, graph: &'p Graph) -> Self {
         let txns = prepared.txns.len();
         let is_free = |&txn: &usize| graph.before[txn] == 0;
-        let entry = |txn: usize| (prepared.txns[txn].call, txn as u32);
+        let intervals = &graph.intervals;
+        let entry = |txn: usize| (intervals.call[txn], txn as u32);
         Guide {
             prepared,
+            intervals,
             after: &graph.after,
             before: graph.before.clone(),
             free: (1..txns).filter(is_free).map(entry).collect(),
-            by_return: returned(prepared),
+            by_return: intervals.returned(),
             first_open: 0,
             is_taken: vec![false; txns],
             current: (0..prepared.key_count() as u32).collect(),
@@ -79,10 +83,10 @@ impl<'p> Guide<'p> {
         while next(self.first_open).is_some_and(|txn| self.is_taken[txn as usize]) {
             self.first_open += 1;
         }
-        let open = next(self.first_open).map_or(Time::MAX, |t| self.prepared.txns[t as usize].ret);
+        let open = next(self.first_open).map_or(Time::MAX, |t| self.intervals.ret[t as usize]);
         let mut best = None;
         for &(_, txn) in self.free.range(..=(open, u32::MAX)).take(CANDIDATES) {
-            let key = (self.fit(txn), self.prepared.txns[txn as usize].ret, txn);
+            let key = (self.fit(txn), self.intervals.ret[txn as usize], txn);
             if key.0 == Fit::ReadsOnly {
                 return Some(txn);
             }
@@ -112,7 +116,7 @@ impl<'p> Guide<'p> {
 
     fn take(&mut self, txn: u32) {
         let info = &self.prepared.txns[txn as usize];
-        self.free.remove(&(info.call, txn));
+        self.free.remove(&(self.intervals.call[txn as usize], txn));
         self.is_taken[txn as usize] = true;
         for read in &info.reads {
             self.readers_left[read.1 as usize] -= 1;
@@ -123,7 +127,7 @@ impl<'p> Guide<'p> {
         for &next in &self.after[txn as usize] {
             self.before[next as usize] -= 1;
             if self.before[next as usize] == 0 {
-                self.free.insert((self.prepared.txns[next as usize].call, next));
+                self.free.insert((self.intervals.call[next as usize], next));
             }
         }
     }

@@ -15,8 +15,10 @@
 //!
 //! **Wishes.** Where real time is not demanded it is still the best guess of the order. Its edges are
 //! guards, decided true before any other choice of the stretch they lie in; a clause that blames
-//! guards and choices makes the choices give way, one that blames only guards drops the last one. No
-//! verdict rests on a guard: a refutation is one without any decision.
+//! guards and choices makes the choices give way. A conflict that rests on guards alone drops all of
+//! them for ever: one of them is the culprit, a stale read perhaps, and a culprit that stays makes
+//! one honest wish after another look wrong. No verdict rests on a guard: a refutation is one without
+//! any decision.
 //!
 //! It would be unsound to learn a clause with a literal missing (a false *no*; a short clause passes
 //! tiny tests), to undo an assignment but not its edges, or to keep a state of the sweep behind a place
@@ -26,6 +28,7 @@
 mod conflict;
 mod graph;
 mod guide;
+mod interval;
 mod sweep;
 
 use crate::level::{Demand, Level};
@@ -163,6 +166,8 @@ struct Solver<'p> {
     pairs: HashMap<(Version, Version), u32>,
     guards: Vec<(Node, Node)>,
     guard_variables: Vec<Option<u32>>,
+    /// The guards that were given up.
+    is_dropped: Vec<bool>,
     /// The first guard that may be open.
     next_guard: usize,
     clauses: Vec<Clause>,
@@ -186,6 +191,7 @@ impl<'p> Solver<'p> {
             variables: Vec::new(),
             pairs: HashMap::new(),
             guard_variables: vec![None; graph.guards.len()],
+            is_dropped: vec![false; graph.guards.len()],
             guards: graph.guards,
             next_guard: 0,
             clauses: Vec::new(),
@@ -275,6 +281,9 @@ impl<'p> Solver<'p> {
             }
             let index = self.next_guard;
             self.next_guard += 1;
+            if self.is_dropped[index] {
+                continue;
+            }
             let lit = self.guard_literal(index);
             if self.truth(lit) != Truth::Open {
                 continue;
