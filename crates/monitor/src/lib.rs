@@ -22,6 +22,7 @@ mod vacuous;
 mod versions;
 mod vet;
 mod watch;
+mod weaker;
 
 pub use check::{Detail, Monitors, Options, check};
 pub use check_partition::{Refutation, refute_partition};
@@ -32,3 +33,4 @@ pub use seriatim_spec::{
 pub use typed::Recording;
 pub use vacuous::vacuous;
 pub use watch::{WATCHED, watch};
+pub use weaker::{Weaker, check_under};

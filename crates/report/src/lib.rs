@@ -22,3 +22,4 @@ mod text;
 pub use evidence::{Evidence, EvidenceKind, Without};
 pub use report::{Report, Statistics};
 pub use states::States;
+pub use text::with_article;

@@ -34,7 +34,7 @@ pub use machine::{Answer, Effect, Machine};
 pub use registry::{
     ChosenReader, Entry, Parameter, Parameters, SpecChoice, SpecError, Takes, catalogue,
 };
-pub use replay::{Invalid, Refutation, refute, replay};
+pub use replay::{Invalid, Order, Refutation, refute, refute_under, replay, replay_under};
 pub use sequence::Sequence;
 pub use spec::{Next, Spec, key_of};
 pub use validate::{replay_by_steps, validate};

@@ -6,7 +6,7 @@
 //! [`key`](crate::Spec::key), on its word that keys are independent. Cost: O(n) steps.
 
 use crate::alphabet::Walk;
-use crate::replay::{Invalid, Sequencer};
+use crate::replay::{Invalid, Order, Sequencer};
 use crate::{Interpretation, Replayed, Witness};
 use hashbrown::HashMap;
 use seriatim_history::{History, OpId};
@@ -17,7 +17,17 @@ pub fn replay_by_steps(
     interpretation: &Interpretation,
     witness: Witness,
 ) -> Result<Replayed, Invalid> {
-    validate(history, interpretation, &witness)?;
+    replay_by_steps_under(history, interpretation, witness, Order::RealTime)
+}
+
+/// Replays a witness that has to respect an order which may be weaker than real time.
+pub fn replay_by_steps_under(
+    history: &History,
+    interpretation: &Interpretation,
+    witness: Witness,
+    order: Order,
+) -> Result<Replayed, Invalid> {
+    validate_under(history, interpretation, &witness, order)?;
     Ok(Replayed::new(witness))
 }
 
@@ -27,8 +37,17 @@ pub fn validate(
     interpretation: &Interpretation,
     witness: &Witness,
 ) -> Result<(), Invalid> {
+    validate_under(history, interpretation, witness, Order::RealTime)
+}
+
+fn validate_under(
+    history: &History,
+    interpretation: &Interpretation,
+    witness: &Witness,
+    order: Order,
+) -> Result<(), Invalid> {
     let happened = |op: OpId| interpretation.class(op).is_some();
-    let mut sequencer = Sequencer::new(history);
+    let mut sequencer = Sequencer::new(history, order);
     for &op in &witness.order {
         if op.index() >= history.len() || !happened(op) {
             return Err(Invalid::Foreign(op));

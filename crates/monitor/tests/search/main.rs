@@ -3,3 +3,4 @@
 mod exhaustive;
 mod oracle;
 mod random;
+mod weaker;

@@ -5,7 +5,7 @@ use super::input::ChosenBy;
 use super::output::{remark, say, say_plainly};
 use super::question::{Done, Question};
 use super::scale::{self, Scale};
-use super::{Exit, Failure, page, transactions};
+use super::{Exit, Failure, order, page, transactions};
 use clap::ValueEnum;
 use seriatim::Verdict;
 use seriatim::monitor::Detail;
@@ -34,6 +34,10 @@ pub struct Arguments {
     /// serializable, snapshot-isolation, prefix, causal, read-atomic, read-committed, …, or all
     #[arg(long, value_name = "LEVEL", value_parser = transactions::asked)]
     level: Option<transactions::Asked>,
+
+    /// What an order of the operations has to respect: `process` asks for sequential consistency
+    #[arg(long, value_enum, default_value_t = order::Respects::RealTime, conflicts_with = "level")]
+    order: order::Respects,
 
     /// Print the report as JSON, one line a history
     #[arg(long, conflicts_with = "quiet")]
@@ -88,6 +92,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let paths = arguments.question.input.paths()?;
     if let Some(asked) = arguments.level {
         return arguments.ask_level(asked, &paths);
+    }
+    if arguments.order != order::Respects::RealTime {
+        return arguments.ask_order(&paths);
     }
     if arguments.html.is_some() && paths.len() > 1 {
         return Err(Failure("--html takes one history; there are several".to_owned()));
@@ -151,6 +158,25 @@ impl Arguments {
         let spec = self.question.spec();
         let time = self.question.options().time;
         transactions::run(&transactions::Request { asked, spec, time, print }, paths)
+    }
+
+    /// Asks for an order that need not respect real time.
+    fn ask_order(&self, paths: &[PathBuf]) -> Result<Exit, Failure> {
+        let refused = [
+            (self.html.is_some(), "--html"),
+            (self.junit.is_some(), "--junit"),
+            (self.scale.verdicts.is_some(), "--verdicts"),
+            (self.scale.one_log, "--one-log"),
+        ];
+        if let Some((_, option)) = refused.iter().find(|(is_asked, _)| *is_asked) {
+            return Err(Failure(format!("{option} does not go with --order")));
+        }
+        let print = match (self.json, self.quiet) {
+            (true, _) => order::Print::Json,
+            (_, true) => order::Print::Line,
+            _ => order::Print::Report,
+        };
+        order::run(&self.question, self.order, print, paths)
     }
 
     /// The files of each log.

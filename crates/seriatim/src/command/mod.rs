@@ -11,6 +11,7 @@ mod generate;
 mod input;
 mod internal;
 mod lists;
+mod order;
 mod output;
 mod page;
 mod progress;

@@ -128,6 +128,17 @@ impl Question {
         Ok(checked.verdict.word())
     }
 
+    /// The specification that a history is held against: named by the user or the history.
+    pub fn reader(&self, history: &History) -> Result<SharedReader, Failure> {
+        match self.against.spec.as_deref().or(history.spec()) {
+            Some(name) => self.against.named_reader(Some(name)),
+            None => Err(Failure(format!(
+                "{}: expected a specification, in the file or with --spec",
+                history.source()
+            ))),
+        }
+    }
+
     /// The specification for a log that says this of itself.
     pub fn shared_reader(&self, named: Option<&str>) -> Result<SharedReader, Failure> {
         self.against.named_reader(named)

@@ -25,13 +25,16 @@ mod order;
 mod priority;
 mod record;
 mod refute;
+mod refute_weaker;
 mod table;
 
-pub use order::Invalid;
 pub(crate) use order::Sequencer;
+pub use order::{Invalid, Order};
 pub use refute::{Refutation, refute};
+pub use refute_weaker::refute_under;
 
-use crate::{ChosenReader, Failures, Parameters, Reader, Replayed, Witness, replay_by_steps};
+use crate::validate::replay_by_steps_under;
+use crate::{ChosenReader, Failures, Parameters, Reader, Replayed, Witness};
 use record::Record;
 use seriatim_history::{History, InputError, MethodId, OpId, Outcome, Value, ValueId};
 use std::collections::HashMap;
@@ -218,21 +221,32 @@ pub fn replay(
     reader: &dyn Reader,
     witness: Witness,
 ) -> Result<Result<Replayed, Invalid>, InputError> {
+    replay_under(history, reader, witness, Order::RealTime)
+}
+
+/// Replays a witness that has to respect an order which may be weaker than real time.
+pub fn replay_under(
+    history: &mut History,
+    reader: &dyn Reader,
+    witness: Witness,
+    order: Order,
+) -> Result<Result<Replayed, Invalid>, InputError> {
     if let Some(chosen) = reader.chosen() {
         intern_parameters(history, chosen.choice.parameters());
-        let replay = Replay { history, reader: chosen, witness: &witness };
+        let replay = Replay { history, reader: chosen, witness: &witness, order };
         if let Some(replayed) = with_model(chosen.choice.name(), replay) {
             return Ok(replayed.map(|()| Replayed::new(witness)));
         }
     }
     let reading = reader.read(history)?;
-    Ok(replay_by_steps(history, &reading, witness))
+    Ok(replay_by_steps_under(history, &reading, witness, order))
 }
 
 struct Replay<'r> {
     history: &'r mut History,
     reader: &'r ChosenReader,
     witness: &'r Witness,
+    order: Order,
 }
 
 impl Visitor for Replay<'_> {
@@ -242,7 +256,7 @@ impl Visitor for Replay<'_> {
         intern_items::<M>(self.history);
         let history = &*self.history;
         let mut player: Player<'_, M> = Player::new(history, self.reader);
-        let mut sequencer = Sequencer::new(history);
+        let mut sequencer = Sequencer::new(history, self.order);
         for (position, &op) in self.witness.order.iter().enumerate() {
             if op.index() >= history.len() || !player.happened(op) {
                 return Err(Invalid::Foreign(op));

@@ -1,7 +1,20 @@
-//! Whether an order holds the right operations and respects real time and the processes' order.
+//! Whether an order holds the right operations and respects real time and the processes' order, or
+//! only what is asked of it.
 
 use seriatim_history::{History, OpId, Outcome, Time};
 use std::fmt;
+
+/// What an order of operations has to respect, besides the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Order {
+    /// Real time: linearizability.
+    #[default]
+    RealTime,
+    /// The order of each process: sequential consistency (Lamport 1979).
+    Process,
+    /// Nothing.
+    Nothing,
+}
 
 /// Why a witness is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +97,7 @@ impl std::error::Error for Invalid {}
 /// moment, operations of different processes overlap; those of one process happened in its order.
 pub struct Sequencer<'h> {
     history: &'h History,
+    order: Order,
     placed: Vec<bool>,
     completed: usize,
     latest: (Time, OpId),
@@ -93,10 +107,11 @@ pub struct Sequencer<'h> {
 
 impl<'h> Sequencer<'h> {
     /// Nothing placed yet.
-    pub fn new(history: &'h History) -> Self {
+    pub fn new(history: &'h History, order: Order) -> Self {
         let processes = if history.names_processes() { history.process_count() } else { 0 };
         Sequencer {
             history,
+            order,
             placed: vec![false; history.len()],
             completed: 0,
             latest: (0, OpId(0)),
@@ -113,13 +128,13 @@ impl<'h> Sequencer<'h> {
         let call = self.history.call(op);
         let ret = self.history.ret(op);
         self.completed += usize::from(ret.is_some());
-        if ret.is_some_and(|ret| ret < self.latest.0) {
+        if self.order == Order::RealTime && ret.is_some_and(|ret| ret < self.latest.0) {
             return Err(Invalid::AgainstTime(self.latest.1, op));
         }
         self.latest = self.latest.max((call, op));
-        if !self.latest_of.is_empty() {
+        if !self.latest_of.is_empty() && self.order != Order::Nothing {
             let latest = &mut self.latest_of[self.history.process(op).index()];
-            if ret.is_some_and(|ret| ret == latest.0) && op < latest.1 {
+            if ret.is_some_and(|ret| ret <= latest.0) && op < latest.1 {
                 return Err(Invalid::OutOfTurn(latest.1, op));
             }
             *latest = (*latest).max((call, op));

@@ -47,8 +47,7 @@ pub fn refute(
         }
     }
     let reading = reader.read(history)?;
-    let automaton = reading.alphabet.automaton(&Cancel::never());
-    let own = Own { history, reading: &reading, automaton };
+    let own = Own::new(history, &reading);
     Ok(Sweep::new(history, own, effort).run())
 }
 
@@ -70,7 +69,7 @@ impl Visitor for Refute<'_> {
 }
 
 /// Objects whose operations can be tried.
-trait Objects {
+pub(super) trait Objects {
     type State: Clone + Eq + Hash;
 
     fn initial(&mut self) -> Self::State;
@@ -109,10 +108,16 @@ impl<M: Model> Objects for Player<'_, M> {
 }
 
 /// Objects of a specification of the user's own.
-struct Own<'r> {
+pub(super) struct Own<'r> {
     history: &'r History,
     reading: &'r Interpretation,
     automaton: Box<dyn Automaton + 'r>,
+}
+
+impl<'r> Own<'r> {
+    pub(super) fn new(history: &'r History, reading: &'r Interpretation) -> Self {
+        Own { history, reading, automaton: reading.alphabet.automaton(&Cancel::never()) }
+    }
 }
 
 impl Objects for Own<'_> {

@@ -1,0 +1,226 @@
+//! `seriatim check --order process|none`: an order of the operations that need not respect real time.
+
+use super::output::{remark, say, say_plainly};
+use super::question::Question;
+use super::{Exit, Failure};
+use clap::ValueEnum;
+use serde_json::{Value as Json, json};
+use seriatim::monitor::{Confirmation, Detail, Weaker, check_under};
+use seriatim::report::with_article;
+use seriatim::spec::{Attempt, Order, Reader};
+use seriatim::{History, OpId, Options, Verdict};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What an order of the operations has to respect.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Respects {
+    /// Real time: linearizability
+    RealTime,
+    /// The order of each process: sequential consistency
+    Process,
+    /// Nothing but the object
+    None,
+}
+
+/// How to print what was found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Print {
+    Line,
+    Json,
+    Report,
+}
+
+/// Carries out the check for some files.
+pub fn run(
+    question: &Question,
+    respects: Respects,
+    print: Print,
+    paths: &[PathBuf],
+) -> Result<Exit, Failure> {
+    let mut exit = Exit::Holds;
+    for path in paths {
+        match answer(question, respects, path) {
+            Ok(found) => {
+                exit = exit.and(found.exit());
+                match print {
+                    Print::Line => say_plainly(&format!("{}\n", found.headline()))?,
+                    Print::Json => say(&format!("{}\n", found.json()))?,
+                    Print::Report => say_plainly(&found.report())?,
+                }
+            }
+            Err(Failure(problem)) => {
+                remark(&format!("error: {problem}"));
+                exit = exit.and(Exit::BadInput);
+            }
+        }
+    }
+    Ok(exit)
+}
+
+fn answer(question: &Question, respects: Respects, path: &Path) -> Result<Found, Failure> {
+    let order = match respects {
+        Respects::RealTime => Order::RealTime,
+        Respects::Process => Order::Process,
+        Respects::None => Order::Nothing,
+    };
+    let mut history = question.input.read(path)?;
+    let options = Options { detail: Detail::Minimal, ..question.options() };
+    let reader = question.reader(&history)?;
+    let weaker = check_under(&mut history, &*reader, order, &options)?;
+    Ok(Found { history, spec: Reader::name(&*reader), order, weaker })
+}
+
+/// What was found, with what a report needs.
+struct Found {
+    history: History,
+    spec: String,
+    order: Order,
+    weaker: Weaker,
+}
+
+impl Found {
+    fn exit(&self) -> Exit {
+        match self.weaker.verdict {
+            Verdict::Linearizable(_) => Exit::Holds,
+            Verdict::Violation(_) => Exit::Violated,
+            Verdict::Unknown(_) => Exit::Unknown,
+        }
+    }
+
+    fn property(&self) -> &'static str {
+        match self.order {
+            Order::RealTime => "linearizable",
+            Order::Process => "sequentially consistent",
+            Order::Nothing => "right in some order",
+        }
+    }
+
+    fn headline(&self) -> String {
+        let (source, property) = (self.history.source(), self.property());
+        let object = with_article(&self.spec);
+        match &self.weaker.verdict {
+            Verdict::Linearizable(_) => format!("{source} is {property} as {object}"),
+            Verdict::Violation(_) => format!("{source} is not {property} as {object}"),
+            Verdict::Unknown(unknown) => {
+                format!("whether {source} is {property} as {object}: {}", unknown.limit)
+            }
+        }
+    }
+
+    fn report(&self) -> String {
+        let mark = match self.weaker.verdict {
+            Verdict::Linearizable(_) => "✓ HOLDS",
+            Verdict::Violation(_) => "✗ VIOLATION",
+            Verdict::Unknown(_) => "? UNKNOWN",
+        };
+        let mut text = format!("{mark}  {}\n", self.headline());
+        let (operations, processes) = (self.history.len(), self.history.process_count());
+        text += &format!("  {operations} operations of {processes} processes\n");
+        match &self.weaker.verdict {
+            Verdict::Linearizable(_) => {
+                let more = match self.weaker.is_linearizable {
+                    true => "  It is even linearizable.\n",
+                    false => "  It is not known to be linearizable: real time is not respected.\n",
+                };
+                text + more + "  The order that was found was replayed.\n"
+            }
+            Verdict::Violation(core) => {
+                text += &format!("\n  {}:\n\n", capital(&core.explanation.sentence));
+                text += &self.columns(&core.operations);
+                for attempt in &core.explanation.attempts {
+                    text += &self.attempt(attempt);
+                }
+                text + self.confirmation()
+            }
+            Verdict::Unknown(unknown) => match &unknown.defect {
+                Some(defect) => format!("{text}  This is a defect of Seriatim: {defect}\n"),
+                None => text,
+            },
+        }
+    }
+
+    /// The operations of each process, in its order.
+    fn columns(&self, operations: &[OpId]) -> String {
+        let mut processes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for &op in operations {
+            let name = self.history.process_name(self.history.process(op)).to_string();
+            processes.entry(name).or_default().push(self.history.operation(op).to_string());
+        }
+        let width = processes.keys().map(|name| name.chars().count()).max().unwrap_or(0);
+        let line = |(name, ops): (&String, &Vec<String>)| {
+            format!("  {name:width$}  {}\n", ops.join(" · "))
+        };
+        processes.iter().map(line).collect()
+    }
+
+    fn attempt(&self, attempt: &Attempt) -> String {
+        let name = |&op: &OpId| self.history.operation(op).to_string();
+        let placed: Vec<String> = attempt.order.iter().map(name).collect();
+        let mut text = "\n  The order that gets farthest:\n".to_owned();
+        if !placed.is_empty() {
+            text += &format!("    {}\n", placed.join(" · "));
+        }
+        for (op, reason) in &attempt.stuck {
+            let line = self.history.operation(*op).line();
+            text += &format!("    ✗ {} (line {line}): {reason}\n", self.history.operation(*op));
+        }
+        text
+    }
+
+    fn confirmation(&self) -> &'static str {
+        match self.weaker.confirmation {
+            Some(Confirmation::None) | None => {
+                "  Not confirmed by a second checker: too large for it.\n"
+            }
+            Some(_) => "  Confirmed by brute force: no order of these operations is right.\n",
+        }
+    }
+
+    fn json(&self) -> Json {
+        let order = match self.order {
+            Order::RealTime => "real-time",
+            Order::Process => "process",
+            Order::Nothing => "none",
+        };
+        let mut object = json!({
+            "source": self.history.source(),
+            "spec": self.spec,
+            "order": order,
+            "operations": self.history.len(),
+        });
+        let ids = |ops: &[OpId]| ops.iter().map(|op| op.0).collect::<Vec<_>>();
+        match &self.weaker.verdict {
+            Verdict::Linearizable(witness) => {
+                object["verdict"] = json!("satisfied");
+                object["linearizable"] = json!(self.weaker.is_linearizable);
+                object["witness"] = json!(ids(&witness.order));
+            }
+            Verdict::Violation(core) => {
+                let operation = |&op: &OpId| {
+                    json!({
+                        "operation": op.0,
+                        "process": self.history.process_name(self.history.process(op)).to_string(),
+                        "text": self.history.operation(op).to_string(),
+                        "line": self.history.operation(op).line(),
+                    })
+                };
+                object["verdict"] = json!("violated");
+                object["violation"] = core.operations.iter().map(operation).collect();
+                object["confirmed"] =
+                    json!(!matches!(self.weaker.confirmation, None | Some(Confirmation::None)));
+            }
+            Verdict::Unknown(unknown) => {
+                object["verdict"] = json!("unknown");
+                object["reason"] = json!(unknown.limit.to_string());
+            }
+        }
+        object
+    }
+}
+
+fn capital(sentence: &str) -> String {
+    let mut characters = sentence.chars();
+    let first = characters.next().map(|c| c.to_uppercase().to_string());
+    first.unwrap_or_default() + characters.as_str()
+}

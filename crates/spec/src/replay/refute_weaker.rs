@@ -1,0 +1,111 @@
+//! The plainest search for an order that need not respect real time: a second opinion on a history that
+//! an engine calls wrong even so.
+//!
+//! It tries everything: from each set of operations that have taken effect and each state that they can
+//! leave, every operation that may come next. Under [`Order::Process`] an operation comes after all
+//! those that its process completed before it; under [`Order::Nothing`] it may come at any time. If no set
+//! that holds all completed operations is ever reached, no order explains the history.
+//!
+//! Nothing is split, neither by key nor by object: sequential consistency is not a local property
+//! (Herlihy and Wing 1990, section 3.3).
+
+use super::order::Order;
+use super::refute::{Objects, Own, Refutation, refute};
+use super::{Model, Player, Visitor, intern_items, intern_parameters, with_model};
+use crate::{ChosenReader, Reader};
+use seriatim_history::{History, InputError, OpId, Outcome};
+use std::collections::HashSet;
+
+/// Searches for an order that explains a history, with that many configurations at most.
+pub fn refute_under(
+    history: &mut History,
+    reader: &dyn Reader,
+    order: Order,
+    effort: usize,
+) -> Result<Refutation, InputError> {
+    if order == Order::RealTime {
+        return refute(history, reader, effort);
+    }
+    if let Some(chosen) = reader.chosen() {
+        intern_parameters(history, chosen.choice.parameters());
+        let refute = Refute { history, reader: chosen, order, effort };
+        if let Some(refutation) = with_model(chosen.choice.name(), refute) {
+            return Ok(refutation);
+        }
+    }
+    let reading = reader.read(history)?;
+    let own = Own::new(history, &reading);
+    Ok(Everything { history, objects: own, order }.search(effort))
+}
+
+struct Refute<'r> {
+    history: &'r mut History,
+    reader: &'r ChosenReader,
+    order: Order,
+    effort: usize,
+}
+
+impl Visitor for Refute<'_> {
+    type Answer = Refutation;
+
+    fn visit<M: Model>(self) -> Refutation {
+        intern_items::<M>(self.history);
+        let history = &*self.history;
+        let objects: Player<'_, M> = Player::new(history, self.reader);
+        Everything { history, objects, order: self.order }.search(self.effort)
+    }
+}
+
+struct Everything<'h, O: Objects> {
+    history: &'h History,
+    objects: O,
+    order: Order,
+}
+
+impl<O: Objects> Everything<'_, O> {
+    fn search(mut self, effort: usize) -> Refutation {
+        let ops = (0..self.history.len()).map(OpId::from);
+        let ops: Vec<OpId> = ops.filter(|&op| self.objects.may_happen(op)).collect();
+        let start = (vec![false; self.history.len()], self.objects.initial());
+        let mut seen = HashSet::from([start.clone()]);
+        let mut waiting = vec![start];
+        while let Some((done, state)) = waiting.pop() {
+            if ops.iter().all(|&op| done[op.index()] || !self.is_completed(op)) {
+                return Refutation::Contradicted;
+            }
+            for &op in &ops {
+                if done[op.index()] || !self.is_next(op, &ops, &done) {
+                    continue;
+                }
+                let mut done = done.clone();
+                done[op.index()] = true;
+                for state in self.objects.after(&state, op) {
+                    if seen.len() >= effort {
+                        return Refutation::TooLarge;
+                    }
+                    let next = (done.clone(), state);
+                    if seen.insert(next.clone()) {
+                        waiting.push(next);
+                    }
+                }
+            }
+        }
+        Refutation::Confirmed
+    }
+
+    fn is_completed(&self, op: OpId) -> bool {
+        self.history.outcome(op) != Outcome::Pending
+    }
+
+    /// Whether all that has to come before an operation is done.
+    fn is_next(&self, op: OpId, ops: &[OpId], done: &[bool]) -> bool {
+        let history = self.history;
+        let is_before = |other: OpId| {
+            other < op && self.is_completed(other) && history.process(other) == history.process(op)
+        };
+        match self.order {
+            Order::Nothing => true,
+            _ => ops.iter().all(|&other| !is_before(other) || done[other.index()]),
+        }
+    }
+}
