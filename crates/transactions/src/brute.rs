@@ -48,11 +48,9 @@ type Contents = Vec<Vec<ValueId>>;
 
 impl Search<'_> {
     fn run(&self) -> bool {
-        match self.level {
-            Level::Causal | Level::ReadAtomic | Level::ReadCommitted | Level::ReadCommittedAdya => {
-                self.choose_sources(&mut Vec::new())
-            }
-            _ => {
+        match self.level.orders_commits() {
+            true => self.choose_sources(&mut Vec::new()),
+            false => {
                 let phases = vec![Phase::Before; self.list.len()];
                 self.events(&phases, &self.initial(), &mut HashSet::new())
             }
@@ -69,16 +67,22 @@ impl Search<'_> {
 
     /// Whether a transaction must come before another by sessions or real time.
     fn precedes(&self, first: usize, then: usize) -> bool {
-        let ((place, a), (later, b)) = (self.list[first], self.list[then]);
+        let ((_, a), (_, b)) = (self.list[first], self.list[then]);
         // Nobody knows when one of unknown outcome ended, so nothing comes after it.
         let has_ended = a.outcome == Outcome::Committed;
-        let by_session = has_ended && a.session == b.session && place < later;
+        let by_session = self.is_earlier(first, then);
         let by_time = has_ended && a.ret.is_some_and(|ret| ret < b.call);
         match self.level.demand() {
             Demand::Nothing => false,
             Demand::Sessions => by_session,
             Demand::RealTime => by_session || by_time,
         }
+    }
+
+    /// Whether a transaction stands before another in their session.
+    fn is_earlier(&self, first: usize, then: usize) -> bool {
+        let ((place, a), (later, b)) = (self.list[first], self.list[then]);
+        a.outcome == Outcome::Committed && a.session == b.session && place < later
     }
 
     fn reads(&self, txn: usize) -> impl Iterator<Item = (usize, &Op)> {
@@ -232,6 +236,7 @@ impl Search<'_> {
                 direct[writer][source.reader] = true;
             }
         }
+        self.order_writes(sources, &mut direct);
         let mut past = direct.clone();
         for via in 0..count {
             for first in 0..count {
@@ -244,7 +249,7 @@ impl Search<'_> {
         let mut misses: Vec<(usize, From)> = Vec::new();
         for (index, source) in sources.iter().enumerate() {
             let Source { reader, key, from } = *source;
-            for other in (0..count).filter(|&other| other != reader && From::Txn(other) != from) {
+            for other in (0..count).filter(|&other| From::Txn(other) != from) {
                 let earlier = sources[..index].iter().filter(|earlier| earlier.reader == reader);
                 let is_past = match self.level {
                     Level::Causal => past[other][reader],
@@ -252,15 +257,46 @@ impl Search<'_> {
                     Level::ReadCommitted => {
                         earlier.into_iter().any(|earlier| earlier.from == From::Txn(other))
                     }
+                    Level::ReadYourWrites => self.is_earlier(other, reader),
+                    Level::MonotonicReads => sources.iter().enumerate().any(|(place, before)| {
+                        let is_own = before.reader == reader && place < index;
+                        let is_before = is_own || self.is_earlier(before.reader, reader);
+                        is_before && before.from == From::Txn(other)
+                    }),
                     _ => false,
                 };
-                if is_past && from != From::Itself && self.keys(other).contains(&key) {
+                // A session may have read from the reader before that has run: then its reads go back.
+                let may_be = other != reader || self.level == Level::MonotonicReads;
+                if is_past && may_be && from != From::Itself && self.keys(other).contains(&key) {
                     misses.push((other, from));
                 }
             }
         }
         let order = Commits { search: self, direct, misses };
         order.place(0, &self.initial(), &mut HashSet::new())
+    }
+}
+
+impl Search<'_> {
+    /// What two of the session guarantees say of writers.
+    fn order_writes(&self, sources: &[Source], direct: &mut [Vec<bool>]) {
+        let writers = (0..self.list.len()).filter(|&txn| !self.keys(txn).is_empty());
+        for writer in writers {
+            for (first, row) in direct.iter_mut().enumerate() {
+                let has_read = sources.iter().any(|source| {
+                    let is_before =
+                        source.reader == writer || self.is_earlier(source.reader, writer);
+                    is_before && source.from == From::Txn(first)
+                });
+                row[writer] |= match self.level {
+                    Level::MonotonicWrites => {
+                        !self.keys(first).is_empty() && self.is_earlier(first, writer)
+                    }
+                    Level::WritesFollowReads => has_read,
+                    _ => false,
+                };
+            }
+        }
     }
 }
 

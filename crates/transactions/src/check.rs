@@ -15,6 +15,7 @@ use crate::level::{Demand, Level};
 use crate::minimise::{Look, Part, minimise};
 use crate::prepare::{Choice, Prepared, prepare};
 use crate::replay::{Rejection, replay};
+use crate::session;
 use crate::solve::{self, Event, Limits, Statistics};
 use crate::transaction::{Clock, Transactions, TxnId};
 use crate::weak;
@@ -271,11 +272,12 @@ impl Question {
         }
         let id = |node: u32| prepared.txns[node as usize].id;
         let ids = |nodes: Vec<u32>| nodes.into_iter().filter_map(id).collect::<Vec<TxnId>>();
-        if matches!(
-            self.level,
-            Level::Causal | Level::ReadAtomic | Level::ReadCommitted | Level::ReadCommittedAdya
-        ) {
-            let found = match weak::decide(prepared, self.level, self.limits)? {
+        if self.level.orders_commits() {
+            let outcome = match self.level.is_session_guarantee() {
+                true => session::decide(prepared, self.level)?,
+                false => weak::decide(prepared, self.level, self.limits)?,
+            };
+            let found = match outcome {
                 weak::Outcome::Ordered(order) => Found::Witness(Witness::Commits(ids(order))),
                 weak::Outcome::Refuted(core) => Found::Core(ids(core)),
                 weak::Outcome::GaveUp => Found::Unknown(Unknown::Limit),

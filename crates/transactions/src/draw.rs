@@ -154,6 +154,7 @@ impl Drawing<'_> {
             Why::Session => "session".to_owned(),
             Why::RealTime => "real time".to_owned(),
             Why::Missed(key, _) => format!("missed {}", self.part.key_name(key)),
+            Why::HadRead(_) => "had read".to_owned(),
             Why::Initial => "initial".to_owned(),
         }
     }
@@ -181,6 +182,15 @@ pub fn words(part: &Transactions, arrow: &Arrow) -> String {
         Why::Missed(k, reader) => {
             let reader = name(Some(reader));
             format!("{reader} knows of {from}'s write of {}, yet read it from {to}", key(k))
+        }
+        Why::HadRead(reader) if Some(reader) == arrow.to => {
+            format!("{to} wrote after it had read what {from} wrote")
+        }
+        Why::HadRead(reader) => {
+            format!(
+                "{to} wrote after its client, in {}, had read what {from} wrote",
+                name(Some(reader))
+            )
         }
         Why::Initial => "it was there before all others".to_owned(),
     };

@@ -28,6 +28,8 @@ pub enum Why {
     RealTime,
     /// The first is in the past of a reader that read the key from the second.
     Missed(KeyId, TxnId),
+    /// The session of the second, or the second itself, had read what the first wrote.
+    HadRead(TxnId),
     /// The first is the initial state.
     Initial,
 }
@@ -163,22 +165,20 @@ impl<'p> Prover<'p> {
         let mut prover = Prover { prepared, level, layout, edges, open, steps };
         prover.add_order();
         prover.add_reads();
-        match level {
-            Level::Causal | Level::ReadAtomic | Level::ReadCommitted | Level::ReadCommittedAdya => {
+        match level.orders_commits() {
+            true => {
                 prover.add_list_order();
                 prover.add_missed();
+                prover.add_order_of_writes();
             }
-            _ => prover.add_versions(),
+            false => prover.add_versions(),
         }
         prover
     }
 
     /// The weak levels order commits: one node for each transaction.
     fn is_weak(&self) -> bool {
-        matches!(
-            self.level,
-            Level::Causal | Level::ReadAtomic | Level::ReadCommitted | Level::ReadCommittedAdya
-        )
+        self.level.orders_commits()
     }
 
     fn begin(&self, txn: u32) -> u32 {
@@ -310,12 +310,18 @@ impl<'p> Prover<'p> {
                 }
             }
         }
+        let level = self.level;
         for (reader, info) in self.prepared.txns.iter().enumerate().skip(1) {
             for (index, &(key, version)) in info.program().iter().enumerate() {
                 let from = self.prepared.writer(version);
-                for other in (1..count).filter(|&other| other != reader && other as u32 != from) {
+                let may_be = |other: &usize| *other != reader || level == Level::MonotonicReads;
+                for other in (1..count).filter(may_be).filter(|&other| other as u32 != from) {
                     let is_past = match self.level {
-                        Level::ReadCommittedAdya => false,
+                        Level::ReadCommittedAdya
+                        | Level::MonotonicWrites
+                        | Level::WritesFollowReads => false,
+                        Level::ReadYourWrites => self.is_earlier(other, reader),
+                        Level::MonotonicReads => self.had_read((reader, index), other),
                         Level::ReadCommitted => info.program()[..index]
                             .iter()
                             .any(|earlier| self.prepared.writer(earlier.1) == other as u32),
@@ -326,6 +332,49 @@ impl<'p> Prover<'p> {
                     {
                         self.push(other as u32, from, Why::Missed(key, id));
                     }
+                }
+            }
+        }
+    }
+
+    /// Whether a transaction stands before another in their session.
+    fn is_earlier(&self, first: usize, then: usize) -> bool {
+        let txns = &self.prepared.txns;
+        let is_same = txns[first].session == txns[then].session;
+        is_same && txns[first].precedes_session && first < then
+    }
+
+    fn reads_from(&self, reader: usize, reads: usize, writer: usize) -> bool {
+        let reads = self.prepared.txns[reader].program().iter().take(reads);
+        reads.into_iter().any(|read| self.prepared.writer(read.1) as usize == writer)
+    }
+
+    /// Whether a session had read from a writer before the read at a place of one of its transactions.
+    fn had_read(&self, (reader, index): (usize, usize), writer: usize) -> bool {
+        let mut earlier = (1..reader).filter(|&other| self.is_earlier(other, reader));
+        self.reads_from(reader, index, writer)
+            || earlier.any(|other| self.reads_from(other, usize::MAX, writer))
+    }
+
+    /// What two of the session guarantees say of writers.
+    fn add_order_of_writes(&mut self) {
+        let txns = &self.prepared.txns;
+        for writer in (1..txns.len()).filter(|&txn| !txns[txn].writes.is_empty()) {
+            for other in 1..txns.len() {
+                let (from, to) = (other as u32, writer as u32);
+                let mut readers = (1..=writer)
+                    .filter(|&txn| txn == writer || self.is_earlier(txn, writer))
+                    .filter(|&txn| self.reads_from(txn, usize::MAX, other));
+                let reader = readers.next().and_then(|txn| txns[txn].id);
+                let is_written = !txns[other].writes.is_empty();
+                match (self.level, reader) {
+                    (Level::MonotonicWrites, _) if is_written && self.is_earlier(other, writer) => {
+                        self.push(from, to, Why::Session);
+                    }
+                    (Level::WritesFollowReads, Some(reader)) => {
+                        self.push(from, to, Why::HadRead(reader));
+                    }
+                    _ => {}
                 }
             }
         }
@@ -503,6 +552,18 @@ fn cycle_name(cycle: &[Arrow], level: Level) -> Anomaly {
     let is_long_fork = cycle.len() == 4 && rw == 2 && wr == 2 && !adjacent_misses(cycle);
     let (name, words) = match (missed, rw, level) {
         (1.., _, Level::Causal) => ("causal", "a read misses a write of its causal past"),
+        (1.., _, Level::ReadYourWrites) => {
+            ("read-your-writes", "a client does not see its own write")
+        }
+        (1.., _, Level::MonotonicReads) => {
+            ("monotonic-reads", "what a client reads goes back behind what it read before")
+        }
+        (0, _, Level::MonotonicWrites) if suffix == "-process" => {
+            ("monotonic-writes", "writes of a client take effect against its order")
+        }
+        (0, _, Level::WritesFollowReads) if count(|why| matches!(why, Why::HadRead(_))) > 0 => {
+            ("writes-follow-reads", "a write takes effect before what its client had read")
+        }
         (1.., _, Level::ReadAtomic) => ("fractured-read", "part of a transaction is seen"),
         (1.., _, _) => ("non-monotonic-read", "a later read goes back behind an earlier one"),
         (0, 0, _) if wr == 0 => ("G0", "write cycle"),

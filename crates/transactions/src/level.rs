@@ -13,6 +13,8 @@
 //!                                           ▼                             ▼
 //!                                        read committed (Adya) ◄───────────
 //! ```
+//!
+//! Causal also implies each of the four session guarantees, and each of these read committed (Adya).
 
 use std::fmt;
 use std::str::FromStr;
@@ -42,6 +44,14 @@ pub enum Level {
     /// Read committed as Biswas and Enea define it: later reads of a transaction do not go back
     /// behind earlier ones.
     ReadCommitted,
+    /// A client sees its own writes.
+    ReadYourWrites,
+    /// What a client reads does not go back behind what it read before.
+    MonotonicReads,
+    /// The writes of a client take effect in its order.
+    MonotonicWrites,
+    /// The writes of a client take effect after all that it had read.
+    WritesFollowReads,
     /// Read committed as Adya defines it (PL-2): nothing aborted, intermediate or circular is read.
     ReadCommittedAdya,
 }
@@ -60,7 +70,7 @@ pub enum Demand {
 
 impl Level {
     /// All of them, strong ones before those that they imply.
-    pub const ALL: [Level; 11] = [
+    pub const ALL: [Level; 15] = [
         Level::StrictSerializable,
         Level::StrongSessionSerializable,
         Level::Serializable,
@@ -71,6 +81,10 @@ impl Level {
         Level::Causal,
         Level::ReadAtomic,
         Level::ReadCommitted,
+        Level::ReadYourWrites,
+        Level::MonotonicReads,
+        Level::MonotonicWrites,
+        Level::WritesFollowReads,
         Level::ReadCommittedAdya,
     ];
 
@@ -87,6 +101,10 @@ impl Level {
             Level::Causal => "causal",
             Level::ReadAtomic => "read-atomic",
             Level::ReadCommitted => "read-committed",
+            Level::ReadYourWrites => "read-your-writes",
+            Level::MonotonicReads => "monotonic-reads",
+            Level::MonotonicWrites => "monotonic-writes",
+            Level::WritesFollowReads => "writes-follow-reads",
             Level::ReadCommittedAdya => "read-committed-adya",
         }
     }
@@ -104,8 +122,33 @@ impl Level {
             Level::Causal => &["causal-consistency", "cc", "tcc"],
             Level::ReadAtomic => &["ra"],
             Level::ReadCommitted => &["rc"],
+            Level::ReadYourWrites => &["ryw"],
+            Level::MonotonicReads => &["mr"],
+            Level::MonotonicWrites => &["mw"],
+            Level::WritesFollowReads => &["wfr"],
             Level::ReadCommittedAdya => &["pl-2"],
         }
+    }
+
+    /// Whether it is one of the four session guarantees, each of which speaks of some operations of a
+    /// session only.
+    pub fn is_session_guarantee(self) -> bool {
+        matches!(
+            self,
+            Level::ReadYourWrites
+                | Level::MonotonicReads
+                | Level::MonotonicWrites
+                | Level::WritesFollowReads
+        )
+    }
+
+    /// Whether an order of commits shows it: causal consistency and the levels below.
+    pub fn orders_commits(self) -> bool {
+        let is_weak = matches!(
+            self,
+            Level::Causal | Level::ReadAtomic | Level::ReadCommitted | Level::ReadCommittedAdya
+        );
+        is_weak || self.is_session_guarantee()
     }
 
     /// The order that the level demands beside what the reads say.
@@ -115,6 +158,7 @@ impl Level {
             Level::Serializable | Level::SnapshotIsolation | Level::ReadCommittedAdya => {
                 Demand::Nothing
             }
+            level if level.is_session_guarantee() => Demand::Nothing,
             _ => Demand::Sessions,
         }
     }
@@ -133,9 +177,19 @@ impl Level {
             Level::StrongSessionSnapshotIsolation => &[Level::SnapshotIsolation, Level::Prefix],
             Level::SnapshotIsolation => &[Level::ReadCommittedAdya],
             Level::Prefix => &[Level::Causal],
-            Level::Causal => &[Level::ReadAtomic],
+            Level::Causal => &[
+                Level::ReadAtomic,
+                Level::ReadYourWrites,
+                Level::MonotonicReads,
+                Level::MonotonicWrites,
+                Level::WritesFollowReads,
+            ],
             Level::ReadAtomic => &[Level::ReadCommitted],
-            Level::ReadCommitted => &[Level::ReadCommittedAdya],
+            Level::ReadCommitted
+            | Level::ReadYourWrites
+            | Level::MonotonicReads
+            | Level::MonotonicWrites
+            | Level::WritesFollowReads => &[Level::ReadCommittedAdya],
             Level::ReadCommittedAdya => &[],
         }
     }

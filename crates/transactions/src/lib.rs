@@ -13,6 +13,7 @@
 //! | `order` | a topological order under changing edges |
 //! | `solve` | the levels that are NP-complete: conflict-driven learning over the order |
 //! | `weak` | the levels that are polynomial |
+//! | `session` | the four session guarantees |
 //! | `replay` | checks a *yes*; shares nothing with the engines |
 //! | `brute` | checks a *no*; shares nothing with the engines |
 //! | `minimise` | a violated history to a small part of it |
@@ -43,6 +44,7 @@ mod order;
 mod prepare;
 mod read;
 mod replay;
+mod session;
 mod solve;
 #[cfg(test)]
 mod tests;

@@ -66,15 +66,37 @@ impl Order {
         self.out.len()
     }
 
+    /// Adds a node before the order is started.
+    pub fn add_node(&mut self) -> Node {
+        self.out.push(Vec::new());
+        self.into.push(Vec::new());
+        self.mark.push(0);
+        self.parent.push((0, 0));
+        self.out.len() as Node - 1
+    }
+
+    /// An order of all nodes that respects the edges, found at once; `None` if they are cyclic.
+    pub fn sorted(&self) -> Option<Vec<Node>> {
+        let mut before: Vec<usize> = self.into.iter().map(Vec::len).collect();
+        let mut sequence: Vec<Node> =
+            (0..self.len() as Node).filter(|&node| before[node as usize] == 0).collect();
+        let mut head = 0;
+        while head < sequence.len() {
+            for &(next, _) in &self.out[sequence[head] as usize] {
+                before[next as usize] -= 1;
+                if before[next as usize] == 0 {
+                    sequence.push(next);
+                }
+            }
+            head += 1;
+        }
+        (sequence.len() == self.len()).then_some(sequence)
+    }
+
     /// Adds an edge before the order is started; it stays for ever.
     pub fn fix(&mut self, from: Node, to: Node, tag: Tag) {
         self.out[from as usize].push((to, tag));
         self.into[to as usize].push(from);
-    }
-
-    /// The edges out of a node.
-    pub fn successors(&self, node: Node) -> &[(Node, Tag)] {
-        &self.out[node as usize]
     }
 
     /// Starts with an order of all nodes. Says whether it respects all edges.

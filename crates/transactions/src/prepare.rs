@@ -102,7 +102,8 @@ pub enum FlawKind {
 impl FlawKind {
     /// Whether the anomaly is forbidden at a level.
     pub fn violates(self, level: Level) -> bool {
-        let is_weak = matches!(level, Level::ReadCommitted | Level::ReadCommittedAdya);
+        let is_weak = matches!(level, Level::ReadCommitted | Level::ReadCommittedAdya)
+            || level.is_session_guarantee();
         !(self == FlawKind::NonRepeatable && is_weak)
     }
 }

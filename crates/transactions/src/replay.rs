@@ -9,6 +9,7 @@
 //! - causal, read atomic and read committed (Biswas and Enea 2019): if a transaction reads key k from
 //!   w, and another writer x of k is in its causal past (or its session or read directly; or read
 //!   earlier in program order), x commits before w;
+//! - the session guarantees: see each check;
 //! - everywhere: all that committed is there once, nothing that aborted; sessions and real time where
 //!   the level demands them; and a list that was read is a prefix of the final list.
 //!
@@ -61,10 +62,9 @@ pub fn replay(history: &Transactions, level: Level, witness: &Witness) -> Result
             | Level::Prefix,
             Witness::Events(events),
         ) => Simulation::new(history, level).run(events),
-        (
-            Level::Causal | Level::ReadAtomic | Level::ReadCommitted | Level::ReadCommittedAdya,
-            Witness::Commits(order),
-        ) => Axioms::new(history, order)?.check(level),
+        (level, Witness::Commits(order)) if level.orders_commits() => {
+            Axioms::new(history, order)?.check(level)
+        }
         _ => Err(Rejection::Form),
     }
 }
@@ -380,6 +380,10 @@ impl<'h> Axioms<'h> {
             Level::ReadCommitted => self.check_program_order(),
             Level::ReadAtomic => self.check_direct_past(),
             Level::Causal => self.check_causal_past(),
+            Level::ReadYourWrites => self.check_own_writes(),
+            Level::MonotonicReads => self.check_earlier_reads(),
+            Level::MonotonicWrites => self.check_order_of_writes(),
+            Level::WritesFollowReads => self.check_reads_before_writes(),
             _ => Ok(()),
         }
     }
@@ -393,6 +397,86 @@ impl<'h> Axioms<'h> {
                 return Err(Rejection::Session(id));
             }
             *latest = (*latest).max(Some(id));
+        }
+        Ok(())
+    }
+
+    /// The transactions of the order in the order of their sessions, each with its place.
+    fn by_session(&self) -> Vec<(&Transaction, u32)> {
+        let mut all: Vec<(TxnId, u32)> =
+            self.order.iter().enumerate().map(|(index, &id)| (id, index as u32 + 1)).collect();
+        all.sort_unstable();
+        all.into_iter().map(|(id, place)| (self.history.get(id), place)).collect()
+    }
+
+    fn rejected(&self, place: u32) -> Rejection {
+        Rejection::Session(self.order[place as usize - 1])
+    }
+
+    /// Whatever a session wrote to a key, its later reads see that or something later.
+    fn check_own_writes(&self) -> Result<(), Rejection> {
+        let mut own: HashMap<(u32, KeyId), u32> = HashMap::new();
+        for (txn, place) in self.by_session() {
+            for &(key, from) in &self.reads[place as usize - 1] {
+                if own.get(&(txn.session.0, key)).is_some_and(|&own| own > from) {
+                    return Err(self.rejected(place));
+                }
+            }
+            let is_bound = txn.outcome == Outcome::Committed;
+            for &key in self.writes[place as usize - 1].iter().filter(|_| is_bound) {
+                let latest = own.entry((txn.session.0, key)).or_default();
+                *latest = place.max(*latest);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whatever a session read from, its later reads see that or something later.
+    fn check_earlier_reads(&self) -> Result<(), Rejection> {
+        let mut seen: HashMap<(u32, KeyId), u32> = HashMap::new();
+        for (txn, place) in self.by_session() {
+            for &(key, from) in &self.reads[place as usize - 1] {
+                if seen.get(&(txn.session.0, key)).is_some_and(|&seen| seen > from) {
+                    return Err(self.rejected(place));
+                }
+                let written = from.checked_sub(1).map(|index| &self.writes[index as usize]);
+                for &key in written.into_iter().flatten() {
+                    let latest = seen.entry((txn.session.0, key)).or_default();
+                    *latest = from.max(*latest);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The writers of a session commit in its order.
+    fn check_order_of_writes(&self) -> Result<(), Rejection> {
+        let mut latest = vec![0; self.history.session_count()];
+        for (txn, place) in self.by_session() {
+            if self.writes[place as usize - 1].is_empty() {
+                continue;
+            }
+            let latest = &mut latest[txn.session.index()];
+            if place < *latest {
+                return Err(self.rejected(place));
+            }
+            if txn.outcome == Outcome::Committed {
+                *latest = place;
+            }
+        }
+        Ok(())
+    }
+
+    /// A writer commits after all that its session had read from.
+    fn check_reads_before_writes(&self) -> Result<(), Rejection> {
+        let mut latest = vec![0; self.history.session_count()];
+        for (txn, place) in self.by_session() {
+            let latest = &mut latest[txn.session.index()];
+            let sources = self.reads[place as usize - 1].iter().map(|read| read.1);
+            *latest = sources.fold(*latest, u32::max);
+            if !self.writes[place as usize - 1].is_empty() && place <= *latest {
+                return Err(self.rejected(place));
+            }
         }
         Ok(())
     }

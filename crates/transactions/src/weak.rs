@@ -195,23 +195,7 @@ impl<'p> Weak<'p> {
         if self.forced.is_empty() {
             return sensible_order(self.prepared, self.level.demand());
         }
-        let count = self.order.len();
-        let mut before = vec![0u32; count];
-        let nexts = |node: usize| self.order.successors(node as Node).iter();
-        (0..count).flat_map(nexts).for_each(|next| before[next.0 as usize] += 1);
-        let mut sequence: Vec<Node> =
-            (0..count as Node).filter(|&node| before[node as usize] == 0).collect();
-        let mut head = 0;
-        while head < sequence.len() {
-            for &(next, _) in self.order.successors(sequence[head]) {
-                before[next as usize] -= 1;
-                if before[next as usize] == 0 {
-                    sequence.push(next);
-                }
-            }
-            head += 1;
-        }
-        (sequence.len() == count).then_some(sequence)
+        self.order.sorted()
     }
 
     fn ordered(&self) -> Outcome {

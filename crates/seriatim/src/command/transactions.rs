@@ -255,6 +255,7 @@ fn cycle_json(part: &Transactions, cycle: &[seriatim::transactions::Arrow]) -> J
             Why::Missed(key, _) => ("missed", Some(key)),
             Why::Session => ("session", None),
             Why::RealTime => ("real-time", None),
+            Why::HadRead(_) => ("had-read", None),
             Why::Initial => ("initial", None),
         };
         json!({
