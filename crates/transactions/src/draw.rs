@@ -3,7 +3,7 @@
 use crate::check::{Confirmation, Violation};
 use crate::explain::{Arrow, End, Proof, Why};
 use crate::prepare::FlawKind;
-use crate::transaction::{KeyId, Transactions, TxnId};
+use crate::transaction::{Transactions, TxnId};
 
 /// What to draw with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +33,7 @@ struct Drawing<'v> {
 }
 
 /// The name of a transaction of a part in a drawing.
-fn name(txn: Option<TxnId>) -> String {
+pub(crate) fn name(txn: Option<TxnId>) -> String {
     match txn {
         Some(id) => format!("T{}", id.0 + 1),
         None => "the initial state".to_owned(),
@@ -86,36 +86,10 @@ impl Drawing<'_> {
                 }
             }
             End::Flaw(kind, key) => {
-                text.push_str(&format!("{indent}{}\n", self.flaw(*kind, *key)));
+                let key = self.part.key_name(*key).to_string();
+                text.push_str(&format!("{indent}{}\n", flaw_words(*kind, &key)));
             }
             End::Open => text.push_str(&format!("{indent}No order explains these reads.\n")),
-        }
-    }
-
-    fn flaw(&self, kind: FlawKind, key: KeyId) -> String {
-        let key = self.part.key_name(key);
-        match kind {
-            FlawKind::Unwritten => format!("A read of {key} saw a value that nobody wrote."),
-            FlawKind::AbortedRead => {
-                format!("A read of {key} saw what a transaction wrote that aborted.")
-            }
-            FlawKind::IntermediateRead => {
-                format!("A read of {key} saw a value that its writer itself overwrote.")
-            }
-            FlawKind::FutureRead => format!("A read of {key} saw its reader's own later write."),
-            FlawKind::Internal => {
-                format!("A read of {key} did not see its transaction's own write.")
-            }
-            FlawKind::NonRepeatable => format!("Two reads of {key} in one transaction differ."),
-            FlawKind::IncompatibleOrder => {
-                format!("Two reads of list {key} cannot both be prefixes of one list.")
-            }
-            FlawKind::DuplicateElement => {
-                format!("List {key} was read with an element twice that was appended once.")
-            }
-            FlawKind::BrokenAppends => {
-                format!("List {key} was read with a transaction's appends not whole and in order.")
-            }
         }
     }
 
@@ -126,7 +100,7 @@ impl Drawing<'_> {
             Glyphs::Unicode => ("─", "▶", "┌", "┐", "│", "▼"),
             Glyphs::Ascii => ("-", ">", "+", "+", "|", "v"),
         };
-        let label = |arrow: &Arrow| self.label(arrow);
+        let label = |arrow: &Arrow| arrow_label(self.part, arrow);
         let mut row = name(cycle[0].from);
         for arrow in chain {
             row.push_str(&format!(
@@ -146,21 +120,49 @@ impl Drawing<'_> {
         }
     }
 
-    fn label(&self, arrow: &Arrow) -> String {
-        match arrow.why {
-            Why::WriteRead(key) => format!("wr {}", self.part.key_name(key)),
-            Why::WriteWrite(key) => format!("ww {}", self.part.key_name(key)),
-            Why::ReadWrite(key) => format!("rw {}", self.part.key_name(key)),
-            Why::Session => "session".to_owned(),
-            Why::RealTime => "real time".to_owned(),
-            Why::Missed(key, _) => format!("missed {}", self.part.key_name(key)),
-            Why::HadRead(_) => "had read".to_owned(),
-            Why::Initial => "initial".to_owned(),
-        }
-    }
-
     fn words(&self, arrow: &Arrow) -> String {
         words(self.part, arrow)
+    }
+}
+
+/// An anomaly that needs no order, in words.
+pub(crate) fn flaw_words(kind: FlawKind, key: &str) -> String {
+    match kind {
+        FlawKind::Unwritten => format!("A read of {key} saw a value that nobody wrote."),
+        FlawKind::AbortedRead => {
+            format!("A read of {key} saw what a transaction wrote that aborted.")
+        }
+        FlawKind::IntermediateRead => {
+            format!("A read of {key} saw a value that its writer itself overwrote.")
+        }
+        FlawKind::FutureRead => format!("A read of {key} saw its reader's own later write."),
+        FlawKind::Internal => {
+            format!("A read of {key} did not see its transaction's own write.")
+        }
+        FlawKind::NonRepeatable => format!("Two reads of {key} in one transaction differ."),
+        FlawKind::IncompatibleOrder => {
+            format!("Two reads of list {key} cannot both be prefixes of one list.")
+        }
+        FlawKind::DuplicateElement => {
+            format!("List {key} was read with an element twice that was appended once.")
+        }
+        FlawKind::BrokenAppends => {
+            format!("List {key} was read with a transaction's appends not whole and in order.")
+        }
+    }
+}
+
+/// An arrow in a word or two.
+pub(crate) fn arrow_label(part: &Transactions, arrow: &Arrow) -> String {
+    match arrow.why {
+        Why::WriteRead(key) => format!("wr {}", part.key_name(key)),
+        Why::WriteWrite(key) => format!("ww {}", part.key_name(key)),
+        Why::ReadWrite(key) => format!("rw {}", part.key_name(key)),
+        Why::Session => "session".to_owned(),
+        Why::RealTime => "real time".to_owned(),
+        Why::Missed(key, _) => format!("missed {}", part.key_name(key)),
+        Why::HadRead(_) => "had read".to_owned(),
+        Why::Initial => "initial".to_owned(),
     }
 }
 

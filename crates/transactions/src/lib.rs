@@ -19,6 +19,8 @@
 //! | `minimise` | a violated history to a small part of it |
 //! | `explain`, `draw` | why the part is violated, for people |
 //! | `check` | all of this together |
+//! | `per_key` | linearizability of each key by itself |
+//! | `page` | the answers as a page for a browser |
 //!
 //! ```
 //! use seriatim_transactions::{Checker, Level, Options, Standing};
@@ -41,6 +43,8 @@ mod level;
 mod minimise;
 mod mutation;
 mod order;
+mod page;
+mod per_key;
 mod prepare;
 mod read;
 mod replay;
@@ -59,8 +63,10 @@ pub use draw::{Glyphs, draw, words};
 pub use explain::{Anomaly, Arrow, End, Explanation, Proof, Step, Why};
 pub use level::{Demand, Level, UnknownLevel};
 pub use minimise::Part;
+pub use page::{page, standing_word};
+pub use per_key::{KeyAnswer, check_keys};
 pub use prepare::FlawKind;
-pub use read::{read, read_str};
+pub use read::{read, read_independent, read_str};
 pub use replay::{Rejection, replay};
 pub use solve::Statistics;
 pub use transaction::{

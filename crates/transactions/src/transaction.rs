@@ -62,6 +62,17 @@ impl Op {
         }
     }
 
+    /// The same in a history of its key alone.
+    fn alone(&self) -> Op {
+        let only = KeyId(0);
+        match self {
+            Op::Read(_, value) => Op::Read(only, *value),
+            Op::ReadList(_, items) => Op::ReadList(only, items.clone()),
+            Op::Write(_, value) => Op::Write(only, *value),
+            Op::Append(_, value) => Op::Append(only, *value),
+        }
+    }
+
     /// What it writes, if it writes.
     pub fn written(&self) -> Option<(KeyId, ValueId)> {
         match *self {
@@ -121,6 +132,7 @@ pub enum Clock {
 #[derive(Clone, Debug)]
 pub struct Transactions {
     list: Vec<Transaction>,
+    keys: Arc<[(Value, Kind)]>,
     /// Shared by the parts of a history.
     names: Arc<Names>,
     initial: ValueId,
@@ -129,7 +141,6 @@ pub struct Transactions {
 
 #[derive(Debug)]
 struct Names {
-    keys: Vec<(Value, Kind)>,
     sessions: Vec<Value>,
     values: Values,
     source: String,
@@ -158,17 +169,17 @@ impl Transactions {
 
     /// The number of keys.
     pub fn key_count(&self) -> usize {
-        self.names.keys.len()
+        self.keys.len()
     }
 
     /// A key's name.
     pub fn key_name(&self, key: KeyId) -> &Value {
-        &self.names.keys[key.index()].0
+        &self.keys[key.index()].0
     }
 
     /// What a key is.
     pub fn kind(&self, key: KeyId) -> Kind {
-        self.names.keys[key.index()].1
+        self.keys[key.index()].1
     }
 
     /// A session's name.
@@ -234,9 +245,38 @@ impl Transactions {
         self.with(list)
     }
 
+    /// What happened to each key, as a history of that key alone: of every transaction the operations on
+    /// it. With the transactions' places in this history.
+    pub(crate) fn by_key(&self) -> Vec<(Transactions, Vec<TxnId>)> {
+        let mut keys: Vec<(Vec<Transaction>, Vec<TxnId>)> = Vec::new();
+        keys.resize_with(self.keys.len(), Default::default);
+        for (index, txn) in self.list.iter().enumerate() {
+            let id = TxnId(index as u32);
+            for op in &txn.ops {
+                let (list, ids) = &mut keys[op.key().index()];
+                if ids.last() != Some(&id) {
+                    ids.push(id);
+                    list.push(Transaction { ops: Vec::new(), ..*txn });
+                }
+                list.last_mut().expect("one was pushed").ops.push(op.alone());
+            }
+        }
+        let projection = |(key, (list, ids)): (usize, (Vec<Transaction>, Vec<TxnId>))| {
+            let only = Arc::from([self.keys[key].clone()]);
+            (Transactions { keys: only, ..self.with(list) }, ids)
+        };
+        keys.into_iter().enumerate().map(projection).collect()
+    }
+
     /// The same keys, sessions and values with other transactions.
     pub(crate) fn with(&self, list: Vec<Transaction>) -> Transactions {
-        Transactions { list, names: Arc::clone(&self.names), ..*self }
+        Transactions {
+            list,
+            keys: Arc::clone(&self.keys),
+            names: Arc::clone(&self.names),
+            initial: self.initial,
+            clock: self.clock,
+        }
     }
 }
 
@@ -382,7 +422,8 @@ impl Builder {
         let (sessions, values, source) = (self.sessions.names, self.values, self.source);
         Ok(Transactions {
             list: self.list,
-            names: Arc::new(Names { keys, sessions, values, source }),
+            keys,
+            names: Arc::new(Names { sessions, values, source }),
             initial: self.initial,
             clock: self.clock,
         })

@@ -30,8 +30,9 @@ pub struct Arguments {
     #[command(flatten)]
     scale: Scale,
 
-    /// Ask whether histories of transactions satisfy an isolation level: strict-serializable,
-    /// serializable, snapshot-isolation, prefix, causal, read-atomic, read-committed, …, or all
+    /// Ask whether histories of transactions satisfy isolation levels (with commas between them):
+    /// strict-serializable, serializable, snapshot-isolation, prefix, causal, read-atomic,
+    /// read-committed, read-your-writes, linearizable-per-key, …, or all
     #[arg(long, value_name = "LEVEL", value_parser = transactions::asked)]
     level: Option<transactions::Asked>,
 
@@ -90,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut exit = Exit::Holds;
     let mut outcomes = Vec::new();
     let paths = arguments.question.input.paths()?;
-    if let Some(asked) = arguments.level {
+    if let Some(asked) = &arguments.level {
         return arguments.ask_level(asked, &paths);
     }
     if arguments.order != order::Respects::RealTime {
@@ -136,13 +137,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 impl Arguments {
     /// Asks about an isolation level instead of linearizability.
-    fn ask_level(&self, asked: transactions::Asked, paths: &[PathBuf]) -> Result<Exit, Failure> {
+    fn ask_level(&self, asked: &transactions::Asked, paths: &[PathBuf]) -> Result<Exit, Failure> {
         let refused = [
-            (self.html.is_some(), "--html"),
-            (self.junit.is_some(), "--junit"),
             (self.scale.verdicts.is_some(), "--verdicts"),
             (self.scale.one_log, "--one-log"),
-            (self.question.input.independent, "--independent"),
             (self.question.input.format.is_some(), "--format"),
         ];
         if let Some((_, option)) = refused.iter().find(|(is_asked, _)| *is_asked) {
@@ -157,7 +155,16 @@ impl Arguments {
         };
         let spec = self.question.spec();
         let time = self.question.options().time;
-        transactions::run(&transactions::Request { asked, spec, time, print }, paths)
+        let request = transactions::Request {
+            asked,
+            spec,
+            time,
+            independent: self.question.input.independent,
+            print,
+            html: self.html.as_deref(),
+            junit: self.junit.as_deref(),
+        };
+        transactions::run(&request, paths)
     }
 
     /// Asks for an order that need not respect real time.

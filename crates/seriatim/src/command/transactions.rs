@@ -2,28 +2,46 @@
 
 use super::output::{remark, say};
 use super::{Exit, Failure};
+
+mod junit;
+
 use serde_json::{Value as Json, json};
 use seriatim::transactions::{
-    Answer, Checker, Confirmation, End, Glyphs, Level, Moment, Options, Proof, Standing,
-    Transactions, TxnId, Unknown, Violation, Why, Witness, draw, read, words,
+    Answer, Checker, Confirmation, End, Glyphs, KeyAnswer, Level, Moment, Options, Proof, Standing,
+    Transactions, TxnId, Unknown, Violation, Why, Witness, check_keys, draw, page, read,
+    read_independent, standing_word, words,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The levels that are asked about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Asked {
-    One(Level),
-    All,
+/// What is asked about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Asked {
+    levels: Vec<Level>,
+    /// Whether every key is linearizable by itself.
+    keys: bool,
+    /// Whether everything was asked for, so that what cannot be asked is left out.
+    all: bool,
 }
 
-/// The level of a name.
-pub fn asked(name: &str) -> Result<Asked, String> {
-    match name {
-        "all" => Ok(Asked::All),
-        name => name.parse().map(Asked::One).map_err(|error| format!("{error}, or all")),
+/// The levels of some names, with commas between them.
+pub fn asked(names: &str) -> Result<Asked, String> {
+    let mut asked = Asked { levels: Vec::new(), keys: false, all: false };
+    for name in names.split(',').map(str::trim) {
+        match name {
+            "all" => asked = Asked { levels: Level::ALL.to_vec(), keys: true, all: true },
+            PER_KEY | "per-key" => asked.keys = true,
+            name => {
+                let level = name.parse();
+                asked.levels.push(level.map_err(|error| format!("{error}, {PER_KEY}, or all"))?);
+            }
+        }
     }
+    Ok(asked)
 }
+
+/// The name of the question whether every key is linearizable by itself.
+const PER_KEY: &str = "linearizable-per-key";
 
 /// How to print what was found.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,75 +53,183 @@ pub enum Print {
 
 /// What is asked, and how the answer is printed.
 pub struct Request<'r> {
-    pub asked: Asked,
+    pub asked: &'r Asked,
     pub spec: Option<&'r str>,
     pub time: Option<Duration>,
+    pub independent: bool,
     pub print: Print,
+    pub html: Option<&'r Path>,
+    pub junit: Option<&'r Path>,
 }
+
+/// The specifications whose histories are transactions.
+const SPECS: [&str; 6] = ["transactions", "multi-register", "registers", "register", "map", "kv"];
 
 /// Carries out `seriatim check --level` for some files.
 pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
     if let Some(spec) = request.spec
-        && !["transactions", "multi-register", "registers"].contains(&spec)
+        && !SPECS.contains(&spec)
     {
-        let reason = "--level is asked of transactions; expected --spec transactions, or none";
+        let reason = "--level is asked of transactions, registers and maps; expected --spec \
+                      transactions, register or map, or none";
         return Err(Failure(format!("{reason}, found --spec {spec}")));
     }
     let mut exit = Exit::Holds;
+    let mut suites = String::new();
+    let mut pages = 0;
     for path in paths {
-        match read(path) {
-            Ok(history) => exit = exit.and(answer(request, &history)?),
+        let histories = match request.independent {
+            true => read_independent(path),
+            false => read(path).map(|history| vec![history]),
+        };
+        let histories = match histories {
+            Ok(histories) => histories,
             Err(error) => {
                 remark(&format!("error: {error}"));
+                suites += &junit::unreadable(&path.display().to_string(), &error.to_string());
                 exit = exit.and(Exit::BadInput);
+                continue;
+            }
+        };
+        for history in histories {
+            let answers = Answers::of(request, &history)?;
+            say(&answers.text(request.print))?;
+            exit = exit.and(answers.exit());
+            suites += &junit::suite(&answers);
+            if let Some(path) = request.html {
+                pages += 1;
+                if pages > 1 {
+                    let reason = "--html takes one history; there are several";
+                    return Err(Failure(reason.to_owned()));
+                }
+                write_file(path, &page(answers.history, &answers.levels, &answers.keys))?;
             }
         }
+    }
+    if let Some(path) = request.junit {
+        write_file(path, &junit::document(&suites))?;
     }
     Ok(exit)
 }
 
-fn answer(request: &Request<'_>, history: &Transactions) -> Result<Exit, Failure> {
-    let mut options = Options::default();
-    options.time = request.time;
-    let mut checker = Checker::new(history, &options);
-    let levels = match request.asked {
-        Asked::One(level) => vec![level],
-        Asked::All => Level::ALL.to_vec(),
-    };
-    let mut answers = Vec::new();
-    for level in levels {
-        answers.push(checker.check(level)?);
-    }
-    say(&match request.print {
-        Print::Json => format!("{}\n", report_json(history, &answers)),
-        Print::Line => format!("{}: {}\n", history.source(), in_a_line(&answers)),
-        Print::Report(glyphs) => report(history, &answers, glyphs),
-    })?;
-    Ok(exit(request.asked, &answers))
+fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text)
+        .map_err(|error| Failure(format!("{}: cannot write: {error}", path.display())))
 }
 
-fn exit(asked: Asked, answers: &[Answer]) -> Exit {
-    let one = |answer: &Answer| match &answer.standing {
-        Standing::Satisfied(_) => Exit::Holds,
-        Standing::Violated(_) => Exit::Violated,
-        // Among all levels, those that cannot be asked of a history without times are left out.
-        Standing::Unknown(Unknown::NoTimes) if asked == Asked::All => Exit::Holds,
-        Standing::Unknown(_) => Exit::Unknown,
-    };
-    answers.iter().map(one).fold(Exit::Holds, Exit::and)
+/// What was found out about a history.
+pub struct Answers<'h> {
+    pub history: &'h Transactions,
+    pub levels: Vec<Answer>,
+    /// What became of each key, if that was asked.
+    pub keys: Vec<KeyAnswer>,
+    asks_all: bool,
+}
+
+impl<'h> Answers<'h> {
+    fn of(request: &Request<'_>, history: &'h Transactions) -> Result<Self, Failure> {
+        let mut options = Options::default();
+        options.time = request.time;
+        let mut checker = Checker::new(history, &options);
+        let mut levels = Vec::new();
+        for &level in &request.asked.levels {
+            levels.push(checker.check(level)?);
+        }
+        let keys = match request.asked.keys {
+            true => check_keys(history, &options)?,
+            false => Vec::new(),
+        };
+        let answers = Answers { history, levels, keys, asks_all: request.asked.all };
+        answers.compare()?;
+        Ok(answers)
+    }
+
+    /// What is strictly serializable is linearizable key by key.
+    fn compare(&self) -> Result<(), Failure> {
+        let is_strict = self.levels.iter().any(|answer| {
+            let holds = matches!(answer.standing, Standing::Satisfied(_));
+            answer.level == Level::StrictSerializable && holds
+        });
+        match is_strict && !self.failing().is_empty() {
+            true => Err(Failure(
+                "this is a defect of Seriatim: strictly serializable, but a key is not linearizable"
+                    .to_owned(),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn text(&self, print: Print) -> String {
+        match print {
+            Print::Json => format!("{}\n", report_json(self)),
+            Print::Line => format!("{}: {}\n", self.history.source(), self.in_a_line()),
+            Print::Report(glyphs) => report(self, glyphs),
+        }
+    }
+
+    fn exit(&self) -> Exit {
+        let levels = self.levels.iter().map(|answer| &answer.standing);
+        let all = levels.chain(self.keys.iter().map(|answer| &answer.standing));
+        let one = |standing: &Standing| match standing {
+            Standing::Satisfied(_) => Exit::Holds,
+            Standing::Violated(_) => Exit::Violated,
+            // Among all levels, those that cannot be asked of a history without times are left out.
+            Standing::Unknown(Unknown::NoTimes) if self.asks_all => Exit::Holds,
+            Standing::Unknown(_) => Exit::Unknown,
+        };
+        all.map(one).fold(Exit::Holds, Exit::and)
+    }
+
+    /// The keys that are not linearizable.
+    fn failing(&self) -> Vec<&KeyAnswer> {
+        let fails = |answer: &&KeyAnswer| matches!(answer.standing, Standing::Violated(_));
+        self.keys.iter().filter(fails).collect()
+    }
+
+    /// What became of the keys, and what there is to say of it.
+    pub fn of_keys(&self) -> Option<(&'static str, String)> {
+        let unknown = self.keys.iter().find_map(|answer| match &answer.standing {
+            Standing::Unknown(_) => Some(remarks(&answer.standing)),
+            _ => None,
+        });
+        let failing = self.failing();
+        if self.keys.is_empty() {
+            return None;
+        }
+        if failing.is_empty() {
+            return Some(unknown.map_or(("satisfied", String::new()), |why| ("unknown", why)));
+        }
+        let names =
+            failing.iter().take(8).map(|answer| self.history.key_name(answer.key).to_string());
+        let mut names: Vec<String> = names.collect();
+        if failing.len() > names.len() {
+            names.push("…".to_owned());
+        }
+        let (count, all) = (failing.len(), self.keys.len());
+        Some(("violated", format!("keys {} ({count} of {all})", names.join(", "))))
+    }
+
+    fn in_a_line(&self) -> String {
+        let one = |name: &str, verdict: &str, remarks: String| match remarks.is_empty() {
+            true => format!("{name} {verdict}"),
+            false => format!("{name} {verdict} ({remarks})"),
+        };
+        let levels = self
+            .levels
+            .iter()
+            .map(|answer| one(answer.level.name(), verdict(answer), remarks(&answer.standing)));
+        let keys = self.of_keys().map(|(verdict, remarks)| one(PER_KEY, verdict, remarks));
+        levels.chain(keys).collect::<Vec<_>>().join("; ")
+    }
 }
 
 fn verdict(answer: &Answer) -> &'static str {
-    match answer.standing {
-        Standing::Satisfied(_) => "satisfied",
-        Standing::Violated(_) => "violated",
-        Standing::Unknown(_) => "unknown",
-    }
+    standing_word(&answer.standing)
 }
 
 /// What there is to say of an answer in a few words.
-fn remarks(answer: &Answer) -> String {
-    match &answer.standing {
+pub fn remarks(standing: &Standing) -> String {
+    match standing {
         Standing::Satisfied(_) => String::new(),
         Standing::Violated(violation) => {
             let doubt = match violation.confirmation {
@@ -122,24 +248,24 @@ fn remarks(answer: &Answer) -> String {
     }
 }
 
-fn in_a_line(answers: &[Answer]) -> String {
-    let one = |answer: &Answer| match remarks(answer) {
-        remarks if remarks.is_empty() => format!("{} {}", answer.level, verdict(answer)),
-        remarks => format!("{} {} ({remarks})", answer.level, verdict(answer)),
-    };
-    answers.iter().map(one).collect::<Vec<_>>().join("; ")
-}
-
-fn report(history: &Transactions, answers: &[Answer], glyphs: Glyphs) -> String {
+fn report(found: &Answers<'_>, glyphs: Glyphs) -> String {
+    let Answers { history, levels: answers, .. } = found;
     let (count, keys) = (history.len(), history.key_count());
     let sessions = history.session_count();
     let source = history.source();
     let mut text = format!("{source}: {count} transactions, {keys} keys, {sessions} sessions\n\n");
-    let width = answers.iter().map(|answer| answer.level.name().len()).max().unwrap_or(0);
-    for answer in answers {
-        let line = format!("  {:width$}  {:9}  {}", answer.level, verdict(answer), remarks(answer));
-        text.push_str(line.trim_end());
+    let of_keys = found.of_keys();
+    let names = answers.iter().map(|answer| answer.level.name().len());
+    let width = names.chain(of_keys.iter().map(|_| PER_KEY.len())).max().unwrap_or(0);
+    let mut row = |name: &str, verdict: &str, remarks: &str| {
+        text.push_str(format!("  {name:width$}  {verdict:9}  {remarks}").trim_end());
         text.push('\n');
+    };
+    for answer in answers {
+        row(answer.level.name(), verdict(answer), &remarks(&answer.standing));
+    }
+    if let Some((verdict, remarks)) = &of_keys {
+        row(PER_KEY, verdict, remarks);
     }
     if answers.len() > 1 {
         text.push_str(&extremes(answers));
@@ -150,6 +276,13 @@ fn report(history: &Transactions, answers: &[Answer], glyphs: Glyphs) -> String 
     });
     if let Some((level, violation)) = weakest {
         text.push_str(&format!("\nWhy {level} is violated:\n\n{}", draw(violation, glyphs)));
+    }
+    if let Some(first) = found.failing().first()
+        && let Standing::Violated(violation) = &first.standing
+    {
+        let key = history.key_name(first.key);
+        let drawing = draw(violation, glyphs);
+        text.push_str(&format!("\nWhy key {key} is not linearizable:\n\n{drawing}"));
     }
     text
 }
@@ -177,15 +310,42 @@ fn extremes(answers: &[Answer]) -> String {
     format!("\n  strongest that hold: {strongest}\n  weakest that fail:   {weakest}\n")
 }
 
-fn report_json(history: &Transactions, answers: &[Answer]) -> Json {
-    let levels: Vec<Json> = answers.iter().map(|answer| answer_json(history, answer)).collect();
+fn report_json(found: &Answers<'_>) -> Json {
+    let Answers { history, levels, keys, .. } = found;
+    let levels: Vec<Json> = levels.iter().map(|answer| answer_json(history, answer)).collect();
+    let keys = found.of_keys().map(|(verdict, _)| {
+        let keys: Vec<Json> = keys.iter().map(|answer| key_json(history, answer)).collect();
+        json!({ "verdict": verdict, "keys": keys })
+    });
     json!({
         "source": history.source(),
         "transactions": history.len(),
         "keys": history.key_count(),
         "sessions": history.session_count(),
         "levels": levels,
+        "linearizable_per_key": keys,
     })
+}
+
+/// What became of a key; its transactions are named by their places in the whole history.
+fn key_json(history: &Transactions, answer: &KeyAnswer) -> Json {
+    let mut object = json!({
+        "key": history.key_name(answer.key).to_string(),
+        "verdict": standing_word(&answer.standing),
+    });
+    match &answer.standing {
+        Standing::Satisfied(Witness::Serial(order)) => {
+            let places = order.iter().map(|txn| answer.ids[txn.index()].0);
+            object["witness"] = json!({ "order": places.collect::<Vec<_>>() });
+        }
+        Standing::Satisfied(_) => {}
+        Standing::Violated(violation) => {
+            object["violation"] =
+                violation_json(&answer.history, violation, |id| answer.ids[id.index()]);
+        }
+        Standing::Unknown(_) => object["reason"] = json!(remarks(&answer.standing)),
+    }
+    object
 }
 
 fn answer_json(history: &Transactions, answer: &Answer) -> Json {
@@ -193,9 +353,9 @@ fn answer_json(history: &Transactions, answer: &Answer) -> Json {
     match &answer.standing {
         Standing::Satisfied(witness) => object["witness"] = witness_json(witness),
         Standing::Violated(violation) => {
-            object["violation"] = violation_json(history, violation);
+            object["violation"] = violation_json(history, violation, |id| id);
         }
-        Standing::Unknown(_) => object["reason"] = json!(remarks(answer)),
+        Standing::Unknown(_) => object["reason"] = json!(remarks(&answer.standing)),
     }
     object
 }
@@ -216,7 +376,11 @@ fn witness_json(witness: &Witness) -> Json {
     }
 }
 
-fn violation_json(history: &Transactions, violation: &Violation) -> Json {
+fn violation_json(
+    history: &Transactions,
+    violation: &Violation,
+    place: impl Fn(TxnId) -> TxnId,
+) -> Json {
     let part = &violation.part.history;
     let txn = |(index, id): (usize, &TxnId)| {
         let kept = &part.list()[index];
@@ -224,7 +388,7 @@ fn violation_json(history: &Transactions, violation: &Violation) -> Json {
         let all = history.get(*id).ops.iter().map(|op| history.op_text(op)).collect::<Vec<_>>();
         json!({
             "name": format!("T{}", index + 1),
-            "transaction": id.0,
+            "transaction": place(*id).0,
             "line": kept.line,
             "session": part.session_name(kept.session).to_string(),
             "operations": ops,

@@ -47,8 +47,99 @@ fn a_level_is_refused_where_it_makes_no_sense() {
     seriatim(&["check", "--level", "all", &broken]).exits(2).complains("broken.edn:1: ");
     seriatim(&["check", "--level", "linear", &stale]).exits(2).complains("expected a level");
     seriatim(&["check", "--spec", "queue", "--level", "all", &stale]).exits(2);
-    seriatim(&["check", "--level", "all", "--html", "x.html", &stale]).exits(2);
+    seriatim(&["check", "--level", "all", "--verdicts", "x", &stale]).exits(2);
     let untimed = file(&folder, "untimed.hist", "[x:=1]\n---\n[x==1]\n");
     seriatim(&["check", "--level", "all", &untimed]).exits(0).says("no times are recorded");
     seriatim(&["check", "--level", "strict-serializable", &untimed]).exits(3);
+}
+
+/// Each process writes a key and then misses what the other one wrote, all in their own time.
+const DEKKER: &str = r#"{"process":0,"op":"put","arg":["x",1],"call":1,"return":2}
+{"process":1,"op":"put","arg":["y",1],"call":1,"return":2}
+{"process":0,"op":"get","arg":"y","result":null,"call":3,"return":4}
+{"process":1,"op":"get","arg":"x","result":null,"call":3,"return":4}
+"#;
+
+#[test]
+fn one_run_says_which_levels_hold_and_which_keys_are_linearizable() {
+    let folder = folder("levels-keys");
+    // Both keys are linearizable, yet no order of the transactions explains both reads.
+    let skew = "{:type :invoke, :process 0, :value [[:w x 1] [:w y 1]]}
+{:type :invoke, :process 1, :value [[:r x nil] [:r y nil]]}
+{:type :ok, :process 1, :value [[:r x 1] [:r y nil]]}
+{:type :ok, :process 0, :value [[:w x 1] [:w y 1]]}
+";
+    let skew = file(&folder, "skew.edn", skew);
+    seriatim(&["check", "--level", "serializable,linearizable-per-key", &skew])
+        .exits(1)
+        .says("serializable          violated")
+        .says("linearizable-per-key  satisfied");
+    let stale = file(&folder, "stale.edn", STALE);
+    seriatim(&["check", "--level", "serializable,per-key", &stale])
+        .exits(1)
+        .says("serializable          satisfied")
+        .says("violated   keys x (1 of 1)")
+        .says("Why key x is not linearizable");
+}
+
+#[test]
+fn a_map_has_the_session_guarantees_or_not_and_may_be_sequentially_consistent() {
+    let folder = folder("levels-map");
+    let dekker = file(&folder, "dekker.jsonl", DEKKER);
+    seriatim(&["check", "--spec", "map", "--level", "all", &dekker])
+        .exits(1)
+        .says("read-your-writes                   satisfied")
+        .says("strong-session-serializable        violated")
+        .says("serializable                       satisfied");
+    seriatim(&["check", "--spec", "map", "--order", "process", &dekker])
+        .exits(1)
+        .says("is not sequentially consistent as a map")
+        .says("Confirmed by brute force");
+    seriatim(&["check", "--spec", "map", "--order", "none", &dekker]).exits(0);
+    let stale = r#"{"process":0,"op":"write","arg":1,"call":1,"return":2}
+{"process":1,"op":"read","result":null,"call":3,"return":4}
+"#;
+    let stale = file(&folder, "stale.jsonl", stale);
+    seriatim(&["check", "--spec", "register", &stale]).exits(1);
+    seriatim(&["check", "--spec", "register", "--order", "process", &stale]).exits(0);
+    let run = seriatim(&["check", "--spec", "register", "--order", "process", "--json", &stale]);
+    let report: serde_json::Value = serde_json::from_str(&run.exits(0).out).expect("JSON");
+    assert_eq!(report["witness"], serde_json::json!([1, 0]));
+    assert_eq!(report["linearizable"], false);
+    let own = r#"{"process":0,"op":"write","arg":1,"call":1,"return":2}
+{"process":0,"op":"read","result":null,"call":3,"return":4}
+"#;
+    let own = file(&folder, "own.jsonl", own);
+    seriatim(&["check", "--spec", "register", "--level", "read-your-writes", &own])
+        .exits(1)
+        .says("a client does not see its own write");
+    seriatim(&["check", "--spec", "register", "--level", "monotonic-reads", &own]).exits(0);
+}
+
+#[test]
+fn levels_are_told_to_a_browser_and_to_a_pipeline() {
+    let folder = folder("levels-pages");
+    let stale = file(&folder, "stale.edn", STALE);
+    let (page, junit) = (folder.join("page.html"), folder.join("junit.xml"));
+    let (page_name, junit_name) = (page.display().to_string(), junit.display().to_string());
+    let options = ["check", "--level", "all", "--html", &page_name, "--junit", &junit_name, &stale];
+    seriatim(&options).exits(1);
+    let page = std::fs::read_to_string(page).expect("a page");
+    assert!(page.contains("<svg") && page.contains("rw x") && page.contains("T1 returned at 2"));
+    let junit = std::fs::read_to_string(junit).expect("a document");
+    assert!(junit.contains("<testcase name=\"strict-serializable\"><failure"));
+    assert!(junit.contains("<testcase name=\"serializable\"></testcase>"));
+}
+
+#[test]
+fn independent_keys_are_histories_of_their_own() {
+    let folder = folder("levels-independent");
+    let text = "{:type :invoke, :process 0, :f :txn, :value [1 [[:w x 1]]]}
+{:type :ok, :process 0, :f :txn, :value [1 [[:w x 1]]]}
+{:type :invoke, :process 0, :f :txn, :value [2 [[:r x nil]]]}
+{:type :ok, :process 0, :f :txn, :value [2 [[:r x nil]]]}
+";
+    let text = file(&folder, "independent.edn", text);
+    let options = ["check", "--independent", "--level", "strict-serializable", "--quiet", &text];
+    seriatim(&options).exits(0).says("(key 1)").says("(key 2)");
 }

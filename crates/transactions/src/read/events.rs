@@ -5,6 +5,8 @@
 //! {:type :ok,     :process 0, :f :txn, :value [[:r x 1]   [:w y 2]], :index 1}
 //! ```
 //!
+//! Events of a register, `{:type :ok, :process 0, :f :write, :value 3}`, are transactions of one operation.
+//!
 //! `ok` committed, `fail` aborted, `info` (or no completion at all) is unknown. The order of the events
 //! is the order in which they stand. Without `:process` a completion belongs to the last call that is
 //! open, and every transaction is a session of its own. A completion without a call is a transaction
@@ -12,6 +14,7 @@
 //! `:nemesis`, are left out. A read of `nil` saw the initial state.
 
 use super::form::{Forms, Notation};
+use super::history::{Plain, register};
 use crate::transaction::{Builder, Op, Outcome, SessionId, Transaction, Transactions};
 use hashbrown::HashMap;
 use seriatim_history::{InputError, Time, Value};
@@ -77,6 +80,10 @@ impl Reader<'_> {
         self.now += 1;
         let kind = get("type").unwrap_or(&Value::Nil);
         let value = get("value").cloned().unwrap_or(Value::Nil);
+        let value = match get("f").and_then(Value::as_str).and_then(Plain::named) {
+            Some(does) => as_transaction(does, value),
+            None => value,
+        };
         match kind.as_str() {
             Some("invoke") => self.invoke(process, value, line),
             Some("ok") => self.complete(process, Outcome::Committed, value, line),
@@ -172,4 +179,16 @@ impl Reader<'_> {
         }
         self.builder.finish()
     }
+}
+
+/// A read or write of a register as a transaction; a value that is a list is one already.
+fn as_transaction(does: Plain, value: Value) -> Value {
+    if value.as_list().is_some() {
+        return value;
+    }
+    let f = match does {
+        Plain::Read => "r",
+        Plain::Write => "w",
+    };
+    Value::list([Value::list([Value::Name(f.into()), register(), value])])
 }

@@ -1,5 +1,10 @@
 //! Histories that `seriatim-history` reads: operations whose argument and result are lists of
-//! micro-operations `[f, key, value]`.
+//! micro-operations `[f, key, value]`, and those of registers and maps, each a transaction of its own.
+//!
+//! | operation | argument | result | as a transaction |
+//! | --- | --- | --- | --- |
+//! | `read`, `write` | the value written | the value read | of one key, the register |
+//! | `get`, `put` | the key; the key and the value | the value read | of that key |
 
 use crate::transaction::{Builder, Op, Outcome, Transaction, Transactions};
 use seriatim_history::{History, InputError, Operation, Value, ValueId};
@@ -12,8 +17,8 @@ pub const MICRO: &str =
 ///
 /// # Errors
 /// If an operation is none, with its line.
-pub fn read(history: &History) -> Result<Transactions, InputError> {
-    let mut builder = Builder::new(history.source());
+pub fn read(history: &History, name: &str) -> Result<Transactions, InputError> {
+    let mut builder = Builder::new(name);
     for operation in history.operations() {
         let txn = transaction(history, operation, &mut builder)?;
         builder.add(txn);
@@ -36,6 +41,15 @@ fn transaction(
         Outcome::Committed if is_told => operation.result(),
         _ => operation.arg(),
     };
+    let session = builder.session(history.process_name(operation.process()));
+    let ret = operation.ret().filter(|_| outcome == Outcome::Committed);
+    let (call, line) = (operation.call(), operation.line());
+    if let Some(op) = plain(history, operation, builder) {
+        let is_known =
+            op.written().is_some() || (outcome == Outcome::Committed && is_told_of(operation));
+        let ops = Vec::from_iter(is_known.then_some(op));
+        return Ok(Transaction { session, call, ret, outcome, ops, line });
+    }
     let value = history.values().get(told);
     let misfit = |expected: &str, found: &Value| {
         InputError::syntax(history.source(), operation.line(), expected, &found.to_string())
@@ -51,14 +65,60 @@ fn transaction(
     if outcome != Outcome::Committed || !is_told {
         ops.retain(|op| op.written().is_some());
     }
-    Ok(Transaction {
-        session: builder.session(history.process_name(operation.process())),
-        call: operation.call(),
-        ret: operation.ret().filter(|_| outcome == Outcome::Committed),
-        outcome,
-        ops,
-        line: operation.line(),
+    Ok(Transaction { session, call, ret, outcome, ops, line })
+}
+
+/// Whether a result was recorded, be it `nil`.
+fn is_told_of(operation: Operation<'_>) -> bool {
+    operation.result() != ValueId::ABSENT
+}
+
+/// An operation of a register or a map, as the one operation of a transaction.
+fn plain(history: &History, operation: Operation<'_>, builder: &mut Builder) -> Option<Op> {
+    let value = |id: ValueId| history.values().get(id);
+    let (arg, result) = (operation.arg(), operation.result());
+    let given = value(arg);
+    let apart =
+        [operation.key(), operation.object()].into_iter().find(|&key| key != ValueId::ABSENT);
+    let does = Plain::named(operation.method())?;
+    let (key, seen) = match (does, apart, given.as_list()) {
+        (_, _, Some(items)) if items.iter().any(|item| item.as_list().is_some()) => return None,
+        (Plain::Read, Some(key), _) => (value(key), value(result)),
+        (Plain::Write, Some(key), _) => (value(key), given),
+        (Plain::Read, None, _) if matches!(arg, ValueId::ABSENT | ValueId::NIL) => {
+            (register(), value(result))
+        }
+        (Plain::Read, None, _) => (given, value(result)),
+        (Plain::Write, None, Some([key, value])) => (key.clone(), value.clone()),
+        (Plain::Write, None, _) => (register(), given),
+    };
+    let (key, seen) = (builder.key(&key), builder.values().intern(&seen));
+    Some(match does {
+        Plain::Read => Op::Read(key, seen),
+        Plain::Write => Op::Write(key, seen),
     })
+}
+
+/// The name of the only key of a register.
+pub fn register() -> Value {
+    Value::Name("register".into())
+}
+
+/// What an operation of a register or a map does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Plain {
+    Read,
+    Write,
+}
+
+impl Plain {
+    pub fn named(method: &str) -> Option<Plain> {
+        match method.to_ascii_lowercase().as_str() {
+            "read" | "get" | "load" | "lookup" => Some(Plain::Read),
+            "write" | "put" | "set" | "store" => Some(Plain::Write),
+            _ => None,
+        }
+    }
 }
 
 /// A micro-operation, if it is one.

@@ -20,7 +20,8 @@ mod history;
 use crate::transaction::{Builder, Op, Outcome, Transaction, Transactions};
 use form::Notation;
 use hashbrown::HashSet;
-use seriatim_history::{InputError, Problem, ReadOptions, Value, ValueId};
+use seriatim_history::{Horizon, InputError, OpId, Problem, ReadOptions, Value, ValueId};
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
@@ -35,6 +36,26 @@ pub fn read(path: &Path) -> Result<Transactions, InputError> {
         |error: std::io::Error| InputError::new(&source, 0, Problem::Unreadable(error.to_string()));
     seriatim_history::open(path)?.read_to_end(&mut bytes).map_err(unreadable)?;
     read_bytes(&source, &bytes)
+}
+
+/// Reads a file of Jepsen's independent keys: a value is `[key value]`, and what happened to each key is a
+/// history of its own.
+///
+/// # Errors
+/// If it cannot be read, or is no history of transactions; with the line.
+pub fn read_independent(path: &Path) -> Result<Vec<Transactions>, InputError> {
+    let options = ReadOptions { independent: true, ..ReadOptions::default() };
+    let whole = seriatim_history::read_with(path, options)?;
+    let mut keys: BTreeMap<ValueId, Vec<OpId>> = BTreeMap::new();
+    for op in (0..whole.len()).map(OpId::from) {
+        keys.entry(whole.object(op)).or_default().push(op);
+    }
+    let one = |(key, ops): (ValueId, Vec<OpId>)| {
+        let part = whole.restricted(&ops, Horizon::Whole);
+        let name = format!("{} (key {})", whole.source(), whole.values().get(key));
+        history::read(&part, &name)
+    };
+    keys.into_iter().map(one).collect()
 }
 
 /// Reads a history from a text.
@@ -64,7 +85,7 @@ fn read_bytes(source: &str, bytes: &[u8]) -> Result<Transactions, InputError> {
         Format::DbcopText => dbcop::read_text(source, text(source, bytes)?),
         Format::Other => {
             let history = seriatim_history::read_from(bytes, source, ReadOptions::default())?;
-            history::read(&history)
+            history::read(&history, source)
         }
     }
 }

@@ -1,0 +1,85 @@
+//! The answers about isolation levels as JUnit XML: a suite for each history, a case for each level.
+
+use super::{Answers, PER_KEY, remarks};
+use seriatim::transactions::{Glyphs, Standing, draw, standing_word};
+
+/// All suites in one document.
+pub fn document(suites: &str) -> String {
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"seriatim\">\n{suites}</testsuites>\n"
+    )
+}
+
+/// The suite of a file that cannot be read.
+pub fn unreadable(source: &str, problem: &str) -> String {
+    let problem = escaped(problem);
+    let case = format!("    <testcase name=\"read\"><error message=\"{problem}\"/></testcase>\n");
+    wrapped(source, &[(case, Kind::Error)])
+}
+
+/// The suite of a history.
+pub fn suite(answers: &Answers<'_>) -> String {
+    let mut cases = Vec::new();
+    for answer in &answers.levels {
+        let drawing = match &answer.standing {
+            Standing::Violated(violation) => draw(violation, Glyphs::Ascii),
+            _ => String::new(),
+        };
+        let verdict = standing_word(&answer.standing);
+        cases.push(case(answer.level.name(), verdict, (&remarks(&answer.standing), &drawing)));
+    }
+    if let Some((verdict, remarks)) = answers.of_keys() {
+        cases.push(case(PER_KEY, verdict, (&remarks, "")));
+    }
+    wrapped(answers.history.source(), &cases)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Passed,
+    Failure,
+    Skipped,
+    Error,
+}
+
+fn case(name: &str, verdict: &str, (remarks, drawing): (&str, &str)) -> (String, Kind) {
+    let (message, drawing) = (escaped(remarks), escaped(drawing));
+    let (inner, kind) = match verdict {
+        "satisfied" => (String::new(), Kind::Passed),
+        "violated" => {
+            (format!("<failure message=\"{message}\">{drawing}</failure>"), Kind::Failure)
+        }
+        _ => (format!("<skipped message=\"{message}\"/>"), Kind::Skipped),
+    };
+    (format!("    <testcase name=\"{name}\">{inner}</testcase>\n"), kind)
+}
+
+fn wrapped(source: &str, cases: &[(String, Kind)]) -> String {
+    let count = |kind: Kind| cases.iter().filter(|case| case.1 == kind).count();
+    let body: String = cases.iter().map(|case| case.0.as_str()).collect();
+    format!(
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\" errors=\"{}\">\n{body}  </testsuite>\n",
+        escaped(source),
+        cases.len(),
+        count(Kind::Failure),
+        count(Kind::Skipped),
+        count(Kind::Error)
+    )
+}
+
+/// A text in which nothing is markup, and nothing that XML forbids.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            '"' => safe.push_str("&quot;"),
+            '\n' | '\t' => safe.push(character),
+            _ if character.is_control() => safe.extend(character.escape_unicode()),
+            _ => safe.push(character),
+        }
+    }
+    safe
+}
