@@ -25,14 +25,14 @@
 //! a value, where the object treats values alike, and is [refuted](seriatim_spec::refute_under) once more.
 
 use crate::check::{Detail, Options, check};
-use crate::confirm::Confirmation;
 use crate::partition::{Partitioning, Portion, partition};
 use crate::search::Memory;
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{History, Horizon, InputError, OpId, Outcome};
 use seriatim_spec::{
-    Attempt, Automaton, Cancel, ClassId, Counterexample, Explanation, Interpretation, Limit, Order,
-    Reader, Refutation, StateId, Unknown, Verdict, Witness, refute_under, replay_under,
+    Attempt, Automaton, Cancel, ClassId, Confirmation, Counterexample, Explanation, Interpretation,
+    Limit, Order, Reader, Refutation, StateId, Unknown, Verdict, Witness, refute_under,
+    replay_under,
 };
 use std::time::{Duration, Instant};
 
