@@ -11,6 +11,7 @@
 
 use super::engine::Search;
 use super::mask::Mask;
+use super::origins::{OriginId, Origins};
 use super::part::Rank;
 use super::seen::Seen;
 use super::space::{Configuration, Space, Step, Successors};
@@ -22,8 +23,7 @@ pub struct BreadthFirst<'a, M> {
     space: Space<'a>,
     layers: BTreeMap<Rank, Layer<M>>,
     /// How each configuration was reached, back to the last moment at which there was only one.
-    origins: Vec<Origin>,
-    steps: Vec<Step>,
+    origins: Origins,
     /// The order up to that moment.
     settled: Vec<Step>,
     successors: Successors<M>,
@@ -36,15 +36,6 @@ struct Layer<M> {
     seen: Seen<M>,
     waiting: Vec<(Configuration<M>, OriginId)>,
     next: usize,
-}
-
-#[derive(Clone, Copy)]
-struct OriginId(u32);
-
-struct Origin {
-    parent: OriginId,
-    /// The end of its steps in `steps`; they start where those of the origin before it end.
-    end: u32,
 }
 
 impl<M> Default for Layer<M> {
@@ -60,8 +51,7 @@ impl<'a, M: Mask> BreadthFirst<'a, M> {
         let mut search = BreadthFirst {
             space,
             layers: BTreeMap::new(),
-            origins: vec![Origin { parent: OriginId(0), end: 0 }],
-            steps: Vec::new(),
+            origins: Origins::default(),
             settled,
             successors: Successors::default(),
             farthest: root.frontier,
@@ -69,7 +59,7 @@ impl<'a, M: Mask> BreadthFirst<'a, M> {
         };
         let layer = search.layers.entry(root.frontier).or_default();
         layer.seen.insert(&root, &search.space.uses);
-        layer.waiting.push((root, OriginId(0)));
+        layer.waiting.push((root, OriginId::ROOT));
         search
     }
 
@@ -77,9 +67,7 @@ impl<'a, M: Mask> BreadthFirst<'a, M> {
         for (configuration, steps) in self.successors.iter() {
             let layer = self.layers.entry(configuration.frontier).or_default();
             if layer.seen.insert(configuration, &self.space.uses) {
-                self.steps.extend_from_slice(steps);
-                let origin = OriginId(self.origins.len() as u32);
-                self.origins.push(Origin { parent, end: self.steps.len() as u32 });
+                let origin = self.origins.add(parent, steps);
                 layer.waiting.push((configuration.clone(), origin));
                 self.configurations += 1;
             }
@@ -87,20 +75,10 @@ impl<'a, M: Mask> BreadthFirst<'a, M> {
     }
 
     /// Makes the way to a configuration final and forgets all other ways; gives its new origin.
-    fn settle(&mut self, mut origin: OriginId) -> OriginId {
-        let mut way = Vec::new();
-        while origin.0 != 0 {
-            way.push(origin);
-            origin = self.origins[origin.0 as usize].parent;
-        }
-        for origin in way.into_iter().rev() {
-            let start = self.origins[origin.0 as usize - 1].end as usize;
-            let end = self.origins[origin.0 as usize].end as usize;
-            self.settled.extend_from_slice(&self.steps[start..end]);
-        }
-        self.origins.truncate(1);
-        self.steps.clear();
-        OriginId(0)
+    fn settle(&mut self, origin: OriginId) -> OriginId {
+        self.settled.extend(self.origins.path(origin));
+        self.origins.clear();
+        OriginId::ROOT
     }
 
     /// An estimate of the memory in use, in bytes.
@@ -112,8 +90,7 @@ impl<'a, M: Mask> BreadthFirst<'a, M> {
                 layer.seen.bytes() + layer.waiting.len() * size_of::<(Configuration<M>, u32)>()
             })
             .sum();
-        let origins = self.origins.len() * size_of::<Origin>() + self.steps.len() * 8;
-        self.space.bytes() + layers + origins + self.settled.len() * 8
+        self.space.bytes() + layers + self.origins.bytes() + self.settled.len() * 8
     }
 }
 

@@ -8,83 +8,187 @@
 //!
 //! It finds a witness fast where there is one, since it commits to choices; it must exhaust the space
 //! to refute. Cost: one expansion a configuration; memory: all configurations met.
+//!
+//! *Dives.* One wrong choice early on can hide every witness behind more configurations than anybody can
+//! visit, and which choice is wrong depends on nothing but luck: the time to a witness has a heavy tail
+//! (Gomes, Selman & Kautz 1998). So, after a while, three turns of four are dives: each enters another
+//! choice that is still open and tries operations in another order there. Nothing is done twice, since all
+//! that was met is remembered; nothing is lost, since what a dive leaves open stays open; and a witness
+//! takes at most four times as long as without dives. Usually a dive begins far along, near where the others are stuck;
+//! now and then early, in case that is where they went wrong.
 
 use super::engine::Search;
 use super::mask::Mask;
+use super::origins::{OriginId, Origins};
 use super::part::Rank;
 use super::seen::Seen;
-use super::space::{Configuration, Space, Step, Successors};
+use super::space::{Configuration, Order, Space, Step, Successors, mixed};
 use super::{Effort, Progress};
+use std::cmp::Ordering;
 
 /// A depth-first search that can be paused.
 pub struct DepthFirst<'a, M> {
     space: Space<'a>,
     seen: Seen<M>,
-    stack: Vec<Entry<M>>,
-    /// The steps of the entries on the stack, in its order.
-    steps: Vec<Step>,
-    /// The steps from the root to the configuration entered last.
-    trail: Vec<Step>,
+    /// What the main line has still to enter, the last one first.
+    main: Vec<Open<M>>,
+    /// What dives have left open, that of the present one last.
+    left_open: Vec<Open<M>>,
+    /// How each configuration was reached, from the one that `settled` leads to.
+    origins: Origins,
+    settled: Vec<Step>,
     successors: Successors<M>,
     farthest: Rank,
+    turn: Turn,
 }
 
-struct Entry<M> {
+/// A configuration that is met but not entered.
+struct Open<M> {
     configuration: Configuration<M>,
-    trail: u32,
-    steps: u32,
+    origin: OriginId,
+    /// A dive has begun with it.
+    is_taken: bool,
 }
+
+/// Whose turn it is.
+struct Turn {
+    /// Every fourth one is the main line's, the others are dives.
+    number: u64,
+    /// The expansions that are left to it.
+    left: u64,
+}
+
+impl Turn {
+    fn is_dive(&self) -> bool {
+        !self.number.is_multiple_of(4)
+    }
+}
+
+/// Expansions of the main line before the first dive, besides some for each operation.
+const FIRST_TURN: u64 = 1 << 11;
+/// Expansions of every later turn.
+const TURN: u64 = 128;
+
+/// Where dives begin, in turn: of so many open configurations the one that is farthest along, or least far.
+const BEGINNINGS: [(u64, Ordering); 4] =
+    [(2, Ordering::Greater), (2, Ordering::Less), (2, Ordering::Greater), (4, Ordering::Greater)];
 
 impl<'a, M: Mask> DepthFirst<'a, M> {
     /// A search of a space, before its first step.
     pub fn new(mut space: Space<'a>) -> Self {
-        let (root, steps) = space.root();
+        let (root, settled) = space.root();
         let mut seen = Seen::default();
         seen.insert(&root, &space.uses);
+        let left = FIRST_TURN + u64::from(space.part.end().0) * 2;
         DepthFirst {
             space,
             seen,
-            stack: vec![Entry { configuration: root, trail: 0, steps: 0 }],
-            steps,
-            trail: Vec::new(),
+            main: vec![Open { configuration: root, origin: OriginId::ROOT, is_taken: false }],
+            left_open: Vec::new(),
+            origins: Origins::default(),
+            settled,
             successors: Successors::default(),
             farthest: Rank(0),
+            turn: Turn { number: 0, left },
+        }
+    }
+
+    /// The configuration to enter next.
+    fn next(&mut self) -> Option<Open<M>> {
+        if self.turn.left == 0 {
+            self.pass_on();
+        }
+        self.turn.left -= 1;
+        let (first, second) = match self.turn.is_dive() {
+            true => (&mut self.left_open, &mut self.main),
+            false => (&mut self.main, &mut self.left_open),
+        };
+        let mut open = || first.pop().or_else(|| second.pop());
+        loop {
+            let next = open()?;
+            if !next.is_taken {
+                return Some(next);
+            }
+        }
+    }
+
+    /// Ends a turn and begins the next one.
+    fn pass_on(&mut self) {
+        self.turn = Turn { number: self.turn.number + 1, left: TURN };
+        self.space.order = match self.turn.is_dive() {
+            true => Order::Mixed(self.turn.number),
+            false => Order::Return,
+        };
+        if self.turn.is_dive() {
+            self.begin_dive();
+        }
+    }
+
+    /// Takes the configuration that a dive begins with from those that are open.
+    fn begin_dive(&mut self) {
+        let count = self.main.len() + self.left_open.len();
+        let (candidates, wanted) = BEGINNINGS[(self.turn.number / 2) as usize % BEGINNINGS.len()];
+        let random = |nth| mixed(self.turn.number * 16 + nth) as usize % count.max(1);
+        let open = |index: usize| match index.checked_sub(self.main.len()) {
+            None => &self.main[index],
+            Some(index) => &self.left_open[index],
+        };
+        let choices = (0..candidates).map(random).filter(|&index| index < count);
+        let better = |one: usize, other: usize| {
+            let order = open(other).configuration.frontier.cmp(&open(one).configuration.frontier);
+            if order == wanted { other } else { one }
+        };
+        let Some(chosen) = choices.filter(|&index| !open(index).is_taken).reduce(better) else {
+            return;
+        };
+        match chosen.checked_sub(self.main.len()) {
+            None => {
+                let Open { configuration, origin, is_taken } = &mut self.main[chosen];
+                *is_taken = true;
+                let (configuration, origin) = (configuration.clone(), *origin);
+                self.left_open.push(Open { configuration, origin, is_taken: false });
+            }
+            Some(index) => {
+                let last = self.left_open.len() - 1;
+                self.left_open.swap(index, last);
+            }
         }
     }
 
     /// The last successor is pushed first, so that the first is entered first.
-    fn push_successors(&mut self) {
-        let trail = self.trail.len() as u32;
+    fn push_successors(&mut self, parent: OriginId) {
+        let open = match self.turn.is_dive() {
+            true => &mut self.left_open,
+            false => &mut self.main,
+        };
         for (configuration, steps) in self.successors.iter().rev() {
             if self.seen.insert(configuration, &self.space.uses) {
-                let start = self.steps.len() as u32;
-                self.steps.extend_from_slice(steps);
+                let origin = self.origins.add(parent, steps);
                 let configuration = configuration.clone();
-                self.stack.push(Entry { configuration, trail, steps: start });
+                open.push(Open { configuration, origin, is_taken: false });
             }
         }
     }
 
     /// An estimate of the memory in use, in bytes.
     fn bytes(&self) -> usize {
-        let stack = self.stack.len() * size_of::<Entry<M>>() + self.steps.len() * 8;
-        self.space.bytes() + self.seen.bytes() + stack + self.trail.len() * 8
+        let open = (self.main.len() + self.left_open.len()) * size_of::<Open<M>>();
+        self.space.bytes() + self.seen.bytes() + open + self.origins.bytes()
     }
 }
 
 impl<M: Mask> Search for DepthFirst<'_, M> {
     fn run(&mut self, effort: &mut Effort<'_>) -> Progress {
-        while let Some(Entry { configuration, trail, steps }) = self.stack.pop() {
-            self.trail.truncate(trail as usize);
-            self.trail.extend(self.steps.drain(steps as usize..));
+        while let Some(Open { configuration, origin, .. }) = self.next() {
             if self.space.is_complete(&configuration) {
-                return Progress::Found(std::mem::take(&mut self.trail));
+                self.settled.extend(self.origins.path(origin));
+                return Progress::Found(std::mem::take(&mut self.settled));
             }
             if configuration.frontier > self.farthest {
                 self.farthest = configuration.frontier;
             }
             self.space.expand(&configuration, &mut self.successors);
-            self.push_successors();
+            self.push_successors(origin);
             if let Some(pause) = effort.spend(|| self.bytes()) {
                 return pause;
             }

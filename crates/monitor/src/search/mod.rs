@@ -14,6 +14,7 @@ mod engine;
 mod explain;
 mod lookahead;
 mod mask;
+mod origins;
 mod part;
 mod seen;
 mod space;

@@ -115,6 +115,24 @@ pub struct Space<'a> {
     chains: HashMap<StateId, Arc<[(PendingId, Enabler)]>>,
     candidates: Vec<Rank>,
     helpers: Vec<PendingId>,
+    /// The order in which candidates are tried.
+    pub order: Order,
+}
+
+/// The order in which operations are tried. Any will do; which one finds a witness soon is luck.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// The first to return first.
+    Return,
+    /// An arbitrary one for each number.
+    Mixed(u64),
+}
+
+/// A number that has nothing to do with the given one, but depends on nothing else.
+pub fn mixed(number: u64) -> u64 {
+    let number = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB) >> 31
 }
 
 /// Beyond this many remembered enablers all are forgotten.
@@ -142,6 +160,7 @@ impl<'a> Space<'a> {
             chains: HashMap::new(),
             candidates: Vec::new(),
             helpers: Vec::new(),
+            order: Order::Return,
         }
     }
 
@@ -188,7 +207,10 @@ impl<'a> Space<'a> {
         successors.clear();
         self.transitions.begin();
         self.choose_candidates(configuration);
-        let candidates = std::mem::take(&mut self.candidates);
+        let mut candidates = std::mem::take(&mut self.candidates);
+        if let Order::Mixed(seed) = self.order {
+            candidates.sort_by_key(|&rank| mixed(u64::from(rank.0) + (seed << 32)));
+        }
         for &rank in &candidates {
             let answer = self.transitions.step(configuration.state, self.part.class(rank));
             for nth in 0..self.transitions.count(answer) {
