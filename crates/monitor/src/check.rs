@@ -3,12 +3,12 @@
 use crate::assemble::{assemble, filled};
 use crate::choose;
 use crate::confirm::{Contradiction, Means, confirm};
-use crate::fast::{self, Object};
+use crate::fast::{self, Allowance, Budget, Declined, Object};
 use crate::minimise::{Shrinker, illustrate, minimise};
 use crate::partition::{Partitioning, Portion, partition};
 use crate::sabotage::{Sabotage, is_broken};
 use crate::search::Memory;
-use crate::search::dovetail::{self, Finding, Plan, Standing, StopAt};
+use crate::search::dovetail::{self, Finding, Plan, Rival, Standing, StopAt};
 use crate::ties::check_tied;
 use crate::versions::{self, Answer, Confirmed};
 use crate::vet;
@@ -18,6 +18,7 @@ use seriatim_spec::{
     Interpretation, Invalid, LeftOut, Limit, PartStanding, PartVerdict, Reader, Refutation,
     Replayed, Strategy, Unknown, Verdict, Witness, refute, replay, replay_by_steps,
 };
+use std::cell::RefCell;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -113,17 +114,17 @@ pub fn check(
     if history.has_open_ties() {
         return check_tied(history, reader, options);
     }
+    let cancel = Cancel::at(options.time.map(|time| Instant::now() + time));
     let monitor = Monitor::of(history, reader, options);
     let declined = match monitor.check_whole(history, reader) {
         Whole::Decided(claim, part) => {
             let object = monitor.object();
             return conclude_whole(history, reader, options, object, (claim, part));
         }
-        Whole::Declined(reason) => Some(reason),
+        Whole::Declined(declined) => Some(declined),
         Whole::NotAsked => None,
     };
     let reading = reader.read(history)?;
-    let cancel = Cancel::at(options.time.map(|time| Instant::now() + time));
     let memory = Memory::new(options.memory);
     let portions = partition(history, &reading, options.partitioning);
     let object = monitor.object();
@@ -438,7 +439,7 @@ struct Job<'j> {
     options: &'j Options<'j>,
     monitor: Monitor,
     /// Why the monitor declined the history as a whole, if it was asked.
-    declined: Option<String>,
+    declined: Option<Declined>,
     cancel: Cancel,
     memory: Memory,
 }
@@ -476,21 +477,20 @@ impl Job<'_> {
             if parts[index].finding.is_some() {
                 continue;
             }
-            if self.declined.is_some() && portion.operations.len() == self.history.len() {
-                parts[index].fell_back.clone_from(&self.declined);
-                continue;
-            }
-            let decided_by = DecidedBy::Monitor(choose::name(object));
-            parts[index] =
-                match fast::check(object, fast::Part::of(self.history, &portion.operations)) {
-                    Ok(Claim::Linearizable(witness)) => {
-                        let finding = Some(Finding::Linearizable(witness.order));
-                        Decision { finding, decided_by, ..Decision::default() }
-                    }
-                    Ok(Claim::Violation(core)) => Decision::violation(decided_by, core),
-                    Err(declined) => Decision::fallen_back(declined.to_string()),
-                };
+            let is_whole = portion.operations.len() == self.history.len();
+            let answer = match &self.declined {
+                Some(declined) if is_whole => Err(declined.clone()),
+                _ => ask_first(object, fast::Part::of(self.history, &portion.operations)),
+            };
+            parts[index] = Decision::of(object, answer);
         }
+    }
+
+    /// Asks the monitor about a part for which it needs longer, while the search takes turns.
+    fn ask_beside(&self, portion: &Portion, budget: &dyn Budget) -> Decision {
+        let Monitor::Ready(object) = self.monitor else { return Decision::default() };
+        let part = fast::Part::of(self.history, &portion.operations);
+        Decision::of(object, fast::check(object, part.within(budget)))
     }
 
     /// Decides along their versions the parts that tell them.
@@ -552,7 +552,16 @@ impl Job<'_> {
         order.sort_by_key(|&index| portions[index].operations.len());
         let operations: Vec<Vec<OpId>> =
             order.iter().map(|&index| portions[index].operations.clone()).collect();
-        let outcome = dovetail::run(&Plan {
+        let slow: Vec<usize> =
+            (0..order.len()).filter(|&place| parts[order[place]].is_slow).collect();
+        let answers = RefCell::new(Vec::new());
+        let ask = |place: usize, budget: &dyn Budget| {
+            let decision = self.ask_beside(&portions[order[place]], budget);
+            let finding = decision.finding.clone();
+            answers.borrow_mut().push((order[place], decision));
+            finding
+        };
+        let plan = Plan {
             history: self.history,
             reading: self.reading,
             parts: &operations,
@@ -562,7 +571,8 @@ impl Job<'_> {
             cancel: &self.cancel,
             memory: &self.memory,
             observer: self.options.observer,
-        });
+        };
+        let outcome = dovetail::run(&plan, &Rival { parts: &slow, decide: &ask });
         let found = outcome.findings.into_iter().zip(outcome.strategies);
         for (&index, (finding, strategy)) in order.iter().zip(found) {
             parts[index].decided_by = match finding {
@@ -570,6 +580,13 @@ impl Job<'_> {
                 _ => DecidedBy::Search(strategy),
             };
             parts[index].finding = Some(finding);
+        }
+        for (index, decision) in answers.into_inner() {
+            if decision.finding.is_some() && decision.finding == parts[index].finding {
+                parts[index] = decision;
+            } else {
+                parts[index].fell_back = decision.fell_back;
+            }
         }
         outcome.configurations
     }
@@ -613,10 +630,23 @@ struct Decision {
     finding: Option<Finding>,
     decided_by: DecidedBy,
     fell_back: Option<String>,
+    /// The monitor was stopped since it took long.
+    is_slow: bool,
     /// The counterexample, where whoever found the violation gave one.
     core: Option<Counterexample>,
     /// The second opinion, where whoever found the violation asked for it.
     confirmation: Option<Confirmation>,
+}
+
+/// The work of a monitor that branches before it has to compete with the search, besides some for each
+/// operation.
+const FIRST_WORK: usize = 1 << 12;
+
+/// Asks a monitor; stops it if it takes long.
+fn ask_first(object: Object, part: fast::Part<'_>) -> Result<Claim, Declined> {
+    let allowance = Allowance::new(FIRST_WORK + 8 * part.len());
+    let answer = fast::check(object, part.within(&allowance));
+    answer.map_err(|declined| if allowance.is_spent() { Declined::Stopped } else { declined })
 }
 
 impl Decision {
@@ -627,6 +657,22 @@ impl Decision {
     fn violation(decided_by: DecidedBy, core: Counterexample) -> Self {
         let (finding, core) = (Some(Finding::Violation), Some(core));
         Decision { finding, decided_by, core, ..Decision::default() }
+    }
+
+    /// What a monitor's answer says of a part.
+    fn of(object: Object, answer: Result<Claim, Declined>) -> Self {
+        let decided_by = DecidedBy::Monitor(choose::name(object));
+        match answer {
+            Ok(Claim::Linearizable(witness)) => {
+                let finding = Some(Finding::Linearizable(witness.order));
+                Decision { finding, decided_by, ..Decision::default() }
+            }
+            Ok(Claim::Violation(core)) => Decision::violation(decided_by, core),
+            Err(declined) => {
+                let is_slow = declined == Declined::Stopped;
+                Decision { fell_back: Some(declined.to_string()), is_slow, ..Decision::default() }
+            }
+        }
     }
 
     fn fallen_back(why: String) -> Self {
@@ -640,6 +686,7 @@ impl Default for Decision {
             finding: None,
             decided_by: DecidedBy::Nobody,
             fell_back: None,
+            is_slow: false,
             core: None,
             confirmation: None,
         }
@@ -680,7 +727,7 @@ enum Whole {
     /// It claims this of the one part that the history is.
     Decided(Claim, PartVerdict),
     /// It declined, for this reason.
-    Declined(String),
+    Declined(Declined),
     /// The parts have to be looked at.
     NotAsked,
 }
@@ -710,9 +757,9 @@ impl Monitor {
         if history.is_empty() || !is_plain || !vet::is_readable(history, reader) {
             return Whole::NotAsked;
         }
-        let claim = match fast::check(object, fast::Part::whole(history)) {
+        let claim = match ask_first(object, fast::Part::whole(history)) {
             Ok(claim) => claim,
-            Err(declined) => return Whole::Declined(declined.to_string()),
+            Err(declined) => return Whole::Declined(declined),
         };
         let part = PartVerdict {
             label: String::new(),

@@ -18,7 +18,7 @@
 //! configurations, so the result is the same on every machine and for any number of threads, unless the
 //! time for explanations ends first; then it is the best that was reached.
 
-use crate::fast::{self, Object};
+use crate::fast::{self, Allowance, Object};
 use crate::sabotage::{Sabotage, is_broken};
 use crate::search::{Engine, Memory, Part, Progress, Strategy, explain};
 use hashbrown::{HashMap, HashSet};
@@ -29,6 +29,9 @@ use seriatim_spec::{
 
 /// The expansions that one check of a candidate may take in each direction.
 const EFFORT: u64 = 30_000;
+
+/// The work that a monitor that branches may do for one candidate before the search is asked.
+const MONITOR_WORK: usize = 1 << 16;
 
 /// The configurations that all checks together may meet.
 const ALLOWANCE: u64 = 600_000;
@@ -283,7 +286,8 @@ impl<'a> Shrinker<'a> {
         }
         let mut history = self.restricted(candidate);
         if let Some(object) = self.object
-            && let Ok(claim) = fast::check(object, fast::Part::whole(&history))
+            && let allowance = Allowance::new(MONITOR_WORK + 8 * history.len())
+            && let Ok(claim) = fast::check(object, fast::Part::whole(&history).within(&allowance))
         {
             // A monitor is fast, but not for nothing.
             self.left = self.left.saturating_sub(1 + history.len() as u64 / 16);

@@ -27,6 +27,8 @@ pub enum Declined {
         /// The operation as text.
         operation: String,
     },
+    /// Whoever asked does not want to wait any longer.
+    Stopped,
     /// Operations whose result nobody knows leave too many choices.
     TooManyChoices {
         /// How many cases were tried.
@@ -47,6 +49,7 @@ impl fmt::Display for Declined {
             Declined::UnforcedQuery { operation } => {
                 write!(f, "nothing forces what {operation} saw")
             }
+            Declined::Stopped => f.write_str("the search was faster"),
             Declined::TooManyChoices { tried } => {
                 write!(f, "too many choices are open ({tried} were tried)")
             }

@@ -21,6 +21,7 @@
 //! assert_eq!(verdict.word(), "linearizable");
 //! ```
 
+mod budget;
 mod containers;
 mod declined;
 mod locality;
@@ -32,6 +33,7 @@ mod shrink;
 mod structures;
 mod violation;
 
+pub use budget::{Allowance, Budget, Unlimited};
 pub use containers::priority_queue::Priority;
 pub use containers::{priority_queue, stack};
 pub use declined::Declined;

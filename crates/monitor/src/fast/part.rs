@@ -1,6 +1,7 @@
 //! The operations that a monitor is asked about: a whole history or some of it.
 
 use crate::fast::containers::container::{NEVER, Rank, Span};
+use crate::fast::{Budget, Declined, Unlimited};
 use seriatim_history::{Event, History, OpId, Stretch, Time};
 
 /// Some operations of a history: all of them, or those of one key or object.
@@ -9,17 +10,36 @@ pub struct Part<'h> {
     /// The history.
     pub history: &'h History,
     chosen: Option<&'h [OpId]>,
+    budget: &'h dyn Budget,
 }
 
 impl<'h> Part<'h> {
     /// All operations of a history.
     pub fn whole(history: &'h History) -> Self {
-        Part { history, chosen: None }
+        Part { history, chosen: None, budget: &Unlimited }
     }
 
     /// Some operations of a history, in ascending order.
     pub fn of(history: &'h History, operations: &'h [OpId]) -> Self {
-        Part { history, chosen: Some(operations) }
+        Part { history, chosen: Some(operations), budget: &Unlimited }
+    }
+
+    /// The part for a monitor that has to ask whether it may go on.
+    pub fn within(self, budget: &'h dyn Budget) -> Self {
+        Part { budget, ..self }
+    }
+
+    /// All of another history, for the same monitor.
+    pub(super) fn like<'o>(&self, history: &'o History) -> Part<'o>
+    where
+        'h: 'o,
+    {
+        Part { history, chosen: None, budget: self.budget }
+    }
+
+    /// Spends some work of a monitor that branches.
+    pub(super) fn spend(&self, work: usize) -> Result<(), Declined> {
+        self.budget.spend(work).then_some(()).ok_or(Declined::Stopped)
     }
 
     /// The number of operations.

@@ -67,7 +67,7 @@ impl Turn {
 /// Expansions of the main line before the first dive, besides some for each operation.
 const FIRST_TURN: u64 = 1 << 11;
 /// Expansions of every later turn.
-const TURN: u64 = 128;
+const TURN: u64 = if cfg!(test) { 2 } else { 128 };
 
 /// Where dives begin, in turn: of so many open configurations the one that is farthest along, or least far.
 const BEGINNINGS: [(u64, Ordering); 4] =
@@ -79,7 +79,10 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
         let (root, settled) = space.root();
         let mut seen = Seen::default();
         seen.insert(&root, &space.uses);
-        let left = FIRST_TURN + u64::from(space.part.end().0) * 2;
+        let left = match cfg!(test) {
+            true => 1,
+            false => FIRST_TURN + u64::from(space.part.end().0) * 2,
+        };
         DepthFirst {
             space,
             seen,
@@ -206,5 +209,73 @@ impl<M: Mask> Search for DepthFirst<'_, M> {
 
     fn settled(&self) -> &[Step] {
         &[]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Monitors, Options, Strategy, check};
+    use seriatim_history::{Builder, Call, History, Return, Value, ValueId};
+    use seriatim_spec::{ChosenReader, Failures, SpecChoice, Verdict};
+
+    /// Twelve operations of four processes on a deque of two values, with results at random.
+    fn history(seed: u64) -> History {
+        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut below = |limit: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state % limit
+        };
+        let mut builder = Builder::new("dives");
+        let methods = ["push_front", "push_back", "pop_front", "pop_back"];
+        let methods = methods.map(|name| builder.method(name));
+        let values = [0, 1].map(|value| builder.values().intern_int(value));
+        let processes = [0, 1, 2, 3].map(|process| builder.process(&Value::Int(process)));
+        let mut open = [None; 4];
+        for time in 0..24 {
+            let process = below(4) as usize;
+            let (method, value) = (below(4) as usize, values[below(2) as usize]);
+            let is_push = method < 2;
+            match open[process].take() {
+                None => {
+                    let call = Call::new(methods[method]);
+                    let call = if is_push { call.arg(value) } else { call };
+                    builder.call(time, processes[process], call).unwrap();
+                    open[process] = Some(is_push);
+                }
+                Some(is_push) => {
+                    let result = if is_push { ValueId::NIL } else { value };
+                    let ret = Return { result, ..Return::ok() };
+                    builder.ret(time, processes[process], ret).unwrap();
+                }
+            }
+        }
+        builder.finish().unwrap()
+    }
+
+    /// Turns are so short here that these histories take many dives.
+    #[test]
+    fn a_search_that_dives_all_the_time_is_as_right_as_one_that_never_does() {
+        let choice = SpecChoice::parse("deque").unwrap();
+        let reader = ChosenReader { choice, failures: Failures::default() };
+        let mut found = [0, 0];
+        for seed in 1..3_000 {
+            let word = |strategy| {
+                let options = Options {
+                    strategies: vec![strategy],
+                    monitors: Monitors::Skip,
+                    threads: 1,
+                    ..Options::default()
+                };
+                let checked = check(&mut history(seed), &reader, &options).unwrap();
+                assert_eq!(checked.defect, None, "seed {seed}");
+                matches!(checked.verdict, Verdict::Linearizable(_))
+            };
+            let dives = word(Strategy::DepthFirst);
+            assert_eq!(dives, word(Strategy::BreadthFirst), "seed {seed}");
+            found[usize::from(dives)] += 1;
+        }
+        assert!(found[0] > 100 && found[1] > 100, "{found:?}");
     }
 }

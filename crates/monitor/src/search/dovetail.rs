@@ -6,6 +6,10 @@
 //! decide in the first turn gets a breadth-first one as a competitor; with several threads the two run
 //! at the same time, and the first answer wins.
 //!
+//! A fast monitor that turns out to be slow ([`Rival`]) works beside the searches, on one thread: whenever it
+//! has done some work, the searches take turns that cost as much. So the first answer takes at most twice as
+//! long as it would alone, whoever gives it.
+//!
 //! Which violation is *the first* does not depend on who is faster. Every turn has a `Place` in the order
 //! in which one thread would take turns, and what a turn finds depends on nothing but the part; so the first
 //! violation is the one whose turn has the first place. Once there is one, turns with an earlier place
@@ -13,12 +17,14 @@
 
 use super::engine::{Engine, operations_of};
 use super::{Memory, Part, Progress};
+use crate::fast::Budget;
 use seriatim_history::{History, OpId};
 use seriatim_spec::Strategy;
 use seriatim_spec::{Cancel, Interpretation, Limit};
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::{Condvar, Mutex, OnceLock};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
 
 /// What is known of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +83,14 @@ pub struct Standing {
     pub configurations: usize,
 }
 
+/// Somebody else who may decide parts, and may take long.
+pub struct Rival<'r> {
+    /// The parts that it is asked about, by their places in the plan.
+    pub parts: &'r [usize],
+    /// Decides a part, unless the budget stops it or it gives up.
+    pub decide: &'r dyn Fn(usize, &dyn Budget) -> Option<Finding>,
+}
+
 /// What was found, and how.
 pub struct Outcome {
     /// What is known of each part.
@@ -92,10 +106,16 @@ const FIRST_TURN: u64 = 1 << 11;
 /// The expansions of the longest turn.
 const LONGEST_TURN: u64 = 1 << 16;
 
+/// The work of a monitor that takes as long as one expansion.
+const WORK_OF_EXPANSION: i64 = 8;
+/// The work of a monitor between two turns of the searches.
+const WORK_OF_TURN: i64 = 1 << 13;
+
 /// Decides all parts, as far as the limits allow.
-pub fn run(plan: &Plan<'_>) -> Outcome {
+pub fn run(plan: &Plan<'_>, rival: &Rival<'_>) -> Outcome {
     let parts: Vec<OnceLock<Part<'_>>> = plan.parts.iter().map(|_| OnceLock::new()).collect();
     let queue = WorkQueue::new(plan, &parts);
+    queue.compete(rival);
     if plan.threads <= 1 || plan.parts.len() * plan.strategies.len() <= 1 {
         queue.work();
     } else {
@@ -121,6 +141,11 @@ struct Task<'a> {
 type Place = (u64, usize, Strategy);
 
 impl Task<'_> {
+    /// A search of a part, before its first turn.
+    fn new(part: usize, strategy: Strategy) -> Self {
+        Task { part, strategy, engine: None, turn: 0, effort: 0 }
+    }
+
     /// The place of its next turn.
     fn place(&self) -> Place {
         (self.effort, self.part, self.strategy)
@@ -172,9 +197,7 @@ struct State<'p> {
 impl<'p, 'a: 'p> WorkQueue<'p, 'a> {
     fn new(plan: &'p Plan<'a>, parts: &'p [OnceLock<Part<'p>>]) -> Self {
         let first = plan.strategies[0];
-        let waiting = (0..plan.parts.len())
-            .map(|part| Task { part, strategy: first, engine: None, turn: 0, effort: 0 })
-            .collect();
+        let waiting = (0..plan.parts.len()).map(|part| Task::new(part, first)).collect();
         let operations = plan.parts.iter().map(Vec::len).sum();
         let standing = Standing { parts: plan.parts.len(), operations, ..Standing::default() };
         let state = State {
@@ -195,8 +218,26 @@ impl<'p, 'a: 'p> WorkQueue<'p, 'a> {
         }
     }
 
+    /// Lets a rival decide parts while the searches take turns.
+    fn compete(&self, rival: &Rival<'_>) {
+        for &part in rival.parts {
+            let turns = Turns { queue: self, part, owed: Cell::new(0) };
+            if turns.is_over() {
+                continue;
+            }
+            if let Some(finding) = (rival.decide)(part, &turns) {
+                let task = Task::new(part, self.plan.strategies[0]);
+                self.state().record(&task, finding, self.plan);
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<'p>> {
+        self.state.lock().expect("no thread panics with the lock")
+    }
+
     fn fetch(&self) -> Option<Task<'p>> {
-        let mut state = self.state.lock().expect("no thread panics with the lock");
+        let mut state = self.state();
         loop {
             match state.waiting.pop() {
                 Some(task) if state.is_needless(&task) => self.retire(task),
@@ -210,12 +251,14 @@ impl<'p, 'a: 'p> WorkQueue<'p, 'a> {
         }
     }
 
-    fn take_turn(&self, mut task: Task<'p>) {
+    /// Takes a turn; gives the expansions that it was meant to take.
+    fn take_turn(&self, mut task: Task<'p>) -> u64 {
         let plan = self.plan;
         let cell = &self.parts[task.part];
         let operations = &plan.parts[task.part];
         if cell.get().is_none() && !plan.memory.holds(Part::least_bytes(plan.history, operations)) {
-            return self.hand_in(task, Some(Finding::Open(Limit::Memory, 0)), 0);
+            self.hand_in(task, Some(Finding::Open(Limit::Memory, 0)), 0);
+            return 0;
         }
         let part = cell.get_or_init(|| Part::new(plan.history, plan.reading, operations));
         let engine =
@@ -242,10 +285,11 @@ impl<'p, 'a: 'p> WorkQueue<'p, 'a> {
             task.effort += expansions;
         }
         self.hand_in(task, finding, met);
+        expansions
     }
 
     fn hand_in(&self, mut task: Task<'p>, finding: Option<Finding>, met: usize) {
-        let mut state = self.state.lock().expect("no thread panics with the lock");
+        let mut state = self.state();
         state.running -= 1;
         state.standing.configurations += met;
         if finding.is_none() && task.turn == 0 {
@@ -271,8 +315,7 @@ impl<'p, 'a: 'p> WorkQueue<'p, 'a> {
         for &strategy in self.plan.strategies.iter().filter(|&&other| other != task.strategy) {
             let competes = task.strategy == self.plan.strategies[0];
             if competes {
-                let (part, effort) = (task.part, 0);
-                state.waiting.push(Task { part, strategy, engine: None, turn: 0, effort });
+                state.waiting.push(Task::new(task.part, strategy));
             }
         }
     }
@@ -296,6 +339,40 @@ impl<'p, 'a: 'p> WorkQueue<'p, 'a> {
             strategies: state.strategies,
             configurations: state.standing.configurations,
         }
+    }
+}
+
+/// The searches' turns while a rival decides a part.
+struct Turns<'t, 'p, 'a> {
+    queue: &'t WorkQueue<'p, 'a>,
+    part: usize,
+    /// The rival's work that the searches have not made up for.
+    owed: Cell<i64>,
+}
+
+impl<'p, 'a: 'p> Turns<'_, 'p, 'a> {
+    /// Whether what the rival may find is not wanted any more.
+    fn is_over(&self) -> bool {
+        let state = self.queue.state();
+        let finding = &state.findings[self.part];
+        let is_decided = matches!(finding, Some(Finding::Linearizable(_) | Finding::Violation));
+        is_decided || state.first.is_some()
+    }
+}
+
+impl<'p, 'a: 'p> Budget for Turns<'_, 'p, 'a> {
+    fn spend(&self, work: usize) -> bool {
+        self.owed.set(self.owed.get() + work as i64);
+        if self.owed.get() < WORK_OF_TURN {
+            return true;
+        }
+        while self.owed.get() >= WORK_OF_TURN
+            && let Some(task) = self.queue.fetch()
+        {
+            let expansions = self.queue.take_turn(task);
+            self.owed.set(self.owed.get() - expansions as i64 * WORK_OF_EXPANSION);
+        }
+        !self.is_over() && !self.queue.plan.cancel.is_raised()
     }
 }
 

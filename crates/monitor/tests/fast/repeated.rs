@@ -6,6 +6,7 @@ use crate::generate::{Random, Shape, concurrent_run, random_history, rounds};
 use crate::models::{Containers, Order};
 use crate::oracle::{Agreed, Op, agree, history, is_linearization};
 use seriatim_history::Value;
+use seriatim_monitor::fast::{self, Allowance, Object, Part, Priority};
 use seriatim_spec::Claim;
 
 fn random(order: Order, seed: u64) {
@@ -32,6 +33,40 @@ fn random(order: Order, seed: u64) {
     println!("{order:?}, repeated values: {tally:?}");
     assert!(tally[0] > 0 && tally[1] > 0);
     assert!(tally[Agreed::Declined as usize] < tally[0] / 2);
+}
+
+/// However little a monitor may do, it says what it would have said, or nothing.
+#[test]
+fn a_monitor_that_is_stopped_says_nothing() {
+    let mut random = Random(35);
+    let mut stopped = 0;
+    for round in 0..rounds(400) {
+        let order = [Order::Fifo, Order::Lifo, Order::Largest][round as usize % 3];
+        let object = match order {
+            Order::Fifo => Object::Queue,
+            Order::Lifo => Object::Stack,
+            Order::Largest | Order::Smallest => Object::PriorityQueue(Priority::LargestFirst),
+        };
+        let shape = Shape::random(&mut random, 14);
+        let ops = random_history(&mut random, shape, &Containers(order), |random, _| {
+            let seen = (0..3).map(|value| Some(Value::Int(value))).collect();
+            match random.chance(50) {
+                true => ("insert", Some(Value::Int(random.below(3) as i64)), vec![None]),
+                false => ("remove", None, seen),
+            }
+        });
+        let history = history(&ops);
+        let part = Part::whole(&history);
+        let Ok(truth) = fast::check(object, part) else { continue };
+        for work in [1, 10, 30, 100, 300, 1000] {
+            let allowance = Allowance::new(work);
+            match fast::check(object, part.within(&allowance)) {
+                Ok(claim) => assert_eq!(claim.word(), truth.word(), "{order:?} {ops:?}"),
+                Err(_) => stopped += u32::from(allowance.is_spent()),
+            }
+        }
+    }
+    assert!(stopped > 0);
 }
 
 #[test]

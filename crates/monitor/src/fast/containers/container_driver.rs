@@ -118,16 +118,16 @@ pub(in crate::fast) fn decide<D: Discipline>(
     if !container.pending.is_empty() && discipline.assigns_in_order(&container) {
         let whole = container.clone();
         assign_in_order(&mut container);
-        return match solve(discipline, part.history, &container)? {
+        return match solve(discipline, part, &container)? {
             Solution::Order(order) => Ok(Claim::Linearizable(Witness { order })),
-            Solution::Cores(_) => Ok(violation(discipline, part.history, &whole, None)),
+            Solution::Cores(_) => Ok(violation(discipline, part, &whole, None)),
             Solution::Flaw(flaw) => Ok(flawed(part.history, words, flaw)),
             Solution::Wrong(verdict) => Ok(verdict),
         };
     }
-    match solve(discipline, part.history, &container)? {
+    match solve(discipline, part, &container)? {
         Solution::Order(order) => Ok(Claim::Linearizable(Witness { order })),
-        Solution::Cores(cores) => Ok(violation(discipline, part.history, &container, Some(cores))),
+        Solution::Cores(cores) => Ok(violation(discipline, part, &container, Some(cores))),
         Solution::Flaw(flaw) => Ok(flawed(part.history, words, flaw)),
         Solution::Wrong(verdict) => Ok(verdict),
     }
@@ -158,7 +158,7 @@ pub(in crate::fast) enum Solution {
 /// Runs the monitor and, where it is stuck and removals are pending, branches.
 pub(in crate::fast) fn solve<D: Discipline>(
     discipline: &D,
-    history: &History,
+    part: Part<'_>,
     container: &Container,
 ) -> Result<Solution, Declined> {
     let coverage = match Coverage::new(container) {
@@ -166,18 +166,19 @@ pub(in crate::fast) fn solve<D: Discipline>(
         Err(flaw) => return Ok(Solution::Flaw(flaw)),
     };
     match discipline.plan(container, &coverage) {
-        Ok(plan) => finish(discipline, history, container, (coverage, plan)),
+        Ok(plan) => finish(discipline, part, container, (coverage, plan)),
         Err(core) if container.pending.is_empty() => Ok(Solution::Cores(core)),
         Err(core) => {
             let mut search = Branching {
                 discipline,
+                part,
                 container: container.clone(),
                 used: vec![false; container.pending.len()],
                 nodes: 0,
                 cores: Vec::new(),
             };
             match search.branch(core)? {
-                Some(decided) => finish(discipline, history, &search.container, decided),
+                Some(decided) => finish(discipline, part, &search.container, decided),
                 None => Ok(Solution::Cores(union(search.cores))),
             }
         }
@@ -195,15 +196,15 @@ fn union(cores: Vec<Core>) -> Core {
 /// The order of a container that was decided but for the queries that look at more than one value.
 fn finish<D: Discipline>(
     discipline: &D,
-    history: &History,
+    part: Part<'_>,
     container: &Container,
     (coverage, plan): (Coverage, D::Plan),
 ) -> Result<Solution, Declined> {
-    if let Some(verdict) = size::out_of_bounds(history, container) {
+    if let Some(verdict) = size::out_of_bounds(part.history, container) {
         return Ok(Solution::Wrong(verdict));
     }
     if !container.sizes.is_empty() || !container.loose.is_empty() {
-        return finish_by_query_search(discipline, history, container, &coverage);
+        return finish_by_query_search(discipline, part, container, &coverage);
     }
     let cells = nonempty_cells(container, &coverage);
     let unforced = container.nonempties.iter().zip(&cells).filter(|(_, cell)| cell.is_none());
@@ -214,7 +215,7 @@ fn finish<D: Discipline>(
     }
     match finish_chosen(discipline, container, &coverage, &unforced) {
         Some(order) => Ok(Solution::Order(order)),
-        None => finish_by_query_search(discipline, history, container, &coverage),
+        None => finish_by_query_search(discipline, part, container, &coverage),
     }
 }
 
@@ -237,20 +238,20 @@ fn finish_chosen<D: Discipline>(
 /// The order with all queries placed in it.
 fn finish_by_query_search<D: Discipline>(
     discipline: &D,
-    history: &History,
+    part: Part<'_>,
     container: &Container,
     coverage: &Coverage,
 ) -> Result<Solution, Declined> {
-    match place_queries(container, coverage, &discipline.head(container)) {
+    match place_queries(part, container, coverage, &discipline.head(container)) {
         Placement::Order(order) => Ok(Solution::Order(order)),
         Placement::Wrong(wrong) => {
-            Ok(Solution::Wrong(size::unexplained(history, container, wrong)))
+            Ok(Solution::Wrong(size::unexplained(part.history, container, wrong)))
         }
         Placement::Open => {
             let sizes = container.sizes.iter().map(|(span, _)| span);
             let loose = container.loose.iter().map(|(span, _)| span);
             let query = sizes.chain(loose).chain(&container.nonempties).next();
-            let operation = query.map(|query| history.operation(query.op).to_string());
+            let operation = query.map(|query| part.history.operation(query.op).to_string());
             Err(Declined::UnforcedQuery { operation: operation.unwrap_or_default() })
         }
     }
@@ -319,6 +320,7 @@ fn with_queries(container: &Container, order: Vec<OpId>, cells: &[Option<u32>]) 
 
 struct Branching<'d, D: Discipline> {
     discipline: &'d D,
+    part: Part<'d>,
     container: Container,
     used: Vec<bool>,
     nodes: usize,
@@ -328,7 +330,7 @@ struct Branching<'d, D: Discipline> {
 impl<D: Discipline> Branching<'_, D> {
     /// Tries to get rid of a core by assigning a removal to one of its values.
     fn branch(&mut self, core: Core) -> Result<Option<(Coverage, D::Plan)>, Declined> {
-        let core = minimal(self.discipline, &self.container, core);
+        let core = minimal(self.discipline, self.part, &self.container, core);
         self.cores.push(core.clone());
         for item in core.items {
             if self.container.remove[item.index()].exists() {
@@ -336,6 +338,7 @@ impl<D: Discipline> Branching<'_, D> {
             }
             for choice in self.choices(item) {
                 self.nodes += 1;
+                self.part.spend(self.container.len() + 1)?;
                 if self.nodes > NODES {
                     let tried = self.nodes;
                     return Err(Declined::TooManyChoices { tried });
@@ -393,11 +396,15 @@ fn assign_in_order(container: &mut Container) {
 /// A core from which no value can be left out, under the present assignment.
 pub(in crate::fast) fn minimal<D: Discipline>(
     discipline: &D,
+    part: Part<'_>,
     container: &Container,
     core: Core,
 ) -> Core {
     let empties: Vec<u32> = core.empty.into_iter().collect();
     let wrong = |items: &[Item]| {
+        if part.spend(items.len()).is_err() {
+            return false;
+        }
         let part = Selection::of(container, items, &empties).container(container);
         Coverage::new(&part).is_ok_and(|coverage| discipline.plan(&part, &coverage).is_err())
     };
@@ -481,16 +488,19 @@ fn renumber(container: &mut Container, old_end: Rank) {
 /// The violation of a container whose core is known, or is to be looked for in all of it.
 pub(in crate::fast) fn violation<D: Discipline>(
     discipline: &D,
-    history: &History,
+    part: Part<'_>,
     whole: &Container,
     core: Option<Core>,
 ) -> Claim {
     let wrong = |selection: &Selection| {
-        let mut part = selection.container(whole);
-        if discipline.assigns_in_order(&part) {
-            assign_in_order(&mut part);
+        if part.spend(selection.items.len()).is_err() {
+            return false;
         }
-        let wrong = solve(discipline, history, &part);
+        let mut container = selection.container(whole);
+        if discipline.assigns_in_order(&container) {
+            assign_in_order(&mut container);
+        }
+        let wrong = solve(discipline, part, &container);
         matches!(wrong, Ok(Solution::Cores(_) | Solution::Flaw(_) | Solution::Wrong(_)))
     };
     let every_empty: Vec<u32> = (0..whole.empties.len() as u32).collect();
@@ -513,7 +523,7 @@ pub(in crate::fast) fn violation<D: Discipline>(
         })
     });
     let core = selection.container(whole);
-    explained(discipline, history, &core)
+    explained(discipline, part.history, &core)
 }
 
 fn explained<D: Discipline>(discipline: &D, history: &History, core: &Container) -> Claim {

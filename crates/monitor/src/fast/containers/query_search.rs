@@ -31,6 +31,7 @@
 
 mod exchange;
 
+use crate::fast::Part;
 use crate::fast::containers::container::{Container, Item, NEVER, Rank, Span};
 use crate::fast::containers::coverage::Coverage;
 use exchange::Fate;
@@ -66,6 +67,9 @@ const TRIES: [Try; 2] = [
 
 /// How many configurations are looked at for one return, for each that may be kept.
 const AT_ONCE: usize = 64;
+
+/// What looking at a configuration costs, in operations of a monitor.
+const WORK: usize = 16;
 
 /// How many configurations are looked at in all, besides some for each operation.
 const IN_ALL: usize = 500_000;
@@ -114,6 +118,7 @@ impl Action {
 
 /// Weaves all operations of a container, whose removals are all assigned, together.
 pub(in crate::fast) fn place_queries(
+    part: Part<'_>,
     container: &Container,
     coverage: &Coverage,
     head: &Head,
@@ -121,7 +126,8 @@ pub(in crate::fast) fn place_queries(
     let has_order =
         |attempt: &&Try| attempt.labels == Labels::Kept || !matches!(head, Head::Least(_));
     let tries = TRIES.iter().filter(has_order);
-    let tries = tries.map(|&attempt| QuerySearch::new(container, coverage, head, attempt).run());
+    let tries =
+        tries.map(|&attempt| QuerySearch::new(container, coverage, head, attempt).run(part));
     let mut tries = tries.filter(|placement| !matches!(placement, Placement::Open));
     tries.next().unwrap_or(Placement::Open)
 }
@@ -280,7 +286,7 @@ impl<'c> QuerySearch<'c> {
         }
     }
 
-    fn run(mut self) -> Placement {
+    fn run(mut self, part: Part<'_>) -> Placement {
         let end = self.container.end;
         let mut events: Vec<Option<(usize, Edge)>> = vec![None; end as usize];
         for (index, &(_, span)) in self.actions.iter().enumerate() {
@@ -293,7 +299,7 @@ impl<'c> QuerySearch<'c> {
             let outcome = match event {
                 None => continue,
                 Some((action, Edge::Call)) => self.call(action, rank as Rank),
-                Some((action, Edge::Return)) => self.ret(action, rank as Rank),
+                Some((action, Edge::Return)) => self.ret(action, rank as Rank, part),
             };
             match outcome {
                 Ok(()) => {}
@@ -351,7 +357,7 @@ impl<'c> QuerySearch<'c> {
         }
     }
 
-    fn ret(&mut self, action: usize, now: Rank) -> Result<(), Stop> {
+    fn ret(&mut self, action: usize, now: Rank, part: Part<'_>) -> Result<(), Stop> {
         self.now = now;
         let Some(row) = self.open.iter().position(|&open| open == Some(action)) else {
             return Ok(());
@@ -377,6 +383,9 @@ impl<'c> QuerySearch<'c> {
             }
             self.looked_at += 1;
             let most = IN_ALL + FOR_EACH * self.actions.len();
+            if part.spend(WORK).is_err() {
+                return Err(Stop::TooMany);
+            }
             if self.looked_at - before > AT_ONCE * self.attempt.all || self.looked_at > most {
                 return Err(Stop::TooMany);
             }

@@ -77,11 +77,11 @@ pub(in crate::fast) fn decide<D: Discipline>(
     if let Some(violation) = repeats.among_single(discipline, part) {
         return Ok(violation);
     }
-    let mut search = Search::new(discipline, &repeats, guess);
+    let mut search = Search::new(discipline, &repeats, guess, part);
     match search.run()? {
         Found::Matching(container) => {
             let container = repeats.with_queries(*container);
-            match solve(discipline, part.history, &container)? {
+            match solve(discipline, part, &container)? {
                 Solution::Order(order) => Ok(Claim::Linearizable(Witness { order })),
                 Solution::Wrong(verdict) => Ok(verdict),
                 Solution::Cores(_) | Solution::Flaw(_) => {
@@ -90,7 +90,7 @@ pub(in crate::fast) fn decide<D: Discipline>(
                 }
             }
         }
-        Found::Nothing(blamed) => Ok(repeats.violation(discipline, blamed, guess)),
+        Found::Nothing(blamed) => Ok(repeats.violation(discipline, blamed, guess, part)),
     }
 }
 
@@ -106,8 +106,8 @@ pub(in crate::fast) fn among_single<D: Discipline>(
 impl Repeats {
     fn among_single<D: Discipline>(&self, discipline: &D, part: Part<'_>) -> Option<Claim> {
         let (history, once) = (part.history, self.occurring_once());
-        match solve(discipline, history, &once) {
-            Ok(Solution::Cores(core)) => Some(violation(discipline, history, &once, Some(core))),
+        match solve(discipline, part, &once) {
+            Ok(Solution::Cores(core)) => Some(violation(discipline, part, &once, Some(core))),
             Ok(Solution::Flaw(flaw)) => Some(flawed(history, discipline.words(), flaw)),
             Ok(Solution::Order(_) | Solution::Wrong(_)) | Err(_) => None,
         }
@@ -189,7 +189,13 @@ impl Repeats {
     }
 
     /// The violation that a search ended in, shown by the values that it had to blame.
-    fn violation<D: Discipline>(&self, discipline: &D, blamed: Blamed, guess: Guess) -> Claim {
+    fn violation<D: Discipline>(
+        &self,
+        discipline: &D,
+        blamed: Blamed,
+        guess: Guess,
+        whole: Part<'_>,
+    ) -> Claim {
         let part = |values: &[usize]| Repeats {
             values: values.iter().map(|&v| self.values[v].clone()).collect(),
             empties: match blamed.empties {
@@ -205,7 +211,7 @@ impl Repeats {
         if values.len() <= SHRINKABLE {
             values = shrink(values, |values| {
                 let part = part(values);
-                let found = Search::new(discipline, &part, guess).run();
+                let found = Search::new(discipline, &part, guess, whole).run();
                 matches!(found, Ok(Found::Nothing(_)))
             });
         }
@@ -274,6 +280,7 @@ enum Removal {
 struct Search<'r, D: Discipline> {
     discipline: &'r D,
     repeats: &'r Repeats,
+    part: Part<'r>,
     guess: Guess,
     /// All insertions: value and position among its insertions.
     copies: Vec<(u32, u32)>,
@@ -292,7 +299,7 @@ struct Search<'r, D: Discipline> {
 }
 
 impl<'r, D: Discipline> Search<'r, D> {
-    fn new(discipline: &'r D, repeats: &'r Repeats, guess: Guess) -> Self {
+    fn new(discipline: &'r D, repeats: &'r Repeats, guess: Guess, part: Part<'r>) -> Self {
         let mut copies = Vec::new();
         let mut first = Vec::new();
         for (index, value) in repeats.values.iter().enumerate() {
@@ -302,6 +309,7 @@ impl<'r, D: Discipline> Search<'r, D> {
         Search {
             discipline,
             repeats,
+            part,
             guess,
             removal: vec![Removal::Nothing; copies.len()],
             fixed: vec![false; copies.len()],
@@ -384,6 +392,7 @@ impl<'r, D: Discipline> Search<'r, D> {
     fn node(&mut self) -> Result<Option<Container>, Declined> {
         self.nodes += 1;
         self.work += self.copies.len() + 1;
+        self.part.spend(self.copies.len() + 1)?;
         if self.work > WORK || self.depth > DEPTH {
             let tried = self.nodes;
             return Err(Declined::TooManyChoices { tried });
@@ -398,7 +407,7 @@ impl<'r, D: Discipline> Search<'r, D> {
                     container.pending = unused.collect();
                     return Ok(Some(container));
                 }
-                Err(core) => minimal(self.discipline, &container, core),
+                Err(core) => minimal(self.discipline, self.part, &container, core),
             },
         };
         let copies: Vec<u32> = core.items.iter().map(|item| copy_of[item.index()]).collect();

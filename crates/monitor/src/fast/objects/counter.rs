@@ -25,7 +25,7 @@ use crate::fast::structures::slots::{Slot, Slots};
 use crate::fast::violation::counterexample_until;
 use crate::fast::{Declined, Part};
 use hashbrown::HashMap;
-use seriatim_history::{Event, History, OpId, Outcome, ValueId, Values};
+use seriatim_history::{Event, OpId, Outcome, ValueId, Values};
 use seriatim_spec::{Claim, Witness};
 
 /// What an operation does.
@@ -66,7 +66,6 @@ fn by_one(arg: ValueId, operation: &str) -> Result<(), Declined> {
 
 /// Decides a part of a counter's history.
 pub fn check(part: Part<'_>) -> Result<Claim, Declined> {
-    let history = part.history;
     let actions = actions(&part)?;
     if actions.iter().any(|action| action.change == Change::Down) {
         return tally::decide(&part, &actions, 0);
@@ -86,7 +85,7 @@ pub fn check(part: Part<'_>) -> Result<Claim, Declined> {
         } else if let Some(guard) = kinds.remove(&op)
             && counter.ret(op, guard).is_err()
         {
-            return Ok(violation(history, &actions, op));
+            return Ok(violation(&part, &actions, op));
         }
     }
     let order = counter.finish().into_order();
@@ -135,7 +134,8 @@ fn seen(values: &Values, result: ValueId) -> Option<i64> {
 }
 
 /// The violation at the return of a read.
-fn violation(history: &History, actions: &[Action], wrong: OpId) -> Claim {
+fn violation(part: &Part<'_>, actions: &[Action], wrong: OpId) -> Claim {
+    let history = part.history;
     let (call, until) = (history.call(wrong), history.ret(wrong).unwrap_or(0));
     let increments = || actions.iter().filter(|action| action.change == Change::Up);
     let returned = increments().filter(|d| history.ret(d.op).is_some_and(|ret| ret < call));
@@ -147,7 +147,7 @@ fn violation(history: &History, actions: &[Action], wrong: OpId) -> Claim {
         returned.count(),
         called.count(),
     );
-    counterexample_until(tally::core(history, actions, 0, wrong), until, sentence)
+    counterexample_until(tally::core(part, actions, 0, wrong), until, sentence)
 }
 
 /// A counter and the operations open on it.

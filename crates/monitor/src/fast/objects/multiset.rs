@@ -104,9 +104,9 @@ pub fn check(part: Part<'_>) -> Result<Claim, Declined> {
     }
     let mut orders = Vec::with_capacity(parts.len());
     for actions in &parts {
-        match tally::order(history, actions, 0)? {
+        match tally::order(&part, actions, 0)? {
             Ok(order) => orders.push(order),
-            Err(wrong) => return Ok(tally::violation(history, actions, 0, wrong)),
+            Err(wrong) => return Ok(tally::violation(&part, actions, 0, wrong)),
         }
     }
     let order = locality::merge(&part, &orders);

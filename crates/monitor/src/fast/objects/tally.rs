@@ -75,24 +75,28 @@ impl Action {
 /// How many configurations there may be.
 const CONFIGURATIONS: usize = 4_000;
 
+/// What extending a configuration costs, in operations of a monitor.
+const WORK: usize = 4;
+
 /// Decides the actions of a part, which are in call order; pending ones must not be queries.
 pub(in crate::fast) fn decide(
     part: &Part<'_>,
     actions: &[Action],
     initial: i64,
 ) -> Result<Claim, Declined> {
-    match order(part.history, actions, initial)? {
+    match order(part, actions, initial)? {
         Ok(order) => Ok(Claim::Linearizable(Witness { order })),
-        Err(wrong) => Ok(violation(part.history, actions, initial, wrong)),
+        Err(wrong) => Ok(violation(part, actions, initial, wrong)),
     }
 }
 
 /// The order of some actions, or the operation whose return is wrong.
 pub(in crate::fast) fn order(
-    history: &History,
+    part: &Part<'_>,
     actions: &[Action],
     initial: i64,
 ) -> Result<Result<Vec<OpId>, OpId>, Declined> {
+    let history = part.history;
     if actions.iter().all(|action| action.change != Change::Same) {
         return Ok(unobserved(history, actions, initial));
     }
@@ -106,7 +110,7 @@ pub(in crate::fast) fn order(
                 }
             }
             Event::Return(op) => {
-                if !search.ret(op)? {
+                if !search.ret(op, part)? {
                     return Ok(Err(op));
                 }
             }
@@ -226,7 +230,7 @@ impl Search {
     }
 
     /// Whether some configuration is left after an operation returned.
-    fn ret(&mut self, op: OpId) -> Result<bool, Declined> {
+    fn ret(&mut self, op: OpId, part: &Part<'_>) -> Result<bool, Declined> {
         let is_it = |open: &Option<(Action, Time)>| open.is_some_and(|(action, _)| action.op == op);
         let Some(row) = self.open.iter().position(is_it) else {
             return Ok(true);
@@ -247,6 +251,7 @@ impl Search {
                 let tried = self.seen.len();
                 return Err(Declined::TooManyChoices { tried });
             }
+            part.spend(WORK)?;
             self.extend(configuration, row);
         }
         self.open[row] = None;
@@ -382,15 +387,16 @@ impl Search {
 
 /// The violation at the return of an operation.
 pub(in crate::fast) fn violation(
-    history: &History,
+    part: &Part<'_>,
     actions: &[Action],
     initial: i64,
     wrong: OpId,
 ) -> Claim {
+    let history = part.history;
     let operation = history.operation(wrong);
     let sentence = format!("no order of the operations before it explains {operation}");
     let until = told(history, actions, history.ret(wrong).unwrap_or(0));
-    counterexample_until(core(history, actions, initial, wrong), until, sentence)
+    counterexample_until(core(part, actions, initial, wrong), until, sentence)
 }
 
 /// The moment at which it was known of all operations called until a moment whether they changed
@@ -405,11 +411,12 @@ fn told(history: &History, actions: &[Action], until: Time) -> Time {
 /// What shows that the return of an operation is wrong: what was called until then, without the
 /// queries that do not matter.
 pub(in crate::fast) fn core(
-    history: &History,
+    whole: &Part<'_>,
     actions: &[Action],
     initial: i64,
     wrong: OpId,
 ) -> Vec<OpId> {
+    let history = whole.history;
     let until = history.ret(wrong).unwrap_or(0);
     let called = actions.iter().filter(|action| history.call(action.op) <= until);
     let (queries, changes): (Vec<Action>, Vec<Action>) =
@@ -431,6 +438,7 @@ pub(in crate::fast) fn core(
             .map(|(action, op)| Action { op: OpId(op), ..*action })
             .filter(|action| action.change != Change::Same || part.ret(action.op).is_some())
             .collect();
+        let part = whole.like(&part);
         matches!(order(&part, &actions, initial), Ok(Err(_)))
     });
     with(&queries).iter().map(|action| action.op).collect()

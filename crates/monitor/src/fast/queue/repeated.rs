@@ -39,13 +39,16 @@ use std::collections::VecDeque;
 /// How many pairs of frontiers are visited before the monitor declines.
 const PAIRS: usize = 1_000_000;
 
+/// What a pair costs, in operations of a monitor.
+const WORK: usize = 8;
+
 /// How many operations a history may have for its counterexample to be made small.
 const SHRINKABLE: usize = 4000;
 
 /// Decides a part of a queue's history.
 pub(in crate::fast) fn decide(part: Part<'_>) -> Result<Claim, Declined> {
     let Ends { ins, outs, queries } = read(&part)?;
-    if let Some(order) = Search::new(ins.clone(), outs.clone()).run()? {
+    if let Some(order) = Search::new(ins.clone(), outs.clone()).run(part)? {
         return match queries.nonempties.is_empty() && queries.sizes.is_empty() {
             true => Ok(Claim::Linearizable(Witness { order })),
             false => with_queries(&part, &order, [ins, outs].concat(), queries),
@@ -60,8 +63,8 @@ pub(in crate::fast) fn decide(part: Part<'_>) -> Result<Claim, Declined> {
     };
     if part.len() <= SHRINKABLE {
         values = shrink(values, |values| {
-            let part = Search::new(of(&ins, values), of(&outs, values)).run();
-            matches!(part, Ok(None))
+            let found = Search::new(of(&ins, values), of(&outs, values)).run(part);
+            matches!(found, Ok(None))
         });
     }
     let core = [of(&ins, &values), of(&outs, &values)].concat();
@@ -79,7 +82,7 @@ fn with_queries(
     queries: Container,
 ) -> Result<Claim, Declined> {
     let container = matched(order, &ops, queries);
-    match solve(&Queue, part.history, &container)? {
+    match solve(&Queue, *part, &container)? {
         Solution::Order(order) => Ok(Claim::Linearizable(Witness { order })),
         Solution::Wrong(verdict) => Ok(verdict),
         Solution::Cores(_) | Solution::Flaw(_) => Err(Declined::TooManyChoices { tried: 1 }),
@@ -304,7 +307,7 @@ impl Search {
     }
 
     /// An order, if there is one.
-    fn run(mut self) -> Result<Option<Vec<OpId>>, Declined> {
+    fn run(mut self, part: Part<'_>) -> Result<Option<Vec<OpId>>, Declined> {
         let mut way = Vec::new();
         let mut next = Some(Pair::default());
         loop {
@@ -321,6 +324,7 @@ impl Search {
                     let steps = self.steps.len();
                     way.push(Visit { pair, choices, steps });
                 }
+                part.spend(WORK)?;
                 if self.visited.len() > PAIRS {
                     let tried = self.visited.len();
                     return Err(Declined::TooManyChoices { tried });

@@ -1,0 +1,48 @@
+//! How long a monitor that branches may go on.
+//!
+//! Most monitors take little more time than reading takes. Some branch, though, where values repeat or
+//! removals are pending, and then the general search may be faster by any factor. So these say
+//! from time to time how much they have done, and whoever asked them says whether to go on; meanwhile he may
+//! let the search take a turn.
+
+use std::cell::Cell;
+
+/// Says whether a monitor may go on. Work is counted in operations looked at, about a hundred
+/// nanoseconds each.
+pub trait Budget {
+    /// Spends some work; whether the monitor may go on.
+    fn spend(&self, work: usize) -> bool;
+}
+
+/// A monitor may take as long as it likes.
+pub struct Unlimited;
+
+impl Budget for Unlimited {
+    fn spend(&self, _: usize) -> bool {
+        true
+    }
+}
+
+/// A monitor may do so much and no more.
+pub struct Allowance {
+    left: Cell<usize>,
+}
+
+impl Allowance {
+    /// So much work.
+    pub fn new(work: usize) -> Self {
+        Allowance { left: Cell::new(work) }
+    }
+
+    /// Whether a monitor was stopped for lack of it.
+    pub fn is_spent(&self) -> bool {
+        self.left.get() == 0
+    }
+}
+
+impl Budget for Allowance {
+    fn spend(&self, work: usize) -> bool {
+        self.left.set(self.left.get().saturating_sub(work));
+        !self.is_spent()
+    }
+}
