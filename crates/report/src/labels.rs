@@ -6,6 +6,7 @@
 //! *all* results of its method, for different arguments, are their arguments: then they say nothing.
 
 use crate::report::returns_within;
+use crate::text;
 use seriatim_history::{History, Horizon, OpId, Outcome, ValueId};
 
 /// So many returns must repeat their arguments before we call it a habit.
@@ -62,10 +63,10 @@ impl<'h> Labels<'h> {
             true => format!("{}({})", operation.method(), self.value(operation.key())),
             false => operation.call_text(),
         };
-        let text = text.strip_suffix("()").unwrap_or(&text).to_owned();
+        let text = text::middle(text.strip_suffix("()").unwrap_or(&text), text::NAME);
         match operation.object() {
             object if object.is_present() => format!("{}.{text}", self.value(object)),
-            _ => text,
+            _ => text.into_owned(),
         }
     }
 
@@ -74,7 +75,9 @@ impl<'h> Labels<'h> {
         let is_silent = self.silent_results[self.history.method(op).index()];
         let is_known = returns_within(self.history, op, horizon);
         let is_ok = self.history.outcome(op) == Outcome::Ok;
-        if is_silent && is_known && is_ok { None } else { result(self.history, op, horizon) }
+        let result =
+            result(self.history, op, horizon).filter(|_| !(is_silent && is_known && is_ok));
+        result.map(|text| text::middle(&text, text::NAME).into_owned())
     }
 
     fn value(&self, id: ValueId) -> String {
@@ -82,7 +85,7 @@ impl<'h> Labels<'h> {
     }
 }
 
-/// What an operation gave back as far as a part of a history knows; `None` if it gave nothing.
+/// What an operation gave back as far as a part of a history knows, whole; `None` if it gave nothing.
 pub fn result(history: &History, op: OpId, horizon: Horizon) -> Option<String> {
     match returns_within(history, op, horizon) {
         false => Some("?".into()),

@@ -110,7 +110,7 @@ fn walk(history: &History, reading: &Interpretation, order: &[OpId], first: usiz
 
 fn shown_states(automaton: &dyn Automaton, states: &[StateId]) -> String {
     let texts: Vec<String> = states.iter().map(|&state| automaton.show(state)).collect();
-    crate::text::shortened(&texts.join(" or "), LONGEST)
+    crate::text::middle(&texts.join(" or "), LONGEST).into_owned()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Words and numbers, as all reports write them.
 
 use seriatim_history::{History, ProcessId, Value};
+use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// A number with separators: `1,204`.
@@ -77,6 +78,28 @@ pub fn shortened(text: &str, limit: usize) -> String {
     short
 }
 
+/// The most characters of one value, state or reason that a report for people shows: about a screen. JSON has all of it.
+pub const SCREEN: usize = 1_600;
+/// The most characters of a call or a result in a name of an operation.
+pub const NAME: usize = 80;
+
+/// A text of about `limit` characters: if it is longer, its middle gives way to its length. Cost: one look at each character,
+/// however often what is left is shown.
+pub fn middle(text: &str, limit: usize) -> Cow<'_, str> {
+    // A text has at most as many characters as bytes.
+    if text.len() <= limit {
+        return Cow::Borrowed(text);
+    }
+    let length = text.chars().count();
+    if length <= limit {
+        return Cow::Borrowed(text);
+    }
+    let place =
+        |character: usize| text.char_indices().nth(character).map_or(text.len(), |(at, _)| at);
+    let (head, tail) = (&text[..place(limit / 2)], &text[place(length - limit / 3)..]);
+    Cow::Owned(format!("{head}… {} characters …{tail}", grouped(length as u64)))
+}
+
 /// Breaks a text into lines of at most `width` columns, between words where it can.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(8);
@@ -135,6 +158,15 @@ mod tests {
             let bare = |text: &str| text.split_whitespace().collect::<String>();
             assert_eq!(bare(&lines.concat()), bare(text));
         }
+    }
+
+    #[test]
+    fn the_middle_of_a_long_text_gives_way_to_its_length() {
+        assert_eq!(middle("abcdef", 6), "abcdef");
+        assert_eq!(middle("字字字字字字", 6), "字字字字字字", "characters count, not bytes");
+        let long = format!("a{}z", "é".repeat(1_000_000));
+        let short = middle(&long, 12);
+        assert_eq!(short, "aééééé… 1,000,002 characters …éééz");
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod large;
 
 use serde_json::{Value, json};
 use seriatim_history::{History, Horizon, OpId};
-use seriatim_report::{Report, html};
+use seriatim_report::{Report, html, run};
 use seriatim_spec::{Counterexample, Explanation, Verdict};
 use std::io::{self, Write};
 use std::path::Path;
@@ -72,6 +72,9 @@ fn write_pages(directory: &Path) -> io::Result<()> {
             ]);
         }
         std::fs::write(directory.join(format!("{name}.json")), knowledge.to_string())?;
+    }
+    for (name, subject) in common::runs::subjects() {
+        std::fs::write(directory.join(format!("{name}.html")), subject.show(run::html::render))?;
     }
     let (history, verdict) = large::store(1_000);
     page("thousand", &Report::new(&history, "map", &verdict))?;

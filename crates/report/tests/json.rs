@@ -5,8 +5,8 @@ mod schema;
 
 use schema::Schema;
 use serde_json::{Value, json};
-use seriatim_report::json;
 use seriatim_report::junit::{self, Case};
+use seriatim_report::{json, run};
 
 fn documents() -> Vec<(&'static str, Value)> {
     let samples = common::samples().into_iter();
@@ -25,6 +25,18 @@ fn every_report_obeys_the_schema() {
     for (name, document) in documents() {
         if let Err(problem) = schema.validate(&document) {
             panic!("{name}: {problem}\n{document:#}");
+        }
+    }
+}
+
+#[test]
+fn every_report_about_an_algorithm_obeys_the_schema() {
+    let schema = Schema::load();
+    for (name, subject) in common::runs::subjects() {
+        let text = subject.show(run::json::render);
+        let document: Value = serde_json::from_str(&text).expect("right JSON");
+        if let Err(problem) = schema.validate_as("algorithm", &document) {
+            panic!("{name}: {problem}");
         }
     }
 }

@@ -3,8 +3,10 @@
 mod common;
 #[path = "common/large.rs"]
 mod large;
+#[path = "common/valued.rs"]
+mod valued;
 
-use seriatim_report::{Report, html};
+use seriatim_report::{Report, html, run};
 
 fn page(report: &Report<'_>) -> String {
     String::from_utf8(html::render(report)).expect("a page is UTF-8")
@@ -34,6 +36,29 @@ fn a_history_cannot_break_out_of_its_place() {
         assert_eq!(page.matches("<img").count(), 0, "{name} has no image");
         assert_eq!(page.matches("<noscript").count(), page.matches("</noscript").count(), "{name}");
     }
+}
+
+#[test]
+fn the_page_of_a_run_asks_nobody_and_a_run_cannot_break_out_of_its_place() {
+    for (name, subject) in common::runs::subjects() {
+        let page = subject.show(run::html::render);
+        assert!(page.contains("default-src 'none'"), "{name} has a policy");
+        for link in ["http:", "https:", "@import", "url(", "fetch(", "XMLHttpRequest"] {
+            assert!(!page.contains(link), "{name} has {link}");
+        }
+        let page = page.to_lowercase();
+        let scripts = if subject.show(|examined| examined.run().is_some()) { 4 } else { 2 };
+        assert_eq!(page.matches("<script").count(), scripts, "{name}");
+        assert_eq!(page.matches("</script").count(), scripts, "{name}");
+        assert_eq!(page.matches("<img").count(), 0, "{name} has no image");
+        assert_eq!(page.matches("<noscript").count(), page.matches("</noscript").count(), "{name}");
+    }
+}
+
+#[test]
+fn a_page_does_not_grow_with_its_values() {
+    let page = |length: usize| html::render(&valued::valued(&"v".repeat(length)).report()).len();
+    assert!(page(3_000_000) < page(3_000) + 100);
 }
 
 #[test]

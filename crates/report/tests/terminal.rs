@@ -3,7 +3,10 @@
 //! `SERIATIM_UPDATE_GOLDEN=1 cargo test -p seriatim-report --test terminal` writes the files anew.
 
 mod common;
+#[path = "common/valued.rs"]
+mod valued;
 
+use seriatim_report::run;
 use seriatim_report::terminal::{Colour, Glyphs, Style, render};
 use std::path::Path;
 
@@ -33,6 +36,25 @@ fn reports_look_as_they_did() {
         let style = Style { glyphs: Glyphs::Ascii, ..Style::plain(80) };
         assert_golden(&format!("{name}-ascii.txt"), &render(&report, &style));
     }
+}
+
+#[test]
+fn reports_about_runs_look_as_they_did() {
+    for (name, subject) in common::runs::subjects() {
+        let text = subject.show(|examined| run::terminal::report(examined, &Style::plain(100)));
+        assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{name} obeys nobody");
+        assert_golden(&format!("{name}.txt"), &text);
+    }
+}
+
+#[test]
+fn a_report_does_not_grow_with_its_values() {
+    // A value that is a thousand times longer takes no more room: its middle gives way to its length.
+    let report = |length: usize| {
+        let sample = valued::valued(&"v".repeat(length));
+        render(&sample.report(), &Style::plain(100)).len()
+    };
+    assert!(report(3_000_000) < report(3_000) + 100);
 }
 
 /// A text without ANSI escape sequences.

@@ -22,7 +22,6 @@ function showHead(verdict) {
     context.append(".");
   }
   document.getElementById("warnings").replaceChildren(...verdict.warnings.map((text) => make("li", {}, text)));
-  document.querySelector("[role=toolbar] .tabs").hidden = !refuted;
 }
 
 async function start() {

@@ -496,6 +496,7 @@ async function openHistory(verdict) {
     showLegend(page);
   });
   showParts(page);
+  document.getElementById("view-small").parentElement.hidden = !verdict.counterexample;
   connect(page);
   page.open("small");
   return page;

@@ -25,7 +25,6 @@ function showAnswer(report) {
   document.getElementById("claims").replaceChildren(...claims);
   put("replay", report.replay ?? "");
   document.getElementById("replay-box").hidden = !report.replay;
-  put("stuck", report.stuck ?? "");
   document.getElementById("stuck-box").hidden = !report.stuck;
 }
 
@@ -48,7 +47,7 @@ class RunView {
     document.getElementById("slider").max = String(this.rows.length);
     document.getElementById("source-box").hidden = report.source === "";
     const isDrawn = this.memories.some((memory) => memory.variables.length + memory.nodes.length > 0 || memory.lines);
-    document.querySelector(".memory-box").hidden = !isDrawn;
+    document.getElementById("memory-box").hidden = !isDrawn;
     document.querySelector(".scene").dataset.columns = isDrawn || report.source !== "" ? "two" : "one";
   }
 
@@ -139,6 +138,29 @@ class RunView {
   }
 }
 
+/** The place at which a proof got stuck; the lines that it names lead into the source. */
+function showStuck(text, source) {
+  const pieces = text.trimEnd().split(/(in line \d+)/);
+  const shown = pieces.map((piece, index) => {
+    if (index % 2 === 0) return piece;
+    return make("button", { type: "button", class: "reference", on: () => source.mark(Number(piece.slice(8))) }, piece);
+  });
+  document.getElementById("stuck").replaceChildren(...shown);
+  if (pieces.length > 1) source.mark(Number(pieces[1].slice(8)));
+}
+
+/** The page of an algorithm without a run: its source, and what keeps a proof from being one. */
+function showWithoutRun(report) {
+  for (const id of ["history-box", "steps-box", "memory-box", "stepper", "help-button"]) document.getElementById(id).hidden = true;
+  document.getElementById("source-box").hidden = report.source === "";
+  const source = new Source(report.source, []);
+  const scene = document.querySelector(".scene");
+  scene.dataset.columns = report.stuck ? "two" : "one";
+  if (report.stuck) scene.prepend(document.getElementById("stuck-box"));
+  followTheme(() => {});
+  return source;
+}
+
 /** The timeline of the run's history, with a line at the moment that is shown. */
 async function showHistory(report, view) {
   const verdict = JSON.parse(document.getElementById("verdict").textContent);
@@ -161,18 +183,10 @@ async function startRun() {
     view = new RunView(report);
     page = await showHistory(report, view);
     view.connect();
-    view.go(view.rows.length);
-  } else {
-    document.getElementById("history-box").hidden = true;
-    document.querySelector(".stepper").hidden = true;
-    document.getElementById("steps-box").hidden = true;
-    document.querySelector(".memory-box").hidden = true;
-    document.querySelector(".scene").dataset.columns = "one";
-    document.getElementById("source-box").hidden = report.source === "";
-    new Source(report.source, []);
-    document.getElementById("help-button").hidden = true;
-    followTheme(() => {});
   }
+  const source = view?.source ?? showWithoutRun(report);
+  if (report.stuck) showStuck(report.stuck, source);
+  view?.go(view.rows.length);
   // For tests: what is on the screen.
   window.seriatim = { page, view, opened: performance.now() };
   document.documentElement.dataset.ready = "true";

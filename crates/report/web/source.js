@@ -26,6 +26,11 @@ class Source {
     this.box.replaceChildren(...this.lines.map((line) => line.element));
   }
 
+  /** Marks a line. */
+  mark(number) {
+    this.show({ line: number }, []);
+  }
+
   /** Marks the line of the current row, and the line of each thread's last row. */
   show(current, last) {
     for (const { element, marks } of this.lines) {

@@ -6,6 +6,7 @@
 //! nothing of the real-time order (equal moments have equal ranks); the recorded time of each rank is
 //! a column of its own. `web/decode.js` reads what this file writes, in the same order.
 
+use crate::text;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use hashbrown::HashMap;
@@ -140,7 +141,8 @@ impl<'h> Columns<'h> {
         u64::from(place) << 1
     }
 
-    /// The table of values: for each its length with a bit for lists of two, then its characters.
+    /// The table of values: for each its length with a bit for lists of two, then its characters. Of a value that is longer
+    /// than a screen the page has the beginning and the end.
     fn strings(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         number(&mut bytes, self.table.len() as u64);
@@ -152,6 +154,7 @@ impl<'h> Columns<'h> {
                 }
                 other => (other.to_string(), 0),
             };
+            let text = text::middle(&text, text::SCREEN);
             number(&mut bytes, (text.len() as u64) << 1 | is_pair);
             bytes.extend_from_slice(text.as_bytes());
         }

@@ -7,6 +7,7 @@ use crate::text;
 use serde::Serialize;
 use seriatim_history::{Annotation, History, Horizon, MethodId, OpId, ProcessId};
 use seriatim_spec::{Attempt, Counterexample, PartVerdict, Unknown, Verdict};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The most notes, parts and annotations that a page carries.
@@ -46,7 +47,7 @@ impl<'r> PageData<'r> {
         let (sentence, counterexample, unknown) = match report.verdict {
             Verdict::Linearizable(_) => (String::new(), None, None),
             Verdict::Violation(found) => (
-                found.explanation.sentence.clone(),
+                text::middle(&found.explanation.sentence, text::SCREEN).into_owned(),
                 Some(Refutation::of(report, found, ranks)),
                 None,
             ),
@@ -127,7 +128,9 @@ fn processes(history: &History) -> Vec<String> {
 
 fn notes(history: &History) -> BTreeMap<u32, String> {
     let all = (0..history.len()).map(OpId::from);
-    let noted = all.filter_map(|op| Some((op.0, history.note(op)?.to_string())));
+    let noted = all.filter_map(|op| {
+        Some((op.0, text::middle(&history.note(op)?.to_string(), text::SCREEN).into_owned()))
+    });
     noted.take(MOST_NOTES).collect()
 }
 
@@ -155,7 +158,7 @@ struct Around<'r> {
     start: f64,
     end: f64,
     group: &'r str,
-    text: &'r str,
+    text: Cow<'r, str>,
     colour: Option<&'r str>,
 }
 
@@ -166,7 +169,7 @@ impl<'r> Around<'r> {
             start: ranks.nearest(annotation.start),
             end: ranks.nearest(annotation.end),
             group: &annotation.group,
-            text: &annotation.text,
+            text: text::middle(&annotation.text, text::SCREEN),
             colour,
         }
     }
@@ -207,10 +210,10 @@ impl<'r> Refutation<'r> {
             part: report.violated_part(),
             operations: numbers(&found.operations),
             open: found.operations.iter().filter(is_cut).map(|op| op.0).collect(),
-            context: found
-                .context
-                .as_ref()
-                .map(|context| Before { count: context.order.len(), state: &context.state }),
+            context: found.context.as_ref().map(|context| Before {
+                count: context.order.len(),
+                state: text::middle(&context.state, text::SCREEN),
+            }),
             attempts: attempts
                 .map(|(index, attempt)| Trial::of(attempt, states.get(index)))
                 .collect(),
@@ -230,24 +233,28 @@ fn numbers(operations: &[OpId]) -> Vec<u32> {
 #[derive(Serialize)]
 struct Before<'r> {
     count: usize,
-    state: &'r str,
+    state: Cow<'r, str>,
 }
 
 #[derive(Serialize)]
 struct Trial<'r> {
     order: Vec<u32>,
-    state: &'r str,
+    state: Cow<'r, str>,
     states: &'r [String],
-    stuck: Vec<(u32, &'r str)>,
+    stuck: Vec<(u32, Cow<'r, str>)>,
 }
 
 impl<'r> Trial<'r> {
     fn of(attempt: &'r Attempt, states: Option<&'r Vec<String>>) -> Self {
         Trial {
             order: numbers(&attempt.order),
-            state: &attempt.state,
+            state: text::middle(&attempt.state, text::SCREEN),
             states: states.map_or(&[], Vec::as_slice),
-            stuck: attempt.stuck.iter().map(|(op, reason)| (op.0, &reason[..])).collect(),
+            stuck: attempt
+                .stuck
+                .iter()
+                .map(|(op, reason)| (op.0, text::middle(reason, text::SCREEN)))
+                .collect(),
         }
     }
 }

@@ -4,6 +4,7 @@
 use super::heap::Layout;
 use super::json::{CellDocument, LocalDocument, NodeDocument};
 use super::{Examined, claims};
+use crate::text;
 use serde::Serialize;
 use seriatim_spec::answer::{Claim, Standing};
 use seriatim_spec::run::{Access, Action, Memory, Run};
@@ -125,6 +126,7 @@ struct Row<'r> {
 impl<'r> Row<'r> {
     fn of(step: usize, thread: usize, access: &'r Access) -> Self {
         let (text, outcome) = access.told();
+        let brief = |text: String| text::middle(&text, text::SCREEN).into_owned();
         let succeeded = match &access.action {
             Action::CompareAndSwap { after, .. } => Some(after.is_some()),
             _ => None,
@@ -135,8 +137,8 @@ impl<'r> Row<'r> {
             thread,
             line: access.line,
             action: access.word(),
-            text,
-            outcome,
+            text: brief(text),
+            outcome: brief(outcome),
             succeeded,
             memory,
         }

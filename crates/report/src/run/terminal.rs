@@ -4,6 +4,7 @@
 use super::{Examined, claims, headline, unjudged};
 use crate::report::Report;
 use crate::terminal::{self, Style};
+use crate::text;
 use seriatim_history::Value;
 use seriatim_spec::run::{Access, Event, Run};
 use std::fmt::Write;
@@ -16,17 +17,25 @@ const MOST: usize = 100;
 
 /// The whole report: the claims, the run, its history with the orders that were tried, the command that shows it again.
 pub fn report(examined: &Examined<'_>, style: &Style) -> String {
-    let mut out = headline(examined.name, examined.answer) + &claims(examined.answer);
+    let head = headline(examined.name, examined.answer) + &claims(examined.answer);
+    let mut out = cleaned(&head, style);
     if let Some((run, how)) = examined.run() {
-        let _ = write!(out, "\n{}\n{how}\n{}", columns(run), history(examined, run, style));
+        out += &format!("\n{}\n{}", columns(run, style), cleaned(how, style));
+        out += &history(examined, run, style);
     }
     if let Some(stuck) = examined.stuck {
-        let _ = writeln!(out, "\n{}", stuck.trim_end());
+        out += &format!("\n{}", cleaned(stuck.trim_end(), style));
     }
     if let Some(command) = examined.replay {
-        let _ = writeln!(out, "\nsee it again with: {command}");
+        out += &format!("\nsee it again with: {}", cleaned(command, style));
     }
     out
+}
+
+/// The lines of a text, without what a terminal would obey and shortened to a screen each.
+fn cleaned(text: &str, style: &Style) -> String {
+    let clean = |line| style.clean(&text::middle(line, text::SCREEN)) + "\n";
+    text.lines().map(clean).collect()
 }
 
 /// The history of the run as a timeline, and the orders that were tried if somebody did.
@@ -41,7 +50,7 @@ fn history(examined: &Examined<'_>, run: &Run, style: &Style) -> String {
 
 /// The run, how it goes wrong, and its history as a list of events.
 pub fn render(run: &Run, how: &str) -> String {
-    let mut out = format!("{}\n{how}\n\nhistory\n", columns(run));
+    let mut out = format!("{}\n{how}\n\nhistory\n", columns(run, &Style::plain(0)));
     for event in &run.history {
         let _ = writeln!(out, "  {}", said(event));
     }
@@ -49,33 +58,36 @@ pub fn render(run: &Run, how: &str) -> String {
 }
 
 /// The run: one column for each thread, memory after each step that changed it.
-fn columns(run: &Run) -> String {
-    let lines = run.steps.iter().flat_map(|step| &step.accesses).map(line);
+fn columns(run: &Run, style: &Style) -> String {
+    let lines = run.steps.iter().flat_map(|step| &step.accesses).map(|access| line(access, style));
     let widest = lines.map(|line| line.chars().count()).max().unwrap_or(0);
     let width = widest.clamp(LEAST, MOST) + GAP;
     let mut out = String::new();
-    let head: String = (0..run.threads).map(|t| format!("{:width$}", run.thread_name(t))).collect();
+    let name = |thread| format!("{:width$}", style.clean(&run.thread_name(thread)));
+    let head: String = (0..run.threads).map(name).collect();
     let _ = writeln!(out, "{}", head.trim_end());
     let circle = run.steps.len() - run.repeats.unwrap_or(0).min(run.steps.len());
     for ((number, step), memory) in run.steps.iter().enumerate().zip(run.pictures()) {
         if run.repeats.is_some() && number == circle {
-            let _ = writeln!(out, "    ↻ from here on, again and again");
+            let _ = writeln!(out, "    {} from here on, again and again", style.pick("↻", "@"));
         }
         for access in &step.accesses {
-            let _ = writeln!(out, "{}{}", " ".repeat(width * step.thread), line(access));
+            let _ = writeln!(out, "{}{}", " ".repeat(width * step.thread), line(access, style));
         }
         for line in memory.iter().flat_map(|memory| &memory.lines) {
-            let _ = writeln!(out, "    │ {line}");
+            let _ = write!(out, "    {} {}", style.pick("│", "|"), cleaned(line, style));
         }
     }
     out
 }
 
 /// An access behind its line of the source.
-fn line(access: &Access) -> String {
+fn line(access: &Access, style: &Style) -> String {
+    let text = access.text();
+    let text = style.clean(&text::middle(&text, text::SCREEN));
     match access.line {
-        Some(line) => format!("{line}: {}", access.text()),
-        None => access.text(),
+        Some(line) => format!("{line}: {text}"),
+        None => text,
     }
 }
 

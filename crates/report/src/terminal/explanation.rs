@@ -23,7 +23,11 @@ pub(super) fn write(
     let explanation = &counterexample.explanation;
     let style = page.style;
     page.blank();
-    page.item("Why:", &style.clean(&capitalised(&explanation.sentence)), Paint::Strong);
+    page.item(
+        "Why:",
+        &style.clean(&capitalised(&text::middle(&explanation.sentence, text::SCREEN))),
+        Paint::Strong,
+    );
     let says_something =
         |attempt: &&Attempt| !attempt.order.is_empty() || !attempt.stuck.is_empty();
     let attempts: Vec<&Attempt> = explanation.attempts.iter().filter(says_something).collect();
@@ -56,7 +60,7 @@ fn write_attempt(names: &Names<'_>, index: usize, attempt: &Attempt, page: &mut 
     }
     page.item(&format!("{}.", index + 1), &shown, Paint::Plain);
     if !attempt.state.is_empty() {
-        let state = text::shortened(&attempt.state, 300);
+        let state = text::middle(&attempt.state, 300);
         let object = names.report.object_name();
         let state = match steps.is_empty() {
             true => format!("the {object} is in state {state}"),
@@ -65,7 +69,8 @@ fn write_attempt(names: &Names<'_>, index: usize, attempt: &Attempt, page: &mut 
         page.nested(" ", &style.clean(&state), Paint::Faint);
     }
     for (op, reason) in attempt.stuck.iter().take(MOST_STUCK) {
-        let stuck = format!("{}: {}", names.place(*op), style.clean(reason));
+        let stuck =
+            format!("{}: {}", names.place(*op), style.clean(&text::middle(reason, text::SCREEN)));
         page.nested(style.pick("✗", "x"), &stuck, Paint::Bad);
     }
     if let Some(more) = attempt.stuck.len().checked_sub(MOST_STUCK).filter(|&more| more > 0) {

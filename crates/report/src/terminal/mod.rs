@@ -66,7 +66,7 @@ fn everything(report: &Report<'_>, page: &mut Page<'_>) {
         page.raw(&line);
     }
     page.blank();
-    legend(report, &whole, &whole.operations, page);
+    legend(report, &whole, (&whole.operations, &[]), page);
 }
 
 fn violation(report: &Report<'_>, counterexample: &Counterexample, page: &mut Page<'_>) {
@@ -85,7 +85,7 @@ fn violation(report: &Report<'_>, counterexample: &Counterexample, page: &mut Pa
         page.raw(&line);
     }
     page.blank();
-    legend(report, counterexample, &window.shown, page);
+    legend(report, counterexample, (&window.shown, &stuck), page);
     let hidden = window.earlier + window.others;
     if hidden > 0 {
         page.line(&format!(
@@ -103,17 +103,22 @@ fn introduction(report: &Report<'_>, counterexample: &Counterexample) -> String 
         all => format!("these {}", text::count(all, "operation")),
     };
     let after = counterexample.context.as_ref().map(|context| {
-        let state = text::shortened(&context.state, 300);
+        let state = text::middle(&context.state, 300);
         let earlier = text::count(context.order.len(), "earlier operation");
         format!(" after {earlier}, which leave the {} in state {state}", report.object_name())
     });
     format!("No order explains {operations}{of_part}{}:", after.unwrap_or_default())
 }
 
-fn legend(report: &Report<'_>, found: &Counterexample, shown: &[OpId], page: &mut Page<'_>) {
+fn legend(
+    report: &Report<'_>,
+    found: &Counterexample,
+    (shown, stuck): (&[OpId], &[OpId]),
+    page: &mut Page<'_>,
+) {
     let style = page.style;
     let mut notes = vec!["Time runs to the right, not to scale.".to_owned()];
-    if !stuck_operations(found).is_empty() {
+    if !stuck.is_empty() {
         notes.push(format!("{} cannot be placed.", style.pick("┣━┫", "#==#")));
     }
     let is_pending = |&op: &OpId| !returns_within(report.history, op, found.horizon);

@@ -51,7 +51,7 @@ impl Style {
 
     /// A name or value of the history, as it may be printed: without control characters, and in
     /// ASCII if that was asked for.
-    pub(super) fn clean(&self, text: &str) -> String {
+    pub(crate) fn clean(&self, text: &str) -> String {
         let mut clean = String::with_capacity(text.len());
         for character in text.chars() {
             let is_foreign = self.glyphs == Glyphs::Ascii && !character.is_ascii();
@@ -75,7 +75,7 @@ impl Style {
     }
 
     /// The Unicode or the ASCII form of something that we draw.
-    pub(super) fn pick<T>(&self, unicode: T, ascii: T) -> T {
+    pub(crate) fn pick<T>(&self, unicode: T, ascii: T) -> T {
         match self.glyphs {
             Glyphs::Unicode => unicode,
             Glyphs::Ascii => ascii,

@@ -1,6 +1,8 @@
 //! Histories that the reports' tests share, with verdicts written by hand: a report must not change
 //! when an engine finds another counterexample.
 
+pub mod runs;
+
 use seriatim_history::{
     Annotation, Builder, Call, History, Horizon, Interval, OpId, Outcome, Return, Time, Value,
     ValueId,

@@ -21,6 +21,11 @@ impl Schema {
         self.check(&self.root, document, "")
     }
 
+    /// Validates against one of the definitions.
+    pub fn validate_as(&self, definition: &str, document: &Value) -> Result<(), String> {
+        self.check(&self.root["$defs"][definition], document, "")
+    }
+
     fn check(&self, schema: &Value, value: &Value, place: &str) -> Result<(), String> {
         let rules = schema.as_object().expect("a schema is an object");
         for (keyword, rule) in rules {

@@ -354,6 +354,95 @@ const tests = {
     await close();
   },
 
+  async "a run: steps, source, memory and history move together"() {
+    const { page, close } = await open("run-stack");
+    same(await page.innerText("#word"), "Not linearizable", "the badge");
+    check((await page.innerText("#asked")).includes("3 threads, 2 values"), "the bounds");
+    same(await page.$$eval("#claims li", (all) => all.length), 5, "the claims");
+    same(await page.$$eval("#steps thead th", (all) => all.map((head) => head.textContent)), ["line", "t0thread 0", "t1thread 1", "t2thread 2"], "a column for each thread");
+    const shown = () =>
+      page.evaluate(() => ({
+        row: document.querySelector("#steps [aria-current] .link")?.textContent,
+        line: document.querySelector("#source [aria-current] .number")?.textContent,
+        labels: [...document.querySelectorAll("#heap .label text")].map((text) => text.textContent).sort(),
+        now: window.seriatim.page.scene.now,
+      }));
+    const places = () =>
+      page.$$eval("#heap .node", (all) => all.map((node) => [node.querySelector(".title").textContent, node.querySelector("rect").getAttribute("x"), node.querySelector("rect").getAttribute("y")].join(" ")));
+    same((await shown()).row, "return 1", "it opens at the end");
+    same((await shown()).line, "22", "with its line");
+    await page.keyboard.press("Home");
+    const start = await shown();
+    same([start.row, start.labels], [undefined, []], "Home goes before the first step");
+    const seen = new Set();
+    let last = -Infinity;
+    for (let step = 1; step <= 26; step++) {
+      await page.keyboard.press("ArrowRight");
+      const { now } = await shown();
+      check(now >= last, "time goes on");
+      last = now;
+      for (const place of await places()) seen.add(place);
+    }
+    same([...seen].map((place) => place.split(" ")[0]).sort(), ["#0", "#1"], "a node keeps its place from step to step");
+    await page.click("#steps tr:has-text('failed: top is #0')");
+    const failed = await shown();
+    same(failed.row, "cas(top, t, n) failed: top is #0", "a click goes to a step");
+    same(failed.line, "12", "and marks its line");
+    same(failed.labels, ["t1.n", "top"], "who refers to what");
+    await page.click("#step-back");
+    same((await shown()).row, "n.next = t: #1.next was null, is null", "back by the button");
+    await page.focus("#step-on");
+    await page.keyboard.press("Enter");
+    same((await shown()).row, failed.row, "and on, by key");
+    check((await page.innerText("#live")).includes("cas(top, t, n) failed"), "a screen reader is told");
+    check((await page.innerText("#orders")).includes("cannot pop 1: the stack is empty"), "why each order fails");
+    check((await page.innerText("#sentence")).includes("popped twice"), "in a sentence");
+    same(await page.innerText("#replay"), "seriatim verify stack.seri --threads 3", "the command");
+    const nameless = await page.$$eval("button, input, select, canvas", (all) =>
+      all.filter((element) => !(element.getAttribute("aria-label") || element.textContent.trim() || element.closest("label"))).map((element) => element.outerHTML),
+    );
+    same(nameless, [], "everything has a name");
+    await close();
+  },
+
+  async "runs of every kind, on a desk and on a phone, by day and by night"() {
+    const words = { "run-stack": "Not linearizable", "run-deadlock": "Not deadlock-free", "run-circle": "Not lock-free", "run-stuck": "Unknown", "run-proved": "Proved linearizable", "run-hostile": "Not linearizable" };
+    for (const [name, word] of Object.entries(words)) {
+      for (const [width, colorScheme] of [[1280, "light"], [390, "dark"]]) {
+        const { page, close } = await open(name, { viewport: { width, height: 800 }, colorScheme, hasTouch: width < 500 });
+        same(await page.innerText("#word"), word, name);
+        same(await page.evaluate(() => document.documentElement.dataset.theme), colorScheme, name);
+        const [wanted, width_] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+        check(wanted <= width_, `${name} takes ${wanted} of ${width_} pixels`);
+        await close();
+      }
+    }
+    const { page, close } = await open("run-stuck");
+    check((await page.innerText("#stuck")).includes("in line 18"), "where the proof got stuck");
+    check(!(await page.isVisible("#history-box")), "no history without a run");
+    await close();
+  },
+
+  async "a hostile run stays text, without scripts too"() {
+    const { page, close } = await open("run-hostile");
+    same(await page.$$eval("img, u", (all) => all.length), 0, "no markup");
+    check((await page.title()).startsWith("<script>"), "the title is text");
+    await close();
+    const plain = await open("run-stack", { javaScriptEnabled: false });
+    const text = await plain.page.innerText("noscript pre");
+    check(text.includes("12: cas(top, t, n) failed: top is #0") && text.includes("cannot pop 1"), "the terminal's report");
+    await plain.close();
+  },
+
+  async "pages of histories do not overflow a phone"() {
+    for (const name of ["queue", "register", "hostile", "unknown"]) {
+      const { page, close } = await open(name, { viewport: { width: 390, height: 800 } });
+      const [wanted, width] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+      check(wanted <= width, `${name} takes ${wanted} of ${width} pixels`);
+      await close();
+    }
+  },
+
   async "a million operations"() {
     const began = performance.now();
     const { page, close } = await open("million");
