@@ -23,7 +23,7 @@ fn files(folder: &str) -> Vec<String> {
 }
 
 fn is_long() -> bool {
-    std::env::var("SERIATIM_LONG").is_ok_and(|value| value == "1")
+    seriatim_testing::long()
 }
 
 /// Those of two operations on unmarked lists; all of them with `SERIATIM_LONG=1`.

@@ -121,7 +121,7 @@ fn no_engine_panics_on_strange_programs() {
     };
     let mut sources: Vec<String> = NAMES.map(read).to_vec();
     sources.push(NULL_END.to_owned());
-    let long = std::env::var_os("SERIATIM_LONG").is_some();
+    let long = seriatim_testing::long();
     let rounds = if long { 20_000 } else { 500 };
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
     let mut asked = 0;

@@ -8,7 +8,7 @@ use seriatim_history::{Builder, Call, History, Outcome, Return, Value, ValueId, 
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Detail, Monitors, Options, check};
 use seriatim_spec::{ChosenReader, Failures, SpecChoice, Verdict};
-use std::path::{Path, PathBuf};
+use seriatim_testing::Random;
 use std::time::Duration;
 
 fn main() {
@@ -82,12 +82,8 @@ fn plain() -> Options<'static> {
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn corpus_rows() {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let folder = std::env::var_os("SERIATIM_CORPUS").map_or(beside, PathBuf::from);
-    let Ok(files) = std::fs::read_dir(folder.join("etcd")) else {
-        println!("SKIPPED: no corpus at {}; set SERIATIM_CORPUS", folder.display());
-        return;
-    };
+    let Some(folder) = seriatim_testing::corpus() else { return };
+    let files = std::fs::read_dir(folder.join("etcd")).expect("the logs of etcd");
     let mut etcd: Vec<History> =
         files.map(|file| read(file.expect("a file").path()).expect("a history")).collect();
     let name = format!("etcd logs ({} files)", etcd.len());
@@ -114,18 +110,6 @@ fn corpus_rows() {
         let full = Options { detail: Detail::Minimal, ..plain() };
         let name = format!("kv {file}, by key, with the minimal counterexample");
         measure(Row { name: &name, peer: "", runs: 3 }, &mut one, &reader("kv"), &full);
-    }
-}
-
-/// A small generator of numbers that is the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
     }
 }
 
@@ -201,7 +185,7 @@ enum Method {
 
 impl CasRegister {
     fn run(&self) -> History {
-        let mut dice = Dice(0xC0FFEE);
+        let mut random = Random(0xC0FFEE);
         let mut builder = Builder::new("cas register");
         let methods = [builder.method("read"), builder.method("write"), builder.method("cas")];
         let (mut state, mut made, mut unanswered, mut fresh) = (0, 0, 0, 100);
@@ -210,7 +194,7 @@ impl CasRegister {
         let (mut names, mut late, mut past) = (self.clients as i64, Vec::new(), Vec::new());
         let mut is_clean = self.stale == Stale::Nothing;
         while made < self.operations || clients.iter().any(|c| !matches!(c.1, Client::Idle)) {
-            let place = dice.below(self.clients);
+            let place = random.index(self.clients);
             let (name, client) = clients[place];
             let process = builder.process(&Value::Int(name));
             match client {
@@ -218,13 +202,13 @@ impl CasRegister {
                 Client::Idle => {
                     made += 1;
                     let loses = unanswered * self.operations < made * self.pending;
-                    let kind = if loses { 1 } else { dice.below(3) };
+                    let kind = if loses { 1 } else { random.index(3) };
                     let (old, new) = match self.values {
                         usize::MAX => {
                             fresh += 1;
                             (state, fresh)
                         }
-                        limit => (dice.below(limit) as i64, dice.below(limit) as i64),
+                        limit => (random.index(limit) as i64, random.index(limit) as i64),
                     };
                     let (a, b) =
                         (builder.values().intern_int(old), builder.values().intern_int(new));
@@ -242,8 +226,8 @@ impl CasRegister {
                     }
                 }
                 Client::Called(method, old, new) => {
-                    if !late.is_empty() && dice.below(40) == 0 {
-                        state = late.swap_remove(dice.below(late.len()));
+                    if !late.is_empty() && random.index(40) == 0 {
+                        state = late.swap_remove(random.index(late.len()));
                     }
                     let fails = method == Method::Cas && state != old;
                     let seen = state;
@@ -294,20 +278,20 @@ fn sets() {
 }
 
 fn set_history(operations: usize, keys: usize, threads: usize) -> History {
-    let mut dice = Dice(0x5E7);
+    let mut random = Random(0x5E7);
     let mut builder = Builder::new("set");
     let methods = [builder.method("add"), builder.method("remove"), builder.method("contains")];
     let mut members = vec![false; keys];
     let mut open: Vec<Option<(usize, usize, Option<bool>)>> = vec![None; threads];
     let mut made = 0;
     while made < operations || open.iter().any(Option::is_some) {
-        let thread = dice.below(threads);
+        let thread = random.index(threads);
         let process = builder.process(&Value::Int(thread as i64));
         match open[thread] {
             None if made == operations => {}
             None => {
                 made += 1;
-                let (kind, key) = (dice.below(3), dice.below(keys));
+                let (kind, key) = (random.index(3), random.index(keys));
                 let value = builder.values().intern_int(key as i64);
                 builder.call(0, process, Call::new(methods[kind]).arg(value)).expect("a call");
                 open[thread] = Some((kind, key, None));

@@ -2,7 +2,7 @@
 //!
 //! Needs node, playwright-core (`npm install` in `web/test`, or `SERIATIM_PLAYWRIGHT` names a
 //! directory that has it) and Chromium. Where one is missing the test says so on standard error and
-//! passes, unless `SERIATIM_BROWSER=required`. `SERIATIM_UPDATE_IMAGES=1` takes the book's pictures
+//! passes, unless `SERIATIM_REQUIRE=browser`. `SERIATIM_UPDATE_IMAGES=1` takes the book's pictures
 //! anew.
 
 mod common;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use seriatim_history::{History, Horizon, OpId};
 use seriatim_report::{Report, html, run};
 use seriatim_spec::{Counterexample, Explanation, Verdict};
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::process::Command;
 
@@ -115,8 +115,5 @@ fn pages_work_in_a_browser() {
         }
         Err(error) => format!("node cannot be run: {error}"),
     };
-    let required = std::env::var("SERIATIM_BROWSER").is_ok_and(|word| word == "required");
-    assert!(!required, "a browser is required, but {skipped}");
-    // Not eprintln!: the test harness would hide it.
-    let _ = writeln!(io::stderr(), "SKIPPED: THE PAGES WERE NOT TESTED IN A BROWSER: {skipped}");
+    seriatim_testing::skipped("browser", &skipped);
 }

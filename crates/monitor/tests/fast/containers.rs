@@ -92,10 +92,7 @@ fn random(order: Order, seed: u64, most: u64) {
 
 /// The size up to which everything is tried.
 fn largest() -> usize {
-    match std::env::var_os("SERIATIM_LONG") {
-        Some(_) => 5,
-        None => 3,
-    }
+    if seriatim_testing::long() { 5 } else { 3 }
 }
 
 fn exhaust_all(order: Order) {

@@ -3,34 +3,11 @@
 use crate::models::Containers;
 use crate::oracle::{Model, Op};
 use seriatim_history::Value;
-
-/// A small random number generator (SplitMix64).
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
-    pub fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-}
+pub use seriatim_testing::Random;
 
 /// How many histories a test tries: a hundred times as many in the long mode.
 pub fn rounds(short: u64) -> u64 {
-    match std::env::var_os("SERIATIM_LONG") {
-        Some(_) => short * 100,
-        None => short,
-    }
+    if seriatim_testing::long() { short * 100 } else { short }
 }
 
 /// What a random history looks like.

@@ -68,7 +68,7 @@ fn logs_with_indices_agree_on_all_small_histories() {
         op("length", None, int(1), Some(0)),
         op("length", None, int(2), Some(0)),
     ];
-    let largest = if std::env::var_os("SERIATIM_LONG").is_some() { 5 } else { 3 };
+    let largest = if seriatim_testing::long() { 5 } else { 3 };
     let mut tally = [0u64; 3];
     for count in 1..=largest {
         every_history(&alphabet, count, &mut |ops| {

@@ -81,7 +81,7 @@ fn sizes_agree_on_all_small_histories() {
         op("is_empty", None, Some(Value::Bool(false)), Some(0)),
         op("is_empty", None, Some(Value::Bool(true)), Some(0)),
     ];
-    let largest = if std::env::var_os("SERIATIM_LONG").is_some() { 4 } else { 3 };
+    let largest = if seriatim_testing::long() { 4 } else { 3 };
     for order in [Order::Fifo, Order::Lifo, Order::Smallest] {
         let mut tally = [0u64; 3];
         for count in 1..=largest {

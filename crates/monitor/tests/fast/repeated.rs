@@ -94,7 +94,7 @@ fn the_monitors_agree_on_all_small_histories_of_one_value() {
         op("remove", None, one(), Some(0)),
         op("remove", None, Some(Value::Nil), Some(0)),
     ];
-    let largest = if std::env::var_os("SERIATIM_LONG").is_some() { 5 } else { 4 };
+    let largest = if seriatim_testing::long() { 5 } else { 4 };
     for order in [Order::Fifo, Order::Lifo, Order::Largest] {
         for count in 1..=largest {
             every_history(&alphabet, count, &mut |ops| {

@@ -182,10 +182,7 @@ fn online_monitors_agree_when_values_change_their_ids() {
 
 /// The size up to which everything is tried.
 fn largest(short: usize) -> usize {
-    match std::env::var_os("SERIATIM_LONG") {
-        Some(_) => short + 2,
-        None => short,
-    }
+    if seriatim_testing::long() { short + 2 } else { short }
 }
 
 fn answers() -> Vec<Option<Value>> {
@@ -255,7 +252,7 @@ fn the_set_monitor_agrees_on_all_small_histories() {
 /// Keys are independent of each other: what is right for each is right for all. Here that is not assumed.
 #[test]
 fn the_set_monitor_agrees_on_all_small_histories_of_two_keys() {
-    let largest = if std::env::var_os("SERIATIM_LONG").is_some() { 4 } else { 3 };
+    let largest = if seriatim_testing::long() { 4 } else { 3 };
     for count in 2..=largest {
         exhaust(Object::Set, &Keys, Some(&set::Watch::default), &set_alphabet(&[1, 2]), count);
     }

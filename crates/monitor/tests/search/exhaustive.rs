@@ -180,7 +180,7 @@ fn every_set_history_of_four_operations_is_decided_right() {
     }
     // Four operations on two values are millions of histories: that takes the long mode. Otherwise three
     // on two values, and four on one.
-    let is_long = std::env::var_os("SERIATIM_LONG").is_some();
+    let is_long = seriatim_testing::long();
     let (histories, violations) = exhaust("set", &letters, if is_long { 4 } else { 3 });
     let (more, others) = exhaust("set", &letters[..8], 4);
     println!("set: {} histories, {} violations", histories + more, violations + others);

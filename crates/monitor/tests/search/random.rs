@@ -6,24 +6,13 @@ use crate::oracle::{Arg, Letter, brute_force, build, letter, reader};
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Detail, Monitors, Options, Strategy, check};
 use seriatim_spec::{Reader, Verdict, validate};
-
-/// A small generator of numbers that is the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
-    }
-}
+use seriatim_testing::Random;
 
 /// A random overlap of the letters of a word.
-fn overlap(dice: &mut Dice, word: &[Letter]) -> Vec<Option<usize>> {
+fn overlap(random: &mut Random, word: &[Letter]) -> Vec<Option<usize>> {
     let (mut events, mut open, mut called) = (Vec::new(), Vec::new(), 0);
     while called < word.len() || !open.is_empty() {
-        let calls = called < word.len() && (open.is_empty() || dice.below(5) < 3);
+        let calls = called < word.len() && (open.is_empty() || random.index(5) < 3);
         if calls {
             if word[called].result != Never {
                 open.push(called);
@@ -31,7 +20,7 @@ fn overlap(dice: &mut Dice, word: &[Letter]) -> Vec<Option<usize>> {
             called += 1;
             events.push(None);
         } else {
-            let place = dice.below(open.len());
+            let place = random.index(open.len());
             events.push(Some(open.remove(place)));
         }
     }
@@ -39,12 +28,12 @@ fn overlap(dice: &mut Dice, word: &[Letter]) -> Vec<Option<usize>> {
 }
 
 fn agree_on(spec: &str, letters: &[Letter], histories: usize) {
-    let (reader, mut dice) = (reader(spec), Dice(0x5EED));
+    let (reader, mut random) = (reader(spec), Random(0x5EED));
     let mut violations = 0;
     for _ in 0..histories {
-        let length = 5 + dice.below(3);
-        let word: Vec<Letter> = (0..length).map(|_| letters[dice.below(letters.len())]).collect();
-        let mut history = build(&overlap(&mut dice, &word), &word);
+        let length = 5 + random.index(3);
+        let word: Vec<Letter> = (0..length).map(|_| letters[random.index(letters.len())]).collect();
+        let mut history = build(&overlap(&mut random, &word), &word);
         let reading = reader.read(&mut history).expect("fits the specification");
         let truth = brute_force(&history, &reading);
         violations += usize::from(!truth);

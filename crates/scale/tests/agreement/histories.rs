@@ -23,7 +23,7 @@ impl Dice {
 
 /// How many logs of each object: few, or those of the long campaign.
 pub fn count(quick: u64, long: u64) -> u64 {
-    if std::env::var_os("SERIATIM_LONG").is_some() { long } else { quick }
+    if seriatim_testing::long() { long } else { quick }
 }
 
 /// The objects of which logs can be made.

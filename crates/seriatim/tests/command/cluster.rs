@@ -121,7 +121,7 @@ fn ended(child: &mut Child) -> Option<i32> {
 
 #[test]
 fn a_killed_process_costs_only_what_was_not_decided() {
-    let long = std::env::var_os("SERIATIM_LONG").is_some();
+    let long = seriatim_testing::long();
     let (runs, operations) = if long { (24, "400000") } else { (3, "30000") };
     let folder = folder("killed");
     let log = log(&folder, operations);

@@ -33,7 +33,7 @@ fn dependencies() -> BTreeMap<String, Vec<String>> {
         |dependency: &&Value| dependency["path"].is_string() && dependency["kind"].is_null();
     let packages = metadata["packages"].as_array().expect("packages").iter();
     packages
-        .filter(|package| short(package) != "examples")
+        .filter(|package| package["publish"].is_null())
         .map(|package| {
             let all = package["dependencies"].as_array().expect("dependencies").iter();
             let mut ours: Vec<String> = all.filter(is_ours).map(short).collect();

@@ -15,6 +15,7 @@ mod limits;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod pipes;
+mod prelude;
 mod reports;
 mod run;
 mod sabotaged_check;

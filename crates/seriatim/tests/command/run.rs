@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// What became of a run.
 #[derive(Debug)]
@@ -14,6 +14,14 @@ pub struct Ran {
 }
 
 impl Ran {
+    fn of(output: Output) -> Ran {
+        Ran {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).expect("UTF-8 on standard output"),
+            err: String::from_utf8(output.stderr).expect("UTF-8 on standard error"),
+        }
+    }
+
     /// The run, if it ended with this exit code and without a panic.
     #[track_caller]
     pub fn exits(self, code: i32) -> Ran {
@@ -58,11 +66,13 @@ pub fn seriatim_reading(input: &[u8], arguments: &[&str]) -> Ran {
         scope.spawn(move || stdin.write_all(input));
         child.wait_with_output().expect("the binary ends")
     });
-    Ran {
-        code: output.status.code(),
-        out: String::from_utf8(output.stdout).expect("UTF-8 on standard output"),
-        err: String::from_utf8(output.stderr).expect("UTF-8 on standard error"),
-    }
+    Ran::of(output)
+}
+
+/// Runs the command with an engine that is broken in this way, if in any.
+pub fn sabotaged(mut command: Command, way: Option<&str>) -> Ran {
+    command.envs(way.map(|way| ("SERIATIM_SABOTAGE", way)));
+    Ran::of(command.output().expect("the binary runs"))
 }
 
 /// An empty folder of a test's own, also if the tests are run twice at the same time.

@@ -1,6 +1,6 @@
 //! The engines of `check`, broken on purpose in one place after another: whatever they claim, nobody reads a wrong verdict.
 
-use crate::run::{Ran, command, file, folder};
+use crate::run::{Ran, command, file, folder, sabotaged};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const RIGHT_QUEUE: &str = r#"{"process":0,"op":"enqueue","arg":1,"call":0,"return":1}
@@ -49,13 +49,8 @@ fn check(way: Option<&str>, spec: &str, log: &str, detail: &[&str]) -> Ran {
     let name = format!("sabotaged-check-{}", RUNS.fetch_add(1, Ordering::Relaxed));
     let path = file(&folder(&name), "log.jsonl", log);
     let mut command = command(&["check", "--spec", spec, &path]);
-    command.args(detail).envs(way.map(|way| ("SERIATIM_SABOTAGE", way)));
-    let output = command.output().expect("the binary runs");
-    Ran {
-        code: output.status.code(),
-        out: String::from_utf8_lossy(&output.stdout).into_owned(),
-        err: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+    command.args(detail);
+    sabotaged(command, way)
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The explorer, broken on purpose in one place after another: on wrong programs that the broken explorer takes for right ones,
 //! the second opinion must notice, and the answer must be *unknown*.
 
-use crate::run::{Ran, command, file, folder};
+use crate::run::{Ran, command, file, folder, sabotaged};
 
 /// Two threads can both read the same count.
 const LOST_UPDATE: &str = "object broken : counter\nvar n: int 0..9 = 0\n\
@@ -43,13 +43,7 @@ fn verify(way: Option<&str>, (source, client): (&str, Option<&str>)) -> Ran {
     let bounds = ["--threads", "2", "--values", "2", "--nodes", "5"];
     let mut command = command(&["verify", &path, "--engine", "explore"]);
     command.args(bounds).args(client.iter().flat_map(|client| ["--client", client]));
-    command.envs(way.map(|way| ("SERIATIM_SABOTAGE", way)));
-    let output = command.output().expect("the binary runs");
-    Ran {
-        code: output.status.code(),
-        out: String::from_utf8_lossy(&output.stdout).into_owned(),
-        err: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+    sabotaged(command, way)
 }
 
 #[test]

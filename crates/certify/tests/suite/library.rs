@@ -1,0 +1,190 @@
+//! The proofs of the library are accepted, and only for what they prove.
+
+use crate::common::{ELEVEN, library, long, made_out_for, program, proved};
+use seriatim_certify::{Refusal, Unreadable, certify};
+
+/// Proved, and quick to check.
+const QUICK: [&str; 21] = [
+    "treiber",
+    "coarse_stack",
+    "coarse_queue",
+    "coarse_set",
+    "two_lock_queue",
+    "michael_scott",
+    "michael_scott_no_recheck",
+    "dglm",
+    "dglm_no_recheck",
+    "lock_coupling",
+    "vechev_dcas",
+    "orvyy_set",
+    "hsy_stack",
+    "ccas",
+    "ccas_waits",
+    "cas_counter",
+    "faa_counter",
+    "lock_counter",
+    "int_register",
+    "spin_lock",
+    "ttas_lock",
+];
+
+#[test]
+fn every_proof_of_the_library_is_accepted() {
+    let slow = if long() { library() } else { vec![] };
+    let mut accepted = 0;
+    for name in QUICK.map(str::to_owned).into_iter().chain(slow) {
+        let program = program(&name);
+        let Some(certificate) = proved(&program) else {
+            let known = [&QUICK[..], &ELEVEN[..]].concat();
+            assert!(!known.contains(&name.as_str()), "{name} is not proved");
+            continue;
+        };
+        match certify(&program, &certificate) {
+            Ok(found) => eprintln!("{name}: {} views, {} effects", found.views, found.effects),
+            Err(refusal) => panic!("{name}: {refusal}"),
+        }
+        accepted += 1;
+    }
+    assert!(accepted >= QUICK.len() + if long() { ELEVEN.len() } else { 0 });
+}
+
+const REGISTER: &str = "object o : register
+var content: value? = null
+method write(v: value) { content = v }
+method read() -> value? { let v = content return v }
+";
+
+const SWAPPING: &str = "object o : cas_register
+var content: value? = null
+method read() -> value? { let v = content return v }
+method write(v: value?) { content = v }
+method cas(old: value?, next: value?) -> bool {
+  if cas(content, old, next) { return true }
+  return false
+}
+";
+
+const SEMAPHORE: &str = "object o : semaphore
+spec semaphore {
+  var free: int = 2
+  method acquire() { assume free > 0; free = free - 1 }
+  method try_acquire() -> bool {
+    if free <= 0 { return false }
+    free = free - 1
+    return true
+  }
+  method release() { free = free + 1 }
+}
+var free: int = 2
+method acquire() {
+  loop {
+    let f = free
+    if f > 0 {
+      if cas(free, f, f - 1) { return }
+    }
+  }
+}
+method try_acquire() -> bool {
+  loop {
+    let f = free
+    if f < 1 { return false }
+    if cas(free, f, f - 1) { return true }
+  }
+}
+method release() { fetch_add(free, 1) }
+";
+
+const RAISED: &str = "object o : numbers
+spec numbers {
+  var content: int = 0
+  method read() -> int { return content }
+  method raise(n: int) -> int {
+    let old = content
+    if old < n { content = n }
+    return old
+  }
+}
+var content: int = 0
+method read() -> int { let c = content return c }
+method raise(n: int) -> int {
+  loop {
+    let c = content
+    if c >= n { return c }
+    if cas(content, c, n) { return c }
+  }
+}
+";
+
+/// Certificates of right registers and semaphores, and the same made out for wrong ones.
+#[test]
+fn registers_and_numbers_are_certified_and_wrong_ones_are_not() {
+    let cases = [
+        (REGISTER, "{ content = v }", "{ content = null }"),
+        (REGISTER, "{ let v = content return v }", "{ let v = content return null }"),
+        (SWAPPING, "{ return true }", "{ return false }"),
+        (SWAPPING, "  return false", "  return true"),
+        (SWAPPING, "cas(content, old, next)", "cas(content, old, old)"),
+        (SWAPPING, "cas(content, old, next)", "cas(content, next, old)"),
+        (SEMAPHORE, "if f < 1", "if f < 2"),
+        (SEMAPHORE, "if f > 0", "if f > -1"),
+        (SEMAPHORE, "fetch_add(free, 1)", "fetch_add(free, 2)"),
+        (SEMAPHORE, "{ return true }", "{ return false }"),
+        (SEMAPHORE, "var free: int = 2\nmethod", "var free: int = 3\nmethod"),
+        (RAISED, "if c >= n { return c }", "if c > n { return n }"),
+        (RAISED, "if cas(content, c, n) { return c }", "if cas(content, c, n) { return n }"),
+        (RAISED, "cas(content, c, n)", "cas(content, n, c)"),
+    ];
+    for (source, old, new) in cases {
+        let right = seriatim_lang::check(source).expect("a program");
+        let certificate = proved(&right).expect("it is proved");
+        assert!(certify(&right, &certificate).is_ok());
+        let wrong = seriatim_lang::check(&source.replacen(old, new, 1)).expect("a program");
+        assert_ne!(wrong.source, right.source);
+        let refusal = certify(&wrong, &made_out_for(&wrong, &certificate));
+        assert!(matches!(refusal, Err(Refusal::Proof(_))), "{}", wrong.source);
+    }
+}
+
+#[test]
+fn a_certificate_of_another_program_is_refused() {
+    let certificate = proved(&program("coarse_stack")).expect("it is proved");
+    let refusal = certify(&program("treiber"), &certificate).expect_err("it is another program");
+    let other = Unreadable::OtherProgram("coarse_stack".to_owned());
+    assert_eq!(refusal, Refusal::Text(other));
+    assert!(refusal.to_string().contains("another program, `coarse_stack`"));
+}
+
+#[test]
+fn comments_and_expectations_do_not_make_another_program() {
+    let certificate = proved(&program("coarse_stack")).expect("it is proved");
+    let source = format!("// A new comment.\n{}", program("coarse_stack").source);
+    let commented = seriatim_lang::check(&source).expect("it is right");
+    assert!(certify(&commented, &certificate).is_ok());
+}
+
+#[test]
+fn a_program_outside_of_the_class_is_refused_with_the_reason() {
+    let refusal = certify(&program("snapshot"), "").expect_err("no content is known for it");
+    assert!(matches!(refusal, Refusal::Program(_)), "{refusal}");
+}
+
+/// The certificate of a right program, made out for a wrong one that differs in a single step.
+#[test]
+fn a_proof_does_not_fit_a_program_that_is_almost_the_same() {
+    let right = program("two_lock_queue");
+    let certificate = proved(&right).expect("it is proved");
+    let changes = [
+        ("lock(tail_lock)\n", "lock(head_lock)\n"),
+        ("let v = x.val\n  @lin head = x", "let v = h.val\n  @lin head = x"),
+        ("head = x\n", "head = h\n"),
+        ("t.next = n\n", "t.next = t\n"),
+    ];
+    for (old, new) in changes {
+        let source = right.source.replacen(old, new, 1);
+        assert_ne!(source, &*right.source, "{old}");
+        let wrong = seriatim_lang::check(&source).expect("it is a program");
+        let refusal =
+            certify(&wrong, &made_out_for(&wrong, &certificate)).expect_err("it is wrong");
+        assert!(matches!(refusal, Refusal::Proof(_)), "{refusal}");
+    }
+}

@@ -1,0 +1,11 @@
+//! The checker of certificates, tested as those meet it who would deceive it. One program, so that it is linked once.
+
+mod book;
+mod common;
+mod damage;
+mod forging;
+mod hostile;
+mod library;
+mod mutants;
+mod sabotage;
+mod ways;

@@ -1,0 +1,82 @@
+//! Errors of an algorithm that are not about linearizability are reported as what they are.
+
+use crate::common::program;
+use seriatim_explore::{Event, Options, Verdict, ViolationKind, render, run};
+use seriatim_lang::machine::Fault;
+
+#[track_caller]
+fn finds(body: &str, fault: Fault) {
+    let source = format!(
+        "object o : loose\nspec loose {{ method write(v: value) {{ }} }}\nstruct Node {{ val: value?, next: Node? }}\nvar x: value? = null\n\
+         var p: Node? = null\nvar n: int 0..2 = 0\nvar a: [bool; 2] = [false; 2]\nvar l: lock\n\
+         var flags: [bool; tid] = [false; tid]\nvar turn: tid? = null\n\
+         method write(v: value) {{ {body} }}\n"
+    );
+    let outcome = run(&program(&source), &Options::default()).expect("it can be explored");
+    match outcome.verdict {
+        Verdict::Violation(found) => {
+            assert_eq!(found.kind, ViolationKind::Fault(fault));
+            assert!(matches!(found.history.first(), Some(Event::Call { .. })));
+            assert!(found.steps.last().is_some_and(|s| s.line().is_some()));
+        }
+        other => panic!("{fault:?} is not found: {other:?}"),
+    }
+}
+
+#[test]
+fn each_error_is_found_and_named() {
+    finds("p.val = v", Fault::NullDereference);
+    finds("let i = fetch_add(n, 3)", Fault::OutOfRange);
+    finds("n = n + 1", Fault::OutOfRange);
+    finds("let i = n; a[i + 2] = true", Fault::BadIndex);
+    finds("flags[null] = true", Fault::BadIndex);
+    finds("let t = turn; if flags[t] { x = v }", Fault::BadIndex);
+    finds("let i = n; n = 1 / i", Fault::DivisionByZero);
+    finds("let i = n; assert i == 1", Fault::Assertion);
+    finds("unlock(l)", Fault::UnlockFree);
+    finds("let q = new Node { val: v, next: null }; free(q); free(q)", Fault::DoubleFree);
+    finds("let i = n; loop { i = i }", Fault::Endless);
+    finds("let w: value = x", Fault::UnexpectedNull);
+}
+
+#[test]
+fn a_lock_that_is_never_released_is_a_deadlock() {
+    let source = "object o : register\nvar x: value? = null\nvar l: lock\n\
+        method write(v: value) { lock(l); x = v }\nmethod read() -> value? { lock(l); let r = x; unlock(l); return r }";
+    let outcome = run(&program(source), &Options::default()).expect("it can be explored");
+    let Verdict::Violation(found) = outcome.verdict else { panic!("a deadlock") };
+    assert_eq!(found.kind, ViolationKind::Deadlock);
+}
+
+#[test]
+fn store_conditional_fails_after_another_write() {
+    let counter = |body: &str| {
+        format!(
+            "object o : c\nspec c {{ var n: int = 0\n method increment() -> int 0..3 {{ n = (n + 1) % 4; return n }} }}\n\
+             var n: int 0..3 = 0\nmethod increment() -> int 0..3 {{ {body} }}\n"
+        )
+    };
+    let right = counter("loop { let c = ll(n); if sc(n, (c + 1) % 4) { return (c + 1) % 4 } }");
+    let outcome =
+        run(&program(&right), &Options { threads: 3, ..Options::default() }).expect("it runs");
+    assert!(matches!(outcome.verdict, Verdict::Holds), "{:?}", outcome.verdict);
+    let wrong =
+        counter("let c = n; let d = ll(n); if sc(n, (c + 1) % 4) { return (c + 1) % 4 }; return d");
+    let outcome = run(&program(&wrong), &Options::default()).expect("it runs");
+    assert!(matches!(outcome.verdict, Verdict::Violation(_)));
+}
+
+#[test]
+fn a_run_is_drawn_whatever_the_length_of_its_lines() {
+    for length in [1, 100, 70_000] {
+        let name = "n".repeat(length);
+        let source = format!(
+            "object o : register\nvar {name}: bool = false\n\
+             method write(v: value) {{ {name} = true; assert v == null }}\n\
+             method read() -> value? {{ return null }}"
+        );
+        let outcome = run(&program(&source), &Options::default()).expect("it can be explored");
+        let Verdict::Violation(found) = outcome.verdict else { panic!("the assertion fails") };
+        assert!(render(&found).contains(&name));
+    }
+}

@@ -1,0 +1,17 @@
+//! The explorer, tested as its users meet it. One program, so that it is linked once.
+
+mod blocking;
+mod broken;
+mod common;
+mod faults;
+mod library;
+mod mutants;
+mod numbers;
+mod points;
+mod progress;
+mod published;
+mod releases;
+mod replay;
+mod retries;
+mod switches;
+mod waiting;

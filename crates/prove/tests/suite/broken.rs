@@ -1,0 +1,85 @@
+//! Not one broken algorithm is proved.
+
+use crate::common::{library, program};
+use seriatim_prove::{Obstacle, Options, Outcome, prove};
+
+/// The short run gives up early on the larger ones.
+fn options() -> Options {
+    let views = if crate::common::long() { 100_000 } else { 4_000 };
+    Options { views, ..Options::default() }
+}
+
+#[test]
+fn no_broken_algorithm_is_proved() {
+    let (mut unknown, mut refused) = (0, 0);
+    for path in library("algorithms/broken") {
+        let source = std::fs::read_to_string(&path).expect("readable");
+        match prove(&program(&source), &options()) {
+            Outcome::Proved(_) => panic!("{} is broken, and proved", path.display()),
+            Outcome::Unknown(stuck) => {
+                let name = path.file_stem().unwrap_or_default().display().to_string();
+                eprintln!("{name}: unknown after {} views: {}", stuck.views, stuck.obstacle.text());
+                unknown += 1;
+            }
+            Outcome::Refused(_) => refused += 1,
+        }
+    }
+    eprintln!("{unknown} unknown, {refused} refused");
+    assert!(unknown >= 30, "only {unknown} broken algorithms are in the class");
+}
+
+/// The wrong algorithms that Poling certifies, by the soundness probes of the research notes: each gets stuck at a check.
+fn is_not_proved(name: &str) {
+    let source = crate::common::algorithm(&format!("broken/{name}"));
+    match prove(&program(&source), &options()) {
+        Outcome::Unknown(stuck) => assert_ne!(stuck.obstacle, Obstacle::Limit, "{name}"),
+        Outcome::Proved(_) => panic!("{name} is broken, and proved"),
+        Outcome::Refused(why) => panic!("{name} is refused: {why}"),
+    }
+}
+
+#[test]
+fn poling_accepts_a_push_that_pushes_twice() {
+    is_not_proved("treiber_push_twice");
+}
+
+#[test]
+fn poling_accepts_a_pop_that_pops_twice() {
+    is_not_proved("treiber_pop_twice");
+}
+
+#[test]
+fn poling_accepts_a_stack_as_a_queue() {
+    is_not_proved("treiber_as_queue");
+}
+
+#[test]
+fn poling_accepts_any_result_of_a_pop_or_dequeue() {
+    is_not_proved("treiber_pop_any");
+    is_not_proved("two_lock_queue_any_value");
+}
+
+#[test]
+fn poling_accepts_an_add_without_membership_test() {
+    is_not_proved("vechev_dcas_duplicates");
+}
+
+#[test]
+fn poling_accepts_wrong_answers_of_add_and_remove() {
+    is_not_proved("vechev_dcas_wrong_result");
+    is_not_proved("vechev_dcas_remove_wrong_result");
+}
+
+#[test]
+fn poling_accepts_a_contains_that_skips_its_walk() {
+    is_not_proved("orvyy_set_skipping_contains");
+}
+
+/// What Poling ships as a right conditional compare-and-swap, and its own broken elimination stacks.
+#[test]
+fn what_poling_ships_of_helping_is_not_proved() {
+    for name in ["ccas_overwrite", "ccas_no_writes", "hsy_stack_top_not_moved"] {
+        is_not_proved(name);
+    }
+    is_not_proved("hsy_stack_pop_test_inverted");
+}

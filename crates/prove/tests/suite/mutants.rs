@@ -1,0 +1,72 @@
+//! Mutants of proved algorithms, made by a program. A mutant that is proved must be right: `explore` looks at it with two
+//! and three threads and with the clients of the file, and must not find a violation. `SERIATIM_LONG=1` mutates every algorithm, with larger bounds.
+
+use crate::common::{algorithm, explored, long, mutants};
+use seriatim_lang::check;
+use seriatim_prove::{Options, Outcome, prove};
+
+/// Algorithms, and how many views their mutants may need in the short run.
+const ALGORITHMS: [(&str, usize); 17] = [
+    ("treiber", 2_500),
+    ("two_lock_queue", 2_500),
+    ("michael_scott", 2_500),
+    ("lock_coupling", 2_500),
+    ("hsy_stack", 6_000),
+    ("ccas", 1_500),
+    ("dglm", 0),
+    ("vechev_dcas", 0),
+    ("orvyy_set", 0),
+    ("lazy_list", 0),
+    ("vechev_cas", 0),
+    ("coarse_set", 0),
+    ("cas_counter", 2_000),
+    ("faa_counter", 2_000),
+    ("lock_counter", 2_000),
+    ("int_register", 2_000),
+    ("spin_lock", 2_000),
+];
+
+#[test]
+fn a_mutant_that_is_proved_is_right() {
+    let wanted = std::env::var("SERIATIM_MUTATE").ok();
+    let (mut tried, mut proved, mut confirmed) = (0, 0, 0);
+    for (name, short) in ALGORITHMS {
+        let views = if long() { 60_000 } else { short };
+        let states = if long() { 100_000 } else { 6_000 };
+        let listed = wanted.as_ref().is_none_or(|names| names.split(',').any(|n| n == name));
+        if !listed || views == 0 {
+            continue;
+        }
+        for mutant in mutants(&algorithm(name)) {
+            let Ok(program) = check(&mutant) else { continue };
+            tried += 1;
+            let options = Options { views, ..Options::default() };
+            if let Outcome::Proved(_) = prove(&program, &options) {
+                proved += 1;
+                let answers = explored(&program, states);
+                assert!(!answers.contains(&Some(false)), "proved, but broken:\n{mutant}");
+                confirmed += u32::from(answers[0] == Some(true));
+                if long() {
+                    eprintln!(
+                        "proved; explored: {answers:?}\n{}",
+                        difference(&algorithm(name), &mutant)
+                    );
+                }
+            }
+        }
+        eprintln!("{name}: {tried} mutants so far, {proved} proved, {confirmed} of them explored");
+    }
+    assert!(tried >= 60, "only {tried} mutants: too few to mean anything");
+}
+
+/// The lines in which a mutant differs.
+fn difference(original: &str, mutant: &str) -> String {
+    let old: Vec<&str> = original.lines().filter(|l| !l.starts_with("expect")).collect();
+    let new: Vec<&str> = mutant.lines().collect();
+    let same = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    let most = old.len().min(new.len()) - same;
+    let back = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count().min(most);
+    let old_end = (old.len() - back).max(same);
+    let new_end = (new.len() - back).max(same);
+    format!("  - {}\n  + {}", old[same..old_end].join(" / "), new[same..new_end].join(" / "))
+}
