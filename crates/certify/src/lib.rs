@@ -58,30 +58,30 @@
 //! assert!(seriatim_certify::certify(&program, "seriatim certificate 1\n").is_err());
 //! ```
 
-pub mod cell;
+mod cell;
 pub mod certificate;
-pub mod content;
-pub mod counter;
+mod content;
+mod counter;
 pub mod cover;
 pub mod draw;
 pub mod effect;
-pub mod execute;
-pub mod help;
-pub mod interference;
-pub mod limits;
-pub mod meaning;
-pub mod names;
+mod execute;
+mod help;
+mod interference;
+mod limits;
+mod meaning;
+mod names;
 pub mod needs;
-pub mod number;
+mod number;
 pub mod object;
 pub mod pass;
 pub mod picture;
-pub mod reckon;
-pub mod record;
-pub mod sort;
+mod reckon;
+mod record;
+mod sort;
 pub mod state;
 mod trim;
-pub mod way;
+mod way;
 pub mod word;
 
 pub use certificate::{Certificate, Unreadable};
@@ -124,6 +124,8 @@ impl std::fmt::Display for Refusal {
         }
     }
 }
+
+impl std::error::Error for Refusal {}
 
 /// Checks a certificate of a program.
 pub fn certify(program: &Program, text: &str) -> Result<Accepted, Refusal> {

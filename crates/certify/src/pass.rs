@@ -24,6 +24,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Why a certificate is not accepted.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Rejection {
     /// The initialisation is not understood.
     Start(Objection),

@@ -66,6 +66,7 @@ pub struct Cluster {
 
 /// Why a cluster gave no verdicts.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum ClusterError {
     /// The processes could not be brought together, or a worker failed.
     Failed(String),

@@ -53,6 +53,14 @@ pub struct BadRun {
     pub expected: &'static str,
 }
 
+impl std::fmt::Display for BadRun {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "line {}: expected {}", self.line, self.expected)
+    }
+}
+
+impl std::error::Error for BadRun {}
+
 impl Saved {
     /// A counterexample that was found within these bounds.
     pub fn of(

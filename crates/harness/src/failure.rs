@@ -172,6 +172,15 @@ pub struct Failed {
     pub report: String,
 }
 
+impl std::fmt::Display for Failed {
+    /// The report.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.report)
+    }
+}
+
+impl std::error::Error for Failed {}
+
 /// Stamps of an explorer count its steps; this many bits below tell events of one step apart.
 pub(crate) const STEP_SHIFT: u32 = 8;
 

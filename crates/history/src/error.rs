@@ -35,6 +35,7 @@ impl InputError {
 
 /// The kinds of defect.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Problem {
     /// The text does not follow the format's grammar.
     Syntax {

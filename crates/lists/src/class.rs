@@ -24,6 +24,14 @@ pub struct Refusal {
     pub span: Span,
 }
 
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
 impl Refusal {
     /// A refusal at a place.
     pub fn new(span: Span, reason: impl Into<String>) -> Refusal {

@@ -15,6 +15,7 @@ pub struct Composition {
 
 /// Why a text is no composition.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CompositionError {
     /// A method name was expected here (byte offset).
     NameExpected(usize),

@@ -30,7 +30,7 @@ pub use search::dovetail::{Standing, StopAt};
 pub use seriatim_spec::{
     Checked, Confirmation, DecidedBy, LeftOut, PartStanding, PartVerdict, Strategy,
 };
-pub use typed::Recording;
+pub use typed::{Recorded, Recording};
 pub use vacuous::vacuous;
 pub use watch::{WATCHED, watch};
 pub use weaker::{Weaker, check_under};

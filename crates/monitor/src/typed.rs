@@ -92,11 +92,16 @@ impl<S: Spec + 'static> Recording<S> {
         Ok(())
     }
 
-    /// Decides whether the recorded operations are linearizable.
+    /// Ends the recording: what was recorded, to be checked and shown.
+    pub fn finish(self) -> Result<Recorded<S>, InputError> {
+        let Recording { spec, builder, operations } = self;
+        Ok(Recorded { history: builder.finish()?, spec, operations })
+    }
+
+    /// Decides whether the recorded operations are linearizable. Whoever wants to show a violation keeps
+    /// the history: [`finish`](Recording::finish), then [`Recorded::check`].
     pub fn check(self, options: &Options<'_>) -> Result<Checked, InputError> {
-        let mut history = self.builder.finish()?;
-        let reader = TypedReader { spec: self.spec, operations: self.operations };
-        check(&mut history, &reader, options)
+        self.finish()?.check(options)
     }
 
     fn begin(&mut self, process: i64, op: &S::Op) -> (ProcessId, Call) {
@@ -105,15 +110,58 @@ impl<S: Spec + 'static> Recording<S> {
     }
 }
 
-/// Reads the histories of a recording: the line of an operation is its number in the recording.
-struct TypedReader<S: Spec> {
+/// The operations of a [`Recording`] that has ended: a history, and the [`Reader`] that gives its operations
+/// the meaning that they have in the specification. Both together are all that a report needs.
+///
+/// ```
+/// # use seriatim_monitor::{Options, Recording};
+/// # use seriatim_spec::{Next, Reader, Spec, Verdict};
+/// # #[derive(Debug)]
+/// # struct Counter;
+/// # impl Spec for Counter {
+/// #     type State = u32;
+/// #     type Op = ();
+/// #     type Ret = u32;
+/// #     fn initial(&self) -> u32 { 0 }
+/// #     fn step(&self, count: &u32, _: &(), ret: Option<&u32>) -> Next<u32> {
+/// #         Next::when(ret.is_none_or(|seen| *seen == count + 1), || count + 1)
+/// #     }
+/// # }
+/// let mut recording = Recording::new(Counter);
+/// recording.call(0, ())?;
+/// recording.ret(0, 2)?; // the first increment gives 1
+/// let recorded = recording.finish()?;
+/// let Verdict::Violation(found) = recorded.check(&Options::default())?.verdict else { panic!() };
+/// assert_eq!(recorded.history().operation(found.operations[0]).to_string(), "()() -> 2");
+/// assert_eq!(recorded.name(), "Counter");
+/// # Ok::<(), seriatim_history::InputError>(())
+/// ```
+pub struct Recorded<S: Spec> {
+    history: History,
     spec: Arc<S>,
+    /// By their number in the recording, which is the line of the history less one.
     operations: Vec<(S::Op, Option<S::Ret>)>,
 }
 
-impl<S: Spec + 'static> Reader for TypedReader<S> {
+impl<S: Spec + 'static> Recorded<S> {
+    /// What was recorded, as a history.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Decides whether it is linearizable.
+    pub fn check(&self, options: &Options<'_>) -> Result<Checked, InputError> {
+        check(&mut self.history.clone(), self, options)
+    }
+}
+
+impl<S: Spec + 'static> Reader for Recorded<S> {
+    /// The name of the specification's type, without the modules that it is in.
     fn name(&self) -> String {
-        std::any::type_name::<S>().to_owned()
+        let name = std::any::type_name::<S>();
+        let plain = name.find('<').unwrap_or(name.len());
+        let start = name[..plain].rfind("::").map_or(0, |colons| colons + 2);
+        name[start..].to_owned()
     }
 
     fn read(&self, history: &mut History) -> Result<Interpretation, InputError> {

@@ -11,6 +11,7 @@ use seriatim_lang::types::Scalar;
 
 /// How data of a concrete state is seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(not(test), expect(dead_code, reason = "tests look at states with data"))]
 pub enum Lens {
     /// No key and no value may occur: it would have to be compared with an arbitrary one.
     NoData,

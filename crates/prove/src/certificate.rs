@@ -18,6 +18,7 @@ use seriatim_lang::Program;
 
 /// Why a proof is not accepted.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Rejection {
     /// The program is outside of the class.
     Refused(String),
@@ -34,6 +35,24 @@ pub enum Rejection {
     /// A step of another thread takes this view out of the set.
     Interference(usize, At),
 }
+
+impl std::fmt::Display for Rejection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Rejection::Refused(why) => f.write_str(why),
+            Rejection::WrongAbstraction => f.write_str("the program cannot have this content"),
+            Rejection::Start => f.write_str("the start is not covered, or not empty"),
+            Rejection::Twice(view) => write!(f, "view {view} has the skeleton of another"),
+            Rejection::Check(view, _) => write!(f, "a step of view {view} fails a check"),
+            Rejection::Step(view, _) => write!(f, "a step of view {view} leads out of the set"),
+            Rejection::Interference(view, _) => {
+                write!(f, "a step of another thread takes view {view} out of the set")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Rejection {}
 
 /// Checks a proof.
 pub fn certify(program: &Program, proof: &Proof) -> Result<(), Rejection> {

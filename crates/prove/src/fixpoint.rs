@@ -188,6 +188,7 @@ impl<'m> Fixpoint<'m> {
     }
 
     /// Whether a canonical view is covered by the set.
+    #[cfg(test)]
     pub fn covers(&self, view: &View) -> bool {
         self.views.covers(view)
     }

@@ -30,21 +30,6 @@ enum Seat {
 /// What to do with a view after an effect, in memory that is used again.
 type Found<'f> = &'f mut dyn FnMut(&mut View) -> Result<(), Obstacle>;
 
-/// The views after the effect of another thread; `outlook` is that of the view.
-pub fn interfere(
-    model: &Model,
-    effect: &Effect,
-    view: &View,
-    outlook: &Outlook,
-) -> Result<Vec<View>, Obstacle> {
-    let mut found = Vec::new();
-    Matcher::default().interfere(model, (effect, view, outlook), &mut |view| {
-        found.push(view.clone());
-        Ok(())
-    })?;
-    Ok(found)
-}
-
 /// The search for matchings, depth first: a choice is made, followed, and taken back. Keeps its memory between searches.
 #[derive(Default)]
 pub struct Matcher {

@@ -2,50 +2,51 @@
 //! program, gives a proof (an inductive set of views) or says where the proof got stuck. It never says that an algorithm is
 //! wrong: that is for `explore`.
 //!
-//! The engine is a thread-modular abstract interpretation over lists. A [`view::View`] is all that one thread can name;
-//! [`own`] is what its own steps do, [`effect`] what others see of them, [`interfere`] what that does to a view,
-//! [`fixpoint`] closes the set, and [`content`] holds the theorem and the checks on every single step.
+//! The engine is a thread-modular abstract interpretation over lists. A [`View`] is all that one thread can name;
+//! `own` is what its own steps do, `effect` what others see of them, `interfere` what that does to a view,
+//! `fixpoint` closes the set, and `content` holds the theorem and the checks on every single step.
 
-pub mod abstraction;
+mod abstraction;
 mod canon;
-pub mod cell;
-pub mod cell_spec;
-pub mod certificate;
-pub mod content;
-pub mod counter;
-pub mod difference;
-pub mod effect;
-pub mod equality;
+mod cell;
+mod cell_spec;
+mod certificate;
+mod content;
+mod counter;
+mod difference;
+mod effect;
+mod equality;
 mod export;
-pub mod fixpoint;
-pub mod help;
-pub mod interfere;
-pub mod interference;
+mod fixpoint;
+mod help;
+mod interfere;
+mod interference;
 mod join;
-pub mod model;
-pub mod number;
-pub mod number_spec;
-pub mod outcome;
-pub mod own;
-pub mod record;
+mod model;
+mod number;
+mod number_spec;
+mod outcome;
+mod own;
+mod record;
 mod render;
 #[cfg(feature = "sabotage")]
 pub mod sabotage;
-pub mod segment;
-pub mod step;
-pub mod value;
-pub mod view;
-pub mod views;
+mod segment;
+mod step;
+mod value;
+mod view;
+mod views;
 
 #[cfg(test)]
 mod coverage;
 
-pub use certificate::certify;
+pub use certificate::{Rejection, certify};
+pub use content::{Abstraction, Begin, Counted};
+pub use interference::Interference;
 pub use outcome::{Obstacle, Options, Outcome, Proof, Stuck};
+pub use view::View;
 
-use content::Abstraction;
 use fixpoint::Fixpoint;
-use interference::Interference;
 use model::Model;
 use seriatim_lang::Program;
 use std::collections::VecDeque;

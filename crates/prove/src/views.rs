@@ -105,6 +105,7 @@ impl Views {
     }
 
     /// Whether a canonical view is covered by the set.
+    #[cfg(test)]
     pub fn covers(&self, view: &View) -> bool {
         let number = self.index.get(&view.skeleton(self.tracking));
         number.is_some_and(|number| self.list[*number as usize].covers(view))

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 /// Why there is no verdict.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum ScaleError {
     /// The log cannot be read.
     Input(InputError),

@@ -5,18 +5,15 @@
 //! Seriatim together under one name; the command `seriatim` is built on it.
 //!
 //! ```
-//! use seriatim::{ChosenReader, Failures, Options, SpecChoice, Verdict, check, read_str};
-//!
-//! let mut history = read_str(
+//! let history = seriatim::read_str(
 //!     "# @object queue\n\
 //!      [1] call enq(1)\n[1] return\n\
 //!      [1] call enq(2)\n[1] return\n\
 //!      [2] call deq\n[2] return 2\n",
 //! )?;
-//! let reader = ChosenReader { choice: SpecChoice::parse("queue")?, failures: Failures::Drop };
-//! let checked = check(&mut history, &reader, &Options::default())?;
-//! let Verdict::Violation(counterexample) = checked.verdict else { panic!("2 overtook 1") };
-//! println!("{}", counterexample.explanation.sentence);
+//! let answer = seriatim::check(&history, "queue")?;
+//! assert!(answer.is_violation()); // 2 overtook 1
+//! println!("{answer}"); // drawn, with the reason why
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -34,6 +31,8 @@
 //! - [`report`]: verdicts to people and programs.
 //! - [`scale`]: logs larger than memory, and shards of them.
 //! - [`transactions`]: histories of transactions to isolation levels.
+
+mod door;
 
 pub use seriatim_certify as certify;
 #[cfg(feature = "cluster")]
@@ -54,16 +53,18 @@ pub use seriatim_spec as spec;
 pub use seriatim_transactions as transactions;
 pub use seriatim_verify as verify;
 
+pub use door::{CheckError, CheckedHistory, Specification, check};
 pub use seriatim_algorithms::{Algorithm, algorithm, algorithms};
 pub use seriatim_history::{History, InputError, OpId, Value, read, read_str};
-pub use seriatim_monitor::{Checked, Options, Recording, check};
+pub use seriatim_monitor::{Checked, Options, Recorded, Recording, check as check_with};
 pub use seriatim_spec::{
     ChosenReader, Counterexample, Failures, Next, Spec, SpecChoice, Unknown, Verdict, Witness,
     validate,
 };
 pub use seriatim_verify::{SeriReader, history_of};
 
-/// The examples of the README, run as tests.
+/// The examples of the READMEs, run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

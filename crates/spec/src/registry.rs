@@ -438,6 +438,7 @@ fn distance(a: &str, b: &str) -> usize {
 
 /// Why a text names no specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SpecError {
     /// No specification has that name.
     Unknown {

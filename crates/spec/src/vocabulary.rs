@@ -374,6 +374,24 @@ pub trait Reader: Sync {
     fn read(&self, history: &mut History) -> Result<Interpretation, InputError>;
 }
 
+impl<R: Reader + ?Sized> Reader for &R {
+    fn name(&self) -> String {
+        (**self).name()
+    }
+
+    fn defect(&self) -> Option<String> {
+        (**self).defect()
+    }
+
+    fn chosen(&self) -> Option<&ChosenReader> {
+        (**self).chosen()
+    }
+
+    fn read(&self, history: &mut History) -> Result<Interpretation, InputError> {
+        (**self).read(history)
+    }
+}
+
 /// Reads a history under a specification. A pending operation that changes nothing says nothing
 /// and is dropped.
 pub fn interpret<S: Vocabulary + 'static>(

@@ -24,6 +24,7 @@ use seriatim_history::{Time, ValueId};
 
 /// Why a witness shows nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Rejection {
     /// A committed transaction is missing, or one is there twice or should not be there.
     Roll(TxnId),
@@ -43,6 +44,24 @@ pub enum Rejection {
     /// The witness is not of the form that the level needs.
     Form,
 }
+
+impl std::fmt::Display for Rejection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (TxnId(txn), what) = match self {
+            Rejection::Roll(txn) => (txn, "is missing, there twice, or should not be there"),
+            Rejection::Read(txn) => (txn, "reads what it would not see"),
+            Rejection::Overlap(txn) => (txn, "overlaps another writer of a key"),
+            Rejection::Session(txn) => (txn, "breaks the order of its session"),
+            Rejection::RealTime(txn) => (txn, "breaks real time"),
+            Rejection::List(txn) => (txn, "reads a list that is no prefix of the final one"),
+            Rejection::Untraceable(txn) => (txn, "reads a value that several transactions left"),
+            Rejection::Form => return f.write_str("the witness does not fit the level"),
+        };
+        write!(f, "transaction {txn} {what}")
+    }
+}
+
+impl std::error::Error for Rejection {}
 
 /// Checks that a witness shows a level.
 pub fn replay(history: &Transactions, level: Level, witness: &Witness) -> Result<(), Rejection> {

@@ -73,6 +73,7 @@ impl Lists {
 
 /// Why a question cannot be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Error {
     /// The program cannot be explored.
     Program(Diagnostic),

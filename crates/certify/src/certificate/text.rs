@@ -21,6 +21,7 @@ pub const VERSION: u32 = 1;
 
 /// Why a text is no certificate of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Unreadable {
     /// It is no certificate at all.
     NoCertificate,
@@ -50,6 +51,8 @@ impl std::fmt::Display for Unreadable {
         }
     }
 }
+
+impl std::error::Error for Unreadable {}
 
 type Read<T> = Result<T, String>;
 

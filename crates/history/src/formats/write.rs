@@ -11,6 +11,7 @@ use std::io::{self, Write};
 
 /// Why a history was not written.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum WriteError {
     /// The output could not be written.
     Io(io::Error),

@@ -16,6 +16,15 @@ pub struct Diagnostic {
     pub hint: Option<String>,
 }
 
+impl std::fmt::Display for Diagnostic {
+    /// The message alone; [`render`](Diagnostic::render) shows the place as well.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
 impl Diagnostic {
     /// An error at a place, with an empty label and no hint.
     pub fn new(span: Span, message: impl Into<String>) -> Self {

@@ -1,7 +1,7 @@
 //! The right algorithms of the library: which are proved, with which content; which are refused, and why.
 
 use crate::common::{algorithm, long, program};
-use seriatim_prove::content::{Begin, Counted};
+use seriatim_prove::{Begin, Counted};
 use seriatim_prove::{Obstacle, Options, Outcome, prove};
 
 const ALL: Counted = Counted::Reachable;

@@ -11,6 +11,7 @@ mod generate;
 mod input;
 mod internal;
 mod lists;
+mod manual;
 mod order;
 mod output;
 mod page;
@@ -26,7 +27,7 @@ mod verify;
 mod view;
 mod watch;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use seriatim::spec::answer::Answer;
 use std::process::ExitCode;
 
@@ -58,6 +59,8 @@ enum Command {
     Fmt(algorithms::Format),
     Show(algorithms::Show),
     Watch(watch::Arguments),
+    Completions(manual::Completions),
+    Man(manual::Manual),
 }
 
 /// What a command comes to, by its exit code.
@@ -129,5 +132,7 @@ fn carry_out(command: &Command) -> Result<Exit, Failure> {
         Command::Show(arguments) => algorithms::show_steps(arguments),
         Command::View(arguments) => view::run(arguments),
         Command::Watch(arguments) => watch::run(arguments),
+        Command::Completions(arguments) => manual::completions(arguments, Arguments::command()),
+        Command::Man(arguments) => manual::manual(arguments, Arguments::command()),
     }
 }

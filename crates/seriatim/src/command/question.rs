@@ -12,7 +12,9 @@ use seriatim::monitor::{Detail, Monitors, StopAt, Strategy, refute_partition, va
 use seriatim::report::Report;
 use seriatim::scale::judge::SharedReader;
 use seriatim::spec::Reader;
-use seriatim::{Checked, ChosenReader, Failures, History, InputError, Options, Verdict, check};
+use seriatim::{
+    Checked, ChosenReader, Failures, History, InputError, Options, Verdict, check_with,
+};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -104,7 +106,7 @@ impl Question {
         let observer = |standing| progress.show(standing);
         let options = Options { observer: Some(&observer), detail, ..self.options() };
         let start = Instant::now();
-        let checked = check(&mut history, &*reader, &options)?;
+        let checked = check_with(&mut history, &*reader, &options)?;
         let elapsed = start.elapsed();
         progress.clear();
         let notes = self.examine(&mut history, &*reader)?;
@@ -124,7 +126,7 @@ impl Question {
             detail: Detail::Plain,
             ..self.options()
         };
-        let checked = check(&mut history.clone(), reader, &options)?;
+        let checked = check_with(&mut history.clone(), reader, &options)?;
         Ok(checked.verdict.word())
     }
 

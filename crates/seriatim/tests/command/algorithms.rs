@@ -115,7 +115,7 @@ fn every_broken_algorithm_has_a_run_whose_history_is_rejected_as_a_recorded_one_
         let mut history = seriatim::history_of(&found.history, name).expect("a history");
         let reader = seriatim::SeriReader::parse_with(algorithm.source, None, &constants);
         let reader = reader.expect("a specification");
-        let checked = seriatim::check(&mut history, &reader, &seriatim::Options::default());
+        let checked = seriatim::check_with(&mut history, &reader, &seriatim::Options::default());
         let verdict = checked.expect("the specification fits").verdict;
         assert!(matches!(verdict, seriatim::Verdict::Violation(_)), "{name}: {}", verdict.word());
         rejected += 1;

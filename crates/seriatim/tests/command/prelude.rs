@@ -3,7 +3,7 @@
 
 use seriatim::lang::{PRELUDE, builtin_spec, builtin_specs};
 use seriatim::spec::{Reader, catalogue};
-use seriatim::{ChosenReader, Failures, Options, SeriReader, SpecChoice, check, read_str};
+use seriatim::{ChosenReader, Failures, Options, SeriReader, SpecChoice, check_with, read_str};
 use seriatim_testing::Random;
 
 /// An object of both: the language's name, the library's, and the operations that go by other names
@@ -212,7 +212,7 @@ fn history(pair: &Pair, random: &mut Random) -> [String; 2] {
 fn word(text: &str, reader: &dyn Reader) -> &'static str {
     let mut history = read_str(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let options = Options { threads: 1, ..Options::default() };
-    let checked = check(&mut history, reader, &options);
+    let checked = check_with(&mut history, reader, &options);
     checked.unwrap_or_else(|error| panic!("{error}\n{text}")).verdict.word()
 }
 

@@ -104,6 +104,7 @@ pub enum Happening {
 
 /// Why a history cannot be generated.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum GenerateError {
     /// The generator does not know this parameter of the specification.
     Parameter {

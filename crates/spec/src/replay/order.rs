@@ -18,6 +18,7 @@ pub enum Order {
 
 /// Why a witness is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Invalid {
     /// A completed operation is not in the order.
     Missing(OpId),

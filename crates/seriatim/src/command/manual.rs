@@ -1,0 +1,48 @@
+//! `seriatim completions` and `seriatim man`: the command line, told to shells and to `man`.
+
+use super::output::say;
+use super::{Exit, Failure};
+use clap::Command;
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+/// Print the completions of this command for a shell
+///
+/// For bash: seriatim completions bash > ~/.local/share/bash-completion/completions/seriatim
+#[derive(clap::Args)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Print the manual page, or write the pages of all commands into a folder
+///
+/// For example: seriatim man --to ~/.local/share/man/man1
+#[derive(clap::Args)]
+pub struct Manual {
+    /// Write one page per command into this folder
+    #[arg(long, value_name = "FOLDER")]
+    to: Option<PathBuf>,
+}
+
+/// Carries out `seriatim completions`.
+pub fn completions(arguments: &Completions, mut command: Command) -> Result<Exit, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut command, "seriatim", &mut script);
+    say(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Holds)
+}
+
+/// Carries out `seriatim man`.
+pub fn manual(arguments: &Manual, command: Command) -> Result<Exit, Failure> {
+    let Some(folder) = &arguments.to else {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(command).render(&mut page)?;
+        say(&String::from_utf8_lossy(&page))?;
+        return Ok(Exit::Holds);
+    };
+    clap_mangen::generate_to(command, folder)
+        .map_err(|error| Failure(format!("{}: cannot write: {error}", folder.display())))?;
+    Ok(Exit::Holds)
+}

@@ -1,0 +1,31 @@
+//! A program that drives its own load records what it does, and asks afterwards. This one uses a map of
+//! the standard library behind a lock; a client of a database would look the same.
+
+use seriatim::harness::Recorder;
+use std::collections::HashMap;
+use std::error::Error;
+use std::sync::Mutex;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let map: Mutex<HashMap<i64, i64>> = Mutex::default();
+    let recorder = Recorder::new();
+    let (put, get) = (recorder.method("put"), recorder.method("get"));
+    std::thread::scope(|scope| {
+        for client in 0..3 {
+            // Each client writes a log of its own; it reaches the recorder when it is dropped.
+            let (mut log, map) = (recorder.log(client), &map);
+            scope.spawn(move || {
+                for round in 0..100 {
+                    let (key, value) = (round % 5, client * 1000 + round);
+                    log.call(put, vec![key, value]);
+                    map.lock().expect("nobody panics").insert(key, value);
+                    log.ret(());
+                    log.record(get, key, || map.lock().expect("nobody panics").get(&key).copied());
+                }
+            });
+        }
+    });
+    let history = recorder.history("map")?;
+    print!("{}", seriatim::check(&history, "map")?);
+    Ok(())
+}
