@@ -3,13 +3,25 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-fn main() -> Result<ExitCode, Box<dyn Error>> {
+fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [log, spec] = &arguments[..] else {
-        return Err("expected a log and a specification: run.jsonl queue".into());
+        eprintln!("expected a log and a specification: run.jsonl queue");
+        return ExitCode::from(2);
     };
+    match is_linearizable(log, spec) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn is_linearizable(log: &str, spec: &str) -> Result<bool, Box<dyn Error>> {
     let history = seriatim::read(log)?;
-    let answer = seriatim::check(&history, spec.as_str())?;
+    let answer = seriatim::check(&history, spec)?;
     print!("{answer}");
-    Ok(if answer.is_linearizable() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(answer.is_linearizable())
 }
