@@ -5,7 +5,8 @@
 
 use crate::{Checked, Options, check};
 use seriatim_history::{
-    Builder, Call, History, InputError, Interval, Outcome, ProcessId, Return, Time, Value,
+    Builder, Call, History, InputError, Interval, Outcome, ProcessId, Return, Time, Value, ValueId,
+    json_value,
 };
 use seriatim_spec::{Bound, Interpretation, Reader, Spec};
 use std::sync::Arc;
@@ -66,7 +67,7 @@ impl<S: Spec + 'static> Recording<S> {
     /// A process returns from the operation that it called. One that never does is pending.
     pub fn ret(&mut self, process: i64, ret: S::Ret) -> Result<(), InputError> {
         let process = self.builder.process(&Value::Int(process));
-        let result = self.builder.values().intern_text(&format!("{ret:?}"));
+        let result = self.shown(&ret);
         let op = self.builder.ret(0, process, Return::new(Outcome::Ok, result))?;
         self.operations[op.index()].1 = Some(ret);
         Ok(())
@@ -82,8 +83,7 @@ impl<S: Spec + 'static> Recording<S> {
         returned: Option<(Time, S::Ret)>,
     ) -> Result<(), InputError> {
         let (process, call) = self.begin(process, &op);
-        let result = returned.as_ref().map(|(_, ret)| format!("{ret:?}")).unwrap_or_default();
-        let result = self.builder.values().intern_text(&result);
+        let result = returned.as_ref().map_or(ValueId::ABSENT, |(_, ret)| self.shown(ret));
         let interval = Interval { call: call_time, ret: returned.as_ref().map(|&(time, _)| time) };
         let line = self.operations.len() as u64 + 1;
         let ret = Return::new(Outcome::Ok, result);
@@ -102,6 +102,13 @@ impl<S: Spec + 'static> Recording<S> {
     /// the history: [`finish`](Recording::finish), then [`Recorded::check`].
     pub fn check(self, options: &Options<'_>) -> Result<Checked, InputError> {
         self.finish()?.check(options)
+    }
+
+    /// A result as reports show it: a number or a boolean as what it is, all else as its text.
+    fn shown(&mut self, ret: &S::Ret) -> ValueId {
+        let text = format!("{ret:?}");
+        let value = json_value(&text).unwrap_or_else(|_| Value::text(&text));
+        self.builder.values().intern(&value)
     }
 
     fn begin(&mut self, process: i64, op: &S::Op) -> (ProcessId, Call) {

@@ -37,7 +37,8 @@ pub fn duration(duration: std::time::Duration) -> String {
 
 /// The noun with its article: `a queue`, `an or-set`.
 pub fn with_article(noun: &str) -> String {
-    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    let article =
+        if noun.starts_with(|first: char| "aeiouAEIOU".contains(first)) { "an" } else { "a" };
     format!("{article} {noun}")
 }
 
