@@ -1,5 +1,7 @@
 //! The algorithm library: algorithms of the literature, correct and broken ones, as text.
 
+#![forbid(unsafe_code)]
+
 /// An algorithm of the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Algorithm {

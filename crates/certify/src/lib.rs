@@ -58,6 +58,8 @@
 //! assert!(seriatim_certify::certify(&program, "seriatim certificate 1\n").is_err());
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod cell;
 pub mod certificate;
 mod content;

@@ -5,6 +5,8 @@
 //! beyond it the certificate is rejected: a limit never makes a check succeed. What is read is limited, too, so that memory is
 //! a multiple of the length of the text, and all work together is.
 
+use seriatim_limits::checkpoint;
+
 /// How many nodes a view may draw, and how many records it may name.
 pub const NODES: usize = 64;
 /// How many facts, moments and words of a part there may be.
@@ -34,6 +36,7 @@ impl Left {
 
     /// Takes one; whether there was one.
     pub fn take(&mut self) -> bool {
+        checkpoint();
         let some = self.0 > 0;
         self.0 = self.0.saturating_sub(1);
         some

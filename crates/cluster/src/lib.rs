@@ -11,6 +11,8 @@
 //! is in the verdict files, and the next run leaves it out. Once everything is read, processes no longer
 //! need each other.
 
+#![forbid(unsafe_code)]
+
 mod exchange;
 pub mod hosts;
 mod reading;

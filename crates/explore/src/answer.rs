@@ -88,6 +88,7 @@ impl Reason {
         match self {
             Reason::Time => "the time limit was reached".to_owned(),
             Reason::Memory => "the memory limit was reached".to_owned(),
+            Reason::Interrupted => "it was interrupted".to_owned(),
             Reason::States => "the limit on states was reached".to_owned(),
             Reason::Nodes => "a state has too many nodes; give --nodes or --capacity".to_owned(),
             Reason::Specification(defect) => format!("the specification is wrong: {defect}"),

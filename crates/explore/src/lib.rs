@@ -1,6 +1,8 @@
 //! Every run of N threads over a bounded object: takes a checked program, gives a verdict with its bounds, and for a
 //! violation the shortest run that shows it. Operations are unbounded; threads, heap nodes and data are not.
 
+#![forbid(unsafe_code)]
+
 mod answer;
 mod bounds;
 mod canonical;

@@ -62,6 +62,8 @@ pub enum Reason {
     Time,
     /// Memory ran out.
     Memory,
+    /// Somebody asked to stop.
+    Interrupted,
     /// The limit on states was reached.
     States,
     /// A state has too many nodes: a bound on nodes is needed.
@@ -222,4 +224,14 @@ pub struct Statistics {
     pub time: Duration,
     /// What the second opinion is based on, if the answer is *holds*.
     pub reviewed: Reviewed,
+}
+
+impl From<seriatim_spec::Reason> for Reason {
+    fn from(reason: seriatim_spec::Reason) -> Reason {
+        match reason {
+            seriatim_spec::Reason::Time => Reason::Time,
+            seriatim_spec::Reason::Memory => Reason::Memory,
+            seriatim_spec::Reason::Interrupted => Reason::Interrupted,
+        }
+    }
 }

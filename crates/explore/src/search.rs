@@ -28,6 +28,7 @@ use crate::store::{SHARDS, Shard, StateRef, hash, shard_of};
 use crate::subject::Subject;
 use crate::worker::{Common, Counts, Halt, Premise, Worker, reason};
 use seriatim_lang::machine::State;
+use seriatim_spec::Cancel;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -416,6 +417,9 @@ impl Lead<'_, '_> {
     }
 
     fn exhausted(&self) -> Option<Reason> {
+        if let Some(reason) = Cancel::of_process().reason() {
+            return Some(reason.into());
+        }
         let limits = &self.search.common.options.limits;
         let Statistics { state_bytes, set_bytes, memo_bytes, stored, time, .. } = *self.statistics;
         if limits.time.is_some_and(|limit: Duration| time >= limit) {

@@ -5,6 +5,8 @@
 //! specifications and decides nothing; it refuses what cannot be a history with an [`InputError`]
 //! that names the file, the line and what was expected.
 
+#![forbid(unsafe_code)]
+
 mod batch;
 mod builder;
 mod column;
@@ -27,8 +29,9 @@ pub use conventions::{Conventions, Echo, Nil};
 pub use error::{InputError, Problem};
 pub use events::{Event, Events};
 pub use formats::{
-    Format, Inexpressible, ReadOptions, UnknownFormatName, WriteError, decode, edn_value, expand,
-    json_value, open, read, read_from, read_str, read_with, write, write_string, write_value,
+    Format, Inexpressible, ReadOptions, UnknownFormatName, WriteError, bytes_read, decode,
+    edn_value, expand, json_value, open, read, read_from, read_str, read_with, write, write_string,
+    write_value,
 };
 pub use history::{Annotation, History, Horizon, Stretch, Tally};
 pub use live::{Forgets, Header, Listener, LiveCall, LiveOperation, LiveReturn, listen};

@@ -14,6 +14,8 @@
 //! assert_eq!(seriatim_lang::fmt(source), source);
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod analysis;
 mod front;
 pub mod machine;

@@ -19,6 +19,7 @@ use crate::replay::{Counterexample, Effort, Witnesses, confirm};
 use crate::search::{Plan, Searched, search};
 use crate::subject::{Code, Subject};
 use seriatim_lang::program::Program;
+use seriatim_limits::{Reason as Stop, stopped};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -56,6 +57,8 @@ impl Default for Options {
 pub enum Reason {
     /// There are more abstract states than allowed.
     TooManyStates,
+    /// The process has to stop.
+    Stopped(Stop),
     /// The abstraction found a violation that no concrete run within the effort shows.
     NotReplayed,
     /// A number goes beyond what is represented, and the program declares no bounds for it.
@@ -68,6 +71,7 @@ impl Reason {
     /// The reason as words.
     pub fn text(self) -> &'static str {
         match self {
+            Reason::Stopped(reason) => reason.text(),
             Reason::TooManyStates => "there are too many abstract states",
             Reason::NotReplayed => "no concrete run shows what the abstract search found",
             Reason::Numbers => "a number goes beyond those that are represented",
@@ -270,7 +274,8 @@ impl Outcome {
         self.transitions += searched.transitions;
         self.cases += 1;
         if searched.exhausted {
-            self.elements = Verdict::Unknown(Reason::TooManyStates);
+            let reason = stopped().map_or(Reason::TooManyStates, Reason::Stopped);
+            self.elements = Verdict::Unknown(reason);
         }
         if searched.cut {
             self.elements = Verdict::Unknown(Reason::Numbers);

@@ -18,6 +18,8 @@
 //! assert!(run.how(&program).contains("remove(1) = true, remove(1) = true"));
 //! ```
 
+#![forbid(unsafe_code)]
+
 #[cfg(test)]
 mod agreement;
 mod answer;

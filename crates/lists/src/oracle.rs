@@ -11,6 +11,7 @@ use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State, Stop};
 use seriatim_lang::steps::NULL;
 use seriatim_lang::types::Scalar;
+use seriatim_limits::stopped;
 use std::time::Instant;
 
 /// What is wrong with the runs on a list.
@@ -72,7 +73,10 @@ pub fn all_runs(subject: &Subject, start: &ListState, deadline: Instant) -> Opti
         if !seen.insert(entry.clone()) {
             continue;
         }
-        if seen.len() > MOST_STATES || seen.len().is_multiple_of(64) && Instant::now() >= deadline {
+        if seen.len() > MOST_STATES
+            || stopped().is_some()
+            || seen.len().is_multiple_of(64) && Instant::now() >= deadline
+        {
             return None;
         }
         for thread in 0..oracle.machine.thread_count() {

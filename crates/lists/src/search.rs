@@ -9,6 +9,7 @@ use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::Fault;
 use seriatim_lang::steps::{NULL, Pc};
+use seriatim_limits::stopped;
 use std::collections::BTreeSet;
 
 /// What is wrong with a run.
@@ -122,7 +123,7 @@ pub fn search(subject: &Subject, monitor: &mut Monitor, start: &ListState, plan:
 
 impl Search<'_> {
     fn goes_on(&mut self) -> bool {
-        self.result.exhausted |= self.store.len() as u64 > self.plan.most;
+        self.result.exhausted |= self.store.len() as u64 > self.plan.most || stopped().is_some();
         let stops = self.result.elements.is_some() || self.result.foreign_key.is_some();
         !stops && !self.result.exhausted && !self.result.cut
     }

@@ -16,7 +16,7 @@ use seriatim_history::{History, Horizon, InputError, OpId, Problem};
 use seriatim_spec::{
     Cancel, Checked, Claim, ClassId, Confirmation, Counterexample, DecidedBy, Explanation,
     Interpretation, Invalid, LeftOut, Limit, PartStanding, PartVerdict, Reader, Refutation,
-    Replayed, Strategy, Unknown, Verdict, Witness, refute, replay, replay_by_steps,
+    Replayed, Stopped, Strategy, Unknown, Verdict, Witness, refute, replay, replay_by_steps,
 };
 use std::cell::RefCell;
 use std::sync::OnceLock;
@@ -116,7 +116,10 @@ pub fn check(
     }
     let cancel = Cancel::at(options.time.map(|time| Instant::now() + time));
     let monitor = Monitor::of(history, reader, options);
-    let declined = match monitor.check_whole(history, reader) {
+    let declined = match monitor.check_whole(history, reader, &cancel) {
+        Whole::Stopped(limit) => {
+            return Ok(Checked::new(Verdict::Unknown(Unknown { limit, ..rejected(None) })));
+        }
         Whole::Decided(claim, part) => {
             let object = monitor.object();
             return conclude_whole(history, reader, options, object, (claim, part));
@@ -296,7 +299,8 @@ impl Witnesses<'_> {
             let memory = Memory::new(self.options.memory);
             let mut shrinker = Shrinker::new(self.history, self.reader, part, &cancel, &memory);
             shrinker.object = self.object;
-            let (core, mut left_out) = minimise(&mut shrinker, found.clone());
+            let (core, mut left_out) =
+                Cancel::undisturbed(|| minimise(&mut shrinker, found.clone()));
             left_out.by_monitor = by_monitor;
             if let Ok(confirmation) = self.second_opinion(part, decided_by, &core)? {
                 return Ok(Ok(Grounds { core, confirmation, left_out, defect: None }));
@@ -330,7 +334,8 @@ impl Witnesses<'_> {
             Detail::Plain => Means { operations: 2_000, configurations: 3_000 },
             Detail::Minimal => Means { operations: 20_000, configurations: 100_000 },
         };
-        confirm(self.history, self.reader, part, core, (decided_by, means))
+        let ask = || confirm(self.history, self.reader, part, core, (decided_by, means));
+        Cancel::last().during(ask).unwrap_or(Ok(Ok(Confirmation::None)))
     }
 }
 
@@ -478,9 +483,14 @@ impl Job<'_> {
                 continue;
             }
             let is_whole = portion.operations.len() == self.history.len();
+            let part = fast::Part::of(self.history, &portion.operations);
             let answer = match &self.declined {
                 Some(declined) if is_whole => Err(declined.clone()),
-                _ => ask_first(object, fast::Part::of(self.history, &portion.operations)),
+                _ => match self.cancel.during(|| ask_first(object, part)) {
+                    Ok(answer) => answer,
+                    // Nobody knows, and nobody has the time to find out.
+                    Err(Stopped(_)) => return,
+                },
             };
             parts[index] = Decision::of(object, answer);
         }
@@ -728,6 +738,8 @@ enum Whole {
     Decided(Claim, PartVerdict),
     /// It declined, for this reason.
     Declined(Declined),
+    /// It was stopped.
+    Stopped(Limit),
     /// The parts have to be looked at.
     NotAsked,
 }
@@ -751,15 +763,16 @@ impl Monitor {
 
     /// The verdict on a whole history, without interpreting it first: for long histories that is
     /// half the time and most of the memory.
-    fn check_whole(&self, history: &History, reader: &dyn Reader) -> Whole {
+    fn check_whole(&self, history: &History, reader: &dyn Reader, cancel: &Cancel) -> Whole {
         let Monitor::Ready(object) = *self else { return Whole::NotAsked };
         let is_plain = !history.has_failures() && !history.has_objects();
         if history.is_empty() || !is_plain || !vet::is_readable(history, reader) {
             return Whole::NotAsked;
         }
-        let claim = match ask_first(object, fast::Part::whole(history)) {
-            Ok(claim) => claim,
-            Err(declined) => return Whole::Declined(declined),
+        let claim = match cancel.during(|| ask_first(object, fast::Part::whole(history))) {
+            Ok(Ok(claim)) => claim,
+            Ok(Err(declined)) => return Whole::Declined(declined),
+            Err(Stopped(reason)) => return Whole::Stopped(reason.into()),
         };
         let part = PartVerdict {
             label: String::new(),

@@ -6,6 +6,8 @@
 //! each is decided by the [`fast`] monitor of its object, where its precondition holds, else by the general
 //! [`search`], which is exact for every specification.
 
+#![forbid(unsafe_code)]
+
 mod assemble;
 mod check;
 mod check_partition;

@@ -287,7 +287,8 @@ impl<'a> Shrinker<'a> {
         let mut history = self.restricted(candidate);
         if let Some(object) = self.object
             && let allowance = Allowance::new(MONITOR_WORK + 8 * history.len())
-            && let Ok(claim) = fast::check(object, fast::Part::whole(&history).within(&allowance))
+            && let part = fast::Part::whole(&history).within(&allowance)
+            && let Ok(Ok(claim)) = self.cancel.during(|| fast::check(object, part))
         {
             // A monitor is fast, but not for nothing.
             self.left = self.left.saturating_sub(1 + history.len() as u64 / 16);

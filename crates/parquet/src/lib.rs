@@ -6,6 +6,8 @@
 //! [`open`](seriatim_history::open) recognises them by their first bytes. The schema is in
 //! `docs/format.md`.
 
+#![forbid(unsafe_code)]
+
 mod read;
 mod write;
 

@@ -7,6 +7,8 @@
 //! It is a treap: a search tree by key and a heap by the hash of the key. Its shape depends on its keys
 //! alone, whatever the order in which they came, so equal maps have equal trees.
 
+#![forbid(unsafe_code)]
+
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;

@@ -6,6 +6,8 @@
 //! `own` is what its own steps do, `effect` what others see of them, `interfere` what that does to a view,
 //! `fixpoint` closes the set, and `content` holds the theorem and the checks on every single step.
 
+#![forbid(unsafe_code)]
+
 mod abstraction;
 mod canon;
 mod cell;

@@ -6,6 +6,8 @@
 //! decides nothing: what it says about a history is what the verdict says, and the only thing that it
 //! computes are the [`States`] along an order that an engine found.
 
+#![forbid(unsafe_code)]
+
 mod evidence;
 mod hints;
 pub mod html;

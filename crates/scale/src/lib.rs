@@ -12,6 +12,8 @@
 //! The same pieces serve one process ([`run`](mod@run)), shards that know nothing of each other (a [`Shard`] with a
 //! [verdict file](verdicts), put together by [`merge`](merge::merge)) and the cluster of `seriatim-cluster`.
 
+#![forbid(unsafe_code)]
+
 mod error;
 pub mod fingerprint;
 mod giant;

@@ -29,8 +29,11 @@
 //! - [`certify`]: the checker of these proofs, which shares only the language with the prover.
 //! - [`verify`]: algorithms to answers: chooses between these engines.
 //! - [`report`]: verdicts to people and programs.
+//! - [`limits`]: time, memory and interruption, for the whole process.
 //! - [`scale`]: logs larger than memory, and shards of them.
 //! - [`transactions`]: histories of transactions to isolation levels.
+
+#![forbid(unsafe_code)]
 
 mod door;
 
@@ -42,6 +45,7 @@ pub use seriatim_explore as explore;
 pub use seriatim_harness as harness;
 pub use seriatim_history as history;
 pub use seriatim_lang as lang;
+pub use seriatim_limits as limits;
 pub use seriatim_lists as lists;
 pub use seriatim_monitor as monitor;
 #[cfg(feature = "parquet")]

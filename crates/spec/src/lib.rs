@@ -7,9 +7,10 @@
 //! replayer that checks a [`Witness`] without trusting any engine; and the [`answer::Answer`] of those
 //! that speak of algorithms.
 
+#![forbid(unsafe_code)]
+
 mod alphabet;
 pub mod answer;
-mod cancel;
 mod checked;
 mod collection;
 pub mod generate;
@@ -27,7 +28,6 @@ mod version;
 mod vocabulary;
 
 pub use alphabet::{Alphabet, Automaton, Bound, ClassId, StateId, Walk};
-pub use cancel::Cancel;
 pub use checked::{Checked, Confirmation, DecidedBy, LeftOut, PartStanding, PartVerdict, Strategy};
 pub use collection::Collection;
 pub use machine::{Answer, Effect, Machine};
@@ -36,6 +36,7 @@ pub use registry::{
 };
 pub use replay::{Invalid, Order, Refutation, refute, refute_under, replay, replay_under};
 pub use sequence::Sequence;
+pub use seriatim_limits::{Cancel, Reason, Stopped, checkpoint, checkpoint_now};
 pub use spec::{Next, Spec, key_of};
 pub use validate::{replay_by_steps, validate};
 pub use verdict::{

@@ -2,6 +2,7 @@
 //! draws.
 
 use seriatim_history::{Horizon, OpId};
+use seriatim_limits::Reason;
 use std::fmt;
 
 /// Whether a history is linearizable.
@@ -173,6 +174,16 @@ pub enum Limit {
     Defect,
     /// Processes are tied at more instants of the clock than there were tries.
     Ties,
+}
+
+impl From<Reason> for Limit {
+    fn from(reason: Reason) -> Limit {
+        match reason {
+            Reason::Time => Limit::Time,
+            Reason::Memory => Limit::Memory,
+            Reason::Interrupted => Limit::Cancelled,
+        }
+    }
 }
 
 impl fmt::Display for Limit {

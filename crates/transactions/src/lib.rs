@@ -34,6 +34,8 @@
 //! # Ok::<(), seriatim_transactions::Defect>(())
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod brute;
 mod check;
 mod draw;

@@ -84,6 +84,7 @@ fn time(options: &Options<'_>) -> Duration {
 
 /// Decides with all engines.
 fn all_engines(program: &Program, options: &Options<'_>) -> Result<Verified, Error> {
+    let cancel = Cancel::of_process();
     let (hunt, attempt) = hunted_and_proved(program, options)?;
     if settles(&hunt) {
         return Ok(Verified::explored(hunt));
@@ -91,7 +92,9 @@ fn all_engines(program: &Program, options: &Options<'_>) -> Result<Verified, Err
     if let Attempt::Proved { .. } = attempt {
         return Ok(attempt.beside(program, hunt));
     }
-    let attempt = match compositions::pairs(program) {
+    // Pairs that were not decided in time say nothing, neither that they are right nor that one is wrong.
+    let pairs = cancel.during(|| compositions::pairs(program)).unwrap_or(Pairs::Right(None));
+    let attempt = match pairs {
         Pairs::Wrong(violated) => return Ok(*violated),
         Pairs::Right(count) => attempt.noting(count),
     };
@@ -116,7 +119,8 @@ fn hunted_and_proved(
     program: &Program,
     options: &Options<'_>,
 ) -> Result<(Outcome, Attempt), Error> {
-    let cancel = Cancel::never();
+    let deadline = options.bounds.limits.time.map(|time| Instant::now() + time);
+    let cancel = Cancel::at(deadline);
     let prove = || attempt(program, &cancel);
     let bounds = within(&options.bounds, time(options) / 3);
     std::thread::scope(|scope| {

@@ -25,6 +25,8 @@
 //!
 //! [`SeriReader`] is the other bridge between the two wings: a specification of the language judges recorded histories.
 
+#![forbid(unsafe_code)]
+
 pub mod choose;
 mod compositions;
 mod options;

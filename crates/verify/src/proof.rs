@@ -9,8 +9,8 @@ use seriatim_certify::{Accepted, certify, trimmed};
 use seriatim_explore::{self as explore, Verdict, can_wait, constants};
 use seriatim_lang::Program;
 use seriatim_prove::{Options, Outcome, Proof, Stuck, prove};
-use seriatim_spec::Cancel;
 use seriatim_spec::answer::{Answer, Evidence, Property, Scope, Standing};
+use seriatim_spec::{Cancel, Stopped, checkpoint_now};
 
 /// What came of an attempt to prove a program.
 pub enum Attempt {
@@ -34,15 +34,19 @@ pub enum Attempt {
 pub fn attempt(program: &Program, cancel: &Cancel) -> Attempt {
     let open = |why| Attempt::Open { why: format!("not proved: {why}"), stuck: None };
     let options = Options { cancel: cancel.clone(), ..Options::default() };
-    match prove(program, &options) {
-        Outcome::Proved(_) if cancel.is_raised() => open("it was given up".to_owned()),
-        Outcome::Proved(proof) => checked(program, &proof).unwrap_or_else(open),
-        Outcome::Refused(why) => open(format!("the prover does not understand it: {why}")),
-        Outcome::Unknown(stuck) => {
-            let why = format!("not proved: the proof got stuck: {}", stuck.obstacle.text());
-            Attempt::Open { why, stuck: Some(stuck) }
+    let attempted = cancel.during(|| {
+        let outcome = prove(program, &options);
+        checkpoint_now();
+        match outcome {
+            Outcome::Proved(proof) => checked(program, &proof).unwrap_or_else(open),
+            Outcome::Refused(why) => open(format!("the prover does not understand it: {why}")),
+            Outcome::Unknown(stuck) => {
+                let why = format!("not proved: the proof got stuck: {}", stuck.obstacle.text());
+                Attempt::Open { why, stuck: Some(stuck) }
+            }
         }
-    }
+    });
+    attempted.unwrap_or_else(|Stopped(reason)| open(reason.to_string()))
 }
 
 /// A proof whose certificate is accepted, or why there is none.

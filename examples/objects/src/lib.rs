@@ -4,6 +4,8 @@
 //! behaviour. All of them take their primitives from `seriatim-sync`, so that one source runs on real
 //! threads, under Shuttle and under Loom. `tests/` has a test for each.
 
+#![forbid(unsafe_code)]
+
 pub mod arena;
 pub mod bounded;
 pub mod channel;

@@ -6,7 +6,18 @@
 
 use crate::{InputError, Problem};
 use memchr::memchr;
+use seriatim_limits::checkpoint_now;
 use std::io::{ErrorKind, Read};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How much was read of all sources.
+static BYTES: AtomicU64 = AtomicU64::new(0);
+
+/// How many bytes this process has read from sources of histories, decompressed: how far it came, if it is stopped
+/// while it reads.
+pub fn bytes_read() -> u64 {
+    BYTES.load(Ordering::Relaxed)
+}
 
 const BLOCK: usize = 128 << 10;
 
@@ -241,6 +252,7 @@ impl<'r> Block<'r> {
 
     /// Reads more; `false` at the end of the source.
     fn fill(&mut self) -> Result<bool, InputError> {
+        checkpoint_now();
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
@@ -255,6 +267,7 @@ impl<'r> Block<'r> {
             match self.input.read(&mut self.buffer[self.end..free]) {
                 Ok(read) => {
                     self.end += read;
+                    BYTES.fetch_add(read as u64, Ordering::Relaxed);
                     self.buffer[self.end] = b'\n';
                     return Ok(read > 0);
                 }

@@ -32,6 +32,7 @@ mod source;
 mod write;
 mod zstd;
 
+pub use block::bytes_read;
 pub use json::{write_string, write_value};
 pub use literal::{edn_value, json_value};
 pub use source::{decode, expand, open};

@@ -3,6 +3,7 @@
 use super::zstd::{self, ZstdReader};
 use crate::{InputError, Problem};
 use flate2::read::MultiGzDecoder;
+use seriatim_limits::Patient;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -55,10 +56,10 @@ fn opener_of(path: &Path) -> io::Result<Option<Opener>> {
 pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn Read>, InputError> {
     let path = path.as_ref();
     let opened = match path.to_str() {
-        Some("-") => decompressed(io::stdin()),
+        Some("-") => Patient::stdin().and_then(decompressed),
         _ => opener_of(path).and_then(|opener| match opener {
             Some(opener) => opener(path),
-            None => File::open(path).and_then(decompressed),
+            None => File::open(path).map(Patient::file).and_then(decompressed),
         }),
     };
     opened.map_err(|error| unreadable(path, &error.to_string()))

@@ -3,6 +3,7 @@
 use crate::fast::containers::container::{NEVER, Rank, Span};
 use crate::fast::{Budget, Declined, Unlimited};
 use seriatim_history::{Event, History, OpId, Stretch, Time};
+use seriatim_limits::checkpoint;
 
 /// Some operations of a history: all of them, or those of one key or object.
 #[derive(Clone, Copy)]
@@ -61,7 +62,10 @@ impl<'h> Part<'h> {
     /// The operations in call order.
     pub fn operations(&self) -> impl Iterator<Item = OpId> + use<'h> {
         let chosen = self.chosen;
-        (0..self.len()).map(move |index| chosen.map_or(OpId::from(index), |chosen| chosen[index]))
+        (0..self.len()).map(move |index| {
+            checkpoint();
+            chosen.map_or(OpId::from(index), |chosen| chosen[index])
+        })
     }
 
     /// The events of the operations, in order.
@@ -72,6 +76,7 @@ impl<'h> Part<'h> {
     /// The operations from a position on.
     #[inline]
     pub(super) fn read_stretch(&self, start: usize, stretch: &mut Stretch) {
+        checkpoint();
         let Some(chosen) = self.chosen else {
             return self.history.read_stretch(start, stretch);
         };

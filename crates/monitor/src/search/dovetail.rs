@@ -276,10 +276,10 @@ impl<'p, 'a: 'p> WorkQueue<'p, 'a> {
             Progress::Exhausted => Some(Finding::Violation),
             Progress::Paused => None,
             Progress::OutOfMemory => Some(Finding::Open(Limit::Memory, events)),
-            Progress::Cancelled if plan.cancel.is_late() => {
-                Some(Finding::Open(Limit::Time, events))
+            Progress::Cancelled => {
+                let limit = plan.cancel.reason().map_or(Limit::Cancelled, Limit::from);
+                Some(Finding::Open(limit, events))
             }
-            Progress::Cancelled => Some(Finding::Open(Limit::Cancelled, events)),
         };
         if finding.is_none() {
             task.effort += expansions;

@@ -5,13 +5,15 @@ use super::input::ChosenBy;
 use super::output::{remark, say, say_plainly};
 use super::question::{Done, Question};
 use super::scale::{self, Scale};
-use super::{Exit, Failure, order, page, transactions};
+use super::{Exit, Failure, limits, order, page, transactions};
 use clap::ValueEnum;
+use serde_json::json;
 use seriatim::Verdict;
+use seriatim::limits::{Cancel, Reason, Stopped};
 use seriatim::monitor::Detail;
 use seriatim::report::junit::{self, Case};
 use seriatim::report::terminal::{Colour, Glyphs, Style};
-use seriatim::report::{json, terminal};
+use seriatim::report::{json as json_report, terminal};
 use seriatim::transactions::Glyphs as LevelGlyphs;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -86,6 +88,24 @@ enum Outcome {
     Unreadable { source: String, problem: String },
 }
 
+impl Outcome {
+    /// A log that was left before there was a verdict.
+    fn stopped(source: String, stopped: Stopped, is_json: bool) -> Result<Outcome, Failure> {
+        let problem = limits::how_far(stopped);
+        match is_json {
+            true => {
+                let Stopped(reason) = stopped;
+                let report = json!({
+                    "source": source, "verdict": "unknown", "limit": reason.text(), "reason": problem
+                });
+                say(&format!("{report}\n"))?;
+            }
+            false => say_plainly(&format!("{source}: unknown; {problem}\n"))?,
+        }
+        Ok(Outcome::Unreadable { source, problem })
+    }
+}
+
 /// Carries out `seriatim check`.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut exit = Exit::Holds;
@@ -108,20 +128,23 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return scale::with_verdicts(&arguments.question, &arguments.scale, &paths, file);
     }
     for log in arguments.logs(paths) {
-        let path = log[0].clone();
-        let outcome = match arguments.answer(&log) {
-            Ok(done) => {
+        let source = source_of(&log);
+        limits::prepare(&source);
+        let outcome = match arguments.decided(&log) {
+            Err(stopped) => {
+                exit = exit.and(Exit::Unknown);
+                Outcome::stopped(source, stopped, arguments.json)?
+            }
+            Ok(Ok(done)) => {
                 exit = exit.and(done.exit());
-                print(arguments, &done)?;
-                if let Some(path) = &arguments.html {
-                    page::write(&done, path)?;
-                }
+                limits::prepare_verdict(&source, done.checked.verdict.word(), exit);
+                Cancel::undisturbed(|| arguments.show(&done))?;
                 Outcome::Checked(Box::new(done))
             }
-            Err(Failure(problem)) => {
+            Ok(Err(Failure(problem))) => {
                 remark(&format!("error: {problem}"));
                 exit = exit.and(Exit::BadInput);
-                Outcome::Unreadable { source: path.display().to_string(), problem }
+                Outcome::Unreadable { source, problem }
             }
         };
         if arguments.junit.is_some() {
@@ -186,6 +209,15 @@ impl Arguments {
         order::run(&self.question, self.order, print, paths)
     }
 
+    /// Shows what was found, wherever that is wanted.
+    fn show(&self, done: &Done) -> Result<(), Failure> {
+        print(self, done)?;
+        match &self.html {
+            Some(path) => page::write(done, path),
+            None => Ok(()),
+        }
+    }
+
     /// The files of each log.
     fn logs(&self, paths: Vec<PathBuf>) -> Vec<Vec<PathBuf>> {
         match self.scale.one_log {
@@ -202,6 +234,22 @@ impl Arguments {
         }
     }
 
+    /// The answer to a log. One that turns out not to fit in memory is checked from disk, if its specification is
+    /// known: then it never has to be in memory as a whole.
+    fn decided(&self, log: &[PathBuf]) -> Result<Result<Done, Failure>, Stopped> {
+        let answer = limits::within(|| self.answer(log));
+        let is_full = match &answer {
+            Err(Stopped(reason)) => *reason == Reason::Memory,
+            Ok(Ok(done)) => done.spilled.is_none() && done.is_without_memory(),
+            Ok(Err(_)) => false,
+        };
+        if !is_full || self.question.spec().is_none() || !self.scale.may_spill(log) {
+            return answer;
+        }
+        drop(answer);
+        limits::within(|| scale::answer(&self.question, &self.scale, log))
+    }
+
     fn answer(&self, log: &[PathBuf]) -> Result<Done, Failure> {
         match log {
             [path] if !self.scale.is_spilled(path, self.question.memory()) => {
@@ -210,6 +258,11 @@ impl Arguments {
             log => scale::answer(&self.question, &self.scale, log),
         }
     }
+}
+
+/// The name of a log in messages.
+fn source_of(log: &[PathBuf]) -> String {
+    log.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 fn cases(outcomes: &[Outcome]) -> Vec<Case<'_>> {
@@ -226,8 +279,8 @@ fn print(arguments: &Arguments, done: &Done) -> Result<(), Failure> {
     }
     let report = || terminal::render(&done.report(0), &style(arguments));
     match (arguments.json, &done.spilled) {
-        (true, None) => say(&json::render(&done.report(0))),
-        (true, Some(spilled)) => say(&spilled.json(&json::render(&done.report(0)))),
+        (true, None) => say(&json_report::render(&done.report(0))),
+        (true, Some(spilled)) => say(&spilled.json(&json_report::render(&done.report(0)))),
         (false, None) => say(&report()),
         (false, Some(spilled)) => {
             let is_drawn = spilled.violations > 0 && spilled.sentence.is_none();

@@ -10,6 +10,7 @@ mod convert;
 mod generate;
 mod input;
 mod internal;
+mod limits;
 mod lists;
 mod manual;
 mod order;
@@ -30,6 +31,7 @@ mod watch;
 use clap::{CommandFactory, Parser, Subcommand};
 use seriatim::spec::answer::Answer;
 use std::process::ExitCode;
+use std::time::Instant;
 
 /// Is a concurrent object linearizable?
 ///
@@ -43,6 +45,9 @@ use std::process::ExitCode;
 struct Arguments {
     #[command(subcommand)]
     command: Command,
+
+    #[command(flatten)]
+    limits: limits::Limits,
 }
 
 #[derive(Subcommand)]
@@ -103,13 +108,17 @@ impl<E: std::error::Error> From<E> for Failure {
     }
 }
 
-/// Carries out the command line.
-pub fn run() -> ExitCode {
+/// Carries out the command line. Time is counted from `start`.
+pub fn run(start: Instant) -> ExitCode {
     #[cfg(feature = "parquet")]
     seriatim::parquet::install();
-    let command = Arguments::parse().command;
+    let Arguments { command, limits } = Arguments::parse();
     let exit = internal::guarded(|| {
-        let outcome = carry_out(&command);
+        let outcome =
+            limits.install(start).and_then(|()| match limits::within(|| carry_out(&command)) {
+                Ok(outcome) => outcome,
+                Err(stopped) => limits::tell("seriatim", stopped),
+            });
         outcome.unwrap_or_else(|Failure(message)| {
             output::remark(&format!("error: {message}"));
             Exit::BadInput

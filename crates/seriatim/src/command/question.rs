@@ -2,8 +2,9 @@
 
 use super::Exit;
 use super::Failure;
-use super::amounts::{bytes, duration, positive};
+use super::amounts::{duration, positive};
 use super::input::{Against, Chosen, ChosenBy, Input};
+use super::limits;
 use super::progress::ProgressLine;
 use super::scale::Spilled;
 use clap::{Args, ValueEnum};
@@ -11,7 +12,7 @@ use seriatim::monitor::partition::Partitioning;
 use seriatim::monitor::{Detail, Monitors, StopAt, Strategy, refute_partition, vacuous};
 use seriatim::report::Report;
 use seriatim::scale::judge::SharedReader;
-use seriatim::spec::Reader;
+use seriatim::spec::{Limit, Reader};
 use seriatim::{
     Checked, ChosenReader, Failures, History, InputError, Options, Verdict, check_with,
 };
@@ -26,15 +27,6 @@ pub struct Question {
 
     #[command(flatten)]
     against: Against,
-
-    /// Give up after this time (90s, 5m, …) and say how far it came
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    time: Option<Duration>,
-
-    /// The memory that may be used: by the search of a history that is read whole, by everything for a
-    /// log that is checked from disk
-    #[arg(long, value_name = "BYTES", default_value = "4G", value_parser = bytes)]
-    memory: usize,
 
     /// The number of threads [default: all cores]
     #[arg(long, value_name = "NUMBER", value_parser = positive)]
@@ -122,7 +114,7 @@ impl Question {
     /// The verdict of a specification that nobody named, in a word.
     fn word(&self, history: &History, reader: &ChosenReader) -> Result<&'static str, InputError> {
         let options = Options {
-            time: Some(self.time.unwrap_or(TIME_TO_GUESS)),
+            time: Some(limits::time_left().map_or(TIME_TO_GUESS, |left| left.min(TIME_TO_GUESS))),
             detail: Detail::Plain,
             ..self.options()
         };
@@ -153,7 +145,7 @@ impl Question {
 
     /// The memory that may be used, in bytes.
     pub fn memory(&self) -> usize {
-        self.memory
+        limits::memory()
     }
 
     /// Whether the number of threads is given.
@@ -207,8 +199,8 @@ impl Question {
     pub fn options(&self) -> Options<'static> {
         let defaults = Options::default();
         Options {
-            time: self.time,
-            memory: self.memory,
+            time: limits::time_left(),
+            memory: limits::memory(),
             threads: self.threads.unwrap_or(defaults.threads),
             partitioning: match self.no_partition {
                 true => Partitioning::ByObject,
@@ -261,6 +253,17 @@ impl Done {
     /// How many there are.
     pub fn operations(&self) -> u64 {
         self.spilled.as_ref().map_or(self.history.len() as u64, |spilled| spilled.operations)
+    }
+
+    /// Whether nothing was decided for want of memory: not a search that ran out of it in one part, which it would
+    /// do from disk as well.
+    pub fn is_without_memory(&self) -> bool {
+        match &self.checked.verdict {
+            Verdict::Unknown(unknown) => {
+                unknown.limit == Limit::Memory && self.checked.parts.is_empty()
+            }
+            _ => false,
+        }
     }
 
     /// What the command comes to.

@@ -87,6 +87,11 @@ impl Scale {
         }
     }
 
+    /// Whether a log may be checked from disk though it was not expected to be too large.
+    pub fn may_spill(&self, log: &[PathBuf]) -> bool {
+        self.spill == Spilling::Auto && log.iter().all(|path| path.is_file())
+    }
+
     /// Where temporary files go.
     pub fn scratch(&self) -> Scratch {
         Scratch::new(self.temp.clone().unwrap_or_else(std::env::temp_dir))

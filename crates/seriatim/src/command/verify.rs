@@ -1,7 +1,8 @@
 //! `seriatim verify`: is every run of an algorithm linearizable?
 
-use super::amounts::{bytes, duration};
+use super::amounts::duration;
 use super::input::constant;
+use super::limits;
 use super::lists::Lists;
 use super::output::{Detail, remark, say, say_plainly, write_history};
 use super::source::Source;
@@ -101,14 +102,6 @@ pub struct Arguments {
     /// Raise the bounds step by step until this time is over, and say what was covered
     #[arg(long, value_name = "TIME", value_parser = duration)]
     budget: Option<Duration>,
-
-    /// Give up after this time
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    time: Option<Duration>,
-
-    /// The memory for states
-    #[arg(long, value_name = "BYTES", default_value = "8G", value_parser = bytes)]
-    memory: usize,
 
     /// The number of workers that search [default: all cores]
     #[arg(long, value_name = "NUMBER")]
@@ -266,7 +259,7 @@ impl Arguments {
             client: self.client.clone().or(start.client),
             mode,
             reductions,
-            limits: Limits { time: self.time, memory: self.memory, states: None },
+            limits: Limits { time: limits::time_left(), memory: limits::memory(), states: None },
             jobs: self.jobs.unwrap_or_else(cores),
             second_opinion: SecondOpinion::FULL,
         }

@@ -2,8 +2,9 @@
 
 use super::input::format_named;
 use super::output::{remark, say_plainly};
-use super::{Exit, Failure};
-use seriatim::history::{Conventions, Format, ReadOptions, listen, open};
+use super::{Exit, Failure, limits};
+use seriatim::history::{Conventions, Format, Header, ReadOptions, listen, open};
+use seriatim::limits::{Stopped, checkpoint_now};
 use seriatim::monitor::watch;
 use seriatim::scale::Standing;
 use seriatim::scale::judge::Evidence;
@@ -11,7 +12,7 @@ use seriatim::scale::live::{Listening, Watch};
 use seriatim::{ChosenReader, Failures, SpecChoice, Verdict};
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -51,11 +52,31 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let name = arguments.file.display().to_string();
     let options = ReadOptions { format: Some(arguments.format), ..ReadOptions::default() };
     let listener = Box::new(Listening(Rc::clone(&watched)));
-    let heard = match arguments.follow {
-        true => listen(Growing::open(&arguments.file)?, &name, options, listener),
-        false => listen(open(&arguments.file)?, &name, options, listener),
-    };
-    report(&name, &mut watched.borrow_mut(), heard?.conventions)
+    let heard = limits::within(|| match arguments.follow {
+        true => Ok(listen(Growing::open(&arguments.file)?, &name, options, listener)?),
+        false => Ok(listen(open(&arguments.file)?, &name, options, listener)?),
+    });
+    let watched = &mut watched.borrow_mut();
+    match heard {
+        Ok(Ok(Header { conventions, .. })) => report(&name, watched, conventions),
+        Ok(Err(failure)) => {
+            say_plainly(&so_far(&name, watched, "the next one cannot be read"))?;
+            Err(failure)
+        }
+        Err(Stopped(reason)) => {
+            say_plainly(&so_far(&name, watched, reason.text()))?;
+            Ok(Exit::Unknown)
+        }
+    }
+}
+
+/// What is known of events that did not come to their end: a violation would have ended them.
+fn so_far(name: &str, watched: &Watch, why: &str) -> String {
+    let (events, operations) = (watched.events(), watched.operations());
+    let place = watched.line().map_or_else(|| name.to_owned(), |line| format!("{name}:{line}"));
+    format!(
+        "{place}: unknown; {why}; no violation in {operations} operations, {events} events until there\n"
+    )
 }
 
 /// Says what was found.
@@ -112,12 +133,22 @@ impl Growing {
         let file = File::open(path);
         Ok(Growing(file.map_err(|error| Failure(format!("{}: {error}", path.display())))?))
     }
+
+    /// Whether the file ends before the place that was read last, as logs do that are rotated by cutting them off.
+    fn is_cut(&mut self) -> std::io::Result<bool> {
+        Ok(self.0.metadata()?.len() < self.0.stream_position()?)
+    }
 }
 
 impl Read for Growing {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         loop {
+            checkpoint_now();
             match self.0.read(buffer)? {
+                0 if self.is_cut()? => {
+                    remark("the file has become shorter: it is read again from its beginning");
+                    self.0.rewind()?;
+                }
                 0 => std::thread::sleep(PAUSE),
                 read => return Ok(read),
             }

@@ -8,7 +8,8 @@ use std::path::Path;
 use std::process::Command;
 
 /// The layers from the ground up, each with what its crates have in common.
-const LAYERS: [(&str, &[&str]); 6] = [
+const LAYERS: [(&str, &[&str]); 7] = [
+    ("when to stop", &["limits"]),
     ("what happened, and states that share their parts", &["history", "persistent"]),
     ("what should happen, and what can be answered", &["spec", "sync", "algorithms"]),
     ("algorithms as text and as steps", &["lang"]),

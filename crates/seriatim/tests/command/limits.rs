@@ -21,8 +21,9 @@ fn a_time_limit_ends_the_check_and_says_how_far_it_came() {
     // An unknown is outranked by a violation, and outranks what holds.
     let (good, bad) = (example("queue.jsonl"), example("queue-overtaken.jsonl"));
     let limit = ["-q", "--time", "200ms"];
-    seriatim(&[&["check", &path, &bad], &limit[..]].concat()).exits(1);
-    let quiet = seriatim(&[&["check", &path, &good], &limit[..]].concat()).exits(3);
+    // The time is that of the whole command.
+    seriatim(&[&["check", &bad, &path], &limit[..]].concat()).exits(1);
+    let quiet = seriatim(&[&["check", &good, &path], &limit[..]].concat()).exits(3);
     quiet.says("hard.jsonl: unknown (4003 operations; the time limit was reached)");
 }
 

@@ -23,6 +23,7 @@ mod sabotaged_explorer;
 mod scale;
 #[path = "../../../report/tests/schema/mod.rs"]
 mod schema;
+mod supply_chain;
 mod testdata;
 mod transactions;
 mod transcripts;

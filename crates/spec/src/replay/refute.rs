@@ -19,6 +19,7 @@ use super::record::Record;
 use super::{Model, Player, Visitor, intern_items, intern_parameters, successors, with_model};
 use crate::{Automaton, Cancel, ChosenReader, Interpretation, Reader, StateId};
 use seriatim_history::{History, InputError, OpId, Time};
+use seriatim_limits::checkpoint;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::Hash;
 
@@ -215,6 +216,7 @@ impl<'h, O: Objects> Sweep<'h, O> {
         let mut seen: HashSet<Configuration<O::State>> = HashSet::new();
         let mut waiting = possible;
         while let Some(mut configuration) = waiting.pop() {
+            checkpoint();
             if configuration.has(due) {
                 configuration.done.retain(|&other| other != due);
                 settled.insert(configuration);

@@ -25,6 +25,7 @@ use crate::fast::violation::counterexample;
 use crate::fast::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{History, OpId};
+use seriatim_limits::checkpoint_now;
 use seriatim_spec::{Claim, Witness};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -436,6 +437,7 @@ impl Selection {
     /// The container of the selection, its events numbered anew. Pending removals are kept if
     /// there is anything that they could have removed.
     fn container(&self, whole: &Container) -> Container {
+        checkpoint_now();
         let pick = |spans: &[Span]| -> Vec<Span> {
             self.items.iter().map(|item| spans[item.index()]).collect()
         };

@@ -37,6 +37,7 @@ use crate::fast::containers::coverage::Coverage;
 use exchange::Fate;
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{OpId, ValueId};
+use seriatim_limits::checkpoint;
 use seriatim_spec::Sequence;
 use std::collections::BTreeSet;
 
@@ -368,6 +369,7 @@ impl<'c> QuerySearch<'c> {
         let mut work = std::mem::take(&mut self.configurations);
         let before = self.looked_at;
         while let Some(mut configuration) = work.pop() {
+            checkpoint();
             self.look(&mut configuration);
             if configuration.is_done(row) {
                 let place = *place_of.entry(configuration.key()).or_insert(after.len());

@@ -1,0 +1,72 @@
+//! Leaving work from wherever it is.
+//!
+//! Unwinding is how work leaves that has no result for "stopped", as a reader in the middle of a line. It is no
+//! panic: no hook runs and nothing is printed. What the work was changing is dropped on the way; so whoever
+//! calls [`Cancel::during`] must not look at anything that the work may have left half changed.
+
+use crate::{Cancel, Reason};
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// Work was left before it was done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stopped(pub Reason);
+
+/// Checkpoints between two looks at the requests.
+const LOOK_EVERY: u32 = 64;
+
+thread_local! {
+    static LEFT: Cell<u32> = const { Cell::new(LOOK_EVERY) };
+    /// Who may stop the work of this thread, the innermost last.
+    static REQUESTS: RefCell<Vec<Cancel>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A place at which work can be left. Costs next to nothing; belongs into every loop that input can make long.
+///
+/// # Panics
+///
+/// Unwinds to the innermost [`Cancel::during`] of this thread if its request is raised. Where there is none, and in
+/// programs that are compiled to abort on panic, it does nothing.
+#[inline]
+pub fn checkpoint() {
+    let left = LEFT.get() - 1;
+    LEFT.set(left);
+    if left == 0 {
+        checkpoint_now();
+    }
+}
+
+/// A [`checkpoint`] that looks at once: for work that takes long between two of them.
+#[cold]
+pub fn checkpoint_now() {
+    LEFT.set(LOOK_EVERY);
+    if !cfg!(panic = "unwind") || std::thread::panicking() {
+        return;
+    }
+    let reason = REQUESTS.with_borrow(|requests| requests.last().and_then(Cancel::reason));
+    if let Some(reason) = reason {
+        resume_unwind(Box::new(Stopped(reason)));
+    }
+}
+
+impl Cancel {
+    /// Does something that may be left at any [`checkpoint`] of this thread, once the request is raised. A
+    /// request around it is not heard meanwhile.
+    pub fn during<T>(&self, work: impl FnOnce() -> T) -> Result<T, Stopped> {
+        REQUESTS.with_borrow_mut(|requests| requests.push(self.clone()));
+        let outcome = catch_unwind(AssertUnwindSafe(work));
+        REQUESTS.with_borrow_mut(|requests| requests.pop());
+        outcome.map_err(|payload| match payload.downcast::<Stopped>() {
+            Ok(stopped) => *stopped,
+            Err(panic) => resume_unwind(panic),
+        })
+    }
+
+    /// Does something that no checkpoint leaves: what must be said in any case.
+    pub fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
+        match Cancel::never().during(work) {
+            Ok(done) => done,
+            Err(_) => unreachable!("nobody holds a request that nobody has"),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What is built into the command: licences, sources and duplicates are those that `deny.toml` allows.
+//! `SERIATIM_SBOM=FILE` writes a bill of materials (CycloneDX).
+
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+/// The packages of the workspace on this system, with all features.
+fn packages() -> Vec<Value> {
+    let version = Command::new("rustc").arg("-vV").output().expect("rustc");
+    let version = String::from_utf8(version.stdout).expect("UTF-8");
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).expect("a host");
+    let ran = Command::new(env!("CARGO"))
+        .args(["metadata", "--offline", "--all-features", "--format-version", "1"])
+        .args(["--filter-platform", host])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo");
+    let metadata: Value = serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| {
+        panic!("no metadata: {}", String::from_utf8_lossy(&ran.stderr));
+    });
+    metadata["packages"].as_array().expect("packages").clone()
+}
+
+/// The texts of a list in `deny.toml`.
+fn allowed(list: &str) -> BTreeSet<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deny.toml");
+    let text = std::fs::read_to_string(path).expect("deny.toml");
+    let (_, rest) = text.split_once(&format!("\n{list} = [")).expect("the list");
+    let (inside, _) = rest.split_once(']').expect("its end");
+    inside.split('"').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// Whether an expression such as `(MIT OR Apache-2.0) AND Unicode-3.0` is met by licences that are allowed.
+fn is_licensed(expression: &str, allowed: &BTreeSet<String>) -> bool {
+    let plain = expression.replace(['(', ')'], "").replace('/', " OR ");
+    plain.split(" AND ").all(|all| all.split(" OR ").any(|one| allowed.contains(one.trim())))
+}
+
+#[test]
+fn every_dependency_is_licensed_comes_from_the_registry_and_comes_once() {
+    let (licences, twice) = (allowed("allow"), allowed("skip"));
+    let mut versions: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let packages = packages();
+    assert!(packages.len() > 50, "only {} packages", packages.len());
+    for package in &packages {
+        let name = package["name"].as_str().expect("a name");
+        let licence = package["license"].as_str().unwrap_or("none");
+        assert!(is_licensed(licence, &licences), "{name} is licensed {licence}");
+        if let Some(source) = package["source"].as_str() {
+            assert!(source.starts_with("registry+"), "{name} comes from {source}");
+        }
+        let version = package["version"].as_str().expect("a version").to_owned();
+        versions.entry(name.to_owned()).or_default().insert(version);
+    }
+    for (name, versions) in versions {
+        let is_expected = twice.contains(&name);
+        assert_eq!(versions.len() > 1, is_expected, "{name} comes in the versions {versions:?}");
+    }
+    if let Some(file) = std::env::var_os("SERIATIM_SBOM") {
+        std::fs::write(file, bill(&packages).to_string()).expect("a bill can be written");
+    }
+}
+
+/// The bill of materials.
+fn bill(packages: &[Value]) -> Value {
+    let component = |package: &Value| {
+        let (name, version) = (&package["name"], &package["version"]);
+        let purl = format!("pkg:cargo/{}@{}", name.as_str()?, version.as_str()?);
+        let licences = json!([{ "expression": package["license"] }]);
+        Some(json!({
+            "type": "library", "name": name, "version": version, "purl": purl, "licenses": licences
+        }))
+    };
+    let components: Vec<Value> = packages.iter().filter_map(component).collect();
+    json!({ "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "components": components })
+}
