@@ -4,7 +4,9 @@
 //! not hold gives none (the method is not enabled in that state). A number that leaves the bounds stated for it is a
 //! mistake of the specification, like an index out of range: it is told, and there is no verdict.
 
+pub mod access;
 mod evaluate;
+pub mod paths;
 mod values;
 
 pub use values::Datum;
@@ -14,7 +16,6 @@ use crate::front::program::*;
 use crate::front::types::Type;
 use crate::machine::Bounds;
 use crate::machine::choices::Choices;
-use std::collections::HashMap;
 
 /// How many statements a method may execute.
 const FUEL: u32 = 100_000;
@@ -50,7 +51,8 @@ struct Interpreter<'s> {
     facts: &'s Facts,
     bounds: Bounds,
     vars: SpecState,
-    locals: HashMap<LocalId, Datum>,
+    /// By number.
+    locals: Vec<Option<Datum>>,
     choices: &'s mut Choices,
     fuel: u32,
 }
@@ -121,7 +123,7 @@ impl Spec {
             facts: &self.info.facts,
             bounds: self.bounds,
             vars,
-            locals: HashMap::new(),
+            locals: vec![None; self.info.facts.locals.len()],
             choices,
             fuel: FUEL,
         }
@@ -131,7 +133,7 @@ impl Spec {
 impl Interpreter<'_> {
     fn call(&mut self, info: &FunctionInfo, args: Vec<Datum>) -> Interpreted<Datum> {
         for (param, arg) in info.params.iter().zip(args) {
-            self.locals.insert(param.local, bounded(arg, &param.ty)?);
+            self.locals[param.local.0 as usize] = Some(bounded(arg, &param.ty)?);
         }
         match self.block(&info.body)? {
             Flow::Return(value) => bounded(value.shaped(&info.result), &info.result),
@@ -164,6 +166,9 @@ impl Interpreter<'_> {
             }
             StmtKind::While(label, cond, body) => return self.looped(label, Some(cond), body),
             StmtKind::Loop(label, body) => return self.looped(label, None, body),
+            StmtKind::For(binding, collection, body) => {
+                return self.for_each(binding, collection, body);
+            }
             StmtKind::Break(label) => {
                 return Ok(Flow::Break(label.as_ref().map(|l| l.text.clone())));
             }
@@ -221,6 +226,24 @@ impl Interpreter<'_> {
         }
     }
 
+    fn for_each(
+        &mut self,
+        binding: &Binding,
+        collection: &Expr,
+        body: &Block,
+    ) -> Interpreted<Flow> {
+        for element in self.value(collection)?.into_parts() {
+            self.fuel = self.fuel.checked_sub(1).ok_or_else(|| broken("it never ends"))?;
+            self.bind_one(binding, element)?;
+            match self.block(body)? {
+                Flow::Next | Flow::Continue(None) => {}
+                Flow::Break(None) => break,
+                other => return Ok(other),
+            }
+        }
+        Ok(Flow::Next)
+    }
+
     fn bind(&mut self, pattern: &Pattern, value: Datum) -> Interpreted<()> {
         match pattern {
             Pattern::Bind(binding) => self.bind_one(binding, value)?,
@@ -237,8 +260,8 @@ impl Interpreter<'_> {
 
     fn bind_one(&mut self, binding: &Binding, value: Datum) -> Interpreted<()> {
         if let Some(Meaning::Local(local)) = self.facts.meaning(binding.id) {
-            let ty = self.facts.locals[local.0 as usize].1.clone();
-            self.locals.insert(local, bounded(value.shaped(&ty), &ty)?);
+            let ty = &self.facts.locals[local.0 as usize].1;
+            self.locals[local.0 as usize] = Some(bounded(value.shaped(ty), ty)?);
         }
         Ok(())
     }
@@ -258,11 +281,15 @@ impl Interpreter<'_> {
 
     fn store(&mut self, target: &Expr, value: Datum) -> Interpreted<()> {
         let ty = self.facts.type_of(target);
-        let value = bounded(value.shaped(ty), ty)?;
+        self.put(target, bounded(value.shaped(ty), ty)?)
+    }
+
+    /// Stores a value that is within its bounds.
+    fn put(&mut self, target: &Expr, value: Datum) -> Interpreted<()> {
         match &target.kind {
             ExprKind::Name(_) => {
                 match self.facts.meaning(target.id) {
-                    Some(Meaning::Local(local)) => drop(self.locals.insert(local, value)),
+                    Some(Meaning::Local(local)) => self.locals[local.0 as usize] = Some(value),
                     Some(Meaning::Shared(var)) => self.vars[var.0 as usize] = value,
                     _ => return Err(broken("this cannot be assigned to")),
                 }
@@ -272,12 +299,12 @@ impl Interpreter<'_> {
                 let mut parts = self.value(of)?.into_parts();
                 let slot = parts.get_mut(*part as usize).ok_or_else(|| broken("no such part"))?;
                 *slot = value;
-                self.store(of, Datum::Tuple(parts))
+                self.put(of, Datum::Tuple(parts))
             }
             ExprKind::Index(of, index) => {
                 let index = self.value(index)?;
                 let whole = self.value(of)?;
-                let changed = if let Type::Map(..) = self.facts.type_of(of) {
+                let changed = if let Type::Map(..) = self.facts.type_of(of).required() {
                     whole.with_entry(index, value)
                 } else {
                     let mut parts = whole.into_parts();
@@ -285,7 +312,7 @@ impl Interpreter<'_> {
                     *slot.ok_or_else(|| broken("an index is out of range"))? = value;
                     Datum::List(parts)
                 };
-                self.store(of, changed)
+                self.put(of, changed)
             }
             _ => Err(broken("this cannot be assigned to")),
         }

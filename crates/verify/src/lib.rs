@@ -32,6 +32,7 @@ mod compositions;
 mod options;
 mod proof;
 mod recorded;
+mod seri_nature;
 mod seri_reader;
 mod verified;
 

@@ -5,6 +5,7 @@
 //! values into its data and back: integers are numbers or keys where the specification wants those, any
 //! value is opaque data, `nil` is `empty`.
 
+use crate::seri_nature::Nature;
 use seriatim_explore::{Event, event};
 use seriatim_history::{History, InputError, Operation, Outcome, Problem, ValueId};
 use seriatim_lang::Program;
@@ -13,7 +14,9 @@ use seriatim_lang::program::{FunctionInfo, SpecInfo};
 use seriatim_lang::spec::{Datum, SpecState, SpecStop};
 use seriatim_lang::types::Type;
 use seriatim_spec::run::Run;
-use seriatim_spec::{Bound, Interpretation, Next, Reader, Spec};
+use seriatim_spec::{
+    Bound, Interpretation, Next, Reader, Spec, Version, Versions, VersionsOf, key_of,
+};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
@@ -104,6 +107,7 @@ impl Reader for SeriReader {
 
     fn read(&self, history: &mut History) -> Result<Interpretation, InputError> {
         self.object.name_items(history);
+        let texts = Texts::of(history, &self.object.spec);
         let mut bound: Bound<SeriObject> = Bound::new(Arc::clone(&self.object));
         let mut classes = Vec::with_capacity(history.len());
         for operation in history.operations() {
@@ -111,16 +115,78 @@ impl Reader for SeriReader {
                 classes.push(None);
                 continue;
             }
-            let (invocation, result) = self.object.decode(operation)?;
-            classes.push(Some(bound.class(invocation, result)));
+            let (invocation, result) = self.object.decode(operation, &texts)?;
+            // What never returned and changes nothing says nothing.
+            let is_silent = result.is_none() && self.object.is_read_only(&invocation, None);
+            classes.push((!is_silent).then(|| bound.class(invocation, result)));
         }
         Ok(Interpretation::new(Arc::new(bound), classes))
+    }
+}
+
+/// An operation that is being read.
+#[derive(Clone, Copy)]
+struct Reading<'r> {
+    operation: Operation<'r>,
+    texts: &'r Texts,
+}
+
+/// The texts of a history, in their order: a `key` of a specification is a number, and a text counts as its place
+/// among all texts of the history.
+struct Texts {
+    ranks: BTreeMap<ValueId, i32>,
+}
+
+impl Texts {
+    /// The texts, if the specification has ordered data.
+    fn of(history: &History, spec: &seriatim_lang::spec::Spec) -> Texts {
+        let mut methods = spec.info().methods.iter();
+        let has_keys = |method: &FunctionInfo| {
+            method.params.iter().map(|p| &p.ty).chain([&method.result]).any(has_key)
+        };
+        let mut texts: BTreeMap<&str, ValueId> = BTreeMap::new();
+        if methods.any(has_keys) {
+            let values = history.values();
+            let mut waiting: Vec<ValueId> =
+                history.operations().flat_map(|o| [o.key(), o.arg(), o.result()]).collect();
+            while let Some(id) = waiting.pop() {
+                if id.as_inline_int().is_some() || !id.is_present() {
+                    continue;
+                }
+                match values.as_str(id) {
+                    Some(text) => drop(texts.insert(text, id)),
+                    None => {
+                        let list = values.get(id);
+                        let items = list.as_list().unwrap_or_default();
+                        waiting.extend(items.iter().filter_map(|item| values.find(item)));
+                    }
+                }
+            }
+        }
+        Texts { ranks: texts.into_values().zip(0..).collect() }
+    }
+
+    fn rank(&self, id: ValueId) -> Option<i32> {
+        self.ranks.get(&id).copied()
+    }
+}
+
+/// Whether a type holds ordered data.
+fn has_key(ty: &Type) -> bool {
+    match ty {
+        Type::Key => true,
+        Type::Opt(of) | Type::Seq(of) | Type::Set(of) | Type::Array(of, _) => has_key(of),
+        Type::Tuple(parts) => parts.iter().any(has_key),
+        Type::Map(key, value) => has_key(key) || has_key(value),
+        _ => false,
     }
 }
 
 /// A specification of the language as an object of the library.
 struct SeriObject {
     spec: seriatim_lang::spec::Spec,
+    /// What its text says about its methods.
+    nature: Nature,
     /// What went wrong inside the specification, if anything did.
     defect: OnceLock<String>,
 }
@@ -132,14 +198,18 @@ impl SeriObject {
     fn new(info: SpecInfo) -> Self {
         // `any` in a specification ranges over these; recorded data are not limited by them.
         let bounds = Bounds { values: 3, keys: 3, nodes: None, capacity: None };
-        SeriObject { spec: seriatim_lang::spec::Spec::new(info, bounds), defect: OnceLock::new() }
+        let nature = Nature::of(&info);
+        let spec = seriatim_lang::spec::Spec::new(info, bounds);
+        SeriObject { spec, nature, defect: OnceLock::new() }
     }
 
     /// Gives ids to the items of lists, if the specification looks into lists.
     fn name_items(&self, history: &mut History) {
         let looks_inside = |method: &FunctionInfo| {
             let mut types = method.params.iter().map(|p| &p.ty).chain([&method.result]);
-            let is_list = |ty: &Type| matches!(ty, Type::Tuple(_) | Type::Array(..) | Type::Seq(_));
+            let is_list = |ty: &Type| {
+                matches!(ty, Type::Tuple(_) | Type::Array(..) | Type::Seq(_) | Type::Set(_))
+            };
             method.params.len() > 2 || types.any(|ty| is_list(ty.required()))
         };
         if self.spec.info().methods.iter().any(looks_inside) {
@@ -161,7 +231,12 @@ impl SeriObject {
         }
     }
 
-    fn decode(&self, operation: Operation<'_>) -> Result<(Invocation, Option<Datum>), InputError> {
+    fn decode(
+        &self,
+        operation: Operation<'_>,
+        texts: &Texts,
+    ) -> Result<(Invocation, Option<Datum>), InputError> {
+        let reading = Reading { operation, texts };
         let refuse =
             |problem| InputError::new(operation.history.source(), operation.line(), problem);
         let info = self.spec.info();
@@ -180,7 +255,7 @@ impl SeriObject {
         };
         let args = arguments(operation, types.len())
             .and_then(|ids| {
-                ids.iter().zip(&types).map(|(&id, ty)| self.datum(operation, id, ty)).collect()
+                ids.iter().zip(&types).map(|(&id, ty)| self.datum(reading, id, ty)).collect()
             })
             .ok_or_else(|| {
                 misfit(format!("{} arguments as `{}` takes", types.len(), function.name))
@@ -189,7 +264,7 @@ impl SeriObject {
             Outcome::Pending => None,
             _ if function.result == Type::Unit => Some(Datum::Tuple(Vec::new())),
             _ => {
-                let result = self.datum(operation, operation.result(), &function.result);
+                let result = self.datum(reading, operation.result(), &function.result);
                 Some(result.ok_or_else(|| misfit("a result of the method's type".to_owned()))?)
             }
         };
@@ -199,25 +274,31 @@ impl SeriObject {
 
 impl SeriObject {
     /// The datum of a type that a recorded value stands for. A variant is told by its name or its number.
-    fn datum(&self, operation: Operation<'_>, id: ValueId, ty: &Type) -> Option<Datum> {
+    fn datum(&self, reading: Reading<'_>, id: ValueId, ty: &Type) -> Option<Datum> {
+        let Reading { operation, texts } = reading;
         let values = operation.history.values();
         let number = || i32::try_from(values.as_int(id)?).ok();
         match ty {
             Type::Opt(_) if matches!(id, ValueId::NIL | ValueId::ABSENT) => Some(Datum::Null),
-            Type::Opt(inner) => self.datum(operation, id, inner),
+            Type::Opt(inner) => self.datum(reading, id, inner),
             Type::Bool => id.as_bool().map(Datum::Bool),
             Type::Int(..) => number().map(Datum::Int),
-            Type::Key => number().map(Datum::Key),
+            Type::Key => number().or_else(|| texts.rank(id)).map(Datum::Key),
             Type::Tid => number().and_then(|n| u32::try_from(n).ok()).map(Datum::Tid),
             Type::Tuple(parts) => {
                 let items = items(operation, id).filter(|items| items.len() == parts.len())?;
-                let data = items.iter().zip(parts).map(|(i, ty)| self.datum(operation, *i, ty));
+                let data = items.iter().zip(parts).map(|(i, ty)| self.datum(reading, *i, ty));
                 data.collect::<Option<_>>().map(Datum::Tuple)
             }
             Type::Array(of, _) | Type::Seq(of) => {
                 let items = items(operation, id)?;
-                let data = items.iter().map(|item| self.datum(operation, *item, of));
+                let data = items.iter().map(|item| self.datum(reading, *item, of));
                 data.collect::<Option<_>>().map(Datum::List)
+            }
+            Type::Set(of) => {
+                let items = items(operation, id)?;
+                let data = items.iter().map(|item| self.datum(reading, *item, of));
+                data.collect::<Option<_>>().map(Datum::set)
             }
             Type::Enum(of) => {
                 let variants = &self.spec.info().facts.enums[of.0 as usize].variants;
@@ -246,10 +327,36 @@ impl Spec for SeriObject {
     }
 
     fn step(&self, state: &SpecState, op: &Invocation, ret: Option<&Datum>) -> Next<SpecState> {
-        let outcomes = self.outcomes(state, op);
-        let fitting =
-            outcomes.into_iter().filter(|(_, result)| ret.is_none_or(|ret| ret == result));
-        Next::Many(fitting.map(|(state, _)| state).collect())
+        let mut outcomes = self.outcomes(state, op);
+        outcomes.retain(|(_, result)| ret.is_none_or(|ret| ret == result));
+        match outcomes.len() {
+            0 | 1 => outcomes.pop().map_or(Next::None, |(state, _)| Next::One(state)),
+            _ => Next::Many(outcomes.into_iter().map(|(state, _)| state).collect()),
+        }
+    }
+
+    fn is_read_only(&self, op: &Invocation, ret: Option<&Datum>) -> bool {
+        self.nature.leaves_unchanged(op.0, ret)
+    }
+
+    fn key(&self, op: &Invocation) -> Option<u64> {
+        self.nature.key(op.0).map(|parameter| key_of(&op.1[parameter]))
+    }
+
+    fn commute(&self, a: &Invocation, b: &Invocation) -> bool {
+        let both_read = self.is_read_only(a, None) && self.is_read_only(b, None);
+        let (first, second) = (self.nature.entries(a.0, &a.1), self.nature.entries(b.0, &b.1));
+        let are_apart = || match (first, second) {
+            (Some(a), Some(b)) => !a.iter().any(|entry| b.contains(entry)),
+            _ => false,
+        };
+        both_read || self.nature.version.is_none() && are_apart()
+    }
+
+    fn versions(&self) -> Option<VersionsOf<'_, Self>> {
+        let version = self.nature.version?;
+        let start = self.initial();
+        matches!(start[version.0 as usize], Datum::Int(0..)).then_some(self as _)
     }
 
     fn explain(&self, state: &SpecState, op: &Invocation, ret: Option<&Datum>) -> String {
@@ -270,6 +377,32 @@ impl Spec for SeriObject {
         let vars: Vec<String> =
             vars.map(|(var, value)| format!("{} = {value}", var.name)).collect();
         vars.join(", ")
+    }
+}
+
+impl Versions<SpecState, Invocation, Datum> for SeriObject {
+    fn version(&self, op: &Invocation, ret: &Datum) -> Option<Version> {
+        self.nature.told(op.0, ret)
+    }
+
+    fn version_of(&self, state: &SpecState) -> u64 {
+        let version = self.nature.version.map_or(0, |version| version.0 as usize);
+        match state[version] {
+            Datum::Int(number) => number as u64,
+            _ => 0,
+        }
+    }
+
+    fn at_version(&self, state: &SpecState, version: u64) -> SpecState {
+        let mut state = state.clone();
+        if let Some(var) = self.nature.version {
+            state[var.0 as usize] = Datum::Int(version as i32);
+        }
+        state
+    }
+
+    fn keys(&self, op: &Invocation) -> Option<Vec<u64>> {
+        Some(self.nature.entries(op.0, &op.1)?.into_iter().map(key_of).collect())
     }
 }
 

@@ -286,6 +286,8 @@ pub enum StmtKind {
     While(Option<Name>, Expr, Block),
     /// `loop`.
     Loop(Option<Name>, Block),
+    /// `for x in COLLECTION { … }`, in specifications.
+    For(Binding, Expr, Block),
     /// `repeat N { … }`, in clients.
     Repeat(Expr, Block),
     /// `break`.

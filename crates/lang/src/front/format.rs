@@ -4,9 +4,9 @@
 use crate::front::lexer::{Token, TokenKind, tokens};
 
 /// Words after which a bracket or a sign begins something new.
-const OPENERS: [&str; 21] = [
+const OPENERS: [&str; 22] = [
     "if", "while", "return", "in", "let", "assume", "await", "assert", "else", "or", "repeat",
-    "method", "fn", "new", "loop", "choose", "atomic", "client", "expect", "help", "int",
+    "method", "fn", "new", "loop", "choose", "atomic", "client", "expect", "help", "int", "for",
 ];
 
 /// How the brace of a set is remembered.
@@ -113,7 +113,7 @@ fn spaced(
         return must_part(before, token);
     }
     let tight = match b {
-        "(" | "[" => ends_operand(before),
+        "(" | "[" => ends_operand(before) || a == "<" && generics > 0,
         "<" => matches!(a, "seq" | "set" | "map"),
         ">" => generics > 0,
         _ => a == "<" && generics > 0,

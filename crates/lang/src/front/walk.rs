@@ -17,6 +17,7 @@ pub fn expressions(block: &Block, visit: &mut dyn FnMut(&Expr)) {
             | StmtKind::Expr(e)
             | StmtKind::If(e, _, _)
             | StmtKind::While(_, e, _)
+            | StmtKind::For(_, e, _)
             | StmtKind::Repeat(e, _)
             | StmtKind::Return(Some(e))
             | StmtKind::Assume(e)
@@ -42,6 +43,7 @@ pub fn statements(block: &Block, visit: &mut dyn FnMut(&Stmt)) {
             }
             StmtKind::While(_, _, b)
             | StmtKind::Loop(_, b)
+            | StmtKind::For(_, _, b)
             | StmtKind::Repeat(_, b)
             | StmtKind::Atomic(b) => statements(b, visit),
             StmtKind::Choose(branches) => branches.iter().for_each(|b| statements(b, visit)),
@@ -53,24 +55,29 @@ pub fn statements(block: &Block, visit: &mut dyn FnMut(&Stmt)) {
 /// Calls `visit` on the expression and on each of its parts, outer ones first.
 pub fn expression(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
     visit(expr);
+    children(expr, &mut |part| expression(part, visit));
+}
+
+/// Calls `visit` on the parts of an expression, and not on theirs.
+pub fn children(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
     match &expr.kind {
         ExprKind::Field(a, _) | ExprKind::Part(a, _) | ExprKind::Unary(_, a) => {
-            expression(a, visit);
+            visit(a);
         }
         ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Fill(a, b) => {
-            expression(a, visit);
-            expression(b, visit);
+            visit(a);
+            visit(b);
         }
         ExprKind::Slice(a, low, high) => {
-            expression(a, visit);
-            low.iter().chain(high).for_each(|e| expression(e, visit));
+            visit(a);
+            low.iter().chain(high).for_each(|e| visit(e));
         }
-        ExprKind::If(a, b, c) => [a, b, c].into_iter().for_each(|e| expression(e, visit)),
+        ExprKind::If(a, b, c) => [a, b, c].into_iter().for_each(|e| visit(e)),
         ExprKind::Call(_, parts)
         | ExprKind::Tuple(parts)
         | ExprKind::List(parts)
-        | ExprKind::Set(parts) => parts.iter().for_each(|e| expression(e, visit)),
-        ExprKind::New(_, fields) => fields.iter().for_each(|(_, e)| expression(e, visit)),
+        | ExprKind::Set(parts) => parts.iter().for_each(|e| visit(e)),
+        ExprKind::New(_, fields) => fields.iter().for_each(|(_, e)| visit(e)),
         ExprKind::Int(_)
         | ExprKind::Bool(_)
         | ExprKind::Null

@@ -69,7 +69,7 @@ impl Interpreter<'_> {
 
     fn name(&self, expr: &Expr) -> Interpreted<Datum> {
         let found = match self.facts.meaning(expr.id) {
-            Some(Meaning::Local(local)) => self.locals.get(&local).cloned(),
+            Some(Meaning::Local(local)) => self.locals[local.0 as usize].clone(),
             Some(Meaning::Shared(var)) => self.vars.get(var.0 as usize).cloned(),
             Some(Meaning::Const(n)) => Some(Datum::Int(n)),
             Some(Meaning::Variant(_, n)) => Some(Datum::Variant(n)),
@@ -81,9 +81,11 @@ impl Interpreter<'_> {
     fn index(&mut self, of: &Expr, index: &Expr) -> Interpreted<Datum> {
         let whole = self.value(of)?;
         let index = self.value(index)?;
-        if let Datum::Map(entries) = whole {
-            let found = entries.into_iter().find(|(k, _)| *k == index);
-            return Ok(found.map_or(Datum::Null, |(_, v)| v));
+        if let Type::Map(..) = self.facts.type_of(of).required() {
+            return Ok(match whole {
+                Datum::Map(entries) => entries.get(&index).cloned().unwrap_or(Datum::Null),
+                _ => Datum::Null,
+            });
         }
         let parts = whole.into_parts();
         let at = usize::try_from(index.number()).ok();
@@ -96,7 +98,13 @@ impl Interpreter<'_> {
         low: &Option<Box<Expr>>,
         high: &Option<Box<Expr>>,
     ) -> Interpreted<Datum> {
-        let parts = self.value(of)?.into_parts();
+        let whole = self.value(of)?;
+        if let Type::Map(..) = self.facts.type_of(of) {
+            let low = low.as_ref().map(|e| self.value(e)).transpose()?;
+            let high = high.as_ref().map(|e| self.value(e)).transpose()?;
+            return Ok(whole.between(low.as_ref(), high.as_ref()));
+        }
+        let parts = whole.into_parts();
         let bound = |b: Option<Datum>, default: usize| match b {
             Some(b) => usize::try_from(b.number()).map_err(|_| broken("a bound is negative")),
             None => Ok(default),
@@ -139,7 +147,11 @@ impl Interpreter<'_> {
             BinaryOp::Le => Datum::Bool(left.number() <= right.number()),
             BinaryOp::Gt => Datum::Bool(left.number() > right.number()),
             BinaryOp::Ge => Datum::Bool(left.number() >= right.number()),
-            BinaryOp::In => Datum::Bool(right.into_parts().contains(&left)),
+            BinaryOp::In => Datum::Bool(match &right {
+                Datum::Map(entries) => entries.get(&left).is_some(),
+                Datum::Set(parts) => parts.binary_search(&left).is_ok(),
+                _ => right.into_parts().contains(&left),
+            }),
             BinaryOp::Concat => {
                 let mut parts = left.into_parts();
                 parts.extend(right.into_parts());
@@ -173,6 +185,9 @@ fn arithmetic(op: BinaryOp, left: Datum, right: Datum) -> Interpreted<Datum> {
 fn collection(builtin: Builtin, mut args: Vec<Datum>) -> Interpreted<Datum> {
     let element = if args.len() > 1 { args.pop() } else { None };
     let Some(whole) = args.pop() else { return Err(broken("an argument is missing")) };
+    if let (Builtin::Len, Datum::Map(entries)) = (builtin, &whole) {
+        return Ok(Datum::Int(entries.len() as i32));
+    }
     let is_set = matches!(whole, Datum::Set(_));
     let mut parts = whole.into_parts();
     let by_number = |a: &&Datum, b: &&Datum| a.number().cmp(&b.number());

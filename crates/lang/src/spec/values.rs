@@ -2,7 +2,9 @@
 
 use crate::front::types::{Kind, Length, Scalar, Type};
 use crate::steps::{MINUS_INF, NULL, PLUS_INF};
+use seriatim_persistent::Map;
 use std::fmt;
+use std::ops::Bound;
 
 /// A datum.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,13 +29,17 @@ pub enum Datum {
     List(Vec<Datum>),
     /// A set: sorted, without repetition.
     Set(Vec<Datum>),
-    /// A map: sorted by key.
-    Map(Vec<(Datum, Datum)>),
+    /// A map. Copies share what they have in common: states differ in an entry or two.
+    Map(Map<Datum, Datum>),
 }
 
 impl Datum {
     /// Whether every number in it lies in the range that the program states for it.
     pub fn is_within(&self, ty: &Type) -> bool {
+        !is_bounded(ty) || self.is_within_bounds(ty)
+    }
+
+    fn is_within_bounds(&self, ty: &Type) -> bool {
         match (self, ty) {
             (Datum::Int(n), Type::Int(range)) => range.is_default() || range.contains(*n),
             (datum, Type::Opt(inner)) => datum.is_within(inner),
@@ -103,7 +109,7 @@ impl Datum {
             Datum::Tuple(parts) | Datum::List(parts) | Datum::Set(parts) => {
                 parts.iter().for_each(|p| p.scalars(into));
             }
-            Datum::Map(entries) => entries.iter().for_each(|(_, v)| v.scalars(into)),
+            Datum::Map(entries) => entries.values().for_each(|v| v.scalars(into)),
         }
     }
 
@@ -123,12 +129,10 @@ impl Datum {
                 Datum::Set(parts)
             }
             Datum::Map(entries) => {
-                let rename = |(k, v): &(Datum, Datum)| {
+                let rename = |(k, v): (&Datum, &Datum)| {
                     (k.renamed(values, threads), v.renamed(values, threads))
                 };
-                let mut entries: Vec<_> = entries.iter().map(rename).collect();
-                entries.sort();
-                Datum::Map(entries)
+                Datum::Map(entries.iter().map(rename).collect())
             }
             other => other.clone(),
         }
@@ -137,7 +141,7 @@ impl Datum {
     /// An empty set stands for an empty map where a map is wanted.
     pub(super) fn shaped(self, ty: &Type) -> Datum {
         match (&self, ty) {
-            (Datum::Set(parts), Type::Map(..)) if parts.is_empty() => Datum::Map(vec![]),
+            (Datum::Set(parts), Type::Map(..)) if parts.is_empty() => Datum::Map(Map::new()),
             _ => self,
         }
     }
@@ -145,7 +149,7 @@ impl Datum {
     pub(super) fn into_parts(self) -> Vec<Datum> {
         match self {
             Datum::Tuple(parts) | Datum::List(parts) | Datum::Set(parts) => parts,
-            Datum::Map(entries) => entries.into_iter().map(|(k, _)| k).collect(),
+            Datum::Map(entries) => entries.keys().cloned().collect(),
             other => vec![other],
         }
     }
@@ -159,23 +163,42 @@ impl Datum {
         }
     }
 
-    pub(super) fn set(mut parts: Vec<Datum>) -> Datum {
+    /// The set of some data.
+    pub fn set(mut parts: Vec<Datum>) -> Datum {
         parts.sort();
         parts.dedup();
         Datum::Set(parts)
     }
 
+    /// The entries of a map from one key on and before another.
+    pub(super) fn between(&self, low: Option<&Datum>, high: Option<&Datum>) -> Datum {
+        let Datum::Map(entries) = self else { return Datum::Map(Map::new()) };
+        let low = low.map_or(Bound::Unbounded, Bound::Included);
+        let high = high.map_or(Bound::Unbounded, Bound::Excluded);
+        Datum::Map(entries.range(low, high).map(|(k, v)| (k.clone(), v.clone())).collect())
+    }
+
     pub(super) fn with_entry(self, key: Datum, value: Datum) -> Datum {
         let mut entries = match self {
             Datum::Map(entries) => entries,
-            _ => vec![],
+            _ => Map::new(),
         };
-        entries.retain(|(k, _)| *k != key);
-        if value != Datum::Null {
-            entries.push((key, value));
+        match value {
+            Datum::Null => entries.remove(&key),
+            value => entries.insert(key, value),
         }
-        entries.sort();
         Datum::Map(entries)
+    }
+}
+
+/// Whether a type states bounds for some number.
+fn is_bounded(ty: &Type) -> bool {
+    match ty {
+        Type::Int(range) => !range.is_default(),
+        Type::Opt(of) | Type::Seq(of) | Type::Set(of) | Type::Array(of, _) => is_bounded(of),
+        Type::Tuple(parts) => parts.iter().any(is_bounded),
+        Type::Map(key, value) => is_bounded(key) || is_bounded(value),
+        _ => false,
     }
 }
 

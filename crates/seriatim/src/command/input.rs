@@ -122,16 +122,23 @@ impl Against {
     /// What a specification means beyond its name: the text of its file, and its constants.
     pub fn in_words(&self) -> String {
         let file = self.spec.as_deref().and_then(|name| name.split_once(".seri"));
-        let Some((stem, _)) = file else { return String::new() };
-        let text = fingerprint(&[format!("{stem}.seri")]).unwrap_or_default();
+        let text = |(stem, _): (&str, &str)| {
+            format!(" text={}", fingerprint(&[format!("{stem}.seri")]).unwrap_or_default())
+        };
         let set = |(name, value): &(String, i32)| format!(" {name}={value}");
-        format!(" text={text}{}", self.constants.iter().map(set).collect::<String>())
+        let constants = self.constants.iter().map(set);
+        file.map(text).into_iter().chain(constants).collect()
     }
 
     fn named(&self, name: &str) -> Result<SharedReader, Failure> {
+        let constants = self.constants.iter().cloned().collect();
+        if let Some(service) = seriatim_services::service(name) {
+            let failed = |reason: String| Failure(format!("{name}: {reason}"));
+            let reader = SeriReader::parse_with(service.source, None, &constants);
+            return Ok(Arc::new(reader.map_err(failed)?));
+        }
         match name.split_once(".seri") {
             Some((stem, part)) if part.is_empty() || part.starts_with('#') => {
-                let constants = self.constants.iter().cloned().collect();
                 from_file(&format!("{stem}.seri"), part.strip_prefix('#'), &constants)
             }
             _ if !self.constants.is_empty() => {

@@ -4,8 +4,9 @@ use super::output::say;
 use super::{Exit, Failure};
 use seriatim::SpecChoice;
 use seriatim::spec::{Entry, Takes, catalogue};
+use seriatim_services::{Service, service, services};
 
-/// List the built-in specifications with their operations and parameters
+/// List the built-in specifications and the models of services, with their operations and parameters
 ///
 /// A specification is chosen by its name, with parameters in brackets: --spec queue,
 /// --spec 'cas-register(init=0)', --spec 'priority-queue(max)'.
@@ -19,11 +20,26 @@ pub struct Arguments {
 /// Carries out `seriatim specs`.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let texts: Vec<String> = match &arguments.name {
-        Some(name) => vec![described(SpecChoice::parse(name)?.entry())],
-        None => catalogue().map(described).collect(),
+        Some(name) => match service(name) {
+            Some(service) => vec![service.source.to_owned()],
+            None => vec![described(SpecChoice::parse(name)?.entry())],
+        },
+        None => catalogue().map(described).chain(services().map(outlined)).collect(),
     };
     say(&texts.join("\n"))?;
     Ok(Exit::Holds)
+}
+
+/// A service with the signatures of its operations; its own text says the rest.
+fn outlined(service: Service) -> String {
+    let mut lines = vec![format!("{}: {}", service.name, service.summary())];
+    let methods = service.source.lines().filter_map(|line| line.trim().strip_prefix("method "));
+    for method in methods {
+        let signature = method.split(" {").next().unwrap_or(method);
+        lines.push(format!("    {signature}"));
+    }
+    lines.push(String::new());
+    lines.join("\n")
 }
 
 fn described(entry: &Entry) -> String {

@@ -11,7 +11,7 @@ use std::process::Command;
 const LAYERS: [(&str, &[&str]); 7] = [
     ("when to stop", &["limits"]),
     ("what happened, and states that share their parts", &["history", "persistent"]),
-    ("what should happen, and what can be answered", &["spec", "sync", "algorithms"]),
+    ("what should happen, and what can be answered", &["spec", "sync", "algorithms", "services"]),
     ("algorithms as text and as steps", &["lang"]),
     ("engines", &["monitor", "transactions", "explore", "lists", "prove", "certify", "report"]),
     ("what chooses between engines", &["verify", "harness", "scale", "parquet", "cluster"]),

@@ -164,13 +164,20 @@ impl Checker<'_> {
         high: &Option<Box<Expr>>,
     ) -> Checked<Type> {
         let found = self.expr(of, None)?;
-        let wide = self.plain_int();
+        let wide = match &found {
+            Type::Map(key, _) if matches!(**key, Type::Key | Type::Int(_)) => (**key).clone(),
+            _ => self.plain_int(),
+        };
         for bound in low.iter().chain(high) {
             self.expect(bound, &wide)?;
         }
-        match found {
+        match &found {
             Type::Seq(_) => Ok(found),
-            _ => Err(Diagnostic::new(of.span, "only a sequence can be sliced")),
+            Type::Map(key, _) if matches!(**key, Type::Key | Type::Int(_)) => Ok(found),
+            _ => Err(Diagnostic::new(
+                of.span,
+                "only a sequence, or a map with ordered keys, can be sliced",
+            )),
         }
     }
 

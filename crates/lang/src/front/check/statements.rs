@@ -64,6 +64,9 @@ impl Checker<'_> {
                 self.loop_body(label, body)?;
             }
             StmtKind::Loop(label, body) => self.loop_body(label, body)?,
+            StmtKind::For(binding, collection, body) => {
+                self.for_each((binding, collection), body, statement)?;
+            }
             StmtKind::Repeat(count, body) => self.repeat(count, body, statement)?,
             StmtKind::Atomic(body) => {
                 self.only_in(Part::Algorithm, statement, "`atomic`")?;
@@ -91,6 +94,29 @@ impl Checker<'_> {
         }
     }
 
+    fn for_each(
+        &mut self,
+        (binding, collection): (&Binding, &Expr),
+        body: &Block,
+        statement: &Stmt,
+    ) -> Checked<()> {
+        self.only_in(Part::Spec, statement, "`for`")?;
+        let found = self.expr(collection, None)?;
+        let element = match &found {
+            Type::Seq(of) | Type::Set(of) | Type::Map(of, _) => (**of).clone(),
+            _ => {
+                let shown = self.facts.show(&found);
+                return Err(Diagnostic::new(collection.span, format!("`{shown}` has no elements"))
+                    .hint("`for` goes through a sequence, a set, or the keys of a map"));
+            }
+        };
+        self.scopes.push(HashMap::new());
+        self.local(&binding.name, binding.id, element);
+        self.loop_body(&None, body)?;
+        self.scopes.pop();
+        Ok(())
+    }
+
     fn repeat(&mut self, count: &Expr, body: &Block, statement: &Stmt) -> Checked<()> {
         self.only_in(Part::Client, statement, "`repeat`")?;
         let times = self.constant(count)?;
@@ -106,6 +132,7 @@ impl Checker<'_> {
         }
         let place = match part {
             Part::Client => "a client",
+            Part::Spec => "a specification",
             _ => "an algorithm",
         };
         Err(Diagnostic::new(statement.span, format!("{what} belongs into {place}")))
@@ -343,9 +370,10 @@ fn breaks(block: &Block, label: Option<&Name>, depth: u32) -> bool {
         StmtKind::Break(None) => depth == 0,
         StmtKind::Break(Some(l)) => label.is_some_and(|label| label.text == l.text),
         StmtKind::If(_, a, b) => breaks(a, label, depth) || breaks(b, label, depth),
-        StmtKind::While(_, _, b) | StmtKind::Loop(_, b) | StmtKind::Repeat(_, b) => {
-            breaks(b, label, depth + 1)
-        }
+        StmtKind::While(_, _, b)
+        | StmtKind::Loop(_, b)
+        | StmtKind::For(_, _, b)
+        | StmtKind::Repeat(_, b) => breaks(b, label, depth + 1),
         StmtKind::Atomic(b) => breaks(b, label, depth),
         StmtKind::Choose(branches) => branches.iter().any(|b| breaks(b, label, depth)),
         _ => false,

@@ -65,6 +65,13 @@ impl Parser<'_> {
             "let" => self.let_statement(),
             "if" => self.if_statement(),
             "while" | "loop" => self.loop_statement(None),
+            "for" => {
+                self.bump();
+                let binding = Binding { name: self.name("a name")?, id: self.fresh() };
+                self.expect("in")?;
+                let collection = self.expr()?;
+                Ok(StmtKind::For(binding, collection, self.block()?))
+            }
             "repeat" => {
                 self.bump();
                 let count = self.expr()?;

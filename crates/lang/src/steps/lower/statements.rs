@@ -26,6 +26,7 @@ impl Lower<'_> {
             StmtKind::If(cond, then, otherwise) => return self.branch(cond, then, otherwise),
             StmtKind::While(label, cond, body) => return self.while_loop(label, cond, body),
             StmtKind::Loop(label, body) => return self.endless(label, body),
+            StmtKind::For(..) => unreachable!("the checker leaves `for` to specifications"),
             StmtKind::Repeat(count, body) => return self.repeat(count, body),
             StmtKind::Break(label) => {
                 let target = self.enclosing(label, statement)?.exit;

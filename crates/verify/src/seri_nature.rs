@@ -1,0 +1,77 @@
+//! What the text of a specification says about its methods: which change nothing, which act on one key, which
+//! number is a version. Engines believe what a [`Spec`](seriatim_spec::Spec) says of itself; here it is proved,
+//! by reading, and what cannot be read is not claimed.
+//!
+//! - *Keys*: if every method touches the entries of one of its parameters and nothing else
+//!   ([`access`](seriatim_lang::spec::access)), the object is one object for each key.
+//! - *Versions*: a number that counts the changes ([`paths`](seriatim_lang::spec::paths)) satisfies the
+//!   conditions of [`Versions`](seriatim_spec::Versions): V1 to V4, since each way through a method that changes
+//!   anything counts it up once; P, since the methods touch it and the entries of their arguments.
+
+use seriatim_lang::program::{SpecInfo, VarId};
+use seriatim_lang::spec::Datum;
+use seriatim_lang::spec::access::{Access, access};
+use seriatim_lang::spec::paths::{Ending, Told, endings, told, version};
+use seriatim_spec::Version;
+
+/// What a specification's text says about its methods, each by its number.
+pub struct Nature {
+    accesses: Vec<Access>,
+    /// The ways for each method to end, where they can be followed.
+    endings: Vec<Option<Vec<Ending>>>,
+    /// The variable that counts the changes.
+    pub version: Option<VarId>,
+    /// Whether every method acts on the entry of one argument, and there is nothing else.
+    is_keyed: bool,
+}
+
+impl Nature {
+    /// Reads a specification.
+    pub fn of(spec: &SpecInfo) -> Nature {
+        let (version, endings) = match version(spec) {
+            Some((number, all)) => (Some(number), all.into_iter().map(Some).collect()),
+            None => {
+                let all = spec.methods.iter().map(|method| endings(spec, method, None));
+                (None, all.collect::<Vec<_>>())
+            }
+        };
+        let accesses: Vec<Access> =
+            spec.methods.iter().map(|method| access(spec, method, version)).collect();
+        let is_single = |access: &Access| matches!(access, Access::Entries(e) if e.len() == 1);
+        let is_keyed = version.is_none() && accesses.iter().all(is_single);
+        Nature { accesses, endings, version, is_keyed }
+    }
+
+    /// Whether a method with this result, or with any, changes nothing.
+    pub fn leaves_unchanged(&self, method: usize, result: Option<&Datum>) -> bool {
+        let Some(endings) = &self.endings[method] else { return false };
+        let fits = |ending: &&Ending| result.is_none_or(|result| ending.fits(result));
+        endings.iter().filter(fits).all(|ending| !ending.is_change)
+    }
+
+    /// The parameter that is the key of a method, if the object is one for each key.
+    pub fn key(&self, method: usize) -> Option<usize> {
+        match &self.accesses[method] {
+            Access::Entries(entries) if self.is_keyed => entries.first().copied(),
+            _ => None,
+        }
+    }
+
+    /// The keys whose entries a call touches; `None`: perhaps all.
+    pub fn entries<'a>(&self, method: usize, args: &'a [Datum]) -> Option<Vec<&'a Datum>> {
+        match &self.accesses[method] {
+            Access::Entries(entries) => Some(entries.iter().map(|&entry| &args[entry]).collect()),
+            Access::Everything => None,
+        }
+    }
+
+    /// What a result tells of the version.
+    pub fn told(&self, method: usize, result: &Datum) -> Option<Version> {
+        let number = |number: i32| u64::try_from(number).ok();
+        self.version?;
+        match told(self.endings[method].as_ref()?, result)? {
+            Told::Update(version) => number(version).map(Version::Update),
+            Told::Read(version) => number(version).map(Version::Read),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The models of services: each is short, reads logs, accepts its own runs, and gets the same verdict whether
+//! the engines use what its text says (keys, versions, what changes nothing) or the plain search decides.
+
+use seriatim_history::read_str;
+use seriatim_lang::machine::Bounds;
+use seriatim_lang::spec::{Datum, Spec, SpecState};
+use seriatim_lang::types::Type;
+use seriatim_monitor::partition::Partitioning;
+use seriatim_monitor::{Checked, DecidedBy, Monitors, Options, check};
+use seriatim_services::{Service, service, services};
+use seriatim_spec::Verdict;
+use seriatim_verify::SeriReader;
+use std::fmt::Write;
+
+/// Random numbers.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// How a history of a service is drawn.
+#[derive(Clone, Copy)]
+struct Size {
+    operations: u64,
+    /// Operations overlap with about so many others.
+    overlap: u64,
+    keys: u64,
+    values: u64,
+    /// One in so many operations never returns.
+    unknown: u64,
+    /// How many results are spoiled.
+    faults: u64,
+}
+
+const SMALL: Size = Size { operations: 7, overlap: 3, keys: 2, values: 3, unknown: 4, faults: 1 };
+
+/// A history of a service: its own run, perhaps with a fault.
+fn draw(service: Service, seed: u64, size: Size) -> String {
+    let program = seriatim_lang::check(service.source).expect("a model");
+    let bounds = Bounds { values: 3, keys: 3, nodes: None, capacity: None };
+    let spec = Spec::new(program.specs[0].clone(), bounds);
+    let mut random = Random(seed);
+    let mut state: SpecState = spec.initial().expect("an initial state");
+    let mut lines = String::new();
+    let spoiled = random.below(size.operations);
+    for number in 0..size.operations {
+        let method = random.below(spec.info().methods.len() as u64) as usize;
+        let function = &spec.info().methods[method];
+        let args: Vec<Datum> =
+            function.params.iter().map(|p| datum(&mut random, &p.ty, size)).collect();
+        let point = (number + 1) * 10;
+        let call = point.saturating_sub(random.below(size.overlap * 10));
+        let ret = point + 1 + random.below(size.overlap * 10);
+        let is_unknown = random.below(size.unknown) == 0;
+        write!(lines, "{{\"process\":{number},\"op\":\"{}\"", function.name).unwrap();
+        match &args[..] {
+            [] => {}
+            [only] => write!(lines, ",\"arg\":{}", json(only)).unwrap(),
+            all => write!(lines, ",\"arg\":{}", json(&Datum::List(all.to_vec()))).unwrap(),
+        }
+        write!(lines, ",\"call\":{call}").unwrap();
+        if !(is_unknown && random.below(2) == 0) {
+            let mut outcomes = spec.outcomes(&state, method, &args).expect("a right model");
+            if outcomes.is_empty() {
+                lines.push_str("}\n");
+                continue;
+            }
+            let nth = random.below(outcomes.len() as u64) as usize;
+            let (after, result) = outcomes.swap_remove(nth);
+            state = after;
+            if !is_unknown {
+                let is_fault = size.faults > 0 && number == spoiled;
+                let result = if is_fault { spoil(&mut random, result) } else { result };
+                if function.result != Type::Unit {
+                    write!(lines, ",\"result\":{}", json(&result)).unwrap();
+                }
+                write!(lines, ",\"return\":{ret}").unwrap();
+            }
+        }
+        lines.push_str("}\n");
+    }
+    lines
+}
+
+fn datum(random: &mut Random, ty: &Type, size: Size) -> Datum {
+    match ty {
+        Type::Int(_) => Datum::Int(random.below(4) as i32),
+        Type::Key => Datum::Key(random.below(size.keys) as i32),
+        _ => Datum::Value(random.below(size.values) as i32),
+    }
+}
+
+/// A result with one number or truth value changed.
+fn spoil(random: &mut Random, result: Datum) -> Datum {
+    match result {
+        Datum::Bool(truth) => Datum::Bool(!truth),
+        Datum::Int(number) => Datum::Int(number + 1),
+        Datum::Value(value) => Datum::Value(value + 1),
+        Datum::Tuple(mut parts) if !parts.is_empty() => {
+            let place = random.below(parts.len() as u64) as usize;
+            parts[place] = spoil(random, parts[place].clone());
+            Datum::Tuple(parts)
+        }
+        Datum::Set(mut parts) => {
+            parts.pop();
+            Datum::Set(parts)
+        }
+        other => other,
+    }
+}
+
+fn json(datum: &Datum) -> String {
+    match datum {
+        Datum::Null => "null".to_owned(),
+        Datum::Tuple(parts) | Datum::List(parts) | Datum::Set(parts) => {
+            let parts: Vec<String> = parts.iter().map(json).collect();
+            format!("[{}]", parts.join(","))
+        }
+        other => other.to_string(),
+    }
+}
+
+fn verdict(service: Service, text: &str, options: &Options<'_>) -> Checked {
+    let reader = SeriReader::parse(service.source, None).expect("a model");
+    let mut history = read_str(text).expect("a history");
+    check(&mut history, &reader, options).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+#[test]
+fn every_model_is_short_and_says_what_it_is() {
+    for service in services() {
+        assert!(service.source.lines().count() <= 60, "{}", service.name);
+        assert!(service.summary().len() > 20, "{}", service.name);
+        let formatted = seriatim_lang::fmt(service.source);
+        for (wanted, found) in formatted.lines().zip(service.source.lines()) {
+            assert_eq!(wanted, found, "{} is not formatted", service.name);
+        }
+    }
+}
+
+#[test]
+fn what_the_text_says_of_a_model_changes_no_verdict() {
+    let plain = Options {
+        monitors: Monitors::Skip,
+        partitioning: Partitioning::ByObject,
+        threads: 1,
+        ..Options::default()
+    };
+    let usual = Options { threads: 1, ..Options::default() };
+    for service in services() {
+        let mut violations = 0;
+        for seed in 0..120 {
+            let text = draw(service, seed, SMALL);
+            let found = verdict(service, &text, &usual);
+            let expected = verdict(service, &text, &plain);
+            let words = (found.verdict.word(), expected.verdict.word());
+            assert_eq!(words.0, words.1, "{} {seed}:\n{text}", service.name);
+            assert_eq!(found.defect, None, "{} {seed}:\n{text}", service.name);
+            violations += usize::from(words.0 == "violation");
+            let right = draw(service, seed, Size { faults: 0, ..SMALL });
+            let word = verdict(service, &right, &usual).verdict.word();
+            assert_eq!(word, "linearizable", "{} {seed}:\n{right}", service.name);
+        }
+        assert!(violations > 10, "{}: {violations} violations", service.name);
+    }
+}
+
+#[test]
+fn keys_and_versions_are_found_where_they_are() {
+    let keyed = ["dynamo", "object-store", "redis", "zookeeper"];
+    let versioned = ["etcd", "fenced-log"];
+    let size = Size { faults: 0, unknown: u64::MAX, operations: 30, ..SMALL };
+    for service in services() {
+        let checked = verdict(service, &draw(service, 1, size), &Options::default());
+        let is_split = checked.parts.len() > 1;
+        assert_eq!(is_split, keyed.contains(&service.name), "{} is split", service.name);
+        let by_versions = checked.parts[0].decided_by == DecidedBy::Monitor("versions");
+        let why = &checked.parts[0].fell_back;
+        assert_eq!(by_versions, versioned.contains(&service.name), "{} {why:?}", service.name);
+    }
+}
+
+#[test]
+fn texts_are_keys_in_their_order() {
+    let text = r#"
+{"process":0,"op":"put","arg":["b",1],"result":2,"call":1,"return":2}
+{"process":0,"op":"put","arg":["a",2],"result":3,"call":3,"return":4}
+{"process":0,"op":"put","arg":["c",3],"result":4,"call":5,"return":6}
+{"process":0,"op":"range","arg":["a","c"],"result":[[["a",2],["b",1]],4],"call":7,"return":8}
+"#;
+    let etcd = service("etcd").expect("a service");
+    assert!(matches!(verdict(etcd, text, &Options::default()).verdict, Verdict::Linearizable(_)));
+    let wrong = text.replace(r#"[["a",2],["b",1]]"#, r#"[["b",1],["a",2]]"#);
+    assert!(matches!(verdict(etcd, &wrong, &Options::default()).verdict, Verdict::Violation(_)));
+}
+
+/// A store with a revision, with one piece of its text replaced.
+fn store_with(old: &str, new: &str) -> Service {
+    let text = "spec store {
+  var rev: int = 1
+  var kv: map<value, int> = {}
+  method put(k: value, v: int) -> int {
+    kv[k] = v
+    rev = rev + 1
+    return rev
+  }
+  method delete(k: value) -> (bool, int) {
+    if !(k in kv) { return (false, rev) }
+    kv[k] = empty
+    rev = rev + 1
+    return (true, rev)
+  }
+  method get(k: value) -> (int?, int) {
+    if k in kv { return (kv[k], rev) }
+    return (empty, rev)
+  }
+}";
+    assert!(text.contains(old), "{old}");
+    Service { name: "store", source: text.replacen(old, new, 1).leak() }
+}
+
+#[test]
+fn a_number_that_is_not_quite_a_version_is_not_taken_for_one() {
+    // Whether histories are decided along it; `None`: some are, where the method in question does not occur.
+    let variants = [
+        ("", "", Some(true)),
+        ("rev = rev + 1\n    return (true", "return (true", Some(false)), // A change without a count.
+        ("rev = rev + 1\n    return rev", "rev = rev + 2\n    return rev", Some(false)),
+        ("kv[k] = v\n", "kv[k] = v\n    rev = rev + 1\n", Some(false)), // Twice on one way.
+        ("return (false, rev)", "return (true, rev)", None), // Nobody can tell whether it changed.
+        ("return (kv[k], rev)", "return (kv[k], rev + 0)", None), // Does not tell it.
+    ];
+    let usual = Options { threads: 1, ..Options::default() };
+    let plain = Options { monitors: Monitors::Skip, threads: 1, ..Options::default() };
+    for (old, new, is_version) in variants {
+        let store = store_with(old, new);
+        for seed in 0..60 {
+            let text = draw(store, seed, Size { operations: 8, unknown: 5, ..SMALL });
+            let found = verdict(store, &text, &usual);
+            let expected = verdict(store, &text, &plain);
+            assert_eq!(found.verdict.word(), expected.verdict.word(), "{new} {seed}:\n{text}");
+            let by_versions = found.parts[0].decided_by == DecidedBy::Monitor("versions");
+            assert!(is_version.is_none_or(|expected| expected == by_versions), "{new} {seed}");
+        }
+    }
+}
