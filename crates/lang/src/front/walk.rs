@@ -76,7 +76,7 @@ pub fn children(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
         ExprKind::Call(_, parts)
         | ExprKind::Tuple(parts)
         | ExprKind::List(parts)
-        | ExprKind::Set(parts) => parts.iter().for_each(|e| visit(e)),
+        | ExprKind::Set(parts) => parts.iter().for_each(&mut *visit),
         ExprKind::New(_, fields) => fields.iter().for_each(|(_, e)| visit(e)),
         ExprKind::Int(_)
         | ExprKind::Bool(_)
