@@ -230,6 +230,38 @@ fn long_histories_of_a_set_are_judged_as_the_online_monitor_judges_them() {
     assert!(tally[0] > 0 && tally[1] > 0);
 }
 
+/// Short histories never make the online monitor forget a value.
+#[test]
+fn long_histories_of_a_register_are_judged_alike_offline_and_online() {
+    let mut random = Random(25);
+    let mut tally = [0u64; 3];
+    for _ in 0..rounds(300) {
+        let shape = Shape {
+            operations: 100 + random.below(400),
+            width: [50, 200, 700, 3000][random.below(4) as usize],
+            pending: [0, 0, 1][random.below(3) as usize],
+            damage: [0, 0, 1][random.below(3) as usize],
+        };
+        let ops = random_history(&mut random, shape, &Register, |random, index| {
+            match random.chance(40) {
+                true => ("write", Some(Value::Int(index as i64)), vec![None]),
+                false => ("read", None, numbers(index as i64 - 4..index as i64 + 1)),
+            }
+        });
+        let history = history(&ops);
+        let register = Object::Register(ValueId::NIL);
+        let agreed = match check(register, Part::whole(&history)).unwrap() {
+            Claim::Linearizable(_) => Agreed::Linearizable,
+            _ => Agreed::Violation,
+        };
+        let online = listen(register::Watch::new(ValueId::NIL), &history);
+        assert_eq!(agreed, online, "{}", show(&ops));
+        tally[agreed as usize] += 1;
+    }
+    println!("long histories of a register: {tally:?}");
+    assert!(tally[0] > 0 && tally[1] > 0);
+}
+
 /// Every operation of a set on some keys.
 fn set_alphabet(keys: &[i64]) -> Vec<Op> {
     let mut alphabet = Vec::new();

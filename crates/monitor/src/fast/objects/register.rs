@@ -12,16 +12,17 @@
 //! registers (the keys of a map) each is judged so, all in one sweep over the history, as walking
 //! through it once for each register would miss the cache at every step.
 //!
-//! **Cost.** O(n), bucket sort by event rank. Online: O(values kept) an event; the values kept are
-//! those that an open read may still return.
+//! **Cost.** O(n), bucket sort by event rank. For live streams see `online`.
 //!
 //! **Precondition.** Every value is written once, and never the initial one, else declined; no
 //! compare-and-set. A pending read, and a pending write that nobody saw, are forgotten: leaving a
 //! value out keeps a right order right.
 
+mod online;
+
+pub use online::Watch;
+
 use crate::fast::containers::container::{Dense, NEVER, Rank, Span};
-use crate::fast::objects::flag::Moment;
-use crate::fast::online::{Called, Online, Returned, Stop};
 use crate::fast::part::Ranks;
 use crate::fast::structures::buckets::Buckets;
 use crate::fast::violation::counterexample;
@@ -29,7 +30,6 @@ use crate::fast::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{History, MethodId, OpId, Outcome, ValueId};
 use seriatim_spec::{Claim, Witness};
-use std::collections::BTreeSet;
 
 /// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -404,174 +404,5 @@ fn unwritten(history: &History, read: OpId, write: Span) -> Claim {
             format!("{text} returned before {} was called", history.operation(write.op)),
         ),
         false => counterexample(vec![read], format!("{text} saw a value that was never written")),
-    }
-}
-
-/// The register monitor for live streams.
-pub struct Watch {
-    zones: Vec<Live>,
-    writes: HashMap<OpId, Writing>,
-    reads: HashMap<OpId, Moment>,
-    /// Calls of open reads.
-    reading: BTreeSet<Moment>,
-    now: Moment,
-    /// How many zones there may be before the dead ones are looked for.
-    limit: usize,
-}
-
-/// A value that may still be read or that is needed to judge others.
-#[derive(Clone, Copy, Debug)]
-struct Live {
-    value: ValueId,
-    f: Moment,
-    s: Moment,
-}
-
-impl Live {
-    fn conflicts(&self, other: &Live) -> bool {
-        self.f < other.s && other.f < self.s
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Writing {
-    value: ValueId,
-    call: Moment,
-    seen: Seen,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Seen {
-    ByNobody,
-    ByRead,
-}
-
-impl Watch {
-    /// The monitor of a register that holds a value.
-    pub fn new(initial: ValueId) -> Self {
-        let initial = Live { value: initial, f: 0, s: 0 };
-        Watch {
-            zones: vec![initial],
-            writes: HashMap::new(),
-            reads: HashMap::new(),
-            reading: BTreeSet::new(),
-            now: 0,
-            limit: 16,
-        }
-    }
-
-    /// An operation on a value returned: its zone grows, or begins.
-    fn returned(&mut self, op: OpId, value: ValueId, call: Moment) -> Result<(), Stop> {
-        let place = self.zones.iter().position(|zone| zone.value == value);
-        let index = place.unwrap_or(self.zones.len());
-        match place {
-            Some(index) => self.zones[index].s = self.zones[index].s.max(call),
-            None => self.zones.push(Live { value, f: self.now, s: call }),
-        }
-        let zone = self.zones[index];
-        let others = self.zones.iter().enumerate();
-        for (_, other) in others.filter(|&(other, _)| other != index) {
-            if zone.conflicts(other) {
-                let reason =
-                    "its value was in the register before another one was and also after it";
-                return Err(Stop::violation(op, reason));
-            }
-        }
-        if self.zones.len() > self.limit {
-            self.forget();
-            self.limit = 2 * self.zones.len() + 16;
-        }
-        Ok(())
-    }
-
-    /// Forgets values that no open read can return and that no value kept can conflict with.
-    fn forget(&mut self) {
-        let earliest = self.reading.first().copied().unwrap_or(self.now + 1);
-        let dead: Vec<bool> = self
-            .zones
-            .iter()
-            .map(|zone| {
-                let mut others = self.zones.iter().filter(|other| other.value != zone.value);
-                others.any(|other| zone.f < other.s && other.f < earliest)
-            })
-            .collect();
-        let alive = self.zones.iter().zip(&dead).filter(|&(_, &dead)| !dead);
-        let first = alive.map(|(zone, _)| zone.f).min().unwrap_or(self.now);
-        let mut dead = dead.into_iter();
-        self.zones.retain(|zone| dead.next() == Some(false) || zone.s > first);
-    }
-}
-
-impl Online for Watch {
-    fn call(&mut self, called: Called<'_>) -> Result<(), Stop> {
-        self.now += 1;
-        let (op, value, call) = (called.op, called.arg, self.now);
-        if Method::named(called.method)? == Method::Read {
-            self.reads.insert(op, call);
-            self.reading.insert(call);
-            return Ok(());
-        }
-        let known = self.zones.iter().any(|zone| zone.value == value)
-            || self.writes.values().any(|writing| writing.value == value);
-        if known {
-            let value = called.values.get(value).to_string();
-            return Err(Stop::Declined(Declined::RepeatedValue { value }));
-        }
-        let seen = Seen::ByNobody;
-        self.writes.insert(op, Writing { value, call, seen });
-        Ok(())
-    }
-
-    fn ret(&mut self, returned: Returned<'_>) -> Result<(), Stop> {
-        self.now += 1;
-        let op = returned.op;
-        match returned.outcome {
-            Outcome::Pending => return Ok(()),
-            Outcome::Failed => {
-                self.writes.remove(&op);
-                self.reads.remove(&op).map(|call| self.reading.remove(&call));
-                return Ok(());
-            }
-            Outcome::Ok => {}
-        }
-        if let Some(writing) = self.writes.remove(&op) {
-            return match writing.seen {
-                Seen::ByNobody => self.returned(op, writing.value, writing.call),
-                Seen::ByRead => Ok(()),
-            };
-        }
-        let Some(call) = self.reads.remove(&op) else {
-            return Ok(());
-        };
-        self.reading.remove(&call);
-        let value = returned.result;
-        if value == ValueId::ABSENT {
-            return Ok(());
-        }
-        if self.zones.iter().any(|zone| zone.value == value) {
-            return self.returned(op, value, call);
-        }
-        let open = self.writes.values_mut().find(|writing| writing.value == value);
-        match open.filter(|writing| writing.seen == Seen::ByNobody) {
-            Some(writing) => {
-                writing.seen = Seen::ByRead;
-                let call = call.max(writing.call);
-                self.returned(op, value, call)
-            }
-            None => {
-                let reason =
-                    "it saw a value that was not written or was overwritten before its call";
-                Err(Stop::violation(op, reason))
-            }
-        }
-    }
-
-    fn rename(&mut self, new_id: &mut dyn FnMut(ValueId) -> ValueId) {
-        self.zones.iter_mut().for_each(|zone| zone.value = new_id(zone.value));
-        self.writes.values_mut().for_each(|writing| writing.value = new_id(writing.value));
-    }
-
-    fn remembered(&self) -> usize {
-        self.zones.len() + self.writes.len() + self.reads.len()
     }
 }
