@@ -331,8 +331,10 @@ impl Witnesses<'_> {
         core: &Counterexample,
     ) -> Result<Result<Confirmation, Contradiction>, InputError> {
         let means = match self.options.detail {
-            Detail::Plain => Means { operations: 2_000, configurations: 3_000 },
-            Detail::Minimal => Means { operations: 20_000, configurations: 100_000 },
+            Detail::Plain => Means { operations: 2_000, configurations: 500, expansions: 3_000 },
+            Detail::Minimal => {
+                Means { operations: 20_000, configurations: 100_000, expansions: 100_000 }
+            }
         };
         let ask = || confirm(self.history, self.reader, part, core, (decided_by, means));
         Cancel::last().during(ask).unwrap_or(Ok(Ok(Confirmation::None)))

@@ -22,8 +22,10 @@ pub struct Contradiction;
 pub struct Means {
     /// The most operations that the plain search looks at.
     pub operations: usize,
-    /// The configurations that each attempt may meet.
+    /// The configurations that each attempt of the plain search may meet.
     pub configurations: usize,
+    /// The expansions that another engine may make, besides some for each operation.
+    pub expansions: usize,
 }
 
 /// Asks for a second opinion on the counterexample of a part.
@@ -43,8 +45,8 @@ pub fn confirm(
     for (operations, confirmation) in
         [(&recorded, Confirmation::Whole), (&with_context, Confirmation::Core)]
     {
-        let is_known = confirmed.is_some() && is_all;
-        if operations.len() > means.operations || is_known {
+        let is_again = is_all && confirmation == Confirmation::Core;
+        if operations.len() > means.operations || is_again {
             continue;
         }
         let mut excerpt = history.restricted(operations, core.horizon);
@@ -70,7 +72,7 @@ pub fn confirm(
         }
         let (cancel, memory) = (Cancel::never(), Memory::new(256 << 20));
         let mut engine = Engine::new(&part, strategy, &cancel);
-        let effort = (means.configurations + 2 * operations.len()) as u64;
+        let effort = (means.expansions + 2 * operations.len()) as u64;
         match engine.run(effort, &cancel, &memory) {
             Progress::Exhausted => return Ok(Ok(Confirmation::Engine(name(strategy)))),
             Progress::Found(_) => return Ok(Err(Contradiction)),
