@@ -19,7 +19,6 @@ mod options;
 mod outcome;
 mod pack;
 mod path;
-mod picture;
 mod progress;
 mod pure_iterations;
 mod readable;
@@ -31,7 +30,6 @@ mod second_opinion;
 mod store;
 mod subject;
 mod trace;
-mod watch;
 mod worker;
 
 pub use bounds::{can_wait, constants};

@@ -14,6 +14,7 @@ use seriatim_lang::spec::{Datum, Spec, SpecState, SpecStop};
 use seriatim_lang::steps::{Op, Pc, Steps, ThreadArray};
 use seriatim_lang::types::{Kind, Type};
 use seriatim_lang::{Diagnostic, Program, lower, lower_points};
+use seriatim_trace::Words;
 use std::sync::Arc;
 
 /// A resting point of a thread and what it knows there.
@@ -58,6 +59,11 @@ struct SpecMethod {
 }
 
 impl Subject {
+    /// The words for its steps and states.
+    pub fn words(&self) -> Words<'_> {
+        Words::of(&self.machine, &self.source)
+    }
+
     /// Prepares a program for exploration.
     pub fn new(program: &Program, options: &Options) -> Result<Subject, Diagnostic> {
         let Some(info) = program.spec.clone() else {

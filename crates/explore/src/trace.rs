@@ -9,16 +9,15 @@ use crate::deadlock::{Commitment, Known};
 use crate::options::Reductions;
 use crate::outcome::*;
 use crate::path::{Milestone, path_to};
-use crate::picture::memory;
 use crate::search::Search;
 use crate::store::StateRef;
-use crate::watch::{returning_line, watched};
 use crate::worker::{Taken, Worker};
 use seriatim_history::Value;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Machine, State, Stop};
 use seriatim_lang::spec::Datum;
 use seriatim_spec::run::{self, Access, Action, Memory, Run, Step};
+use seriatim_trace::Words;
 
 /// A step that was found: who, and with which choices.
 pub struct Found {
@@ -46,7 +45,7 @@ pub struct Rebuilt {
 impl Rebuilt {
     /// A run that has not begun.
     pub fn new(search: &Search<'_>, initial: &State, start: SetId) -> Rebuilt {
-        let before = memory(&search.common.subject.machine, initial);
+        let before = search.common.subject.words().memory(initial);
         Rebuilt {
             state: initial.clone(),
             set: start,
@@ -61,7 +60,7 @@ impl Rebuilt {
 
     /// Goes on to a state, which the last access that was noted leads to.
     pub fn arrive(&mut self, search: &Search<'_>, to: State, set: SetId) {
-        let after = memory(&search.common.subject.machine, &to);
+        let after = search.common.subject.words().memory(&to);
         if let Some(last) = self.steps.last_mut().and_then(|step| step.accesses.last_mut())
             && after != self.now
         {
@@ -230,27 +229,6 @@ fn note_all(search: &Search<'_>, run: &mut Rebuilt, taken: Vec<Taken>) {
     }
 }
 
-/// The accesses of a step, each with memory after it if that is not as it was.
-fn filmed(
-    machine: &Machine,
-    run: &mut Rebuilt,
-    film: &[State],
-    mut watched: Vec<(usize, Access)>,
-) -> Vec<Access> {
-    // What follows an access up to the next one happens with it: its value goes to a variable.
-    let next = watched.iter().skip(1).map(|(at, _)| *at);
-    let ends: Vec<usize> = next.chain([film.len()]).collect();
-    for ((_, access), end) in watched.iter_mut().zip(ends) {
-        let Some(state) = end.checked_sub(1).and_then(|last| film.get(last)) else { continue };
-        let after = memory(machine, state);
-        if after != run.now {
-            access.memory = Some(after.clone());
-            run.now = after;
-        }
-    }
-    watched.into_iter().map(|(_, access)| access).collect()
-}
-
 /// Adds a step to a run: its accesses, its events, its move.
 pub fn note(search: &Search<'_>, machine: &Machine, run: &mut Rebuilt, mut found: Found) {
     let subject = search.common.subject;
@@ -269,12 +247,13 @@ pub fn note(search: &Search<'_>, machine: &Machine, run: &mut Rebuilt, mut found
         run.history.push(Event::Call { thread, method: info.name.clone(), args });
         run.methods[thread] = Some(*method);
     }
-    accesses.extend(filmed(machine, run, &film, watched(subject, &executed)));
+    let told = Words::of(machine, &subject.source);
+    accesses.extend(told.filmed(&film, told.accesses(&executed), &mut run.now));
     if let (Some(words), Some(method)) = (&seen.ret, run.methods[thread]) {
         let info = &steps.methods[method as usize];
         let result = subject.result(method, words);
         let returns = Access::spoken(Action::Return { result: spelled(&result) });
-        accesses.push(Access { line: returning_line(subject, &executed), ..returns });
+        accesses.push(Access { line: told.returning_line(&executed), ..returns });
         run.history.push(Event::Return { thread, method: info.name.clone(), result });
         run.methods[thread] = None;
     }

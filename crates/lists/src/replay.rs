@@ -13,10 +13,12 @@ use crate::monitor::{Monitor, Operation, apply};
 use crate::normal::Mode;
 use crate::search::{Choice, Found, Plan, Violation, search};
 use crate::state::{Class, ListState};
-use crate::step::{Access, Ended, Trail, step};
+use crate::step::{Access, Ended, Observed, Trail, step};
 use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::steps::NULL;
+use seriatim_spec::run::{self, Action, Memory};
+use seriatim_trace::Words;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How far to look for a concrete run.
@@ -62,6 +64,8 @@ pub struct ShownStep {
     pub thread: usize,
     /// What it did, in order.
     pub accesses: Vec<Access>,
+    /// The same in the words of the source, with memory.
+    pub told: Vec<run::Access>,
     /// The operation that it belongs to.
     pub operation: usize,
     /// The list after it, from the head on; cut where it meets itself.
@@ -88,6 +92,8 @@ pub struct Counterexample {
     pub violation: Violation,
     /// The list at the start.
     pub initial: Vec<Pictured>,
+    /// Memory at the start.
+    pub memory: Memory,
     /// The operations.
     pub operations: Vec<ShownOperation>,
     /// The steps.
@@ -180,19 +186,30 @@ pub fn replay(
         called: None,
         returned: None,
     });
+    let key = |word: i32| key_text(&names, word);
+    let words = Words::of(&subject.machine, &subject.code.source).with_keys(&key);
+    let mut now = words.memory(&start.machine);
     let mut run = Counterexample {
         violation: found.violation,
         initial: picture(subject, start, &names),
+        memory: now.clone(),
         operations: operations.collect(),
         steps: vec![],
     };
     let mut state = start.clone();
     let mut last = Ended::Well;
     for choice in &found.path {
-        let (ended, accesses) = take(subject, monitor, &mut state, *choice)?;
+        let (ended, trail) = take(subject, monitor, &mut state, *choice)?;
         last = ended;
-        let list = picture(subject, &state, &names);
-        note(subject, &mut run, choice.0, accesses, list)?;
+        let operation = note(subject, &mut run, choice.0, &trail.accesses)?;
+        let call = call_text(subject, &run.operations[operation]);
+        run.steps.push(ShownStep {
+            thread: choice.0,
+            told: told(&words, &trail, call, &mut now),
+            accesses: trail.accesses,
+            operation,
+            list: picture(subject, &state, &names),
+        });
     }
     let before = elements(&run.initial);
     let after = elements(&picture(subject, &state, &names));
@@ -235,7 +252,7 @@ fn take(
     monitor: &mut Monitor,
     state: &mut ListState,
     (thread, number): Choice,
-) -> Option<(Ended, Vec<Access>)> {
+) -> Option<(Ended, Trail)> {
     let mut choices = Choices::default();
     let mut trail = Trail::default();
     for _ in 0..number {
@@ -244,23 +261,24 @@ fn take(
             return None;
         }
     }
+    trail.observed = Some(Vec::new());
     let ended = step(subject, monitor, state, (thread, &mut choices), &mut trail);
-    (ended != Ended::Nowhere).then_some((ended, trail.accesses))
+    (ended != Ended::Nowhere).then_some((ended, trail))
 }
 
+/// Notes the calls and returns of a step; gives the operation that it belongs to.
 fn note(
     subject: &Subject,
     run: &mut Counterexample,
     thread: usize,
-    accesses: Vec<Access>,
-    list: Vec<Pictured>,
-) -> Option<()> {
+    accesses: &[Access],
+) -> Option<usize> {
     let time = run.steps.len();
     let mut current = (0..run.operations.len()).find(|op| {
         let shown = &run.operations[*op];
         shown.operation.thread == thread && shown.called.is_some() && shown.returned.is_none()
     });
-    for access in &accesses {
+    for access in accesses {
         if access.called {
             current = subject.code.called[access.pc.0 as usize];
             run.operations[current?].called = Some(time);
@@ -269,8 +287,41 @@ fn note(
             run.operations[current?].returned = Some((time, result));
         }
     }
-    run.steps.push(ShownStep { thread, accesses, operation: current?, list });
-    Some(())
+    current
+}
+
+/// A step in the words of the source. The last access that was observed may have failed, and is none of the trail then.
+fn told(words: &Words<'_>, trail: &Trail, call: String, now: &mut Memory) -> Vec<run::Access> {
+    let mut told = Vec::new();
+    for (at, observed) in trail.observed.iter().flatten().enumerate() {
+        let access = trail.accesses.get(at);
+        if access.is_some_and(|access| access.called) {
+            told.push(run::Access::spoken(Action::Call { call: call.clone() }));
+        }
+        let Observed { executed, film } = observed;
+        told.extend(words.filmed(film, words.accesses(executed), now));
+        if let Some(result) = access.and_then(|access| access.returned) {
+            let returns = run::Access::spoken(Action::Return { result: Some(result.to_string()) });
+            told.push(run::Access { line: words.returning_line(executed), ..returns });
+        }
+    }
+    told
+}
+
+/// An operation with its argument.
+fn call_text(subject: &Subject, shown: &ShownOperation) -> String {
+    let method = &subject.machine.steps.methods[shown.operation.method as usize];
+    format!("{}({})", method.name, shown.key)
+}
+
+/// A key as the source would write it.
+fn key_text(names: &BTreeMap<i32, u32>, key: i32) -> String {
+    match (Class::of(key), names.get(&key)) {
+        (Class::FIRST, _) => "-inf".to_owned(),
+        (Class::LAST, _) => "+inf".to_owned(),
+        (_, Some(name)) => name.to_string(),
+        (_, None) => "?".to_owned(),
+    }
 }
 
 /// The keys of a list and of the arguments, numbered from 1 in their order.

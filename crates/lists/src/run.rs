@@ -2,33 +2,23 @@
 
 use crate::replay::{Counterexample, Pictured, PicturedKey, ShownOperation, ShownStep};
 use crate::search::Violation;
-use crate::step;
 use seriatim_history::Value;
-use seriatim_lang::lower;
 use seriatim_lang::program::Program;
-use seriatim_lang::steps::Steps;
-use seriatim_spec::run::{Access, Action, Event, Memory, Run, Step};
+use seriatim_spec::run::{Event, Run, Step};
 
 impl Counterexample {
-    /// The run, step by step: the list after each step that changed it, and the history.
+    /// The run, step by step, and the history.
     pub fn run(&self, program: &Program) -> Run {
         let threads = self.operations.iter().map(|o| o.operation.thread + 1).max().unwrap_or(0);
-        let Ok(code) = lower(program, threads as u32, None) else { return Run::default() };
-        let drawer = Drawer { program, code, names: self.names(program) };
-        let mut before = &self.initial;
-        let mut steps = Vec::new();
-        for step in &self.steps {
-            let accesses = step.accesses.iter().filter_map(|access| drawer.access(step, access));
-            let mut accesses: Vec<Access> = accesses.collect();
-            if let Some(last) = accesses.last_mut().filter(|_| step.list != *before) {
-                last.memory = Some(memory(&step.list));
-            }
-            steps.push(Step { thread: step.thread, accesses });
-            before = &step.list;
+        let step = |step: &ShownStep| Step { thread: step.thread, accesses: step.told.clone() };
+        Run {
+            threads,
+            names: Vec::new(),
+            initial: self.memory.clone(),
+            steps: self.steps.iter().map(step).collect(),
+            history: self.events(program),
+            repeats: None,
         }
-        let history = self.events(program);
-        let initial = memory(&self.initial);
-        Run { threads, names: Vec::new(), initial, steps, history, repeats: None }
     }
 
     /// How the run goes wrong, as words.
@@ -82,35 +72,6 @@ impl Counterexample {
         }
         events
     }
-}
-
-struct Drawer<'p> {
-    program: &'p Program,
-    code: Steps,
-    names: Vec<String>,
-}
-
-impl Drawer<'_> {
-    /// An access; an atomic block is one, told by its first line, or by the return with which it ends.
-    fn access(&self, step: &ShownStep, access: &step::Access) -> Option<Access> {
-        if access.called {
-            let action = Action::Call { call: self.names[step.operation].clone() };
-            return Some(Access::spoken(action));
-        }
-        let instr = self.code.code.get(access.pc.0 as usize)?;
-        let source = &self.program.source;
-        let text = instr.span.text(source).lines().next().unwrap_or("").trim();
-        let action = match access.returned {
-            Some(result) => Action::Return { result: Some(result.to_string()) },
-            None => Action::Local,
-        };
-        let line = Some(instr.span.line(source));
-        Some(Access { line, source: text.to_owned(), action, memory: None })
-    }
-}
-
-fn memory(list: &[Pictured]) -> Memory {
-    Memory { lines: vec![picture(list)], ..Memory::default() }
 }
 
 /// A list in one line: `†` behind a marked node, brackets around a locked one.

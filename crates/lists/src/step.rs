@@ -14,7 +14,7 @@ use crate::state::{Class, ListState, MARKED, Segment, UNMARKED};
 use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::flow::place;
-use seriatim_lang::machine::{Fault, State, Stop, VACANT};
+use seriatim_lang::machine::{Executed, Fault, State, Stop, VACANT};
 use seriatim_lang::steps::*;
 
 /// How many accesses a step may make before it is called endless.
@@ -36,11 +36,22 @@ pub struct Access {
     pub returned: Option<bool>,
 }
 
+/// What an access executed, instruction by instruction.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// The instructions.
+    pub executed: Vec<Executed>,
+    /// The state after each of them.
+    pub film: Vec<State>,
+}
+
 /// What a step leaves behind beside the state.
 #[derive(Clone, Debug, Default)]
 pub struct Trail {
     /// The accesses of the step.
     pub accesses: Vec<Access>,
+    /// What each of them executed, and the one that failed, if somebody watches.
+    pub observed: Option<Vec<Observed>>,
     /// The state before the last access; kept for its memory.
     before: State,
 }
@@ -72,6 +83,7 @@ pub fn step(
     trail: &mut Trail,
 ) -> Ended {
     trail.accesses.clear();
+    trail.observed.iter_mut().for_each(Vec::clear);
     let mut noticed = false;
     let (mut guarded, mut local) = (0, 0);
     for _ in 0..FUEL {
@@ -90,11 +102,15 @@ pub fn step(
         open_next(subject, state, thread, choices);
         std::mem::swap(&mut trail.before, &mut state.machine);
         let before = &trail.before;
+        if let Some(observed) = &mut trail.observed {
+            observed.push(observe(subject, before, thread, choices));
+        }
         let seen = match subject.machine.run(before, thread, choices, &mut state.machine) {
             Ok(seen) => seen,
             Err(Stop::Fault(fault, at)) => return Ended::Fault(fault, at),
             Err(Stop::Bounded(_)) => return Ended::Cut,
             Err(_) if noticed && !atomic => {
+                trail.observed.iter_mut().for_each(|observed| drop(observed.pop()));
                 std::mem::swap(&mut trail.before, &mut state.machine);
                 return Ended::Well;
             }
@@ -125,6 +141,12 @@ pub fn step(
         noticed |= !idle && (mover != Mover::Local || local >= MOST_LOCAL);
     }
     Ended::Fault(Fault::Endless, subject.machine.pc(&state.machine, thread))
+}
+
+/// What the next access of a thread executes, and the state after each instruction.
+fn observe(subject: &Subject, before: &State, thread: usize, choices: &Choices) -> Observed {
+    let (executed, _) = subject.machine.trace(before, thread, &mut choices.clone());
+    Observed { executed, film: subject.machine.film(before, thread, &mut choices.clone()) }
 }
 
 /// Whether an access made a node whose key is no argument.

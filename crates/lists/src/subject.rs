@@ -34,6 +34,8 @@ pub struct Code {
     pub called: Vec<Option<usize>>,
     /// The heap with the empty list.
     pub empty: State,
+    /// The text of the program.
+    pub source: Arc<str>,
     steps: Steps,
     methods: Vec<(usize, u32, Effect)>,
 }
@@ -115,7 +117,8 @@ impl Code {
             .initial()
             .map_err(|_| Refusal::new(Span::default(), "the initialisation of the object fails"))?;
         initial_list(program, &shape, &machine, &empty)?;
-        Ok(Code { shape, atomic, movers, live, called, empty, steps, methods })
+        let source = program.source.clone();
+        Ok(Code { shape, atomic, movers, live, called, empty, source, steps, methods })
     }
 }
 

@@ -58,7 +58,6 @@ class Heap {
       }),
     );
     this.cells.hidden = plain.length === 0;
-    if (memory.lines) return this.box.replaceChildren(make("pre", {}, memory.lines.join("\n")));
     if (Object.keys(this.layout.places).length === 0) return this.box.replaceChildren();
     const { width, height } = this.layout;
     const drawing = shape("svg", { viewBox: `0 0 ${width} ${height}`, width, height, style: `min-width:${Math.round(width * 0.62)}px` });

@@ -46,7 +46,7 @@ class RunView {
     this.fill();
     document.getElementById("slider").max = String(this.rows.length);
     document.getElementById("source-box").hidden = report.source === "";
-    const isDrawn = this.memories.some((memory) => memory.variables.length + memory.nodes.length > 0 || memory.lines);
+    const isDrawn = this.memories.some((memory) => memory.variables.length + memory.nodes.length > 0);
     document.getElementById("memory-box").hidden = !isDrawn;
     document.querySelector(".scene").dataset.columns = isDrawn || report.source !== "" ? "two" : "one";
   }

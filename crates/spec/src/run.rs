@@ -191,16 +191,12 @@ pub struct Memory {
     pub nodes: Vec<Node>,
     /// The variables of threads that refer to nodes.
     pub locals: Vec<Local>,
-    /// The same as lines of text.
-    pub lines: Vec<String>,
 }
 
 impl Memory {
     /// Whether threads that only see what is shared see a difference between two moments.
     pub fn differs_for_others(&self, other: &Memory) -> bool {
-        let is_list = self.variables.is_empty() && self.nodes.is_empty();
         (&self.variables, &self.nodes) != (&other.variables, &other.nodes)
-            || is_list && self.lines != other.lines
     }
 }
 
@@ -213,6 +209,22 @@ pub struct Cell {
     pub value: String,
     /// The node that it refers to, if it refers to one.
     pub node: Option<u32>,
+    /// What sort of value it is, for drawings.
+    pub kind: CellKind,
+}
+
+/// What sort of value a variable or a field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum CellKind {
+    /// A number, a key, a datum.
+    #[default]
+    Plain,
+    /// A node or null.
+    Reference,
+    /// A lock: `held` or `free`.
+    Lock,
+    /// A truth: `true` or `false`.
+    Flag,
 }
 
 /// A node of the heap.

@@ -232,13 +232,18 @@ fn running(start: f64, sizes: impl Iterator<Item = f64>) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use seriatim_spec::run::{Access, Action, Step};
+    use seriatim_spec::run::{Access, Action, CellKind, Step};
 
     /// A picture of nodes, each with what its field refers to.
     fn memory(nodes: &[(u32, Option<u32>)]) -> Memory {
         let node = |&(id, next): &(u32, Option<u32>)| {
             let value = next.map_or("null".to_owned(), |next| format!("#{next}"));
-            let fields = vec![Cell { name: "next".to_owned(), value, node: next }];
+            let fields = vec![Cell {
+                name: "next".to_owned(),
+                value,
+                node: next,
+                kind: CellKind::Reference,
+            }];
             Node { id, kind: "Node".to_owned(), fields, freed: false }
         };
         Memory { nodes: nodes.iter().map(node).collect(), ..Memory::default() }

@@ -1,6 +1,7 @@
 //! What is known of an algorithm, for programs: one JSON object, whose schema is the definition `algorithm` of
 //! `docs/report-schema.json`. It has the version of the reports about histories.
 
+use super::memory::lines;
 use super::{Examined, claims};
 use crate::json::{Nested, SCHEMA};
 use serde::Serialize;
@@ -236,7 +237,7 @@ struct MemoryDocument<'r> {
     variables: Vec<CellDocument<'r>>,
     nodes: Vec<NodeDocument<'r>>,
     locals: Vec<LocalDocument<'r>>,
-    lines: &'r [String],
+    lines: Vec<String>,
 }
 
 impl<'r> MemoryDocument<'r> {
@@ -245,7 +246,7 @@ impl<'r> MemoryDocument<'r> {
             variables: memory.variables.iter().map(CellDocument::of).collect(),
             nodes: memory.nodes.iter().map(NodeDocument::of).collect(),
             locals: memory.locals.iter().map(LocalDocument::of).collect(),
-            lines: &memory.lines,
+            lines: lines(memory),
         }
     }
 }

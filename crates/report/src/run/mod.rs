@@ -9,6 +9,7 @@ mod heap;
 pub mod html;
 pub mod json;
 pub mod junit;
+pub mod memory;
 mod page_data;
 pub mod terminal;
 

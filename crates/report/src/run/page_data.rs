@@ -145,24 +145,20 @@ impl<'r> Row<'r> {
     }
 }
 
-/// Memory at a moment; as lines only where there is nothing to draw.
+/// Memory at a moment.
 #[derive(Serialize)]
 struct Picture<'r> {
     variables: Vec<CellDocument<'r>>,
     nodes: Vec<NodeDocument<'r>>,
     locals: Vec<LocalDocument<'r>>,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    lines: &'r [String],
 }
 
 impl<'r> Picture<'r> {
     fn of(memory: &'r Memory) -> Self {
-        let is_drawn = !memory.variables.is_empty() || !memory.nodes.is_empty();
         Picture {
             variables: memory.variables.iter().map(CellDocument::of).collect(),
             nodes: memory.nodes.iter().map(NodeDocument::of).collect(),
             locals: memory.locals.iter().map(LocalDocument::of).collect(),
-            lines: if is_drawn { &[] } else { &memory.lines },
         }
     }
 }

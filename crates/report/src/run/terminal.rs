@@ -1,6 +1,7 @@
 //! The report about an algorithm for the terminal: the claims; and of a run one column for each thread, memory after each
 //! step that changed it, the history as a timeline, and the orders that were tried.
 
+use super::memory::lines;
 use super::{Examined, claims, headline, unjudged};
 use crate::report::Report;
 use crate::terminal::{self, Style};
@@ -59,8 +60,8 @@ pub fn render(run: &Run, how: &str) -> String {
 
 /// The run: one column for each thread, memory after each step that changed it.
 fn columns(run: &Run, style: &Style) -> String {
-    let lines = run.steps.iter().flat_map(|step| &step.accesses).map(|access| line(access, style));
-    let widest = lines.map(|line| line.chars().count()).max().unwrap_or(0);
+    let accesses = run.steps.iter().flat_map(|step| &step.accesses);
+    let widest = accesses.map(|access| line(access, style).chars().count()).max().unwrap_or(0);
     let width = widest.clamp(LEAST, MOST) + GAP;
     let mut out = String::new();
     let name = |thread| format!("{:width$}", style.clean(&run.thread_name(thread)));
@@ -74,8 +75,8 @@ fn columns(run: &Run, style: &Style) -> String {
         for access in &step.accesses {
             let _ = writeln!(out, "{}{}", " ".repeat(width * step.thread), line(access, style));
         }
-        for line in memory.iter().flat_map(|memory| &memory.lines) {
-            let _ = write!(out, "    {} {}", style.pick("│", "|"), cleaned(line, style));
+        for line in memory.into_iter().flat_map(lines) {
+            let _ = write!(out, "    {} {}", style.pick("│", "|"), cleaned(&line, style));
         }
     }
     out

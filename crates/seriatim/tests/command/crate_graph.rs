@@ -8,11 +8,12 @@ use std::path::Path;
 use std::process::Command;
 
 /// The layers from the ground up, each with what its crates have in common.
-const LAYERS: [(&str, &[&str]); 7] = [
+const LAYERS: [(&str, &[&str]); 8] = [
     ("when to stop", &["limits"]),
     ("what happened, and states that share their parts", &["history", "persistent"]),
     ("what should happen, and what can be answered", &["spec", "sync", "algorithms", "services"]),
     ("algorithms as text and as steps", &["lang"]),
+    ("steps and states in the words of the source", &["trace"]),
     ("engines", &["monitor", "transactions", "explore", "lists", "prove", "certify", "report"]),
     ("what chooses between engines", &["verify", "harness", "scale", "parquet", "cluster"]),
     ("the command, and all of it under one name", &["seriatim"]),

@@ -1,0 +1,89 @@
+//! Steps and states of the machine in the words of the source: takes what the machine did, gives the accesses and the
+//! memory of a [`Run`](seriatim_spec::run::Run). Engines that execute programs share it, so that their runs read alike.
+//!
+//! ```
+//! use seriatim_lang::choices::Choices;
+//! use seriatim_lang::machine::{Bounds, Granularity, Machine};
+//! use seriatim_trace::Words;
+//!
+//! let source = "object o : counter
+//! var n: int = 7
+//! method read() -> int { return n }";
+//! let program = seriatim_lang::check(source).unwrap();
+//! let steps = seriatim_lang::lower(&program, 1, None).unwrap();
+//! let bounds = Bounds { values: 1, keys: 1, nodes: None, capacity: None };
+//! let mut machine = Machine::new(steps, bounds, Granularity::Fine);
+//! let start = machine.initial().unwrap();
+//! let words = Words::of(&machine, source);
+//! assert_eq!(words.memory(&start).variables[0].value, "7");
+//!
+//! let mut called = start.clone();
+//! machine.run(&start, 0, &mut Choices::default(), &mut called).unwrap();
+//! let (executed, _) = machine.trace(&called, 0, &mut Choices::default());
+//! let (_, read) = &words.accesses(&executed)[0];
+//! assert_eq!((read.line, read.text().as_str()), (Some(3), "n → 7"));
+//! ```
+
+mod accesses;
+mod heap_graph;
+
+use seriatim_lang::machine::{Machine, State};
+use seriatim_lang::spec::Datum;
+use seriatim_lang::steps::NULL;
+use seriatim_lang::types::{Kind, Scalar};
+use seriatim_spec::run::{Access, Memory};
+
+/// The words for what a machine does.
+#[derive(Clone, Copy)]
+pub struct Words<'m> {
+    machine: &'m Machine,
+    source: &'m str,
+    key: Option<&'m dyn Fn(i32) -> String>,
+}
+
+impl<'m> Words<'m> {
+    /// The words for a machine that runs the program of a source.
+    pub fn of(machine: &'m Machine, source: &'m str) -> Words<'m> {
+        Words { machine, source, key: None }
+    }
+
+    /// The same, where a key is called what this says.
+    #[must_use]
+    pub fn with_keys(self, key: &'m dyn Fn(i32) -> String) -> Words<'m> {
+        Words { key: Some(key), ..self }
+    }
+
+    /// A scalar as the source would write it; nodes by their numbers.
+    fn scalar(&self, kind: Kind, word: i32) -> String {
+        match (kind.scalar, self.key) {
+            (Scalar::Ref(_), _) if word != NULL => format!("#{word}"),
+            (Scalar::Ref(_), _) => "null".to_owned(),
+            (Scalar::Lock, _) if word != 0 => "held".to_owned(),
+            (Scalar::Lock, _) => "free".to_owned(),
+            (Scalar::Key, Some(key)) => key(word),
+            _ => Datum::from_scalar(kind, word).to_string(),
+        }
+    }
+
+    /// Gives each access of a step memory after it, if that is not as it was before: `now`, which is kept up to date. The
+    /// film has the state after each instruction that was executed.
+    pub fn filmed(
+        &self,
+        film: &[State],
+        mut accesses: Vec<(usize, Access)>,
+        now: &mut Memory,
+    ) -> Vec<Access> {
+        // What follows an access up to the next one happens with it: its value goes to a variable.
+        let next = accesses.iter().skip(1).map(|(at, _)| *at);
+        let ends: Vec<usize> = next.chain([film.len()]).collect();
+        for ((_, access), end) in accesses.iter_mut().zip(ends) {
+            let Some(state) = end.checked_sub(1).and_then(|last| film.get(last)) else { continue };
+            let after = self.memory(state);
+            if after != *now {
+                access.memory = Some(after.clone());
+                *now = after;
+            }
+        }
+        accesses.into_iter().map(|(_, access)| access).collect()
+    }
+}
