@@ -16,7 +16,7 @@ use crate::state::{Class, ListState};
 use crate::step::{Access, Ended, Observed, Trail, step};
 use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
-use seriatim_lang::steps::NULL;
+use seriatim_lang::steps::{MINUS_INF, NULL, PLUS_INF};
 use seriatim_spec::run::{self, Action, Memory};
 use seriatim_trace::Words;
 use std::collections::{BTreeMap, BTreeSet};
@@ -316,11 +316,10 @@ fn call_text(subject: &Subject, shown: &ShownOperation) -> String {
 
 /// A key as the source would write it.
 fn key_text(names: &BTreeMap<i32, u32>, key: i32) -> String {
-    match (Class::of(key), names.get(&key)) {
-        (Class::FIRST, _) => "-inf".to_owned(),
-        (Class::LAST, _) => "+inf".to_owned(),
-        (_, Some(name)) => name.to_string(),
-        (_, None) => "?".to_owned(),
+    match key {
+        MINUS_INF => "-inf".to_owned(),
+        PLUS_INF => "+inf".to_owned(),
+        key => names.get(&key).map_or("?".to_owned(), u32::to_string),
     }
 }
 

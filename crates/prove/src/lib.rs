@@ -30,11 +30,11 @@ mod number_spec;
 mod outcome;
 mod own;
 mod record;
-mod render;
 #[cfg(feature = "sabotage")]
 pub mod sabotage;
 mod segment;
 mod step;
+mod stuck;
 mod value;
 mod view;
 mod views;
@@ -96,7 +96,7 @@ pub fn prove(program: &Program, options: &Options) -> Outcome {
                 if fixpoint.way_untold && block.obstacle != Obstacle::Limit {
                     candidates.push_back(abstraction.with_ways());
                 }
-                attempts.push(render::stuck(program, &model, &fixpoint, (abstraction, block)));
+                attempts.push(stuck::stuck(program, &model, &fixpoint, (abstraction, block)));
             }
         }
     }
@@ -125,7 +125,7 @@ fn most_telling(model: &Model, mut attempts: Vec<Stuck>) -> Option<Stuck> {
     best.limited |= attempts.iter().any(|a| a.limited);
     for other in &attempts {
         let (content, why) = (other.abstraction.text(model), other.obstacle.text());
-        best.text += &format!("  with the content: {content}: {why} ({} views)\n", other.views);
+        best.told.others.push(format!("{content}: {why} ({} views)", other.views));
     }
     Some(best)
 }

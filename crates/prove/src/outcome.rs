@@ -7,6 +7,7 @@ use crate::view::View;
 use seriatim_lang::machine::Fault;
 use seriatim_lang::steps::Pc;
 use seriatim_spec::Cancel;
+use seriatim_spec::answer::StuckProof;
 
 /// How far the prover goes.
 #[derive(Clone, Debug)]
@@ -77,8 +78,8 @@ pub struct Stuck {
     pub views: usize,
     /// Whether this attempt, or one with another content, stopped at a limit: with a larger one there may be a proof.
     pub limited: bool,
-    /// The text to show: the view, the step and the way to it; a line for each other content that was tried.
-    pub text: String,
+    /// The same for a report: the trail, what is known after each step, and the other contents that were tried.
+    pub told: StuckProof,
 }
 
 /// The step at which a proof got stuck.
@@ -118,6 +119,29 @@ pub enum Obstacle {
 }
 
 impl Obstacle {
+    /// What would have to be true, so that the proof could go on.
+    pub fn needs(&self) -> &'static str {
+        match self {
+            Obstacle::Fault(_) => "in no run that fits what is known here the step fails",
+            Obstacle::IllegalChange => {
+                "in every run that fits what is known here the step changes the abstract content as its \
+                 operation may, and for the first time since the call"
+            }
+            Obstacle::UnjustifiedResult => {
+                "in every run that fits what is known here the result was right at some moment since \
+                 the call"
+            }
+            Obstacle::Cyclic => "in no run that fits what is known here the list has a cycle",
+            Obstacle::NotEmptyAtStart => "the object is empty at the start",
+            Obstacle::UnknownNodeExposed => {
+                "the other thread links only nodes that this thread knows of"
+            }
+            Obstacle::ForeignUnlock => "whoever releases the lock holds it",
+            Obstacle::NotUnderstood(_) => "the step is one that the abstract semantics covers",
+            Obstacle::Limit => "fewer views suffice, or the limit is larger",
+        }
+    }
+
     /// The obstacle as words.
     pub fn text(&self) -> String {
         match self {

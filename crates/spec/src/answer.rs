@@ -171,6 +171,25 @@ impl Standing {
 pub const CONTRADICTION: &str =
     "a proof and a run contradict each other, which is a defect of Seriatim: please report it";
 
+/// Where a proof got stuck. That says nothing about the algorithm: there may be a proof with other means, or a run that
+/// goes wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StuckProof {
+    /// Why, in words.
+    pub obstacle: String,
+    /// What would have to be true, so that the proof could go on.
+    pub needs: String,
+    /// What the abstract state was taken to be.
+    pub content: String,
+    /// What is known in that place besides memory, one fact a line.
+    pub known: Vec<String>,
+    /// How the observed thread came there, with what it knows of memory after each step, and the step that cannot be
+    /// justified. The other thread stands for all others.
+    pub run: Run,
+    /// The other abstract states that were tried, and why each of them failed.
+    pub others: Vec<String>,
+}
+
 /// What is claimed of a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {

@@ -8,8 +8,8 @@ use crate::verified::Verified;
 use seriatim_certify::{Accepted, certify, trimmed};
 use seriatim_explore::{self as explore, Verdict, can_wait, constants};
 use seriatim_lang::Program;
-use seriatim_prove::{Options, Outcome, Proof, Stuck, prove};
-use seriatim_spec::answer::{Answer, Evidence, Property, Scope, Standing};
+use seriatim_prove::{Options, Outcome, Proof, prove};
+use seriatim_spec::answer::{Answer, Evidence, Property, Scope, Standing, StuckProof};
 use seriatim_spec::{Cancel, Stopped, checkpoint_now};
 
 /// What came of an attempt to prove a program.
@@ -26,7 +26,7 @@ pub enum Attempt {
         /// Why, in a few words.
         why: String,
         /// The place at which the proof got stuck, if it got that far.
-        stuck: Option<Box<Stuck>>,
+        stuck: Option<Box<StuckProof>>,
     },
 }
 
@@ -42,7 +42,7 @@ pub fn attempt(program: &Program, cancel: &Cancel) -> Attempt {
             Outcome::Refused(why) => open(format!("the prover does not understand it: {why}")),
             Outcome::Unknown(stuck) => {
                 let why = format!("not proved: the proof got stuck: {}", stuck.obstacle.text());
-                Attempt::Open { why, stuck: Some(stuck) }
+                Attempt::Open { why, stuck: Some(Box::new(stuck.told)) }
             }
         }
     });

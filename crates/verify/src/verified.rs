@@ -2,8 +2,7 @@
 
 use seriatim_explore::{self as explore, Growth};
 use seriatim_lists as lists;
-use seriatim_prove::Stuck;
-use seriatim_spec::answer::{Answer, Standing};
+use seriatim_spec::answer::{Answer, Standing, StuckProof};
 use seriatim_spec::run::Run;
 
 /// An answer, and what else is known from those who gave it.
@@ -21,7 +20,7 @@ pub struct Verified {
     /// The certificate of a proof, which the checker has accepted.
     pub certificate: Option<String>,
     /// Where the proof got stuck, if one was tried and there is none.
-    pub stuck: Option<Box<Stuck>>,
+    pub stuck: Option<Box<StuckProof>>,
 }
 
 impl Verified {

@@ -5,7 +5,7 @@ use super::memory::lines;
 use super::{Examined, claims};
 use crate::json::{Nested, SCHEMA};
 use serde::Serialize;
-use seriatim_spec::answer::{Claim, Cost, Evidence, Scope, Standing};
+use seriatim_spec::answer::{Claim, Cost, Evidence, Scope, Standing, StuckProof};
 use seriatim_spec::run::{Access, Action, Cell, Event, Local, Memory, Node, Run, Step};
 
 /// The report as one line of JSON, with a line break at its end.
@@ -19,6 +19,7 @@ pub fn render(examined: &Examined<'_>) -> String {
         verdict: claims::verdict(examined.answer),
         exit_code: examined.answer.exit_code(),
         claims: claims.iter().map(ClaimDocument::of).collect(),
+        stuck: examined.stuck.map(StuckDocument::of),
         statistics: Costs {
             elapsed_seconds: time.as_secs_f64(),
             states,
@@ -39,7 +40,33 @@ struct Document<'r> {
     verdict: &'static str,
     exit_code: u8,
     claims: Vec<ClaimDocument<'r>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stuck: Option<StuckDocument<'r>>,
     statistics: Costs,
+}
+
+/// Where a proof got stuck.
+#[derive(Serialize)]
+struct StuckDocument<'r> {
+    obstacle: &'r str,
+    needs: &'r str,
+    content: &'r str,
+    known: &'r [String],
+    run: RunDocument<'r>,
+    others: &'r [String],
+}
+
+impl<'r> StuckDocument<'r> {
+    fn of(stuck: &'r StuckProof) -> Self {
+        StuckDocument {
+            obstacle: &stuck.obstacle,
+            needs: &stuck.needs,
+            content: &stuck.content,
+            known: &stuck.known,
+            run: RunDocument::of(&stuck.run),
+            others: &stuck.others,
+        }
+    }
 }
 
 #[derive(Serialize)]

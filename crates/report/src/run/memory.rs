@@ -29,8 +29,16 @@ pub fn lines(memory: &Memory) -> Vec<String> {
     for cell in memory.variables.iter().filter(is_reference) {
         drawing.chain(cell.name.clone(), cell);
     }
-    for Local { thread, cell } in &memory.locals {
-        drawing.chain(format!("t{thread}.{}", cell.name), cell);
+    let named = |local: &Local| format!("t{}.{}", local.thread, local.cell.name);
+    let (references, plain): (Vec<&Local>, Vec<&Local>) =
+        memory.locals.iter().partition(|local| is_reference(&&local.cell));
+    let plain: Vec<String> =
+        plain.iter().map(|local| format!("{} = {}", named(local), local.cell.value)).collect();
+    for local in references {
+        drawing.chain(named(local), &local.cell);
+    }
+    if !plain.is_empty() {
+        drawing.lines.push(plain.join(", "));
     }
     drawing.lines
 }

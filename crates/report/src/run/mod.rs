@@ -11,12 +11,13 @@ pub mod json;
 pub mod junit;
 pub mod memory;
 mod page_data;
+mod stuck;
 pub mod terminal;
 
 pub use claims::{claims, headline};
 
 use crate::report::Report;
-use seriatim_spec::answer::{Answer, Standing};
+use seriatim_spec::answer::{Answer, Standing, StuckProof};
 use seriatim_spec::run::Run;
 use seriatim_spec::{Limit, Unknown, Verdict};
 
@@ -35,14 +36,20 @@ pub struct Examined<'r> {
     pub judged: Option<&'r Report<'r>>,
     /// The command that shows the run again.
     pub replay: Option<&'r str>,
-    /// The place at which a proof got stuck, as text.
-    pub stuck: Option<&'r str>,
+    /// Where a proof got stuck.
+    pub stuck: Option<&'r StuckProof>,
 }
 
 impl<'r> Examined<'r> {
     /// An algorithm, by its name, with its text and what is known of it.
     pub fn new(name: &'r str, spec: &'r str, source: &'r str, answer: &'r Answer) -> Self {
         Examined { name, spec, source, answer, judged: None, replay: None, stuck: None }
+    }
+
+    /// The run to look at: the one that contradicts a claim, or the trail of a stuck proof.
+    pub(crate) fn shown(&self) -> Option<(&'r Run, &'r str)> {
+        let stuck = || self.stuck.map(|stuck| (&stuck.run, &*stuck.obstacle));
+        self.run().or_else(stuck)
     }
 
     /// The run that contradicts a claim, with how it does so.

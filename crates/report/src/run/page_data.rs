@@ -3,7 +3,7 @@
 
 use super::heap::Layout;
 use super::json::{CellDocument, LocalDocument, NodeDocument};
-use super::{Examined, claims};
+use super::{Examined, claims, stuck};
 use crate::text;
 use serde::Serialize;
 use seriatim_spec::answer::{Claim, Standing};
@@ -23,7 +23,7 @@ pub(super) struct PageData<'r> {
     cuts: Vec<&'r String>,
     source: &'r str,
     replay: Option<&'r str>,
-    stuck: Option<&'r str>,
+    stuck: Option<String>,
     run: Option<RunData<'r>>,
     /// Whether the orders that were tried are known.
     judged: bool,
@@ -43,8 +43,8 @@ impl<'r> PageData<'r> {
             cuts: claims::cuts(answer),
             source: examined.source,
             replay: examined.replay,
-            stuck: examined.stuck,
-            run: examined.run().map(|(run, how)| RunData::of(run, how)),
+            stuck: examined.stuck.map(stuck::words),
+            run: examined.shown().map(|(run, how)| RunData::of(run, how)),
             judged: examined.judged.is_some(),
         }
     }

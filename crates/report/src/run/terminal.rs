@@ -2,7 +2,7 @@
 //! step that changed it, the history as a timeline, and the orders that were tried.
 
 use super::memory::lines;
-use super::{Examined, claims, headline, unjudged};
+use super::{Examined, claims, headline, stuck, unjudged};
 use crate::report::Report;
 use crate::terminal::{self, Style};
 use crate::text;
@@ -25,7 +25,7 @@ pub fn report(examined: &Examined<'_>, style: &Style) -> String {
         out += &history(examined, run, style);
     }
     if let Some(stuck) = examined.stuck {
-        out += &format!("\n{}", cleaned(stuck.trim_end(), style));
+        out += &format!("\n{}", stuck::render(stuck, style));
     }
     if let Some(command) = examined.replay {
         out += &format!("\nsee it again with: {}", cleaned(command, style));
@@ -34,7 +34,7 @@ pub fn report(examined: &Examined<'_>, style: &Style) -> String {
 }
 
 /// The lines of a text, without what a terminal would obey and shortened to a screen each.
-fn cleaned(text: &str, style: &Style) -> String {
+pub(super) fn cleaned(text: &str, style: &Style) -> String {
     let clean = |line| style.clean(&text::middle(line, text::SCREEN)) + "\n";
     text.lines().map(clean).collect()
 }
@@ -59,7 +59,7 @@ pub fn render(run: &Run, how: &str) -> String {
 }
 
 /// The run: one column for each thread, memory after each step that changed it.
-fn columns(run: &Run, style: &Style) -> String {
+pub(super) fn columns(run: &Run, style: &Style) -> String {
     let accesses = run.steps.iter().flat_map(|step| &step.accesses);
     let widest = accesses.map(|access| line(access, style).chars().count()).max().unwrap_or(0);
     let width = widest.clamp(LEAST, MOST) + GAP;

@@ -4,8 +4,8 @@
 use super::Sample;
 use seriatim_history::{Horizon, OpId, Value};
 use seriatim_report::run::Examined;
-use seriatim_spec::answer::{Answer, Cost, Evidence, Property, Scope, Standing};
-use seriatim_spec::run::{Access, Action, Cell, Event, Local, Memory, Node, Run, Step};
+use seriatim_spec::answer::{Answer, Cost, Evidence, Property, Scope, Standing, StuckProof};
+use seriatim_spec::run::{Access, Action, Cell, CellKind, Event, Local, Memory, Node, Run, Step};
 use seriatim_spec::{Attempt, Counterexample, Explanation, Verdict};
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub struct Subject {
     pub source: &'static str,
     pub answer: Answer,
     pub judged: Option<Sample>,
-    pub stuck: Option<&'static str>,
+    pub stuck: Option<StuckProof>,
 }
 
 impl Subject {
@@ -25,7 +25,7 @@ impl Subject {
         let judged = self.judged.as_ref().map(Sample::report);
         let mut examined = Examined::new(self.name, self.spec, self.source, &self.answer);
         examined.judged = judged.as_ref();
-        examined.stuck = self.stuck;
+        examined.stuck = self.stuck.as_ref();
         examined.replay = examined.run().map(|_| "seriatim verify stack.seri --threads 3");
         shown(&examined)
     }
@@ -86,20 +86,19 @@ fn memory(
     locals: &[(usize, &str, u32)],
 ) -> Memory {
     let value = |node: Option<u32>| node.map_or("null".to_owned(), |node| format!("#{node}"));
-    let cell = |name: &str, node| Cell { name: name.to_owned(), value: value(node), node };
+    let kind = CellKind::Reference;
+    let cell = |name: &str, node| Cell { name: name.to_owned(), value: value(node), node, kind };
     let node = |&(id, val, next): &(u32, i64, Option<u32>)| {
-        let val = Cell { name: "val".to_owned(), value: val.to_string(), node: None };
+        let (name, kind) = ("val".to_owned(), CellKind::Plain);
+        let val = Cell { name, value: val.to_string(), node: None, kind };
         Node { id, kind: "Node".to_owned(), fields: vec![val, cell("next", next)], freed: false }
     };
     let local =
         |&(thread, name, node): &(usize, &str, u32)| Local { thread, cell: cell(name, Some(node)) };
-    let mut lines = vec![format!("top → {}", value(top))];
-    lines.extend(locals.iter().map(|(thread, name, node)| format!("t{thread}.{name} → #{node}")));
     Memory {
         variables: vec![cell("top", top)],
         nodes: nodes.iter().map(node).collect(),
         locals: locals.iter().map(local).collect(),
-        lines,
     }
 }
 
@@ -253,9 +252,9 @@ fn locks(first: &str, second: &str) -> Memory {
         name: name.to_owned(),
         value: value.to_owned(),
         node: None,
+        kind: CellKind::Lock,
     };
-    let lines = vec![format!("a = {first}, b = {second}")];
-    Memory { variables: vec![cell("a", first), cell("b", second)], lines, ..Memory::default() }
+    Memory { variables: vec![cell("a", first), cell("b", second)], ..Memory::default() }
 }
 
 /// Two threads take two locks in different orders; nobody judged the history.
@@ -306,10 +305,26 @@ pub fn stuck() -> Subject {
         Property::LockFree => Standing::NotAsked,
         _ => Standing::Unknown(why.to_owned()),
     });
-    let picture = "the result may have been right at no moment since the call\n  \
-                   at: this thread's step in line 18: if t == null { return empty }\n  \
-                   top = #0\n  #0: any value -> {any number of: any value} -> null\n";
-    Subject { answer, judged: None, stuck: Some(picture), ..stack() }
+    let mut known = memory(Some(0), &[(0, 1, None)], &[]);
+    known.nodes[0].fields[1].value = "{any number of: node} → null".to_owned();
+    let stops = Action::Stop { why: "the proof stops here".to_owned() };
+    let steps = vec![
+        step(0, vec![call("pop")]),
+        step(1, vec![leaves(at(12, "if cas(top, t, n) { return }", Action::Local), known)]),
+        step(0, vec![at(18, "if t == null { return empty }", stops)]),
+    ];
+    let names = vec!["this thread".to_owned(), "any other thread".to_owned()];
+    let run = Run { threads: 2, names, steps, ..Run::default() };
+    let proof = StuckProof {
+        obstacle: "the result may have been right at no moment since the call".to_owned(),
+        needs: "in every run that fits what is known here the result was right at some moment since the call"
+            .to_owned(),
+        content: "the values of the nodes from `top`".to_owned(),
+        known: vec!["this thread runs pop(), in line 18".to_owned()],
+        run,
+        others: vec![],
+    };
+    Subject { answer, judged: None, stuck: Some(proof), ..stack() }
 }
 
 /// Every property is proved or holds.
@@ -331,7 +346,12 @@ pub fn proved() -> Subject {
 /// Names and values of somebody who wants to break out, and one that is longer than any screen.
 pub fn hostile() -> Subject {
     let evil = "</script><img src=x onerror=alert(1)>\u{1b}[31m\"'&";
-    let cell = |name: &str, value: String| Cell { name: name.to_owned(), value, node: None };
+    let cell = |name: &str, value: String| Cell {
+        name: name.to_owned(),
+        value,
+        node: None,
+        kind: CellKind::Plain,
+    };
     let after = Memory {
         variables: vec![cell(evil, "x".repeat(100_000)), cell("<b>", evil.to_owned())],
         nodes: vec![Node {
@@ -342,9 +362,12 @@ pub fn hostile() -> Subject {
         }],
         locals: vec![Local {
             thread: 0,
-            cell: Cell { node: Some(7), ..cell(evil, "#7".to_owned()) },
+            cell: Cell {
+                node: Some(7),
+                kind: CellKind::Reference,
+                ..cell(evil, "#7".to_owned())
+            },
         }],
-        lines: vec!["<u>".to_owned()],
     };
     let accesses = vec![
         call(evil),
@@ -368,7 +391,14 @@ pub fn hostile() -> Subject {
         source: "// </pre><script>alert(1)</script>\n",
         answer,
         judged: None,
-        stuck: Some("</pre><script>alert(2)</script>"),
+        stuck: Some(StuckProof {
+            obstacle: "</pre><script>alert(2)</script>".to_owned(),
+            needs: evil.to_owned(),
+            content: evil.to_owned(),
+            known: vec![evil.to_owned()],
+            run: Run::default(),
+            others: vec![evil.to_owned()],
+        }),
     }
 }
 

@@ -347,7 +347,7 @@ fn tell(
     let replay = arguments.again(&question.source.name);
     let mut examined = question.examined(&verified.answer);
     examined.judged = judged.as_ref();
-    examined.stuck = verified.stuck.as_ref().map(|stuck| &*stuck.text);
+    examined.stuck = verified.stuck.as_deref();
     examined.replay = Some(&*replay).filter(|_| examined.run().is_some());
     match &verified.compositions[..] {
         [_, _, ..] if !arguments.json => {
