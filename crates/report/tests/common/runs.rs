@@ -362,11 +362,7 @@ pub fn hostile() -> Subject {
         }],
         locals: vec![Local {
             thread: 0,
-            cell: Cell {
-                node: Some(7),
-                kind: CellKind::Reference,
-                ..cell(evil, "#7".to_owned())
-            },
+            cell: Cell { node: Some(7), kind: CellKind::Reference, ..cell(evil, "#7".to_owned()) },
         }],
     };
     let accesses = vec![
