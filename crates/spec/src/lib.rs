@@ -17,6 +17,7 @@ pub mod generate;
 mod machine;
 mod notation;
 pub mod objects;
+mod refute_under;
 mod registry;
 mod replay;
 pub mod run;
@@ -31,10 +32,11 @@ pub use alphabet::{Alphabet, Automaton, Bound, ClassId, StateId, Walk};
 pub use checked::{Checked, Confirmation, DecidedBy, LeftOut, PartStanding, PartVerdict, Strategy};
 pub use collection::Collection;
 pub use machine::{Answer, Effect, Machine};
+pub use refute_under::refute_under;
 pub use registry::{
     ChosenReader, Entry, Parameter, Parameters, SpecChoice, SpecError, Takes, catalogue,
 };
-pub use replay::{Invalid, Order, Refutation, refute, refute_under, replay, replay_under};
+pub use replay::{Invalid, Order, Refutation, refute, replay, replay_under};
 pub use sequence::Sequence;
 pub use seriatim_limits::{Cancel, Reason, Stopped, checkpoint, checkpoint_now};
 pub use spec::{Next, Spec, key_of};

@@ -19,6 +19,7 @@ use crate::session;
 use crate::solve::{self, Event, Limits, Statistics};
 use crate::transaction::{Clock, Transactions, TxnId};
 use crate::weak;
+use crate::window;
 use crate::witness::{Moment, Witness};
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -90,7 +91,8 @@ pub struct Violation {
 /// Whether a *no* was decided twice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Confirmation {
-    /// The exhaustive search by the level's definition says so too.
+    /// An exhaustive search says so too: by the level's definition, or for strict serializability
+    /// through real time.
     Searched,
     /// The part is too large to be searched.
     Missing,
@@ -113,6 +115,9 @@ impl From<solve::Defect> for Defect {
         Defect(defect.0)
     }
 }
+
+/// How many steps the search for a second opinion may take.
+const STEPS: u64 = 200_000;
 
 /// Asks whether a history satisfies a level.
 ///
@@ -180,7 +185,11 @@ impl<'h> Checker<'h> {
         let part = part.ok_or_else(|| {
             Defect(format!("{level} was refuted, but the part that shows it is not"))
         })?;
-        let confirmation = match brute::satisfies(&part.history, level) {
+        let searched = brute::satisfies(&part.history, level).or_else(|| match level {
+            Level::StrictSerializable => window::strictly_serializable(&part.history, STEPS),
+            _ => None,
+        });
+        let confirmation = match searched {
             Some(false) => Confirmation::Searched,
             None => Confirmation::Missing,
             Some(true) => {

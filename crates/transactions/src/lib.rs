@@ -16,6 +16,7 @@
 //! | `session` | the four session guarantees |
 //! | `replay` | checks a *yes*; shares nothing with the engines |
 //! | `brute` | checks a *no*; shares nothing with the engines |
+//! | `window` | checks a *no* of strict serializability that is too large for `brute` |
 //! | `minimise` | a violated history to a small part of it |
 //! | `explain`, `draw` | why the part is violated, for people |
 //! | `check` | all of this together |
@@ -38,6 +39,7 @@
 
 mod brute;
 mod check;
+mod clocks;
 mod draw;
 mod explain;
 pub mod generate;
@@ -56,6 +58,7 @@ mod solve;
 mod tests;
 mod transaction;
 mod weak;
+mod window;
 mod witness;
 
 pub use check::{
@@ -68,7 +71,7 @@ pub use minimise::Part;
 pub use page::{page, standing_word};
 pub use per_key::{KeyAnswer, check_keys};
 pub use prepare::FlawKind;
-pub use read::{read, read_independent, read_str};
+pub use read::{NilReads, of_history, read, read_independent, read_str};
 pub use replay::{Rejection, replay};
 pub use solve::Statistics;
 pub use transaction::{

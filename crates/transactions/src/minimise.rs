@@ -4,6 +4,7 @@
 //! transactions are dropped as long as the rest is still violated: first all that the refutation did
 //! not use, then in halves, quarters, … (delta debugging; Zeller 2002), then single operations.
 
+use crate::generate::Random;
 use crate::transaction::{Op, Transaction, Transactions, TxnId, Writers, restricted};
 use seriatim_history::ValueId;
 use std::time::Instant;
@@ -28,7 +29,19 @@ pub enum Look {
 /// Below how many transactions single operations are dropped.
 const FEW: usize = 12;
 
+/// A part of so few transactions is not tried to be found smaller from elsewhere.
+const SMALL: usize = 8;
+
+/// How often a smaller part is looked for from elsewhere.
+const TRIES: u64 = 6;
+
+/// How many transactions around a part are looked at for a smaller one.
+const AROUND: usize = 400;
+
 /// Makes a violated part smaller until nothing can be dropped, or until a moment.
+///
+/// What is left then depends on the order in which things were dropped. If it is not small, all that
+/// happened around it is looked at again, and dropped in other orders; the smallest part counts.
 pub fn minimise(
     whole: &Transactions,
     core: Vec<TxnId>,
@@ -36,29 +49,47 @@ pub fn minimise(
     look: &mut dyn FnMut(&Transactions) -> Look,
 ) -> Option<Part> {
     let writers = Writers::new(whole);
-    let mut ids = with_all_writers(whole, core, &writers);
-    let mut looker = Looker { whole, writers, look };
-    ids = looker.look(&ids)?;
-    let is_late = || deadline.is_some_and(|deadline| Instant::now() > deadline);
-    let mut size = ids.len().div_ceil(2);
-    while size > 0 && !is_late() {
-        let mut start = 0;
-        while start < ids.len() && !is_late() {
-            let mut rest = ids.clone();
-            rest.drain(start..(start + size).min(ids.len()));
-            match looker.look(&rest) {
-                Some(smaller) => ids = smaller,
-                None => start += size,
-            }
+    let ids = with_all_writers(whole, core, &writers);
+    let mut looker = Looker { whole, writers, look, deadline };
+    let start = looker.look(&ids)?;
+    let mut ids = looker.drop_all(start, &mut |_| {});
+    for seed in 0..TRIES {
+        if ids.len() <= SMALL || looker.is_late() {
+            break;
         }
-        size = if size == 1 { 0 } else { size.div_ceil(2).min(ids.len()) };
+        let mut random = Random::new(seed);
+        let around = looker.look(&around(whole, &ids));
+        let Some(around) = around else { break };
+        let other = looker.drop_all(around, &mut |order| shuffle(order, &mut random));
+        if other.len() < ids.len() {
+            ids = other;
+        }
     }
     let history = whole.part(&ids, &looker.writers);
     let mut part = Part { ids, history };
     if part.ids.len() <= FEW {
-        while !is_late() && drop_an_operation(&mut part, looker.look) {}
+        while !looker.is_late() && drop_an_operation(&mut part, looker.look) {}
     }
     Some(part)
+}
+
+fn shuffle(order: &mut [TxnId], random: &mut Random) {
+    for index in (1..order.len()).rev() {
+        order.swap(index, random.below(index + 1));
+    }
+}
+
+/// The transactions that stand around some in the record, and these.
+fn around(whole: &Transactions, ids: &[TxnId]) -> Vec<TxnId> {
+    let (Some(first), Some(last)) = (ids.first(), ids.last()) else { return Vec::new() };
+    let margin = AROUND.saturating_sub(last.index() - first.index()) / 2;
+    let from = first.index().saturating_sub(margin);
+    let to = (last.index() + margin).min(whole.len() - 1);
+    let near = (from..=to).take(2 * AROUND).map(|index| TxnId(index as u32));
+    let mut around: Vec<TxnId> = near.chain(ids.iter().copied()).collect();
+    around.sort_unstable();
+    around.dedup();
+    around
 }
 
 /// These transactions, and of the values they read that several wrote, all writers: without them such
@@ -85,9 +116,36 @@ struct Looker<'h, 'l> {
     whole: &'h Transactions,
     writers: Writers,
     look: &'l mut dyn FnMut(&Transactions) -> Look,
+    deadline: Option<Instant>,
 }
 
 impl Looker<'_, '_> {
+    fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() > deadline)
+    }
+
+    /// Drops halves, quarters, …, single transactions, in an order, as long as the rest is violated.
+    fn drop_all(&mut self, ids: Vec<TxnId>, arrange: &mut dyn FnMut(&mut [TxnId])) -> Vec<TxnId> {
+        let mut ids = ids;
+        let mut size = ids.len().div_ceil(2);
+        while size > 0 && !self.is_late() {
+            let mut order = ids.clone();
+            arrange(&mut order);
+            for chunk in order.chunks(size) {
+                let rest: Vec<TxnId> =
+                    ids.iter().copied().filter(|id| !chunk.contains(id)).collect();
+                if rest.len() == ids.len() || self.is_late() {
+                    continue;
+                }
+                if let Some(smaller) = self.look(&rest) {
+                    ids = smaller;
+                }
+            }
+            size = if size == 1 { 0 } else { size.div_ceil(2).min(ids.len()) };
+        }
+        ids
+    }
+
     /// If these transactions are violated: those of them that the violation rests on.
     fn look(&mut self, ids: &[TxnId]) -> Option<Vec<TxnId>> {
         let part = self.whole.part(ids, &self.writers);

@@ -540,11 +540,59 @@ impl<'h> Axioms<'h> {
     /// If the causal past brings x and x writes this key, this read sees x or a later one.
     fn check_causal_past(&self) -> Result<(), Rejection> {
         let keys = self.history.key_count();
+        if 2 * self.history.session_count() < keys && self.has_returned() {
+            return self.check_causal_sessions();
+        }
         let width = KEYS_AT_ONCE.min(keys.max(1));
         let before = self.session_predecessors();
         let mut past = Pasts { rows: vec![0u32; (self.order.len() + 1) * width], width, before };
         let mut blocks = (0..keys).step_by(width);
         blocks.try_for_each(|first| self.check_causal_keys(first, &mut past))
+    }
+
+    /// Whether every transaction of the order is known to have ended.
+    fn has_returned(&self) -> bool {
+        self.order.iter().all(|&id| self.history.get(id).outcome == Outcome::Committed)
+    }
+
+    /// The same with fewer sessions than keys: of each session, the place of the last transaction in
+    /// the past. (A session's transactions stand in its order.)
+    fn check_causal_sessions(&self) -> Result<(), Rejection> {
+        let sessions = self.history.session_count();
+        let before = self.session_predecessors();
+        let session = |place: u32| {
+            let id = self.order[place as usize - 1];
+            self.history.get(id).session.index()
+        };
+        let mut writers: HashMap<KeyId, Vec<Vec<u32>>> = HashMap::new();
+        let mut pasts = vec![0u32; (self.order.len() + 1) * sessions];
+        for (index, &id) in self.order.iter().enumerate() {
+            let place = index as u32 + 1;
+            let (earlier, past) = pasts.split_at_mut(place as usize * sessions);
+            let past = &mut past[..sessions];
+            let sources = self.reads[index].iter().map(|read| read.1);
+            for from in sources.chain([before[place as usize]]).filter(|&from| from > 0) {
+                let theirs = &earlier[from as usize * sessions..][..sessions];
+                past.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
+                let own = &mut past[session(from)];
+                *own = (*own).max(from);
+            }
+            for &(key, from) in &self.reads[index] {
+                let Some(writers) = writers.get(&key) else { continue };
+                let is_missed = |(writers, &known): (&Vec<u32>, &u32)| {
+                    let end = writers.partition_point(|&writer| writer <= known);
+                    writers[..end].last().is_some_and(|&writer| writer > from)
+                };
+                if writers.iter().zip(past.iter()).any(is_missed) {
+                    return Err(Rejection::Read(id));
+                }
+            }
+            for &key in &self.writes[index] {
+                let writers = writers.entry(key).or_insert_with(|| vec![Vec::new(); sessions]);
+                writers[session(place)].push(place);
+            }
+        }
+        Ok(())
     }
 
     /// The place of the last one before each in its session that is known to have ended; 0 if none.

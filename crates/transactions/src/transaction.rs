@@ -8,7 +8,7 @@
 //! The order of a session is the order in which its transactions stand here. Times are optional;
 //! without them the levels that speak of real time cannot be asked.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use seriatim_history::{InputError, Time, Value, ValueId, Values};
 use std::sync::Arc;
 
@@ -347,6 +347,10 @@ pub struct Builder {
     initial: ValueId,
     clock: Clock,
     source: String,
+    /// The keys that elements are added to, in any order: sets.
+    sets: HashSet<KeyId>,
+    /// The keys that elements are appended to.
+    lists: HashSet<KeyId>,
 }
 
 #[derive(Default, Debug)]
@@ -378,6 +382,8 @@ impl Builder {
             initial: ValueId::NIL,
             clock: Clock::Recorded,
             source: source.to_owned(),
+            sets: HashSet::new(),
+            lists: HashSet::new(),
         }
     }
 
@@ -401,6 +407,20 @@ impl Builder {
         self.initial = value;
     }
 
+    /// An append to a list.
+    pub fn append(&mut self, list: KeyId, value: ValueId) -> Op {
+        self.lists.insert(list);
+        Op::Append(list, value)
+    }
+
+    /// An addition to a set. In the history that comes of it, each element of a set is a register by
+    /// itself that holds `true` or nothing, and a read of the set reads all of them: elements do not
+    /// notice each other, so that is the same.
+    pub fn add_to_set(&mut self, set: KeyId, element: ValueId) -> Op {
+        self.sets.insert(set);
+        Op::Append(set, element)
+    }
+
     /// Says that no moments are recorded.
     pub fn without_times(&mut self) {
         self.clock = Clock::Absent;
@@ -416,6 +436,13 @@ impl Builder {
     /// # Errors
     /// If a key is used both as a list and as a register.
     pub fn finish(mut self) -> Result<Transactions, InputError> {
+        if let Some(&both) = self.sets.intersection(&self.lists).min() {
+            let uses = |txn: &&Transaction| txn.ops.iter().any(|op| op.key() == both);
+            let line = self.list.iter().find(uses).map_or(0, |txn| txn.line);
+            let found = format!("both of key {}", self.keys.names[both.index()]);
+            return Err(InputError::syntax(&self.source, line, "additions or appends", &found));
+        }
+        self.split_sets()?;
         let kinds = self.kinds();
         self.normalise(&kinds)?;
         let keys = self.keys.names.into_iter().zip(kinds).collect();
@@ -427,6 +454,64 @@ impl Builder {
             initial: self.initial,
             clock: self.clock,
         })
+    }
+
+    /// Makes a register of every element of a set.
+    fn split_sets(&mut self) -> Result<(), InputError> {
+        if self.sets.is_empty() {
+            return Ok(());
+        }
+        let mut elements: HashMap<KeyId, Vec<(ValueId, KeyId)>> = HashMap::new();
+        let mut known: HashSet<(KeyId, ValueId)> = HashSet::new();
+        let mut list = std::mem::take(&mut self.list);
+        for op in list.iter().flat_map(|txn| &txn.ops).filter(|op| self.sets.contains(&op.key())) {
+            let values: &[ValueId] = match op {
+                Op::Append(_, value) => std::slice::from_ref(value),
+                Op::ReadList(_, items) => items,
+                Op::Read(..) | Op::Write(..) => &[],
+            };
+            for &value in values.iter().filter(|&&value| known.insert((op.key(), value))) {
+                let set = &self.keys.names[op.key().index()];
+                let name = format!("{set}∋{}", self.values.get(value));
+                let element = KeyId(self.keys.id(&Value::Name(name.into())));
+                elements.entry(op.key()).or_default().push((value, element));
+            }
+        }
+        let is_in = self.values.intern(&Value::Bool(true));
+        for txn in &mut list {
+            let mut ops = Vec::with_capacity(txn.ops.len());
+            for op in std::mem::take(&mut txn.ops) {
+                let Some(elements) = elements.get(&op.key()) else {
+                    ops.push(op);
+                    continue;
+                };
+                match &op {
+                    Op::Append(_, added) => {
+                        let mut all = elements.iter();
+                        let element = all.find(|element| element.0 == *added).map(|e| e.1);
+                        ops.push(Op::Write(element.expect("it was named"), is_in));
+                    }
+                    Op::ReadList(_, items) => {
+                        let seen: HashSet<ValueId> = items.iter().copied().collect();
+                        let held = |value| if seen.contains(value) { is_in } else { ValueId::NIL };
+                        ops.extend(elements.iter().map(|(v, key)| Op::Read(*key, held(v))));
+                    }
+                    Op::Read(_, ValueId::NIL) => {
+                        ops.extend(elements.iter().map(|e| Op::Read(e.1, ValueId::NIL)));
+                    }
+                    Op::Read(..) | Op::Write(..) => {
+                        let name = &self.keys.names[op.key().index()];
+                        let found = format!("something else of key {name}");
+                        let expected =
+                            "an addition or a read of all elements, since the key is a set";
+                        return Err(InputError::syntax(&self.source, txn.line, expected, &found));
+                    }
+                }
+            }
+            txn.ops = ops;
+        }
+        self.list = list;
+        Ok(())
     }
 
     /// A key is a list if it is appended to, or if it is read as a list and never set.

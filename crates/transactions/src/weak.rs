@@ -12,14 +12,15 @@
 //! order of a register's versions is free, so reads-from alone must be; that of a list is known.
 //!
 //! **Cost.** Read atomic and read committed: every edge is added at once. Causal pasts are large, so
-//! edges are added only where the order at hand is wrong: each transaction and key has the latest
-//! writer in the past, joined along sessions and reads, a block of keys at a time. Vector clocks would
-//! have an entry for each session, and every unknown outcome opens one; the price is a cost that grows
-//! with the number of keys.
+//! edges are added only where the order at hand is wrong. Where keys are few, each transaction and key has
+//! the latest writer in the past, joined along sessions and reads, a block of keys at a time. Where
+//! sessions are fewer, each transaction has a vector clock (`clocks.rs`); every unknown outcome opens a
+//! session. So the cost is that of transactions times the smaller of the two numbers.
 //!
 //! It would be unsound to add an edge for a writer outside the past, and incomplete to stop before a
 //! whole pass has found nothing.
 
+use crate::clocks::Clocks;
 use crate::level::{Demand, Level};
 use crate::mutation::{Mutant, is_on};
 use crate::order::{Edge, Node, Order, Tag};
@@ -207,8 +208,14 @@ impl<'p> Weak<'p> {
     fn saturate(&mut self) -> Result<Outcome, Defect> {
         let keys = self.prepared.key_count();
         let width = KEYS_AT_ONCE.min(keys.max(1));
-        let mut past = vec![0u32; self.order.len() * width];
-        let blocks: Vec<usize> = (0..keys).step_by(width).collect();
+        let mut blocks: Vec<usize> = (0..keys).step_by(width).collect();
+        let clocks = Clocks::new(self.prepared, &self.before, self.order.sequence());
+        let clocks = clocks.filter(|_| !is_on(Mutant::CausalPastIsSession));
+        let mut past = Vec::new();
+        match clocks {
+            Some(_) => blocks.truncate(1),
+            None => past.resize(self.order.len() * width, 0u32),
+        }
         let mut clean = 0;
         let mut next = 0;
         // Invariant: the `clean` blocks before `next` were right, and nothing has moved since.
@@ -216,7 +223,10 @@ impl<'p> Weak<'p> {
             if self.limits.deadline.is_some_and(|deadline| Instant::now() > deadline) {
                 return Ok(Outcome::GaveUp);
             }
-            let missed = self.missed(blocks[next], width, &mut past);
+            let missed = match &clocks {
+                Some(clocks) => clocks.missed(self.prepared, &self.order),
+                None => self.missed(blocks[next], width, &mut past),
+            };
             if missed.is_empty() {
                 clean += 1;
                 next = (next + 1) % blocks.len();

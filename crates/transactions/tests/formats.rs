@@ -1,6 +1,8 @@
 //! The formats that are read, and what is refused with its line.
 
-use seriatim_transactions::{Checker, Clock, Level, Op, Options, Outcome, Standing, read_str};
+use seriatim_transactions::{
+    Checker, Clock, Level, Op, Options, Outcome, Standing, check, read_str,
+};
 
 /// The strongest of these levels that holds, strongest first.
 fn strongest(text: &str, levels: &[Level]) -> Option<Level> {
@@ -104,4 +106,27 @@ fn a_register_may_hold_a_list() {
     let text = "[{:type :ok, :process 0, :value [[:w x [1 2]]]}
                  {:type :ok, :process 1, :value [[:r x [1 2]]]}]";
     assert_eq!(strongest(text, &[Level::Serializable]), Some(Level::Serializable));
+}
+
+#[test]
+fn a_set_is_a_register_for_each_of_its_elements() {
+    let text = "{:type :ok, :process 0, :value [[:add s 1]]}
+{:type :ok, :process 1, :value [[:add s 2] [:r s #{2}]]}
+{:type :ok, :process 2, :value [[:r s #{1}]]}
+{:type :ok, :process 3, :value [[:r s [2]]]}
+";
+    let answer = |text: &str| {
+        let history = read_str("sets", text).expect("a history");
+        let standing = check(&history, Level::Serializable, &Options::default()).unwrap().standing;
+        matches!(standing, Standing::Satisfied(_))
+    };
+    // One reader saw 1 without 2, the other 2 without 1.
+    assert!(!answer(text));
+    assert!(answer(&text.replace("[2]", "[1 2]").replace("#{2}", "#{1 2}")));
+    assert!(!answer(
+        "{:type :ok, :process 0, :value [[:add s 1]]}\n{:type :ok, :process 1, :value [[:r s #{3}]]}"
+    ));
+    let both = "{:type :ok, :process 0, :value [[:add s 1] [:append s 2]]}";
+    let error = read_str("sets", both).unwrap_err().to_string();
+    assert!(error.contains("additions or appends") && error.contains(":1:"), "{error}");
 }

@@ -114,6 +114,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(asked) = &arguments.level {
         return arguments.ask_level(asked, &paths);
     }
+    let bank = arguments.question.spec().and_then(transactions::bank::Invariant::named);
+    if let Some(invariant) = bank {
+        return invariant?.check(&arguments.question.input, &paths, arguments.json);
+    }
     if arguments.order != order::Respects::RealTime {
         return arguments.ask_order(&paths);
     }

@@ -7,6 +7,7 @@ use super::input::{Against, Chosen, ChosenBy, Input};
 use super::limits;
 use super::progress::ProgressLine;
 use super::scale::Spilled;
+use super::transactions::routed;
 use clap::{Args, ValueEnum};
 use seriatim::monitor::partition::Partitioning;
 use seriatim::monitor::{Detail, Monitors, StopAt, Strategy, refute_partition, vacuous};
@@ -98,7 +99,10 @@ impl Question {
         let observer = |standing| progress.show(standing);
         let options = Options { observer: Some(&observer), detail, ..self.options() };
         let start = Instant::now();
-        let checked = check_with(&mut history, &*reader, &options)?;
+        let checked = match routed::decide(&mut history, &*reader, &options)? {
+            Some(checked) => checked,
+            None => check_with(&mut history, &*reader, &options)?,
+        };
         let elapsed = start.elapsed();
         progress.clear();
         let notes = self.examine(&mut history, &*reader)?;

@@ -3,7 +3,9 @@
 use super::output::{remark, say};
 use super::{Exit, Failure};
 
+pub mod bank;
 mod junit;
+pub mod routed;
 
 use serde_json::{Value as Json, json};
 use seriatim::transactions::{

@@ -143,3 +143,30 @@ fn independent_keys_are_histories_of_their_own() {
     let options = ["check", "--independent", "--level", "strict-serializable", "--quiet", &text];
     seriatim(&options).exits(0).says("(key 1)").says("(key 2)");
 }
+
+#[test]
+fn a_long_multi_register_goes_to_the_engine_for_transactions() {
+    let log = seriatim(&["gen", "multi-register", "-n", "5000", "--threads", "20"]).exits(0);
+    seriatim_reading(log.out.as_bytes(), &["check", "--spec", "multi-register", "-"])
+        .exits(0)
+        .says("decided by transaction engine")
+        .says("Replayed by a plain multi-register");
+}
+
+#[test]
+fn a_bank_keeps_its_total_or_the_read_that_shows_otherwise_is_named() {
+    let folder = folder("levels-bank");
+    let bank = "{:type :invoke, :process 0, :f :read, :value nil}
+{:type :ok, :process 0, :f :read, :value {0 50, 1 50}}
+{:type :invoke, :process 0, :f :transfer, :value {:from 0, :to 1, :amount 5}}
+{:type :ok, :process 0, :f :transfer, :value {:from 0, :to 1, :amount 5}}
+{:type :invoke, :process 0, :f :read, :value nil}
+{:type :ok, :process 0, :f :read, :value {0 45, 1 50}}
+";
+    let broken = file(&folder, "broken.edn", bank);
+    seriatim(&["check", "--spec", "bank", &broken]).exits(1).says("the total is 95, not 100");
+    let kept = file(&folder, "kept.edn", bank.replace("{0 45, 1 50}", "{0 45, 1 55}"));
+    seriatim(&["check", "--spec", "bank(total=100)", &kept]).exits(0);
+    seriatim(&["check", "--spec", "bank(total=90)", &kept]).exits(1).says("2 of 2 reads");
+    seriatim(&["check", "--spec", "bank(sum=1)", &kept]).exits(2).complains("expected bank(");
+}

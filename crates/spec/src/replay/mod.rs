@@ -25,13 +25,12 @@ mod order;
 mod priority;
 mod record;
 mod refute;
-mod refute_weaker;
 mod table;
 
 pub(crate) use order::Sequencer;
 pub use order::{Invalid, Order};
+pub(crate) use refute::{Objects as Tried, Own};
 pub use refute::{Refutation, refute};
-pub use refute_weaker::refute_under;
 
 use crate::validate::replay_by_steps_under;
 use crate::{ChosenReader, Failures, Parameters, Reader, Replayed, Witness};
@@ -41,7 +40,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 /// A plain object that is taken through a history.
-trait Model: Clone + Eq + Hash {
+pub(crate) trait Model: Clone + Eq + Hash {
     /// What it does.
     type Verb: Copy;
 
@@ -72,7 +71,7 @@ trait Model: Clone + Eq + Hash {
 }
 
 /// What a model starts from.
-struct Setup<'h> {
+pub(crate) struct Setup<'h> {
     history: &'h History,
     parameters: &'h Parameters,
     /// The specification's name.
@@ -137,14 +136,14 @@ fn read(history: &History, op: OpId, ended: Outcome) -> Record<'_> {
 }
 
 /// Something that is done with the model of an object.
-trait Visitor {
+pub(crate) trait Visitor {
     type Answer;
 
     fn visit<M: Model>(self) -> Self::Answer;
 }
 
 /// Finds the model of a specification; `None` if there is none of that name.
-fn with_model<V: Visitor>(name: &str, visitor: V) -> Option<V::Answer> {
+pub(crate) fn with_model<V: Visitor>(name: &str, visitor: V) -> Option<V::Answer> {
     Some(match name {
         "register" | "cas-register" | "rmw" => visitor.visit::<cells::Register>(),
         "map" | "kv" => visitor.visit::<cells::Map>(),
@@ -166,7 +165,7 @@ fn with_model<V: Visitor>(name: &str, visitor: V) -> Option<V::Answer> {
 }
 
 /// Gives ids to the values that only the parameters name.
-fn intern_parameters(history: &mut History, parameters: &Parameters) {
+pub(crate) fn intern_parameters(history: &mut History, parameters: &Parameters) {
     for name in parameters.names() {
         match parameters.value(name) {
             Some(Value::List(items)) => items.iter().for_each(|item| _ = history.intern(item)),
@@ -184,7 +183,7 @@ fn intern_parameters(history: &mut History, parameters: &Parameters) {
 }
 
 /// Gives ids to the items of arguments from which items enter the state.
-fn intern_items<M: Model>(history: &mut History) {
+pub(crate) fn intern_items<M: Model>(history: &mut History) {
     let verbs = verbs::<M>(history);
     let nests = |verb: &Option<M::Verb>| verb.is_some_and(M::names_items);
     if !verbs.iter().any(nests) {
@@ -271,7 +270,7 @@ impl Visitor for Replay<'_> {
 }
 
 /// Takes the objects of a history through operations.
-struct Player<'h, M: Model> {
+pub(crate) struct Player<'h, M: Model> {
     history: &'h History,
     failures: Failures,
     has_failures: bool,
@@ -289,7 +288,7 @@ enum Objects<M> {
 }
 
 impl<'h, M: Model> Player<'h, M> {
-    fn new(history: &'h History, reader: &ChosenReader) -> Self {
+    pub(crate) fn new(history: &'h History, reader: &ChosenReader) -> Self {
         let start = M::start(&Setup::of(history, reader));
         let objects = match history.has_objects() {
             true => Objects::Many(HashMap::new()),

@@ -70,7 +70,7 @@ impl Visitor for Refute<'_> {
 }
 
 /// Objects whose operations can be tried.
-pub(super) trait Objects {
+pub(crate) trait Objects {
     type State: Clone + Eq + Hash;
 
     fn initial(&mut self) -> Self::State;
@@ -109,14 +109,14 @@ impl<M: Model> Objects for Player<'_, M> {
 }
 
 /// Objects of a specification of the user's own.
-pub(super) struct Own<'r> {
+pub(crate) struct Own<'r> {
     history: &'r History,
     reading: &'r Interpretation,
     automaton: Box<dyn Automaton + 'r>,
 }
 
 impl<'r> Own<'r> {
-    pub(super) fn new(history: &'r History, reading: &'r Interpretation) -> Self {
+    pub(crate) fn new(history: &'r History, reading: &'r Interpretation) -> Self {
         Own { history, reading, automaton: reading.alphabet.automaton(&Cancel::never()) }
     }
 }

@@ -11,16 +11,41 @@ use seriatim_history::{History, InputError, Operation, Value, ValueId};
 
 /// What a micro-operation must look like.
 pub const MICRO: &str =
-    "a micro-operation [r, key, value], [w, key, value] or [append, key, value]";
+    "a micro-operation [r, key, value], [w, key, value], [append, key, value] or [add, key, value]";
 
 /// The transactions of a history.
 ///
 /// # Errors
 /// If an operation is none, with its line.
 pub fn read(history: &History, name: &str) -> Result<Transactions, InputError> {
+    read_with(history, name, NilReads::SawNothing)
+}
+
+/// What a read tells that was recorded as `nil`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NilReads {
+    /// The key held nothing.
+    SawNothing,
+    /// Nobody knows what it saw.
+    AreUnknown,
+}
+
+/// The same, where reads recorded as `nil` may tell nothing. The transactions have the places of the
+/// operations.
+///
+/// # Errors
+/// If an operation is none, with its line.
+pub fn read_with(
+    history: &History,
+    name: &str,
+    nil_reads: NilReads,
+) -> Result<Transactions, InputError> {
     let mut builder = Builder::new(name);
     for operation in history.operations() {
-        let txn = transaction(history, operation, &mut builder)?;
+        let mut txn = transaction(history, operation, &mut builder)?;
+        if nil_reads == NilReads::AreUnknown {
+            txn.ops.retain(|op| !matches!(op, Op::Read(_, ValueId::NIL)));
+        }
         builder.add(txn);
     }
     builder.finish()
@@ -132,7 +157,14 @@ pub fn micro(builder: &mut Builder, item: &Value) -> Option<Op> {
         }
         ("r" | "read", value) => Some(Op::Read(key, builder.values().intern(value))),
         ("w" | "write", value) => Some(Op::Write(key, builder.values().intern(value))),
-        ("append", value) => Some(Op::Append(key, builder.values().intern(value))),
+        ("append", value) => {
+            let value = builder.values().intern(value);
+            Some(builder.append(key, value))
+        }
+        ("add", value) => {
+            let value = builder.values().intern(value);
+            Some(builder.add_to_set(key, value))
+        }
         _ => None,
     }
 }

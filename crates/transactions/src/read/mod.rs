@@ -20,6 +20,7 @@ mod history;
 use crate::transaction::{Builder, Op, Outcome, Transaction, Transactions};
 use form::Notation;
 use hashbrown::HashSet;
+pub use history::{NilReads, read_with as of_history};
 use seriatim_history::{Horizon, InputError, OpId, Problem, ReadOptions, Value, ValueId};
 use std::collections::BTreeMap;
 use std::io::Read;

@@ -2,4 +2,3 @@
 
 mod agreement;
 mod mutants;
-mod window;

@@ -4,13 +4,13 @@
 //! mutant is killed if some history makes it differ from the definition of the level or from the search
 //! of `window`, or makes a second opinion object.
 
-use super::window::strictly_serializable;
 use crate::brute;
 use crate::check::{Options, Standing, check};
 use crate::generate::{Keys, Plant, Store, tiny};
 use crate::level::Level;
 use crate::mutation::{Mutant, with_mutant};
 use crate::transaction::Transactions;
+use crate::window::strictly_serializable;
 
 /// Whether a check of a history differs from what is right, under the mutant that is on.
 fn is_wrong(history: &Transactions, level: Level, expected: bool) -> bool {

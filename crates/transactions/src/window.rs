@@ -5,6 +5,9 @@
 //! be the current one, two such versions of a key are a dead end, all others do not matter. So the memo
 //! holds sets only, a version with readers left is never overwritten, and a transaction whose own writes
 //! nobody reads is taken as soon as it can be.
+//!
+//! It shares the preparation with the solver, and nothing else: the second opinion on refutations that are
+//! too large for `brute`, and the oracle of tests on long histories.
 
 use crate::generate::Random;
 use crate::prepare::{Prepared, Version, prepare};
@@ -20,6 +23,9 @@ struct Frame {
 /// Whether a history is strictly serializable; `None` after so many steps.
 pub fn strictly_serializable(history: &Transactions, steps: u64) -> Option<bool> {
     let prepared = prepare(history, &[]);
+    if !prepared.is_complete() {
+        return None;
+    }
     if !prepared.flaws.is_empty() {
         return Some(false);
     }

@@ -9,9 +9,10 @@
 //! Nothing is split, neither by key nor by object: sequential consistency is not a local property
 //! (Herlihy and Wing 1990, section 3.3).
 
-use super::order::Order;
-use super::refute::{Objects, Own, Refutation, refute};
-use super::{Model, Player, Visitor, intern_items, intern_parameters, with_model};
+use crate::replay::{
+    Model, Order, Own, Player, Refutation, Tried, Visitor, intern_items, intern_parameters, refute,
+    with_model,
+};
 use crate::{ChosenReader, Reader};
 use seriatim_history::{History, InputError, OpId, Outcome};
 use std::collections::HashSet;
@@ -56,13 +57,13 @@ impl Visitor for Refute<'_> {
     }
 }
 
-struct Everything<'h, O: Objects> {
+struct Everything<'h, O: Tried> {
     history: &'h History,
     objects: O,
     order: Order,
 }
 
-impl<O: Objects> Everything<'_, O> {
+impl<O: Tried> Everything<'_, O> {
     fn search(mut self, effort: usize) -> Refutation {
         let ops = (0..self.history.len()).map(OpId::from);
         let ops: Vec<OpId> = ops.filter(|&op| self.objects.may_happen(op)).collect();

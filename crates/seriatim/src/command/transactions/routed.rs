@@ -1,0 +1,128 @@
+//! Linearizability of a multi-register by the engine for transactions.
+//!
+//! A multi-register whose transactions are operations is linearizable exactly if it is strictly
+//! serializable. Where every value that a register is given differs, the engine for transactions decides
+//! long histories that the general search does not. The order that it finds is replayed as any other
+//! order. A violation is first asked of the general search, for a while: it confirms it, and says it in
+//! its own words; if it finds an order instead, that is a defect and no verdict.
+
+use crate::command::Failure;
+use seriatim::history::Nil;
+use seriatim::monitor::Monitors;
+use seriatim::spec::{
+    Confirmation, DecidedBy, Explanation, Failures, LeftOut, PartStanding, PartVerdict, Reader,
+    replay,
+};
+use seriatim::transactions::{
+    self, End, KeyId, Kind, Level, NilReads, Standing, Transactions, Violation, Witness as Order,
+    of_history, words,
+};
+use seriatim::{Checked, Counterexample, History, OpId, Options, Verdict, Witness, check_with};
+use std::time::Duration;
+
+/// How long the general search may look at a violation.
+const SECOND_LOOK: Duration = Duration::from_secs(2);
+
+/// The verdict on a history of a multi-register; `None` if the engine cannot be asked or does not know.
+pub fn decide(
+    history: &mut History,
+    reader: &dyn Reader,
+    options: &Options<'_>,
+) -> Result<Option<Checked>, Failure> {
+    let Some(transactions) = readable(history, reader, options) else { return Ok(None) };
+    let mut limits = transactions::Options::default();
+    limits.time = options.time;
+    let answer = transactions::check(&transactions, Level::StrictSerializable, &limits)?;
+    match answer.standing {
+        Standing::Satisfied(Order::Serial(order)) => {
+            let order = order.into_iter().map(|txn| OpId(txn.0)).collect();
+            let replayed = replay(history, reader, Witness { order })?;
+            let verdict = replayed.ok().map(Verdict::Linearizable);
+            Ok(verdict.map(|verdict| checked(history, verdict, PartStanding::Linearizable)))
+        }
+        Standing::Violated(violation) => {
+            let time = Some(options.time.map_or(SECOND_LOOK, |time| time.min(SECOND_LOOK)));
+            let strategies = options.strategies.clone();
+            let second = Options { time, strategies, observer: None, ..*options };
+            let searched = check_with(history, reader, &second)?;
+            Ok(match searched.verdict {
+                Verdict::Violation(_) => Some(searched),
+                Verdict::Unknown(_) => Some(violated(history, &violation)),
+                Verdict::Linearizable(_) => {
+                    let reason =
+                        "the search finds an order for what the engine for transactions refutes";
+                    return Err(Failure(format!("this is a defect of Seriatim: {reason}")));
+                }
+            })
+        }
+        Standing::Satisfied(_) | Standing::Unknown(_) => Ok(None),
+    }
+}
+
+/// The history as transactions, if that means the same.
+fn readable(history: &History, reader: &dyn Reader, options: &Options<'_>) -> Option<Transactions> {
+    let chosen = reader.chosen()?;
+    let parameters = chosen.choice.parameters();
+    let is_plain = chosen.choice.name() == "multi-register"
+        && options.monitors == Monitors::Use
+        && parameters.value("init").is_none()
+        && !history.has_objects()
+        && !history.has_open_ties()
+        && (chosen.failures == Failures::Drop || !history.has_failures());
+    if !is_plain {
+        return None;
+    }
+    let nil_reads = match (parameters.value("strict"), history.nil()) {
+        (None, Nil::Unknown) => NilReads::AreUnknown,
+        _ => NilReads::SawNothing,
+    };
+    let transactions = of_history(history, history.source(), nil_reads).ok()?;
+    let is_register = |key| transactions.kind(KeyId(key)) == Kind::Register;
+    (0..transactions.key_count() as u32).all(is_register).then_some(transactions)
+}
+
+fn checked(history: &History, verdict: Verdict, standing: PartStanding) -> Checked {
+    let part = PartVerdict {
+        label: String::new(),
+        operations: history.len(),
+        standing,
+        decided_by: DecidedBy::Monitor("transaction engine"),
+        fell_back: None,
+    };
+    Checked { parts: vec![part], ..Checked::new(verdict) }
+}
+
+/// A violation that the general search could not look at.
+fn violated(history: &History, violation: &Violation) -> Checked {
+    let operations: Vec<OpId> = violation.part.ids.iter().map(|txn| OpId(txn.0)).collect();
+    let by_monitor = history.len() - operations.len();
+    let core = Counterexample {
+        operations,
+        horizon: seriatim::history::Horizon::Whole,
+        context: None,
+        explanation: Explanation::because(sentence(violation)),
+    };
+    let confirmation = match violation.confirmation {
+        transactions::Confirmation::Searched => {
+            Confirmation::Engine("an exhaustive search of the reads that matter")
+        }
+        transactions::Confirmation::Missing => Confirmation::None,
+    };
+    Checked {
+        confirmation: Some(confirmation),
+        left_out: LeftOut { by_monitor, ..LeftOut::default() },
+        ..checked(history, Verdict::Violation(core), PartStanding::Violation)
+    }
+}
+
+fn sentence(violation: &Violation) -> String {
+    let (part, explanation) = (&violation.part.history, &violation.explanation);
+    let anomaly = &explanation.anomaly;
+    match &explanation.proof.end {
+        End::Cycle(cycle) => {
+            let arrows: Vec<String> = cycle.iter().map(|arrow| words(part, arrow)).collect();
+            format!("{anomaly}: {}", arrows.join("; "))
+        }
+        _ => anomaly.to_string(),
+    }
+}
