@@ -72,6 +72,14 @@ impl Version {
 ///         Some(if op.1.is_some() { Version::Update(ret.1) } else { Version::Read(ret.1) })
 ///     }
 ///     fn version_of(&self, state: &State) -> u64 { state.0 }
+///     fn trial(
+///         &self,
+///         state: &State,
+///         op: &(usize, Option<u8>),
+///         ret: Option<&(u8, u64)>,
+///     ) -> Result<Next<State>, String> {
+///         Ok(self.step(state, op, ret)) // it never fails
+///     }
 ///     fn at_version(&self, state: &State, version: u64) -> State { (version, state.1.clone()) }
 ///     fn keys(&self, op: &(usize, Option<u8>)) -> Option<Vec<u64>> { Some(vec![op.0 as u64]) }
 /// }
@@ -88,6 +96,10 @@ pub trait Versions<State, Op, Ret>: Sync {
 
     /// The keys on whose parts the operation acts; `None`: it may act on everything.
     fn keys(&self, op: &Op) -> Option<Vec<u64>>;
+
+    /// [`Spec::step`] from a state that the object may never come to, since it was put together along the versions. `Err`:
+    /// the specification itself fails there, which says nothing of the specification.
+    fn trial(&self, state: &State, op: &Op, ret: Option<&Ret>) -> Result<Next<State>, String>;
 
     /// A read of several keys as reads of one key each, which together say the same at the same
     /// version. `None`: it cannot be said so, and its keys are looked at together.
@@ -116,8 +128,14 @@ pub trait Versioned: Send {
     fn split(&mut self, class: ClassId) -> Option<Vec<ClassId>>;
 
     /// Appends the successors of a state under a class, if it has the version `before`, each with its
-    /// own version.
-    fn step(&mut self, state: StateId, class: ClassId, before: u64, next: &mut Vec<(StateId, u64)>);
+    /// own version. `Err`: the specification fails there.
+    fn step(
+        &mut self,
+        state: StateId,
+        class: ClassId,
+        before: u64,
+        next: &mut Vec<(StateId, u64)>,
+    ) -> Result<(), String>;
 
     /// Why a class is impossible in a state that has the version `before`.
     fn explain(&self, state: StateId, class: ClassId, before: u64) -> String;
@@ -217,10 +235,10 @@ impl<S: Spec> Versioned for Rebased<'_, S> {
         class: ClassId,
         before: u64,
         next: &mut Vec<(StateId, u64)>,
-    ) {
+    ) -> Result<(), String> {
         let from = self.at(state, before);
         let (op, ret) = self.members(class);
-        let successors: Next<S::State> = self.bound.spec().step(&from, op, ret);
+        let successors = self.versions.trial(&from, op, ret)?;
         for after in successors {
             let version = self.versions.version_of(&after);
             let after = match version == self.normal {
@@ -232,6 +250,7 @@ impl<S: Spec> Versioned for Rebased<'_, S> {
                 next.push(successor);
             }
         }
+        Ok(())
     }
 
     fn explain(&self, state: StateId, class: ClassId, before: u64) -> String {

@@ -327,12 +327,7 @@ impl Spec for SeriObject {
     }
 
     fn step(&self, state: &SpecState, op: &Invocation, ret: Option<&Datum>) -> Next<SpecState> {
-        let mut outcomes = self.outcomes(state, op);
-        outcomes.retain(|(_, result)| ret.is_none_or(|ret| ret == result));
-        match outcomes.len() {
-            0 | 1 => outcomes.pop().map_or(Next::None, |(state, _)| Next::One(state)),
-            _ => Next::Many(outcomes.into_iter().map(|(state, _)| state).collect()),
-        }
+        fitting(self.outcomes(state, op), ret)
     }
 
     fn is_read_only(&self, op: &Invocation, ret: Option<&Datum>) -> bool {
@@ -380,6 +375,15 @@ impl Spec for SeriObject {
     }
 }
 
+/// The states after those outcomes that have a result.
+fn fitting(mut outcomes: Vec<(SpecState, Datum)>, ret: Option<&Datum>) -> Next<SpecState> {
+    outcomes.retain(|(_, result)| ret.is_none_or(|ret| ret == result));
+    match outcomes.len() {
+        0 | 1 => outcomes.pop().map_or(Next::None, |(state, _)| Next::One(state)),
+        _ => Next::Many(outcomes.into_iter().map(|(state, _)| state).collect()),
+    }
+}
+
 impl Versions<SpecState, Invocation, Datum> for SeriObject {
     fn version(&self, op: &Invocation, ret: &Datum) -> Option<Version> {
         self.nature.told(op.0, ret)
@@ -390,6 +394,19 @@ impl Versions<SpecState, Invocation, Datum> for SeriObject {
         match state[version] {
             Datum::Int(number) => number as u64,
             _ => 0,
+        }
+    }
+
+    fn trial(
+        &self,
+        state: &SpecState,
+        op: &Invocation,
+        ret: Option<&Datum>,
+    ) -> Result<Next<SpecState>, String> {
+        match self.spec.outcomes(state, op.0, &op.1) {
+            Ok(outcomes) => Ok(fitting(outcomes, ret)),
+            Err(SpecStop::NotEnabled) => Ok(Next::None),
+            Err(SpecStop::Broken(why)) => Err(why),
         }
     }
 

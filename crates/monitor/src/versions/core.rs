@@ -323,31 +323,38 @@ impl Table {
         // The version so far and the state; no state before the first step, when it is any of those.
         type State = (u64, Option<StateId>);
         let mut found = Vec::new();
-        Table::explore((start.version, None), members.len(), |&(now, state): &State, member| {
-            let Member { class, told, gaps, is_foreign, .. } = &members[member];
-            let made = gaps.iter().map(|&gap| (gap - 1, gap));
-            let made: Vec<(u64, u64)> = match told {
-                Some(Version::Update(told)) => vec![(told - 1, *told)],
-                Some(Version::Read(told)) => vec![(*told, *told)],
-                None => made.filter(|&(_, gap)| gap > now).collect(),
-            };
-            let from = state.as_ref().map_or(start.states, std::slice::from_ref);
-            let mut after: Vec<State> = Vec::new();
-            let is_free = |before: u64| !start.sole.iter().any(|g| (now + 1..=before).contains(g));
-            for (before, version) in made.into_iter().filter(|&(b, _)| b >= now && is_free(b)) {
-                if *is_foreign {
-                    after.extend(from.iter().map(|&state| (version, Some(state))));
-                    continue;
+        let mut fails = false;
+        let table = Table::explore(
+            (start.version, None),
+            members.len(),
+            |&(now, state): &State, member| {
+                let Member { class, told, gaps, is_foreign, .. } = &members[member];
+                let made = gaps.iter().map(|&gap| (gap - 1, gap));
+                let made: Vec<(u64, u64)> = match told {
+                    Some(Version::Update(told)) => vec![(told - 1, *told)],
+                    Some(Version::Read(told)) => vec![(*told, *told)],
+                    None => made.filter(|&(_, gap)| gap > now).collect(),
+                };
+                let from = state.as_ref().map_or(start.states, std::slice::from_ref);
+                let mut after: Vec<State> = Vec::new();
+                let is_free =
+                    |before: u64| !start.sole.iter().any(|g| (now + 1..=before).contains(g));
+                for (before, version) in made.into_iter().filter(|&(b, _)| b >= now && is_free(b)) {
+                    if *is_foreign {
+                        after.extend(from.iter().map(|&state| (version, Some(state))));
+                        continue;
+                    }
+                    for &state in from {
+                        found.clear();
+                        fails |= automaton.step(state, *class, before, &mut found).is_err();
+                        let fitting = found.iter().filter(|found| found.1 == version);
+                        after.extend(fitting.map(|&(state, _)| (version, Some(state))));
+                    }
                 }
-                for &state in from {
-                    found.clear();
-                    automaton.step(state, *class, before, &mut found);
-                    let fitting = found.iter().filter(|found| found.1 == version);
-                    after.extend(fitting.map(|&(state, _)| (version, Some(state))));
-                }
-            }
-            after
-        })
+                after
+            },
+        );
+        table.filter(|_| !fails)
     }
 }
 

@@ -42,9 +42,7 @@ impl<'a> Steps<'a> {
 
     /// The state after an operation that never returned, if it makes this version.
     pub fn untold(&mut self, state: StateId, class: ClassId, makes: u64) -> Option<StateId> {
-        self.count();
-        self.buffer.clear();
-        self.automaton.step(state, class, makes - 1, &mut self.buffer);
+        self.take(state, class, makes - 1);
         let mut made = None;
         for place in 0..self.buffer.len() {
             let (after, version) = self.buffer[place];
@@ -66,13 +64,21 @@ impl<'a> Steps<'a> {
     }
 
     fn step(&mut self, state: StateId, class: ClassId, before: u64) -> Option<(StateId, u64)> {
-        self.count();
-        self.buffer.clear();
-        self.automaton.step(state, class, before, &mut self.buffer);
+        self.take(state, class, before);
         if self.buffer.len() > 1 {
             self.decline("an operation with its result leaves a choice".to_owned());
         }
         self.buffer.first().copied()
+    }
+
+    /// Fills the buffer with the successors of a state.
+    fn take(&mut self, state: StateId, class: ClassId, before: u64) {
+        self.count();
+        self.buffer.clear();
+        if let Err(why) = self.automaton.step(state, class, before, &mut self.buffer) {
+            self.decline(why);
+            self.buffer.clear();
+        }
     }
 
     fn count(&mut self) {

@@ -156,6 +156,10 @@ impl Versions<State, Op, Ret> for Store {
         state.0
     }
 
+    fn trial(&self, state: &State, op: &Op, ret: Option<&Ret>) -> Result<Next<State>, String> {
+        Ok(self.step(state, op, ret))
+    }
+
     fn at_version(&self, state: &State, version: u64) -> State {
         (version, state.1.clone())
     }
