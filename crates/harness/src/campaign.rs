@@ -11,6 +11,7 @@ use crate::random::Random;
 use crate::run::Run;
 use crate::scenario::{KindId, Scenario, Shape, Step};
 use crate::shrink::{Course, Ending, HANDFUL, shrink};
+use crate::steps::{source, steps};
 use crate::subject::{Blocking, Caller, Subject};
 use seriatim_history::{Format, History, write};
 use seriatim_monitor::Detail;
@@ -320,13 +321,17 @@ impl Campaign {
         let scenario = found.scenario.to_line(&*self.subject);
         let file = self.save(&history);
         let replay = format!("{scenario} @ {}", found.schedule);
+        let source = source(&found.run);
         let mut failed = Failed {
             failure: found.failure,
             threads: busy_threads(&found.scenario),
             calls: found.scenario.len(),
             scenario,
             history,
+            run: steps(&found.run, &*self.subject, !source.is_empty()),
+            source,
             file,
+            page: None,
             replay,
             executions: search.executions,
             found_after: search.time,
@@ -342,6 +347,7 @@ impl Campaign {
             }
             None => columns(&found.run, &*self.subject, &found.schedule),
         };
+        failed.page = self.save_page(&failed);
         failed.report = self.text(&failed, &columns, &why, &search.course);
         Ok(Box::new(failed))
     }
@@ -365,6 +371,9 @@ impl Campaign {
         text.push_str(&self.about_shrinking(failed, course));
         if let Some(file) = &failed.file {
             let _ = writeln!(text, "history: {}", file.display());
+        }
+        if let Some(page) = &failed.page {
+            let _ = writeln!(text, "page: {}", page.display());
         }
         let _ = writeln!(text, "replay: {}", self.identity.replay_command(&failed.replay));
         text
@@ -400,6 +409,15 @@ impl Campaign {
         std::fs::create_dir_all(path.parent()?).ok()?;
         let mut file = std::fs::File::create(&path).ok()?;
         write(history, Format::JsonLines, &mut file).ok()?;
+        Some(path)
+    }
+
+    /// Writes the page beside the history.
+    fn save_page(&self, failed: &Failed) -> Option<PathBuf> {
+        let path = failed.file.as_ref()?.with_extension("html");
+        let command = self.identity.replay_command(&failed.replay);
+        let page = failed.page(&self.identity.name, &*self.oracle.reader, &command);
+        std::fs::write(&path, page).ok()?;
         Some(path)
     }
 }

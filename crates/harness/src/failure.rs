@@ -8,6 +8,7 @@ use crate::subject::{Caller, Subject};
 use crate::tracked::Imbalance;
 use seriatim_history::{History, OpId};
 use seriatim_spec::Counterexample;
+use seriatim_spec::run::Run as Steps;
 use std::fmt::Write;
 use std::mem::discriminant;
 use std::path::PathBuf;
@@ -158,8 +159,14 @@ pub struct Failed {
     pub calls: usize,
     /// The execution as a history.
     pub history: History,
+    /// The execution, step by step.
+    pub run: Steps,
+    /// The text of the file in which all its accesses stand; empty if there is none, or none that can be read.
+    pub source: String,
     /// Where the history was written.
     pub file: Option<PathBuf>,
+    /// Where the page was written.
+    pub page: Option<PathBuf>,
     /// What to give to [`replay`](crate::Test::replay) or `SERIATIM_REPLAY`.
     pub replay: String,
     /// The number of executions before the failure was found.
@@ -205,9 +212,10 @@ pub(crate) fn columns(run: &Run, subject: &dyn Subject, schedule: &Schedule) -> 
     let first = callers.len() - run.threads.len();
     if !run.accesses.is_empty() && run.accesses.len() <= ACCESSES {
         let accesses = run.accesses.iter();
-        events.extend(accesses.map(|access| {
-            (access.stamp, first + access.thread, format!("{INDENT}{}", access.text))
-        }));
+        events.extend(
+            accesses
+                .map(|access| (access.stamp, first + access.thread, format!("{INDENT}{access}"))),
+        );
     } else if let Schedule::Shuttle(stretches) = schedule {
         let interruptions = interruptions(run, stretches).into_iter();
         events.extend(interruptions.map(|(stamp, thread, text)| (stamp, first + thread, text)));

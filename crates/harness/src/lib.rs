@@ -38,6 +38,7 @@ mod sequential;
 mod shrink;
 #[cfg(feature = "shuttle")]
 mod shuttle_engine;
+mod steps;
 mod stream;
 mod stress;
 mod subject;

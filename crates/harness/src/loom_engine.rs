@@ -137,8 +137,8 @@ fn listen(channel: &Arc<Channel>) -> Option<Listening> {
             if let Some(thread) = thread {
                 // Without the fences of a call's stamp: listening must not change what is seen.
                 let stamp = heard.stamps.fetch_add(1, Ordering::Relaxed);
-                let text = access.to_string();
-                heard.log.access(Accessed { stamp, thread, text });
+                let trace::Access { what, place } = access;
+                heard.log.access(Accessed { stamp, thread, what, place });
             }
         })
     })

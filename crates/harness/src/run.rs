@@ -8,7 +8,9 @@ use seriatim_history::{
     Builder, Call, History, InputError, Interval, Outcome, Return, Time, Value,
 };
 use std::collections::hash_map::DefaultHasher;
+use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::panic::Location;
 
 /// What became of one call.
 #[derive(Clone, Debug)]
@@ -40,8 +42,17 @@ pub(crate) struct Called {
 pub(crate) struct Accessed {
     pub stamp: Time,
     pub thread: usize,
-    /// What and where.
-    pub text: String,
+    /// What was accessed, with its result.
+    pub what: String,
+    /// Where that stands.
+    pub place: &'static Location<'static>,
+}
+
+impl fmt::Display for Accessed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = self.place.file().rsplit(['/', '\\']).next().unwrap_or_default();
+        write!(f, "{} ({file}:{})", self.what, self.place.line())
+    }
 }
 
 /// Whether accesses are written down.

@@ -106,8 +106,8 @@ fn listen(channel: &Arc<Channel>) -> Option<Listening> {
             let task = open(&heard.steps).last().copied().unwrap_or(0);
             // Task 0 is the main thread, whose calls nothing disturbs.
             if let Some(thread) = task.checked_sub(1) {
-                let (stamp, text) = (heard.tick(), access.to_string());
-                heard.log.access(Accessed { stamp, thread, text });
+                let (stamp, trace::Access { what, place }) = (heard.tick(), access);
+                heard.log.access(Accessed { stamp, thread, what, place });
             }
         })
     })

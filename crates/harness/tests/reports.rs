@@ -146,6 +146,12 @@ fn what_needs_two_threads_has_no_empty_ones_and_its_line_can_be_read_back() {
     assert!(failed.threads == 2 && failed.calls <= 3, "{}", failed.report);
     let busy = failed.scenario.split(">>").nth(1).unwrap().split('|');
     assert!(busy.clone().all(|thread| !thread.trim().is_empty()), "{}", failed.scenario);
+    let page = std::fs::read_to_string(failed.page.as_ref().expect("a page")).unwrap();
+    let command = format!("SERIATIM_REPLAY='{}'", failed.replay);
+    let columns = "\"threads\":[\"thread 0\",\"thread 1\"]";
+    for part in ["default-src 'none'", "Not linearizable", columns, "call add()", &command] {
+        assert!(page.contains(part), "{part} in {}", failed.report);
+    }
     let again = declare().replay(&failed.replay).run().unwrap_err();
     assert_eq!(again.scenario, failed.scenario);
 }

@@ -46,6 +46,7 @@ class RunView {
     this.fill();
     document.getElementById("slider").max = String(this.rows.length);
     document.getElementById("source-box").hidden = report.source === "";
+    document.getElementById("steps").classList.toggle("no-lines", this.rows.every((row) => !row.line));
     const isDrawn = this.memories.some((memory) => memory.variables.length + memory.nodes.length > 0);
     document.getElementById("memory-box").hidden = !isDrawn;
     document.querySelector(".scene").dataset.columns = isDrawn || report.source !== "" ? "two" : "one";
@@ -164,6 +165,8 @@ function showWithoutRun(report) {
 /** The timeline of the run's history, with a line at the moment that is shown. */
 async function showHistory(report, view) {
   const verdict = JSON.parse(document.getElementById("verdict").textContent);
+  // A recorded history calls them processes, the columns of the run threads.
+  verdict.processes = verdict.processes.map((name) => name.replace(/^process (?=\d+$)/, "thread "));
   const page = await openHistory(verdict);
   put("sentence", sentence(verdict.sentence));
   view.moved = (events) => page.mark(events);

@@ -6,7 +6,6 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fmt;
 use std::panic::Location;
 
 /// An access of a primitive: what it was, with its operands and result, and where.
@@ -16,13 +15,6 @@ pub struct Access {
     pub what: String,
     /// The place in the source.
     pub place: &'static Location<'static>,
-}
-
-impl fmt::Display for Access {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let file = self.place.file().rsplit(['/', '\\']).next().unwrap_or_default();
-        write!(f, "{} ({file}:{})", self.what, self.place.line())
-    }
 }
 
 struct Listener {

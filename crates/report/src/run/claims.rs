@@ -90,8 +90,14 @@ pub(super) fn asked(answer: &Answer) -> String {
 /// What the answer took, for the head of a page.
 pub(super) fn facts(answer: &Answer) -> String {
     let Cost { time, states, steps, .. } = answer.cost;
-    let counts = format!("{} states, {} steps", text::grouped(states), text::grouped(steps));
-    if time.is_zero() { counts } else { format!("{counts}, {}", text::duration(time)) }
+    let mut facts = Vec::new();
+    if (states, steps) != (0, 0) {
+        facts.push(format!("{} states, {} steps", text::grouped(states), text::grouped(steps)));
+    }
+    if !time.is_zero() {
+        facts.push(text::duration(time));
+    }
+    facts.join(", ")
 }
 
 /// The claim that the headline is about.

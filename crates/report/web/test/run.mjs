@@ -478,14 +478,22 @@ const tests = {
   },
 };
 
+/** The moment at which an element is taken that another thread is about to take. */
+async function atTheSecondPop(page) {
+  await page.click("#steps tr:has-text('top was #0')");
+  await page.mouse.move(0, 0);
+  await page.evaluate(() => document.getElementById("stepper").scrollIntoView());
+}
+
 /** The pictures of the book. */
 async function picture() {
   for (const [name, options, prepare] of [
     ["queue", { colorScheme: "light" }, async () => {}],
     ["register", { colorScheme: "dark" }, async () => {}],
     ["stack", { colorScheme: "light" }, (page) => page.keyboard.press("v")],
+    ["run", { colorScheme: "light", viewport: { width: 1200, height: 860 } }, atTheSecondPop],
   ]) {
-    const { page, close } = await open(name, { ...options, viewport: { width: 1200, height: 620 } });
+    const { page, close } = await open(name === "run" ? "run-stack" : name, { viewport: { width: 1200, height: 620 }, ...options });
     await prepare(page);
     await drawn(page);
     await page.screenshot({ path: join(images, `report-${name}.png`) });
