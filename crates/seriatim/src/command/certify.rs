@@ -1,6 +1,6 @@
 //! `seriatim certify`: is this a proof of that algorithm?
 
-use super::output::{say, say_plainly};
+use super::output::say;
 use super::source::Source;
 use super::{Exit, Failure};
 use seriatim::certify::draw::Draw;
@@ -37,7 +37,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         .map_err(|error| Failure(format!("{path}: cannot read: {error}")))?;
     match certify(&program, &text) {
         Ok(Accepted { views, effects, root }) => {
-            say_plainly(&format!(
+            say(&format!(
                 "{}: the certificate is accepted ({views} views, {effects} effects; the content hangs \
                  from `{root}`)\n",
                 source.name
@@ -50,7 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Err(Refusal::Text(why)) => Err(Failure(format!("{path}: {why}"))),
         Err(refusal @ Refusal::Program(_)) => Err(Failure(format!("{}: {refusal}", source.name))),
         Err(refusal @ Refusal::Proof(_)) => {
-            say_plainly(&format!("{}: REJECTED: {refusal}\n", source.name))?;
+            say(&format!("{}: REJECTED: {refusal}\n", source.name))?;
             Ok(Exit::Violated)
         }
     }

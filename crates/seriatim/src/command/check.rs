@@ -2,7 +2,7 @@
 
 use super::amounts::positive;
 use super::input::ChosenBy;
-use super::output::{remark, say, say_plainly};
+use super::output::{Rendered, remark, say, say_rendered};
 use super::question::{Done, Question};
 use super::scale::{self, Scale};
 use super::{Exit, Failure, limits, order, page, transactions};
@@ -100,7 +100,7 @@ impl Outcome {
                 });
                 say(&format!("{report}\n"))?;
             }
-            false => say_plainly(&format!("{source}: unknown; {problem}\n"))?,
+            false => say(&format!("{source}: unknown; {problem}\n"))?,
         }
         Ok(Outcome::Unreadable { source, problem })
     }
@@ -283,14 +283,17 @@ fn print(arguments: &Arguments, done: &Done) -> Result<(), Failure> {
     }
     let report = || terminal::render(&done.report(0), &style(arguments));
     match (arguments.json, &done.spilled) {
-        (true, None) => say(&json_report::render(&done.report(0))),
-        (true, Some(spilled)) => say(&spilled.json(&json_report::render(&done.report(0)))),
-        (false, None) => say(&report()),
+        (true, None) => say_rendered(&Rendered(json_report::render(&done.report(0)))),
+        (true, Some(spilled)) => {
+            say_rendered(&Rendered(spilled.json(&json_report::render(&done.report(0)))))
+        }
+        (false, None) => say_rendered(&Rendered(report())),
         (false, Some(spilled)) => {
             let is_drawn = spilled.violations > 0 && spilled.sentence.is_none();
             let drawing = if is_drawn { format!("\n{}", report()) } else { String::new() };
             warn(done);
-            say(&format!("{}{drawing}", spilled.text(done)))
+            say(&spilled.text(done))?;
+            say_rendered(&Rendered(drawing))
         }
     }
 }
@@ -313,7 +316,7 @@ fn say_in_a_line(done: &Done) -> Result<(), Failure> {
         ChosenBy::Agreement => format!(" as {}", done.name),
     };
     let (word, number, source) = (checked.verdict.word(), done.operations(), done.source());
-    say_plainly(&format!("{source}: {word}{guessed} ({number} operations{limit})\n"))
+    say(&format!("{source}: {word}{guessed} ({number} operations{limit})\n"))
 }
 
 fn style(arguments: &Arguments) -> Style {

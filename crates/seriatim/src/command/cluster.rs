@@ -9,6 +9,7 @@ use super::{Exit, Failure};
 use clap::Args;
 use seriatim::cluster::hosts::{self, Reach};
 use seriatim::cluster::{Cluster, run};
+use seriatim::limits::stopped;
 use seriatim::scale::merge::merge;
 use seriatim::scale::run::{Defects, Shard};
 use seriatim::scale::verdicts::{Contents, Line, Writer};
@@ -224,6 +225,10 @@ fn wait_for_all(children: &mut [Child]) -> Result<Vec<String>, Failure> {
     let mut lost = Vec::new();
     let mut ended = vec![false; children.len()];
     while ended.contains(&false) {
+        if stopped().is_some() {
+            // A process whose coordinator says nothing more ends.
+            children.iter_mut().for_each(|child| drop(child.stdin.take()));
+        }
         let mut is_one_gone = false;
         for (process, (child, is_over)) in children.iter_mut().zip(&mut ended).enumerate() {
             let status = child.try_wait();

@@ -1,7 +1,7 @@
 //! The limits of a command: one clock and one account of memory, whatever the command and its engines do.
 
 use super::amounts::{bytes, duration};
-use super::output::say_plainly;
+use super::output::say;
 use super::{Exit, Failure};
 use clap::Args;
 use seriatim::history::bytes_read;
@@ -71,7 +71,7 @@ pub fn prepare_verdict(about: &str, verdict: &str, exit: Exit) {
 
 /// Says that something was left before it was done, and how far it came.
 pub fn tell(about: &str, stopped: Stopped) -> Result<Exit, Failure> {
-    say_plainly(&format!("{about}: unknown; {}\n", how_far(stopped)))?;
+    say(&format!("{about}: unknown; {}\n", how_far(stopped)))?;
     Ok(Exit::Unknown)
 }
 
@@ -83,7 +83,10 @@ pub fn how_far(Stopped(reason): Stopped) -> String {
     };
     let help = match reason {
         Reason::Time => "; more --time may help",
-        Reason::Memory => "; more --memory may help",
+        Reason::Memory if read.is_empty() => "; more --memory may help",
+        Reason::Memory => {
+            "; more --memory helps, or a log in a file with its --spec: it is checked from disk"
+        }
         Reason::Interrupted => "",
     };
     format!("{reason}{read}{help}")

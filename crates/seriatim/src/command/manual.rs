@@ -1,6 +1,6 @@
 //! `seriatim completions` and `seriatim man`: the command line, told to shells and to `man`.
 
-use super::output::say;
+use super::output::{Rendered, say_rendered};
 use super::{Exit, Failure};
 use clap::Command;
 use clap_complete::Shell;
@@ -30,7 +30,7 @@ pub struct Manual {
 pub fn completions(arguments: &Completions, mut command: Command) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, "seriatim", &mut script);
-    say(&String::from_utf8_lossy(&script))?;
+    say_rendered(&Rendered(String::from_utf8_lossy(&script).into_owned()))?;
     Ok(Exit::Holds)
 }
 
@@ -39,7 +39,7 @@ pub fn manual(arguments: &Manual, command: Command) -> Result<Exit, Failure> {
     let Some(folder) = &arguments.to else {
         let mut page = Vec::new();
         clap_mangen::Man::new(command).render(&mut page)?;
-        say(&String::from_utf8_lossy(&page))?;
+        say_rendered(&Rendered(String::from_utf8_lossy(&page).into_owned()))?;
         return Ok(Exit::Holds);
     };
     clap_mangen::generate_to(command, folder)

@@ -1,6 +1,6 @@
 //! `seriatim check --order process|none`: an order of the operations that need not respect real time.
 
-use super::output::{remark, say, say_plainly};
+use super::output::{remark, say};
 use super::question::Question;
 use super::{Exit, Failure};
 use clap::ValueEnum;
@@ -44,9 +44,9 @@ pub fn run(
             Ok(found) => {
                 exit = exit.and(found.exit());
                 match print {
-                    Print::Line => say_plainly(&format!("{}\n", found.headline()))?,
+                    Print::Line => say(&format!("{}\n", found.headline()))?,
                     Print::Json => say(&format!("{}\n", found.json()))?,
-                    Print::Report => say_plainly(&found.report())?,
+                    Print::Report => say(&found.report())?,
                 }
             }
             Err(Failure(problem)) => {

@@ -10,8 +10,12 @@ use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
 
-/// Prints a text on standard output.
-pub fn say(text: &str) -> Result<(), Failure> {
+/// A text that was made for a terminal or a program: colours are in it on purpose, and whoever made it has escaped
+/// what came from outside.
+pub struct Rendered(pub String);
+
+/// Prints a text that was made for standard output as it is.
+pub fn say_rendered(Rendered(text): &Rendered) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -21,18 +25,22 @@ pub fn say(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints a plain text on standard output, in which nothing is for the terminal to obey.
-pub fn say_plainly(text: &str) -> Result<(), Failure> {
-    say(&harmless(text))
+/// Prints a text on standard output, in which nothing is for the terminal to obey.
+pub fn say(text: &str) -> Result<(), Failure> {
+    say_rendered(&Rendered(harmless(text)))
 }
 
-/// The text with control characters written out. Names, values and messages come from logs and files
-/// of strangers: they must not move the cursor, change colours or overwrite a verdict.
+/// The text with control characters written out, and with those that change the direction of writing or cannot be
+/// seen. Names, values and messages come from logs and files of strangers: they must not move the cursor, change
+/// colours, overwrite a verdict or make it read backwards.
 fn harmless(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
             '\n' | '\t' => clean.push(character),
+            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                clean.extend(character.escape_unicode());
+            }
             _ if character.is_control() => clean.extend(character.escape_unicode()),
             _ => clean.push(character),
         }

@@ -1,6 +1,6 @@
 //! Verdict files: what they say, and `seriatim merge`, which puts those of all shards together.
 
-use super::output::{remark, say_plainly};
+use super::output::{remark, say};
 use super::{Exit, Failure};
 use serde_json::Value;
 use seriatim::scale::merge::{Merged, merge};
@@ -66,7 +66,7 @@ pub fn tell(merged: &Merged) -> Result<Exit, Failure> {
             text.push_str(&format!("  and {} more\n", count(word) - MOST));
         }
     }
-    say_plainly(&text)?;
+    say(&text)?;
     complain(&merged.problems);
     if merged.parts.is_empty() {
         remark("warning: there was no operation: nothing was checked");
@@ -94,7 +94,7 @@ pub fn tell_one(path: &Path) -> Result<Exit, Failure> {
     );
     let violations = contents.parts.values().filter(|known| known.word == Word::Violation);
     violations.take(MOST).for_each(|known| text.push_str(&told(known)));
-    say_plainly(&text)?;
+    say(&text)?;
     complain(&contents.problems);
     Ok(match (has(Word::Violation), has(Word::Refused) + contents.problems.len()) {
         (_, 1..) => Exit::BadInput,

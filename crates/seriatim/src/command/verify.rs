@@ -4,7 +4,7 @@ use super::amounts::duration;
 use super::input::constant;
 use super::limits;
 use super::lists::Lists;
-use super::output::{Detail, remark, say, say_plainly, write_history};
+use super::output::{Detail, remark, say, write_history};
 use super::source::Source;
 use super::{Exit, Failure};
 use clap::ValueEnum;
@@ -453,7 +453,7 @@ fn report(arguments: &Arguments, examined: &Examined<'_>) -> Result<(), Failure>
     }
     match arguments.detail() {
         Detail::Verdict => say(&headline(examined.name, examined.answer)),
-        Detail::Claims => say_plainly(&run::terminal::report(examined, &Style::plain(WIDTH))),
+        Detail::Claims => say(&run::terminal::report(examined, &Style::plain(WIDTH))),
     }
 }
 

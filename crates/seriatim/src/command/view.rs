@@ -1,6 +1,6 @@
 //! `seriatim view`: check a history and look at the report in a browser.
 
-use super::output::{remark, say, say_plainly};
+use super::output::{remark, say};
 use super::question::{Done, Question};
 use super::{Exit, Failure, page};
 use seriatim::limits::stopped;
@@ -40,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         serve(&page::render(&done))?;
     } else {
         let file = write_page(&done, path)?;
-        say_plainly(&format!("{}\n", file.display()))?;
+        say(&format!("{}\n", file.display()))?;
         show(&file);
     }
     Ok(done.exit())

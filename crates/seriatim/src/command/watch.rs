@@ -1,7 +1,7 @@
 //! `seriatim watch`: check events as they happen.
 
 use super::input::format_named;
-use super::output::{remark, say_plainly};
+use super::output::{remark, say};
 use super::{Exit, Failure, limits};
 use seriatim::history::{Conventions, Format, Header, ReadOptions, listen, open};
 use seriatim::limits::{Stopped, checkpoint_now};
@@ -60,11 +60,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match heard {
         Ok(Ok(Header { conventions, .. })) => report(&name, watched, conventions),
         Ok(Err(failure)) => {
-            say_plainly(&so_far(&name, watched, "the next one cannot be read"))?;
+            say(&so_far(&name, watched, "the next one cannot be read"))?;
             Err(failure)
         }
         Err(Stopped(reason)) => {
-            say_plainly(&so_far(&name, watched, reason.text()))?;
+            say(&so_far(&name, watched, reason.text()))?;
             Ok(Exit::Unknown)
         }
     }
@@ -85,7 +85,7 @@ fn report(name: &str, watched: &mut Watch, conventions: Conventions) -> Result<E
     let place = watched.line().map_or_else(|| name.to_owned(), |line| format!("{name}:{line}"));
     match watched.conclude(conventions) {
         Standing::Linearizable => {
-            say_plainly(&format!(
+            say(&format!(
                 "{place}: linearizable so far, {operations} operations, {events} events\n"
             ))?;
             if operations == 0 {
@@ -94,11 +94,11 @@ fn report(name: &str, watched: &mut Watch, conventions: Conventions) -> Result<E
             Ok(Exit::Holds)
         }
         Standing::Violation(evidence) => {
-            say_plainly(&format!("{place}: VIOLATION at event {events}: {}", shown(&evidence)))?;
+            say(&format!("{place}: VIOLATION at event {events}: {}", shown(&evidence)))?;
             Ok(Exit::Violated)
         }
         Standing::Unknown(reason) => {
-            say_plainly(&format!(
+            say(&format!(
                 "{place}: unknown after {operations} operations, {events} events: {reason}\n"
             ))?;
             Ok(Exit::Unknown)

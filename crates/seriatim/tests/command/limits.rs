@@ -1,6 +1,10 @@
 //! Limits of time and memory are kept, and what is known by then is told.
 
-use super::run::{example, file, folder, seriatim};
+use super::run::{command, example, file, folder, seriatim, seriatim_reading};
+use seriatim::limits::measure::wait;
+use std::io::{BufWriter, Write};
+use std::process::{ChildStdin, Command, Stdio};
+use std::time::Duration;
 
 /// Transactions of thirty clients that all overlap, with a violation at the end.
 fn hard(name: &str) -> String {
@@ -56,4 +60,209 @@ fn an_easy_violation_beside_a_hard_part_is_found() {
     let path = file(&folder("easy"), "both.jsonl", history);
     let against = ["--spec", "multi-register", "--threads", "1", "--memory", "64M"];
     seriatim(&[&["check", &path], &against[..]].concat()).exits(1).says("easy");
+}
+
+/// One row of the table: what is asked, and what it may take.
+struct Row {
+    arguments: Vec<&'static str>,
+    /// What is written to its standard input, for ever if it wants.
+    input: Option<fn(u64) -> String>,
+    /// How many threads work.
+    threads: u32,
+    /// The time limit among the arguments.
+    time: Option<Duration>,
+    /// The memory limit among the arguments, in MiB; 4 GiB if there is none.
+    memory: u64,
+}
+
+impl Row {
+    fn timed(milliseconds: u64, threads: u32, arguments: &[&'static str]) -> Row {
+        let time = Some(Duration::from_millis(milliseconds));
+        Row { arguments: arguments.to_vec(), input: None, threads, time, memory: 4096 }
+    }
+
+    fn small(mebibytes: u64, arguments: &[&'static str]) -> Row {
+        let arguments = arguments.to_vec();
+        Row { arguments, input: None, threads: 1, time: None, memory: mebibytes }
+    }
+
+    fn reading(self, input: fn(u64) -> String) -> Row {
+        Row { input: Some(input), ..self }
+    }
+
+    /// Runs the command under its limits; gives a line of the table, and whether the limits held.
+    fn measure(&self) -> (String, bool) {
+        let time = self.time.map(|time| format!("{}ms", time.as_millis()));
+        let memory = format!("{}M", self.memory);
+        let mut arguments = self.arguments.clone();
+        arguments.extend(time.iter().flat_map(|time| ["--time", time.as_str()]));
+        arguments.extend(["--memory", memory.as_str()]);
+        let mut child = command(&arguments)
+            .stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary runs");
+        let pipe = child.stdin.take();
+        let usage = std::thread::scope(|scope| {
+            if let (Some(pipe), Some(line)) = (pipe, self.input) {
+                scope.spawn(move || feed(pipe, line));
+            }
+            wait(&child).expect("the binary ends")
+        });
+        let over = self.time.map(|time| usage.cpu.saturating_sub(time * self.threads));
+        let allowed = self.time.unwrap_or_default() / 20 + Duration::from_millis(200);
+        let most = self.memory * 11 / 10 + 30;
+        let (peak, code) = (usage.peak >> 20, usage.status.code());
+        let is_small = peak <= most && matches!(code, Some(0..=3));
+        // On a busy machine nobody can say how long something takes: only the long table asserts it.
+        let is_quick = over.is_none_or(|over| over <= allowed) || !is_long();
+        let beyond = over.map_or("–".to_owned(), |over| format!("{} ms", over.as_millis()));
+        let line = format!(
+            "| `{}` | {peak} of {most} MiB | {beyond} | {} |",
+            arguments.join(" "),
+            code.map_or("killed".to_owned(), |code| code.to_string())
+        );
+        (line, is_small && is_quick)
+    }
+}
+
+/// Writes lines until nobody reads them.
+fn feed(pipe: ChildStdin, line: fn(u64) -> String) {
+    let mut pipe = BufWriter::new(pipe);
+    for number in 0..if is_long() { 10_000_000 } else { 400_000 } {
+        if pipe.write_all(line(number).as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+fn is_long() -> bool {
+    std::env::var_os("SERIATIM_LONG").is_some()
+}
+
+fn put_to_its_key(n: u64) -> String {
+    format!(
+        "{{\"process\":0,\"op\":\"put\",\"key\":{n},\"arg\":1,\"call\":{},\"return\":{}}}\n",
+        2 * n,
+        2 * n + 1
+    )
+}
+
+fn of_its_own_process(n: u64) -> String {
+    format!(
+        "{{\"process\":{n},\"op\":\"write\",\"arg\":{n},\"call\":{},\"return\":{}}}\n",
+        2 * n,
+        2 * n + 1
+    )
+}
+
+fn of_a_large_value(n: u64) -> String {
+    let value = "v".repeat(1 << 20);
+    format!(
+        "{{\"process\":0,\"op\":\"write\",\"arg\":\"{n}{value}\",\"call\":{},\"return\":{}}}\n",
+        2 * n,
+        2 * n + 1
+    )
+}
+
+/// Two events: a write that returns.
+fn events(n: u64) -> String {
+    let (process, arg) = (n % 3, n);
+    format!(
+        "{{\"type\":\"call\",\"process\":{process},\"op\":\"write\",\"arg\":{arg}}}\n\
+         {{\"type\":\"return\",\"process\":{process}}}\n"
+    )
+}
+
+/// The rows that take little, and those of `bench/limits`.
+fn rows() -> Vec<Row> {
+    let mut rows = vec![
+        Row::small(24, &["check", "--spec", "map", "-"]).reading(put_to_its_key),
+        Row::small(24, &["check", "--spec", "register", "-"]).reading(of_its_own_process),
+        Row::small(48, &["check", "--spec", "register", "-"]).reading(of_a_large_value),
+        Row::small(24, &["convert", "--to", "edn", "-"]).reading(put_to_its_key),
+        Row::timed(300, 1, &["check", "--spec", "register", "-"]).reading(of_its_own_process),
+        Row::timed(300, 1, &["watch", "register"]).reading(events),
+        Row::timed(300, 1, &["gen", "queue", "-n", "1000000000"]),
+        Row::timed(400, 2, &["verify", "michael_set", "--engine", "prove", "--jobs", "1"]),
+        Row::timed(400, 2, &["verify", "michael_set", "--jobs", "1"]),
+        Row::timed(400, 2, &["verify", "harris_michael", "--engine", "lists", "--all", "3"]),
+        Row::timed(400, 1, &["verify", "harris_michael", "--threads", "4", "--jobs", "1"]),
+    ];
+    if is_long() {
+        rows.extend([
+            Row::small(64, &["check", "--spec", "map", "-"]).reading(put_to_its_key),
+            Row::small(64, &["check", "--spec", "register", "-"]).reading(of_its_own_process),
+            Row::small(64, &["check", "--spec", "map", "--spill", "never", "-"])
+                .reading(put_to_its_key),
+            Row::small(32, &["verify", "harris_michael", "--threads", "4", "--jobs", "2"]),
+            Row::small(64, &["watch", "register"]).reading(events),
+            Row::timed(10_000, 2, &["verify", "michael_set", "--engine", "prove", "--jobs", "1"]),
+            Row::timed(5_000, 2, &["verify", "michael_set", "--jobs", "1"]),
+            Row::timed(2_000, 1, &["check", "--spec", "map", "-"]).reading(put_to_its_key),
+        ]);
+    }
+    rows
+}
+
+#[test]
+fn every_command_stays_within_its_limits() {
+    println!(
+        "| command | peak, and the most | CPU beyond the time | exit |\n| --- | --- | --- | --- |"
+    );
+    let mut failed = Vec::new();
+    for row in rows() {
+        let (line, held) = row.measure();
+        println!("{line}");
+        if !held {
+            failed.push(line);
+        }
+    }
+    assert!(failed.is_empty(), "beyond their limits:\n{}", failed.join("\n"));
+}
+
+#[test]
+fn a_search_stays_within_its_memory() {
+    let shape = ["--threads", "20", "--overlap", "1", "--values", "3", "--violation", "0.9"];
+    let made =
+        seriatim(&[&["gen", "stack", "-n", "300", "--seed", "2"], &shape[..]].concat()).exits(0);
+    let path = file(&folder("stack"), "stack.jsonl", made.out);
+    for engine in ["search", "depth-first", "breadth-first"] {
+        let arguments = ["check", &path, "--engine", engine, "--memory", "24M", "-q"];
+        let child = command(&arguments).stdout(Stdio::null()).spawn().expect("the binary runs");
+        let usage = wait(&child).expect("the binary ends");
+        assert!(usage.peak >> 20 <= 24 * 11 / 10 + 30, "{engine}: {usage:?}");
+        assert!(matches!(usage.status.code(), Some(1 | 3)), "{engine}: {usage:?}");
+    }
+}
+
+#[test]
+fn the_first_interrupt_ends_the_work_and_says_how_far_it_came() {
+    for (arguments, signal) in [
+        (["check", "--spec", "register", "-"], "-INT"),
+        (["watch", "register", "-", "--format=jsonl-events"], "-TERM"),
+    ] {
+        let mut child = command(&arguments).stdin(Stdio::piped()).spawn().expect("the binary runs");
+        let mut pipe = child.stdin.take().expect("a pipe");
+        pipe.write_all(events(1).as_bytes()).expect("somebody reads");
+        // It is listening once it has taken its limits upon itself; until then a signal would end it.
+        std::thread::sleep(Duration::from_millis(500));
+        let process = child.id().to_string();
+        let sent = Command::new("kill").args([signal, &process]).status().expect("kill");
+        assert!(sent.success());
+        let output = child.wait_with_output().expect("the binary ends");
+        let out = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        assert!(out.contains("unknown; it was interrupted"), "{out}");
+    }
+}
+
+#[test]
+fn a_watch_says_what_held_until_an_event_that_cannot_be_read() {
+    let input = format!("{}{}nonsense\n", events(1), events(2));
+    seriatim_reading(input.as_bytes(), &["watch", "register"])
+        .exits(2)
+        .says("no violation in 2 operations, 4 events until there")
+        .complains("nonsense");
 }

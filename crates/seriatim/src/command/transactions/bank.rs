@@ -6,7 +6,7 @@
 //! Only the invariant is asked: a store may keep it and still lose transfers.
 
 use crate::command::input::Input;
-use crate::command::output::{remark, say_plainly};
+use crate::command::output::{remark, say};
 use crate::command::{Exit, Failure};
 use serde_json::json;
 use seriatim::history::Outcome;
@@ -56,7 +56,7 @@ impl Invariant {
             });
             match found {
                 Ok((history, (reads, faults))) => {
-                    say_plainly(&told(&history, reads, &faults, is_json))?;
+                    say(&told(&history, reads, &faults, is_json))?;
                     exit = exit.and(if faults.is_empty() { Exit::Holds } else { Exit::Violated });
                 }
                 Err(error) => {
