@@ -15,7 +15,7 @@ enum Exact {
     /// Digits times a power of ten. The digits neither begin nor end with 0; none at all is zero.
     Decimal { negative: bool, digits: Vec<u8>, exponent: i64 },
     /// A fraction in lowest terms whose denominator has a factor besides 2 and 5.
-    Ratio { negative: bool, over: u128, under: u128 },
+    Ratio { negative: bool, over: Vec<u8>, under: Vec<u8> },
 }
 
 /// The value of a number as it is written; [`Value::Number`] as it stands where it is none that can
@@ -115,24 +115,26 @@ impl Exact {
     }
 
     /// A fraction in lowest terms, or the decimal that it is worth.
-    fn ratio(negative: bool, over: u128, under: u128) -> Option<Exact> {
-        if under == 0 {
+    fn ratio(negative: bool, over: Vec<u8>, under: Vec<u8>) -> Option<Exact> {
+        if under.is_empty() {
             return None;
         }
-        let common = gcd(over, under);
-        let (over, mut rest) = (over / common, under / common);
-        let mut digits: Vec<u8> = over.to_string().bytes().map(|byte| byte - b'0').collect();
+        let common = gcd(over.clone(), under.clone());
+        let (over, under) = (divide(&over, &common).0, divide(&under, &common).0);
+        let (mut digits, mut rest) = (over.clone(), under.clone());
         let mut exponent = 0;
         for (factor, other) in [(2, 5), (5, 2)] {
-            while rest % factor == 0 {
-                rest /= factor;
+            while let (quotient, left) = divide(&rest, &[factor])
+                && left.is_empty()
+            {
+                rest = quotient;
                 digits = times(&digits, &[other]);
                 exponent -= 1;
             }
         }
-        match rest {
-            1 => Exact::decimal(negative, digits, exponent),
-            _ => Some(Exact::Ratio { negative, over, under: under / common }),
+        match rest[..] {
+            [1] => Exact::decimal(negative, digits, exponent),
+            _ => Some(Exact::Ratio { negative, over, under }),
         }
     }
 
@@ -140,12 +142,12 @@ impl Exact {
         let (negative, digits, exponent) = match self {
             Exact::Ratio { negative, over, under } => {
                 let sign = if *negative { "-" } else { "" };
-                return Value::Number(format!("{sign}{over}/{under}").into());
+                return Value::Number(format!("{sign}{}/{}", shown(over), shown(under)).into());
             }
             Exact::Decimal { negative, digits, exponent } => (*negative, digits, *exponent),
         };
         let sign = if negative { "-" } else { "" };
-        let shown: String = digits.iter().map(|digit| char::from(b'0' + digit)).collect();
+        let shown = shown(digits);
         let text = match exponent {
             _ if digits.is_empty() => "0".to_owned(),
             0..=MOST_ZEROS => format!("{sign}{shown}{}", "0".repeat(exponent as usize)),
@@ -193,49 +195,85 @@ impl Exact {
                 (place(a, *x), a).cmp(&(place(b, *y), b))
             }
             (Ratio { over, under, .. }, Ratio { over: over_b, under: under_b, .. }) => {
-                let (a, b) = (number_digits(*over), number_digits(*over_b));
-                let (a, b) =
-                    (times(&a, &number_digits(*under_b)), times(&b, &number_digits(*under)));
+                let (a, b) = (times(over, under_b), times(over_b, under));
                 (a.len(), a).cmp(&(b.len(), b))
             }
             (Ratio { over, under, .. }, Decimal { digits, exponent, .. }) => {
-                cmp_ratio(*over, *under, digits, *exponent)
+                cmp_ratio((over, under), digits, *exponent)
             }
             (Decimal { digits, exponent, .. }, Ratio { over, under, .. }) => {
-                cmp_ratio(*over, *under, digits, *exponent).reverse()
+                cmp_ratio((over, under), digits, *exponent).reverse()
             }
         }
     }
 }
 
 /// Compares a fraction with digits times a power of ten.
-fn cmp_ratio(over: u128, under: u128, digits: &[u8], exponent: i64) -> Ordering {
-    // A fraction of two numbers of at most 39 digits lies between 10^-39 and 10^39.
+fn cmp_ratio((over, under): (&[u8], &[u8]), digits: &[u8], exponent: i64) -> Ordering {
+    // The fraction lies between the powers of ten of `most - 2` and `most`; so must a decimal that is to be
+    // compared digit by digit.
+    let most = over.len() as i64 - under.len() as i64 + 1;
     let place = exponent + digits.len() as i64;
-    if digits.is_empty() || place < -40 {
+    if digits.is_empty() || place <= most - 2 {
         return Ordering::Greater;
     }
-    if place > 41 {
+    if place > most {
         return Ordering::Less;
     }
-    let mut left = number_digits(over);
-    let mut right = times(&number_digits(under), digits);
+    let mut left = over.to_vec();
+    let mut right = times(under, digits);
     let longer = if exponent < 0 { &mut left } else { &mut right };
     longer.resize(longer.len() + exponent.unsigned_abs() as usize, 0);
     (left.len(), left).cmp(&(right.len(), right))
 }
 
-fn plain(text: &str) -> Option<u128> {
+fn shown(digits: &[u8]) -> String {
+    digits.iter().map(|digit| char::from(b'0' + digit)).collect()
+}
+
+/// The digits of a whole number, without zeros in front; none at all is zero.
+fn plain(text: &str) -> Option<Vec<u8>> {
     let is_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    is_digits.then(|| text.parse().ok())?
+    let digits = text.trim_start_matches('0').bytes().map(|byte| byte - b'0');
+    is_digits.then(|| digits.collect())
 }
 
-fn gcd(a: u128, b: u128) -> u128 {
-    if b == 0 { a } else { gcd(b, a % b) }
+fn gcd(mut a: Vec<u8>, mut b: Vec<u8>) -> Vec<u8> {
+    while !b.is_empty() {
+        (a, b) = (b.clone(), divide(&a, &b).1);
+    }
+    a
 }
 
-fn number_digits(number: u128) -> Vec<u8> {
-    number.to_string().bytes().map(|byte| byte - b'0').collect()
+/// The quotient and the rest of two numbers by their digits, as one divides on paper.
+fn divide(a: &[u8], b: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let (mut quotient, mut rest) = (Vec::new(), Vec::new());
+    for &digit in a {
+        if digit != 0 || !rest.is_empty() {
+            rest.push(digit);
+        }
+        let mut times = 0;
+        while (rest.len(), &rest[..]) >= (b.len(), b) {
+            rest = minus(&rest, b);
+            times += 1;
+        }
+        if times != 0 || !quotient.is_empty() {
+            quotient.push(times);
+        }
+    }
+    (quotient, rest)
+}
+
+/// The difference of two numbers by their digits; the first is not the smaller one.
+fn minus(a: &[u8], b: &[u8]) -> Vec<u8> {
+    let mut digits = a.to_vec();
+    let mut borrowed = 0;
+    for (place, digit) in digits.iter_mut().rev().enumerate() {
+        let taken = b.len().checked_sub(place + 1).map_or(0, |at| b[at]) + borrowed;
+        borrowed = u8::from(*digit < taken);
+        *digit = *digit + 10 * borrowed - taken;
+    }
+    digits.into_iter().skip_while(|digit| *digit == 0).collect()
 }
 
 /// The product of two numbers by their digits, the highest first, without zeros in front.
@@ -303,6 +341,27 @@ mod tests {
                 assert_eq!(compare(&value, &other), order, "{text} ? {other_text}");
             }
         }
+    }
+
+    #[test]
+    fn a_fraction_has_one_spelling_whatever_the_size() {
+        let big = "9".repeat(60);
+        let third = format!("{big}/2{}7", "9".repeat(59));
+        assert_eq!(canonical(&third), canonical("1/3"));
+        assert_eq!(canonical(&format!("{big}00/{big}")), Value::Int(100));
+        assert_eq!(canonical(&format!("{big}/{big}{}", "0".repeat(2))), canonical("0.01"));
+        let prime = "170141183460469231731687303715884105727";
+        let (over, under) = (format!("{prime}000"), format!("{prime}{prime}000"));
+        assert_eq!(
+            canonical(&format!("{over}/{under}")),
+            canonical(&format!("{prime}/{prime}{prime}"))
+        );
+        let (small, large) = (format!("{big}/{big}1"), format!("{big}/{big}0"));
+        assert_eq!(compare(&canonical(&small), &canonical(&large)), Some(Ordering::Less));
+        assert_eq!(compare(&canonical(&small), &canonical("0.1")), Some(Ordering::Less));
+        assert_eq!(compare(&canonical(&small), &canonical("0.09")), Some(Ordering::Greater));
+        assert_eq!(canonical(&format!("{big}/0")), Value::Number(format!("{big}/0").into()));
+        assert_eq!(canonical(&format!("0/{big}")), Value::Int(0));
     }
 
     #[test]
