@@ -18,6 +18,8 @@ pub(crate) enum Sabotage {
     BlindReturn,
     /// Errors are not reported.
     LostFault,
+    /// Threads that all wait are taken for threads that are right to wait.
+    BlindDeadlock,
 }
 
 /// Whether this is broken.

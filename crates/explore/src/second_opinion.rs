@@ -3,9 +3,12 @@
 //!
 //! After a search that found nothing, plain runs of the same program within the same bounds are taken ([`plain`]): no fusion, no
 //! symmetry, no attempts left out. While the space of these runs is small it is explored whole; otherwise there are random
-//! runs of several kinds (`schedule`). Each of them is judged twice:
+//! runs of several kinds (`schedule`). Each of them is judged three times:
 //! - its history, by the definition of linearizability (`judge`), and each of its steps, by whether it is an error;
-//! - each state in which all threads are between two operations, by whether the search met it, up to renaming.
+//! - each state in which all threads are between two operations, by whether the search met it, up to renaming;
+//! - each state in which no thread can go on, by whether the specification would wait as well (`docs/answers.md`). Calls are steps
+//!   of their own here, so nothing is hidden behind them (compare `deadlock`). A random run whose operations
+//!   cannot be brought to their end lets idle threads call, until somebody can go on or nobody.
 //!
 //! *Theorem*: every state of a plain run in which all threads are idle is stored by a search that is right. Fusion and lock
 //! movers only reorder steps that commute, and no step is left half done when all threads are idle; a pure iteration that
@@ -26,7 +29,7 @@ use crate::search::{Search, locked};
 use crate::store::{hash, shard_of};
 use crate::worker::Worker;
 use judge::Explanations;
-use plain::{Position, Step};
+use plain::{Next, Position, Step};
 use rustc_hash::FxHashSet;
 use schedule::{Random, Schedule};
 use seriatim_lang::choices::Choices;
@@ -65,6 +68,8 @@ pub enum Disagreement {
     Fault(Fault),
     /// It comes to a state that was not explored.
     Unexplored,
+    /// It comes to a state in which no thread can go on, though the specification could.
+    Deadlock,
     /// The specification fails on it.
     Specification(SpecStop),
 }
@@ -76,6 +81,7 @@ impl Disagreement {
             Disagreement::Unexplained => "a plain run is not linearizable".to_owned(),
             Disagreement::Fault(fault) => format!("a plain run has an error: {}", fault.text()),
             Disagreement::Unexplored => "a plain run comes to a state that was not explored".into(),
+            Disagreement::Deadlock => "a plain run deadlocks".into(),
             Disagreement::Specification(stop) => format!("the specification fails: {stop:?}"),
         }
     }
@@ -122,31 +128,67 @@ impl<'r, 's> Review<'r, 's> {
         Review { search, start, worker, keys, clock: Instant::now(), share, reviewed }
     }
 
-    /// Explores the whole space, depth first, as long as it is small; `false` if it is not.
+    /// Explores the whole space, depth first, if it is small; `false` if it is not.
+    ///
+    /// However long the search took: a small space is always looked at whole. It is not even begun where the search has
+    /// more states than that, each of which stands for a plain one at least.
     fn whole(&mut self) -> Result<bool, Disagreement> {
         let most = self.search.common.options.second_opinion.states;
+        let deadline = self.search.common.options.limits.time;
+        let took = self.search.statistics.time;
+        let is_late =
+            |clock: &Instant| deadline.is_some_and(|limit| took + clock.elapsed() > limit);
+        if self.search.statistics.stored > most {
+            return Ok(false);
+        }
         let mut seen = FxHashSet::from_iter([print(&self.start)]);
         let mut todo = vec![self.start.clone()];
         while let Some(from) = todo.pop() {
-            if seen.len() as u64 > most || self.clock.elapsed() * 2 > self.share {
+            if seen.len() as u64 > most || is_late(&self.clock) {
                 return Ok(false);
             }
-            for thread in 0..self.search.common.subject.machine.thread_count() {
-                let mut choices = Choices::default();
-                loop {
-                    if let Some((next, _)) = self.step(&from, (thread, &mut choices))?
-                        && seen.insert(print(&next))
-                    {
-                        todo.push(next);
-                    }
-                    if !choices.advance() {
-                        break;
-                    }
-                }
-            }
+            let next = self.successors(&from)?;
+            todo.extend(next.into_iter().filter(|next| seen.insert(print(next))));
         }
         self.reviewed.whole = Some(seen.len() as u64);
         Ok(true)
+    }
+
+    /// All positions after one step. There are some, or all threads are right to wait.
+    fn successors(&mut self, from: &Position) -> Result<Vec<Position>, Disagreement> {
+        let (mut found, mut goes_on) = (Vec::new(), false);
+        for thread in 0..self.search.common.subject.fine.thread_count() {
+            let mut choices = Choices::default();
+            loop {
+                match self.step(from, (thread, &mut choices))? {
+                    Next::To(next, _) => found.push(next),
+                    Next::Cut => goes_on = true,
+                    Next::Waits => {}
+                }
+                if !choices.advance() {
+                    break;
+                }
+            }
+        }
+        if found.is_empty() && !goes_on {
+            self.may_stand_still(from)?;
+        }
+        Ok(found)
+    }
+
+    /// No thread can go on: the specification must not be able to either.
+    fn may_stand_still(&self, at: &Position) -> Result<(), Disagreement> {
+        let common = &self.search.common;
+        let fine = &common.subject.fine;
+        let is_idle = (0..fine.thread_count()).all(|thread| fine.is_idle(&at.state, thread));
+        // Where progress is asked about, nobody follows the histories.
+        if is_idle || common.options.mode == Mode::Progress {
+            return Ok(());
+        }
+        match at.explanations.block(common.subject).map_err(Disagreement::Specification)? {
+            true => Ok(()),
+            false => Err(Disagreement::Deadlock),
+        }
     }
 
     fn random_runs(&mut self) -> Result<(), Disagreement> {
@@ -170,7 +212,14 @@ impl<'r, 's> Review<'r, 's> {
             let order = schedule.order(&mut random).to_vec();
             let may_move = |thread: &usize| !ends || !machine.is_idle(&at.state, *thread);
             let order: Vec<usize> = order.into_iter().filter(may_move).collect();
-            let Some((thread, next, step)) = self.first_step(&at, &order, &mut random)? else {
+            let mut taken = self.first_step(&at, &order, &mut random)?;
+            if taken.is_none() && ends {
+                // Those inside of an operation wait: for somebody who is idle, or for ever.
+                let all: Vec<usize> = schedule.order(&mut random).to_vec();
+                taken = self.first_step(&at, &all, &mut random)?;
+            }
+            let Some((thread, next, step)) = taken else {
+                self.successors(&at)?;
                 break;
             };
             schedule.moved(thread, step, &mut random);
@@ -189,7 +238,7 @@ impl<'r, 's> Review<'r, 's> {
         for thread in order {
             for _ in 0..TRIES {
                 let mut choices = Choices::sampled(random.next());
-                if let Some((next, step)) = self.step(from, (*thread, &mut choices))? {
+                if let Next::To(next, step) = self.step(from, (*thread, &mut choices))? {
                     return Ok(Some((*thread, next, step)));
                 }
             }
@@ -201,12 +250,12 @@ impl<'r, 's> Review<'r, 's> {
         &mut self,
         from: &Position,
         mover: (usize, &mut Choices),
-    ) -> Result<Option<(Position, Step)>, Disagreement> {
+    ) -> Result<Next, Disagreement> {
         let common = &self.search.common;
         let judges = common.options.mode != Mode::Progress;
         let found = plain::step(common.subject, from, mover, judges)?;
-        self.reviewed.steps += u64::from(found.is_some());
-        if let Some((next, Step::Returned)) = &found {
+        self.reviewed.steps += u64::from(matches!(found, Next::To(..)));
+        if let Next::To(next, Step::Returned) = &found {
             self.compare(&next.state)?;
         }
         Ok(found)

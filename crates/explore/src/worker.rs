@@ -212,7 +212,7 @@ impl<'s> Worker<'s> {
         known: Known,
     ) -> Result<Option<Vec<Commitment>>, Halt> {
         let common = self.common;
-        if common.options.mode == Mode::Progress {
+        if common.options.mode == Mode::Progress || is_broken(Sabotage::BlindDeadlock) {
             return Ok(None);
         }
         deadlock(common.subject, state, known, &mut |calls| {

@@ -65,6 +65,17 @@ impl Explanations {
         self.0.is_empty()
     }
 
+    /// Whether the specification would wait as well: some explanation has no operation that took effect without having
+    /// returned, and none that could take effect now.
+    pub fn block(&self, subject: &Subject) -> Result<bool, SpecStop> {
+        for (state, threads) in &self.0 {
+            if is_stuck(subject, state, threads)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The explanations after any number of effects.
     fn after_effects(
         &self,
@@ -90,4 +101,22 @@ impl Explanations {
         }
         Ok(all)
     }
+}
+
+/// Whether no called operation can take effect, and none has.
+fn is_stuck(subject: &Subject, state: &SpecState, threads: &[Standing]) -> Result<bool, SpecStop> {
+    for standing in threads {
+        let is_enabled = match standing {
+            Standing::Idle => false,
+            Standing::TookEffect(_) => true,
+            Standing::Called(method, args) => match subject.spec_outcomes(state, *method, args) {
+                Err(SpecStop::NotEnabled) => false,
+                outcomes => !outcomes?.is_empty(),
+            },
+        };
+        if is_enabled {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -28,18 +28,29 @@ pub enum Step {
     Returned,
 }
 
-/// Takes a step; `None` if there is no such step within the bounds.
+/// What came of an attempt to take a step.
+pub enum Next {
+    /// It was taken.
+    To(Position, Step),
+    /// The thread waits, or its client has ended.
+    Waits,
+    /// The step leaves the bounds: the thread goes on, but nobody looks at it.
+    Cut,
+}
+
+/// Takes a step, if there is one.
 pub fn step(
     subject: &Subject,
     from: &Position,
     (thread, choices): (usize, &mut Choices),
     judges: bool,
-) -> Result<Option<(Position, Step)>, Disagreement> {
+) -> Result<Next, Disagreement> {
     let mut state = State::default();
     let seen = match subject.fine.run(&from.state, thread, choices, &mut state) {
         Ok(seen) => seen,
         Err(Stop::Fault(fault, _)) => return Err(Disagreement::Fault(fault)),
-        Err(_) => return Ok(None),
+        Err(Stop::Waits | Stop::Ended) => return Ok(Next::Waits),
+        Err(Stop::Bounded(_) | Stop::Disordered) => return Ok(Next::Cut),
     };
     let mut explanations = Rc::clone(&from.explanations);
     if let Some(call) = seen.call.as_ref().filter(|_| judges) {
@@ -56,7 +67,7 @@ pub fn step(
     }
     throw_away(&subject.fine, &mut state);
     let step = if seen.ret.is_some() { Step::Returned } else { Step::Within };
-    Ok(Some((Position { state, explanations }, step)))
+    Ok(Next::To(Position { state, explanations }, step))
 }
 
 /// The method that a thread executes in a step.

@@ -4,7 +4,7 @@
 use crate::run::{Ran, command, file, folder, sabotaged};
 
 /// Two threads can both read the same count.
-const LOST_UPDATE: &str = "object broken : counter\nvar n: int 0..9 = 0\n\
+const LOST_UPDATE: &str = "object broken : fetch_and_add\nvar n: int 0..9 = 0\n\
     method increment() -> int { let c = n; n = (c + 1) % 4; return c }\n\
     method read() -> int { return n }\n\
     client c { thread a { increment() } thread b { increment(); read() } }\n";
@@ -37,6 +37,11 @@ const BLIND_CAS: &str = "object broken : register\nstruct Node { flag: bool }\n\
       let z = d0.flag; assert !z; return null }\n\
     client c { thread a { read(); write(any) } thread b { read(); read() } }\n";
 
+/// Two threads take two locks, each the other one first.
+const TWO_LOCKS: &str = "object broken : register\nvar a: lock\nvar b: lock\nvar x: value? = null\n\
+    method write(v: value) { lock(a); lock(b); x = v; unlock(b); unlock(a) }\n\
+    method read() -> value? { lock(b); lock(a); let r = x; unlock(a); unlock(b); return r }\n";
+
 /// What the command says of a program with the explorer broken in this way, if in any.
 fn verify(way: Option<&str>, (source, client): (&str, Option<&str>)) -> Ran {
     let path = file(&folder("sabotaged-explorer"), "broken.seri", source);
@@ -56,6 +61,7 @@ fn an_explorer_that_is_broken_in_any_of_these_ways_gives_no_verdict() {
         ("DroppedRestart", (BLIND_CAS, Some("c"))),
         ("BlindReturn", (LOST_UPDATE, Some("c"))),
         ("LostFault", (ASSERTS, None)),
+        ("BlindDeadlock", (TWO_LOCKS, None)),
     ] {
         verify(None, program).exits(1);
         println!("{way}");
