@@ -10,7 +10,7 @@
 //! use seriatim_verify::{Options, verify};
 //!
 //! let program = seriatim_lang::check(
-//!     "object o : counter
+//!     "object o : fetch_and_add
 //!      var n: int = 0
 //!      method increment() -> int { let seen = n
 //!                                  n = seen + 1
@@ -38,6 +38,7 @@ mod verified;
 
 pub use choose::verify;
 pub use options::{Engine, Error, Lists, Options};
+pub use proof::certified;
 pub use recorded::Recorded;
 pub use seri_reader::{SeriReader, history_of};
 pub use verified::Verified;

@@ -9,7 +9,7 @@ use seriatim_certify::{Accepted, certify, trimmed};
 use seriatim_explore::{self as explore, Verdict, can_wait, constants};
 use seriatim_lang::Program;
 use seriatim_prove::{Options, Outcome, Proof, prove};
-use seriatim_spec::answer::{Answer, Evidence, Property, Scope, Standing, StuckProof};
+use seriatim_spec::answer::{Answer, Cost, Evidence, Property, Scope, Standing, StuckProof};
 use seriatim_spec::{Cancel, Stopped, checkpoint_now};
 
 /// What came of an attempt to prove a program.
@@ -103,9 +103,7 @@ impl Attempt {
                 standing => standing.clone(),
             },
             (_, Attempt::Proved { accepted, .. }) => {
-                let Accepted { views, effects, root } = accepted.clone();
-                let evidence = Evidence::Certificate { views, effects, root };
-                Standing::Holds { scope: everything(program), evidence }
+                Standing::Holds { scope: everything(program), evidence: evidence(accepted) }
                     .and(contradiction(within.standing(property)))
             }
             (_, Attempt::Open { why, .. }) => {
@@ -113,6 +111,26 @@ impl Attempt {
             }
         })
     }
+}
+
+/// What an accepted certificate says by itself: nothing of waiting, unless no instruction can wait.
+pub fn certified(program: &Program, accepted: &Accepted) -> Answer {
+    let holds = |evidence| Standing::Holds { scope: everything(program), evidence };
+    Answer::new(Cost::default(), |property| match property {
+        Property::LockFree => Standing::NotAsked,
+        Property::DeadlockFree if !can_wait(program) => holds(Evidence::NeverWaits),
+        Property::DeadlockFree => {
+            Standing::NotAnswered("a certificate says nothing of waiting".to_owned())
+        }
+        Property::Linearizable | Property::FaultFree | Property::InRange => {
+            holds(evidence(accepted))
+        }
+    })
+}
+
+fn evidence(accepted: &Accepted) -> Evidence {
+    let Accepted { views, effects, root } = accepted.clone();
+    Evidence::Certificate { views, effects, root }
 }
 
 /// What an exploration may say against a proof.

@@ -1,18 +1,22 @@
 //! `seriatim certify`: is this a proof of that algorithm?
 
+use super::input::constant;
 use super::output::say;
 use super::source::Source;
 use super::{Exit, Failure};
 use seriatim::certify::draw::Draw;
-use seriatim::certify::{Accepted, Object, Refusal, certificate, certify};
+use seriatim::certify::{Object, Refusal, certificate, certify};
+use seriatim::explore::starting_bounds;
 use seriatim::lang::Program;
+use seriatim::report::run::{claims, headline};
+use seriatim::verify::certified;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Check the certificate of a proof
 ///
 /// The checker shares the algorithm language with the prover, and nothing else. It says whether the views and
-/// effects of the certificate are an inductive invariant in which every check holds.
+/// effects of the certificate are an inductive invariant in which every check holds, and what follows, claim by claim.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// A .seri file, or a name of the library (`seriatim algorithms`)
@@ -23,6 +27,10 @@ pub struct Arguments {
     #[arg(value_name = "CERTIFICATE")]
     certificate: PathBuf,
 
+    /// A constant of the file, as in K=4, if the proof is for another than the file's
+    #[arg(long = "set", value_name = "NAME=NUMBER", value_parser = constant)]
+    constants: Vec<(String, i32)>,
+
     /// Draw the views and effects of a certificate that is accepted
     #[arg(long)]
     draw: bool,
@@ -31,17 +39,16 @@ pub struct Arguments {
 /// Carries out `seriatim certify`.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let source = Source::find(&arguments.algorithm)?;
-    let program = source.program(&BTreeMap::new())?;
+    let (_, mut constants) = starting_bounds(&source.program(&BTreeMap::new())?);
+    constants.extend(arguments.constants.iter().cloned());
+    let program = source.program(&constants)?;
     let path = arguments.certificate.display();
     let text = std::fs::read_to_string(&arguments.certificate)
         .map_err(|error| Failure(format!("{path}: cannot read: {error}")))?;
     match certify(&program, &text) {
-        Ok(Accepted { views, effects, root }) => {
-            say(&format!(
-                "{}: the certificate is accepted ({views} views, {effects} effects; the content hangs \
-                 from `{root}`)\n",
-                source.name
-            ))?;
+        Ok(accepted) => {
+            let answer = certified(&program, &accepted);
+            say(&(headline(&source.name, &answer) + &claims(&answer)))?;
             if arguments.draw {
                 say(&drawings(&program, &text).unwrap_or_default())?;
             }

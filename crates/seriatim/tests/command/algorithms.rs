@@ -36,7 +36,7 @@ fn a_certificate_is_written_checked_and_refused_for_another_algorithm() {
     let path = folder.join("stack.cert").display().to_string();
     let prove = ["--engine", "prove", "--certificate", &path];
     seriatim(&[&["verify", "coarse_stack"], &prove[..]].concat()).exits(0).says("was checked");
-    seriatim(&["certify", "coarse_stack", &path]).exits(0).says("accepted");
+    seriatim(&["certify", "coarse_stack", &path]).exits(0).says("PROVED");
     let drawn = seriatim(&["certify", "coarse_stack", &path, "--draw"]).exits(0);
     drawn.says("an idle thread").says("top = null").says("after: top ─→");
     seriatim(&["certify", "treiber", &path]).exits(2).complains("another program, `coarse_stack`");
