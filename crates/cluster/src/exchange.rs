@@ -403,7 +403,8 @@ fn decide(
                     let Ok(mut tell) = tell.lock() else { return Ok(ControlFlow::Break(())) };
                     tell(verdict).map(ControlFlow::Continue)
                 };
-                let mut decider = Decider { judge, limits, parts: 0, tell: &mut pass_on };
+                let flow = ControlFlow::Continue(());
+                let mut decider = Decider { judge, limits, parts: 0, tell: &mut pass_on, flow };
                 let decided = decider.spill(worker.spill);
                 // The receiver lives as long as the scope.
                 let _ = sender.send((decider.parts, decided));
@@ -413,7 +414,7 @@ fn decide(
     drop(sender);
     for (parts, decided) in receiver {
         outcome.parts += parts;
-        let _ = decided?;
+        decided?;
     }
     Ok(outcome)
 }

@@ -56,6 +56,18 @@ pub(crate) fn of(checked: &Checked, reader: &dyn Reader, operations: usize) -> O
     }
 }
 
+/// What was wrong on the way to a verdict that does not rest on it.
+pub fn doubt(checked: &Checked) -> Option<String> {
+    let defect = checked.defect.as_ref()?;
+    let is_verdict = !matches!(checked.verdict, Verdict::Unknown(_));
+    is_verdict.then(|| {
+        format!(
+            "internal error: {defect}. The verdict does not rest on it, but this is a defect of Seriatim: \
+             please report it, with the log"
+        )
+    })
+}
+
 fn in_words(confirmation: Confirmation) -> (EvidenceKind, String) {
     let confirmed = |by: &str, what: &str| {
         (EvidenceKind::Confirmed, format!("Confirmed {by}: no order of {what} is right."))

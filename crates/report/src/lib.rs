@@ -21,7 +21,7 @@ mod states;
 pub mod terminal;
 mod text;
 
-pub use evidence::{Evidence, EvidenceKind, Without};
+pub use evidence::{Evidence, EvidenceKind, Without, doubt};
 pub use report::{Report, Statistics};
 pub use states::States;
 pub use text::with_article;

@@ -10,11 +10,12 @@ use crate::spill::damaged;
 use crate::split::{PartHash, Splitter, Splitting};
 use seriatim_history::{
     Builder, Call, Conventions, History, InputError, Interval, Outcome, Problem, Return, Time,
-    ValueId, Values,
+    Value, ValueId, Values,
 };
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Checked, DecidedBy, Detail, Monitors, Options, Strategy, check};
-use seriatim_spec::{Limit, Reader, Verdict};
+use seriatim_spec::{Limit, Reader, Unknown, Verdict};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -173,7 +174,7 @@ impl Judge {
     }
 
     /// A part of which nothing is known.
-    fn unseen(
+    pub(crate) fn unseen(
         &self,
         hash: PartHash,
         rows: &[(Rank, &[u8])],
@@ -187,6 +188,17 @@ impl Judge {
             standing: Standing::Unknown("nobody looked".to_owned()),
             by: String::new(),
         }
+    }
+
+    /// What is wrong with the operations of a part, if anything is, without deciding it.
+    pub fn refusal(&self, rows: &[(Rank, &[u8])]) -> Option<String> {
+        let is_damaged = |row: &(Rank, &[u8])| self.damaged_files.contains(&row.0.1);
+        if rows.iter().any(is_damaged) {
+            return None;
+        }
+        let read = |(mut history, _): (History, _)| self.reader.read(&mut history).map(|_| ());
+        let problem = self.history(rows, Until::End).and_then(read).err()?;
+        Some(problem.to_string())
     }
 
     /// Decides a part, whose operations are sorted by rank.
@@ -228,7 +240,7 @@ impl Judge {
         &self,
         rows: &[(Rank, B)],
         until: Until,
-    ) -> Result<(History, Vec<u32>), InputError> {
+    ) -> Result<(History, FilesOf), InputError> {
         let first = rows.first().map_or(0, |row| row.0.1);
         let is_of_one_file = rows.iter().all(|row| row.0.1 == first);
         let source = match is_of_one_file {
@@ -254,11 +266,16 @@ impl Judge {
             };
             builder.operation(row.line, process, call, interval, ret)?;
         }
-        Ok((builder.finish()?, rows.iter().map(|row| row.0.1).collect()))
+        let history = builder.finish()?;
+        let files = match is_of_one_file {
+            true => FilesOf::One(first),
+            false => FilesOf::several(rows)?,
+        };
+        Ok((history, files))
     }
 
     /// What the ordinary check says of a history, and who of it decided.
-    pub(crate) fn decide(&self, mut history: History, files: Vec<u32>) -> (Standing, String) {
+    pub(crate) fn decide(&self, mut history: History, files: FilesOf) -> (Standing, String) {
         let Some(options) = self.options() else {
             return (Standing::Unknown(Limit::Time.to_string()), String::new());
         };
@@ -269,8 +286,12 @@ impl Judge {
         let by = who(&checked);
         let standing = match &checked.verdict {
             Verdict::Linearizable(_) => Standing::Linearizable,
+            Verdict::Unknown(Unknown { limit, defect: Some(defect), .. }) => {
+                Standing::Unknown(format!("{limit}: {defect}"))
+            }
             Verdict::Unknown(unknown) => Standing::Unknown(unknown.limit.to_string()),
             Verdict::Violation(_) => {
+                let files = files.of(&history);
                 let (history, checked) = (Box::new(history), Box::new(checked));
                 Standing::Violation(Box::new(Evidence::Shown { history, files, checked }))
             }
@@ -299,6 +320,51 @@ impl Judge {
                 let left = deadline.saturating_duration_since(Instant::now());
                 (!left.is_zero()).then_some(Some(left))
             }
+        }
+    }
+}
+
+/// From which files the operations of a history come.
+pub(crate) enum FilesOf {
+    /// All from this one.
+    One(u32),
+    /// The files of the operations of a line and a process, as their process did them.
+    Several(HashMap<(u64, Option<Value>), VecDeque<u32>>),
+}
+
+impl FilesOf {
+    fn several<B: AsRef<[u8]>>(rows: &[(Rank, B)]) -> Result<Self, InputError> {
+        let mut told = Vec::with_capacity(rows.len());
+        for ((call, file, line), bytes) in rows {
+            let row = record::take(bytes.as_ref(), &mut Values::default())
+                .map_err(|_| InputError::new("", 0, Problem::Unreadable(damaged().to_string())))?;
+            // As a history sorts them: what takes no time comes first.
+            let end = row.interval.ret.unwrap_or(*call);
+            told.push(((*call, end, *file), (*line, row.caller)));
+        }
+        told.sort_by_key(|operation| operation.0);
+        let mut files: HashMap<_, VecDeque<u32>> = HashMap::new();
+        for ((.., file), line) in told {
+            files.entry(line).or_default().push_back(file);
+        }
+        Ok(FilesOf::Several(files))
+    }
+
+    /// The file of each operation. Ties may have been settled meanwhile, and operations numbered anew; those
+    /// of one process stay in their order.
+    fn of(self, history: &History) -> Vec<u32> {
+        match self {
+            FilesOf::One(file) => vec![file; history.len()],
+            FilesOf::Several(mut files) => history
+                .operations()
+                .map(|operation| {
+                    let process = history.process_name(operation.process()).clone();
+                    let callers = [Some(process), None].map(|caller| (operation.line(), caller));
+                    let known = callers.iter().find(|caller| files.contains_key(caller));
+                    let waiting = known.and_then(|caller| files.get_mut(caller));
+                    waiting.and_then(VecDeque::pop_front).unwrap_or(0)
+                })
+                .collect(),
         }
     }
 }

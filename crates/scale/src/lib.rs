@@ -18,6 +18,7 @@ mod error;
 pub mod fingerprint;
 mod giant;
 pub mod judge;
+mod kept;
 pub mod live;
 pub mod merge;
 pub mod record;

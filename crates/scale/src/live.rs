@@ -2,17 +2,21 @@
 //!
 //! An online monitor is right after every event, but gives no evidence. So nothing is called linearizable on its
 //! word: an order is made beside it and replayed window by window (`Streamed`), from the first event to
-//! the last. Its no is tried twice. As long as nothing was placed, all that happened is still here, and the
-//! ordinary check decides it, with a counterexample that is confirmed as any other. Later the order
-//! is continued to the end, if that can be: then the monitor is contradicted, and there is no verdict.
-//! If it cannot, that refutes only the order that was begun, not all others; the violation is reported as
-//! what the online monitor alone says.
+//! the last. That is one order of many; where it cannot be continued, it refutes itself and nothing else. Nor is
+//! anything called a violation on the monitor's word alone as long as everything that happened is still here
+//! (`Kept`, [`MOST_KEPT`] operations): the ordinary check decides it then, with an order that is replayed or a
+//! counterexample that is confirmed as any other. Beyond that, a violation is reported as what the online
+//! monitor alone says, unless the order can be continued to the end: then the monitor is contradicted, and
+//! there is no verdict.
 //!
 //! *Side condition*, a check that ends the watch without a verdict: all operations are of one object.
-//! Memory: a window of [`WINDOW`] operations, twice the object, and the monitor. Time: a window is checked
-//! within [`PATIENCE`]; the first that is not ends the making of an order, and the monitor goes on alone.
+//! Memory: a window of [`WINDOW`] operations, twice the object, and the monitor; in the end all that was kept,
+//! if it is needed. Time: a window is checked within [`PATIENCE`]; the first that is not ends the making of an
+//! order, and the monitor goes on alone.
 
 use crate::judge::{Evidence, Judge, SharedReader, Standing};
+use crate::kept::Kept;
+use crate::spill::Scratch;
 use crate::split::Splitting;
 use crate::windows::Streamed;
 use seriatim_history::{
@@ -25,7 +29,7 @@ use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How many operations wait at most before an order of them is made.
 pub const WINDOW: usize = 1 << 15;
@@ -33,11 +37,18 @@ pub const WINDOW: usize = 1 << 15;
 /// How long the check of one window may take.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How many operations are kept for the ordinary check.
+pub const MOST_KEPT: u64 = 1 << 21;
+
+/// How long the ordinary check of all that was kept may take.
+pub const LONG_PATIENCE: Duration = Duration::from_secs(60);
+
 /// What is watched.
 pub struct Watch {
     monitor: Box<dyn Online>,
     judge: Judge,
     witness: Streamed,
+    kept: Kept,
     /// How many events there were: the time.
     now: Time,
     operations: u64,
@@ -94,7 +105,13 @@ impl Watch {
             damaged_files: Vec::new(),
         };
         let witness = Streamed::new(&judge, 0).with_window(window).with_patience(PATIENCE);
-        Watch { monitor, judge, witness, now: 0, operations: 0, object: None, end: None }
+        let kept = Kept::new(Scratch::new(std::env::temp_dir()), MOST_KEPT);
+        Watch { monitor, judge, witness, kept, now: 0, operations: 0, object: None, end: None }
+    }
+
+    /// The same, keeping another number of operations for the ordinary check.
+    pub fn keeping(self, most: u64) -> Self {
+        Watch { kept: Kept::new(Scratch::new(std::env::temp_dir()), most), ..self }
     }
 
     /// An operation is called.
@@ -107,6 +124,7 @@ impl Watch {
             return self.ends(line, End::SeveralObjects);
         }
         self.witness.call(self.now, call);
+        self.kept.call(self.now, call);
         let called = Called { op, method, key: what.key, arg: what.arg, values };
         match self.monitor.call(called) {
             Ok(()) => ControlFlow::Continue(()),
@@ -118,6 +136,7 @@ impl Watch {
     pub fn ret(&mut self, ret: &LiveReturn<'_>) -> ControlFlow<()> {
         self.now += 1;
         self.witness.ret(self.now, ret);
+        self.kept.ret(self.now, ret);
         let LiveReturn { op, line, ret, values, .. } = *ret;
         let returned = Returned { op, outcome: ret.outcome, result: ret.result, values };
         match self.monitor.ret(returned) {
@@ -156,7 +175,7 @@ impl Watch {
         self.judge.conventions = conventions;
         match self.end.take() {
             Some((line, End::Monitor(Stop::Violation(violation)))) => {
-                self.contested(violation.reason, line)
+                self.contested(&violation.reason, line)
             }
             Some((_, End::Monitor(Stop::Declined(declined)))) => {
                 Standing::Unknown(declined.to_string())
@@ -166,15 +185,43 @@ impl Watch {
             }
             None => match self.witness.finish() {
                 Ok(()) => Standing::Linearizable,
-                Err(reason) => Standing::Unknown(format!(
-                    "the online monitor finds no violation, but no order could be replayed: {reason}"
-                )),
+                Err(reason) => self.reconsidered(&reason),
             },
         }
     }
 
+    /// What the ordinary check says of everything, if it is all here.
+    fn ordinary(&mut self) -> Option<Standing> {
+        let history = self.kept.history(&self.judge)?;
+        self.judge.deadline = Some(Instant::now() + LONG_PATIENCE);
+        Some(match history {
+            Ok((history, files)) => self.judge.decide(history, files).0,
+            Err(problem) => Standing::Refused(problem.to_string()),
+        })
+    }
+
+    /// What is known though the order that was made could not be continued.
+    fn reconsidered(&mut self, reason: &str) -> Standing {
+        let open = format!(
+            "the online monitor finds no violation, but no order could be replayed: {reason}"
+        );
+        match self.ordinary() {
+            Some(Standing::Linearizable) => Standing::Linearizable,
+            Some(Standing::Violation(_)) => Standing::Unknown(
+                "the online monitor finds no violation, but the ordinary check does: one of them is wrong, \
+                 please report this log"
+                    .to_owned(),
+            ),
+            Some(Standing::Unknown(limit)) => {
+                Standing::Unknown(format!("{open}; the ordinary check gives up, {limit}"))
+            }
+            Some(refused @ Standing::Refused(_)) => refused,
+            None => Standing::Unknown(open),
+        }
+    }
+
     /// What is left of a violation that the online monitor tells of.
-    fn contested(&mut self, sentence: String, line: u64) -> Standing {
+    fn contested(&mut self, sentence: &str, line: u64) -> Standing {
         let disagree = |who: &str| {
             Standing::Unknown(format!(
                 "the online monitor says \"{sentence}\", but {who}: one of them is wrong, please \
@@ -185,22 +232,16 @@ impl Watch {
             let sentence = format!("{sentence} (so says the online monitor alone: {why})");
             Standing::Violation(Box::new(Evidence::Sentence { sentence, file: 0, line }))
         };
-        let Some(whole) = self.witness.whole() else {
-            return match self.witness.finish() {
+        match self.ordinary() {
+            Some(Standing::Linearizable) => disagree("the ordinary check finds an order"),
+            Some(Standing::Unknown(reason)) => {
+                alone(&format!("the ordinary check gives up, {reason}"))
+            }
+            Some(decided) => decided,
+            None => match self.witness.finish() {
                 Ok(()) => disagree("an order of everything up to there was replayed"),
                 Err(_) => alone("what came before is not kept"),
-            };
-        };
-        let history = match whole {
-            Ok(history) => history,
-            Err(problem) => return alone(&problem.to_string()),
-        };
-        let files = vec![0; history.len()];
-        match self.judge.decide(history, files).0 {
-            Standing::Violation(evidence) => Standing::Violation(evidence),
-            Standing::Linearizable => disagree("the ordinary check finds an order"),
-            Standing::Unknown(reason) => alone(&format!("the ordinary check gives up, {reason}")),
-            Standing::Refused(problem) => Standing::Refused(problem),
+            },
         }
     }
 }

@@ -14,8 +14,8 @@
 
 use crate::ScaleError;
 use crate::giant::watch_part;
-use crate::judge::{Judge, PartVerdict, SharedReader};
-use crate::record::{self, Rank, StreamedOperation, take_frame};
+use crate::judge::{Judge, PartVerdict, Records, SharedReader, Standing};
+use crate::record::{self, StreamedOperation, take_frame};
 use crate::scan::{self, FileInfo, Layout, Share, Sink};
 use crate::sort::Sorter;
 use crate::spill::{Bucket, Scratch, Spill, damaged};
@@ -196,10 +196,11 @@ pub fn run(
     let damaged_files = plan.damaged_files(&problems);
     let judge = plan.judge(splitting, damaged_files);
     let spilled = spill.bytes();
-    let mut decider = Decider { judge, limits: plan.limits.clone(), parts: 0, tell };
-    let flow = decider.spill(spill)?;
+    let flow = ControlFlow::Continue(());
+    let mut decider = Decider { judge, limits: plan.limits.clone(), parts: 0, tell, flow };
+    decider.spill(spill)?;
     let parts = decider.parts;
-    let is_cut_short = flow.is_break();
+    let is_cut_short = decider.flow.is_break();
     Ok(Summary { tally, splitting, spilled, problems, parts, is_cut_short })
 }
 
@@ -492,22 +493,20 @@ pub struct Decider<'d> {
     pub limits: Limits,
     /// How many parts there were.
     pub parts: u64,
-    /// Hears of every part.
+    /// Hears of every part. When it has heard enough, the parts that are left are not decided, but it hears of
+    /// those that cannot be read: a log with such a part has no verdict, as in memory.
     pub tell: &'d mut dyn FnMut(PartVerdict) -> Result<ControlFlow<()>, ScaleError>,
+    /// Whether `tell` has heard enough.
+    pub flow: ControlFlow<()>,
 }
 
 impl Decider<'_> {
     /// Decides all buckets of a spill.
-    pub fn spill(&mut self, spill: Spill) -> Result<ControlFlow<()>, ScaleError> {
-        for bucket in spill.into_buckets() {
-            if self.bucket(bucket)?.is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(ControlFlow::Continue(()))
+    pub fn spill(&mut self, spill: Spill) -> Result<(), ScaleError> {
+        spill.into_buckets().into_iter().try_for_each(|bucket| self.bucket(bucket))
     }
 
-    fn bucket(&mut self, bucket: Bucket) -> Result<ControlFlow<()>, ScaleError> {
+    fn bucket(&mut self, bucket: Bucket) -> Result<(), ScaleError> {
         // Places in a bucket are numbers of 32 bits.
         let most = (self.limits.memory as u64 / 16).min(1 << 30);
         let is_indexed = bucket.bytes() <= u64::from(u32::MAX);
@@ -520,17 +519,20 @@ impl Decider<'_> {
             {
                 self.load(bucket)
             }
+            // What does not fit in memory would have to be watched to be read.
+            (false, true) if self.flow.is_break() => Ok(()),
             (false, true) => {
                 let (scratch, memory) = (&self.limits.scratch, self.limits.memory);
                 let verdict = watch_part(&self.judge, bucket, scratch, memory)?;
                 self.parts += 1;
-                (self.tell)(verdict)
+                self.flow = (self.tell)(verdict)?;
+                Ok(())
             }
         }
     }
 
     /// Decides the parts of a bucket that fits in memory, several at the same time.
-    fn load(&mut self, bucket: Bucket) -> Result<ControlFlow<()>, ScaleError> {
+    fn load(&mut self, bucket: Bucket) -> Result<(), ScaleError> {
         let rows = bucket.rows() as usize;
         let bytes = bucket.load()?;
         let failed = |_| ScaleError::Spill {
@@ -546,9 +548,11 @@ impl Decider<'_> {
         }
         index.sort_unstable();
         let groups: Vec<&[(PartHash, u32, u32)]> = index.chunk_by(|a, b| a.0 == b.0).collect();
-        self.parts += groups.len() as u64;
+        if self.flow.is_continue() {
+            self.parts += groups.len() as u64;
+        }
         let batches = batches(&groups);
-        let judge = &self.judge;
+        let (judge, flow) = (&self.judge, self.flow);
         let next = AtomicUsize::new(0);
         let threads = self.limits.threads.min(batches.len());
         let tell = &mut *self.tell;
@@ -560,7 +564,10 @@ impl Decider<'_> {
                 scope.spawn(move || {
                     let mut worker = Worker { judge, splitter: judge.splitter(), vain: 0 };
                     while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let verdicts = worker.judge(batch, bytes);
+                        let verdicts = match flow {
+                            ControlFlow::Continue(()) => worker.judge(batch, bytes),
+                            ControlFlow::Break(()) => worker.refuse(batch, bytes),
+                        };
                         if sender.send(verdicts).is_err() {
                             return;
                         }
@@ -568,15 +575,14 @@ impl Decider<'_> {
                 });
             }
             drop(sender);
-            let mut flow = ControlFlow::Continue(());
             for verdicts in receiver {
                 for verdict in verdicts.map_err(failed)? {
                     if tell(verdict)?.is_break() {
-                        flow = ControlFlow::Break(());
+                        self.flow = ControlFlow::Break(());
                     }
                 }
             }
-            Ok(flow)
+            Ok(())
         })
     }
 }
@@ -621,16 +627,7 @@ impl Worker<'_> {
         batch: &[Group<'_>],
         bytes: &[u8],
     ) -> Result<Vec<PartVerdict>, record::Damaged> {
-        let mut parts = Vec::with_capacity(batch.len());
-        for group in batch {
-            let mut rows: Vec<(Rank, &[u8])> = Vec::with_capacity(group.len());
-            for &(_, start, length) in *group {
-                let operation = &bytes[start as usize..(start + length) as usize];
-                rows.push((record::rank(operation)?, operation));
-            }
-            rows.sort_unstable_by_key(|row| row.0);
-            parts.push((group[0].0, rows));
-        }
+        let parts = parts_of(batch, bytes)?;
         if parts.len() > 1 && self.vain < VAIN {
             if let Some(verdicts) = self.judge.judge_together(&parts, &mut self.splitter) {
                 self.vain = 0;
@@ -641,4 +638,35 @@ impl Worker<'_> {
         let alone = |(hash, rows): &(_, Vec<_>)| self.judge.judge(*hash, rows, &mut self.splitter);
         Ok(parts.iter().map(alone).collect())
     }
+
+    /// Those of some parts that cannot be read.
+    fn refuse(
+        &mut self,
+        batch: &[Group<'_>],
+        bytes: &[u8],
+    ) -> Result<Vec<PartVerdict>, record::Damaged> {
+        let refused = |(hash, rows): &(_, Records<'_>)| {
+            let standing = Standing::Refused(self.judge.refusal(rows)?);
+            Some(PartVerdict { standing, ..self.judge.unseen(*hash, rows, &mut self.splitter) })
+        };
+        Ok(parts_of(batch, bytes)?.iter().filter_map(refused).collect())
+    }
+}
+
+/// The operations of each part, by rank.
+fn parts_of<'b>(
+    batch: &[Group<'_>],
+    bytes: &'b [u8],
+) -> Result<Vec<(PartHash, Records<'b>)>, record::Damaged> {
+    let mut parts = Vec::with_capacity(batch.len());
+    for group in batch {
+        let mut rows: Records<'b> = Vec::with_capacity(group.len());
+        for &(_, start, length) in *group {
+            let operation = &bytes[start as usize..(start + length) as usize];
+            rows.push((record::rank(operation)?, operation));
+        }
+        rows.sort_unstable_by_key(|row| row.0);
+        parts.push((group[0].0, rows));
+    }
+    Ok(parts)
 }

@@ -242,12 +242,6 @@ impl Streamed {
         }
     }
 
-    /// Everything that happened until now, if it is all here: nothing was placed, nothing given up.
-    pub fn whole(&self) -> Option<Result<History, InputError>> {
-        let is_whole = self.failed.is_none() && self.latest_call.is_none();
-        is_whole.then(|| self.history(&[], Behind::Nothing))
-    }
-
     /// Finds an order of what waits, and places its beginning, or all of it if nothing comes any more.
     fn place_some(&mut self, behind: Behind) -> Result<(), String> {
         let order = self.order(behind)?;

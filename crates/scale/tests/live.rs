@@ -7,6 +7,7 @@ use seriatim_history::{
 use seriatim_monitor::fast::{Called, Online, Returned, Stop, Violation};
 use seriatim_monitor::{Options, WATCHED, check, watch};
 use seriatim_scale::Standing;
+use seriatim_scale::judge::Evidence;
 use seriatim_scale::live::{Listening, WINDOW, Watch};
 use seriatim_spec::generate::{Generator, Profile, Repetition, Violation as Planted};
 use seriatim_spec::{ChosenReader, Failures, SpecChoice};
@@ -64,7 +65,16 @@ fn checked(object: &str, events: &str) -> &'static str {
 
 /// What a watch with a monitor says of events.
 fn watched(object: &str, events: &str, monitor: Box<dyn Online>, window: usize) -> Standing {
-    let watch = Watch::with_window(monitor, Arc::new(reader(object)), window);
+    heard(events, Watch::with_window(monitor, Arc::new(reader(object)), window))
+}
+
+/// What a watch that keeps nothing says.
+fn watched_without(object: &str, events: &str, window: usize) -> Standing {
+    let monitor = watch(&SpecChoice::parse(object).unwrap()).unwrap();
+    heard(events, Watch::with_window(monitor, Arc::new(reader(object)), window).keeping(0))
+}
+
+fn heard(events: &str, watch: Watch) -> Standing {
     let watch = Rc::new(RefCell::new(watch));
     let listening = Box::new(Listening(Rc::clone(&watch)));
     listen(events.as_bytes(), "events", ReadOptions::default(), listening).unwrap();
@@ -105,7 +115,7 @@ impl Online for Wrong {
 
 #[test]
 fn the_watch_says_what_the_check_says_or_that_it_does_not_know() {
-    let mut all = [0, 0];
+    let (mut all, mut alone) = ([0, 0], 0);
     for object in WATCHED {
         let mut decided = [0, 0];
         for seed in 0..60 {
@@ -114,13 +124,17 @@ fn the_watch_says_what_the_check_says_or_that_it_does_not_know() {
             for window in WINDOWS {
                 let monitor = watch(&SpecChoice::parse(object).unwrap()).unwrap();
                 let standing = watched(object, &events, monitor, window);
-                match standing {
-                    Standing::Unknown(_) => {}
-                    _ => assert_eq!(
-                        standing.word(),
-                        word,
-                        "{object}, seed {seed}, {window}\n{events}"
-                    ),
+                let without = watched_without(object, &events, window);
+                for standing in [&standing, &without] {
+                    if !matches!(standing, Standing::Unknown(_)) {
+                        let at = format!("{object}, seed {seed}, {window}\n{events}");
+                        assert_eq!(standing.word(), word, "{at}");
+                    }
+                }
+                // Nobody's word alone convicts while everything is kept.
+                if let Standing::Violation(evidence) = &standing {
+                    assert!(matches!(**evidence, Evidence::Shown { .. }), "{object}, seed {seed}");
+                    alone += usize::from(matches!(without, Standing::Violation(_)));
                 }
                 decided[0] += usize::from(matches!(standing, Standing::Linearizable));
                 decided[1] += usize::from(matches!(standing, Standing::Violation(_)));
@@ -132,6 +146,7 @@ fn the_watch_says_what_the_check_says_or_that_it_does_not_know() {
         all = [all[0] + decided[0], all[1] + decided[1]];
     }
     assert!(all[0] > 300 && all[1] > 200, "too few were decided: {all:?}");
+    assert!(alone > 20, "only {alone} violations were told by a watch that keeps nothing");
 }
 
 #[test]
@@ -165,6 +180,33 @@ fn a_monitor_that_says_no_without_reason_is_contradicted() {
             let standing = watched(object, &events, monitor, WINDOW);
             assert_eq!(standing.word(), "unknown", "{object}, seed {seed}\n{events}");
         }
+    }
+}
+
+#[test]
+fn a_queue_that_outgrows_every_window_is_decided_by_the_ordinary_check() {
+    let operation = |process: u32, op: &str, field: &str, value: u32| {
+        let (call, ret) = if field == "arg" {
+            (value.to_string(), "null".into())
+        } else {
+            ("null".into(), value.to_string())
+        };
+        format!(
+            "{{\"process\":{process},\"type\":\"call\",\"op\":\"{op}\",\"arg\":{call}}}\n\
+             {{\"process\":{process},\"type\":\"return\",\"result\":{ret}}}\n"
+        )
+    };
+    let fill: String = (0..60).map(|value| operation(0, "enqueue", "arg", value)).collect();
+    for (last, word) in [(1, "linearizable"), (2, "violation")] {
+        let events = format!(
+            "{fill}{}{}",
+            operation(1, "dequeue", "result", 0),
+            operation(1, "dequeue", "result", last)
+        );
+        let monitor = watch(&SpecChoice::parse("queue").unwrap()).unwrap();
+        assert_eq!(watched("queue", &events, monitor, 8).word(), word);
+        let expected = if word == "violation" { word } else { "unknown" };
+        assert_eq!(watched_without("queue", &events, 8).word(), expected);
     }
 }
 

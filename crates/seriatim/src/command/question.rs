@@ -11,7 +11,7 @@ use super::transactions::routed;
 use clap::{Args, ValueEnum};
 use seriatim::monitor::partition::Partitioning;
 use seriatim::monitor::{Detail, Monitors, StopAt, Strategy, refute_partition, vacuous};
-use seriatim::report::Report;
+use seriatim::report::{Report, doubt};
 use seriatim::scale::judge::SharedReader;
 use seriatim::spec::{Limit, Reader};
 use seriatim::{
@@ -106,7 +106,8 @@ impl Question {
         let elapsed = start.elapsed();
         progress.clear();
         let notes = self.examine(&mut history, &*reader)?;
-        let warnings = vacuous(&mut history, &*reader)?.into_iter().collect();
+        let vacuous = vacuous(&mut history, &*reader)?;
+        let warnings = vacuous.into_iter().chain(doubt(&checked)).collect();
         let name = match by {
             ChosenBy::Name => reader.name(),
             ChosenBy::Agreement => format!("{} (guessed)", reader.name()),

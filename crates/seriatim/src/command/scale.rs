@@ -7,7 +7,9 @@ use super::{Exit, Failure};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use seriatim::history::{Builder, Horizon, ReadOptions};
+use seriatim::report::doubt;
 use seriatim::scale::judge::Evidence;
+use seriatim::scale::record::Rank;
 use seriatim::scale::run::{Defects, Limits, Log, Plan, Shard};
 use seriatim::scale::spill::Scratch;
 use seriatim::scale::verdicts::{About, Line, Writer};
@@ -157,7 +159,8 @@ pub struct Spilled {
 struct Found {
     violations: u64,
     open: Vec<(String, String)>,
-    refused: Option<String>,
+    /// The part that cannot be read and begins first: where it begins, and why.
+    refused: Option<(Rank, String)>,
     /// The violated part that begins first.
     first: Option<PartVerdict>,
 }
@@ -168,7 +171,9 @@ impl Found {
             Standing::Linearizable => {}
             Standing::Unknown(reason) => self.open.push((verdict.label, reason.clone())),
             Standing::Refused(reason) => {
-                self.refused.get_or_insert_with(|| reason.clone());
+                if self.refused.as_ref().is_none_or(|first| verdict.first < first.0) {
+                    self.refused = Some((verdict.first, reason.clone()));
+                }
             }
             Standing::Violation(_) => {
                 self.violations += 1;
@@ -191,8 +196,8 @@ pub fn answer(question: &Question, scale: &Scale, paths: &[PathBuf]) -> Result<D
         let is_enough = question.stops_at_first() && found.violations > 0;
         Ok(if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
-    if let (Some(reason), 0) = (&found.refused, found.violations) {
-        return Err(Failure(reason.clone()));
+    if let Some((_, reason)) = found.refused {
+        return Err(Failure(reason));
     }
     let names: Vec<&str> = plan.log.files.iter().map(|info| &info.name[..]).collect();
     let mut spilled = Spilled {
@@ -209,6 +214,9 @@ pub fn answer(question: &Question, scale: &Scale, paths: &[PathBuf]) -> Result<D
         Some(first) => violated(first, &plan, &mut spilled)?,
         None => unviolated(&spilled)?,
     };
+    let mut warnings: Vec<String> =
+        summary.tally.vacuous().map(str::to_owned).into_iter().collect();
+    warnings.extend(doubt(&checked));
     Ok(Done {
         history,
         name: plan.reader.name(),
@@ -217,7 +225,7 @@ pub fn answer(question: &Question, scale: &Scale, paths: &[PathBuf]) -> Result<D
         checked,
         elapsed: start.elapsed(),
         notes: Vec::new(),
-        warnings: summary.tally.vacuous().map(str::to_owned).into_iter().collect(),
+        warnings,
         spilled: Some(spilled),
     })
 }
@@ -227,17 +235,24 @@ fn unviolated(spilled: &Spilled) -> Result<(History, Checked), Failure> {
     let verdict = match &spilled.open[..] {
         [] => Verdict::Linearizable(Replayed::on_record()),
         open => Verdict::Unknown(Unknown {
-            limit: match open[0].1 == Limit::Time.to_string() {
-                true => Limit::Time,
-                false => Limit::Memory,
-            },
             linearizable_events: 0,
             decided: Vec::new(),
             open: open.iter().map(|(label, _)| label.clone()).collect(),
-            defect: None,
+            ..limit_of(open)
         }),
     };
     Ok((Builder::new(&spilled.source).finish()?, Checked::new(verdict)))
+}
+
+/// What kept parts open, told by the reasons: a defect of ours goes before all limits. What does not fit in
+/// memory is open for many reasons.
+fn limit_of(open: &[(String, String)]) -> Unknown {
+    let of = |limit: Limit| open.iter().find(|(_, reason)| reason.starts_with(&limit.to_string()));
+    let limits = [Limit::Defect, Limit::Time, Limit::Ties];
+    let limit = limits.into_iter().find(|limit| of(*limit).is_some()).unwrap_or(Limit::Memory);
+    let reason = of(Limit::Defect).map(|(_, reason)| reason.clone());
+    let (decided, open) = (Vec::new(), Vec::new());
+    Unknown { limit, linearizable_events: 0, decided, open, defect: reason }
 }
 
 /// The history of the violated part that begins first.
