@@ -243,9 +243,11 @@ impl Judge {
     ) -> Result<(History, FilesOf), InputError> {
         let first = rows.first().map_or(0, |row| row.0.1);
         let is_of_one_file = rows.iter().all(|row| row.0.1 == first);
+        // Events that are watched come from no file.
+        let name = self.files.get(first as usize).map_or("events", |file| &file.name);
         let source = match is_of_one_file {
-            true => self.files[first as usize].name.clone(),
-            false => format!("{} and other files", self.files[first as usize].name),
+            true => name.to_owned(),
+            false => format!("{name} and other files"),
         };
         let mut builder = Builder::new(&source);
         builder.follow(self.conventions);
