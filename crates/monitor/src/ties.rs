@@ -53,7 +53,11 @@ pub(crate) fn check_tied(
         if number == count && !left_open {
             // Whichever order of the turns is told, it is a violation: this one as well as any.
             *history = settled;
-            return check(history, reader, options);
+            let mut checked = check(history, reader, options)?;
+            if let Verdict::Violation(core) = &mut checked.verdict {
+                core.explanation.sentence.push_str(&one_of_many(count));
+            }
+            return Ok(checked);
         }
     }
     *history = overlapping;
@@ -66,6 +70,14 @@ pub(crate) fn check_tied(
         defect: None,
     });
     Ok(checked)
+}
+
+/// What to say of a counterexample that is one of several.
+fn one_of_many(count: usize) -> String {
+    format!(
+        " (Several processes returned and called again at one instant, and the log does not say in which \
+         order. All {count} orders were tried, and none is right; this is the last of them.)"
+    )
 }
 
 /// The same options for one of many tries.

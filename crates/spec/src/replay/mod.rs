@@ -275,7 +275,6 @@ pub(crate) struct Player<'h, M: Model> {
     failures: Failures,
     has_failures: bool,
     verbs: Vec<Option<M::Verb>>,
-    start: M,
     objects: Objects<M>,
 }
 
@@ -283,23 +282,23 @@ pub(crate) struct Player<'h, M: Model> {
 enum Objects<M> {
     /// One object without a choice so far.
     One(M),
-    /// Several objects, or several states.
-    Many(HashMap<ValueId, Vec<M>>),
+    /// Several objects, or several states; and how an object starts that was not met yet.
+    Many(HashMap<ValueId, Vec<M>>, M),
 }
 
 impl<'h, M: Model> Player<'h, M> {
     pub(crate) fn new(history: &'h History, reader: &ChosenReader) -> Self {
         let start = M::start(&Setup::of(history, reader));
+        // A model may have large tables: a copy of them is made only where there are several objects.
         let objects = match history.has_objects() {
-            true => Objects::Many(HashMap::new()),
-            false => Objects::One(start.clone()),
+            true => Objects::Many(HashMap::new(), start),
+            false => Objects::One(start),
         };
         Player {
             history,
             failures: reader.failures,
             has_failures: history.has_failures(),
             verbs: verbs::<M>(history),
-            start,
             objects,
         }
     }
@@ -330,17 +329,18 @@ impl<'h, M: Model> Player<'h, M> {
             if ended != Outcome::Pending || object.choices(verb, &record).is_none() {
                 return object.step(verb, &record);
             }
-            let states = vec![object.clone()];
-            self.objects = Objects::Many(HashMap::from([(self.history.object(op), states)]));
+            // There is one object, which was met.
+            let (state, only) = (object.clone(), self.history.object(op));
+            self.objects = Objects::Many(HashMap::from([(only, vec![state.clone()])]), state);
         }
         self.play_in_all(verb, &record)
     }
 
     /// Does an operation in each of the states that its object may have.
     fn play_in_all(&mut self, verb: M::Verb, record: &Record<'_>) -> bool {
-        let Objects::Many(objects) = &mut self.objects else { return false };
+        let Objects::Many(objects, start) = &mut self.objects else { return false };
         let object = self.history.object(record.op);
-        let states = objects.entry(object).or_insert_with(|| vec![self.start.clone()]);
+        let states = objects.entry(object).or_insert_with(|| vec![start.clone()]);
         let mut next: Vec<M> = Vec::new();
         for state in states.iter() {
             for after in successors(state, verb, record) {
