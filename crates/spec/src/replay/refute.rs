@@ -98,7 +98,9 @@ impl<M: Model> Objects for Player<'_, M> {
         let Some(verb) = self.verbs[self.history.method(op).index()] else { return Vec::new() };
         let record: Record<'_> = super::read(self.history, op, self.history.outcome(op));
         let object = self.history.object(op).0;
-        let before = state.get(&object).unwrap_or(&self.start);
+        // Nothing is played here: what is there is the start.
+        let (super::Objects::One(start) | super::Objects::Many(_, start)) = &self.objects;
+        let before = state.get(&object).unwrap_or(start);
         let with = |after: M| {
             let mut all = state.clone();
             all.insert(object, after);
