@@ -41,7 +41,7 @@ pub const ROWS: [Row; 22] = [
         false,
     ),
     row("kv, 50 clients, violation", "kv", "-n 2000 --threads 50 --overlap 1 --violation", true),
-    row("kv, 10 clients", "kv", "-n 400 --threads 10 --overlap 1", true),
+    row("kv, 10 clients", "kv", "-n 400 --threads 10 --overlap 1", false),
     row("queue, 10⁴", "queue", "-n 10000 --threads 8", true),
     row("stack, 10⁴", "stack", "-n 10000 --threads 8", true),
     row("register, 10⁴", "register", "-n 10000 --threads 8", true),
