@@ -8,4 +8,5 @@ mod hostile;
 mod library;
 mod mutants;
 mod sabotage;
+mod trusted_base;
 mod ways;
