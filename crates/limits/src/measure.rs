@@ -17,7 +17,7 @@ pub struct Usage {
 
 /// Waits for a process and tells what it took. Its output should be read meanwhile.
 #[cfg(unix)]
-pub fn wait(child: &Child) -> io::Result<Usage> {
+pub fn wait(child: Child) -> io::Result<Usage> {
     use std::os::unix::process::ExitStatusExt;
     let process = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
     let mut status = 0;

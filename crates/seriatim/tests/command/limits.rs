@@ -108,7 +108,7 @@ impl Row {
             if let (Some(pipe), Some(line)) = (pipe, self.input) {
                 scope.spawn(move || feed(pipe, line));
             }
-            wait(&child).expect("the binary ends")
+            wait(child).expect("the binary ends")
         });
         let over = self.time.map(|time| usage.cpu.saturating_sub(time * self.threads));
         let allowed = self.time.unwrap_or_default() / 20 + Duration::from_millis(200);
@@ -231,7 +231,7 @@ fn a_search_stays_within_its_memory() {
     for engine in ["search", "depth-first", "breadth-first"] {
         let arguments = ["check", &path, "--engine", engine, "--memory", "24M", "-q"];
         let child = command(&arguments).stdout(Stdio::null()).spawn().expect("the binary runs");
-        let usage = wait(&child).expect("the binary ends");
+        let usage = wait(child).expect("the binary ends");
         assert!(usage.peak >> 20 <= 24 * 11 / 10 + 30, "{engine}: {usage:?}");
         assert!(matches!(usage.status.code(), Some(1 | 3)), "{engine}: {usage:?}");
     }

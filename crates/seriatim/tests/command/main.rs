@@ -21,6 +21,7 @@ mod run;
 mod sabotaged_check;
 mod sabotaged_explorer;
 mod scale;
+#[allow(dead_code, reason = "the tests of reports use more of it")]
 #[path = "../../../report/tests/schema/mod.rs"]
 mod schema;
 mod supply_chain;
