@@ -1,6 +1,6 @@
 //! The memory account: every byte that the process allocates, counted by the allocator.
 //!
-//! Each thread counts for itself and settles with the common account whenever its balance is beyond [`BATCH`]; so
+//! Each thread counts for itself and settles with the common account whenever its balance is beyond a batch; so
 //! an allocation costs an addition, and the account is wrong by at most a batch for each thread. What is
 //! counted is what the system's allocator really takes: it rounds up and keeps a word for itself.
 
