@@ -1,4 +1,4 @@
-//! Objects whose content is one number, truth value or variant: counters, locks, semaphores.
+//! Objects whose content is one number, boolean or variant: counters, locks, semaphores.
 //!
 //! The content is the value of one shared variable. *Theorem.* Suppose that every step leaves the content as it is, or changes it to what the
 //! operation of its thread makes of it, once; that an operation that changed it returns what it then must; and that one that did

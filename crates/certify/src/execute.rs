@@ -490,7 +490,7 @@ fn truth(word: Word) -> Run<bool> {
     match word {
         Word::Int(0) => Ok(false),
         Word::Int(_) => Ok(true),
-        other => Err(format!("{other:?} where a truth value is needed")),
+        other => Err(format!("{other:?} where a boolean is needed")),
     }
 }
 

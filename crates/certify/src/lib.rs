@@ -33,7 +33,7 @@
 //!
 //! There is no search, no join and no fixpoint here: every state that comes up is looked for in the certificate
 //! ([`cover`]). *Cost:* views times effects, times the ways to fit. What the checker does not understand, it rejects.
-//! *Unsound would be*: a view that is held to cover a state that it does not describe; a case that is forgotten when a stretch is
+//! *What would make it unsound*: a view that is held to cover a state that it does not describe; a case that is forgotten when a stretch is
 //! split or an effect is fitted; an effect that says more than is certain; a check that is left out. Each file
 //! says which of these it has to avoid.
 //!

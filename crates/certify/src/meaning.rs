@@ -1,6 +1,6 @@
 //! The meaning of the methods of a cell, found by running the specification, and the lemma that one tracked value is enough.
 //!
-//! A cell has one value and at most one control variable (a truth value or an enum). A specification can only copy and compare
+//! A cell has one value and at most one control variable (a boolean or an enum). A specification can only copy and compare
 //! values, so what a method does is known from its outcomes on null and four values: content and two arguments
 //! are equal and different in all ways, and a fourth value is there for what a program wrongly makes of them.
 //!
@@ -88,7 +88,7 @@ struct Case {
     result: Datum,
 }
 
-/// What is known of a value if `x` is tracked; a truth value or a variant is known. None for no result.
+/// What is known of a value if `x` is tracked; a boolean or a variant is known. None for no result.
 fn seen(datum: &Datum, x: i32) -> Option<Word> {
     Some(match datum {
         Datum::Null => Word::Null,

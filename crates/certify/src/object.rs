@@ -2,7 +2,7 @@
 //!
 //! In the class: a built-in `stack`, `queue` or `set`, or a specification of a cell ([`crate::meaning`]). A list has one struct with
 //! one link to itself and at most one key, value, mark and lock; shared variables are references to its nodes, locks,
-//! truth values, numbers or variants. Other structs are *records*: they have no links, and are found in shared arrays only. A cell
+//! booleans, numbers or variants. Other structs are *records*: they have no links, and are found in shared arrays only. A cell
 //! has no list and no arrays; it has one shared value, at most one reference to a record and at most one truth
 //! value or enum, the control variable. A number ([`crate::reckon`]) has no structs and no arrays at all. No thread variables, no `free`, no load-linked. Values may only be copied and keys only
 //! compared; the execution of steps sees to that. Threads may be compared, stored and used as indices; that the code is
@@ -331,7 +331,7 @@ fn check_shared(steps: &Steps, list: StructId, arrays: &[Array]) -> Result<(), S
     Ok(())
 }
 
-/// Structs other than that of the list: their fields are values, threads, truth values, numbers or variants.
+/// Structs other than that of the list: their fields are values, threads, booleans, numbers or variants.
 fn check_records(steps: &Steps, list: Option<StructId>) -> Result<(), String> {
     let records = (0..steps.structs.len() as u32).map(StructId).filter(|id| Some(*id) != list);
     for slot in records.flat_map(|id| &steps.structs[id.0 as usize].slots) {
@@ -368,7 +368,7 @@ fn cell(program: &Program, steps: &Steps, arrays: &[Array]) -> Result<Cell, Stri
     Ok(Cell { meaning, root, installed: records.first().copied(), control })
 }
 
-/// A number has no heap: locks, truth values, numbers and variants.
+/// A number has no heap: locks, booleans, numbers and variants.
 fn check_numbers(steps: &Steps) -> Result<(), String> {
     let fits = |kind: Kind| match kind.scalar {
         Scalar::Lock | Scalar::Bool | Scalar::Int(..) | Scalar::Enum(_) => !kind.nullable,

@@ -1,4 +1,4 @@
-//! A specification whose state is one number, truth value or variant, run on numbers that may not be known.
+//! A specification whose state is one number, boolean or variant, run on numbers that may not be known.
 //!
 //! The body of a method is followed as the language says. A condition that the facts do not decide, and everything that is not
 //! understood, has no outcome, and then nothing is justified by it. So it is with a number that may leave the bounds which the

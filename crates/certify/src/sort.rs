@@ -5,7 +5,7 @@
 //!
 //! | sort | facts | who may compare |
 //! | --- | --- | --- |
-//! | *common* | null, key classes, colours of values, truth values, small numbers, variants; whether a node is marked; links, reach, ways, what is behind a reference, which references are equal; content and control values of a window | everybody: they are the same for all threads |
+//! | *common* | null, key classes, colours of values, booleans, small numbers, variants; whether a node is marked; links, reach, ways, what is behind a reference, which references are equal; content and control values of a window | everybody: they are the same for all threads |
 //! | *viewer* | the holder of a lock (`mine`, `other`), a mark or lock *by me*, privacy, history bits, moments and answer, whose window it is | one thread with itself; two threads only by [`Holder::agrees`] and [`Attribute::agrees`](crate::word::Attribute::agrees), which say what both can see at one moment |
 //! | *named* | nodes `#n`, records `rn`, threads `tn` of a view, places `pn` of an effect | inside of the view or effect; between two, only by an injective pairing ([`crate::cover`], [`crate::interference`], [`crate::help`]) |
 //! | *based* | unknown numbers `nk+c` | inside of the view; between two, only by a translation of bases ([`crate::number`]) |

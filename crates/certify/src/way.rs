@@ -16,7 +16,7 @@
 //! An effect without a way says less, and is right for every step for which the one with it is right.
 //!
 //! *Cost:* a walk for each way. Where a link leads out of the picture, nothing is certain and nothing is learnt.
-//! *Unsound would be*: to hold a way certain that passes an attribute that is not listed, another place, or the end of the list; to walk along
+//! *It would be unsound* to hold a way certain that passes an attribute that is not listed, another place, or the end of the list; to walk along
 //! the links after the step; to drop a case because of a node that the way does not pass (behind its end, or on a branch that joins it).
 
 use crate::picture::{Item, Picture, StretchId, Time, To};

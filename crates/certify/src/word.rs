@@ -205,7 +205,7 @@ pub enum Word {
     Record(RecordId),
     /// A thread: 0 is the observed one, different numbers are different threads.
     Thread(u32),
-    /// A truth value, a number, a variant.
+    /// A boolean, a number, a variant.
     Int(i32),
     /// A lock.
     Lock(Holder),

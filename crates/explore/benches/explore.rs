@@ -1,4 +1,4 @@
-//! What explorations cost: states, CPU time of one worker, bytes a state; the gain of each reduction; the growth with threads
+//! What explorations cost: states, CPU time of one worker, bytes per state; the gain of each reduction; the growth with threads
 //! and with data.
 //!
 //! Each row is a claim of `docs/performance.md`. `cargo bench -p seriatim-explore` takes some minutes; rows whose

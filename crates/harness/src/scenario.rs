@@ -255,7 +255,7 @@ fn split<'t>(text: &'t str, separator: &str) -> Vec<&'t str> {
     parts
 }
 
-/// A value as [`Value`] prints it: numbers, truth values, nil, strings, lists.
+/// A value as [`Value`] prints it: numbers, booleans, nil, strings, lists.
 fn value(text: &str) -> Option<Value> {
     let text = text.trim();
     match text {

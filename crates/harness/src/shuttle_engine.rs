@@ -9,7 +9,7 @@
 //!   return and the next call; the harness accesses a primitive of its own before each call.
 //! - It takes it for a failure when threads wait for ever, and for a panic of the whole run. Here the main
 //!   thread does not join: [`Watched`] lets it go on only when nothing else can, and then whoever has
-//!   not finished waits for ever. The oracle decides whether that is right.
+//!   not finished waits for ever. The oracle decides whether that is correct.
 //! - It sets a panic hook for the whole process, which prints. The hook before it is put back.
 
 use crate::engine::{Effort, Engine, Found, Hunted, Schedule};

@@ -1,5 +1,5 @@
 //! How fast histories are read. Claims: JSON Lines at a million operations a second and more;
-//! PolyLin's sets at 50 ns an operation and less; the cost of an operation does not grow with the
+//! PolyLin's sets at 50 ns per operation and less; the cost of an operation does not grow with the
 //! length of the log.
 //!
 //! `cargo bench -p seriatim-history` prints, for every format and for 10^4, 10^5 and 10^6
@@ -89,7 +89,7 @@ fn once(name: &str, count: u64) {
     });
     let history = history.unwrap();
     println!(
-        "{name}: {} operations, {:.1} ms CPU, history {:.1} bytes an operation, peak {:.1} MB",
+        "{name}: {} operations, {:.1} ms CPU, history {:.1} bytes per operation, peak {:.1} MB",
         history.len(),
         seconds * 1e3,
         history.bytes() as f64 / history.len() as f64,

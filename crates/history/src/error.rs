@@ -1,4 +1,4 @@
-//! What can be wrong with a recorded history, said for the person who has to mend it.
+//! What can be wrong with a recorded history, said for the person who has to fix it.
 
 use std::fmt;
 use std::sync::Arc;

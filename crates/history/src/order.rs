@@ -1,7 +1,7 @@
 //! The order of values where a specification has one: priorities.
 //!
 //! Numbers compare as numbers, whatever their size and form; texts compare as texts, names as names,
-//! truth values with false first, lists item by item. Values of different sorts have no order: whoever
+//! booleans with false first, lists item by item. Values of different sorts have no order: whoever
 //! needs one must refuse them.
 
 use crate::{Value, number};

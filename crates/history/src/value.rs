@@ -21,7 +21,7 @@ use std::hash::{BuildHasher, Hash};
 pub enum Value {
     /// No value: Jepsen's `nil`, JSON's `null`; also "the container was empty".
     Nil,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// An integer.
     Int(i64),
@@ -177,7 +177,7 @@ impl ValueId {
         (self.0 & 1 == 1).then_some((zigzag >> 1) ^ -(zigzag & 1))
     }
 
-    /// The truth value that this id is, if it is one.
+    /// The boolean that this id is, if it is one.
     #[inline]
     pub fn as_bool(self) -> Option<bool> {
         match self {

@@ -1,4 +1,4 @@
-//! Histories as Parquet files, one operation a row.
+//! Histories as Parquet files, one operation per row.
 //!
 //! This crate takes a [`History`](seriatim_history::History) and writes a Parquet file ([`write()`]), and
 //! it reads Parquet files as the lines of our own JSON Lines ([`Lines`]), so that everything that reads a

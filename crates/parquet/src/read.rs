@@ -150,7 +150,7 @@ fn write_field(line: &mut Vec<u8>, field: &Field, notation: Notation) -> io::Res
             Err(_) => Err(Error::other("bytes that are not UTF-8")),
         },
         (other, _) => Err(Error::other(format!(
-            "a value {other}; expected whole numbers, truth values, texts or JSON"
+            "a value {other}; expected whole numbers, booleans, texts or JSON"
         ))),
     }
 }

@@ -11,7 +11,7 @@
 //!
 //! Values are seen through one arbitrary value x: they are null, x, or another one. Two others may be equal or not. A
 //! wrong content w after a change from b shows for x = w, if w is neither b nor the argument that may be written; and for
-//! x = b otherwise, because all comparisons of a cell are with its content and b is then told from all others. A wrong
+//! x = b otherwise, because all comparisons of a cell are with its content and b is then distinguished from all others. A wrong
 //! result r shows for x = r or x = b in the same way. So results that are no tracked value need no justification: the same
 //! run is covered with them as x.
 //!

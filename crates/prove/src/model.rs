@@ -2,7 +2,7 @@
 //!
 //! In the class: a built-in `stack`, `queue` or `set`, any specification of a cell ([`crate::cell_spec`]) or of a number
 //! ([`crate::number_spec`]); one struct for the nodes of a list (none for a cell or a number), with one link to itself and at most one key, value, mark and lock; structs
-//! without links, for records; shared variables that are references, locks, truth values or numbers, and arrays of
+//! without links, for records; shared variables that are references, locks, booleans or numbers, and arrays of
 //! these; garbage collection; no thread variables, no load-linked. Everything else is refused here, or stops the
 //! abstract semantics where it is met. Keys are only compared and values only copied in this language; comparing values stops
 //! the semantics, too, except in cells. Threads can only be compared, stored and used as indices: their number
@@ -26,7 +26,7 @@ pub enum Tracking {
     Key,
     /// Two colours of values: for sequences.
     Colour,
-    /// One arbitrary value, told from all others: for cells.
+    /// One arbitrary value, distinguished from all others: for cells.
     Value,
     /// Numbers, up to unknown ones: for counters.
     Number,
@@ -53,7 +53,7 @@ pub enum Kind {
     Set,
     /// One value that is read, written and swapped.
     Cell,
-    /// One number, truth value or variant.
+    /// One number, boolean or variant.
     Number,
 }
 

@@ -1,4 +1,4 @@
-//! Specifications whose state is one number, truth value or variant: counters, registers of numbers, locks, semaphores.
+//! Specifications whose state is one number, boolean or variant: counters, registers of numbers, locks, semaphores.
 //!
 //! Decided: what a method makes of a content of which a view knows as much as [`crate::number`] says. The body of the method
 //! is followed on that content; a condition that the view does not decide gives no answer, and then nothing is

@@ -232,7 +232,7 @@ impl Run<'_> {
     fn truth(&mut self, ex: &Ex) -> Ran<bool> {
         match self.evaluate(ex)? {
             Val::Int(n) => Ok(n != 0),
-            _ => strange("a condition that is no truth value"),
+            _ => strange("a condition that is no boolean"),
         }
     }
 

@@ -54,7 +54,7 @@ pub enum Val {
     Key(Class),
     /// A data value, by its colour.
     Colour(u8),
-    /// A truth value, a number, a variant.
+    /// A boolean, a number, a variant.
     Int(i32),
     /// A lock.
     Lock(Holder),

@@ -1,5 +1,5 @@
 //! Claim: the page of 100,000 operations is written in at most 50 ms of CPU time, and takes at most
-//! 20 bytes an operation.
+//! 20 bytes per operation.
 //!
 //! `cargo bench -p seriatim-report` prints the figures: the mean CPU time of twenty runs, one thread.
 
@@ -35,7 +35,7 @@ fn main() {
         let (json, _) = mean(|| json::render(&report).len());
         let (text, _) = mean(|| terminal::render(&report, &terminal::Style::plain(100)).len());
         println!(
-            "{operations:>9} operations: page {page:8.1} ms CPU, {each:5.1} bytes an operation; \
+            "{operations:>9} operations: page {page:8.1} ms CPU, {each:5.1} bytes per operation; \
              JSON {json:7.1} ms; terminal {text:6.2} ms"
         );
     }

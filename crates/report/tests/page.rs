@@ -65,7 +65,7 @@ fn a_page_does_not_grow_with_its_values() {
 fn an_operation_takes_at_most_twenty_bytes() {
     let (history, verdict) = large::store(100_000);
     let bytes = html::render(&Report::new(&history, "map", &verdict)).len();
-    assert!(bytes <= 20 * history.len(), "{} bytes an operation", bytes / history.len());
+    assert!(bytes <= 20 * history.len(), "{} bytes per operation", bytes / history.len());
 }
 
 #[test]

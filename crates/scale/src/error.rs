@@ -1,4 +1,4 @@
-//! What can keep a log from being decided, said for the person who has to mend it.
+//! What can keep a log from being decided, said for the person who has to fix it.
 
 use seriatim_history::InputError;
 use std::fmt;
@@ -46,7 +46,7 @@ impl fmt::Display for ScaleError {
             ScaleError::Spill { folder, error } if error.kind() == io::ErrorKind::StorageFull => {
                 write!(
                     f,
-                    "{}: no space is left for temporary files, which need about 40 bytes an operation; \
+                    "{}: no space is left for temporary files, which need about 40 bytes per operation; \
                      name another folder with --temp",
                     folder.display()
                 )

@@ -4,7 +4,7 @@
 //! bucket at hand, a little more for the index of its operations, up to half for the histories of the
 //! parts that are being decided (they need about [`IN_MEMORY`] times the bytes of their operations), a
 //! quarter for the searches. A bucket that is larger is spread again; a single part that is larger is
-//! *watched* by an online monitor, or stays open. Disk: about 40 bytes an operation.
+//! *watched* by an online monitor, or stays open. Disk: about 40 bytes per operation.
 //!
 //! Two things may show only on the way, and the scan begins anew: an operation without key, after which the
 //! log is split by object only; and in a log of operations one that was called before the one above it,

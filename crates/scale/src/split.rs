@@ -1,4 +1,4 @@
-//! Which part of the object an operation belongs to, told from the operation alone.
+//! Which part of the object an operation belongs to, inferred from the operation alone.
 //!
 //! *Which theorem.* Locality (Herlihy & Wing 1990) and P-compositionality (Horn & Kroening 2015): the
 //! operations of one object, and of one key of an object whose keys are independent, are decided by

@@ -34,7 +34,7 @@ pub use collection::Collection;
 pub use machine::{Answer, Effect, Machine};
 pub use refute_under::refute_under;
 pub use registry::{
-    ChosenReader, Entry, Parameter, Parameters, SpecChoice, SpecError, Takes, catalogue,
+    ChosenReader, Entry, Parameter, Parameters, SpecChoice, SpecError, Takes, catalogue, names,
 };
 pub use replay::{Invalid, Order, Refutation, refute, replay, replay_under};
 pub use sequence::Sequence;

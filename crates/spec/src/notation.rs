@@ -259,7 +259,7 @@ impl<'t> Reader<'t> {
         Ok((key, self.named_value(depth + 1)?))
     }
 
-    /// A text, a number, a truth value, nil or a name.
+    /// A text, a number, a boolean, nil or a name.
     fn scalar(&mut self) -> Result<Value, SpecError> {
         if self.rest.starts_with('"') {
             let length = self.extent()?;

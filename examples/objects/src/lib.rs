@@ -1,4 +1,4 @@
-//! Concurrent objects, each in a right and a broken version that differ in a few characters: what a
+//! Concurrent objects, each in a correct and a broken version that differ in a few characters: what a
 //! linearizability test is for. They are written in safe Rust: nodes live in an arena and point to each
 //! other by index, which is also how memory reuse becomes a bug (ABA) without becoming undefined
 //! behaviour. All of them take their primitives from `seriatim-sync`, so that one source runs on real

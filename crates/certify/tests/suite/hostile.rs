@@ -1,4 +1,4 @@
-//! What a forger might try, one test each. The list is that of `docs/certificates.md`; the sum at the end is always mended.
+//! What a forger might try, one test each. The list is that of `docs/certificates.md`; the checksum at the end is always fixed.
 //!
 //! The last test is a fuzzer: random changes of certificates of all sorts, lines and words exchanged, doubled, dropped and spliced in from
 //! other certificates. Whatever it makes, the checker answers, without a panic and within its limits.
@@ -298,7 +298,7 @@ fn another_content_than_the_one_proved_is_rejected() {
     unreadable(queue.with(2, "content nothing second all"));
 }
 
-/// Random changes, with the sum mended, of certificates of all sorts.
+/// Random changes, with the checksum fixed, of certificates of all sorts.
 #[test]
 fn no_certificate_makes_the_checker_panic() {
     let names = [

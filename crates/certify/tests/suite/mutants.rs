@@ -1,5 +1,5 @@
 //! Whatever the prover proves, of mutants as well, the checker accepts: where they disagree, one of them is wrong. And what it proves
-//! of a right program, offered for a mutant or for a broken variant, is rejected, unless the mutant is right.
+//! of a correct program, offered for a mutant or for a broken variant, is rejected, unless the mutant is correct.
 //! `SERIATIM_LONG=1` takes more algorithms.
 
 #[path = "../../../prove/tests/suite/common/mod.rs"]

@@ -1,4 +1,4 @@
-//! Small changes to right algorithms, one at a time: the reductions that look into the program must not change what is
+//! Small changes to correct algorithms, one at a time: the reductions that look into the program must not change what is
 //! found out about any of them, and every history that is accused is guilty.
 
 use crate::common::{algorithm, is_linearizable};

@@ -1,4 +1,4 @@
-//! Lock-free objects are told from those that wait or spin.
+//! Lock-free objects are distinguished from those that wait or spin.
 
 use crate::common::{algorithm, program};
 use seriatim_explore::{Options, Verdict, ViolationKind, run_progress};

@@ -1,4 +1,4 @@
-//! The set logs of ahorn's checker: one event a line.
+//! The set logs of ahorn's checker: one event per line.
 //!
 //! ```text
 //! 2 invokes add 23
@@ -7,7 +7,7 @@
 //! 0 returns false
 //! ```
 //!
-//! The methods are `add`, `remove` and `contains`; the results are truth values. A call that never
+//! The methods are `add`, `remove` and `contains`; the results are booleans. A call that never
 //! returns is pending.
 
 use super::block::{Block, Line};

@@ -2,7 +2,7 @@
 //!
 //! | form | becomes |
 //! | --- | --- |
-//! | `nil`, `true`, `"text"` | nil, a truth value, a text |
+//! | `nil`, `true`, `"text"` | nil, a boolean, a text |
 //! | `12`, `12N`, `0x1f`, `2r101`, `017` | an integer, if it fits 64 bits; else a number as text |
 //! | `1.5`, `1.5M`, `1/3`, `##NaN` | a number, kept as written |
 //! | `:keyword`, `symbol` | a name |

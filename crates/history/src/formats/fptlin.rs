@@ -1,4 +1,4 @@
-//! fptlin's logs: one operation a line, `process start end METHOD value [answer]`.
+//! fptlin's logs: one operation per line, `process start end METHOD value [answer]`.
 //!
 //! ```text
 //! # stack
@@ -32,9 +32,9 @@ enum Shape {
     Adds,
     /// The result; -1 is empty.
     Takes,
-    /// The argument and the truth value that is the result.
+    /// The argument and the boolean that is the result.
     Asks,
-    /// The truth value that is the result.
+    /// The boolean that is the result.
     Counts,
     /// The value found and the value left.
     Swaps,

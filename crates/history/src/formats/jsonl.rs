@@ -1,4 +1,4 @@
-//! Our own format, JSON Lines: one operation a line, or one event a line.
+//! Our own format, JSON Lines: one operation per line, or one event per line.
 //!
 //! ```text
 //! {"seriatim":1,"spec":"queue"}

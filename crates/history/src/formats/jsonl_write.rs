@@ -1,4 +1,4 @@
-//! Writing our own format, one operation or one event a line.
+//! Writing our own format, one operation or one event per line.
 //!
 //! A line of an operation carries the stamps of the history: for a history of events these are the
 //! numbers of the events, whose order is the real-time order; the recorded times are written by the
@@ -11,7 +11,7 @@ use super::write::{LogEvent, WriteError, has_echo, has_nil_result, log_events};
 use crate::{Annotation, Echo, History, Nil, Operation, Outcome, Time, ValueId};
 use std::io::{self, Write};
 
-/// Writes one operation a line.
+/// Writes one operation per line.
 pub(super) fn operations(history: &History, out: &mut dyn Write) -> Result<(), WriteError> {
     header(history, out)?;
     for annotation in history.annotations() {
@@ -35,7 +35,7 @@ pub(super) fn operations(history: &History, out: &mut dyn Write) -> Result<(), W
     Ok(())
 }
 
-/// Writes one event a line.
+/// Writes one event per line.
 pub(super) fn events(history: &History, out: &mut dyn Write) -> Result<(), WriteError> {
     header(history, out)?;
     let mut annotations = Annotations::of(history);

@@ -1,4 +1,4 @@
-//! LiMo's logs: one event a line, stacks and queues.
+//! LiMo's logs: one event per line, stacks and queues.
 //!
 //! ```text
 //! # @object atomic-stack

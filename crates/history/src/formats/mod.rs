@@ -55,9 +55,9 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Format {
-    /// Our own format, one operation a line (see `docs/format.md`); reads events as well.
+    /// Our own format, one operation per line (see `docs/format.md`); reads events as well.
     JsonLines,
-    /// Our own format, written one event a line; reads operations as well.
+    /// Our own format, written one event per line; reads operations as well.
     JsonEvents,
     /// Jepsen's histories: maps, one after another or in one vector.
     Edn,

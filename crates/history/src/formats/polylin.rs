@@ -1,4 +1,4 @@
-//! PolyLin's logs: one operation a line, `method value start end`.
+//! PolyLin's logs: one operation per line, `method value start end`.
 //!
 //! ```text
 //! # stack
@@ -32,7 +32,7 @@ pub(super) enum Shape {
     Adds,
     /// The result; -1 is empty.
     Takes,
-    /// The argument, followed by the truth value that is the result.
+    /// The argument, followed by the boolean that is the result.
     Asks,
 }
 
@@ -267,7 +267,7 @@ fn numbers(operation: Operation<'_>, shape: Shape) -> Result<String, WriteError>
         },
         Asks => match (number(arg), result.as_bool()) {
             (Some(number), Some(truth)) => Ok(format!("{number} {}", i32::from(truth))),
-            _ => refuse("it needs a 32-bit argument and a truth value as result"),
+            _ => refuse("it needs a 32-bit argument and a boolean as result"),
         },
     }
 }

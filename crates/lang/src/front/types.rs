@@ -14,7 +14,7 @@ pub struct EnumId(pub u32);
 /// A type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
-    /// Truth values.
+    /// Booleans.
     Bool,
     /// Whole numbers between two bounds.
     Int(Range),

@@ -11,7 +11,7 @@ use std::ops::Bound;
 pub enum Datum {
     /// `null`, `empty`.
     Null,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// A number.
     Int(i32),

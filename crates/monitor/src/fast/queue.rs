@@ -43,7 +43,7 @@ use crate::fast::structures::buckets::Buckets;
 use crate::fast::{Declined, Part};
 use crate::sabotage::{Sabotage, is_broken};
 use seriatim_history::OpId;
-use seriatim_spec::Claim;
+use seriatim_spec::{Claim, names};
 
 /// Decides a part of a queue's history.
 pub fn check(part: Part<'_>) -> Result<Claim, Declined> {
@@ -55,9 +55,9 @@ pub(super) struct Queue;
 pub(super) const WORDS: Words = Words {
     object: "queue",
     names: Names {
-        insert: &["enqueue", "enq", "push", "add", "insert", "put", "offer", "send"],
-        remove: &["dequeue", "deq", "pop", "remove", "poll", "take", "receive", "recv"],
-        peek: &["front", "peek", "first", "head"],
+        insert: names("queue", "enqueue"),
+        remove: names("queue", "dequeue"),
+        peek: names("queue", "front"),
     },
     inserted: "enqueued",
     removed: "dequeued",

@@ -27,7 +27,7 @@
 //!
 //! The rules hold together because each is a transformation of a completion that does not raise the
 //! number of pending operations, so a completion with the fewest can be brought into the form that all
-//! of them demand. Unsound would be: a specification whose `is_read_only` or `commute` lies.
+//! of them demand. What would make it unsound: a specification whose `is_read_only` or `commute` lies.
 
 use super::dependence::Dependence;
 use super::lookahead::Lookahead;

@@ -7,7 +7,7 @@ use seriatim_spec::generate::{Generator, Profile, Repetition};
 use seriatim_spec::{ChosenReader, Failures, Reader, SpecChoice, Verdict, catalogue, validate};
 use seriatim_testing::Random;
 
-/// A generated history as text, one event a line.
+/// A generated history as text, one event per line.
 fn generated(spec: &str, random: &mut Random) -> Option<Vec<String>> {
     let choice = SpecChoice::parse(spec).expect("a name of the catalogue");
     let profile = Profile {

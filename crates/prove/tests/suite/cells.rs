@@ -1,4 +1,4 @@
-//! Registers and other cells: right ones are proved, whether their specification is built in or their own; wrong ones are
+//! Registers and other cells: correct ones are proved, whether their specification is built in or their own; incorrect ones are
 //! not.
 
 use crate::common::program;

@@ -1,4 +1,4 @@
-//! The right algorithms of the library: which are proved, with which content; which are refused, and why.
+//! The correct algorithms of the library: which are proved, with which content; which are refused, and why.
 
 use crate::common::{algorithm, long, program};
 use seriatim_prove::{Begin, Counted};

@@ -1,4 +1,4 @@
-//! Counters, locks, semaphores and registers of numbers: right ones are proved for any numbers, wrong ones are not.
+//! Counters, locks, semaphores and registers of numbers: correct ones are proved for any numbers, incorrect ones are not.
 
 use crate::common::{algorithm, program};
 use seriatim_lang::check;

@@ -1,6 +1,6 @@
 //! The report on a terminal: the verdict first, then what makes one believe it.
 //!
-//! A violation is drawn as a timeline (a row a process, a bar an operation, the order of events kept
+//! A violation is drawn as a timeline (one row per process, one bar per operation, the order of events kept
 //! and their distances not), followed by the orders that were tried and the step at which each fails.
 //! Everything that a colour says is also said by a glyph or a word.
 

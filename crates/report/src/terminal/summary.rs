@@ -128,7 +128,7 @@ fn named(page: &mut Page<'_>, title: &str, labels: &[String]) {
 }
 
 /// What the user can do about a defect of ours.
-const REPORT_IT: &str = "to report it: this is a defect of Seriatim, and with the log we can mend it; \
+const REPORT_IT: &str = "to report it: this is a defect of Seriatim, and with the log we can fix it; \
     --engine search asks another engine";
 
 fn hints(report: &Report<'_>, unknown: &Unknown) -> Vec<String> {

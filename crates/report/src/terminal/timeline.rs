@@ -1,4 +1,4 @@
-//! The counterexample as a drawing: a row a process, a bar an operation.
+//! The counterexample as a drawing: one row per process, one bar per operation.
 
 use super::layout::{Bar, Segment, layout};
 use super::style::{Paint, Style};

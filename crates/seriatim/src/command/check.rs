@@ -42,7 +42,7 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = order::Respects::RealTime, conflicts_with = "level")]
     order: order::Respects,
 
-    /// Print the report as JSON, one line a history
+    /// Print the report as JSON, one line per history
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
 
@@ -54,7 +54,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 
-    /// Print one line a history
+    /// Print one line per history
     #[arg(long, short)]
     quiet: bool,
 
@@ -230,7 +230,7 @@ impl Arguments {
         }
     }
 
-    /// A line a history needs no counterexample, unless another report shows it.
+    /// One line per history needs no counterexample, unless another report shows it.
     fn detail(&self) -> Detail {
         match self.quiet && self.html.is_none() && self.junit.is_none() {
             true => Detail::Plain,

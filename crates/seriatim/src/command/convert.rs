@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 /// Write a history in another format
 ///
-/// Formats that can be written: jsonl (one operation a line), jsonl-events (one event a line), edn,
+/// Formats that can be written: jsonl (one operation per line), jsonl-events (one event per line), edn,
 /// porcupine, limo, polylin; parquet in a command built with that feature. What a format cannot express is refused, not dropped.
 #[derive(clap::Args)]
 pub struct Arguments {

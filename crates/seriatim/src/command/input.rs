@@ -18,7 +18,7 @@ pub struct Input {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
 
-    /// The format of the files [default: told from their first bytes]
+    /// The format of the files [default: inferred from their first bytes]
     #[arg(long, value_name = "FORMAT", value_parser = format_named)]
     pub format: Option<Format>,
 

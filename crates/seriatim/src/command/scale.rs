@@ -40,7 +40,7 @@ pub struct Scale {
     #[arg(long, value_name = "I/N", requires = "verdicts", value_parser = shard_named)]
     shard: Option<Shard>,
 
-    /// Append what is found out to this file, a line a part; go on where it ends if it exists
+    /// Append what is found out to this file, one line per part; go on where it ends if it exists
     #[arg(long, value_name = "FILE")]
     pub verdicts: Option<PathBuf>,
 

@@ -20,8 +20,8 @@ use std::time::Duration;
 
 /// Check calls and returns as they happen, and stop at the event that makes the history wrong
 ///
-/// Reads events (one a line) from standard input or a growing file. Open operations count as pending,
-/// so the verdict is right after every event. Beside the monitor an order is made and replayed, window by
+/// Reads events (one per line) from standard input or a growing file. Open operations count as pending,
+/// so the verdict is correct after every event. Beside the monitor an order is made and replayed, window by
 /// window; without it nothing is called linearizable. Memory follows the open operations and the size of
 /// the object, not the length of the stream.
 #[derive(clap::Args)]

@@ -12,6 +12,7 @@ mod examples;
 mod garbage;
 mod input;
 mod limits;
+mod packages;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod pipes;

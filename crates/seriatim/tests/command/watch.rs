@@ -37,7 +37,7 @@ fn the_event_that_makes_a_history_wrong_is_named() {
 fn what_cannot_be_watched_is_refused() {
     seriatim_reading(b"", &["watch", "snapshot"]).exits(2).complains("cannot be watched");
     let operation = b"{\"process\":0,\"op\":\"read\",\"call\":1,\"return\":2}\n";
-    seriatim_reading(operation, &["watch", "register"]).exits(2).complains("one event a line");
+    seriatim_reading(operation, &["watch", "register"]).exits(2).complains("one event per line");
     seriatim_reading(b"garbage\n", &["watch", "queue"]).exits(2).complains("-:1:");
 }
 

@@ -14,7 +14,7 @@ pub enum Datum {
     Absent,
     /// `nil`: the container was empty.
     Nil,
-    /// A truth value.
+    /// A boolean.
     Truth(bool),
     /// An integer.
     Int(i64),

@@ -13,6 +13,7 @@
 use crate::fast::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{History, MethodId, OpId, Outcome, Stretch, ValueId};
+use seriatim_spec::names;
 
 /// The number of an event in a history.
 pub(in crate::fast) type Rank = u32;
@@ -85,10 +86,10 @@ pub(in crate::fast) struct Names {
 }
 
 /// The names of the query whether there is no value.
-pub(in crate::fast) const IS_EMPTY: &[&str] = &["is_empty", "is-empty", "isempty", "empty"];
+pub(in crate::fast) const IS_EMPTY: &[&str] = names("queue", "is_empty");
 
 /// The names of the query how many values there are.
-const SIZE: &[&str] = &["size", "len", "length", "count"];
+const SIZE: &[&str] = names("queue", "size");
 
 impl Names {
     fn method(&self, name: &str) -> Option<Method> {
@@ -230,7 +231,7 @@ pub(in crate::fast) enum Dense {
     Map(HashMap<ValueId, u32>),
 }
 
-/// Whether a value is nothing, `nil`, a truth value, or an integer that is not negative and small.
+/// Whether a value is nothing, `nil`, a boolean, or an integer that is not negative and small.
 #[inline]
 fn is_small(id: u32) -> bool {
     id & 3 == 1 || id & !(3 << 2) == 0

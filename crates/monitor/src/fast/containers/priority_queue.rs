@@ -31,7 +31,7 @@ use crate::fast::structures::buckets::Buckets;
 use crate::fast::structures::range_min::RangeMin;
 use crate::fast::{Declined, Part};
 use seriatim_history::{History, OpId, Value, ValueId};
-use seriatim_spec::Claim;
+use seriatim_spec::{Claim, names};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -79,25 +79,9 @@ pub(in crate::fast) struct PriorityQueue<'h> {
 const WORDS: Words = Words {
     object: "priority queue",
     names: Names {
-        insert: &["insert", "add", "push", "enqueue", "enq", "put", "offer"],
-        remove: &[
-            "extract",
-            "poll",
-            "pop",
-            "remove",
-            "take",
-            "dequeue",
-            "deq",
-            "extract-min",
-            "extract_min",
-            "delete-min",
-            "delete_min",
-            "extract-max",
-            "extract_max",
-            "delete-max",
-            "delete_max",
-        ],
-        peek: &["peek", "first", "top", "min", "max", "find-min", "find-max"],
+        insert: names("priority-queue", "insert"),
+        remove: names("priority-queue", "extract"),
+        peek: names("priority-queue", "peek"),
     },
     inserted: "inserted",
     removed: "extracted",

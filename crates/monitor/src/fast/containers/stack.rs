@@ -36,7 +36,7 @@ use crate::fast::structures::min_tree::MinTree;
 use crate::fast::structures::stab_tree::StabTree;
 use crate::fast::{Declined, Part};
 use seriatim_history::OpId;
-use seriatim_spec::Claim;
+use seriatim_spec::{Claim, names};
 
 /// Decides a part of a stack's history.
 pub fn check(part: Part<'_>) -> Result<Claim, Declined> {
@@ -48,9 +48,9 @@ pub(in crate::fast) struct Stack;
 const WORDS: Words = Words {
     object: "stack",
     names: Names {
-        insert: &["push", "add", "insert", "put"],
-        remove: &["pop", "remove", "take", "poll"],
-        peek: &["top", "peek"],
+        insert: names("stack", "push"),
+        remove: names("stack", "pop"),
+        peek: names("stack", "top"),
     },
     inserted: "pushed",
     removed: "popped",

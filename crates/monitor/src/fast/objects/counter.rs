@@ -26,7 +26,7 @@ use crate::fast::violation::counterexample_until;
 use crate::fast::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{Event, OpId, Outcome, ValueId, Values};
-use seriatim_spec::{Claim, Witness};
+use seriatim_spec::{Claim, Witness, names};
 
 /// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,11 +39,11 @@ enum Method {
 impl Method {
     fn named(name: &str) -> Result<Self, Declined> {
         let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
-        if is(&["inc", "increment", "incr", "add"]) {
+        if is(const { names("counter", "inc") }) || is(const { names("counter", "add") }) {
             Ok(Method::Inc)
-        } else if is(&["dec", "decrement", "decr"]) {
+        } else if is(const { names("counter", "dec") }) {
             Ok(Method::Dec)
-        } else if is(&["read", "get", "load", "value"]) {
+        } else if is(const { names("counter", "read") }) {
             Ok(Method::Read)
         } else {
             let method = name.to_owned();

@@ -18,19 +18,10 @@ use crate::fast::structures::chain::reversed;
 use crate::fast::violation::counterexample;
 use crate::fast::{Declined, Part};
 use seriatim_history::{History, OpId, Outcome, ValueId};
-use seriatim_spec::{Claim, Witness};
+use seriatim_spec::{Claim, Witness, names};
 
-const ADD: &[&str] = &[
-    "fetch_add",
-    "fetch-and-add",
-    "fetch_and_add",
-    "fetch-add",
-    "getAndAdd",
-    "faa",
-    "inc",
-    "getAndIncrement",
-];
-const READ: &[&str] = &["read", "get", "load", "value"];
+const ADD: &[&str] = names("fetch-and-add", "fetch_add");
+const READ: &[&str] = names("fetch-and-add", "read");
 
 /// Decides a part of a fetch-and-add object's history.
 pub fn check(part: Part<'_>) -> Result<Claim, Declined> {

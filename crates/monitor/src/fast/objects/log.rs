@@ -24,7 +24,7 @@ use crate::fast::violation::counterexample;
 use crate::fast::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{Echo, History, OpId, Outcome, Value, ValueId, Values};
-use seriatim_spec::{Claim, Witness};
+use seriatim_spec::{Claim, Witness, names};
 
 /// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,11 +37,11 @@ pub(in crate::fast) enum Method {
 impl Method {
     pub fn named(name: &str) -> Result<Self, Declined> {
         let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
-        if is(&["append", "add", "push", "write", "send"]) {
+        if is(const { names("log", "append") }) {
             Ok(Method::Append)
-        } else if is(&["read", "get", "poll"]) {
+        } else if is(const { names("log", "read") }) {
             Ok(Method::Read)
-        } else if is(&["length", "size", "len", "count"]) {
+        } else if is(const { names("log", "length") }) {
             Ok(Method::Length)
         } else {
             let method = name.to_owned();

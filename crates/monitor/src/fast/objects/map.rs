@@ -15,7 +15,7 @@ use crate::fast::containers::container::Reach;
 use crate::fast::objects::register::{self, Access, Method};
 use crate::fast::{Declined, Part};
 use seriatim_history::{History, MethodId, OpId, ValueId};
-use seriatim_spec::Claim;
+use seriatim_spec::{Claim, names};
 
 /// Decides a part of a map's history; `default` is what a key that was not put holds.
 pub fn check(part: Part<'_>, default: ValueId) -> Result<Claim, Declined> {
@@ -46,9 +46,9 @@ pub fn check(part: Part<'_>, default: ValueId) -> Result<Claim, Declined> {
 
 fn method(name: &str) -> Result<Method, Declined> {
     let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
-    if is(&["get", "read", "lookup"]) {
+    if is(const { names("map", "get") }) {
         Ok(Method::Read)
-    } else if is(&["put", "write", "set"]) {
+    } else if is(const { names("map", "put") }) {
         Ok(Method::Write)
     } else {
         let method = name.to_owned();

@@ -23,7 +23,7 @@ use crate::fast::online::{Called, Online, Returned, Stop, rename_keys};
 use crate::fast::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{OpId, Outcome, ValueId};
-use seriatim_spec::{Claim, Witness};
+use seriatim_spec::{Claim, Witness, names};
 
 /// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,13 +37,13 @@ enum Method {
 impl Method {
     fn named(name: &str) -> Result<Self, Declined> {
         let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
-        if is(&["add", "insert", "put", "push", "enqueue"]) {
+        if is(const { names("multiset", "add") }) {
             Ok(Method::Add)
-        } else if is(&["remove", "delete", "erase"]) {
+        } else if is(const { names("multiset", "remove") }) {
             Ok(Method::Remove)
-        } else if is(&["contains", "member", "has", "find"]) {
+        } else if is(const { names("multiset", "contains") }) {
             Ok(Method::Contains)
-        } else if is(&["multiplicity", "occurrences"]) {
+        } else if is(const { names("multiset", "multiplicity") }) {
             Ok(Method::Count)
         } else {
             let method = name.to_owned();

@@ -15,7 +15,7 @@ use crate::fast::objects::set::{Dialect, KeyRule, Presence, Watch as Keys, decid
 use crate::fast::online::{Called, Online, Returned, Stop};
 use crate::fast::{Declined, Part};
 use seriatim_history::ValueId;
-use seriatim_spec::Claim;
+use seriatim_spec::{Claim, names};
 
 /// Decides a part of a mutex's history.
 pub fn check(part: Part<'_>) -> Result<Claim, Declined> {
@@ -23,18 +23,9 @@ pub fn check(part: Part<'_>) -> Result<Claim, Declined> {
 }
 
 const DIALECT: Dialect = Dialect {
-    insert: &[
-        "acquire",
-        "lock",
-        "try_acquire",
-        "try-acquire",
-        "tryAcquire",
-        "try_lock",
-        "try-lock",
-        "tryLock",
-    ],
-    remove: &["release", "unlock"],
-    contains: &["is_locked", "is-locked", "isLocked", "locked", "read"],
+    insert: &[names("mutex", "acquire"), names("mutex", "try_acquire")],
+    remove: names("mutex", "release"),
+    contains: names("mutex", "is_locked"),
     keys: KeyRule::One,
     explain: |operation, _, presence| match presence {
         Presence::Present => format!("{operation} found the lock taken, but nobody held it"),

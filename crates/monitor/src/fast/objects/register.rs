@@ -29,7 +29,7 @@ use crate::fast::violation::counterexample;
 use crate::fast::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{History, MethodId, OpId, Outcome, ValueId};
-use seriatim_spec::{Claim, Witness};
+use seriatim_spec::{Claim, Witness, names};
 
 /// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,9 +41,9 @@ pub(in crate::fast) enum Method {
 impl Method {
     fn named(name: &str) -> Result<Self, Declined> {
         let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
-        if is(&["read", "get", "load", "r"]) {
+        if is(const { names("register", "read") }) {
             Ok(Method::Read)
-        } else if is(&["write", "put", "set", "store", "w"]) {
+        } else if is(const { names("register", "write") }) {
             Ok(Method::Write)
         } else {
             let method = name.to_owned();

@@ -9,11 +9,11 @@
 use crate::fast::objects::tally::{self, Action, Change, Guard};
 use crate::fast::{Declined, Part};
 use seriatim_history::{Outcome, ValueId};
-use seriatim_spec::Claim;
+use seriatim_spec::{Claim, names};
 
-const ACQUIRE: &[&str] = &["acquire", "down", "wait", "p"];
-const TRY_ACQUIRE: &[&str] = &["try_acquire", "decr", "try-acquire", "tryAcquire", "try_wait"];
-const PERMITS: &[&str] = &["permits", "read", "available", "available_permits", "availablePermits"];
+const ACQUIRE: &[&str] = names("semaphore", "acquire");
+const TRY_ACQUIRE: &[&str] = names("semaphore", "try_acquire");
+const PERMITS: &[&str] = names("semaphore", "permits");
 
 /// Decides a part of a semaphore's history, given its permits at the start.
 pub fn check(part: Part<'_>, permits: u32) -> Result<Claim, Declined> {
@@ -40,7 +40,7 @@ pub fn check(part: Part<'_>, permits: u32) -> Result<Claim, Declined> {
         if !is_plain && !is(PERMITS) {
             return Err(unreadable("true or false as result, or none"));
         }
-        let (change, guard) = if is(&["release", "incr", "up", "signal", "post", "v"]) {
+        let (change, guard) = if is(const { names("semaphore", "release") }) {
             match failed {
                 true => return Err(unreadable("a release that does not fail")),
                 false => (Change::Up, Guard::None),

@@ -23,7 +23,7 @@ use crate::fast::violation::counterexample_until;
 use crate::fast::{Declined, Part};
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{Event, History, Horizon, MethodId, OpId, Outcome, ValueId};
-use seriatim_spec::{Claim, Witness};
+use seriatim_spec::{Claim, Witness, names};
 
 /// Decides a part of a set's history.
 pub fn check(part: Part<'_>) -> Result<Claim, Declined> {
@@ -31,9 +31,9 @@ pub fn check(part: Part<'_>) -> Result<Claim, Declined> {
 }
 
 const DIALECT: Dialect = Dialect {
-    insert: &["add", "insert", "put"],
-    remove: &["remove", "delete", "erase"],
-    contains: &["contains", "member", "has", "find", "search", "lookup"],
+    insert: &[names("set", "add")],
+    remove: names("set", "remove"),
+    contains: names("set", "contains"),
     keys: KeyRule::Argument,
     explain: |operation, key, presence| match presence {
         Presence::Present => {
@@ -47,7 +47,8 @@ const DIALECT: Dialect = Dialect {
 
 /// How a history speaks of keys that come and go.
 pub(in crate::fast) struct Dialect {
-    pub insert: &'static [&'static str],
+    /// The names of the operations that insert, operation by operation.
+    pub insert: &'static [&'static [&'static str]],
     pub remove: &'static [&'static str],
     pub contains: &'static [&'static str],
     pub keys: KeyRule,
@@ -136,7 +137,7 @@ impl Method {
 impl Dialect {
     fn method(&self, name: &str) -> Option<Method> {
         let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
-        if is(self.insert) {
+        if self.insert.iter().any(|names| is(names)) {
             Some(Method::Insert)
         } else if is(self.remove) {
             Some(Method::Remove)
