@@ -1,5 +1,6 @@
 //! Rust values as recorded values and back: what operations take.
 
+use crate::tuples::for_all_tuples;
 use seriatim_history::Value;
 
 /// A type that operations may take as argument.
@@ -123,16 +124,7 @@ macro_rules! tuples {
     )*};
 }
 
-tuples! {
-    (A 0)
-    (A 0, B 1)
-    (A 0, B 1, C 2)
-    (A 0, B 1, C 2, D 3)
-    (A 0, B 1, C 2, D 3, E 4)
-    (A 0, B 1, C 2, D 3, E 4, F 5)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
-}
+for_all_tuples!(tuples);
 
 #[cfg(test)]
 mod tests {

@@ -3,6 +3,7 @@
 use crate::Argument;
 use crate::random::Random;
 use crate::tracked::Tracked;
+use crate::tuples::for_all_tuples;
 use seriatim_history::Value;
 use std::marker::PhantomData;
 use std::ops::{Range, RangeInclusive};
@@ -323,13 +324,4 @@ macro_rules! tuples {
     )*};
 }
 
-tuples! {
-    (A 0)
-    (A 0, B 1)
-    (A 0, B 1, C 2)
-    (A 0, B 1, C 2, D 3)
-    (A 0, B 1, C 2, D 3, E 4)
-    (A 0, B 1, C 2, D 3, E 4, F 5)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
-}
+for_all_tuples!(tuples);

@@ -44,6 +44,7 @@ mod stress;
 mod subject;
 mod test;
 mod tracked;
+mod tuples;
 
 pub use argument::Argument;
 pub use borrowing::{Borrowed, Borrowing, Borrows};

@@ -2,15 +2,11 @@
 //! that are right, some of which drop values late.
 
 use crate::Study;
-use seriatim_harness::{
-    Borrows, Caller, Failed, Generator, IntoReply, ModelCall, Own, Passed, Reply, Test, Tracked,
-    distinct, ends, test, tracked,
-};
+use crate::models::{Map, Outcome, as_map, entry, key, two_places};
+use seriatim_harness::{Borrows, Caller, Own, Test, Tracked, distinct, ends, test, tracked};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 use std::time::Duration;
-
-type Outcome = Result<Passed, Box<Failed>>;
 
 /// The violations.
 pub const VIOLATIONS: &[Study] = &[
@@ -39,72 +35,8 @@ pub const CONTROLS: &[Study] = &[
     Study { name: "control: flurry, pinned", operations: "insert remove get", run: flurry_pinned },
 ];
 
-type Map = BTreeMap<u32, u32>;
-
-fn map_model(map: &mut Map, call: &ModelCall) -> Reply {
-    match call.name() {
-        "put" => {
-            let (key, value) = call.arg();
-            map.insert(key, value).reply()
-        }
-        "set" => {
-            let (key, value) = call.arg();
-            map.insert(key, value);
-            ().reply()
-        }
-        "or_insert" => {
-            let (key, value) = call.arg();
-            (*map.entry(key).or_insert(value)).reply()
-        }
-        "clear" => {
-            map.clear();
-            ().reply()
-        }
-        "take" => map.remove(&call.arg()).reply(),
-        "get" => map.get(&call.arg()).copied().reply(),
-        "first" => map.first_key_value().map(|(key, value)| (*key, *value)).reply(),
-        "pop_first" => map.pop_first().reply(),
-        "pop_last" => map.pop_last().reply(),
-        "len" => map.len().reply(),
-        other => panic!("the map has no {other}"),
-    }
-}
-
-fn queue_model(held: &mut VecDeque<u32>, call: &ModelCall) -> Reply {
-    const CAPACITY: usize = 2;
-    match call.name() {
-        "push" => {
-            let room = held.len() < CAPACITY;
-            if room {
-                held.push_back(call.arg());
-            }
-            room.reply()
-        }
-        "force" => {
-            let old = if held.len() == CAPACITY { held.pop_front() } else { None };
-            held.push_back(call.arg());
-            old.reply()
-        }
-        "pop" => held.pop_front().reply(),
-        "len" => held.len().reply(),
-        other => panic!("the queue has no {other}"),
-    }
-}
-
-fn entry() -> impl Generator<Item = (u32, u32)> {
-    (1..4_u32, distinct::<u32>())
-}
-
-fn key() -> std::ops::Range<u32> {
-    1..4
-}
-
-fn as_map<T: Send + Sync + 'static, H: 'static, V>(test: Test<T, H, V>, budget: Duration) -> Outcome {
-    test.model(Map::new(), map_model).budget(budget).run()
-}
-
 fn as_queue<T: Send + Sync + 'static>(test: Test<T>, budget: Duration) -> Outcome {
-    test.model(VecDeque::new(), queue_model).budget(budget).run()
+    test.model(VecDeque::new(), two_places).budget(budget).run()
 }
 
 type ConcurrentMap = concurrent_map::ConcurrentMap<u32, u32, 4, 2>;
@@ -167,7 +99,7 @@ fn quick(budget: Duration) -> Outcome {
 
 fn array_queue(budget: Duration) -> Outcome {
     let test = test(|| crossbeam::queue::ArrayQueue::<u32>::new(2))
-        .operation("force", distinct(), |queue, value| queue.force_push(value))
+        .operation("force_push", distinct(), |queue, value| queue.force_push(value))
         .operation("pop", (), |queue, ()| queue.pop())
         .operation("len", (), |queue, ()| queue.len());
     as_queue(test, budget)
@@ -275,7 +207,7 @@ fn rtrb_ends(budget: Duration) -> Outcome {
     ends(|| rtrb::RingBuffer::<u32>::new(2))
         .producer("push", distinct(), |producer, value| producer.push(value).is_ok())
         .consumer("pop", (), |consumer, ()| consumer.pop().ok())
-        .model(VecDeque::new(), queue_model)
+        .model(VecDeque::new(), two_places)
         .drain("pop")
         .budget(budget)
         .run()

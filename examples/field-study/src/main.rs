@@ -6,6 +6,7 @@
 
 mod known;
 mod maps;
+mod models;
 mod queues;
 
 use seriatim_harness::{Failed, Passed};

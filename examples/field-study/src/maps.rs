@@ -1,15 +1,11 @@
 //! Maps, each with the operations on single keys, with its size, and with a walk over its entries.
 
 use crate::Study;
+use crate::models::{Outcome, as_map, entry, key};
 use crossbeam_skiplist::SkipMap;
 use dashmap::DashMap;
-use seriatim_harness::{
-    Failed, Generator, IntoReply, ModelCall, Passed, Reply, Test, distinct, test,
-};
-use std::collections::BTreeMap;
+use seriatim_harness::{Test, test};
 use std::time::Duration;
-
-type Outcome = Result<Passed, Box<Failed>>;
 
 pub const STUDIES: &[Study] = &[
     Study { name: "crossbeam SkipMap", operations: "insert remove get", run: skip_map },
@@ -46,50 +42,6 @@ pub const STUDIES: &[Study] = &[
     Study { name: "papaya, iteration", operations: "insert remove keys", run: papaya_keys },
 ];
 
-/// A map for one thread. `put` gives back the value before, `set` gives back nothing.
-fn model(map: &mut BTreeMap<u32, u32>, call: &ModelCall) -> Reply {
-    match call.name() {
-        "put" => {
-            let (key, value) = call.arg();
-            map.insert(key, value).reply()
-        }
-        "set" => {
-            let (key, value) = call.arg();
-            map.insert(key, value);
-            ().reply()
-        }
-        "insert_new" => {
-            let (key, value) = call.arg();
-            let new = !map.contains_key(&key);
-            map.entry(key).or_insert(value);
-            new.reply()
-        }
-        "get_or_insert" => {
-            let (key, value) = call.arg();
-            (*map.entry(key).or_insert(value)).reply()
-        }
-        "take" => map.remove(&call.arg()).reply(),
-        "remove" => map.remove(&call.arg()).is_some().reply(),
-        "get" => map.get(&call.arg()).copied().reply(),
-        "pop_front" => map.pop_first().map(|(_, value)| value).reply(),
-        "keys" => map.keys().copied().collect::<Vec<_>>().reply(),
-        _ => map.len().reply(),
-    }
-}
-
-/// Few keys, so that operations meet; distinct values.
-fn entry() -> impl Generator<Item = (u32, u32)> {
-    (1..4_u32, distinct::<u32>())
-}
-
-fn key() -> std::ops::Range<u32> {
-    1..4
-}
-
-fn judged<T: Send + Sync + 'static>(test: Test<T>, budget: Duration) -> Outcome {
-    test.model(BTreeMap::new(), model).budget(budget).run()
-}
-
 fn sorted(mut keys: Vec<u32>) -> Vec<u32> {
     keys.sort_unstable();
     keys
@@ -105,21 +57,19 @@ fn skip() -> Test<SkipMap<u32, u32>> {
 
 fn skip_map(budget: Duration) -> Outcome {
     let get = |map: &SkipMap<u32, u32>, key| map.get(&key).map(|entry| *entry.value());
-    judged(skip().operation("get", key(), get), budget)
+    as_map(skip().operation("get", key(), get), budget)
 }
 
 fn skip_map_len(budget: Duration) -> Outcome {
-    judged(skip().operation("len", (), |map, ()| map.len()), budget)
+    as_map(skip().operation("len", (), |map, ()| map.len()), budget)
 }
 
 fn skip_map_get_or_insert(budget: Duration) -> Outcome {
     let test = test(SkipMap::new)
-        .operation("get_or_insert", entry(), |map, (key, value)| {
-            *map.get_or_insert(key, value).value()
-        })
+        .operation("or_insert", entry(), |map, (key, value)| *map.get_or_insert(key, value).value())
         .operation("take", key(), |map, key| map.remove(&key).map(|entry| *entry.value()))
         .operation("get", key(), |map, key| map.get(&key).map(|entry| *entry.value()));
-    judged(test, budget)
+    as_map(test, budget)
 }
 
 fn skip_map_pop(budget: Duration) -> Outcome {
@@ -129,13 +79,13 @@ fn skip_map_pop(budget: Duration) -> Outcome {
             map.insert(key, value);
         })
         .operation("pop_front", (), pop);
-    judged(test, budget)
+    as_map(test, budget)
 }
 
 fn skip_map_keys(budget: Duration) -> Outcome {
     let keys =
         |map: &SkipMap<u32, u32>, ()| map.iter().map(|entry| *entry.key()).collect::<Vec<_>>();
-    judged(skip().operation("keys", (), keys), budget)
+    as_map(skip().operation("keys", (), keys), budget)
 }
 
 fn dash_map() -> Test<DashMap<u32, u32>> {
@@ -146,16 +96,16 @@ fn dash_map() -> Test<DashMap<u32, u32>> {
 
 fn dash(budget: Duration) -> Outcome {
     let get = |map: &DashMap<u32, u32>, key| map.get(&key).map(|value| *value);
-    judged(dash_map().operation("get", key(), get), budget)
+    as_map(dash_map().operation("get", key(), get), budget)
 }
 
 fn dash_len(budget: Duration) -> Outcome {
-    judged(dash_map().operation("len", (), |map, ()| map.len()), budget)
+    as_map(dash_map().operation("len", (), |map, ()| map.len()), budget)
 }
 
 fn dash_keys(budget: Duration) -> Outcome {
     let keys = |map: &DashMap<u32, u32>, ()| sorted(map.iter().map(|entry| *entry.key()).collect());
-    judged(dash_map().operation("keys", (), keys), budget)
+    as_map(dash_map().operation("keys", (), keys), budget)
 }
 
 fn scc() -> Test<scc::HashMap<u32, u32>> {
@@ -166,11 +116,11 @@ fn scc() -> Test<scc::HashMap<u32, u32>> {
 
 fn scc_map(budget: Duration) -> Outcome {
     let get = |map: &scc::HashMap<u32, u32>, key| map.read_sync(&key, |_, value| *value);
-    judged(scc().operation("get", key(), get), budget)
+    as_map(scc().operation("get", key(), get), budget)
 }
 
 fn scc_len(budget: Duration) -> Outcome {
-    judged(scc().operation("len", (), |map, ()| map.len()), budget)
+    as_map(scc().operation("len", (), |map, ()| map.len()), budget)
 }
 
 fn scc_keys(budget: Duration) -> Outcome {
@@ -182,7 +132,7 @@ fn scc_keys(budget: Duration) -> Outcome {
         });
         sorted(keys)
     };
-    judged(scc().operation("keys", (), keys), budget)
+    as_map(scc().operation("keys", (), keys), budget)
 }
 
 fn tree() -> Test<scc::TreeIndex<u32, u32>> {
@@ -193,7 +143,7 @@ fn tree() -> Test<scc::TreeIndex<u32, u32>> {
 
 fn scc_tree(budget: Duration) -> Outcome {
     let get = |map: &scc::TreeIndex<u32, u32>, key| map.peek_with(&key, |_, value| *value);
-    judged(tree().operation("get", key(), get), budget)
+    as_map(tree().operation("get", key(), get), budget)
 }
 
 fn scc_tree_keys(budget: Duration) -> Outcome {
@@ -201,7 +151,7 @@ fn scc_tree_keys(budget: Duration) -> Outcome {
         let guard = scc::Guard::new();
         map.iter(&guard).map(|(key, _)| *key).collect::<Vec<_>>()
     };
-    judged(tree().operation("keys", (), keys), budget)
+    as_map(tree().operation("keys", (), keys), budget)
 }
 
 fn papaya() -> Test<papaya::HashMap<u32, u32>> {
@@ -211,14 +161,14 @@ fn papaya() -> Test<papaya::HashMap<u32, u32>> {
 }
 
 fn papaya_map(budget: Duration) -> Outcome {
-    judged(papaya().operation("get", key(), |map, key| map.pin().get(&key).copied()), budget)
+    as_map(papaya().operation("get", key(), |map, key| map.pin().get(&key).copied()), budget)
 }
 
 fn papaya_len(budget: Duration) -> Outcome {
-    judged(papaya().operation("len", (), |map, ()| map.len()), budget)
+    as_map(papaya().operation("len", (), |map, ()| map.len()), budget)
 }
 
 fn papaya_keys(budget: Duration) -> Outcome {
     let keys = |map: &papaya::HashMap<u32, u32>, ()| sorted(map.pin().keys().copied().collect());
-    judged(papaya().operation("keys", (), keys), budget)
+    as_map(papaya().operation("keys", (), keys), budget)
 }

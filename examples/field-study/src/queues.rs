@@ -1,16 +1,15 @@
 //! Queues and channels.
 
 use crate::Study;
+use crate::models::{Outcome, two_places};
 use concurrent_queue::ConcurrentQueue;
 use crossbeam::channel;
 use crossbeam::deque::{Injector, Steal};
 use crossbeam::queue::{ArrayQueue, SegQueue};
-use seriatim_harness::{Caller, Failed, IntoReply, ModelCall, Passed, Reply, distinct, test};
+use seriatim_harness::{Caller, IntoReply, Reply, distinct, test};
 use std::collections::VecDeque;
 use std::sync::{Mutex, mpsc};
 use std::time::Duration;
-
-type Outcome = Result<Passed, Box<Failed>>;
 
 pub const STUDIES: &[Study] = &[
     Study { name: "crossbeam SegQueue", operations: "push pop", run: seg_queue },
@@ -54,27 +53,6 @@ pub const STUDIES: &[Study] = &[
     Study { name: "flume unbounded", operations: "send try_recv len", run: flume_unbounded },
     Study { name: "flume bounded(2)", operations: "try_send try_recv len", run: flume_bounded },
 ];
-
-/// A queue with room for two values. `push` and `try_send` say whether there was room.
-fn two_places(held: &mut VecDeque<u32>, call: &ModelCall) -> Reply {
-    match call.name() {
-        "push" => {
-            let room = held.len() < 2;
-            if room {
-                held.push_back(call.arg());
-            }
-            room.reply()
-        }
-        "force_push" => {
-            let oldest = if held.len() == 2 { held.pop_front() } else { None };
-            held.push_back(call.arg());
-            oldest.reply()
-        }
-        "len" => held.len().reply(),
-        "is_full" => (held.len() == 2).reply(),
-        _ => held.pop_front().reply(),
-    }
-}
 
 fn seg_queue(budget: Duration) -> Outcome {
     test(SegQueue::new)

@@ -9,6 +9,7 @@
 
 use super::Format;
 use super::edn_token::{character, number};
+use super::json::write_string;
 use super::write::{Inexpressible, LogEvent, WriteError, has_echo, has_nil_result, log_events};
 use crate::{
     Annotation, Conventions, Echo, History, Nil, Operation, Outcome, Time, Value, ValueId,
@@ -218,14 +219,14 @@ pub(super) fn write_value(out: &mut dyn Write, value: &Value) -> io::Result<()> 
                 return out.write_all(digits.as_bytes());
             }
             out.write_all(b"#seriatim/number ")?;
-            write_text(out, digits)
+            write_string(out, digits)
         }
-        Value::Text(text) => write_text(out, text),
+        Value::Text(text) => write_string(out, text),
         Value::Name(name) if is_keyword(name) => write!(out, ":{name}"),
         Value::Name(name) if is_character(name) => out.write_all(name.as_bytes()),
         Value::Name(name) => {
             out.write_all(b"#seriatim/name ")?;
-            write_text(out, name)
+            write_string(out, name)
         }
         Value::List(items) => write_list(out, items),
         Value::Map(entries) => {
@@ -273,22 +274,6 @@ fn is_character(name: &str) -> bool {
     };
     let plain = token.chars().all(|c| c.is_ascii_graphic());
     plain && character(token).as_deref() == Some(name)
-}
-
-fn write_text(out: &mut dyn Write, text: &str) -> io::Result<()> {
-    out.write_all(b"\"")?;
-    for c in text.chars() {
-        match c {
-            '"' => out.write_all(b"\\\"")?,
-            '\\' => out.write_all(b"\\\\")?,
-            '\n' => out.write_all(b"\\n")?,
-            '\r' => out.write_all(b"\\r")?,
-            '\t' => out.write_all(b"\\t")?,
-            c if u32::from(c) < 0x20 => write!(out, "\\u{:04x}", u32::from(c))?,
-            c => write!(out, "{c}")?,
-        }
-    }
-    out.write_all(b"\"")
 }
 
 /// Writes Porcupine's key-value log: `get`, `put` and `append` of strings, all of which returned.
