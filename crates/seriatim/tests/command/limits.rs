@@ -6,6 +6,9 @@ use std::io::{BufWriter, Write};
 use std::process::{ChildStdin, Command, Stdio};
 use std::time::Duration;
 
+/// The general search of the whole: the engine for transactions would decide them.
+const SEARCH: [&str; 3] = ["--no-partition", "--engine", "search"];
+
 /// Transactions of thirty clients that all overlap, with a violation at the end.
 fn hard(name: &str) -> String {
     let shape = ["-n", "4000", "--threads", "30", "--overlap", "1", "--violation", "1"];
@@ -16,7 +19,8 @@ fn hard(name: &str) -> String {
 #[test]
 fn a_time_limit_ends_the_check_and_says_how_far_it_came() {
     let path = hard("time");
-    let limited = seriatim(&["check", &path, "--no-partition", "--time", "300ms"]).exits(3);
+    let limited =
+        seriatim(&[&["check", &path], &SEARCH[..], &["--time", "300ms"]].concat()).exits(3);
     limited
         .says("UNKNOWN")
         .says("the time limit was reached")
@@ -24,7 +28,7 @@ fn a_time_limit_ends_the_check_and_says_how_far_it_came() {
         .says("more time (--time)");
     // An unknown is outranked by a violation, and outranks what holds.
     let (good, bad) = (example("queue.jsonl"), example("queue-overtaken.jsonl"));
-    let limit = ["-q", "--time", "200ms"];
+    let limit = ["-q", "--engine", "search", "--time", "200ms"];
     // The time is that of the whole command.
     seriatim(&[&["check", &bad, &path], &limit[..]].concat()).exits(1);
     let quiet = seriatim(&[&["check", &good, &path], &limit[..]].concat()).exits(3);
@@ -34,12 +38,14 @@ fn a_time_limit_ends_the_check_and_says_how_far_it_came() {
 #[test]
 fn a_memory_limit_ends_the_check_and_says_how_far_it_came() {
     let path = hard("memory");
-    let limited = seriatim(&["check", &path, "--no-partition", "--memory", "2M"]).exits(3);
+    let limited =
+        seriatim(&[&["check", &path], &SEARCH[..], &["--memory", "2M"]].concat()).exits(3);
     limited
         .says("the memory limit was reached")
         .says("no violation was found. The first ")
         .says("more memory (--memory)");
-    let document = seriatim(&["check", &path, "--json", "--memory", "2M"]).exits(3).out;
+    let document =
+        seriatim(&["check", &path, "--engine", "search", "--json", "--memory", "2M"]).exits(3).out;
     let document: serde_json::Value = serde_json::from_str(&document).expect("JSON");
     assert_eq!(document["unknown"]["limit"], "memory");
     let memory = document["statistics"]["memory_bytes"].as_u64().expect("a number");
