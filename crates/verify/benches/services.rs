@@ -1,7 +1,7 @@
 //! A store with a global revision, written in the algorithm language and in Rust: what a check of the same
 //! history takes.
 //!
-//! `cargo bench -p seriatim-verify --bench services` prints the second table of `docs/versions.md`.
+//! `cargo bench -p seriatim-verify --bench services` prints both beside each other.
 
 #[path = "../../monitor/tests/versions/draw.rs"]
 #[allow(dead_code)]
