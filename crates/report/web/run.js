@@ -164,7 +164,14 @@ function showWithoutRun(report) {
 
 /** The timeline of the run's history, with a line at the moment that is shown. */
 async function showHistory(report, view) {
-  const verdict = JSON.parse(document.getElementById("verdict").textContent);
+  const data = document.getElementById("verdict");
+  if (!data) {
+    // The trail of a stuck proof is no history.
+    for (const id of ["history-box", "help-button"]) document.getElementById(id).hidden = true;
+    followTheme(() => {});
+    return null;
+  }
+  const verdict = JSON.parse(data.textContent);
   // A recorded history calls them processes, the columns of the run threads.
   verdict.processes = verdict.processes.map((name) => name.replace(/^process (?=\d+$)/, "thread "));
   const page = await openHistory(verdict);
