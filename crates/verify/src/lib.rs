@@ -10,7 +10,7 @@
 //! use seriatim_verify::{Options, verify};
 //!
 //! let program = seriatim_lang::check(
-//!     "object o : fetch_and_add
+//!     "object o : counter
 //!      var n: int = 0
 //!      method increment() -> int { let seen = n
 //!                                  n = seen + 1

@@ -22,7 +22,7 @@ impl Options<'_> {
     /// are not among them: for those the program must be checked again ([`explore::starting_bounds`]).
     ///
     /// ```
-    /// let source = "object o : fetch_and_add
+    /// let source = "object o : counter
     /// var n: int = 0
     /// method read() -> int { return n }
     /// expect explore(threads: 3) holds";

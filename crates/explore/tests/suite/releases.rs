@@ -7,7 +7,7 @@ use seriatim_explore::{Options, Reductions, Verdict, ViolationKind, run};
 #[track_caller]
 fn is_always_refuted(methods: &str, client: &str) {
     let source = format!(
-        "object late : fetch_and_add\nvar count: int = 0\nvar a: lock\nvar b: lock\nthread var seen: int = 0\n\
+        "object late : counter\nvar count: int = 0\nvar a: lock\nvar b: lock\nthread var seen: int = 0\n\
          {methods}\nclient all {{ thread t * rest {{ {client} }} }}"
     );
     let program = program(&source);

@@ -166,7 +166,7 @@ mod tests {
     /// For a method with this body, whether the accesses to the field are local, in their order.
     fn local(body: &str) -> Vec<bool> {
         let source = format!(
-            "object o : fetch_and_add\nstruct Cell {{ n: int }}\nvar cell: Cell = new Cell {{ n: 0 }}\n\
+            "object o : counter\nstruct Cell {{ n: int }}\nvar cell: Cell = new Cell {{ n: 0 }}\n\
              method read() -> int {{ {body} }}"
         );
         let program = crate::check(&source).unwrap_or_else(|e| panic!("{}", e.render(&source, "")));

@@ -201,7 +201,7 @@ fn wrong_locks_are_not_proved() {
 /// A number that is spread over nodes or an array is no content of one variable.
 #[test]
 fn a_number_in_several_places_is_refused() {
-    let source = "object o : fetch_and_add
+    let source = "object o : counter
 var halves: [int; 2] = [0; 2]
 method read() -> int { let i: int 0..1 = 0 let a = halves[i] i = 1 let b = halves[i] return a + b }
 ";

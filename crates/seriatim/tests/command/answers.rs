@@ -9,17 +9,17 @@ use serde_json::Value;
 type Row<'r> = (&'r str, &'r [&'r str], i32, &'r [&'r str]);
 
 /// A counter of the prelude; `int` alone is any whole number.
-const PLAIN: &str = "object plain : fetch_and_add\nvar n: int = 0\n\
+const PLAIN: &str = "object plain : counter\nvar n: int = 0\n\
     method increment() -> int { let c = fetch_add(n, 1); return c }\nmethod read() -> int { return n }\n";
 
 /// The same with bounds that it leaves.
-const DECLARED: &str = "object declared : fetch_and_add\nvar n: int 0..3 = 0\n\
+const DECLARED: &str = "object declared : counter\nvar n: int 0..3 = 0\n\
     method increment() -> int { let c = fetch_add(n, 1); return c }\nmethod read() -> int { return n }\n";
 
-const ASSERTED: &str = "object asserted : fetch_and_add\nvar n: int = 0\n\
+const ASSERTED: &str = "object asserted : counter\nvar n: int = 0\n\
     method increment() -> int { let c = fetch_add(n, 1); assert c < 2; return c }\nmethod read() -> int { return n }\n";
 
-const WRONG: &str = "object wrong : fetch_and_add\nvar n: int = 0\n\
+const WRONG: &str = "object wrong : counter\nvar n: int = 0\n\
     method increment() -> int { let c = n; n = c + 1; return c }\nmethod read() -> int { return n }\n";
 
 const SEMAPHORE: &str = "object sem : sp\nspec sp { var c: int = 1\n method v() { c = c + 1 }\n \

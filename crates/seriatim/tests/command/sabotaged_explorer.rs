@@ -4,7 +4,7 @@
 use crate::run::{Ran, command, file, folder, sabotaged};
 
 /// Two threads can both read the same count.
-const LOST_UPDATE: &str = "object broken : fetch_and_add\nvar n: int 0..9 = 0\n\
+const LOST_UPDATE: &str = "object broken : counter\nvar n: int 0..9 = 0\n\
     method increment() -> int { let c = n; n = (c + 1) % 4; return c }\n\
     method read() -> int { return n }\n\
     client c { thread a { increment() } thread b { increment(); read() } }\n";

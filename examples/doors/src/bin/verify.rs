@@ -4,7 +4,7 @@ use seriatim::verify::{Options, verify};
 use std::error::Error;
 
 const COUNTER: &str = "
-object counter : fetch_and_add
+object counter : counter
 var n: int = 0
 method increment() -> int {
   let seen = n
