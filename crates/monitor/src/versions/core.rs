@@ -127,6 +127,9 @@ impl Core {
             members.iter().enumerate().map(|(place, member)| (member.op, place)).collect();
         sorted.sort_unstable();
         let operations: Vec<OpId> = sorted.iter().map(|&(op, _)| op).collect();
+        if operations.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Some(Confirmed::No);
+        }
         let excerpt = history.restricted(&operations, Horizon::Whole);
         let classes = sorted.iter().map(|&(_, place)| Some(ClassId(place as u32)));
         let reading = Interpretation::new(Arc::new(table), classes);

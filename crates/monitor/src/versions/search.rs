@@ -38,6 +38,9 @@ struct Cursor {
     due: u32,
 }
 
+/// Stands for the state of a key that has used all it had: it can be completed, and changes nothing for others.
+const SPENT: StateId = StateId(u32::MAX);
+
 /// The slot of a key that is due never.
 const NEVER_DUE: u32 = u32::MAX;
 
@@ -145,6 +148,8 @@ impl<'k, 'a> Search<'k, 'a> {
             let Cursor { at, state, due, .. } = self.cursors[key];
             let is_fresh = self.cursors[key].used.is_empty();
             if self.cursors[key].used.len() == self.keys.keys[key].pending.len() {
+                // Its state does not matter any more, but that it has nothing left does.
+                history.push((key, SPENT, self.cursors[key].used.clone()));
                 continue;
             }
             let Some(state) = self.keys.arrive(key, at, state, place) else { continue };

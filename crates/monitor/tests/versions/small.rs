@@ -81,7 +81,7 @@ fn agree(seeds: std::ops::Range<u64>) -> BTreeMap<&'static str, usize> {
 
 #[test]
 fn small_histories_get_the_verdict_of_brute_force() {
-    let count = if std::env::var_os("SERIATIM_LONG").is_some() { 1_100_000 } else { 6_000 };
+    let count = if std::env::var_os("SERIATIM_LONG").is_some() { 1_100_000 } else { 40_000 };
     let levels = agree(0..count);
     println!("{levels:?}");
     for level in ["linearizable", "one version twice", "real time", "nobody", "one key"] {
