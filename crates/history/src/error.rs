@@ -176,7 +176,7 @@ impl fmt::Display for Problem {
             }
             Problem::NotAnEvent => f.write_str(
                 "a whole operation cannot be watched; expected calls and returns as they happen, one \
-                 event a line",
+                 event per line",
             ),
             Problem::Halted => f.write_str("reading was stopped"),
             Problem::Unreadable(reason) => write!(f, "cannot read: {reason}"),

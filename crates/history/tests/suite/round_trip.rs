@@ -114,8 +114,8 @@ fn value(random: &mut Random, depth: usize) -> Value {
         0 => Value::Nil,
         1 => Value::Bool(random.one_in(2)),
         2 => Value::Int(*random.pick(&[0, 7, -1, 1 << 30, i64::MAX, i64::MIN])),
-        3 => Value::number(*random.pick(&NUMBERS)),
-        4 => Value::text(*random.pick(&TEXTS)),
+        3 => Value::number(random.pick::<&str>(&NUMBERS)),
+        4 => Value::text(random.pick::<&str>(&TEXTS)),
         5 => Value::Name((*random.pick(&NAMES)).into()),
         6 => {
             Value::list((0..random.index(4)).map(|_| value(random, depth + 1)).collect::<Vec<_>>())
@@ -186,7 +186,7 @@ fn random_annotation(random: &mut Random, start: u64, end: u64) -> Annotation {
 /// A history of events: calls, returns, operations given up, times, notes, annotations.
 fn history_of_events(random: &mut Random) -> History {
     let mut builder = Builder::new("random");
-    builder.name_spec(*random.pick(&TEXTS));
+    builder.name_spec(random.pick::<&str>(&TEXTS));
     let names: Vec<Value> = (0..PROCESSES).map(|index| process_name(random, index)).collect();
     let processes: Vec<_> = names.iter().map(|name| builder.process(name)).collect();
     let timed = random.one_in(2);
@@ -386,9 +386,10 @@ fn key_value_histories_survive_as_porcupine_logs() {
         let mut last_line = 0;
         let mut step = |builder: &mut Builder, random: &mut Random, process| {
             last_line += 1;
-            let text = builder.values().intern_text(*random.pick(&["", "x 1 2 y", "ü", "{:a"]));
+            let text =
+                builder.values().intern_text(random.pick::<&str>(&["", "x 1 2 y", "ü", "{:a"]));
             let Some(op) = builder.open_operation(process) else {
-                let method = builder.method(*random.pick(&["get", "put", "append"]));
+                let method = builder.method(random.pick::<&str>(&["get", "put", "append"]));
                 let is_get = builder.method_name(method) == "get";
                 let arg = if is_get { ValueId::NIL } else { text };
                 let call = Call::new(method).key(text).arg(arg);
