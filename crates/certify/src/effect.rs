@@ -4,7 +4,7 @@
 //! everything in it that the step changes. It describes a step if its places can be given different nodes of the picture
 //! such that all that it says was true before the step, and the step changed exactly what it says. Locks of nodes do not
 //! occur: others know a lock only when they hold it themselves, and then nobody else takes or releases it. What it says of the
-//! nodes between two places ([`crate::way`]) must be certain before the step as well.
+//! nodes between two places (`crate::way`) must be certain before the step as well.
 //!
 //! It would be unsound to accept an effect that says anything that is not certain in the picture.
 

@@ -4,12 +4,12 @@
 //! A certificate is a set of *views* and a set of *effects*. A view describes pairs of a concrete state and a
 //! thread: where the thread is, what it has seen and done since its call, and everything that it can reach, as a picture with
 //! stretches of nodes that nobody names ([`picture`]). An effect describes pairs of shared states before and after a step
-//! ([`effect`], [`way`]).
+//! ([`effect`], `way`).
 //!
 //! *Theorem.* Suppose that
 //! 1. the content of the object is empty at the start, and an idle thread is described there by a view;
 //! 2. for every view, every step of its thread changes the content as its operation may or not at all, a result that is
-//!    returned is the right one ([`content`]), and the thread is described by a view afterwards;
+//!    returned is the right one (`content`), and the thread is described by a view afterwards;
 //! 3. every such step that others can see is described by an effect;
 //! 4. every effect, in every way in which it fits a view of another thread, leads to a state described by a view.
 //!
@@ -20,15 +20,15 @@
 //! and data independence (Wolper, POPL 1986); the checker refuses programs that do more with keys than compare them, or more with
 //! values than copy them.
 //!
-//! Published records and elimination ([`record`], [`help`]), cells with installed operations ([`cell`], [`meaning`]) and contents that are a
-//! number ([`counter`], [`reckon`]) have theorems of their own, in these files, with the same induction. What others notice of
+//! Published records and elimination (`record`, `help`), cells with installed operations (`cell`, `meaning`) and contents that are a
+//! number (`counter`, `reckon`) have theorems of their own, in these files, with the same induction. What others notice of
 //! such steps is not in the certificate but collected from all steps, between 2 and 4.
 //!
-//! *Side conditions*, each with its place in the code: facts are compared only by those for whom they mean the same ([`sort`]); a view claims
+//! *Side conditions*, each with its place in the code: facts are compared only by those for whom they mean the same (`sort`); a view claims
 //! nothing that the state does not ([`cover`]); an effect says nothing that is not certain for the acting thread, and everything that the step
-//! changed ([`effect`]); an effect is left out of a view only where it cannot happen ([`interference`]); what the checker does not understand,
-//! in the program ([`object`]), in a step ([`execute`]) or in the text ([`certificate`]), it rejects; and it gives up within limits, which is a
-//! rejection as well ([`limits`]). The certificate is taken to be written by an enemy. What such a one might try is listed in
+//! changed ([`effect`]); an effect is left out of a view only where it cannot happen (`interference`); what the checker does not understand,
+//! in the program ([`object`]), in a step (`execute`) or in the text ([`certificate`]), it rejects; and it gives up within limits, which is a
+//! rejection as well (`limits`). The certificate is taken to be written by an enemy. What such a one might try is listed in
 //! `docs/certificates.md`, with a test for each.
 //!
 //! There is no search, no join and no fixpoint here: every state that comes up is looked for in the certificate

@@ -1,10 +1,10 @@
 //! The program as the checker sees it, and the class of programs that it understands.
 //!
-//! In the class: a built-in `stack`, `queue` or `set`, or a specification of a cell ([`crate::meaning`]). A list has one struct with
+//! In the class: a built-in `stack`, `queue` or `set`, or a specification of a cell (`crate::meaning`). A list has one struct with
 //! one link to itself and at most one key, value, mark and lock; shared variables are references to its nodes, locks,
 //! booleans, numbers or variants. Other structs are *records*: they have no links, and are found in shared arrays only. A cell
 //! has no list and no arrays; it has one shared value, at most one reference to a record and at most one truth
-//! value or enum, the control variable. A number ([`crate::reckon`]) has no structs and no arrays at all. No thread variables, no `free`, no load-linked. Values may only be copied and keys only
+//! value or enum, the control variable. A number (`crate::reckon`) has no structs and no arrays at all. No thread variables, no `free`, no load-linked. Values may only be copied and keys only
 //! compared; the execution of steps sees to that. Threads may be compared, stored and used as indices; that the code is
 //! the same for any number of them is checked by comparing it for two numbers, and the arrays with one element for each thread are those
 //! whose length differs.

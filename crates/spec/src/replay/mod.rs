@@ -15,7 +15,7 @@
 //! whole, so that nobody has to believe that their keys are independent. What is trusted is the reading
 //! of the log into a [`History`] and the equality of its [`ValueId`]s.
 //!
-//! A specification of the user's own has no second description: [`replay_by_steps`] replays it by its own `step`.
+//! A specification of the user's own has no second description: [`replay_by_steps`](crate::replay_by_steps) replays it by its own `step`.
 
 mod bags;
 mod cells;
@@ -203,7 +203,7 @@ fn verbs<M: Model>(history: &History) -> Vec<Option<M::Verb>> {
 }
 
 /// Replays a witness; see the module's header. A specification of the user's own is read once more for
-/// that, unless the caller has done so and calls [`replay_by_steps`] itself.
+/// that, unless the caller has done so and calls [`replay_by_steps`](crate::replay_by_steps) itself.
 ///
 /// ```
 /// use seriatim_history::{OpId, read_str};
