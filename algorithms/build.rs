@@ -4,7 +4,9 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // Asked when the script runs, not when it was compiled: a checkout may have been moved since.
+    let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let root = root.as_path();
     println!("cargo::rerun-if-changed={}", root.display());
     let mut files = Vec::new();
     collect(root, &mut files);
