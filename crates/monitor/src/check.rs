@@ -3,12 +3,14 @@
 use crate::assemble::{assemble, filled};
 use crate::choose;
 use crate::confirm::{Contradiction, Means, confirm};
+use crate::decision::Decision;
 use crate::fast::{self, Allowance, Budget, Declined, Object};
 use crate::minimise::{Shrinker, illustrate, minimise};
-use crate::partition::{Partitioning, Portion, partition};
+use crate::options::{Detail, Monitors, Options};
+use crate::partition::{Portion, partition};
 use crate::sabotage::{Sabotage, is_broken};
 use crate::search::Memory;
-use crate::search::dovetail::{self, Finding, Plan, Rival, Standing, StopAt};
+use crate::search::dovetail::{self, Finding, Plan, Rival, StopAt};
 use crate::ties::check_tied;
 use crate::versions::{self, Answer, Confirmed};
 use crate::vet;
@@ -16,76 +18,10 @@ use seriatim_history::{History, Horizon, InputError, OpId, Problem};
 use seriatim_spec::{
     Cancel, Checked, Claim, ClassId, Confirmation, Counterexample, DecidedBy, Explanation,
     Interpretation, Invalid, LeftOut, Limit, PartStanding, PartVerdict, Reader, Refutation,
-    Replayed, Stopped, Strategy, Unknown, Verdict, Witness, refute, replay, replay_by_steps,
+    Replayed, Stopped, Unknown, Verdict, Witness, refute, replay, replay_by_steps,
 };
 use std::cell::RefCell;
-use std::sync::OnceLock;
-use std::time::{Duration, Instant};
-
-/// How to check.
-pub struct Options<'o> {
-    /// The time limit.
-    pub time: Option<Duration>,
-    /// The memory limit of the searches, in bytes.
-    pub memory: usize,
-    /// The number of threads.
-    pub threads: usize,
-    /// How finely to split.
-    pub partitioning: Partitioning,
-    /// Whether to go on after the first violation.
-    pub stop_at: StopAt,
-    /// Whether the fast monitors are asked first.
-    pub monitors: Monitors,
-    /// The directions of the general search, the first one first.
-    pub strategies: Vec<Strategy>,
-    /// How much to say of a violation.
-    pub detail: Detail,
-    /// The time for making a counterexample small, once there is a verdict.
-    pub explain: Duration,
-    /// Told now and then how it goes.
-    pub observer: Option<&'o (dyn Fn(Standing) + Sync)>,
-}
-
-/// Whether the fast monitors are asked first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Monitors {
-    /// They are.
-    Use,
-    /// The general search decides everything.
-    Skip,
-}
-
-/// How much to say of a violation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Detail {
-    /// The violating part as it is.
-    Plain,
-    /// A minimal counterexample.
-    Minimal,
-}
-
-impl Default for Options<'_> {
-    fn default() -> Self {
-        Options {
-            time: None,
-            memory: 4 << 30,
-            threads: all_cores(),
-            partitioning: Partitioning::ByKey,
-            stop_at: StopAt::FirstViolation,
-            monitors: Monitors::Use,
-            strategies: vec![Strategy::DepthFirst, Strategy::BreadthFirst],
-            detail: Detail::Minimal,
-            explain: Duration::from_secs(2),
-            observer: None,
-        }
-    }
-}
-
-/// The number of cores, asked once: the answer takes a look at the file system.
-fn all_cores() -> usize {
-    static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
-}
+use std::time::Instant;
 
 /// Decides whether a history is linearizable under a specification.
 ///
@@ -636,20 +572,6 @@ const LYING_VERSIONS: &str = "the object does not have the versions that it decl
 const SMALL_PART: usize = 400;
 const SMALL_EFFORT: usize = 20_000;
 
-/// What was found out about a part.
-#[derive(Clone)]
-struct Decision {
-    finding: Option<Finding>,
-    decided_by: DecidedBy,
-    fell_back: Option<String>,
-    /// The monitor was stopped since it took long.
-    is_slow: bool,
-    /// The counterexample, where whoever found the violation gave one.
-    core: Option<Counterexample>,
-    /// The second opinion, where whoever found the violation asked for it.
-    confirmation: Option<Confirmation>,
-}
-
 /// The work of a monitor that branches before it has to compete with the search, besides some for each
 /// operation.
 const FIRST_WORK: usize = 1 << 12;
@@ -659,50 +581,6 @@ fn ask_first(object: Object, part: fast::Part<'_>) -> Result<Claim, Declined> {
     let allowance = Allowance::new(FIRST_WORK + 8 * part.len());
     let answer = fast::check(object, part.within(&allowance));
     answer.map_err(|declined| if allowance.is_spent() { Declined::Stopped } else { declined })
-}
-
-impl Decision {
-    fn is_linearizable(&self) -> bool {
-        matches!(self.finding, Some(Finding::Linearizable(_)))
-    }
-
-    fn violation(decided_by: DecidedBy, core: Counterexample) -> Self {
-        let (finding, core) = (Some(Finding::Violation), Some(core));
-        Decision { finding, decided_by, core, ..Decision::default() }
-    }
-
-    /// What a monitor's answer says of a part.
-    fn of(object: Object, answer: Result<Claim, Declined>) -> Self {
-        let decided_by = DecidedBy::Monitor(choose::name(object));
-        match answer {
-            Ok(Claim::Linearizable(witness)) => {
-                let finding = Some(Finding::Linearizable(witness.order));
-                Decision { finding, decided_by, ..Decision::default() }
-            }
-            Ok(Claim::Violation(core)) => Decision::violation(decided_by, core),
-            Err(declined) => {
-                let is_slow = declined == Declined::Stopped;
-                Decision { fell_back: Some(declined.to_string()), is_slow, ..Decision::default() }
-            }
-        }
-    }
-
-    fn fallen_back(why: String) -> Self {
-        Decision { fell_back: Some(why), ..Decision::default() }
-    }
-}
-
-impl Default for Decision {
-    fn default() -> Self {
-        Decision {
-            finding: None,
-            decided_by: DecidedBy::Nobody,
-            fell_back: None,
-            is_slow: false,
-            core: None,
-            confirmation: None,
-        }
-    }
 }
 
 fn unknown(portions: &[Portion], parts: &[Decision]) -> Unknown {

@@ -13,8 +13,10 @@ mod check;
 mod check_partition;
 mod choose;
 mod confirm;
+mod decision;
 pub mod fast;
 mod minimise;
+mod options;
 pub mod partition;
 mod sabotage;
 pub mod search;
@@ -26,8 +28,9 @@ mod vet;
 mod watch;
 mod weaker;
 
-pub use check::{Detail, Monitors, Options, check};
+pub use check::check;
 pub use check_partition::{Refutation, refute_partition};
+pub use options::{Detail, Monitors, Options};
 pub use search::dovetail::{Standing, StopAt};
 pub use seriatim_spec::{
     Checked, Confirmation, DecidedBy, LeftOut, PartStanding, PartVerdict, Strategy,

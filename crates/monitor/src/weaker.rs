@@ -24,7 +24,8 @@
 //! violation is made smaller only by taking out operations that change nothing and all operations of
 //! a value, where the object treats values alike, and is [refuted](seriatim_spec::refute_under) once more.
 
-use crate::check::{Detail, Options, check};
+use crate::check::check;
+use crate::options::{Detail, Options};
 use crate::partition::{Partitioning, Portion, partition};
 use crate::search::Memory;
 use hashbrown::{HashMap, HashSet};

@@ -119,7 +119,7 @@ fn checked(report: &Report<'_>, xml: &mut String) {
 }
 
 /// A text that may stand in an attribute or an element; what XML forbids becomes U+FFFD.
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

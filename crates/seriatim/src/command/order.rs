@@ -121,7 +121,7 @@ impl Found {
             Verdict::Linearizable(_) => {
                 let more = match self.weaker.is_linearizable {
                     true => "  It is even linearizable.\n",
-                    false => "  It is not known to be linearizable: real time is not respected.\n",
+                    false => "  The order that was found does not respect real time.\n",
                 };
                 text + more + "  The order that was found was replayed.\n"
             }

@@ -1,6 +1,7 @@
 //! The answers about isolation levels as JUnit XML: a suite for each history, a case for each level.
 
 use super::{Answers, PER_KEY, remarks};
+use seriatim::report::junit::escaped;
 use seriatim::transactions::{Glyphs, Standing, draw, standing_word};
 
 /// All suites in one document.
@@ -65,21 +66,4 @@ fn wrapped(source: &str, cases: &[(String, Kind)]) -> String {
         count(Kind::Skipped),
         count(Kind::Error)
     )
-}
-
-/// A text in which nothing is markup, and nothing that XML forbids.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '&' => safe.push_str("&amp;"),
-            '"' => safe.push_str("&quot;"),
-            '\n' | '\t' => safe.push(character),
-            _ if character.is_control() => safe.extend(character.escape_unicode()),
-            _ => safe.push(character),
-        }
-    }
-    safe
 }

@@ -1,0 +1,72 @@
+//! How a history is to be checked: limits, threads, engines, and how much is said of a violation.
+
+use crate::partition::Partitioning;
+use crate::search::dovetail::{Standing, StopAt};
+use seriatim_spec::Strategy;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// How to check.
+pub struct Options<'o> {
+    /// The time limit.
+    pub time: Option<Duration>,
+    /// The memory limit of the searches, in bytes.
+    pub memory: usize,
+    /// The number of threads.
+    pub threads: usize,
+    /// How finely to split.
+    pub partitioning: Partitioning,
+    /// Whether to go on after the first violation.
+    pub stop_at: StopAt,
+    /// Whether the fast monitors are asked first.
+    pub monitors: Monitors,
+    /// The directions of the general search, the first one first.
+    pub strategies: Vec<Strategy>,
+    /// How much to say of a violation.
+    pub detail: Detail,
+    /// The time for making a counterexample small, once there is a verdict.
+    pub explain: Duration,
+    /// Told now and then how it goes.
+    pub observer: Option<&'o (dyn Fn(Standing) + Sync)>,
+}
+
+/// Whether the fast monitors are asked first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Monitors {
+    /// They are.
+    Use,
+    /// The general search decides everything.
+    Skip,
+}
+
+/// How much to say of a violation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Detail {
+    /// The violating part as it is.
+    Plain,
+    /// A minimal counterexample.
+    Minimal,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Options {
+            time: None,
+            memory: 4 << 30,
+            threads: all_cores(),
+            partitioning: Partitioning::ByKey,
+            stop_at: StopAt::FirstViolation,
+            monitors: Monitors::Use,
+            strategies: vec![Strategy::DepthFirst, Strategy::BreadthFirst],
+            detail: Detail::Minimal,
+            explain: Duration::from_secs(2),
+            observer: None,
+        }
+    }
+}
+
+/// The number of cores, asked once: the answer takes a look at the file system.
+fn all_cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
