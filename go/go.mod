@@ -1,0 +1,3 @@
+module seriatim
+
+go 1.19
