@@ -63,7 +63,10 @@ fn rows() -> Vec<(String, Store)> {
         rows.push((format!("growth {transactions}/20/100"), store));
     }
     for plant in Plant::ONE {
-        rows.push((format!("planted 100k/50/10 {plant:?}"), Store { plant, ..base }));
+        for seed in 1..=3 {
+            let name = format!("planted 100k/50/10 {plant:?} {seed}");
+            rows.push((name, Store { plant, seed, ..base }));
+        }
     }
     rows
 }

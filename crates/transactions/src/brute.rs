@@ -8,9 +8,13 @@ use crate::level::{Demand, Level};
 use crate::transaction::{KeyId, Op, Outcome, Transaction, Transactions};
 use hashbrown::HashSet;
 use seriatim_history::ValueId;
+use std::cell::Cell;
 
 /// How many transactions can be searched.
-pub const MOST: usize = 14;
+pub const MOST: usize = 24;
+
+/// How many states are looked at before a search gives up.
+const STATES: u64 = 400_000;
 
 /// Whether a history satisfies a level; `None` if it is too large to search.
 pub fn satisfies(history: &Transactions, level: Level) -> Option<bool> {
@@ -25,15 +29,17 @@ pub fn satisfies(history: &Transactions, level: Level) -> Option<bool> {
     }
     let unknown: Vec<usize> =
         (0..real.len()).filter(|&i| real[i].1.outcome == Outcome::Unknown).collect();
-    let fates = 0..1u32 << unknown.len();
-    Some(fates.into_iter().any(|fate| {
+    let states = Cell::new(0);
+    let is_satisfied = (0..1u32 << unknown.len()).any(|fate| {
         let happens = |index: &usize| match unknown.iter().position(|u| u == index) {
             Some(bit) => fate >> bit & 1 == 1,
             None => true,
         };
         let list = (0..real.len()).filter(happens).map(|index| real[index]).collect();
-        Search { history, level, list }.run()
-    }))
+        states.get() <= STATES && Search { history, level, list, states: &states }.run()
+    });
+    // Whoever gives up finds nothing: only a *yes* is worth something then.
+    (is_satisfied || states.get() <= STATES).then_some(is_satisfied)
 }
 
 /// The transactions that committed, with their places in the record.
@@ -41,6 +47,8 @@ struct Search<'h> {
     history: &'h Transactions,
     level: Level,
     list: Vec<(usize, &'h Transaction)>,
+    /// How many states all searches together have met.
+    states: &'h Cell<u64>,
 }
 
 /// What all keys hold: a register its value, a list its elements.
@@ -55,6 +63,12 @@ impl Search<'_> {
                 self.events(&phases, &self.initial(), &mut HashSet::new())
             }
         }
+    }
+
+    /// Counts a state. Says whether there were too many.
+    fn gives_up(&self) -> bool {
+        self.states.set(self.states.get() + 1);
+        self.states.get() > STATES
     }
 
     fn initial(&self) -> Contents {
@@ -144,7 +158,7 @@ impl Search<'_> {
         if phases.iter().all(|&phase| phase == Phase::Committed) {
             return self.lists_are_prefixes(contents);
         }
-        if !seen.insert((phases.to_vec(), contents.clone())) {
+        if self.gives_up() || !seen.insert((phases.to_vec(), contents.clone())) {
             return false;
         }
         let is_serial = matches!(
@@ -185,7 +199,7 @@ impl Search<'_> {
     fn choose_sources(&self, chosen: &mut Vec<Source>) -> bool {
         let reads = (0..self.list.len()).flat_map(|txn| self.reads(txn).map(move |r| (txn, r)));
         let Some((reader, (position, op))) = reads.into_iter().nth(chosen.len()) else {
-            return self.commits(chosen);
+            return !self.gives_up() && self.commits(chosen);
         };
         let own = self.own(reader, position);
         let candidates: Vec<From> = match op {
@@ -335,7 +349,7 @@ impl Commits<'_, '_> {
         if done == (1 << count) - 1 {
             return self.search.lists_are_prefixes(contents);
         }
-        if !seen.insert((done, contents.clone())) {
+        if self.search.gives_up() || !seen.insert((done, contents.clone())) {
             return false;
         }
         let is_done = |txn: usize| done >> txn & 1 == 1;

@@ -12,7 +12,7 @@
 use crate::brute;
 use crate::explain::{Explanation, explain};
 use crate::level::{Demand, Level};
-use crate::minimise::{Look, Part, minimise};
+use crate::minimise::{Judge, Look, Part, minimise};
 use crate::prepare::{Choice, Prepared, prepare};
 use crate::replay::{Rejection, replay};
 use crate::session;
@@ -169,17 +169,9 @@ impl<'h> Checker<'h> {
     fn violation(&self, question: &Question, core: Vec<TxnId>) -> Result<Violation, Defect> {
         let level = question.level;
         let deadline = Some(Instant::now() + self.options.shrink);
-        let mut defect = None;
-        let mut look = |part: &Transactions| match question.core_of(part) {
-            Ok(Some(core)) => Look::Violated(core),
-            Ok(None) => Look::Other,
-            Err(found) => {
-                defect.get_or_insert(found);
-                Look::Other
-            }
-        };
-        let part = minimise(self.history, core, deadline, &mut look);
-        if let Some(defect) = defect {
+        let mut judge = Engines { question, defect: None };
+        let part = minimise(self.history, core, deadline, &mut judge);
+        if let Some(defect) = judge.defect {
             return Err(defect);
         }
         let part = part.ok_or_else(|| {
@@ -217,6 +209,36 @@ impl<'h> Checker<'h> {
             }
         }
         Ok(())
+    }
+}
+
+/// The engines as the judge of parts of a history.
+struct Engines<'q> {
+    question: &'q Question,
+    /// The first contradiction between engines.
+    defect: Option<Defect>,
+}
+
+impl Judge for Engines<'_> {
+    fn look(&mut self, part: &Transactions) -> Look {
+        match self.question.core_of(part) {
+            Ok(Some(core)) => Look::Violated(core),
+            Ok(None) => Look::Other,
+            Err(found) => {
+                self.defect.get_or_insert(found);
+                Look::Other
+            }
+        }
+    }
+
+    fn short_core(&mut self, part: &Transactions, most: usize) -> Option<Vec<TxnId>> {
+        let level = self.question.level;
+        let prepared = prepare(part, &[]);
+        if level.orders_commits() || !prepared.flaws.is_empty() {
+            return None;
+        }
+        let nodes = solve::short_refutation(&prepared, level, most)?;
+        Some(nodes.into_iter().filter_map(|node| prepared.txns[node as usize].id).collect())
     }
 }
 

@@ -2,7 +2,9 @@
 //!
 //! A part of a history that violates a level shows that the whole does ([`Transactions::part`]). So
 //! transactions are dropped as long as the rest is still violated: first all that the refutation did
-//! not use, then in halves, quarters, … (delta debugging; Zeller 2002), then single operations.
+//! not use, then in halves, quarters, … (delta debugging; Zeller 2002). If the rest is not small, the
+//! shortest derivation of a contradiction around it is looked for, then other orders of dropping are
+//! tried. At last single operations are dropped.
 
 use crate::generate::Random;
 use crate::transaction::{Op, Transaction, Transactions, TxnId, Writers, restricted};
@@ -26,6 +28,15 @@ pub enum Look {
     Other,
 }
 
+/// Who decides parts of a history.
+pub trait Judge {
+    /// Looks at a part.
+    fn look(&mut self, part: &Transactions) -> Look;
+
+    /// Some transactions of a violated part that may show it by themselves, so many at most if that can be.
+    fn short_core(&mut self, part: &Transactions, most: usize) -> Option<Vec<TxnId>>;
+}
+
 /// Below how many transactions single operations are dropped.
 const FEW: usize = 12;
 
@@ -33,7 +44,10 @@ const FEW: usize = 12;
 const SMALL: usize = 8;
 
 /// How often a smaller part is looked for from elsewhere.
-const TRIES: u64 = 6;
+const TRIES: u64 = 64;
+
+/// What a derivation of a contradiction may cost.
+const MOST_COST: usize = 40;
 
 /// How many transactions around a part are looked at for a smaller one.
 const AROUND: usize = 400;
@@ -46,20 +60,27 @@ pub fn minimise(
     whole: &Transactions,
     core: Vec<TxnId>,
     deadline: Option<Instant>,
-    look: &mut dyn FnMut(&Transactions) -> Look,
+    judge: &mut dyn Judge,
 ) -> Option<Part> {
     let writers = Writers::new(whole);
     let ids = with_all_writers(whole, core, &writers);
-    let mut looker = Looker { whole, writers, look, deadline };
+    let mut looker = Looker { whole, writers, judge, deadline };
     let start = looker.look(&ids)?;
     let mut ids = looker.drop_all(start, &mut |_| {});
+    if ids.len() > SMALL
+        && let Some(other) = looker.shorter(&ids)
+    {
+        ids = other;
+    }
     for seed in 0..TRIES {
         if ids.len() <= SMALL || looker.is_late() {
             break;
         }
         let mut random = Random::new(seed);
-        let around = looker.look(&around(whole, &ids));
-        let Some(around) = around else { break };
+        // Without some of them the refutation must go another way.
+        let mut near = around(whole, &ids);
+        near.retain(|_| !random.once_in(4));
+        let Some(around) = looker.look(&near) else { continue };
         let other = looker.drop_all(around, &mut |order| shuffle(order, &mut random));
         if other.len() < ids.len() {
             ids = other;
@@ -68,7 +89,7 @@ pub fn minimise(
     let history = whole.part(&ids, &looker.writers);
     let mut part = Part { ids, history };
     if part.ids.len() <= FEW {
-        while !looker.is_late() && drop_an_operation(&mut part, looker.look) {}
+        while !looker.is_late() && drop_an_operation(&mut part, looker.judge) {}
     }
     Some(part)
 }
@@ -115,7 +136,7 @@ fn with_all_writers(whole: &Transactions, core: Vec<TxnId>, writers: &Writers) -
 struct Looker<'h, 'l> {
     whole: &'h Transactions,
     writers: Writers,
-    look: &'l mut dyn FnMut(&Transactions) -> Look,
+    judge: &'l mut dyn Judge,
     deadline: Option<Instant>,
 }
 
@@ -146,10 +167,21 @@ impl Looker<'_, '_> {
         ids
     }
 
+    /// A smaller part than this one, by the shortest derivation of a contradiction around it.
+    fn shorter(&mut self, ids: &[TxnId]) -> Option<Vec<TxnId>> {
+        let around = around(self.whole, ids);
+        let part = self.whole.part(&around, &self.writers);
+        let core = self.judge.short_core(&part, MOST_COST)?;
+        let core: Vec<TxnId> = core.iter().map(|id| around[id.index()]).collect();
+        let start = self.look(&core)?;
+        let other = self.drop_all(start, &mut |_| {});
+        (other.len() < ids.len()).then_some(other)
+    }
+
     /// If these transactions are violated: those of them that the violation rests on.
     fn look(&mut self, ids: &[TxnId]) -> Option<Vec<TxnId>> {
         let part = self.whole.part(ids, &self.writers);
-        match (self.look)(&part) {
+        match self.judge.look(&part) {
             Look::Other => None,
             Look::Violated(core) if core.len() == ids.len() || core.is_empty() => {
                 Some(ids.to_vec())
@@ -158,7 +190,7 @@ impl Looker<'_, '_> {
                 let mut smaller: Vec<TxnId> = core.iter().map(|id| ids[id.index()]).collect();
                 smaller.sort_unstable();
                 // The refutation should need no more; if it does after all, nothing is lost.
-                let again = (self.look)(&self.whole.part(&smaller, &self.writers));
+                let again = self.judge.look(&self.whole.part(&smaller, &self.writers));
                 let is_enough = matches!(again, Look::Violated(_));
                 Some(if is_enough { smaller } else { ids.to_vec() })
             }
@@ -167,11 +199,11 @@ impl Looker<'_, '_> {
 }
 
 /// Drops one operation, and with a write all reads of it, if the rest is still violated.
-fn drop_an_operation(part: &mut Part, look: &mut dyn FnMut(&Transactions) -> Look) -> bool {
+fn drop_an_operation(part: &mut Part, judge: &mut dyn Judge) -> bool {
     for txn in 0..part.history.len() {
         for op in 0..part.history.list()[txn].ops.len() {
             let smaller = part.history.with(without(part.history.list(), txn, op));
-            if matches!(look(&smaller), Look::Violated(_)) {
+            if matches!(judge.look(&smaller), Look::Violated(_)) {
                 let keep = |&index: &usize| !smaller.list()[index].ops.is_empty();
                 let kept: Vec<usize> = (0..smaller.len()).filter(keep).collect();
                 part.ids = kept.iter().map(|&index| part.ids[index]).collect();

@@ -99,6 +99,14 @@ impl Order {
         self.into[to as usize].push(from);
     }
 
+    /// All edges.
+    pub fn edges(&self) -> impl Iterator<Item = Edge> + '_ {
+        let of = |from: usize| {
+            self.out[from].iter().map(move |&(to, tag)| Edge { from: from as Node, to, tag })
+        };
+        (0..self.len()).flat_map(of)
+    }
+
     /// Starts with an order of all nodes. Says whether it respects all edges.
     #[must_use]
     pub fn start(&mut self, at: Vec<Node>) -> bool {

@@ -29,6 +29,7 @@ mod conflict;
 mod graph;
 mod guide;
 mod interval;
+mod shortest;
 mod sweep;
 
 use crate::level::{Demand, Level};
@@ -39,6 +40,7 @@ use conflict::{Clause, ClauseId};
 pub use graph::{Event, Layout, Shape, version_edge};
 use graph::{Graph, KNOWN, choice_edges};
 use hashbrown::HashMap;
+pub use shortest::short_refutation;
 use std::time::Instant;
 use sweep::{Fault, Sweep};
 
