@@ -15,9 +15,11 @@
 //! the same kind: all workers have heard the same and go through the same rounds. Only then do the
 //! processes let go of each other.
 
+use crate::meeting::meet;
 use crate::reading::{
     NO_KEY, PROBLEM, Parcel, ROWS, Reading, SPANS, STEPS, TURNS, Workers, problem_parcel,
 };
+use crate::secret::Secret;
 use crate::turns::{Crossings, Steps};
 use seriatim_history::{InputError, Tally, Value};
 use seriatim_scale::record::{take_frame, take_number};
@@ -26,25 +28,27 @@ use seriatim_scale::sort::Sorter;
 use seriatim_scale::spill::{Spill, damaged};
 use seriatim_scale::split::{PartHash, Splitting};
 use seriatim_scale::{PartVerdict, Plan, ScaleError};
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, mpsc};
-use std::time::{Duration, Instant};
-use timely::communication::Config as Communication;
+use std::time::Duration;
+use timely::WorkerConfig;
+use timely::communication::allocator::ProcessBuilder;
+use timely::communication::allocator::zero_copy::initialize::initialize_networking_from_sockets;
+use timely::communication::{AllocatorBuilder, Config as Communication, Hooks};
 use timely::dataflow::InputHandle;
 use timely::dataflow::operators::{Exchange, Input, InspectCore, Probe};
+use timely::execute::execute_from;
 use timely::worker::Worker;
-use timely::{Config, WorkerConfig};
 
 /// How many bytes a worker sends in an epoch.
 const EPOCH: usize = 8 << 20;
-/// How often somebody looks whether all processes are there.
-const LOOK: Duration = Duration::from_millis(50);
 /// How long a worker sleeps that has nothing to do.
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -57,9 +61,13 @@ pub struct Cluster {
     pub process: usize,
     /// How many workers each process has.
     pub threads: usize,
-    /// How long to wait for the other processes to appear. Then a thread panics, as Timely's threads do when
-    /// a process is lost later.
+    /// How long to wait for the other processes to appear, and for a sign of life of each afterwards. A thread
+    /// panics when a process is lost while operations travel, as Timely's threads do.
     pub patience: Duration,
+    /// What the processes know and strangers do not.
+    pub secret: Secret,
+    /// What they are to decide, in words that are the same for all: those of different questions refuse each other.
+    pub question: String,
     /// Raised by whoever knows that another process is gone: nobody waits for it then.
     pub lost: Arc<AtomicBool>,
 }
@@ -111,8 +119,10 @@ pub fn run(
     tell: &mut (dyn FnMut(PartVerdict) -> Result<(), ScaleError> + Send),
 ) -> Result<Outcome, ClusterError> {
     let mut splitting = plan.first_splitting();
+    let mut round = 0;
     let arrived = loop {
-        let arrived = exchange(plan, cluster, splitting)?;
+        let arrived = exchange(plan, cluster, splitting, round)?;
+        round += 1;
         splitting = match arrived.first() {
             Some(worker) if worker.no_key => Splitting::by_object(&*plan.reader),
             Some(worker) if worker.crossings.forbid_to_split() => Splitting::Whole,
@@ -139,25 +149,13 @@ fn exchange(
     plan: &Plan,
     cluster: &Cluster,
     splitting: Splitting,
+    round: u32,
 ) -> Result<Vec<Arrived>, ClusterError> {
     let processes = cluster.addresses.len().max(1) as u32;
     let workers = Workers { processes, threads: cluster.threads };
-    let communication = match processes {
-        1 => Communication::Process(cluster.threads),
-        _ => Communication::Cluster {
-            threads: cluster.threads,
-            process: cluster.process,
-            addresses: cluster.addresses.clone(),
-            report: false,
-            zerocopy: false,
-        },
-    };
-    let config = Config { communication, worker: WorkerConfig::default() };
     let shared = plan.clone();
-    let all_there = watch_the_door(cluster);
-    let guards = timely::execute(config, move |worker| {
-        // A watch that is over needs no telling.
-        let _ = all_there.send(());
+    let (builders, connections) = allocators(cluster, round)?;
+    let guards = execute_from(builders, connections, WorkerConfig::default(), move |worker| {
         work(worker, &shared, splitting, workers)
     });
     let mut arrived = Vec::new();
@@ -171,23 +169,24 @@ fn exchange(
     Ok(arrived)
 }
 
-/// Waits for a word that all processes are there. Timely itself would wait for ever.
-fn watch_the_door(cluster: &Cluster) -> mpsc::Sender<()> {
-    let (sender, receiver) = mpsc::channel();
-    let (patience, count) = (cluster.patience, cluster.addresses.len());
-    let (lost, start) = (Arc::clone(&cluster.lost), Instant::now());
-    std::thread::spawn(move || {
-        while receiver.recv_timeout(LOOK) == Err(mpsc::RecvTimeoutError::Timeout) {
-            if lost.load(Ordering::Relaxed) {
-                panic!("another of the {count} processes ended before all had appeared");
-            }
-            if start.elapsed() >= patience {
-                let seconds = patience.as_secs();
-                panic!("some of the {count} processes did not appear within {seconds} s");
-            }
-        }
-    });
-    sender
+/// What the workers of this process talk by: memory among themselves, sealed connections to other processes.
+/// The second part keeps the connections open.
+fn allocators(
+    cluster: &Cluster,
+    round: u32,
+) -> Result<(Vec<AllocatorBuilder>, Box<dyn Any + Send>), ClusterError> {
+    let (threads, hooks) = (cluster.threads, Hooks::default());
+    if cluster.addresses.len() <= 1 {
+        let built = Communication::Process(threads).try_build_with(hooks);
+        return built.map_err(ClusterError::Failed);
+    }
+    let sockets = meet(cluster, round)?;
+    let within =
+        ProcessBuilder::new_typed_vector(threads, hooks.refill.clone(), hooks.spill.clone());
+    let connected =
+        initialize_networking_from_sockets(within, sockets, cluster.process, threads, hooks);
+    let (builders, guard) = connected.map_err(|error| ClusterError::Failed(error.to_string()))?;
+    Ok((builders.into_iter().map(AllocatorBuilder::Tcp).collect(), Box::new(guard)))
 }
 
 /// Reads, sends and receives.

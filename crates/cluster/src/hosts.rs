@@ -1,8 +1,7 @@
 //! The addresses of the processes of a cluster: a file with one `host:port` a line.
 //!
-//! There is neither authentication nor encryption between the processes (Timely has none): whoever can reach
-//! a port can read operations and send others. So addresses must be of the loopback interface, unless the
-//! caller says that the network may be used.
+//! What travels between the processes is not encrypted: whoever is on the way can read it. So addresses must be of
+//! the loopback interface, unless the caller says that the network may be used.
 
 use std::net::ToSocketAddrs;
 
@@ -36,8 +35,8 @@ pub fn parse(text: &str, reach: Reach) -> Result<Vec<String>, String> {
             line.to_socket_addrs().map_err(|error| unresolved(error.to_string()))?.collect();
         if reach == Reach::Loopback && !resolved.iter().all(|address| address.ip().is_loopback()) {
             return Err(format!(
-                "line {number}: {line} is not of this machine; what travels is neither encrypted nor \
-                 authenticated, so this must be allowed with --open-network"
+                "line {number}: {line} is not of this machine; what travels is not encrypted, so \
+                 this must be allowed with --open-network"
             ));
         }
         addresses.push(line.to_owned());

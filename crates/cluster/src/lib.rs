@@ -7,15 +7,21 @@
 //! does. The parts of process I of N are those of shard I of N, so a cluster, shards under a job runner
 //! and a single process write the same verdicts.
 //!
-//! Timely is fail-stop: when a process is lost while operations travel, the others end. What was decided
+//! The processes make sure of each other by a shared [`Secret`] before they exchange anything, and every
+//! byte that travels is tagged with it. Timely is fail-stop: when a process is lost while operations travel, the others end. What was decided
 //! is in the verdict files, and the next run leaves it out. Once everything is read, processes no longer
 //! need each other.
 
 #![forbid(unsafe_code)]
 
 mod exchange;
+mod handshake;
 pub mod hosts;
+mod meeting;
 mod reading;
+mod sealed;
+mod secret;
 mod turns;
 
 pub use exchange::{Cluster, ClusterError, Outcome, run};
+pub use secret::Secret;

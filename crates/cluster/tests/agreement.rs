@@ -3,7 +3,7 @@
 #[path = "../../scale/tests/agreement/histories.rs"]
 mod histories;
 
-use seriatim_cluster::{Cluster, run};
+use seriatim_cluster::{Cluster, Secret, run};
 use seriatim_history::{ReadOptions, read_with};
 use seriatim_monitor::{Options, check};
 use seriatim_scale::run::{Defects, Limits, Log, Plan, Shard};
@@ -46,8 +46,15 @@ fn in_cluster(paths: &[PathBuf], reader: ChosenReader) -> Option<&'static str> {
         decided: Arc::new([]),
     };
     let patience = Duration::from_secs(60);
-    let (addresses, lost) = (Vec::new(), Arc::default());
-    let cluster = Cluster { addresses, process: 0, threads: 3, patience, lost };
+    let cluster = Cluster {
+        addresses: Vec::new(),
+        process: 0,
+        threads: 3,
+        patience,
+        secret: Secret::none(),
+        question: String::new(),
+        lost: Arc::default(),
+    };
     let mut words = Vec::new();
     let outcome = run(&plan, &cluster, &mut |verdict| {
         words.push(verdict.standing.word());

@@ -8,13 +8,13 @@ use super::verdicts;
 use super::{Exit, Failure};
 use clap::Args;
 use seriatim::cluster::hosts::{self, Reach};
-use seriatim::cluster::{Cluster, run};
+use seriatim::cluster::{Cluster, ClusterError, Secret, run};
 use seriatim::limits::stopped;
 use seriatim::scale::merge::merge;
 use seriatim::scale::run::{Defects, Shard};
 use seriatim::scale::verdicts::{Contents, Line, Writer};
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::{BufRead, Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -29,7 +29,8 @@ pub struct Processes {
     #[arg(long, value_name = "NUMBER", requires = "verdicts", conflicts_with = "shard", value_parser = positive)]
     processes: Option<usize>,
 
-    /// The addresses of the processes, host:port a line; this is the one that --process names
+    /// The addresses of the processes, host:port a line; this is the one that --process names. All of them are given
+    /// the same --secret-file
     #[arg(long, value_name = "FILE", requires_all = ["verdicts", "process"], conflicts_with_all = ["shard", "processes"])]
     cluster: Option<PathBuf>,
 
@@ -37,11 +38,16 @@ pub struct Processes {
     #[arg(long, value_name = "I", requires = "cluster")]
     process: Option<usize>,
 
-    /// The addresses may be of other machines. What travels is neither encrypted nor authenticated
-    #[arg(long, requires = "cluster")]
+    /// What the processes of a cluster know and strangers do not, 16 bytes at least: who does not know it is
+    /// refused, and nothing that travels can be forged
+    #[arg(long, value_name = "FILE", requires = "cluster")]
+    secret_file: Option<PathBuf>,
+
+    /// The addresses may be of other machines. What travels is authenticated, but not encrypted
+    #[arg(long, requires_all = ["cluster", "secret_file"])]
     open_network: bool,
 
-    /// How long to wait for the other processes to appear
+    /// How long to wait for the other processes to appear, and for a sign of life of each while operations travel
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     wait: Duration,
 }
@@ -74,28 +80,75 @@ pub fn check(
 ) -> Result<Exit, Failure> {
     question.refuse_what_needs_all()?;
     let arguments = &scale.cluster;
-    let threads = question.options().threads;
-    let patience = arguments.wait;
     match (&arguments.cluster, arguments.process, arguments.processes) {
         (Some(hosts), Some(process), _) => {
-            let reach = if arguments.open_network { Reach::Network } else { Reach::Loopback };
-            let failed = |reason: String| Failure(format!("{}: {reason}", hosts.display()));
-            let text = std::fs::read_to_string(hosts).map_err(|error| failed(error.to_string()))?;
-            let addresses = hosts::parse(&text, reach).map_err(failed)?;
-            if process >= addresses.len() {
-                let count = addresses.len();
-                return Err(failed(format!("there is no process {process} of {count} (from 0)")));
+            let (peers, lost) = match is_coordinated() {
+                true => heed_coordinator()?,
+                false => (arguments.peers(hosts)?, Arc::default()),
+            };
+            if process >= peers.addresses.len() {
+                let (hosts, count) = (hosts.display(), peers.addresses.len());
+                let reason = format!("{hosts}: there is no process {process} of {count} (from 0)");
+                return Err(Failure(reason));
             }
-            let lost = heed_coordinator();
-            let cluster = Cluster { addresses, process, threads, patience, lost };
-            work(question, scale, (paths, file), cluster)
+            work(
+                question,
+                scale,
+                paths,
+                numbered(file, shard(process, &peers)),
+                Place { peers, process, lost },
+            )
         }
-        (_, _, Some(count @ 2..)) => coordinate(question, scale, count, file),
+        (_, _, Some(count @ 2..)) => coordinate(question, count, file),
         _ => {
-            let (addresses, lost) = (Vec::new(), Arc::default());
-            let cluster = Cluster { addresses, process: 0, threads, patience, lost };
-            work(question, scale, (paths, file), cluster)
+            let place = Place { peers: Peers::none(), process: 0, lost: Arc::default() };
+            work(question, scale, paths, file.to_owned(), place)
         }
+    }
+}
+
+/// The processes of a cluster, as each of them has to know them.
+struct Peers {
+    addresses: Vec<String>,
+    secret: Secret,
+}
+
+impl Peers {
+    /// This process is alone.
+    fn none() -> Self {
+        Peers { addresses: Vec::new(), secret: Secret::none() }
+    }
+}
+
+/// One process of a cluster.
+struct Place {
+    peers: Peers,
+    process: usize,
+    /// Raised when another is known to be gone.
+    lost: Arc<AtomicBool>,
+}
+
+/// What the process with this number decides.
+fn shard(process: usize, peers: &Peers) -> Shard {
+    Shard { index: process as u32, count: peers.addresses.len().max(1) as u32 }
+}
+
+impl Processes {
+    /// The processes that the files name.
+    fn peers(&self, hosts: &Path) -> Result<Peers, Failure> {
+        let reach = if self.open_network { Reach::Network } else { Reach::Loopback };
+        let text = std::fs::read_to_string(hosts)
+            .map_err(|error| Failure(format!("{}: {error}", hosts.display())))?;
+        let addresses = hosts::parse(&text, reach)
+            .map_err(|reason| Failure(format!("{}: {reason}", hosts.display())))?;
+        let secret = match &self.secret_file {
+            None => Secret::none(),
+            Some(path) => std::fs::read(path)
+                .map_err(|error| error.to_string())
+                .and_then(|bytes| Secret::new(&bytes))
+                .map_err(|reason| Failure(format!("{}: {reason}", path.display())))?,
+        };
+        Ok(Peers { addresses, secret })
     }
 }
 
@@ -103,14 +156,24 @@ pub fn check(
 fn work(
     question: &Question,
     scale: &Scale,
-    (paths, file): (&[PathBuf], &Path),
-    cluster: Cluster,
+    paths: &[PathBuf],
+    file: PathBuf,
+    place: Place,
 ) -> Result<Exit, Failure> {
     let mut plan = scale::plan(question, scale, paths, Defects::Note)?;
-    let count = cluster.addresses.len().max(1) as u32;
-    let shard = Shard { index: cluster.process as u32, count };
-    let file = numbered(file, shard);
-    let mut writer = Writer::open(&file, &scale::about(question, &plan, shard)?)?;
+    let shard = shard(place.process, &place.peers);
+    let count = shard.count;
+    let about = scale::about(question, &plan, shard)?;
+    let mut writer = Writer::open(&file, &about)?;
+    let cluster = Cluster {
+        addresses: place.peers.addresses,
+        process: place.process,
+        threads: question.options().threads,
+        patience: scale.cluster.wait,
+        secret: place.peers.secret,
+        question: format!("{}\n{}\n{}", about.input, about.spec, about.options),
+        lost: place.lost,
+    };
     let before = writer.before.as_ref();
     let is_done = before.is_some_and(Contents::is_finished);
     plan.decided = before.map(Contents::decided).unwrap_or_default().into();
@@ -118,8 +181,15 @@ fn work(
     if !is_done || count > 1 {
         end_when_lost(&file);
         let (files, spec) = (Arc::clone(&plan.log.files), plan.reader.name());
-        let outcome =
-            run(&plan, &cluster, &mut |verdict| writer.append(&Line::of(&verdict, &files, &spec)))?;
+        let ran =
+            run(&plan, &cluster, &mut |verdict| writer.append(&Line::of(&verdict, &files, &spec)));
+        let outcome = match ran {
+            Err(ClusterError::Failed(reason)) => {
+                remark(&format!("error: {}", to_go_on(&reason, &file)));
+                return Ok(Exit::Unknown);
+            }
+            ran => ran?,
+        };
         if !is_done {
             writer.finish(&outcome.problems)?;
         } else {
@@ -134,63 +204,92 @@ fn work(
 /// Timely ends a process that lost another by a panic in one of its threads: say what happened instead, and
 /// what to do.
 fn end_when_lost(file: &Path) {
-    let file = file.display().to_string();
+    let file = file.to_owned();
     std::panic::set_hook(Box::new(move |panic| {
         let payload = panic.payload();
         let reason = payload.downcast_ref::<String>().map(String::as_str);
         let reason =
             reason.or(payload.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
-        let what = match reason.starts_with("timely communication error") {
-            true => "another process of the cluster was lost",
-            false => "a worker failed",
+        let what = match reason.strip_prefix("timely communication error: ") {
+            Some(reason) => format!("another process of the cluster was lost ({reason})"),
+            None => format!("a worker failed ({reason})"),
         };
-        remark(&format!(
-            "error: {what} ({reason}); what was decided is in {file}: start all processes again with the same \
-             arguments to go on"
-        ));
+        remark(&format!("error: {}", to_go_on(&what, &file)));
         std::process::exit(Exit::Unknown as i32);
     }));
+}
+
+/// What happened to a cluster, and what to do.
+fn to_go_on(what: &str, file: &Path) -> String {
+    let file = file.display();
+    format!(
+        "{what}; what was decided is in {file}: start all processes again with the same arguments to go on"
+    )
 }
 
 /// Says to a process that it was started by another, which talks to it by its standard input.
 const COORDINATED: &str = "SERIATIM_COORDINATED";
 
-/// Follows what the process says that has started this one, if one has: that another is gone, or, by
-/// ending, that there is nobody any more who would put the verdicts together.
-fn heed_coordinator() -> Arc<AtomicBool> {
+fn is_coordinated() -> bool {
+    std::env::var_os(COORDINATED).is_some()
+}
+
+/// What the process that starts the others tells each of them first: a line of addresses and a line with the
+/// secret. It has no file for this, which others could read, or which would stay when it is killed.
+fn orders(peers: &Peers) -> String {
+    let secret: String = peers.secret.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{}\n{secret}\n", peers.addresses.join(" "))
+}
+
+/// Hears from the process that has started this one who the others are, and follows what it says then: that another
+/// is gone, or, by ending, that there is nobody any more who would put the verdicts together.
+fn heed_coordinator() -> Result<(Peers, Arc<AtomicBool>), Failure> {
+    let mut input = std::io::stdin().lock();
+    let mut line = || {
+        let mut line = String::new();
+        let read = input.read_line(&mut line);
+        read.map(|_| line).map_err(|error| Failure(format!("{COORDINATED}: {error}")))
+    };
+    let (addresses, secret) = (line()?, line()?);
+    // The secret is the text of the line, for all processes alike.
+    let secret = Secret::new(secret.as_bytes())
+        .map_err(|reason| Failure(format!("{COORDINATED}: standard input: {reason}")))?;
+    let addresses = addresses.split_whitespace().map(str::to_owned).collect();
     let lost: Arc<AtomicBool> = Arc::default();
-    if std::env::var_os(COORDINATED).is_some() {
-        let lost = Arc::clone(&lost);
-        std::thread::spawn(move || {
-            let mut word = [0];
-            while matches!(std::io::stdin().read(&mut word), Ok(1)) {
-                lost.store(true, Ordering::Relaxed);
-            }
-            std::process::exit(Exit::Unknown as i32);
-        });
-    }
-    lost
+    let flag = Arc::clone(&lost);
+    std::thread::spawn(move || {
+        let mut word = [0];
+        while matches!(std::io::stdin().read(&mut word), Ok(1)) {
+            flag.store(true, Ordering::Relaxed);
+        }
+        std::process::exit(Exit::Unknown as i32);
+    });
+    Ok((Peers { addresses, secret }, lost))
 }
 
 /// Starts the processes of a cluster on this machine and puts their verdicts together.
-fn coordinate(
-    question: &Question,
-    scale: &Scale,
-    count: usize,
-    file: &Path,
-) -> Result<Exit, Failure> {
+fn coordinate(question: &Question, count: usize, file: &Path) -> Result<Exit, Failure> {
     let shards = (0..count as u32).map(|index| Shard { index, count: count as u32 });
     let files: Vec<PathBuf> = shards.map(|shard| numbered(file, shard)).collect();
-    let hosts = HostsFile::write(scale.scratch().folder(), count)?;
+    let peers = Peers {
+        addresses: free_addresses(count).map_err(|error| Failure(format!("127.0.0.1: {error}")))?,
+        secret: Secret::random().map_err(|error| Failure(format!("no secret: {error}")))?,
+    };
+    let orders = orders(&peers);
     let threads = (question.options().threads / count).max(1);
     let start = |process: usize| {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(without_processes(std::env::args_os().skip(1)));
-        command.arg("--cluster").arg(&hosts.0).args(["--process", &process.to_string()]);
+        command.args(["--cluster", "-", "--process", &process.to_string()]);
         if !question.names_threads() {
             command.args(["--threads", &threads.to_string()]);
         }
-        command.env(COORDINATED, "1").stdin(Stdio::piped()).stdout(Stdio::null()).spawn()
+        command.env(COORDINATED, "1").stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut child = command.spawn()?;
+        // One that ends at once does not listen; its exit code says so.
+        let input = child.stdin.as_mut().expect("its standard input is a pipe");
+        let _ = input.write_all(orders.as_bytes()).and_then(|()| input.flush());
+        Ok::<Child, std::io::Error>(child)
     };
     let mut children: Vec<Child> = Vec::new();
     for process in 0..count {
@@ -203,7 +302,6 @@ fn coordinate(
         }
     }
     let mut lost = wait_for_all(&mut children)?;
-    drop(hosts);
     let merged = merge(&files);
     match (&lost[..], merged) {
         ([], Ok(merged)) => verdicts::tell(&merged),
@@ -272,29 +370,10 @@ fn without_processes(arguments: impl Iterator<Item = OsString>) -> Vec<OsString>
     kept
 }
 
-/// A temporary file with free addresses of this machine.
-struct HostsFile(PathBuf);
-
-impl HostsFile {
-    fn write(folder: &Path, count: usize) -> Result<Self, Failure> {
-        let failed = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
-        let listeners: Vec<TcpListener> = (0..count)
-            .map(|_| TcpListener::bind("127.0.0.1:0"))
-            .collect::<Result<_, _>>()
-            .map_err(failed)?;
-        let mut text = String::new();
-        for listener in &listeners {
-            text.push_str(&format!("{}\n", listener.local_addr().map_err(failed)?));
-        }
-        let path = folder.join(format!("seriatim-hosts-{}", std::process::id()));
-        std::fs::write(&path, text).map_err(failed)?;
-        Ok(HostsFile(path))
-    }
-}
-
-impl Drop for HostsFile {
-    fn drop(&mut self) {
-        // One that is gone already needs no removing.
-        let _ = std::fs::remove_file(&self.0);
-    }
+/// Addresses of this machine at which nobody listens.
+fn free_addresses(count: usize) -> std::io::Result<Vec<String>> {
+    // All are held until all are found, so that none is found twice.
+    let listeners: Vec<TcpListener> =
+        (0..count).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
+    listeners.iter().map(|listener| Ok(listener.local_addr()?.to_string())).collect()
 }

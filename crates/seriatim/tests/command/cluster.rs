@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-fn log(folder: &Path, operations: &str) -> String {
+pub fn log(folder: &Path, operations: &str) -> String {
     let shape = ["gen", "map", "-n", operations, "--keys", "200", "--violation", "0.4"];
     let made = seriatim(&shape).exits(0);
     file(folder, "map.jsonl", made.out)
@@ -17,14 +17,14 @@ fn read(path: &Path) -> String {
 }
 
 /// The merged verdicts of one process that reads everything itself.
-fn expected(folder: &Path, log: &str) -> String {
+pub fn expected(folder: &Path, log: &str) -> String {
     let (alone, merged) = (text(&folder.join("alone")), folder.join("alone-merged"));
     seriatim(&["check", log, "--verdicts", &alone]).exits(1);
     seriatim(&["merge", &alone, "-o", &text(&merged)]).exits(1);
     read(&merged)
 }
 
-fn merged(folder: &Path, files: &[String]) -> String {
+pub fn merged(folder: &Path, files: &[String]) -> String {
     let merged = folder.join("merged");
     let output = text(&merged);
     let files: Vec<&str> = files.iter().map(|file| &file[..]).collect();
@@ -32,7 +32,7 @@ fn merged(folder: &Path, files: &[String]) -> String {
     read(&merged)
 }
 
-fn numbered(base: &str, count: usize) -> Vec<String> {
+pub fn numbered(base: &str, count: usize) -> Vec<String> {
     (0..count).map(|index| format!("{base}.{index}-of-{count}")).collect()
 }
 
@@ -89,7 +89,16 @@ fn addresses_of_other_machines_must_be_allowed() {
         .complains("hosts: line 2: 192.0.2.1:4001 is not of this machine")
         .complains("--open-network");
     let shape = ["--cluster", &hosts, "--process", "2", "--verdicts", &base, "--open-network"];
-    seriatim(&[&["check", &log], &shape[..]].concat()).exits(2).complains("no process 2 of 2");
+    let named = [&["check", &log], &shape[..]].concat();
+    seriatim(&named).exits(2).complains("--secret-file");
+    let short = file(&folder, "short", "0123456789\n");
+    seriatim(&[&named[..], &["--secret-file", &short]].concat())
+        .exits(2)
+        .complains("short: expected a secret of at least 16 bytes, found 10");
+    let secret = file(&folder, "secret", "0123456789abcdef\n");
+    seriatim(&[&named[..], &["--secret-file", &secret]].concat())
+        .exits(2)
+        .complains("no process 2 of 2");
 }
 
 #[test]
@@ -106,8 +115,27 @@ fn a_process_that_gives_up_at_the_start_is_noticed_at_once() {
     ran.complains("another of the 2 processes ended before all had appeared");
 }
 
+/// What the verdict files hold now: what they held before is still there, and no part was decided twice.
+pub fn kept(files: &[String], before: &[String]) -> Vec<String> {
+    let read = |file: &String| std::fs::read_to_string(file).unwrap_or_default();
+    let now: Vec<String> = files.iter().map(read).collect();
+    for (before, now) in before.iter().zip(&now) {
+        let whole = before.rfind('\n').map_or(0, |end| end + 1);
+        assert_eq!(before[..whole], now[..whole]);
+    }
+    for text in &now {
+        let mut hashes: Vec<&str> =
+            text.lines().filter_map(|line| line.strip_prefix("{\"hash\":")).collect();
+        let count = hashes.len();
+        hashes.sort_by_key(|line| &line[..18.min(line.len())]);
+        hashes.dedup_by_key(|line| line[..18.min(line.len())].to_owned());
+        assert_eq!(hashes.len(), count, "a part was decided twice");
+    }
+    now
+}
+
 /// Waits for a process to end; an error if it does not.
-fn ended(child: &mut Child) -> Option<i32> {
+pub fn ended(child: &mut Child) -> Option<i32> {
     let start = Instant::now();
     while start.elapsed() < Duration::from_secs(120) {
         if let Some(status) = child.try_wait().expect("a process") {
@@ -153,25 +181,7 @@ fn a_killed_process_costs_only_what_was_not_decided() {
             let codes: Vec<Option<i32>> = children.iter_mut().map(ended).collect();
             let complete = codes.iter().all(|code| matches!(code, Some(0 | 1)));
             interrupted += usize::from(!complete);
-            // What was decided stays, and is not decided again.
-            let now: Vec<String> = files
-                .iter()
-                .map(|file| std::fs::read_to_string(file).unwrap_or_default())
-                .collect();
-            for (before, now) in decided_before.iter().zip(&now) {
-                let before: &String = before;
-                let whole = before.rfind('\n').map_or(0, |end| end + 1);
-                assert_eq!(before[..whole], now[..whole]);
-            }
-            for text in &now {
-                let mut hashes: Vec<&str> =
-                    text.lines().filter_map(|line| line.strip_prefix("{\"hash\":")).collect();
-                let count = hashes.len();
-                hashes.sort_by_key(|line| &line[..18.min(line.len())]);
-                hashes.dedup_by_key(|line| line[..18.min(line.len())].to_owned());
-                assert_eq!(hashes.len(), count, "a part was decided twice");
-            }
-            decided_before = now;
+            decided_before = kept(&files, &decided_before);
             if complete {
                 break;
             }

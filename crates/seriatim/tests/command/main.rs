@@ -6,6 +6,8 @@ mod book;
 mod catalogue;
 #[cfg(feature = "cluster")]
 mod cluster;
+#[cfg(feature = "cluster")]
+mod cluster_faults;
 mod convert;
 mod crate_graph;
 mod examples;
