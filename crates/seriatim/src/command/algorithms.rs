@@ -1,6 +1,6 @@
 //! `seriatim algorithms`, `fmt` and `show`: looking at algorithms.
 
-use super::output::{remark, say};
+use super::output::{remark, say, write_bytes};
 use super::source::Source;
 use super::{Exit, Failure};
 use seriatim::lang::{fmt, lower, show};
@@ -72,7 +72,7 @@ pub fn format_files(arguments: &Format) -> Result<Exit, Failure> {
             remark(&format!("{} is not formatted", path.display()));
             exit = Exit::Violated;
         } else {
-            std::fs::write(path, formatted).map_err(failed)?;
+            write_bytes(path, formatted)?;
         }
     }
     Ok(exit)

@@ -2,7 +2,7 @@
 
 use super::amounts::positive;
 use super::input::ChosenBy;
-use super::output::{Rendered, remark, say, say_rendered};
+use super::output::{Rendered, remark, say, say_rendered, write_bytes};
 use super::question::{Done, Question};
 use super::scale::{self, Scale};
 use super::{Exit, Failure, limits, order, page, transactions};
@@ -156,8 +156,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
     }
     if let Some(path) = &arguments.junit {
-        std::fs::write(path, junit::render(&cases(&outcomes)))
-            .map_err(|error| Failure(format!("{}: cannot write: {error}", path.display())))?;
+        write_bytes(path, junit::render(&cases(&outcomes)))?;
     }
     Ok(exit)
 }

@@ -1,13 +1,14 @@
 //! Where the command speaks: standard output for what was asked for, standard error for the rest.
 //!
 //! A reader that goes away (`| head`) has had enough: that is neither a failure nor a reason to decide
-//! less, so what it would have read is dropped and the exit code stays what it is.
+//! less, so what it would have read is dropped and the exit code stays what it is. Files are written whole or not at
+//! all.
 
 use super::Failure;
 use seriatim::History;
 use seriatim::history::{Format, WriteError, write};
-use std::fs::File;
-use std::io::{BufWriter, ErrorKind, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
 /// A text that was made for a terminal or a program: colours are in it on purpose, and whoever made it has escaped
@@ -78,21 +79,83 @@ pub fn write_history(
     }
 }
 
-/// Writes a file; half a history is not left behind.
 fn write_file(history: &History, format: Format, path: &Path) -> Result<(), Failure> {
-    let unwritable = |error| Failure(format!("{}: cannot write: {error}", path.display()));
-    let file = File::create(path).map_err(unwritable)?;
-    let is_regular = file.metadata().map_err(unwritable)?.is_file();
-    write_all(history, format, file).map_err(|error| {
-        if is_regular {
-            // The history could not be written: that is what is reported, not the tidying up.
-            let _ = std::fs::remove_file(path);
-        }
-        match error {
-            WriteError::Io(error) => unwritable(error),
-            error => Failure(format!("{}: {error}", history.source())),
-        }
+    write_whole(path, |mut out| match write(history, format, &mut out) {
+        Err(WriteError::Io(error)) => Err(Unwritten::Io(error)),
+        Err(error) => Err(Unwritten::Other(format!("{}: {error}", history.source()))),
+        Ok(()) => Ok(()),
     })
+}
+
+/// Why a file could not be written.
+pub enum Unwritten {
+    /// The disk is in the way.
+    Io(io::Error),
+    /// What was to be written cannot be.
+    Other(String),
+}
+
+impl From<io::Error> for Unwritten {
+    fn from(error: io::Error) -> Self {
+        Unwritten::Io(error)
+    }
+}
+
+/// Writes a file whole or not at all: under another name first, which becomes the file's own when everything is
+/// written. Who reads the file meanwhile, or after the process was stopped or killed, sees what was there before.
+///
+/// What is no file (a pipe, a terminal) is written to as it is: it has no other name.
+pub fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Unwritten>,
+) -> Result<(), Failure> {
+    let written = match path.metadata() {
+        Ok(found) if !found.is_file() => File::create(path)
+            .map_err(Unwritten::Io)
+            .and_then(|file| write_to(file, write).map(drop)),
+        // A link stays one; the file that it names is what is written anew.
+        _ => replace(&path.canonicalize().unwrap_or_else(|_| path.to_owned()), write),
+    };
+    written.map_err(|unwritten| match unwritten {
+        Unwritten::Io(error) => Failure(format!("{}: cannot write: {error}", path.display())),
+        Unwritten::Other(reason) => Failure(reason),
+    })
+}
+
+fn replace(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Unwritten>,
+) -> Result<(), Unwritten> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = path.with_file_name(name);
+    let file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
+    let written = write_to(file, write).and_then(|file| {
+        // The permissions of a file that is replaced are kept.
+        if let Ok(found) = path.metadata() {
+            file.set_permissions(found.permissions())?;
+        }
+        Ok(std::fs::rename(&temporary, path)?)
+    });
+    if written.is_err() {
+        // What could not be written is what is reported, not the tidying up.
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn write_to(
+    file: File,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Unwritten>,
+) -> Result<File, Unwritten> {
+    let mut out = BufWriter::new(file);
+    write(&mut out)?;
+    out.into_inner().map_err(|error| Unwritten::Io(error.into_error()))
+}
+
+/// Writes a text or bytes that are there already to a file, whole or not at all.
+pub fn write_bytes(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Failure> {
+    write_whole(path, |out| Ok(out.write_all(bytes.as_ref())?))
 }
 
 fn write_all(history: &History, format: Format, out: impl Write) -> Result<(), WriteError> {
@@ -101,7 +164,7 @@ fn write_all(history: &History, format: Format, out: impl Write) -> Result<(), W
     out.flush().map_err(WriteError::Io)
 }
 
-/// Writes a history with a writer of another crate; half a file is not left behind.
+/// Writes a history with a writer of another crate.
 #[cfg(feature = "parquet")]
 pub fn write_with<E: std::fmt::Display>(
     history: &History,
@@ -112,13 +175,7 @@ pub fn write_with<E: std::fmt::Display>(
     write(history, &mut bytes)
         .map_err(|error| Failure(format!("{}: {error}", history.source())))?;
     match file {
-        Some(path) => std::fs::write(path, bytes).map_err(|error| {
-            if path.is_file() {
-                // What is reported is the failure to write, not the tidying up.
-                let _ = std::fs::remove_file(path);
-            }
-            Failure(format!("{}: cannot write: {error}", path.display()))
-        }),
+        Some(path) => write_bytes(path, bytes),
         None => match std::io::stdout().lock().write_all(&bytes) {
             Err(error) if error.kind() != ErrorKind::BrokenPipe => {
                 Err(Failure(format!("standard output: cannot write: {error}")))

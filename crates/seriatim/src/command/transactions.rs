@@ -1,6 +1,6 @@
 //! `seriatim check --level`: does a history of transactions satisfy an isolation level?
 
-use super::output::{remark, say};
+use super::output::{remark, say, write_bytes};
 use super::{Exit, Failure};
 
 pub mod bank;
@@ -104,19 +104,14 @@ pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
                     let reason = "--html takes one history; there are several";
                     return Err(Failure(reason.to_owned()));
                 }
-                write_file(path, &page(answers.history, &answers.levels, &answers.keys))?;
+                write_bytes(path, &page(answers.history, &answers.levels, &answers.keys))?;
             }
         }
     }
     if let Some(path) = request.junit {
-        write_file(path, &junit::document(&suites))?;
+        write_bytes(path, &junit::document(&suites))?;
     }
     Ok(exit)
-}
-
-fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text)
-        .map_err(|error| Failure(format!("{}: cannot write: {error}", path.display())))
 }
 
 /// What was found out about a history.

@@ -1,6 +1,6 @@
 //! Verdict files: what they say, and `seriatim merge`, which puts those of all shards together.
 
-use super::output::{remark, say};
+use super::output::{remark, say, write_bytes};
 use super::{Exit, Failure};
 use serde_json::Value;
 use seriatim::scale::merge::{Merged, merge};
@@ -27,8 +27,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let merged = merge(&arguments.files)?;
     if let Some(path) = &arguments.output {
-        std::fs::write(path, merged.text())
-            .map_err(|error| Failure(format!("{}: cannot write: {error}", path.display())))?;
+        write_bytes(path, merged.text())?;
     }
     tell(&merged)
 }

@@ -4,7 +4,7 @@ use super::amounts::duration;
 use super::input::constant;
 use super::limits;
 use super::lists::Lists;
-use super::output::{Detail, remark, say, write_history};
+use super::output::{Detail, remark, say, write_bytes, write_history};
 use super::source::Source;
 use super::{Exit, Failure};
 use clap::ValueEnum;
@@ -472,8 +472,7 @@ fn write_reports(arguments: &Arguments, examined: &Examined<'_>) -> Result<(), F
 }
 
 fn write_file(path: &Path, text: &str, what: &str) -> Result<(), Failure> {
-    let failed = |error| Failure(format!("{}: cannot write: {error}", path.display()));
-    std::fs::write(path, text).map_err(failed)?;
+    write_bytes(path, text)?;
     remark(&format!("the {what} is in {}", path.display()));
     Ok(())
 }

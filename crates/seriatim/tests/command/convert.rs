@@ -44,6 +44,20 @@ fn what_a_format_cannot_say_is_refused_and_nothing_is_left_behind() {
     let ran = seriatim(&["convert", &path, "--to", "polylin", "-o", &text(&there)]).exits(2);
     ran.complains("cannot express");
     assert!(!there.exists(), "half a history was left behind");
+    // What stood in the file before is not lost for something that cannot be written.
+    let before = file(&folder, "before", "an earlier history");
+    seriatim(&["convert", &path, "--to", "polylin", "-o", &before]).exits(2);
+    assert_eq!(std::fs::read_to_string(&before).expect("a file"), "an earlier history");
+    seriatim(&["convert", &path, "-o", &before]).exits(0);
+    assert!(std::fs::read_to_string(&before).expect("a file").contains("enqueue"));
+    seriatim(&["check", &path, "--html", "/dev/full"])
+        .exits(2)
+        .complains("/dev/full: cannot write");
+    assert_eq!(
+        std::fs::read_dir(&folder).expect("a folder").count(),
+        2,
+        "a temporary file is left"
+    );
     seriatim(&["convert", &path, "--to", "fptlin"]).exits(2).complains("no writer for fptlin");
     let pattern = example("queue*.jsonl");
     seriatim(&["convert", &pattern]).exits(2).complains("expected one history to convert, found 2");
