@@ -13,7 +13,7 @@ use crate::meaning::Meaning;
 use crate::number::is_unbounded;
 use crate::reckon::Reckoning;
 use crate::word::Word;
-use seriatim_lang::steps::{Op, Place, Root, Steps};
+use seriatim_lang::steps::{Place, Root, Steps};
 use seriatim_lang::types::{Kind, Scalar, StructId};
 use seriatim_lang::{Program, lower};
 
@@ -380,21 +380,6 @@ fn check_numbers(steps: &Steps) -> Result<(), String> {
     }
 }
 
-/// The place that an instruction accesses.
-fn place_of(op: &mut Op) -> Option<&mut Place> {
-    match op {
-        Op::Load { place, .. }
-        | Op::Store { place, .. }
-        | Op::Cas { place, .. }
-        | Op::Swap { place, .. }
-        | Op::FetchAdd { place, .. }
-        | Op::StoreConditional { place, .. }
-        | Op::Lock(place)
-        | Op::Unlock(place) => Some(place),
-        _ => None,
-    }
-}
-
 /// The shared arrays; the second program is the first one for one more thread.
 fn arrays(steps: &Steps, more: &Steps) -> Result<Vec<Array>, String> {
     let differs = || "its code is not the same for any number of threads".to_owned();
@@ -407,7 +392,7 @@ fn arrays(steps: &Steps, more: &Steps) -> Result<Vec<Array>, String> {
     }
     for (a, b) in code.iter().zip(again) {
         let (mut op, mut other) = (a.op.clone(), b.op.clone());
-        if let (Some(p), Some(q)) = (place_of(&mut op), place_of(&mut other))
+        if let (Some(p), Some(q)) = (op.place_mut(), other.place_mut())
             && p.root == Root::Shared
         {
             let name = |steps: &Steps, p: &Place| steps.shared[p.offset as usize].name.clone();

@@ -10,7 +10,6 @@
 //! *What would make it unsound*: a write that is not seen. All accesses of all methods are looked at, those inside of
 //! atomic blocks included.
 
-use seriatim_lang::flow::place;
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::locality::local_accesses;
 use seriatim_lang::steps::*;
@@ -49,7 +48,7 @@ impl FinalFields {
             let range = method.entry.0 as usize..method.end.0 as usize;
             for (instr, local) in steps.code[range.clone()].iter().zip(&local[range]) {
                 let op = &instr.op;
-                if let Some(place @ Place { root: Root::Node(_, id), .. }) = place(op)
+                if let Some(place @ Place { root: Root::Node(_, id), .. }) = op.place()
                     && !local
                     && !matches!(op, Op::Load { .. })
                 {

@@ -12,7 +12,7 @@
 
 use crate::options::Reductions;
 use crate::sabotage::{Sabotage, is_broken};
-use seriatim_lang::flow::successors;
+use seriatim_lang::flow::reaches_without_step;
 use seriatim_lang::guarded::guarded_reads;
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::locality::local_accesses;
@@ -66,18 +66,7 @@ fn is_local_block(steps: &Steps, at: usize) -> bool {
 
 /// Whether a run can come back to a position without an access that is a step.
 fn closes_cycle(steps: &Steps, local: &[bool], start: Pc) -> bool {
-    let mut seen = vec![false; steps.code.len()];
-    let mut todo = successors(&steps.code[start.0 as usize].op, start);
-    while let Some(pc) = todo.pop() {
-        let (at, instr) = (pc.0 as usize, &steps.code[pc.0 as usize]);
-        // A pause is no access: a step goes on across it.
-        let is_step = instr.accesses() && !local[at];
-        if pc == start {
-            return true;
-        }
-        if !is_step && !std::mem::replace(&mut seen[at], true) {
-            todo.extend(successors(&instr.op, pc));
-        }
-    }
-    false
+    // A pause is no access: a step goes on across it.
+    let is_step = |at: usize| steps.code[at].accesses() && !local[at];
+    reaches_without_step(steps, start, is_step, |at| at == start.0 as usize)
 }

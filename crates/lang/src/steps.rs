@@ -284,6 +284,35 @@ pub struct Instr {
     pub pauses: bool,
 }
 
+/// The place in an instruction, shared or mutable as the instruction is.
+macro_rules! place_in {
+    ($op:expr) => {
+        match $op {
+            Op::Load { place, .. }
+            | Op::Store { place, .. }
+            | Op::Cas { place, .. }
+            | Op::Swap { place, .. }
+            | Op::FetchAdd { place, .. }
+            | Op::StoreConditional { place, .. }
+            | Op::Lock(place)
+            | Op::Unlock(place) => Some(place),
+            _ => None,
+        }
+    };
+}
+
+impl Op {
+    /// The shared place that an instruction accesses.
+    pub fn place(&self) -> Option<&Place> {
+        place_in!(self)
+    }
+
+    /// The shared place that an instruction accesses, to be changed.
+    pub fn place_mut(&mut self) -> Option<&mut Place> {
+        place_in!(self)
+    }
+}
+
 impl Instr {
     /// Whether a thread rests before it in proofs: it is a step of its own, and does not ride along.
     pub fn is_step(&self) -> bool {

@@ -8,7 +8,7 @@
 //! refused with the reason and the line where it leaves it.
 
 use seriatim_lang::diagnostic::Diagnostic;
-use seriatim_lang::flow::{place, reads_own_number};
+use seriatim_lang::flow::reads_own_number;
 use seriatim_lang::machine::{Machine, State};
 use seriatim_lang::program::Program;
 use seriatim_lang::span::Span;
@@ -214,7 +214,7 @@ fn instruction(shape: &Shape, instr: &Instr) -> Result<(), Refusal> {
     if reads_own_number(&instr.op) {
         return refuse("a thread's own number");
     }
-    let Some(place) = place(&instr.op) else { return Ok(()) };
+    let Some(place) = instr.op.place() else { return Ok(()) };
     if !place.dims.is_empty() {
         return refuse("an array");
     }

@@ -12,7 +12,6 @@
 //! *Precondition*: nobody releases a lock that he does not hold; see `seriatim_lang::held`. Otherwise only the first kind moves. What
 //! would make this unsound: a second way to read or write a lock, or a lock thought to be held that is not.
 
-use seriatim_lang::flow::place;
 use seriatim_lang::held::Held;
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::locality::local_accesses;
@@ -133,7 +132,7 @@ fn restrict(known: &mut Option<BTreeSet<Guard>>, guards: &BTreeSet<Guard>) {
 fn guards(held: &Held, pc: usize, op: &Op) -> BTreeSet<Guard> {
     let Some(locks) = held.at(Pc(pc as u32)) else { return BTreeSet::new() };
     let mut guards: BTreeSet<Guard> = locks.shared().map(Guard::Shared).collect();
-    if let Some(Place { root: Root::Node(Ex::Reg(reg), _), .. }) = place(op) {
+    if let Some(Place { root: Root::Node(Ex::Reg(reg), _), .. }) = op.place() {
         guards.extend(locks.of_node(*reg).map(Guard::Own));
     }
     guards
@@ -141,7 +140,7 @@ fn guards(held: &Held, pc: usize, op: &Op) -> BTreeSet<Guard> {
 
 /// The fields that an access touches; locks are no fields.
 fn fields_of(op: &Op) -> Vec<Field> {
-    let Some(place) = place(op) else { return vec![] };
+    let Some(place) = op.place() else { return vec![] };
     if matches!(op, Op::Lock(_) | Op::Unlock(_)) {
         return vec![];
     }

@@ -13,7 +13,6 @@ use crate::movers::Mover;
 use crate::state::{Class, ListState, MARKED, Segment, UNMARKED};
 use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
-use seriatim_lang::flow::place;
 use seriatim_lang::machine::{Executed, Fault, State, Stop, VACANT};
 use seriatim_lang::steps::*;
 
@@ -184,7 +183,7 @@ fn open_next(subject: &Subject, state: &mut ListState, thread: usize, choices: &
     let op = subject.op(pc);
     let next = subject.code.shape.next as u32;
     let reads = matches!(op, Op::Load { .. } | Op::Cas { .. } | Op::Swap { .. });
-    let Some(Place { root: Root::Node(Ex::Reg(reg), _), offset, width, .. }) = place(op) else {
+    let Some(Place { root: Root::Node(Ex::Reg(reg), _), offset, width, .. }) = op.place() else {
         return;
     };
     if !reads || !(*offset..offset + width).contains(&next) {

@@ -15,7 +15,7 @@ use crate::segment::Emptiness;
 use crate::view::{ARGS, FIELDS};
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State};
-use seriatim_lang::steps::{Ex, Op, Pc, Place, Root, Slot, Steps};
+use seriatim_lang::steps::{Ex, Op, Pc, Root, Slot, Steps};
 use seriatim_lang::types::{Scalar, StructId};
 use seriatim_lang::{Program, lower};
 
@@ -428,28 +428,13 @@ fn check_parameters(steps: &Steps, tracking: Tracking) -> Result<(), String> {
     Ok(())
 }
 
-/// The places that an instruction accesses.
-fn places(op: &Op) -> Option<&Place> {
-    match op {
-        Op::Load { place, .. }
-        | Op::Store { place, .. }
-        | Op::Cas { place, .. }
-        | Op::Swap { place, .. }
-        | Op::FetchAdd { place, .. }
-        | Op::StoreConditional { place, .. }
-        | Op::Lock(place)
-        | Op::Unlock(place) => Some(place),
-        _ => None,
-    }
-}
-
 /// The shared arrays: whatever is accessed by an index, in the code of the methods.
 fn arrays(steps: &Steps) -> Result<Vec<Array>, String> {
     let mut found: Vec<Array> = Vec::new();
     let begin = steps.methods.iter().map(|m| m.entry.0 as usize).min().unwrap_or(0);
     let mut single = Vec::new();
     for (at, instr) in steps.code.iter().enumerate().skip(begin) {
-        let Some(place) = places(&instr.op).filter(|p| p.root == Root::Shared) else { continue };
+        let Some(place) = instr.op.place().filter(|p| p.root == Root::Shared) else { continue };
         let dim = match place.dims.as_slice() {
             [] => {
                 single.push((place.offset, place.width));

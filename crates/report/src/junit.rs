@@ -4,6 +4,7 @@
 //! without answer and a history that cannot be read are errors, so that they never look like a pass;
 //! warnings go to the standard error of their case.
 
+use crate::markup::escaped;
 use crate::report::Report;
 use crate::terminal::{self, Style};
 use seriatim_spec::Verdict;
@@ -116,21 +117,4 @@ fn checked(report: &Report<'_>, xml: &mut String) {
         let warnings = escaped(&report.warnings.join("\n"));
         let _ = writeln!(xml, "      <system-err>{warnings}</system-err>");
     }
-}
-
-/// A text that may stand in an attribute or an element; what XML forbids becomes U+FFFD.
-pub fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\n' | '\t' => escaped.push(character),
-            '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            _ => escaped.push(character),
-        }
-    }
-    escaped
 }

@@ -14,6 +14,7 @@ pub mod html;
 pub mod json;
 pub mod junit;
 mod labels;
+pub mod markup;
 mod page;
 mod report;
 pub mod run;

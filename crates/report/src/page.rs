@@ -5,7 +5,7 @@
 //! (`html`) and the page of a run (`run::html`), which has the former's timeline in it.
 //!
 //! **Why it is safe.** What comes from outside (names, values, file names, sources, reasons) reaches the page
-//! in three ways only: as text of an element, through [`escaped`], which leaves none of `& < > " '` as they
+//! in three ways only: as text of an element, through [`escaped`](crate::markup::escaped), which leaves none of `& < > " '` as they
 //! are, so that it neither begins nor ends markup; as JSON in a script element, through [`json`], which
 //! leaves no `<`, so that it cannot end the element; and as base64. Scripts put it on the screen as text nodes
 //! and attribute values, never as markup. The content security policy of `web/head.html` forbids every
@@ -17,7 +17,9 @@ use std::io::{self, Write};
 
 const HEAD: &str = include_str!("../web/head.html");
 const STYLES: &str = include_str!("../web/style.css");
+const HEADLINE: &str = include_str!("../web/headline.html");
 const TIMELINE: &str = include_str!("../web/timeline.html");
+const FOOT: &str = include_str!("../web/foot.html");
 
 /// The scripts of a timeline, in the order in which they need each other.
 const SCRIPTS: [&str; 8] = [
@@ -43,6 +45,8 @@ pub(crate) fn write<W: Write>(
             Piece::Text(text) => out.write_all(text.as_bytes())?,
             Piece::Place("head") => write(HEAD, scripts, out, fill)?,
             Piece::Place("styles") => out.write_all(STYLES.as_bytes())?,
+            Piece::Place("headline") => out.write_all(HEADLINE.as_bytes())?,
+            Piece::Place("foot") => write(FOOT, scripts, out, fill)?,
             Piece::Place("timeline") => out.write_all(TIMELINE.as_bytes())?,
             Piece::Place("scripts") => {
                 for script in SCRIPTS.iter().chain(scripts) {
@@ -74,25 +78,10 @@ pub(crate) fn json(data: &impl Serialize) -> io::Result<String> {
     Ok(serde_json::to_string(data)?.replace('<', "\\u003c"))
 }
 
-/// Text that may stand in an element or in a quoted attribute.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            other => safe.push(other),
-        }
-    }
-    safe
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::markup::escaped;
 
     #[test]
     fn hostile_text_stays_text() {

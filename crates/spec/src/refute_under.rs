@@ -1,5 +1,5 @@
 //! The plainest search for an order that need not respect real time: a second opinion on a history that
-//! an engine calls wrong even so.
+//! an engine calls a violation even so.
 //!
 //! It tries everything: from each set of operations that have taken effect and each state that they can
 //! leave, every operation that may come next. Under [`Order::Process`] an operation comes after all
@@ -9,11 +9,8 @@
 //! Nothing is split, neither by key nor by object: sequential consistency is not a local property
 //! (Herlihy and Wing 1990, section 3.3).
 
-use crate::replay::{
-    Model, Order, Own, Player, Refutation, Tried, Visitor, intern_items, intern_parameters, refute,
-    with_model,
-};
-use crate::{ChosenReader, Reader};
+use crate::Reader;
+use crate::replay::{Order, Refutation, Search, Tried, refute, search_over};
 use seriatim_history::{History, InputError, OpId, Outcome};
 use std::collections::HashSet;
 
@@ -24,35 +21,21 @@ pub fn refute_under(
     order: Order,
     effort: usize,
 ) -> Result<Refutation, InputError> {
-    if order == Order::RealTime {
-        return refute(history, reader, effort);
+    match order {
+        Order::RealTime => refute(history, reader, effort),
+        _ => search_over(history, reader, Sets { order, effort }),
     }
-    if let Some(chosen) = reader.chosen() {
-        intern_parameters(history, chosen.choice.parameters());
-        let refute = Refute { history, reader: chosen, order, effort };
-        if let Some(refutation) = with_model(chosen.choice.name(), refute) {
-            return Ok(refutation);
-        }
-    }
-    let reading = reader.read(history)?;
-    let own = Own::new(history, &reading);
-    Ok(Everything { history, objects: own, order }.search(effort))
 }
 
-struct Refute<'r> {
-    history: &'r mut History,
-    reader: &'r ChosenReader,
+/// The search over sets of operations.
+#[derive(Clone, Copy)]
+struct Sets {
     order: Order,
     effort: usize,
 }
 
-impl Visitor for Refute<'_> {
-    type Answer = Refutation;
-
-    fn visit<M: Model>(self) -> Refutation {
-        intern_items::<M>(self.history);
-        let history = &*self.history;
-        let objects: Player<'_, M> = Player::new(history, self.reader);
+impl Search for Sets {
+    fn run<O: Tried>(self, history: &History, objects: O) -> Refutation {
         Everything { history, objects, order: self.order }.search(self.effort)
     }
 }

@@ -9,6 +9,7 @@ use crate::draw::{arrow_label, flaw_words, name, words};
 use crate::explain::{Arrow, End, Proof};
 use crate::per_key::KeyAnswer;
 use crate::transaction::{Transactions, TxnId};
+use seriatim_report::markup::escaped;
 use std::fmt::Write;
 
 /// What became of a level, in a word.
@@ -226,21 +227,4 @@ fn cycle(part: &Transactions, cycle: &[Arrow]) -> String {
 fn tallest(part: &Transactions, boxes: &[Option<TxnId>]) -> usize {
     let lines = |txn: &Option<TxnId>| 1 + txn.map_or(0, |id| part.get(id).ops.len());
     boxes.iter().map(lines).max().unwrap_or(1)
-}
-
-/// A text in which nothing is markup.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '&' => safe.push_str("&amp;"),
-            '"' => safe.push_str("&quot;"),
-            '\n' => safe.push(' '),
-            _ if character.is_control() => safe.extend(character.escape_unicode()),
-            _ => safe.push(character),
-        }
-    }
-    safe
 }

@@ -178,6 +178,29 @@ impl Prepared {
         self.versions[version as usize].writer
     }
 
+    /// Whom a transaction read each key from, in program order.
+    pub fn sources(&self, txn: usize) -> impl Iterator<Item = (KeyId, Node)> + '_ {
+        let reads = self.txns[txn].program().iter();
+        reads.map(|&(key, version)| (key, self.writer(version)))
+    }
+
+    /// The edges that every order of commits has to contain: each transaction comes after those that it read
+    /// from and after the one that `before` names, and the known order of lists holds.
+    pub fn known_edges(&self, before: impl Fn(usize) -> Node) -> Vec<[Node; 2]> {
+        let mut edges = Vec::new();
+        for txn in 1..self.txns.len() {
+            let mut first: Vec<Node> = self.sources(txn).map(|source| source.1).collect();
+            first.push(before(txn));
+            first.sort_unstable();
+            first.dedup();
+            edges.extend(first.into_iter().map(|first| [first, txn as Node]));
+        }
+        let known = self.known.iter();
+        let known = known.map(|&(earlier, later)| [self.writer(earlier), self.writer(later)]);
+        edges.extend(known.filter(|[first, then]| first != then));
+        edges
+    }
+
     /// Whether everything recorded was made use of.
     pub fn is_complete(&self) -> bool {
         self.ambiguous.is_empty() && self.unclear_lists.is_empty()

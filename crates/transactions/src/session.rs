@@ -88,32 +88,16 @@ impl Guarantee<'_> {
         self.readers.len() as Tag - 1
     }
 
-    fn sources(&self, txn: usize) -> Vec<(KeyId, Node)> {
-        let reads = self.prepared.txns[txn].program().iter();
-        reads.map(|&(key, version)| (key, self.prepared.writer(version))).collect()
-    }
-
     fn add_known(&mut self) {
-        for txn in 1..self.prepared.txns.len() {
-            let mut first: Vec<Node> = self.sources(txn).into_iter().map(|read| read.1).collect();
-            first.push(0);
-            first.sort_unstable();
-            first.dedup();
-            first.iter().for_each(|&first| self.order.fix(first, txn as Node, KNOWN));
-        }
-        for &(earlier, later) in &self.prepared.known {
-            let (first, then) = (self.prepared.writer(earlier), self.prepared.writer(later));
-            if first != then {
-                self.order.fix(first, then, KNOWN);
-            }
-        }
+        let edges = self.prepared.known_edges(|_| 0);
+        edges.into_iter().for_each(|[first, then]| self.order.fix(first, then, KNOWN));
     }
 
     fn add_own_writes(&mut self) {
         let mut chains = Chains::new();
         for txn in 1..self.prepared.txns.len() {
             let info = &self.prepared.txns[txn];
-            for (key, from) in self.sources(txn) {
+            for (key, from) in self.prepared.sources(txn) {
                 if let Some(chain) = chains.get(&(info.session, key)) {
                     self.put_before(chain, from, txn as Node);
                 }
@@ -129,7 +113,7 @@ impl Guarantee<'_> {
         let mut chains = Chains::new();
         for txn in 1..self.prepared.txns.len() {
             let session = self.prepared.txns[txn].session;
-            for (key, from) in self.sources(txn) {
+            for (key, from) in self.prepared.sources(txn) {
                 if let Some(chain) = chains.get(&(session, key)) {
                     self.put_before(chain, from, txn as Node);
                 }
@@ -200,7 +184,7 @@ impl Guarantee<'_> {
         let mut last: HashMap<u32, Node> = HashMap::new();
         for txn in 1..self.prepared.txns.len() {
             let info = &self.prepared.txns[txn];
-            let sources = self.sources(txn);
+            let sources: Vec<(KeyId, Node)> = self.prepared.sources(txn).collect();
             if !sources.is_empty() {
                 let link = self.order.add_node();
                 for (_, from) in sources {

@@ -113,26 +113,9 @@ impl<'p> Weak<'p> {
         }
     }
 
-    /// Whom a transaction read from, in program order.
-    fn sources(&self, txn: usize) -> impl Iterator<Item = (KeyId, Node)> + '_ {
-        let reads = self.prepared.txns[txn].program().iter();
-        reads.map(|&(key, version)| (key, self.prepared.writer(version)))
-    }
-
     fn add_known(&mut self) {
-        for txn in 1..self.prepared.txns.len() {
-            let mut first: Vec<Node> = self.sources(txn).map(|source| source.1).collect();
-            first.push(self.before[txn]);
-            first.sort_unstable();
-            first.dedup();
-            first.iter().for_each(|&first| self.order.fix(first, txn as Node, KNOWN));
-        }
-        for &(earlier, later) in &self.prepared.known {
-            let (first, then) = (self.prepared.writer(earlier), self.prepared.writer(later));
-            if first != then {
-                self.order.fix(first, then, KNOWN);
-            }
-        }
+        let edges = self.prepared.known_edges(|txn| self.before[txn]);
+        edges.into_iter().for_each(|[first, then]| self.order.fix(first, then, KNOWN));
     }
 
     /// x, another writer of what `reader` read from `from`, must commit before `from`.
@@ -147,7 +130,7 @@ impl<'p> Weak<'p> {
 
     fn force_program_order(&mut self) {
         for txn in 1..self.prepared.txns.len() {
-            let sources: Vec<(KeyId, Node)> = self.sources(txn).collect();
+            let sources: Vec<(KeyId, Node)> = self.prepared.sources(txn).collect();
             for (index, &(key, from)) in sources.iter().enumerate() {
                 let end = if is_on(Mutant::CommittedLooksAhead) { sources.len() } else { index };
                 for &(_, other) in &sources[..end] {
@@ -168,7 +151,7 @@ impl<'p> Weak<'p> {
         let mut by_session: HashMap<(u32, KeyId), Node> = HashMap::new();
         for txn in 1..self.prepared.txns.len() {
             let info = &self.prepared.txns[txn];
-            let sources: Vec<(KeyId, Node)> = self.sources(txn).collect();
+            let sources: Vec<(KeyId, Node)> = self.prepared.sources(txn).collect();
             for &(key, from) in &sources {
                 let own = by_session.get(&(info.session, key)).copied().unwrap_or(0);
                 let own = if is_on(Mutant::AtomicIgnoresSession) { 0 } else { own };
@@ -266,7 +249,8 @@ impl<'p> Weak<'p> {
             }
             let txn = node as usize;
             row.fill(0);
-            let sources = self.sources(txn).filter(|_| !is_on(Mutant::CausalPastIsSession));
+            let sources =
+                self.prepared.sources(txn).filter(|_| !is_on(Mutant::CausalPastIsSession));
             for from in sources.map(|source| source.1).chain([self.before[txn]]) {
                 let start = from as usize * width;
                 let other = &past[start..start + width];
@@ -324,7 +308,9 @@ impl<'p> Weak<'p> {
                 break;
             }
             let txn = node as usize;
-            for before in self.sources(txn).map(|source| source.1).chain([self.before[txn]]) {
+            for before in
+                self.prepared.sources(txn).map(|source| source.1).chain([self.before[txn]])
+            {
                 if before != 0 && before != to && !next.contains_key(&before) {
                     next.insert(before, node);
                     queue.push_back(before);

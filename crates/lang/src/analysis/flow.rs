@@ -35,7 +35,7 @@ pub fn expression_uses(ex: &Ex, visit: &mut dyn FnMut(Reg)) {
 
 /// Calls `visit` on each expression of an instruction, those of its place included.
 pub fn expressions(op: &Op, visit: &mut dyn FnMut(&Ex)) {
-    if let Some(place) = place(op) {
+    if let Some(place) = op.place() {
         if let Root::Node(node, _) = &place.root {
             visit(node);
         }
@@ -72,19 +72,25 @@ pub fn expressions(op: &Op, visit: &mut dyn FnMut(&Ex)) {
     }
 }
 
-/// The shared place that an instruction accesses.
-pub fn place(op: &Op) -> Option<&Place> {
-    match op {
-        Op::Load { place, .. }
-        | Op::Store { place, .. }
-        | Op::Cas { place, .. }
-        | Op::Swap { place, .. }
-        | Op::FetchAdd { place, .. }
-        | Op::StoreConditional { place, .. }
-        | Op::Lock(place)
-        | Op::Unlock(place) => Some(place),
-        _ => None,
+/// Whether a run that leaves `start` can reach a position that `ends` it without passing one that `is_step`.
+pub fn reaches_without_step(
+    steps: &Steps,
+    start: Pc,
+    is_step: impl Fn(usize) -> bool,
+    ends: impl Fn(usize) -> bool,
+) -> bool {
+    let mut seen = vec![false; steps.code.len()];
+    let mut todo = successors(&steps.code[start.0 as usize].op, start);
+    while let Some(pc) = todo.pop() {
+        let at = pc.0 as usize;
+        if ends(at) {
+            return true;
+        }
+        if !is_step(at) && !std::mem::replace(&mut seen[at], true) {
+            todo.extend(successors(&steps.code[at].op, pc));
+        }
     }
+    false
 }
 
 /// The registers that an instruction surely overwrites.

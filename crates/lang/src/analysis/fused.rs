@@ -13,7 +13,7 @@
 //! Other accesses that nobody notices could be fused in the same way. In proofs about lists it is the keys that
 //! multiply what a thread may know while it rests.
 
-use crate::analysis::flow::successors;
+use crate::analysis::flow::reaches_without_step;
 use crate::analysis::liveness::Liveness;
 use crate::analysis::locality::local_accesses;
 use crate::front::types::Scalar;
@@ -42,20 +42,12 @@ fn reads_key(steps: &Steps, at: usize) -> bool {
 
 /// Whether a run can come back to a position, or to an `assume`, without an access that is a step.
 fn must_be_step(steps: &Steps, reads: &[bool], start: Pc) -> bool {
-    let mut seen = vec![false; steps.code.len()];
-    let mut todo = successors(&steps.code[start.0 as usize].op, start);
-    while let Some(pc) = todo.pop() {
-        let (at, instr) = (pc.0 as usize, &steps.code[pc.0 as usize]);
-        let is_step = instr.is_shared_access() && !reads[at];
-        let waits = matches!(instr.op, Op::Assume(_)) && (!is_step || instr.pauses);
-        if pc == start || waits {
-            return true;
-        }
-        if !is_step && !std::mem::replace(&mut seen[at], true) {
-            todo.extend(successors(&instr.op, pc));
-        }
-    }
-    false
+    let is_step = |at: usize| steps.code[at].is_shared_access() && !reads[at];
+    let waits = |at: usize| {
+        let instr = &steps.code[at];
+        matches!(instr.op, Op::Assume(_)) && (!is_step(at) || instr.pauses)
+    };
+    reaches_without_step(steps, start, is_step, |at| at == start.0 as usize || waits(at))
 }
 
 #[cfg(test)]

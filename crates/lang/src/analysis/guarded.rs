@@ -7,7 +7,6 @@
 //! Which locks are held is found by data flow (`held`). What would make this unsound: a write that is not seen, or one by a thread
 //! that is thought to hold the lock.
 
-use crate::analysis::flow::place;
 use crate::analysis::held::Held;
 use crate::analysis::liveness::Liveness;
 use crate::analysis::locality::local_accesses;
@@ -43,7 +42,7 @@ pub fn guarded_reads(steps: &Steps, liveness: &Liveness) -> Vec<bool> {
 /// The place in a node that an instruction accesses, the struct, and the locks of the node that the thread surely holds.
 fn access<'o>(held: &Held, index: usize, op: &'o Op) -> Option<(&'o Place, u32, BTreeSet<u32>)> {
     let locks = held.at(Pc(index as u32))?;
-    let place = place(op)?;
+    let place = op.place()?;
     let Root::Node(node, id) = &place.root else { return None };
     let own = match node {
         Ex::Reg(reg) => locks.of_node(*reg).collect(),

@@ -10,7 +10,7 @@
 //! register outside of comparisons and of the root of a place ends its privacy, except for a plain move; and every register that an
 //! instruction may overwrite has lost its node, the elements of an array in registers included.
 
-use crate::analysis::flow::{definitions, place, successors};
+use crate::analysis::flow::{definitions, successors};
 use crate::analysis::liveness::Liveness;
 use crate::steps::*;
 use std::collections::BTreeSet;
@@ -60,13 +60,13 @@ fn note_write(op: &Op, written: &mut Written) {
     if matches!(op, Op::Load { .. }) {
         return;
     }
-    if let Some(place) = place(op) {
+    if let Some(place) = op.place() {
         written.extend(place.slots().map(|s| (owner(place), s)));
     }
 }
 
 fn on_private_node(op: &Op, private: &Private) -> bool {
-    match place(op).map(|p| &p.root) {
+    match op.place().map(|p| &p.root) {
         Some(Root::Node(Ex::Reg(reg), _)) => private.contains(&reg.0),
         _ => false,
     }
@@ -172,7 +172,7 @@ mod tests {
         let program = crate::check(&source).unwrap_or_else(|e| panic!("{}", e.render(&source, "")));
         let steps = crate::lower(&program, 2, None).expect("it can be lowered");
         let local = local_accesses(&steps, &Liveness::of(&steps));
-        let field = |op: &Op| place(op).is_some_and(|p| matches!(p.root, Root::Node(..)));
+        let field = |op: &Op| op.place().is_some_and(|p| matches!(p.root, Root::Node(..)));
         let code = steps.code.iter().zip(local).filter(|(instr, _)| field(&instr.op));
         code.map(|(_, local)| local).collect()
     }

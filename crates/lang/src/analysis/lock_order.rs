@@ -9,7 +9,6 @@
 //! executes: nodes are ranked by their only constant field of type `key`, shared variables by their place and before all
 //! nodes.
 
-use crate::analysis::flow::place;
 use crate::analysis::held::{Held, HeldLock};
 use crate::analysis::liveness::Liveness;
 use crate::analysis::locality::local_accesses;
@@ -75,7 +74,7 @@ fn ranks(steps: &Steps, liveness: &Liveness) -> Vec<Option<u32>> {
     let mut written: BTreeSet<(u32, u32)> = BTreeSet::new();
     for (instr, local) in steps.code.iter().zip(local) {
         let is_write = !matches!(instr.op, Op::Load { .. } | Op::Lock(_) | Op::Unlock(_));
-        if let Some(place @ Place { root: Root::Node(_, id), .. }) = place(&instr.op)
+        if let Some(place @ Place { root: Root::Node(_, id), .. }) = instr.op.place()
             && is_write
             && !local
         {

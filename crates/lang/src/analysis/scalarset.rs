@@ -60,7 +60,7 @@ impl Reader<'_> {
 
     /// Whether arrays by thread, and only these, are indexed by threads.
     fn indices(&self, op: &Op) -> bool {
-        let Some(place) = crate::analysis::flow::place(op) else { return true };
+        let Some(place) = op.place() else { return true };
         place.dims.iter().all(|dim| {
             let by_thread = self.worth(&dim.index) == Worth::Thread;
             let array = self.steps.thread_arrays.iter().any(|a| {

@@ -2,7 +2,6 @@
 
 use super::access::Spot;
 use super::{FREED, Ran, Run};
-use crate::analysis::flow::place;
 use crate::steps::*;
 
 /// An instruction that was executed.
@@ -40,7 +39,7 @@ impl Run<'_> {
             return self.execute(pc);
         }
         let op = &self.machine.steps.code[pc.0 as usize].op;
-        let spot = place(op).and_then(|place| Some((self.resolve(place, pc).ok()?, place.width)));
+        let spot = op.place().and_then(|place| Some((self.resolve(place, pc).ok()?, place.width)));
         let before = spot.map(|spot| self.words(spot));
         let result = self.execute(pc);
         let access = spot.zip(before).map(|(spot, before)| {

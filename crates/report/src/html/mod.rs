@@ -8,6 +8,7 @@ mod base64;
 mod columns;
 mod page_data;
 
+use crate::markup::escaped;
 use crate::page;
 use crate::report::Report;
 use crate::terminal::{self, Style};
@@ -40,10 +41,10 @@ pub fn render(report: &Report<'_>) -> Vec<u8> {
 /// ```
 pub fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
     page::write(SKELETON, &[SCRIPT], out, &mut |place, out| match place {
-        "title" => out.write_all(page::escaped(report.history.source()).as_bytes()),
+        "title" => out.write_all(escaped(report.history.source()).as_bytes()),
         "plain" => {
             let text = terminal::render(report, &Style::plain(100));
-            out.write_all(page::escaped(&text).as_bytes())
+            out.write_all(escaped(&text).as_bytes())
         }
         "history" => write_history(report, out),
         other => unreachable!("the skeleton has no place {other}"),

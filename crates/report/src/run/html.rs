@@ -7,6 +7,7 @@
 use super::page_data::PageData;
 use super::{Examined, terminal, unjudged};
 use crate::html;
+use crate::markup::escaped;
 use crate::page;
 use crate::report::Report;
 use crate::terminal::Style;
@@ -30,10 +31,10 @@ pub fn render(examined: &Examined<'_>) -> String {
 /// Writes the page.
 pub fn write(examined: &Examined<'_>, out: &mut impl Write) -> io::Result<()> {
     page::write(SKELETON, &SCRIPTS, out, &mut |place, out| match place {
-        "title" => out.write_all(page::escaped(examined.name).as_bytes()),
+        "title" => out.write_all(escaped(examined.name).as_bytes()),
         "plain" => {
             let text = terminal::report(examined, &Style::plain(100));
-            out.write_all(page::escaped(&text).as_bytes())
+            out.write_all(escaped(&text).as_bytes())
         }
         "report" => out.write_all(page::json(&PageData::of(examined))?.as_bytes()),
         "history" => write_history(examined, out),

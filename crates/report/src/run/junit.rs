@@ -2,7 +2,7 @@
 //! claim without answer that was asked is an error, one that was not asked or not answered is skipped.
 
 use super::{Examined, terminal};
-use crate::junit::escaped;
+use crate::markup::escaped;
 use seriatim_spec::answer::Standing;
 use std::fmt::Write;
 

@@ -14,8 +14,11 @@ const LAYERS: [(&str, &[&str]); 8] = [
     ("what should happen, and what can be answered", &["spec", "sync", "algorithms", "services"]),
     ("algorithms as text and as steps", &["lang"]),
     ("steps and states in the words of the source", &["trace"]),
-    ("engines", &["monitor", "transactions", "explore", "lists", "prove", "certify", "report"]),
-    ("what chooses between engines", &["verify", "harness", "scale", "parquet", "cluster"]),
+    ("engines", &["monitor", "explore", "lists", "prove", "certify", "report"]),
+    (
+        "what chooses between engines",
+        &["verify", "harness", "transactions", "scale", "parquet", "cluster"],
+    ),
     ("the command, and all of it under one name", &["seriatim"]),
 ];
 

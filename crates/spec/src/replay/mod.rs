@@ -15,7 +15,8 @@
 //! whole, so that nobody has to believe that their keys are independent. What is trusted is the reading
 //! of the log into a [`History`] and the equality of its [`ValueId`]s.
 //!
-//! A specification of the user's own has no second description: [`replay_by_steps`](crate::replay_by_steps) replays it by its own `step`.
+//! A specification of the user's own has no second description:
+//! [`replay_by_steps`](crate::replay_by_steps) replays it by its own `step`.
 
 mod bags;
 mod cells;
@@ -29,7 +30,7 @@ mod table;
 
 pub(crate) use order::Sequencer;
 pub use order::{Invalid, Order};
-pub(crate) use refute::{Objects as Tried, Own};
+pub(crate) use refute::{Objects as Tried, Search, search_over};
 pub use refute::{Refutation, refute};
 
 use crate::validate::replay_by_steps_under;

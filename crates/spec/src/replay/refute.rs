@@ -1,4 +1,5 @@
-//! The plainest search for an order: a second opinion on a history that an engine calls wrong.
+//! The plainest search for an order: a second opinion on a history that an engine calls a
+//! violation.
 //!
 //! It follows the events in time and keeps every *configuration* that is possible so far: which of the
 //! operations that are open have taken effect, and the state of the objects. Before an operation returns,
@@ -40,32 +41,58 @@ pub fn refute(
     reader: &dyn Reader,
     effort: usize,
 ) -> Result<Refutation, InputError> {
+    search_over(history, reader, Events { effort })
+}
+
+/// A search for an order, over objects of whichever kind.
+pub(crate) trait Search: Copy {
+    fn run<O: Objects>(self, history: &History, objects: O) -> Refutation;
+}
+
+/// Runs a search over the objects of a history: the plain ones of the replay, or the user's own.
+pub(crate) fn search_over(
+    history: &mut History,
+    reader: &dyn Reader,
+    search: impl Search,
+) -> Result<Refutation, InputError> {
     if let Some(chosen) = reader.chosen() {
         intern_parameters(history, chosen.choice.parameters());
-        let refute = Refute { history, reader: chosen, effort };
-        if let Some(refutation) = with_model(chosen.choice.name(), refute) {
+        let over = OverModel { history, reader: chosen, search };
+        if let Some(refutation) = with_model(chosen.choice.name(), over) {
             return Ok(refutation);
         }
     }
     let reading = reader.read(history)?;
     let own = Own::new(history, &reading);
-    Ok(Sweep::new(history, own, effort).run())
+    Ok(search.run(history, own))
 }
 
-struct Refute<'r> {
+struct OverModel<'r, S> {
     history: &'r mut History,
     reader: &'r ChosenReader,
-    effort: usize,
+    search: S,
 }
 
-impl Visitor for Refute<'_> {
+impl<S: Search> Visitor for OverModel<'_, S> {
     type Answer = Refutation;
 
     fn visit<M: Model>(self) -> Refutation {
         intern_items::<M>(self.history);
         let history = &*self.history;
         let player: Player<'_, M> = Player::new(history, self.reader);
-        Sweep::new(history, player, self.effort).run()
+        self.search.run(history, player)
+    }
+}
+
+/// The search along the events.
+#[derive(Clone, Copy)]
+struct Events {
+    effort: usize,
+}
+
+impl Search for Events {
+    fn run<O: Objects>(self, history: &History, objects: O) -> Refutation {
+        Sweep { history, objects, open: Vec::new(), left: self.effort }.run()
     }
 }
 
@@ -111,14 +138,14 @@ impl<M: Model> Objects for Player<'_, M> {
 }
 
 /// Objects of a specification of the user's own.
-pub(crate) struct Own<'r> {
+struct Own<'r> {
     history: &'r History,
     reading: &'r Interpretation,
     automaton: Box<dyn Automaton + 'r>,
 }
 
 impl<'r> Own<'r> {
-    pub(crate) fn new(history: &'r History, reading: &'r Interpretation) -> Self {
+    fn new(history: &'r History, reading: &'r Interpretation) -> Self {
         Own { history, reading, automaton: reading.alphabet.automaton(&Cancel::never()) }
     }
 }
@@ -170,11 +197,7 @@ struct Sweep<'h, O: Objects> {
     left: usize,
 }
 
-impl<'h, O: Objects> Sweep<'h, O> {
-    fn new(history: &'h History, objects: O, effort: usize) -> Self {
-        Sweep { history, objects, open: Vec::new(), left: effort }
-    }
-
+impl<O: Objects> Sweep<'_, O> {
     fn run(mut self) -> Refutation {
         let state = self.objects.initial();
         let mut possible = vec![Configuration { done: Vec::new(), state }];
