@@ -147,6 +147,12 @@ impl Builder {
         Builder { listening, ..Builder::new(source) }
     }
 
+    /// The same builder, going on with the values of another history: what was named there has the same id here.
+    #[must_use]
+    pub fn with_values(self, values: Values) -> Self {
+        Builder { values, ..self }
+    }
+
     /// The interned values.
     pub fn values(&mut self) -> &mut Values {
         &mut self.values

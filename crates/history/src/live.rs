@@ -28,6 +28,8 @@ pub struct LiveCall<'b> {
     pub call: Call,
     /// The values that it names.
     pub values: &'b Values,
+    /// How the results of the source are to be read, which it says before its first operation.
+    pub conventions: Conventions,
 }
 
 /// A return, as it is read.

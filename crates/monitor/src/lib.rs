@@ -15,6 +15,7 @@ mod choose;
 mod confirm;
 mod decision;
 pub mod fast;
+pub mod frontier;
 mod minimise;
 mod options;
 pub mod partition;

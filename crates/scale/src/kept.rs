@@ -9,8 +9,9 @@ use crate::judge::{FilesOf, Judge, Until};
 use crate::record::{self, Rank, StreamedOperation, put_frame};
 use crate::spill::{Scratch, Temporary, read_frame};
 use seriatim_history::{
-    History, InputError, Interval, LiveCall, LiveReturn, Outcome, Time, ValueId,
+    History, InputError, Interval, LiveCall, LiveReturn, OpId, Outcome, Time, ValueId,
 };
+use std::collections::HashMap;
 
 /// What is written at once.
 const BLOCK: usize = 256 << 10;
@@ -124,6 +125,12 @@ impl Kept {
     fn forget(&mut self) {
         self.is_whole = false;
         (self.file, self.block, self.open) = (None, Vec::new(), Vec::new());
+    }
+
+    /// The number of each operation that has not returned, by the time of its call.
+    pub fn open_numbers(&self) -> HashMap<Time, OpId> {
+        let open = self.open.iter().enumerate();
+        open.filter_map(|(at, open)| Some((open.as_ref()?.call, OpId::from(at)))).collect()
     }
 
     /// The history of everything that happened until now, if it is all here.

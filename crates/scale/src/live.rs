@@ -1,6 +1,12 @@
 //! Events as they happen, with a second opinion on what the online monitor says of them.
 //!
-//! An online monitor is right after every event, but gives no evidence. So nothing is called linearizable on its
+//! *Who listens.* The online monitor of the object, where it has one; when it declines (a value that repeats, an operation
+//! that fails), or where there is none, the [`frontier`] of everything that may be true, which is exact for every
+//! specification: it is told everything that happened so far from what is kept, and goes on from there. If it gives up
+//! as well (too much overlaps), nobody listens any more, [`Watch::telling`] says so at once, and the ordinary check decides in
+//! the end.
+//!
+//! A monitor is right after every event, but gives no evidence. So nothing is called linearizable on its
 //! word: an order is made beside it and replayed window by window (`Streamed`), from the first event to
 //! the last. That is one order of many; where it cannot be continued, it refutes itself and nothing else. Nor is
 //! anything called a violation on the monitor's word alone as long as everything that happened is still here
@@ -20,11 +26,15 @@ use crate::spill::Scratch;
 use crate::split::Splitting;
 use crate::windows::Streamed;
 use seriatim_history::{
-    Conventions, Forgets, Listener, LiveCall, LiveReturn, Time, Value, ValueId,
+    Builder, Conventions, Event, Forgets, History, Listener, LiveCall, LiveReturn, OpId, Outcome,
+    Time, Value, ValueId,
 };
-use seriatim_monitor::fast::{Called, Online, Returned, Stop};
+use seriatim_monitor::fast::{Called, Declined, Online, Returned, Stop};
+use seriatim_monitor::frontier::{Exact, frontier};
 use seriatim_monitor::partition::Partitioning;
-use seriatim_monitor::{Monitors, Strategy};
+use seriatim_monitor::{Monitors, Strategy, watch};
+use seriatim_spec::Split;
+use seriatim_spec::live::{Sample, Told};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -43,9 +53,18 @@ pub const MOST_KEPT: u64 = 1 << 21;
 /// How long the ordinary check of all that was kept may take.
 pub const LONG_PATIENCE: Duration = Duration::from_secs(60);
 
+/// How often a frontier may begin again because something could not be heard any more.
+const MOST_BEGINNINGS: usize = 16;
+
+/// Makes the frontier of a specification; an error says why there is none.
+pub type Begins = Box<dyn Fn(Sample<'_>) -> Result<Box<dyn Exact>, String>>;
+
 /// What is watched.
 pub struct Watch {
-    monitor: Box<dyn Online>,
+    listens: Listens,
+    begins: Begins,
+    /// How often a frontier has begun.
+    beginnings: usize,
     judge: Judge,
     witness: Streamed,
     kept: Kept,
@@ -56,6 +75,18 @@ pub struct Watch {
     object: Option<Option<Value>>,
     /// Why and in which line the watch ended, if it did.
     end: Option<(u64, End)>,
+    /// Whom to tell that nobody listens any more.
+    tell: Box<dyn FnMut(&str)>,
+}
+
+/// Who listens.
+enum Listens {
+    /// The monitor of the object.
+    Monitor(Box<dyn Online>),
+    /// The frontier, by parts or not.
+    Frontier(Split, Box<dyn Exact>),
+    /// Nobody, for this reason.
+    Nobody(String),
 }
 
 /// Hands the events that a reader meets to a watch, and lets the reader forget values meanwhile.
@@ -85,13 +116,31 @@ enum End {
 }
 
 impl Watch {
-    /// Watches with a monitor and a specification, with a window of [`WINDOW`] operations.
-    pub fn new(monitor: Box<dyn Online>, reader: SharedReader) -> Self {
-        Watch::with_window(monitor, reader, WINDOW)
+    /// Watches a specification.
+    ///
+    /// ```
+    /// use seriatim_scale::live::Watch;
+    /// use seriatim_spec::{ChosenReader, Failures, SpecChoice};
+    /// use std::sync::Arc;
+    /// let choice = SpecChoice::parse("stack").unwrap();
+    /// let watch = Watch::new(Arc::new(ChosenReader { choice, failures: Failures::default() }));
+    /// assert!(watch.is_ok());
+    /// ```
+    pub fn new(reader: SharedReader) -> Result<Self, String> {
+        let Some(chosen) = reader.chosen().cloned() else {
+            return Err(format!("{} cannot be watched", reader.name()));
+        };
+        let monitor = watch(&chosen.choice).ok();
+        let begins: Begins = Box::new(move |sample| frontier(&chosen, sample));
+        Watch::of(reader, monitor, begins)
     }
 
-    /// The same with a window of another size.
-    pub fn with_window(monitor: Box<dyn Online>, reader: SharedReader, window: usize) -> Self {
+    /// Watches a specification with a monitor, if there is one, and with a frontier where that declines.
+    pub fn of(
+        reader: SharedReader,
+        monitor: Option<Box<dyn Online>>,
+        begins: Begins,
+    ) -> Result<Self, String> {
         let judge = Judge {
             reader,
             files: Arc::new([]),
@@ -104,9 +153,29 @@ impl Watch {
             deadline: None,
             damaged_files: Vec::new(),
         };
-        let witness = Streamed::new(&judge, 0).with_window(window).with_patience(PATIENCE);
-        let kept = Kept::new(Scratch::new(std::env::temp_dir()), MOST_KEPT);
-        Watch { monitor, judge, witness, kept, now: 0, operations: 0, object: None, end: None }
+        let witness = Streamed::new(&judge, 0).with_window(WINDOW).with_patience(PATIENCE);
+        let listens = match monitor {
+            Some(monitor) => Listens::Monitor(monitor),
+            None => Listens::Frontier(Split::Parts, first(&begins, Conventions::default())?),
+        };
+        Ok(Watch {
+            listens,
+            begins,
+            beginnings: 0,
+            judge,
+            witness,
+            kept: Kept::new(Scratch::new(std::env::temp_dir()), MOST_KEPT),
+            now: 0,
+            operations: 0,
+            object: None,
+            end: None,
+            tell: Box::new(|_| ()),
+        })
+    }
+
+    /// The same with windows of another size for the order that is made.
+    pub fn with_window(self, window: usize) -> Self {
+        Watch { witness: self.witness.with_window(window), ..self }
     }
 
     /// The same, keeping another number of operations for the ordinary check.
@@ -114,22 +183,36 @@ impl Watch {
         Watch { kept: Kept::new(Scratch::new(std::env::temp_dir()), most), ..self }
     }
 
+    /// The same, telling somebody when nobody listens any more, and why.
+    pub fn telling(self, tell: impl FnMut(&str) + 'static) -> Self {
+        Watch { tell: Box::new(tell), ..self }
+    }
+
     /// An operation is called.
     pub fn call(&mut self, call: &LiveCall<'_>) -> ControlFlow<()> {
-        let LiveCall { op, line, method, call: what, values, .. } = *call;
+        let LiveCall { op, line, method, call: what, values, conventions, .. } = *call;
         self.now += 1;
         self.operations += 1;
         let object = what.object.is_present().then(|| values.get(what.object));
         if *self.object.get_or_insert_with(|| object.clone()) != object {
             return self.ends(line, End::SeveralObjects);
         }
+        if self.operations == 1 && self.judge.conventions != conventions {
+            self.judge.conventions = conventions;
+            self.begin_as_told();
+        }
         self.witness.call(self.now, call);
         self.kept.call(self.now, call);
-        let called = Called { op, method, key: what.key, arg: what.arg, values };
-        match self.monitor.call(called) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(stop) => self.ends(line, End::Monitor(stop)),
-        }
+        let (key, arg) = (what.key, what.arg);
+        let heard = match &mut self.listens {
+            Listens::Monitor(monitor) => monitor.call(Called { op, method, key, arg, values }),
+            Listens::Frontier(_, frontier) => {
+                let (outcome, result) = (Outcome::Pending, ValueId::ABSENT);
+                frontier.call(op, Told { method, key, arg, outcome, result, values })
+            }
+            Listens::Nobody(_) => Ok(()),
+        };
+        self.heard(heard, line)
     }
 
     /// An operation returns.
@@ -137,12 +220,86 @@ impl Watch {
         self.now += 1;
         self.witness.ret(self.now, ret);
         self.kept.ret(self.now, ret);
-        let LiveReturn { op, line, ret, values, .. } = *ret;
-        let returned = Returned { op, outcome: ret.outcome, result: ret.result, values };
-        match self.monitor.ret(returned) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(stop) => self.ends(line, End::Monitor(stop)),
+        let LiveReturn { op, line, ret, values, method, call } = *ret;
+        let (outcome, result) = (ret.outcome, ret.result);
+        let heard = match &mut self.listens {
+            Listens::Monitor(monitor) => monitor.ret(Returned { op, outcome, result, values }),
+            Listens::Frontier(_, frontier) => {
+                let (key, arg) = (call.key, call.arg);
+                frontier.ret(op, Told { method, key, arg, outcome, result, values })
+            }
+            Listens::Nobody(_) => Ok(()),
+        };
+        self.heard(heard, line)
+    }
+
+    /// What follows from what a listener says of an event.
+    fn heard(&mut self, heard: Result<(), Stop>, line: u64) -> ControlFlow<()> {
+        let mut heard = heard;
+        loop {
+            let declined = match heard {
+                Ok(()) => return ControlFlow::Continue(()),
+                Err(Stop::Violation(_)) => {
+                    let Err(stop) = heard else { return ControlFlow::Continue(()) };
+                    return self.ends(line, End::Monitor(stop));
+                }
+                Err(Stop::Declined(declined)) => declined,
+            };
+            heard = match self.next_split(&declined) {
+                Some(split) => self.begin_again(split, &declined),
+                None => self.give_up(declined.to_string()),
+            };
         }
+    }
+
+    /// How a frontier listens after a decline, if one can.
+    fn next_split(&self, declined: &Declined) -> Option<Split> {
+        let may_begin = self.beginnings < MOST_BEGINNINGS;
+        match (&self.listens, declined) {
+            (Listens::Monitor(_), _) => Some(Split::Parts),
+            (Listens::Frontier(Split::Parts, _), Declined::Whole) => Some(Split::Whole),
+            (Listens::Frontier(split, _), Declined::Unheard { .. }) if may_begin => Some(*split),
+            _ => None,
+        }
+    }
+
+    /// Nobody listens any more.
+    fn give_up(&mut self, why: String) -> Result<(), Stop> {
+        (self.tell)(&why);
+        self.listens = Listens::Nobody(why);
+        Ok(())
+    }
+
+    /// The results of the stream are to be read in another way than was thought before the first of them.
+    fn begin_as_told(&mut self) {
+        if let Listens::Frontier(split, _) = self.listens {
+            self.listens = match first(&self.begins, self.judge.conventions) {
+                Ok(frontier) => Listens::Frontier(split, frontier),
+                Err(why) => Listens::Nobody(why),
+            };
+        }
+    }
+
+    /// A frontier hears everything that happened so far, and goes on from there.
+    fn begin_again(&mut self, split: Split, declined: &Declined) -> Result<(), Stop> {
+        self.beginnings += 1;
+        let Some(Ok((mut history, _))) = self.kept.history(&self.judge) else {
+            let why = format!("{declined}, and what came before is not kept");
+            return self.give_up(why);
+        };
+        let conventions = self.judge.conventions;
+        let sample = Sample { history: &mut history, conventions, split };
+        let mut frontier = match (self.begins)(sample) {
+            Ok(frontier) => frontier,
+            Err(why) => return self.give_up(why),
+        };
+        let heard = tell_all(&mut *frontier, &history, &self.kept);
+        // An operation that cannot be heard though it is known from the beginning never will be.
+        if let Err(Stop::Declined(Declined::Unheard { why })) = heard {
+            return self.give_up(why);
+        }
+        self.listens = Listens::Frontier(split, frontier);
+        heard
     }
 
     fn ends(&mut self, line: u64, end: End) -> ControlFlow<()> {
@@ -152,7 +309,9 @@ impl Watch {
 
     /// Whoever tells the events forgets values; see [`Online::rename`].
     pub fn rename(&mut self, new_id: &mut dyn FnMut(ValueId) -> ValueId) {
-        self.monitor.rename(new_id);
+        if let Listens::Monitor(monitor) = &mut self.listens {
+            monitor.rename(new_id);
+        }
     }
 
     /// How many events there were.
@@ -170,6 +329,11 @@ impl Watch {
         self.end.as_ref().map(|end| end.0)
     }
 
+    /// Whether somebody listened to the end, so that a violation is known by the very event.
+    pub fn was_heard(&self) -> bool {
+        !matches!(self.listens, Listens::Nobody(_))
+    }
+
     /// What can be said in the end, and is checked.
     pub fn conclude(&mut self, conventions: Conventions) -> Standing {
         self.judge.conventions = conventions;
@@ -178,15 +342,30 @@ impl Watch {
                 self.contested(&violation.reason, line)
             }
             Some((_, End::Monitor(Stop::Declined(declined)))) => {
-                Standing::Unknown(declined.to_string())
+                self.decided_in_the_end(declined.to_string())
             }
             Some((_, End::SeveralObjects)) => {
                 Standing::Unknown("several objects cannot be watched as one".to_owned())
             }
-            None => match self.witness.finish() {
-                Ok(()) => Standing::Linearizable,
-                Err(reason) => self.reconsidered(&reason),
+            None => match (self.witness.finish(), &self.listens) {
+                (Ok(()), _) => Standing::Linearizable,
+                (Err(_), Listens::Nobody(why)) => {
+                    let why = why.clone();
+                    self.decided_in_the_end(why)
+                }
+                (Err(reason), _) => self.reconsidered(&reason),
             },
+        }
+    }
+
+    /// What the ordinary check says of events that nobody could listen to.
+    fn decided_in_the_end(&mut self, why: String) -> Standing {
+        match self.ordinary() {
+            Some(Standing::Unknown(limit)) => {
+                Standing::Unknown(format!("{why}; the ordinary check gives up, {limit}"))
+            }
+            Some(decided) => decided,
+            None => Standing::Unknown(why),
         }
     }
 
@@ -244,4 +423,39 @@ impl Watch {
             },
         }
     }
+}
+
+/// A frontier that has heard nothing.
+fn first(begins: &Begins, conventions: Conventions) -> Result<Box<dyn Exact>, String> {
+    let mut nothing = Builder::new("events").finish().map_err(|problem| problem.to_string())?;
+    begins(Sample { history: &mut nothing, conventions, split: Split::Parts })
+}
+
+/// Tells a frontier everything that happened. What is still open has the number by which it will return.
+fn tell_all(frontier: &mut dyn Exact, history: &History, kept: &Kept) -> Result<(), Stop> {
+    let numbers = kept.open_numbers();
+    let above = numbers.values().map(|op| op.0 + 1).max().unwrap_or(0);
+    let number = |op: OpId| match numbers.get(&history.call(op)) {
+        Some(&number) if history.ret(op).is_none() => number,
+        _ => OpId(above + op.0),
+    };
+    let told = |op: OpId, outcome: Outcome, result: ValueId| Told {
+        method: history.operation(op).method(),
+        key: history.key(op),
+        arg: history.arg(op),
+        outcome,
+        result,
+        values: history.values(),
+    };
+    for event in history.events() {
+        match event {
+            Event::Call(op) => {
+                frontier.call(number(op), told(op, Outcome::Pending, ValueId::ABSENT))?;
+            }
+            Event::Return(op) => {
+                frontier.ret(number(op), told(op, history.outcome(op), history.result(op)))?;
+            }
+        }
+    }
+    Ok(())
 }

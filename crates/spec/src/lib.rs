@@ -14,6 +14,7 @@ pub mod answer;
 mod checked;
 mod collection;
 pub mod generate;
+pub mod live;
 mod machine;
 mod notation;
 pub mod objects;

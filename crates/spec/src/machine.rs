@@ -9,6 +9,7 @@ use crate::{Next, Spec};
 use seriatim_history::{ValueId, Values};
 use std::fmt::Debug;
 use std::hash::Hash;
+use std::sync::Arc;
 
 /// What an operation returned.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -27,6 +28,8 @@ pub enum Answer {
     Number(i64),
     /// Several values.
     Items(Box<[ValueId]>),
+    /// A text that the history does not name, so that it has no id.
+    Text(Arc<str>),
     /// It returned, and nobody wrote down what.
     Unrecorded,
 }
@@ -76,6 +79,9 @@ pub trait Machine: Send + Sync {
     /// The values of the history, for messages.
     fn values(&self) -> &Values;
 
+    /// Takes over the values of a history that has grown: those that are known already keep their ids.
+    fn go_on_with(&mut self, values: Arc<Values>);
+
     /// The state before the first operation.
     fn start(&self) -> Self::State;
 
@@ -101,6 +107,24 @@ pub trait Machine: Send + Sync {
             }
             _ => Next::None,
         }
+    }
+
+    /// Everything that the operation may do in this state. Only an object that leaves a choice says more than
+    /// [`run`](Machine::run) does.
+    fn effects(&self, state: &Self::State, op: &Self::Op) -> Vec<Effect<Self::State>> {
+        self.run(state, op).into_iter().collect()
+    }
+
+    /// Whether the record of a return means the operation that the record of its call meant. Some records say at the
+    /// return only what was done.
+    fn is_same(&self, called: &Self::Op, returned: &Self::Op) -> bool {
+        called == returned
+    }
+
+    /// Whether the answer that an operation gave when it took effect is the one that is recorded when it returns, as
+    /// the same operation.
+    fn is_borne_out(&self, called: (&Self::Op, &Answer), returned: (&Self::Op, &Answer)) -> bool {
+        self.agrees(called.0, returned.1, called.1)
     }
 
     /// Whether the operation with this answer never changes the state; `None`: with any answer.
@@ -195,6 +219,7 @@ impl<M: Machine> Spec for M {
         match ret {
             None | Some(Answer::Done | Answer::Unrecorded) => format!("cannot {verb}: {fact}"),
             Some(Answer::Value(value)) => format!("cannot {verb} {}: {fact}", values.get(*value)),
+            Some(Answer::Text(text)) => format!("cannot {verb} {text:?}: {fact}"),
             Some(Answer::Empty) => format!("{verb} cannot find nothing: {fact}"),
             Some(Answer::Yes) => format!("{verb} cannot return true: {fact}"),
             Some(Answer::No) => format!("{verb} cannot return false: {fact}"),

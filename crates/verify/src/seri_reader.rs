@@ -5,6 +5,7 @@
 //! values into its data and back: integers are numbers or keys where the specification wants those, any
 //! value is opaque data, `nil` is `empty`.
 
+use crate::seri_live::SeriLive;
 use crate::seri_nature::Nature;
 use seriatim_explore::{Event, event};
 use seriatim_history::{History, InputError, Operation, Outcome, Problem, ValueId};
@@ -13,6 +14,7 @@ use seriatim_lang::machine::Bounds;
 use seriatim_lang::program::{FunctionInfo, SpecInfo};
 use seriatim_lang::spec::{Datum, SpecState, SpecStop};
 use seriatim_lang::types::Type;
+use seriatim_spec::live::Sample;
 use seriatim_spec::run::Run;
 use seriatim_spec::{
     Bound, Interpretation, Next, Reader, Spec, Version, Versions, VersionsOf, key_of,
@@ -87,6 +89,11 @@ impl SeriReader {
         Self::new(program.spec.clone()?).ok()
     }
 
+    /// The specification as one that hears of operations while they happen.
+    pub fn live(&self, sample: Sample<'_>) -> SeriLive {
+        SeriLive::new(Arc::clone(&self.object), sample)
+    }
+
     fn new(info: SpecInfo) -> Result<Self, String> {
         let object = SeriObject::new(info);
         match object.spec.initial() {
@@ -133,13 +140,13 @@ struct Reading<'r> {
 
 /// The texts of a history, in their order: a `key` of a specification is a number, and a text counts as its place
 /// among all texts of the history.
-struct Texts {
+pub(crate) struct Texts {
     ranks: BTreeMap<ValueId, i32>,
 }
 
 impl Texts {
     /// The texts, if the specification has ordered data.
-    fn of(history: &History, spec: &seriatim_lang::spec::Spec) -> Texts {
+    pub(crate) fn of(history: &History, spec: &seriatim_lang::spec::Spec) -> Texts {
         let mut methods = spec.info().methods.iter();
         let has_keys = |method: &FunctionInfo| {
             method.params.iter().map(|p| &p.ty).chain([&method.result]).any(has_key)
@@ -166,6 +173,10 @@ impl Texts {
         Texts { ranks: texts.into_values().zip(0..).collect() }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ranks.is_empty()
+    }
+
     fn rank(&self, id: ValueId) -> Option<i32> {
         self.ranks.get(&id).copied()
     }
@@ -183,8 +194,8 @@ fn has_key(ty: &Type) -> bool {
 }
 
 /// A specification of the language as an object of the library.
-struct SeriObject {
-    spec: seriatim_lang::spec::Spec,
+pub(crate) struct SeriObject {
+    pub(crate) spec: seriatim_lang::spec::Spec,
     /// What its text says about its methods.
     nature: Nature,
     /// What went wrong inside the specification, if anything did.
@@ -192,7 +203,7 @@ struct SeriObject {
 }
 
 /// A method, by number, with its arguments.
-type Invocation = (usize, Vec<Datum>);
+pub(crate) type Invocation = (usize, Vec<Datum>);
 
 impl SeriObject {
     fn new(info: SpecInfo) -> Self {
@@ -204,7 +215,7 @@ impl SeriObject {
     }
 
     /// Gives ids to the items of lists, if the specification looks into lists.
-    fn name_items(&self, history: &mut History) {
+    pub(crate) fn name_items(&self, history: &mut History) {
         let looks_inside = |method: &FunctionInfo| {
             let mut types = method.params.iter().map(|p| &p.ty).chain([&method.result]);
             let is_list = |ty: &Type| {
@@ -220,7 +231,7 @@ impl SeriObject {
     }
 
     /// What a method may do in a state. A specification that fails there is remembered as wrong.
-    fn outcomes(&self, state: &SpecState, op: &Invocation) -> Vec<(SpecState, Datum)> {
+    pub(crate) fn outcomes(&self, state: &SpecState, op: &Invocation) -> Vec<(SpecState, Datum)> {
         match self.spec.outcomes(state, op.0, &op.1) {
             Ok(outcomes) => outcomes,
             Err(SpecStop::NotEnabled) => Vec::new(),
@@ -231,7 +242,7 @@ impl SeriObject {
         }
     }
 
-    fn decode(
+    pub(crate) fn decode(
         &self,
         operation: Operation<'_>,
         texts: &Texts,

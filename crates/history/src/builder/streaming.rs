@@ -19,8 +19,8 @@ impl Builder {
         let process = self.history.process(op);
         let caller = self.history.process_name(process);
         let method = self.history.method_name(call.method);
-        let values = &self.values;
-        let told = LiveCall { op, line, process, caller, method, call, values };
+        let (values, conventions) = (&self.values, self.history.conventions);
+        let told = LiveCall { op, line, process, caller, method, call, values, conventions };
         let flow = listening.listener.call(told);
         self.heard(line, flow)
     }

@@ -27,6 +27,13 @@ pub enum Declined {
         /// The operation as text.
         operation: String,
     },
+    /// What happens cannot be read as it happens, or not any more; whoever has kept everything may begin again.
+    Unheard {
+        /// Why not.
+        why: String,
+    },
+    /// An operation looks at the whole object, whose parts were watched apart.
+    Whole,
     /// Whoever asked does not want to wait any longer.
     Stopped,
     /// Operations whose result nobody knows leave too many choices.
@@ -49,6 +56,8 @@ impl fmt::Display for Declined {
             Declined::UnforcedQuery { operation } => {
                 write!(f, "nothing forces what {operation} saw")
             }
+            Declined::Unheard { why } => f.write_str(why),
+            Declined::Whole => f.write_str("an operation looks at the whole object"),
             Declined::Stopped => f.write_str("the search was faster"),
             Declined::TooManyChoices { tried } => {
                 write!(f, "too many choices are open ({tried} were tried)")

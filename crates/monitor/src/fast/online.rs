@@ -74,7 +74,7 @@ impl Stop {
     }
 
     /// The return of an operation makes the history wrong.
-    pub(super) fn violation(op: OpId, reason: impl Into<String>) -> Self {
+    pub(crate) fn violation(op: OpId, reason: impl Into<String>) -> Self {
         let reason = reason.into();
         Stop::Violation(Violation { op, reason })
     }

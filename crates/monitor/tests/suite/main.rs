@@ -3,5 +3,6 @@
 mod agreement;
 mod corpus;
 mod evidence;
+mod frontier;
 mod meaning;
 mod testdata;

@@ -132,19 +132,12 @@ impl Against {
 
     fn named(&self, name: &str) -> Result<SharedReader, Failure> {
         let constants = self.constants.iter().cloned().collect();
-        if let Some(service) = seriatim_services::service(name) {
-            let failed = |reason: String| Failure(format!("{name}: {reason}"));
-            let reader = SeriReader::parse_with(service.source, None, &constants);
-            return Ok(Arc::new(reader.map_err(failed)?));
-        }
-        match name.split_once(".seri") {
-            Some((stem, part)) if part.is_empty() || part.starts_with('#') => {
-                from_file(&format!("{stem}.seri"), part.strip_prefix('#'), &constants)
-            }
-            _ if !self.constants.is_empty() => {
+        match written(name, &constants)? {
+            Some(reader) => Ok(Arc::new(reader)),
+            None if !self.constants.is_empty() => {
                 Err(Failure(format!("--set: {name} is no file FILE.seri and has no constants")))
             }
-            _ => {
+            None => {
                 let choice = SpecChoice::parse(name)?;
                 Ok(Arc::new(ChosenReader { choice, failures: self.failures }))
             }
@@ -164,15 +157,28 @@ fn disagreement(verdicts: &[(&'static str, &'static str)]) -> String {
     )
 }
 
-/// A specification in the algorithm language.
-fn from_file(
-    path: &str,
-    name: Option<&str>,
+/// The specification in the algorithm language that a name means: a service, FILE.seri or FILE.seri#NAME; none if it means
+/// something else.
+pub fn written(
+    name: &str,
     constants: &BTreeMap<String, i32>,
-) -> Result<SharedReader, Failure> {
-    let failed = |reason: String| Failure(format!("{path}: {reason}"));
-    let source = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
-    Ok(Arc::new(SeriReader::parse_with(&source, name, constants).map_err(failed)?))
+) -> Result<Option<SeriReader>, Failure> {
+    let parse = |source: &str, part: Option<&str>, place: &str| {
+        let reader = SeriReader::parse_with(source, part, constants);
+        reader.map(Some).map_err(|reason| Failure(format!("{place}: {reason}")))
+    };
+    if let Some(service) = seriatim_services::service(name) {
+        return parse(service.source, None, name);
+    }
+    match name.split_once(".seri") {
+        Some((stem, part)) if part.is_empty() || part.starts_with('#') => {
+            let path = format!("{stem}.seri");
+            let source = std::fs::read_to_string(&path);
+            let source = source.map_err(|error| Failure(format!("{path}: {error}")))?;
+            parse(&source, part.strip_prefix('#'), &path)
+        }
+        _ => Ok(None),
+    }
 }
 
 /// A constant and its value.
@@ -187,7 +193,8 @@ pub fn format_named(name: &str) -> Result<Format, String> {
     name.parse().map_err(|error| format!("{error}"))
 }
 
-fn failures_named(name: &str) -> Result<Failures, String> {
+/// What failed operations tell, by its name.
+pub fn failures_named(name: &str) -> Result<Failures, String> {
     match name {
         "drop" => Ok(Failures::Drop),
         "observe" => Ok(Failures::Observe),

@@ -1,16 +1,17 @@
 //! `seriatim watch`: check events as they happen.
 
-use super::input::format_named;
+use super::input::{failures_named, format_named, written};
 use super::output::{remark, say};
 use super::{Exit, Failure, limits};
 use seriatim::history::{Conventions, Format, Header, ReadOptions, listen, open};
 use seriatim::limits::{Stopped, checkpoint_now};
-use seriatim::monitor::watch;
+use seriatim::monitor::frontier::frontier_of;
 use seriatim::scale::Standing;
 use seriatim::scale::judge::Evidence;
-use seriatim::scale::live::{Listening, Watch};
+use seriatim::scale::live::{Begins, Listening, Watch};
 use seriatim::{ChosenReader, Failures, SpecChoice, Verdict};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::PathBuf;
@@ -23,10 +24,11 @@ use std::time::Duration;
 /// Reads events (one per line) from standard input or a growing file. Open operations count as pending,
 /// so the verdict is correct after every event. Beside the monitor an order is made and replayed, window by
 /// window; without it nothing is called linearizable. Memory follows the open operations and the size of
-/// the object, not the length of the stream.
+/// the object, not the length of the stream. Where so much overlaps that nobody can follow, it says so, and decides at the
+/// end of the events.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The specification: queue, set, multiset, register, counter, mutex or log
+    /// The specification, as for check: queue, 'cas-register(init=0)', …, or FILE.seri, FILE.seri#NAME
     #[arg(value_name = "SPEC")]
     spec: String,
 
@@ -38,6 +40,11 @@ pub struct Arguments {
     #[arg(long, value_name = "FORMAT", default_value = "jsonl-events", value_parser = format_named)]
     format: Format,
 
+    /// What a failed operation (Jepsen's :fail) tells: it did not happen, or it saw that its
+    /// condition did not hold (a cas that met another value)
+    #[arg(long, value_name = "drop|observe", default_value = "drop", value_parser = failures_named)]
+    failures: Failures,
+
     /// Wait for more when the file ends
     #[arg(long)]
     follow: bool,
@@ -45,10 +52,7 @@ pub struct Arguments {
 
 /// Carries out `seriatim watch`.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let choice = SpecChoice::parse(&arguments.spec)?;
-    let monitor = watch(&choice).map_err(Failure)?;
-    let reader = Arc::new(ChosenReader { choice, failures: Failures::default() });
-    let watched = Rc::new(RefCell::new(Watch::new(monitor, reader)));
+    let watched = Rc::new(RefCell::new(begun(arguments)?));
     let name = arguments.file.display().to_string();
     let options = ReadOptions { format: Some(arguments.format), ..ReadOptions::default() };
     let listener = Box::new(Listening(Rc::clone(&watched)));
@@ -68,6 +72,26 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             Ok(Exit::Unknown)
         }
     }
+}
+
+/// The watch of the specification that was named.
+fn begun(arguments: &Arguments) -> Result<Watch, Failure> {
+    let failures = arguments.failures;
+    let watch = match written(&arguments.spec, &BTreeMap::new())? {
+        Some(reader) => {
+            let reader = Arc::new(reader);
+            let live = Arc::clone(&reader);
+            let begins: Begins = Box::new(move |sample| Ok(frontier_of(live.live(sample))));
+            Watch::of(reader, None, begins)
+        }
+        None => {
+            let choice = SpecChoice::parse(&arguments.spec)?;
+            Watch::new(Arc::new(ChosenReader { choice, failures }))
+        }
+    };
+    let tell =
+        |why: &str| remark(&format!("nobody can follow any more ({why}): decided at the end"));
+    Ok(watch.map_err(Failure)?.telling(tell))
 }
 
 /// What is known of events that did not come to their end: a violation would have ended them.
@@ -94,7 +118,8 @@ fn report(name: &str, watched: &mut Watch, conventions: Conventions) -> Result<E
             Ok(Exit::Holds)
         }
         Standing::Violation(evidence) => {
-            say(&format!("{place}: VIOLATION at event {events}: {}", shown(&evidence)))?;
+            let when = if watched.was_heard() { "at event" } else { "within the events up to" };
+            say(&format!("{place}: VIOLATION {when} {events}: {}", shown(&evidence)))?;
             Ok(Exit::Violated)
         }
         Standing::Unknown(reason) => {

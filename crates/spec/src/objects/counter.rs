@@ -160,6 +160,10 @@ impl Machine for Counter {
         &self.values
     }
 
+    fn go_on_with(&mut self, values: Arc<Values>) {
+        self.values = values;
+    }
+
     fn start(&self) -> i64 {
         self.init
     }

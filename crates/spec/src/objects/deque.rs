@@ -112,6 +112,10 @@ impl Machine for Deque {
         &self.values
     }
 
+    fn go_on_with(&mut self, values: Arc<Values>) {
+        self.values = values;
+    }
+
     fn start(&self) -> Box<[ValueId]> {
         self.init.clone().into()
     }

@@ -87,6 +87,10 @@ impl Machine for Line {
         &self.values
     }
 
+    fn go_on_with(&mut self, values: Arc<Values>) {
+        self.values = values;
+    }
+
     fn start(&self) -> Sequence {
         Sequence::of(self.init.iter().copied())
     }

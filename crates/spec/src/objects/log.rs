@@ -83,6 +83,10 @@ impl Machine for Log {
         &self.values
     }
 
+    fn go_on_with(&mut self, values: Arc<Values>) {
+        self.values = values;
+    }
+
     fn start(&self) -> Sequence {
         Sequence::of(self.init.iter().copied())
     }

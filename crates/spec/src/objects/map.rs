@@ -232,6 +232,15 @@ impl Map {
         })
     }
 
+    /// Whether what a key holds is a value. A text that nobody had named when it was made may be named later, in a
+    /// history that goes on.
+    fn is(&self, held: &Held, value: ValueId) -> bool {
+        match held {
+            Held::Known(known) => *known == value,
+            Held::Text(text) => self.values.as_str(value) == Some(text),
+        }
+    }
+
     fn show_held(&self, held: &Held) -> String {
         match held {
             Held::Known(id) => self.values.get(*id).to_string(),
@@ -248,6 +257,10 @@ impl Machine for Map {
         &self.values
     }
 
+    fn go_on_with(&mut self, values: Arc<Values>) {
+        self.values = values;
+    }
+
     fn start(&self) -> Entries {
         let known = |&(key, value): &(ValueId, ValueId)| (key, Held::Known(value));
         Entries::of(self.init.iter().map(known).collect())
@@ -258,8 +271,7 @@ impl Machine for Map {
         match *op {
             Op::Get(key) => Effect::none(match self.value(state, key) {
                 Held::Known(value) => Answer::Value(value),
-                // No recorded answer is this text.
-                Held::Text(_) => Answer::Value(ValueId::ABSENT),
+                Held::Text(text) => Answer::Text(text),
             }),
             Op::Put(key, value) => put(Answer::Done, key, Held::Known(value)),
             Op::Insert(key, value) if state.get(key).is_none() => {
@@ -271,12 +283,20 @@ impl Machine for Map {
                 Effect::change(Answer::Yes, state.with(key, None))
             }
             Op::Delete(_) => Effect::none(Answer::No),
-            Op::Cas(key, old, new) if self.value(state, key) == Held::Known(old) => {
+            Op::Cas(key, old, new) if self.is(&self.value(state, key), old) => {
                 put(Answer::Yes, key, Held::Known(new))
             }
             Op::Cas(..) => Effect::none(Answer::No),
             Op::Contains(key) => Effect::none(Answer::from_truth(state.get(key).is_some())),
             Op::Size => Effect::none(Answer::Number(state.len() as i64)),
+        }
+    }
+
+    fn agrees(&self, _: &Op, recorded: &Answer, answer: &Answer) -> bool {
+        match (recorded, answer) {
+            (Answer::Unrecorded, _) => true,
+            (Answer::Value(seen), Answer::Text(text)) => self.values.as_str(*seen) == Some(text),
+            (recorded, answer) => recorded == answer,
         }
     }
 

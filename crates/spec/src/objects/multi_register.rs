@@ -206,6 +206,10 @@ impl Machine for MultiRegister {
         &self.values
     }
 
+    fn go_on_with(&mut self, values: Arc<Values>) {
+        self.values = values;
+    }
+
     fn start(&self) -> Registers {
         let set = |entry: &&(ValueId, ValueId)| entry.1 != ValueId::NIL;
         self.init.iter().filter(set).copied().collect()

@@ -130,6 +130,10 @@ impl Machine for Multiset {
         &self.values
     }
 
+    fn go_on_with(&mut self, values: Arc<Values>) {
+        self.values = values;
+    }
+
     fn start(&self) -> Collection {
         Collection::of(self.init.iter().map(|value| value.0))
     }
@@ -174,6 +178,29 @@ impl Machine for Multiset {
                 }
                 _ => Next::None,
             },
+        }
+    }
+
+    fn effects(&self, state: &Collection, op: &Op) -> Vec<Effect<Collection>> {
+        let taken = |(item, _): (u32, u32)| Effect {
+            answer: Answer::Value(ValueId(item)),
+            after: Some(state.without(item)),
+        };
+        match op {
+            Op::Take if !state.is_empty() => state.counts().into_iter().map(taken).collect(),
+            _ => self.run(state, op).into_iter().collect(),
+        }
+    }
+
+    /// What was taken stands in the record as a removal of that.
+    fn is_same(&self, called: &Op, returned: &Op) -> bool {
+        called == returned || matches!((called, returned), (Op::Take, Op::Remove(_)))
+    }
+
+    fn is_borne_out(&self, called: (&Op, &Answer), returned: (&Op, &Answer)) -> bool {
+        match (called, returned) {
+            ((Op::Take, given), (Op::Remove(told), _)) => *given == Answer::Value(*told),
+            _ => self.agrees(called.0, returned.1, called.1),
         }
     }
 

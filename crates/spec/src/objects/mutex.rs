@@ -104,6 +104,10 @@ impl Machine for Mutex {
         &self.values
     }
 
+    fn go_on_with(&mut self, values: Arc<Values>) {
+        self.values = values;
+    }
+
     fn start(&self) -> Option<Caller> {
         None
     }

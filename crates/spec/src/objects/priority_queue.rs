@@ -23,9 +23,7 @@ pub struct PriorityQueue {
     pub init: Vec<ValueId>,
     /// Which value leaves first.
     pub first: First,
-    /// The values that may be inserted; those that leave later come first.
-    order: Vec<ValueId>,
-    ranks: HashMap<ValueId, Rank>,
+    ranking: Ranking,
     /// Two values that have no order, if there are such.
     unordered: Option<(ValueId, ValueId)>,
 }
@@ -38,6 +36,18 @@ pub enum First {
     /// The greatest.
     Max,
 }
+
+/// How values and ranks correspond.
+#[derive(Clone, Debug)]
+enum Ranking {
+    /// The values that may be inserted; those that leave later come first.
+    Listed(Vec<ValueId>, HashMap<ValueId, Rank>),
+    /// Any small integer is its own rank, moved up, or down from the top where the least leaves first.
+    Integers,
+}
+
+/// What is added to a small integer, so that it becomes a rank.
+const MIDDLE: i64 = 1 << 31;
 
 /// The place of a value among all that may be inserted; the highest leaves first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -129,13 +139,18 @@ impl PriorityQueue {
             inserted.reverse();
         }
         let places = inserted.iter().enumerate();
-        PriorityQueue {
-            values,
-            init,
-            first,
-            ranks: places.map(|(place, &id)| (id, Rank(place as u32))).collect(),
-            order: inserted,
-            unordered,
+        let ranks = places.map(|(place, &id)| (id, Rank(place as u32))).collect();
+        let ranking = Ranking::Listed(inserted, ranks);
+        PriorityQueue { values, init, first, ranking, unordered }
+    }
+
+    /// The same queue for operations that insert any small integers, if it has seen nothing else.
+    #[must_use]
+    pub fn of_integers(self) -> Self {
+        let Ranking::Listed(order, _) = &self.ranking else { return self };
+        match order.iter().all(|value| value.as_inline_int().is_some()) {
+            true => PriorityQueue { ranking: Ranking::Integers, ..self },
+            false => self,
         }
     }
 
@@ -167,12 +182,33 @@ impl PriorityQueue {
 
     /// A value as this queue's operations name it; `None` for one that the history never inserts.
     pub fn rank(&self, value: ValueId) -> Option<Rank> {
-        self.ranks.get(&value).copied()
+        match &self.ranking {
+            Ranking::Listed(_, ranks) => ranks.get(&value).copied(),
+            Ranking::Integers => {
+                let number = value.as_inline_int()?;
+                let upwards = u32::try_from(number.checked_add(MIDDLE)?).ok()?;
+                Some(Rank(self.turned(upwards)))
+            }
+        }
+    }
+
+    /// A place counted from the end where values leave last.
+    fn turned(&self, upwards: u32) -> u32 {
+        match self.first {
+            First::Max => upwards,
+            First::Min => !upwards,
+        }
     }
 
     /// The value of a rank.
     pub fn value(&self, rank: Rank) -> ValueId {
-        self.order[rank.0 as usize]
+        match &self.ranking {
+            Ranking::Listed(order, _) => order[rank.0 as usize],
+            Ranking::Integers => {
+                let number = i64::from(self.turned(rank.0)) - MIDDLE;
+                ValueId::inline_int(number).unwrap_or(ValueId::ABSENT)
+            }
+        }
     }
 
     fn first(&self, state: &Collection) -> Option<ValueId> {
@@ -200,6 +236,10 @@ impl Machine for PriorityQueue {
 
     fn values(&self) -> &Values {
         &self.values
+    }
+
+    fn go_on_with(&mut self, values: Arc<Values>) {
+        self.values = values;
     }
 
     fn start(&self) -> Collection {

@@ -24,7 +24,9 @@ const METHODS: &[Method; 5] = &[
     Method::IS_EMPTY,
 ];
 
-const QUEUE: &Sort = &Sort { end: End::Oldest, name: "queue", place: "front", methods: METHODS };
+/// What makes a line a queue.
+pub(crate) const QUEUE: &Sort =
+    &Sort { end: End::Oldest, name: "queue", place: "front", methods: METHODS };
 
 /// The queue in the catalogue.
 pub const ENTRY: Entry = Entry {

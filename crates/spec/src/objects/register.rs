@@ -149,6 +149,10 @@ impl Machine for Register {
         &self.values
     }
 
+    fn go_on_with(&mut self, values: Arc<Values>) {
+        self.values = values;
+    }
+
     fn start(&self) -> ValueId {
         self.init
     }

@@ -116,7 +116,14 @@ impl Set {
         Set::over(history.values().clone(), elements, init, split)
     }
 
-    /// A set whose operations name these elements, in ascending order.
+    /// The same set for operations that name other elements as well.
+    #[must_use]
+    pub fn of_any(self) -> Self {
+        let Set { values, init, split, .. } = self;
+        Set::over(values, Vec::new(), init, split)
+    }
+
+    /// A set whose operations name these elements, in ascending order; any, if there are none.
     fn over(
         values: Arc<Values>,
         mut elements: Vec<ValueId>,
@@ -183,6 +190,10 @@ impl Machine for Set {
 
     fn values(&self) -> &Values {
         &self.values
+    }
+
+    fn go_on_with(&mut self, values: Arc<Values>) {
+        self.values = values;
     }
 
     fn start(&self) -> Members {

@@ -117,6 +117,10 @@ impl Machine for Snapshot {
         &self.values
     }
 
+    fn go_on_with(&mut self, values: Arc<Values>) {
+        self.values = values;
+    }
+
     fn start(&self) -> Box<[ValueId]> {
         self.init.clone().into()
     }

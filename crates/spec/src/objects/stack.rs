@@ -24,7 +24,9 @@ const METHODS: &[Method; 5] = &[
     Method::IS_EMPTY,
 ];
 
-const STACK: &Sort = &Sort { end: End::Newest, name: "stack", place: "top", methods: METHODS };
+/// What makes a line a stack.
+pub(crate) const STACK: &Sort =
+    &Sort { end: End::Newest, name: "stack", place: "top", methods: METHODS };
 
 /// The stack in the catalogue.
 pub const ENTRY: Entry = Entry {

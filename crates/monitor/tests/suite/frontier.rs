@@ -1,0 +1,164 @@
+//! The frontier is right after every event: about all built-in objects, with values that repeat, operations that never return
+//! and operations that fail, against the plainest search over the same events.
+
+use seriatim_history::{
+    Conventions, Event, Format, History, OpId, Outcome, Return, ValueId, read_str, write,
+};
+use seriatim_monitor::fast::{Declined, Stop};
+use seriatim_monitor::frontier::{Exact, frontier};
+use seriatim_spec::generate::{Generator, Profile, Repetition, Violation};
+use seriatim_spec::live::{Sample, Told};
+use seriatim_spec::{ChosenReader, Failures, Refutation, SpecChoice, Split, catalogue, refute};
+use seriatim_testing::Random;
+
+/// Enough for everything that is drawn here.
+const EFFORT: usize = 2_000_000;
+
+fn reader(object: &str, failures: Failures) -> ChosenReader {
+    ChosenReader { choice: SpecChoice::parse(object).unwrap(), failures }
+}
+
+/// The events of a random history, one a line.
+fn events(object: &str, seed: u64) -> Vec<String> {
+    let operations = 6 + seed % 8;
+    let profile = Profile {
+        operations,
+        threads: 1 + (seed % 4) as u32,
+        overlap: [0.3, 0.7, 1.0][(seed / 2 % 3) as usize],
+        pending: if object != "mutex" && seed.is_multiple_of(3) { 0.15 } else { 0.0 },
+        keys: 1 + seed % 3,
+        values: [Repetition::Among(2), Repetition::Distinct][(seed / 3 % 2) as usize],
+        violation: match seed % 3 {
+            0 => Violation::At(operations / 2),
+            _ => Violation::None,
+        },
+        seed,
+        ..Profile::default()
+    };
+    let choice = SpecChoice::parse(object).unwrap();
+    let history = Generator::new(&choice, profile).unwrap().history().unwrap().history;
+    let mut text = Vec::new();
+    write(&history, Format::JsonEvents, &mut text).unwrap();
+    String::from_utf8(text).unwrap().lines().map(str::to_owned).collect()
+}
+
+/// Tells lies: two returns change places, or an operation fails, or nobody knows what became of it.
+fn garble(lines: &mut [String], random: &mut Random) {
+    let returns: Vec<usize> =
+        (0..lines.len()).filter(|&i| lines[i].contains("\"type\":\"return\"")).collect();
+    if returns.len() < 2 {
+        return;
+    }
+    let one = returns[random.below(returns.len() as u64) as usize];
+    let other = returns[random.below(returns.len() as u64) as usize];
+    match random.below(4) {
+        0 => lines[one] = lines[one].replace("\"type\":\"return\"", "\"type\":\"fail\""),
+        1 => lines[one] = lines[one].replace("\"type\":\"return\"", "\"type\":\"info\""),
+        _ => {
+            let result = |line: &str| {
+                let start = line.find(",\"result\":").unwrap_or(line.len() - 1);
+                (line[..start].to_owned(), line[start..].to_owned())
+            };
+            let ((a, x), (b, y)) = (result(&lines[one]), result(&lines[other]));
+            (lines[one], lines[other]) = (a + &y, b + &x);
+        }
+    }
+}
+
+/// One event of a history, told to a frontier.
+fn tell(watch: &mut dyn Exact, history: &History, event: Event) -> Result<(), Stop> {
+    let told = |op: OpId, ret: Return| Told {
+        method: history.operation(op).method(),
+        key: history.key(op),
+        arg: history.arg(op),
+        outcome: ret.outcome,
+        result: ret.result,
+        values: history.values(),
+    };
+    match event {
+        Event::Call(op) => watch.call(op, told(op, Return::new(Outcome::Pending, ValueId::ABSENT))),
+        Event::Return(op) => {
+            watch.ret(op, told(op, Return::new(history.outcome(op), history.result(op))))
+        }
+    }
+}
+
+/// What the frontier says: `None` if it declines, else the number of the event at which everything becomes wrong.
+fn watched(reader: &ChosenReader, text: &str, split: Split) -> Result<Option<usize>, Declined> {
+    let mut history = read_str(text).unwrap();
+    let sample = Sample { history: &mut history, conventions: Conventions::default(), split };
+    let mut watch = frontier(reader, sample).unwrap();
+    for (index, event) in history.events().enumerate() {
+        match tell(&mut *watch, &history, event) {
+            Ok(()) => {}
+            Err(Stop::Violation(_)) => return Ok(Some(index)),
+            Err(Stop::Declined(declined)) => return Err(declined),
+        }
+    }
+    Ok(None)
+}
+
+/// The shortest beginning that is wrong, by its last event. Lines that only say that something is pending for ever are no events.
+fn wrong_from(reader: &ChosenReader, lines: &[String]) -> Option<usize> {
+    let is_event =
+        |line: &&String| line.contains("\"type\":\"") && !line.contains("\"type\":\"info\"");
+    let wrong = |end: usize| {
+        let mut history = read_str(&(lines[..end].join("\n") + "\n")).unwrap();
+        match refute(&mut history, reader, EFFORT).unwrap() {
+            Refutation::Confirmed => true,
+            Refutation::Contradicted => false,
+            Refutation::TooLarge => panic!("too large for the oracle: {lines:?}"),
+        }
+    };
+    let end = (1..=lines.len()).find(|&end| is_event(&&lines[end - 1]) && wrong(end))?;
+    Some(lines[..end].iter().filter(is_event).count() - 1)
+}
+
+#[test]
+fn the_frontier_is_right_after_every_event() {
+    for entry in catalogue() {
+        let object = entry.name;
+        let (mut right, mut wrong, mut unheard) = (0, 0, 0);
+        for seed in 0..400 {
+            let mut random = Random(seed + 1);
+            let mut lines = events(object, seed);
+            if seed % 2 == 1 {
+                garble(&mut lines, &mut random);
+            }
+            let failures = [Failures::Drop, Failures::Observe][(seed % 5 / 4) as usize];
+            let text = lines.join("\n") + "\n";
+            // The generator names the object with the parameters that it assumes.
+            let named = read_str(&text).ok().and_then(|read| read.spec().map(str::to_owned));
+            let reader = reader(named.as_deref().unwrap_or(object), failures);
+            if read_str(&text).is_err_or_unreadable(&reader) {
+                continue;
+            }
+            for split in [Split::Parts, Split::Whole] {
+                match watched(&reader, &text, split) {
+                    Ok(found) => {
+                        let expected = wrong_from(&reader, &lines);
+                        assert_eq!(found, expected, "{object}, seed {seed}, {split:?}\n{text}");
+                        *(if found.is_some() { &mut wrong } else { &mut right }) += 1;
+                    }
+                    Err(Declined::Whole) if split == Split::Parts => {}
+                    Err(Declined::Unheard { .. }) => unheard += 1,
+                    Err(other) => panic!("{object}, seed {seed}: {other}\n{text}"),
+                }
+            }
+        }
+        println!("{object}: {right} right, {wrong} wrong, {unheard} unheard");
+        assert!(right > 100 && wrong > 50 && unheard < 50, "{object}: {right}, {wrong}, {unheard}");
+    }
+}
+
+/// Whether a text is no history of a specification.
+trait Unreadable {
+    fn is_err_or_unreadable(self, reader: &ChosenReader) -> bool;
+}
+
+impl<E> Unreadable for Result<History, E> {
+    fn is_err_or_unreadable(self, reader: &ChosenReader) -> bool {
+        use seriatim_spec::Reader;
+        self.map_or(true, |mut history| reader.read(&mut history).is_err())
+    }
+}
