@@ -1,6 +1,6 @@
 //! `watch`: events from a generator, from a recorder at work, and the moment at which a history goes wrong.
 
-use crate::run::{seriatim, seriatim_reading};
+use crate::run::{file, folder, seriatim, seriatim_reading};
 use seriatim_harness::{Clock, Recorder};
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -45,18 +45,15 @@ fn what_cannot_be_watched_is_refused() {
 
 #[test]
 fn a_specification_in_a_file_can_be_watched() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("flag.seri");
     let source = "spec flag {\n  var up: bool = false\n  \
                   method raise() -> bool { let old = up; up = true; return old }\n}\n";
-    std::fs::write(&file, source).expect("a file");
+    let spec = &file(&folder("watched-specification"), "flag.seri", source);
     let event = |process: u32, text: &str| format!("{{\"process\":{process},{text}}}\n");
     let call = "\"type\":\"call\",\"op\":\"raise\"";
     let ret = |old: bool| format!("\"type\":\"return\",\"result\":{old}");
     let log = |last: bool| {
         [event(0, call), event(1, call), event(1, &ret(false)), event(0, &ret(last))].concat()
     };
-    let spec = file.to_str().expect("a name");
     let right = seriatim_reading(log(true).as_bytes(), &["watch", spec]);
     right.exits(0).says("linearizable so far, 2 operations, 4 events");
     let wrong = seriatim_reading(log(false).as_bytes(), &["watch", spec]);
