@@ -283,7 +283,7 @@ fn whole(part: &[OpId]) -> Counterexample {
         operations: part.to_vec(),
         horizon: Horizon::Whole,
         context: None,
-        explanation: Explanation::because("no order of these operations is right"),
+        explanation: Explanation::because("no order explains these operations"),
     }
 }
 

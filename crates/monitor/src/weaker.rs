@@ -267,9 +267,9 @@ impl Question<'_> {
     fn explanation(&self, operations: &[OpId]) -> Explanation {
         let sentence = match self.order {
             Order::Process => {
-                "no order of these operations that keeps each process's order is right"
+                "no order that keeps the order of each process explains these operations"
             }
-            _ => "no order of these operations is right",
+            _ => "no order explains these operations",
         };
         let attempts = match self.search(operations, LOOK).0 {
             Finding::Exhausted(attempt) => vec![attempt],

@@ -70,15 +70,13 @@ pub fn doubt(checked: &Checked) -> Option<String> {
 
 fn in_words(confirmation: Confirmation) -> (EvidenceKind, String) {
     let confirmed = |by: &str, what: &str| {
-        (EvidenceKind::Confirmed, format!("Confirmed {by}: no order of {what} is right."))
+        (EvidenceKind::Confirmed, format!("Confirmed {by}: no order explains {what}."))
     };
     match confirmation {
-        Confirmation::Whole => confirmed("by brute force", "all that was recorded up to there"),
-        Confirmation::Core => {
-            confirmed("by brute force", "these operations with those before them")
-        }
+        Confirmation::Whole => confirmed("by brute force", "everything recorded up to that point"),
+        Confirmation::Core => confirmed("by brute force", "these operations and those before them"),
         Confirmation::Engine(engine) => {
-            confirmed(&format!("by {engine}"), "these operations with those before them")
+            confirmed(&format!("by {engine}"), "these operations and those before them")
         }
         Confirmation::None => {
             let text = "Not confirmed by a second checker: too large for it.".to_owned();
@@ -91,10 +89,10 @@ fn in_words(confirmation: Confirmation) -> (EvidenceKind, String) {
 fn without(left_out: LeftOut) -> Vec<Without> {
     let LeftOut { by_monitor, later, values, read_only, context } = left_out;
     [
-        (by_monitor, "the theorem of whoever found the violation does not need them"),
-        (later, "the history has gone wrong before: a prefix of a linearizable history is linearizable"),
-        (values, "the object treats values alike: a linearizable history stays so without all operations of a value"),
-        (read_only, "they change nothing: every order stays right without them"),
+        (by_monitor, "the monitor that found the violation does not need them"),
+        (later, "they come after the violation: a prefix of a linearizable history is linearizable"),
+        (values, "the object treats all values alike: a linearizable history stays linearizable without the operations of one value"),
+        (read_only, "they change nothing: every order stays correct without them"),
         (context, "they can be taken first without loss; the state that they leave is given"),
     ]
     .into_iter()

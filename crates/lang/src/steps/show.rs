@@ -20,7 +20,7 @@ pub fn listing(steps: &Steps) -> String {
         out.push('\n');
     }
     out.push_str(
-        "* begins a step: one access to shared state. Lines without * ride along with it.\n",
+        "* begins a step: one access to shared state. Lines without * belong to the step before them.\n",
     );
     out
 }

@@ -147,7 +147,8 @@ impl Question<'_> {
         operations.sort_unstable();
         // A read of several keys that count as one is there once for each of them.
         operations.dedup();
-        let sentence = format!("No order of all that was recorded is right: {}.", core.sentence);
+        let sentence =
+            format!("No order explains everything that was recorded: {}.", core.sentence);
         let explanation = Explanation::because(sentence);
         let horizon = Horizon::Whole;
         let counterexample = Counterexample { operations, horizon, context: None, explanation };

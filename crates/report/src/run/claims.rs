@@ -149,13 +149,17 @@ fn reason(evidence: &Evidence) -> String {
         }
         Evidence::NeverWaits => "no instruction waits".to_owned(),
         Evidence::Certificate { views, effects, root } => format!(
-            "{views} views, {effects} effects; the content hangs from `{root}`; the certificate was checked"
+            "{views} views, {effects} effects; abstract state read from `{root}`; certificate accepted"
         ),
     }
 }
 
 fn cost(cost: &Cost) -> String {
     let Cost { time, states, steps, bytes } = cost;
-    let each = bytes.checked_div(*states).unwrap_or(0);
-    format!("{states} states of {each} bytes, {steps} steps, {:.2} s", time.as_secs_f64())
+    // An engine that does not store states one by one does not say how large they are.
+    let size = match bytes.checked_div(*states) {
+        None | Some(0) => String::new(),
+        Some(each) => format!(" of {each} bytes"),
+    };
+    format!("{states} states{size}, {steps} steps, {:.2} s", time.as_secs_f64())
 }

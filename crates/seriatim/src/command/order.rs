@@ -173,7 +173,7 @@ impl Found {
             Some(Confirmation::None) | None => {
                 "  Not confirmed by a second checker: too large for it.\n"
             }
-            Some(_) => "  Confirmed by brute force: no order of these operations is right.\n",
+            Some(_) => "  Confirmed by brute force: no order explains these operations.\n",
         }
     }
 

@@ -296,8 +296,13 @@ impl Spilled {
             done.elapsed.as_secs_f64()
         ));
         if *violations > 0 {
-            let rest = if self.is_cut_short { "; the rest was not looked at (--all)" } else { "" };
-            text.push_str(&format!("  {violations} of the parts are not linearizable{rest}\n"));
+            let (noun, verb) = if *violations == 1 { ("part", "is") } else { ("parts", "are") };
+            let rest = if self.is_cut_short {
+                "; the others were not checked (--all checks them)"
+            } else {
+                ""
+            };
+            text.push_str(&format!("  {violations} {noun} {verb} not linearizable{rest}\n"));
         }
         for (label, reason) in open.iter().take(MOST_OPEN) {
             text.push_str(&format!("  open: {label}: {reason}\n"));

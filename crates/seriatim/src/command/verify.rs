@@ -371,7 +371,7 @@ fn tell(
     if let Some(verdict) = recorded.map(|recorded| recorded.verdict)
         && found.is_some_and(|found| found.kind == ViolationKind::NotLinearizable)
     {
-        remark(&format!("seriatim check says of this history: {}", verdict.word()));
+        remark(&format!("`seriatim check` on this history: {}", verdict.word()));
     }
     Ok(Exit::of(&verified.answer))
 }

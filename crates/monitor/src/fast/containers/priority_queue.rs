@@ -175,7 +175,7 @@ impl Discipline for PriorityQueue<'_> {
     fn explain(&self, container: &Container, coverage: &Coverage, show: &Show<'_>) -> String {
         let by_priority = self.sorted(&container.values);
         let Err(core) = Sweep::new(container, coverage, &by_priority).run(Vec::new()) else {
-            return "no order of the insertions and extractions is right".to_owned();
+            return "no order of the insertions and extractions is possible".to_owned();
         };
         let (late, ahead) = (core.items[0], &core.items[1..]);
         let late = show.value(late);

@@ -224,7 +224,7 @@ impl Repeats {
             spans.chain(&core.empties).chain(&core.pending).map(|span| span.op).collect();
         let object = discipline.words().object;
         let sentence =
-            format!("no order is right for a {object}, however equal values are told apart");
+            format!("no order is possible for a {object}, however equal values are matched");
         counterexample(operations, sentence)
     }
 }

@@ -118,7 +118,7 @@ impl Discipline for Stack {
         }
         let values = show.values(items());
         format!(
-            "none of {values} can be the one below the others: no order of the pushes and pops is right"
+            "none of {values} can be the one below the others: no order of the pushes and pops is possible"
         )
     }
 }

@@ -69,7 +69,7 @@ pub(in crate::fast) fn decide(part: Part<'_>) -> Result<Claim, Declined> {
     }
     let core = [of(&ins, &values), of(&outs, &values)].concat();
     let sentence =
-        "no order of the enqueues and dequeues is right, however equal values are told apart";
+        "no order of the enqueues and dequeues is possible, however equal values are matched";
     let operations = core.iter().map(|op| op.span.op).collect();
     Ok(counterexample(operations, sentence.to_owned()))
 }
