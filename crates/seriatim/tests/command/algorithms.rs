@@ -35,7 +35,9 @@ fn a_certificate_is_written_checked_and_refused_for_another_algorithm() {
     let folder = folder("certificate");
     let path = folder.join("stack.cert").display().to_string();
     let prove = ["--engine", "prove", "--certificate", &path];
-    seriatim(&[&["verify", "coarse_stack"], &prove[..]].concat()).exits(0).says("was checked");
+    seriatim(&[&["verify", "coarse_stack"], &prove[..]].concat())
+        .exits(0)
+        .says("certificate accepted");
     seriatim(&["certify", "coarse_stack", &path]).exits(0).says("PROVED");
     let drawn = seriatim(&["certify", "coarse_stack", &path, "--draw"]).exits(0);
     drawn.says("an idle thread").says("top = null").says("after: top ─→");
