@@ -44,6 +44,10 @@ fn rows() -> Vec<(String, Store)> {
             Store { transactions: 50_000, keys: 2000, kind: Keys::Lists, ..base },
         ),
         (
+            "counters 20k/10/10".into(),
+            Store { clients: 10, transactions: 20_000, kind: Keys::Counters, ..base },
+        ),
+        (
             "20k/20/100 stale readers".into(),
             Store {
                 clients: 20,

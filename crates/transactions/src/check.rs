@@ -10,6 +10,7 @@
 //! few. Else the answer is *ambiguous*.
 
 use crate::brute;
+use crate::counter;
 use crate::explain::{Explanation, explain};
 use crate::level::{Demand, Level};
 use crate::minimise::{Judge, Look, Part, minimise};
@@ -75,6 +76,8 @@ pub enum Unknown {
     Ambiguous(usize),
     /// The level speaks of real time, and no times are recorded.
     NoTimes,
+    /// Counters were read, and the levels at which they are decided do not hold: below nothing is known.
+    Counters,
 }
 
 /// A part of a history that does not satisfy a level.
@@ -280,6 +283,9 @@ impl Question {
         let Found::Witness(witness) = found else {
             return Ok((found, statistics));
         };
+        if history.reads_counters() && replay(history, self.level, &witness).is_err() {
+            return Ok((self.decide_counters(history, prepared)?, statistics));
+        }
         let found = match replay(history, self.level, &witness) {
             Ok(()) => Found::Witness(witness),
             Err(Rejection::Untraceable(_)) => self.try_choices(history, prepared)?,
@@ -287,6 +293,42 @@ impl Question {
             Err(rejection) => return Err(self.rejected(&rejection)),
         };
         Ok((found, statistics))
+    }
+
+    /// Decides a history whose other reads can be explained, with its counters.
+    fn decide_counters(
+        &self,
+        history: &Transactions,
+        prepared: &Prepared,
+    ) -> Result<Found, Defect> {
+        if !prepared.is_complete() {
+            let unclear = prepared.ambiguous.len() + prepared.unclear_lists.len();
+            return Ok(Found::Unknown(Unknown::Ambiguous(unclear)));
+        }
+        let stronger: &[Level] = match self.level {
+            Level::ReadCommittedAdya => &[Level::Prefix, Level::SnapshotIsolation],
+            level if level.orders_commits() => &[Level::Prefix],
+            level => &[level],
+        };
+        let mut found = Found::Unknown(Unknown::Counters);
+        for &level in stronger {
+            // What a weak level lets pass a stronger one may not.
+            if prepared.flaws.iter().any(|flaw| flaw.kind.violates(level)) {
+                continue;
+            }
+            match counter::search(history, prepared, level, self.limits) {
+                counter::Outcome::Ordered(witness) => match replay(history, level, &witness) {
+                    Ok(()) => return Ok(Found::Witness(witness)),
+                    Err(rejection) => return Err(self.rejected(&rejection)),
+                },
+                counter::Outcome::Refuted if level == self.level => {
+                    found = Found::Core((0..history.len() as u32).map(TxnId).collect());
+                }
+                counter::Outcome::Refuted => {}
+                counter::Outcome::GaveUp => found = Found::Unknown(Unknown::Limit),
+            }
+        }
+        Ok(found)
     }
 
     fn rejected(&self, rejection: &Rejection) -> Defect {

@@ -50,6 +50,8 @@ pub enum Keys {
     RepeatedValues,
     /// Lists.
     Lists,
+    /// Counters; in small histories one of them, and registers.
+    Counters,
 }
 
 /// What is planted in a long history.
@@ -225,7 +227,7 @@ impl Run {
             self.contents = after;
         }
         if is_unknown {
-            ops.retain(|op| op.written().is_some());
+            ops.retain(|op| op.changes().is_some());
         }
         let outcome = if is_unknown { Outcome::Unknown } else { Outcome::Committed };
         self.push(*session, interval, outcome, ops);
@@ -250,6 +252,7 @@ impl Run {
         let number = |n: u32| ValueId::inline_int(i64::from(n)).expect("values are small");
         match self.store.kind {
             Keys::Lists => Op::ReadList(id, contents[key].iter().map(|&n| number(n)).collect()),
+            Keys::Counters => Op::ReadCounter(id, contents[key].last().map_or(0, |&n| n.into())),
             _ => Op::Read(id, contents[key].last().map_or(ValueId::NIL, |&n| number(n))),
         }
     }
@@ -265,6 +268,10 @@ impl Run {
         if self.store.kind == Keys::Lists {
             contents[key].push(value);
             Op::Append(id, number)
+        } else if self.store.kind == Keys::Counters {
+            let by = 1 + value % 3;
+            contents[key] = vec![contents[key].last().map_or(by, |sum| sum + by)];
+            Op::Increment(id, i64::from(by))
         } else {
             contents[key] = vec![value];
             Op::Write(id, number)
@@ -548,7 +555,17 @@ impl Tiny {
         }
     }
 
+    /// Whether a key is a counter.
+    fn counts(&self, key: usize) -> bool {
+        self.kind == Keys::Counters && key == 0
+    }
+
     fn apply(&self, contents: &mut Contents, key: usize, value: u32) {
+        if self.counts(key) {
+            let sum = contents[key].last().copied().unwrap_or(0);
+            contents[key] = vec![sum.wrapping_add_signed(increment(value))];
+            return;
+        }
         if self.kind != Keys::Lists {
             contents[key].clear();
         }
@@ -561,6 +578,11 @@ impl Tiny {
             true => None,
             false => Some(values[random.below(values.len())]),
         };
+        if self.counts(key) {
+            let by = [-1, 1, 1, 2][random.below(4)];
+            *read = vec![read.last().copied().unwrap_or(0).wrapping_add_signed(by)];
+            return;
+        }
         if self.kind != Keys::Lists {
             *read = if random.once_in(4) { Vec::new() } else { any(random).into_iter().collect() };
             return;
@@ -583,6 +605,13 @@ impl Tiny {
             for step in plan.ops {
                 let name = |key: usize| Value::text(["x", "y", "z"][key]);
                 ops.push(match (step, self.kind) {
+                    (Step::Write(key, value), _) if self.counts(key) => {
+                        Op::Increment(builder.key(&name(key)), i64::from(increment(value)))
+                    }
+                    (Step::Read(key, read), _) if self.counts(key) => {
+                        let sum = read.last().map_or(0, |&sum| i64::from(sum.cast_signed()));
+                        Op::ReadCounter(builder.key(&name(key)), sum)
+                    }
                     (Step::Write(key, value), Keys::Lists) => {
                         Op::Append(builder.key(&name(key)), number(value))
                     }
@@ -601,7 +630,7 @@ impl Tiny {
             }
             let is_committed = plan.outcome == Outcome::Committed;
             if !is_committed {
-                ops.retain(|op| op.written().is_some());
+                ops.retain(|op| op.changes().is_some());
             }
             list.push(Transaction {
                 session: SessionId(plan.client as u32),
@@ -615,6 +644,11 @@ impl Tiny {
         list.into_iter().for_each(|txn| builder.add(txn));
         builder.finish().expect("keys of one kind")
     }
+}
+
+/// By how much the value of a step increments a counter.
+fn increment(value: u32) -> i32 {
+    [1, 2, 1, 3, 1, -1, 0, 2][value as usize % 8]
 }
 
 fn written(step: &Step) -> Option<(usize, u32)> {

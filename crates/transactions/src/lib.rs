@@ -14,6 +14,7 @@
 //! | `solve` | the levels that are NP-complete: conflict-driven learning over the order |
 //! | `weak` | the levels that are polynomial |
 //! | `session` | the four session guarantees |
+//! | `counter` | histories with counters |
 //! | `replay` | checks a *yes*; shares nothing with the engines |
 //! | `brute` | checks a *no*; shares nothing with the engines |
 //! | `window` | checks a *no* of strict serializability that is too large for `brute` |
@@ -40,6 +41,7 @@
 mod brute;
 mod check;
 mod clocks;
+mod counter;
 mod draw;
 mod explain;
 pub mod generate;

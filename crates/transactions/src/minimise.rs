@@ -7,7 +7,7 @@
 //! tried. At last single operations are dropped.
 
 use crate::generate::Random;
-use crate::transaction::{Op, Transaction, Transactions, TxnId, Writers, restricted};
+use crate::transaction::{KeyId, Op, Transaction, Transactions, TxnId, Writers, restricted};
 use seriatim_history::ValueId;
 use std::time::Instant;
 
@@ -122,7 +122,7 @@ fn with_all_writers(whole: &Transactions, core: Vec<TxnId>, writers: &Writers) -
             let values: &[ValueId] = match op {
                 Op::Read(_, value) => std::slice::from_ref(value),
                 Op::ReadList(_, items) => items,
-                Op::Write(..) | Op::Append(..) => &[],
+                _ => &[],
             };
             let sources = values.iter().map(|&value| writers.of(op.key(), value));
             ids.extend(sources.filter(|all| all.len() > 1).flatten());
@@ -219,6 +219,7 @@ fn drop_an_operation(part: &mut Part, judge: &mut dyn Judge) -> bool {
 fn without(list: &[Transaction], txn: usize, op: usize) -> Vec<Transaction> {
     let mut list = list.to_vec();
     let dropped = list[txn].ops.remove(op);
-    let Some(gone) = dropped.written() else { return list };
-    list.iter().map(|txn| restricted(txn, |key, value| (key, value) != gone)).collect()
+    let (gone, counted) = (dropped.written(), dropped.changes());
+    let stays = |key: KeyId, value: ValueId| Some((key, value)) != gone;
+    list.iter().map(|txn| restricted(txn, stays, |key| Some(key) != counted)).collect()
 }

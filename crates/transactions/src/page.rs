@@ -86,6 +86,7 @@ fn remark(standing: &Standing) -> String {
         Standing::Unknown(Unknown::Limit) => "a limit was reached".to_owned(),
         Standing::Unknown(Unknown::NoTimes) => "no times are recorded".to_owned(),
         Standing::Unknown(Unknown::Ambiguous(reads)) => format!("{reads} ambiguous reads"),
+        Standing::Unknown(Unknown::Counters) => "counters were read".to_owned(),
     }
 }
 

@@ -17,6 +17,9 @@
 //! so the longest read fixes the order of the versions it holds, and appends that it does not hold
 //! come after it. A list one of whose elements was appended twice and read is ambiguous as a whole.
 //!
+//! **Counters.** An increment is a write that nobody reads from; what reads of counters say is left to
+//! `counter.rs`.
+//!
 //! **Flaws** are the anomalies that need no order: no choice of orders can explain them.
 
 use crate::level::Level;
@@ -634,7 +637,7 @@ fn initial_txn(keys: u32) -> Txn {
 
 fn ordered(txn: &Transaction, id: TxnId, node: Node, versions: &mut Vec<VersionInfo>) -> Txn {
     let mut writes: Vec<(KeyId, Version)> = Vec::new();
-    for (key, _) in txn.ops.iter().filter_map(Op::written) {
+    for key in txn.ops.iter().filter_map(Op::changes) {
         if !writes.iter().any(|write| write.0 == key) {
             writes.push((key, versions.len() as Version));
             versions.push(VersionInfo { writer: node, key, readers: Vec::new() });

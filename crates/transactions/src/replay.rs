@@ -93,12 +93,14 @@ pub fn replay(history: &Transactions, level: Level, witness: &Witness) -> Result
 enum Content {
     One(ValueId),
     Many(Vec<ValueId>),
+    Sum(i128),
 }
 
 fn initial_contents(history: &Transactions) -> Vec<Content> {
     let content = |key: u32| match history.kind(KeyId(key)) {
         Kind::Register => Content::One(history.initial()),
         Kind::List => Content::Many(Vec::new()),
+        Kind::Counter => Content::Sum(0),
     };
     (0..history.key_count() as u32).map(content).collect()
 }
@@ -109,7 +111,9 @@ fn apply(contents: &mut [Content], op: &Op) {
         (Op::Write(_, value), content) => *content = Content::One(*value),
         (Op::Append(_, value), Content::Many(items)) => items.push(*value),
         (Op::Append(_, value), content) => *content = Content::Many(vec![*value]),
-        (Op::Read(..) | Op::ReadList(..), _) => {}
+        (Op::Increment(_, by), Content::Sum(sum)) => *sum += i128::from(*by),
+        (Op::Increment(_, by), content) => *content = Content::Sum(i128::from(*by)),
+        (Op::Read(..) | Op::ReadList(..) | Op::ReadCounter(..), _) => {}
     }
 }
 
@@ -130,7 +134,15 @@ fn reads_agree(contents: &[Content], txn: &Transaction) -> bool {
                 let Some(rest) = items.strip_prefix(base.as_slice()) else { return false };
                 rest.iter().copied().eq(own.filter_map(Op::written).map(|write| write.1))
             }
-            Op::Write(..) | Op::Append(..) => true,
+            Op::ReadCounter(key, value) => {
+                let Content::Sum(base) = contents[key.index()] else { return false };
+                let added = own.map(|before| match before {
+                    Op::Increment(_, by) => i128::from(*by),
+                    _ => 0,
+                });
+                base + added.sum::<i128>() == i128::from(*value)
+            }
+            Op::Write(..) | Op::Append(..) | Op::Increment(..) => true,
         }
     };
     txn.ops.iter().enumerate().all(agrees)
@@ -231,7 +243,7 @@ impl<'h> Simulation<'h> {
 
     fn open_keys(&mut self, id: TxnId) -> Result<(), Rejection> {
         let mut own: Vec<KeyId> = Vec::new();
-        for (key, _) in self.history.get(id).ops.iter().filter_map(Op::written) {
+        for key in self.history.get(id).ops.iter().filter_map(Op::changes) {
             if own.contains(&key) {
                 continue;
             }
@@ -248,7 +260,7 @@ impl<'h> Simulation<'h> {
         if !self.has_begun[id.index()] {
             return Err(Rejection::Roll(id));
         }
-        for op in txn.ops.iter().filter(|op| op.written().is_some()) {
+        for op in txn.ops.iter().filter(|op| op.changes().is_some()) {
             apply(&mut self.contents, op);
             self.is_open[op.key().index()] = false;
         }
@@ -329,7 +341,10 @@ impl<'h> Axioms<'h> {
                 left.insert(write, place as u32 + 1);
             }
             ops.iter().for_each(|op| apply(&mut contents, op));
-            writes.push(last.into_iter().map(|write| write.0).collect());
+            let mut changed: Vec<KeyId> = ops.iter().filter_map(Op::changes).collect();
+            changed.sort_unstable();
+            changed.dedup();
+            writes.push(changed);
         }
         check_lists(history, order, &contents)?;
         let mut axioms = Axioms { history, order, reads: Vec::new(), writes };
@@ -373,7 +388,9 @@ impl<'h> Axioms<'h> {
                     let base = items.strip_suffix(own.as_slice()).ok_or(Rejection::Read(id))?;
                     (*key, base.last().copied())
                 }
-                Op::Write(..) | Op::Append(..) => continue,
+                // An order of commits does not say which increments a read saw.
+                Op::ReadCounter(..) => return Err(Rejection::Untraceable(id)),
+                Op::Write(..) | Op::Append(..) | Op::Increment(..) => continue,
             };
             let from = match seen {
                 None => 0,

@@ -1,8 +1,8 @@
 //! A recorded history of transactions.
 //!
 //! A transaction belongs to a session (a client), did some reads and writes in program order, and
-//! committed, aborted, or nobody knows. Keys are registers (a write replaces the value) or lists (an
-//! append adds an element at the end); a key is one or the other. Predicates (`select where`) are not
+//! committed, aborted, or nobody knows. Keys are registers (a write replaces the value), lists (an
+//! append adds an element at the end) or counters (an increment adds a number); a key is one of these. Predicates (`select where`) are not
 //! modelled: nothing is said about phantoms.
 //!
 //! The order of a session is the order in which its transactions stand here. Times are optional;
@@ -52,6 +52,10 @@ pub enum Op {
     Write(KeyId, ValueId),
     /// An element was added at the end of a list.
     Append(KeyId, ValueId),
+    /// A counter was read and held this.
+    ReadCounter(KeyId, i64),
+    /// This was added to a counter.
+    Increment(KeyId, i64),
 }
 
 impl Op {
@@ -59,6 +63,7 @@ impl Op {
     pub fn key(&self) -> KeyId {
         match *self {
             Op::Read(key, _) | Op::ReadList(key, _) | Op::Write(key, _) | Op::Append(key, _) => key,
+            Op::ReadCounter(key, _) | Op::Increment(key, _) => key,
         }
     }
 
@@ -70,14 +75,24 @@ impl Op {
             Op::ReadList(_, items) => Op::ReadList(only, items.clone()),
             Op::Write(_, value) => Op::Write(only, *value),
             Op::Append(_, value) => Op::Append(only, *value),
+            Op::ReadCounter(_, value) => Op::ReadCounter(only, *value),
+            Op::Increment(_, by) => Op::Increment(only, *by),
         }
     }
 
-    /// What it writes, if it writes.
+    /// The key whose content it changes, if it changes one.
+    pub fn changes(&self) -> Option<KeyId> {
+        match *self {
+            Op::Write(key, _) | Op::Append(key, _) | Op::Increment(key, _) => Some(key),
+            Op::Read(..) | Op::ReadList(..) | Op::ReadCounter(..) => None,
+        }
+    }
+
+    /// The value that it writes, by which a read may name it, if it writes one.
     pub fn written(&self) -> Option<(KeyId, ValueId)> {
         match *self {
             Op::Write(key, value) | Op::Append(key, value) => Some((key, value)),
-            Op::Read(..) | Op::ReadList(..) => None,
+            Op::Read(..) | Op::ReadList(..) | Op::ReadCounter(..) | Op::Increment(..) => None,
         }
     }
 }
@@ -117,6 +132,8 @@ pub enum Kind {
     Register,
     /// An append adds an element.
     List,
+    /// An increment adds a number.
+    Counter,
 }
 
 /// Whether moments are recorded.
@@ -202,6 +219,13 @@ impl Transactions {
         self.clock
     }
 
+    /// Whether a counter was read.
+    pub fn reads_counters(&self) -> bool {
+        let reads = |op: &Op| matches!(op, Op::ReadCounter(..));
+        self.keys.iter().any(|key| key.1 == Kind::Counter)
+            && self.list.iter().any(|txn| txn.ops.iter().any(reads))
+    }
+
     /// Where the history comes from.
     pub fn source(&self) -> &str {
         &self.names.source
@@ -219,6 +243,8 @@ impl Transactions {
             Op::Read(_, value) => format!("r({name})={}", self.value(*value)),
             Op::Write(_, value) => format!("w({name},{})", self.value(*value)),
             Op::Append(_, value) => format!("append({name},{})", self.value(*value)),
+            Op::ReadCounter(_, value) => format!("r({name})={value}"),
+            Op::Increment(_, by) => format!("inc({name},{by})"),
             Op::ReadList(_, items) => {
                 let items: Vec<String> = items.iter().map(|&v| self.value(v).to_string()).collect();
                 format!("r({name})=[{}]", items.join(" "))
@@ -232,7 +258,8 @@ impl Transactions {
     /// If the whole history satisfies a level, so does every part: restrict the order that shows it.
     /// A read that stays had its writer as the last one, and fewer writers do not change that. So a
     /// violation of a part is a violation of the whole. Of a value that several wrote, all writers must
-    /// stay: else the read would be pinned to one that it may not have seen.
+    /// stay: else the read would be pinned to one that it may not have seen. A read of a counter stays
+    /// if all who increment it do.
     pub fn part(&self, keep: &[TxnId], writers: &Writers) -> Transactions {
         let mut is_kept = vec![false; self.list.len()];
         keep.iter().for_each(|id| is_kept[id.index()] = true);
@@ -241,7 +268,8 @@ impl Transactions {
             [] => true,
             some => some.iter().all(|id| is_kept[id.index()]),
         };
-        let list = keep.iter().map(|&id| restricted(self.get(id), stays)).collect();
+        let counts = |key: KeyId| writers.increments(key).iter().all(|id| is_kept[id.index()]);
+        let list = keep.iter().map(|&id| restricted(self.get(id), stays, counts)).collect();
         self.with(list)
     }
 
@@ -280,37 +308,55 @@ impl Transactions {
     }
 }
 
-/// A transaction without the reads of values that do not stay.
-pub(crate) fn restricted(txn: &Transaction, stays: impl Fn(KeyId, ValueId) -> bool) -> Transaction {
+/// A transaction without the reads of values that do not stay, and of counters that do not count.
+pub(crate) fn restricted(
+    txn: &Transaction,
+    stays: impl Fn(KeyId, ValueId) -> bool,
+    counts: impl Fn(KeyId) -> bool,
+) -> Transaction {
     let op = |op: &Op| match op {
         Op::Read(key, value) => stays(*key, *value).then(|| op.clone()),
         Op::ReadList(key, items) => {
             let items = items.iter().copied().filter(|&item| stays(*key, item)).collect();
             Some(Op::ReadList(*key, items))
         }
+        Op::ReadCounter(key, _) => counts(*key).then(|| op.clone()),
         _ => Some(op.clone()),
     };
     Transaction { ops: txn.ops.iter().filter_map(op).collect(), ..txn.clone() }
 }
 
-/// Who writes which value.
-pub struct Writers(HashMap<(KeyId, ValueId), Vec<TxnId>>);
+/// Who writes which value, and who increments which counter.
+pub struct Writers {
+    of_values: HashMap<(KeyId, ValueId), Vec<TxnId>>,
+    of_counters: HashMap<KeyId, Vec<TxnId>>,
+}
 
 impl Writers {
     /// The writers of every value of a history.
     pub fn new(history: &Transactions) -> Self {
-        let mut writers: HashMap<_, Vec<TxnId>> = HashMap::new();
+        let mut writers = Writers { of_values: HashMap::new(), of_counters: HashMap::new() };
         for (index, txn) in history.list.iter().enumerate() {
-            for written in txn.ops.iter().filter_map(Op::written) {
-                writers.entry(written).or_default().push(TxnId(index as u32));
+            let id = TxnId(index as u32);
+            for op in &txn.ops {
+                if let Some(written) = op.written() {
+                    writers.of_values.entry(written).or_default().push(id);
+                } else if let Op::Increment(key, _) = op {
+                    writers.of_counters.entry(*key).or_default().push(id);
+                }
             }
         }
-        Writers(writers)
+        writers
     }
 
     /// The transactions that write a value to a key.
     pub fn of(&self, key: KeyId, value: ValueId) -> &[TxnId] {
-        self.0.get(&(key, value)).map_or(&[], Vec::as_slice)
+        self.of_values.get(&(key, value)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The transactions that increment a counter.
+    pub fn increments(&self, counter: KeyId) -> &[TxnId] {
+        self.of_counters.get(&counter).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -468,7 +514,7 @@ impl Builder {
             let values: &[ValueId] = match op {
                 Op::Append(_, value) => std::slice::from_ref(value),
                 Op::ReadList(_, items) => items,
-                Op::Read(..) | Op::Write(..) => &[],
+                _ => &[],
             };
             for &value in values.iter().filter(|&&value| known.insert((op.key(), value))) {
                 let set = &self.keys.names[op.key().index()];
@@ -499,7 +545,7 @@ impl Builder {
                     Op::Read(_, ValueId::NIL) => {
                         ops.extend(elements.iter().map(|e| Op::Read(e.1, ValueId::NIL)));
                     }
-                    Op::Read(..) | Op::Write(..) => {
+                    _ => {
                         let name = &self.keys.names[op.key().index()];
                         let found = format!("something else of key {name}");
                         let expected =
@@ -514,26 +560,32 @@ impl Builder {
         Ok(())
     }
 
-    /// A key is a list if it is appended to, or if it is read as a list and never set.
+    /// A key is a counter if it is incremented, a list if it is appended to, or if it is read as a list
+    /// and never set.
     fn kinds(&self) -> Vec<Kind> {
         let mut set = vec![false; self.keys.names.len()];
         let mut listed = set.clone();
         let mut appended = set.clone();
+        let mut counted = set.clone();
         for op in self.list.iter().flat_map(|txn| &txn.ops) {
             match op {
                 Op::Write(key, _) => set[key.index()] = true,
                 Op::Append(key, _) => appended[key.index()] = true,
                 Op::ReadList(key, _) => listed[key.index()] = true,
+                Op::Increment(key, _) | Op::ReadCounter(key, _) => counted[key.index()] = true,
                 Op::Read(..) => {}
             }
         }
-        let is_list = |key: usize| appended[key] || (listed[key] && !set[key]);
-        let kind = |key| if is_list(key) { Kind::List } else { Kind::Register };
+        let kind = |key: usize| match appended[key] || (listed[key] && !set[key]) {
+            _ if counted[key] => Kind::Counter,
+            true => Kind::List,
+            false => Kind::Register,
+        };
         (0..set.len()).map(kind).collect()
     }
 
-    /// Reads say what the kind of their key makes of them: `nil` of a list is the empty list, a list
-    /// in a register is one value.
+    /// Reads say what the kind of their key makes of them: `nil` of a list is the empty list, `nil` of a
+    /// counter is 0, a list in a register is one value.
     fn normalise(&mut self, kinds: &[Kind]) -> Result<(), InputError> {
         let names = &self.keys.names;
         for txn in &mut self.list {
@@ -555,6 +607,19 @@ impl Builder {
                             "a list, since the key is appended to",
                             "a read of one value",
                         );
+                    }
+                    (Kind::Counter, Op::Read(key, ValueId::NIL)) => *op = Op::ReadCounter(*key, 0),
+                    (Kind::Counter, Op::Read(key, value)) => match self.values.get(*value) {
+                        Value::Int(number) => *op = Op::ReadCounter(*key, number),
+                        other => {
+                            let found = format!("a read of {other}");
+                            return misfit("a whole number, since the key is incremented", &found);
+                        }
+                    },
+                    (Kind::Counter, Op::Write(..) | Op::Append(..) | Op::ReadList(..)) => {
+                        let expected =
+                            "an increment or a read of a number, since the key is a counter";
+                        return misfit(expected, "something else");
                     }
                     (Kind::Register, Op::ReadList(key, items)) => {
                         let items = items.iter().map(|&item| self.values.get(item));

@@ -242,6 +242,9 @@ pub fn remarks(standing: &Standing) -> String {
         Standing::Unknown(Unknown::Ambiguous(reads)) => {
             format!("ambiguous: {reads} reads of values that were written more than once")
         }
+        Standing::Unknown(Unknown::Counters) => {
+            "counters were read: below prefix and snapshot isolation they are not decided".to_owned()
+        }
     }
 }
 

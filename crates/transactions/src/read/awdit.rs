@@ -72,7 +72,7 @@ pub fn read_plume(source: &str, text: &str) -> Result<Transactions, InputError> 
         if txn == -1 {
             let mut aborted = untimed(&mut builder, session, number);
             aborted.outcome = Outcome::Aborted;
-            aborted.ops.extend(op.written().is_some().then_some(op));
+            aborted.ops.extend(op.changes().is_some().then_some(op));
             list.push(aborted);
             continue;
         }

@@ -65,7 +65,7 @@ fn transaction(builder: &mut Builder, value: &Value, session: i64) -> Option<Tra
 
 fn abort(txn: &mut Transaction) {
     txn.outcome = Outcome::Aborted;
-    txn.ops.retain(|op| op.written().is_some());
+    txn.ops.retain(|op| op.changes().is_some());
 }
 
 pub fn read_text(source: &str, text: &str) -> Result<Transactions, InputError> {

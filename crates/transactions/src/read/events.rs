@@ -155,7 +155,7 @@ impl Reader<'_> {
             }
         }
         if outcome != Outcome::Committed {
-            ops.retain(|op| op.written().is_some());
+            ops.retain(|op| op.changes().is_some());
         }
         Ok(ops)
     }

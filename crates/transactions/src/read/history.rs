@@ -10,8 +10,7 @@ use crate::transaction::{Builder, Op, Outcome, Transaction, Transactions};
 use seriatim_history::{History, InputError, Operation, Value, ValueId};
 
 /// What a micro-operation must look like.
-pub const MICRO: &str =
-    "a micro-operation [r, key, value], [w, key, value], [append, key, value] or [add, key, value]";
+pub const MICRO: &str = "a micro-operation [r, key, value], [w, key, value], [append, key, value], [add, key, value] or [inc, key, number]";
 
 /// The transactions of a history.
 ///
@@ -71,7 +70,7 @@ fn transaction(
     let (call, line) = (operation.call(), operation.line());
     if let Some(op) = plain(history, operation, builder) {
         let is_known =
-            op.written().is_some() || (outcome == Outcome::Committed && is_told_of(operation));
+            op.changes().is_some() || (outcome == Outcome::Committed && is_told_of(operation));
         let ops = Vec::from_iter(is_known.then_some(op));
         return Ok(Transaction { session, call, ret, outcome, ops, line });
     }
@@ -88,7 +87,7 @@ fn transaction(
     }
     // Without a result, what was read is not known.
     if outcome != Outcome::Committed || !is_told {
-        ops.retain(|op| op.written().is_some());
+        ops.retain(|op| op.changes().is_some());
     }
     Ok(Transaction { session, call, ret, outcome, ops, line })
 }
@@ -165,6 +164,8 @@ pub fn micro(builder: &mut Builder, item: &Value) -> Option<Op> {
             let value = builder.values().intern(value);
             Some(builder.add_to_set(key, value))
         }
+        ("inc" | "increment", Value::Int(by)) => Some(Op::Increment(key, *by)),
+        ("dec" | "decrement", Value::Int(by)) => Some(Op::Increment(key, by.checked_neg()?)),
         _ => None,
     }
 }
