@@ -73,11 +73,12 @@ pub fn check_under(
         let expected = "operations with their processes, for an order of each process";
         return Err(InputError::syntax(history.source(), 0, expected, "a log that names none"));
     }
+    let deadline = options.time.map(|time| Instant::now() + time);
     if let Some(found) = in_real_time(history, reader, order, options)? {
         return Ok(found);
     }
     let reading = reader.read(history)?;
-    let cancel = Cancel::at(options.time.map(|time| Instant::now() + time));
+    let cancel = Cancel::at(deadline);
     let memory = Memory::new(options.memory);
     let search = Question { history, reading: &reading, order, cancel: &cancel, memory: &memory };
     let (answer, configurations) = search.answer();

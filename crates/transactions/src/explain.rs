@@ -131,7 +131,15 @@ pub fn explain(part: &Transactions, level: Level) -> Explanation {
         None if part.len() > FEW => open(),
         None => Prover::new(&prepared, level).prove(),
     };
-    Explanation { anomaly: name(&proof, level), proof }
+    let anomaly = match proof.end {
+        End::Open if part.reads_counters() => Anomaly {
+            name: "counter",
+            suffix: "",
+            words: "no order adds up to what was read of a counter",
+        },
+        _ => name(&proof, level),
+    };
+    Explanation { anomaly, proof }
 }
 
 fn open() -> Proof {

@@ -79,4 +79,5 @@ pub use solve::Statistics;
 pub use transaction::{
     Builder, Clock, KeyId, Kind, Op, Outcome, SessionId, Transaction, Transactions, TxnId, Writers,
 };
+pub use window::{Searched, search_through_time};
 pub use witness::{Moment, Witness};

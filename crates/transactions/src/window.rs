@@ -7,12 +7,14 @@
 //! nobody reads is taken as soon as it can be.
 //!
 //! It shares the preparation with the solver, and nothing else: the second opinion on refutations that are
-//! too large for `brute`, and the oracle of tests on long histories.
+//! too large for `brute`, the oracle of tests on long histories, and what `seriatim check --engine search`
+//! asks of multi-registers.
 
 use crate::generate::Random;
 use crate::prepare::{Prepared, Version, prepare};
-use crate::transaction::Transactions;
+use crate::transaction::{Transactions, TxnId};
 use hashbrown::HashSet;
+use std::time::Instant;
 
 struct Frame {
     choices: Vec<u32>,
@@ -20,22 +22,51 @@ struct Frame {
     overwritten: Vec<(usize, Version)>,
 }
 
+/// What the search through real time found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Searched {
+    /// This order explains every read and respects real time.
+    Order(Vec<TxnId>),
+    /// There is none.
+    Nothing,
+    /// A limit was reached, or values are repeated or counted.
+    GaveUp,
+}
+
+/// How many steps the search takes before it gives up: each is kept in memory.
+const MOST_STEPS: u64 = 4_000_000;
+
+/// Looks for an order that shows strict serializability, by a search through real time, until a moment.
+pub fn search_through_time(history: &Transactions, deadline: Option<Instant>) -> Searched {
+    search(history, MOST_STEPS, deadline)
+}
+
 /// Whether a history is strictly serializable; `None` after so many steps.
 pub fn strictly_serializable(history: &Transactions, steps: u64) -> Option<bool> {
+    match search(history, steps, None) {
+        Searched::Order(_) => Some(true),
+        Searched::Nothing => Some(false),
+        Searched::GaveUp => None,
+    }
+}
+
+fn search(history: &Transactions, steps: u64, deadline: Option<Instant>) -> Searched {
     let prepared = prepare(history, &[]);
     if !prepared.is_complete() || history.reads_counters() {
-        return None;
+        return Searched::GaveUp;
     }
     if !prepared.flaws.is_empty() {
-        return Some(false);
+        return Searched::Nothing;
     }
-    Window::new(&prepared).search(steps)
+    Window::new(&prepared).search(steps, deadline)
 }
 
 struct Window<'p> {
     prepared: &'p Prepared,
     by_call: Vec<u32>,
     by_return: Vec<u32>,
+    /// Where each transaction stands in the two.
+    places: Vec<[usize; 2]>,
     names: Vec<u128>,
     done: Vec<bool>,
     count: usize,
@@ -55,12 +86,17 @@ impl<'p> Window<'p> {
         by_call.sort_by_key(|&txn| prepared.txns[txn as usize].call);
         let mut by_return = by_call.clone();
         by_return.sort_by_key(|&txn| prepared.txns[txn as usize].ret);
+        let mut places = vec![[0; 2]; txns];
+        for (side, sorted) in [&by_call, &by_return].into_iter().enumerate() {
+            sorted.iter().enumerate().for_each(|(at, &txn)| places[txn as usize][side] = at);
+        }
         let mut random = Random::new(42);
         let mut name = || u128::from(random.number()) << 64 | u128::from(random.number());
         Window {
             prepared,
             by_call,
             by_return,
+            places,
             names: (0..txns).map(|_| name()).collect(),
             done: vec![false; txns],
             count: 0,
@@ -73,21 +109,26 @@ impl<'p> Window<'p> {
         }
     }
 
-    fn search(&mut self, steps: u64) -> Option<bool> {
+    fn search(&mut self, steps: u64, deadline: Option<Instant>) -> Searched {
         let mut stack: Vec<Frame> = Vec::new();
-        for _ in 0..steps {
+        for step in 0..steps {
             if self.count + 1 == self.prepared.txns.len() {
-                return Some(true);
+                let taken = stack.iter().map(|frame| frame.choices[frame.next - 1] as usize);
+                let order = taken.filter_map(|txn| self.prepared.txns[txn].id);
+                return Searched::Order(order.collect());
+            }
+            if step % 256 == 0 && deadline.is_some_and(|deadline| Instant::now() > deadline) {
+                break;
             }
             let choices = self.choices();
             stack.push(Frame { choices, next: 0, overwritten: Vec::new() });
-            while !self.descend(stack.last_mut()?) {
+            while !self.descend(stack.last_mut().expect("one was pushed")) {
                 stack.pop();
-                let Some(frame) = stack.last_mut() else { return Some(false) };
+                let Some(frame) = stack.last_mut() else { return Searched::Nothing };
                 self.undo(frame);
             }
         }
-        None
+        Searched::GaveUp
     }
 
     /// What real time, reads and unread versions allow next.
@@ -171,7 +212,8 @@ impl<'p> Window<'p> {
         self.count -= 1;
         self.set ^= self.names[txn as usize];
         // What is undone may lie before these places.
-        self.first_call = 0;
-        self.first_return = 0;
+        let [call, ret] = self.places[txn as usize];
+        self.first_call = self.first_call.min(call);
+        self.first_return = self.first_return.min(ret);
     }
 }

@@ -195,21 +195,27 @@ impl Arguments {
 
     /// Asks for an order that need not respect real time.
     fn ask_order(&self, paths: &[PathBuf]) -> Result<Exit, Failure> {
-        let refused = [
-            (self.html.is_some(), "--html"),
-            (self.junit.is_some(), "--junit"),
-            (self.scale.verdicts.is_some(), "--verdicts"),
-            (self.scale.one_log, "--one-log"),
-        ];
+        let refused =
+            [(self.scale.verdicts.is_some(), "--verdicts"), (self.scale.one_log, "--one-log")];
         if let Some((_, option)) = refused.iter().find(|(is_asked, _)| *is_asked) {
             return Err(Failure(format!("{option} does not go with --order")));
+        }
+        if self.html.is_some() && paths.len() > 1 {
+            return Err(Failure("--html takes one history; there are several".to_owned()));
         }
         let print = match (self.json, self.quiet) {
             (true, _) => order::Print::Json,
             (_, true) => order::Print::Line,
             _ => order::Print::Report,
         };
-        order::run(&self.question, self.order, print, paths)
+        let request = order::Request {
+            question: &self.question,
+            respects: self.order,
+            print,
+            html: self.html.as_deref(),
+            junit: self.junit.as_deref(),
+        };
+        order::run(&request, paths)
     }
 
     /// Shows what was found, wherever that is wanted.

@@ -1,7 +1,10 @@
 //! `seriatim check --order process|none`: an order of the operations that need not respect real time.
 
-use super::output::{remark, say};
+mod page;
+
+use super::output::{remark, say, write_bytes};
 use super::question::Question;
+use super::transactions::junit;
 use super::{Exit, Failure};
 use clap::ValueEnum;
 use serde_json::{Value as Json, json};
@@ -31,29 +34,42 @@ pub enum Print {
     Report,
 }
 
+/// What is asked, and where the answer goes.
+pub struct Request<'r> {
+    pub question: &'r Question,
+    pub respects: Respects,
+    pub print: Print,
+    pub html: Option<&'r Path>,
+    pub junit: Option<&'r Path>,
+}
+
 /// Carries out the check for some files.
-pub fn run(
-    question: &Question,
-    respects: Respects,
-    print: Print,
-    paths: &[PathBuf],
-) -> Result<Exit, Failure> {
+pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
     let mut exit = Exit::Holds;
+    let mut suites = String::new();
     for path in paths {
-        match answer(question, respects, path) {
+        match answer(request.question, request.respects, path) {
             Ok(found) => {
                 exit = exit.and(found.exit());
-                match print {
+                match request.print {
                     Print::Line => say(&format!("{}\n", found.headline()))?,
                     Print::Json => say(&format!("{}\n", found.json()))?,
                     Print::Report => say(&found.report())?,
                 }
+                if let Some(html) = request.html {
+                    write_bytes(html, &page::render(&found))?;
+                }
+                suites += &found.suite();
             }
             Err(Failure(problem)) => {
                 remark(&format!("error: {problem}"));
                 exit = exit.and(Exit::BadInput);
+                suites += &junit::unreadable(&path.display().to_string(), &problem);
             }
         }
+    }
+    if let Some(path) = request.junit {
+        write_bytes(path, &junit::document(&suites))?;
     }
     Ok(exit)
 }
@@ -86,6 +102,21 @@ impl Found {
             Verdict::Violation(_) => Exit::Violated,
             Verdict::Unknown(_) => Exit::Unknown,
         }
+    }
+
+    /// What became of it, in a word.
+    fn word(&self) -> &'static str {
+        match self.weaker.verdict {
+            Verdict::Linearizable(_) => "satisfied",
+            Verdict::Violation(_) => "violated",
+            Verdict::Unknown(_) => "unknown",
+        }
+    }
+
+    /// The answer as a suite of one case.
+    fn suite(&self) -> String {
+        let case = junit::case(self.property(), self.word(), (&self.headline(), &self.report()));
+        junit::wrapped(self.history.source(), &[case])
     }
 
     fn property(&self) -> &'static str {
@@ -142,21 +173,30 @@ impl Found {
 
     /// The operations of each process, in its order.
     fn columns(&self, operations: &[OpId]) -> String {
-        let mut processes: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for &op in operations {
-            let name = self.history.process_name(self.history.process(op)).to_string();
-            processes.entry(name).or_default().push(self.history.operation(op).to_string());
-        }
+        let processes = self.by_process(operations);
         let width = processes.keys().map(|name| name.chars().count()).max().unwrap_or(0);
-        let line = |(name, ops): (&String, &Vec<String>)| {
+        let line = |(name, ops): (&String, &Vec<OpId>)| {
+            let ops: Vec<String> = ops.iter().map(|&op| self.text(op)).collect();
             format!("  {name:width$}  {}\n", ops.join(" · "))
         };
         processes.iter().map(line).collect()
     }
 
+    fn by_process(&self, operations: &[OpId]) -> BTreeMap<String, Vec<OpId>> {
+        let mut processes: BTreeMap<String, Vec<OpId>> = BTreeMap::new();
+        for &op in operations {
+            let name = self.history.process_name(self.history.process(op)).to_string();
+            processes.entry(name).or_default().push(op);
+        }
+        processes
+    }
+
+    fn text(&self, op: OpId) -> String {
+        self.history.operation(op).to_string()
+    }
+
     fn attempt(&self, attempt: &Attempt) -> String {
-        let name = |&op: &OpId| self.history.operation(op).to_string();
-        let placed: Vec<String> = attempt.order.iter().map(name).collect();
+        let placed: Vec<String> = attempt.order.iter().map(|&op| self.text(op)).collect();
         let mut text = "\n  The order that gets farthest:\n".to_owned();
         if !placed.is_empty() {
             text += &format!("    {}\n", placed.join(" · "));
@@ -188,11 +228,11 @@ impl Found {
             "spec": self.spec,
             "order": order,
             "operations": self.history.len(),
+            "verdict": self.word(),
         });
         let ids = |ops: &[OpId]| ops.iter().map(|op| op.0).collect::<Vec<_>>();
         match &self.weaker.verdict {
             Verdict::Linearizable(witness) => {
-                object["verdict"] = json!("satisfied");
                 object["linearizable"] = json!(self.weaker.is_linearizable);
                 object["witness"] = json!(ids(&witness.order));
             }
@@ -205,13 +245,11 @@ impl Found {
                         "line": self.history.operation(op).line(),
                     })
                 };
-                object["verdict"] = json!("violated");
                 object["violation"] = core.operations.iter().map(operation).collect();
                 object["confirmed"] =
                     json!(!matches!(self.weaker.confirmation, None | Some(Confirmation::None)));
             }
             Verdict::Unknown(unknown) => {
-                object["verdict"] = json!("unknown");
                 object["reason"] = json!(unknown.limit.to_string());
             }
         }

@@ -4,7 +4,7 @@ use super::output::{remark, say, write_bytes};
 use super::{Exit, Failure};
 
 pub mod bank;
-mod junit;
+pub mod junit;
 pub mod routed;
 
 use serde_json::{Value as Json, json};
@@ -243,7 +243,8 @@ pub fn remarks(standing: &Standing) -> String {
             format!("ambiguous: {reads} reads of values that were written more than once")
         }
         Standing::Unknown(Unknown::Counters) => {
-            "counters were read: below prefix and snapshot isolation they are not decided".to_owned()
+            "counters were read: below prefix and snapshot isolation they are not decided"
+                .to_owned()
         }
     }
 }

@@ -95,6 +95,14 @@ fn a_map_has_the_session_guarantees_or_not_and_may_be_sequentially_consistent() 
         .exits(1)
         .says("is not sequentially consistent as a map")
         .says("Confirmed by brute force");
+    let (page, junit) = (folder.join("order.html"), folder.join("order.xml"));
+    let (page_name, junit_name) = (page.display().to_string(), junit.display().to_string());
+    let files = ["--html", &page_name, "--junit", &junit_name, &dekker];
+    seriatim(&[&["check", "--spec", "map", "--order", "process"][..], &files].concat()).exits(1);
+    let page = std::fs::read_to_string(page).expect("a page");
+    assert!(page.contains("The order that gets farthest") && page.contains("title=\"line 1\""));
+    let junit = std::fs::read_to_string(junit).expect("a document");
+    assert!(junit.contains("<testcase name=\"sequentially consistent\"><failure"));
     seriatim(&["check", "--spec", "map", "--order", "none", &dekker]).exits(0);
     let stale = r#"{"process":0,"op":"write","arg":1,"call":1,"return":2}
 {"process":1,"op":"read","result":null,"call":3,"return":4}

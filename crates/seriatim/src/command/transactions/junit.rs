@@ -35,15 +35,17 @@ pub fn suite(answers: &Answers<'_>) -> String {
     wrapped(answers.history.source(), &cases)
 }
 
+/// What became of a case.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub enum Kind {
     Passed,
     Failure,
     Skipped,
     Error,
 }
 
-fn case(name: &str, verdict: &str, (remarks, drawing): (&str, &str)) -> (String, Kind) {
+/// The case of a question: its verdict in a word, what there is to say, and a drawing.
+pub fn case(name: &str, verdict: &str, (remarks, drawing): (&str, &str)) -> (String, Kind) {
     let (message, drawing) = (escaped(remarks), escaped(drawing));
     let (inner, kind) = match verdict {
         "satisfied" => (String::new(), Kind::Passed),
@@ -55,7 +57,8 @@ fn case(name: &str, verdict: &str, (remarks, drawing): (&str, &str)) -> (String,
     (format!("    <testcase name=\"{name}\">{inner}</testcase>\n"), kind)
 }
 
-fn wrapped(source: &str, cases: &[(String, Kind)]) -> String {
+/// The suite of some cases.
+pub fn wrapped(source: &str, cases: &[(String, Kind)]) -> String {
     let count = |kind: Kind| cases.iter().filter(|case| case.1 == kind).count();
     let body: String = cases.iter().map(|case| case.0.as_str()).collect();
     format!(

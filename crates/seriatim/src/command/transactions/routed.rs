@@ -5,20 +5,24 @@
 //! long histories that the general search does not. The order that it finds is replayed as any other
 //! order. A violation is first asked of the general search, for a while: it confirms it, and says it in
 //! its own words; if it finds an order instead, that is a defect and no verdict.
+//!
+//! `--engine search` is answered by a search as well, but by one whose state is the set of transactions that
+//! are done, not what the registers hold: with distinct values that is all that matters. What it refutes
+//! must be refuted by the engine, too, which says why.
 
 use crate::command::Failure;
 use seriatim::history::Nil;
 use seriatim::monitor::Monitors;
 use seriatim::spec::{
     Confirmation, DecidedBy, Explanation, Failures, LeftOut, PartStanding, PartVerdict, Reader,
-    replay,
+    Strategy, replay,
 };
 use seriatim::transactions::{
-    self, End, KeyId, Kind, Level, NilReads, Standing, Transactions, Violation, Witness as Order,
-    of_history, words,
+    self, End, KeyId, Kind, Level, NilReads, Searched, Standing, Transactions, TxnId, Violation,
+    Witness as Order, of_history, search_through_time, words,
 };
 use seriatim::{Checked, Counterexample, History, OpId, Options, Verdict, Witness, check_with};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long the general search may look at a violation.
 const SECOND_LOOK: Duration = Duration::from_secs(2);
@@ -29,17 +33,20 @@ pub fn decide(
     reader: &dyn Reader,
     options: &Options<'_>,
 ) -> Result<Option<Checked>, Failure> {
-    let Some(transactions) = readable(history, reader, options) else { return Ok(None) };
+    let Some(transactions) = readable(history, reader) else { return Ok(None) };
     let mut limits = transactions::Options::default();
     limits.time = options.time;
+    if options.monitors == Monitors::Skip {
+        let both_ways = options.strategies.len() > 1;
+        return if both_ways {
+            searched(history, reader, &transactions, &limits)
+        } else {
+            Ok(None)
+        };
+    }
     let answer = transactions::check(&transactions, Level::StrictSerializable, &limits)?;
     match answer.standing {
-        Standing::Satisfied(Order::Serial(order)) => {
-            let order = order.into_iter().map(|txn| OpId(txn.0)).collect();
-            let replayed = replay(history, reader, Witness { order })?;
-            let verdict = replayed.ok().map(Verdict::Linearizable);
-            Ok(verdict.map(|verdict| checked(history, verdict, PartStanding::Linearizable)))
-        }
+        Standing::Satisfied(Order::Serial(order)) => ordered(history, reader, &order, BY_ENGINE),
         Standing::Violated(violation) => {
             let time = Some(options.time.map_or(SECOND_LOOK, |time| time.min(SECOND_LOOK)));
             let strategies = options.strategies.clone();
@@ -47,7 +54,7 @@ pub fn decide(
             let searched = check_with(history, reader, &second)?;
             Ok(match searched.verdict {
                 Verdict::Violation(_) => Some(searched),
-                Verdict::Unknown(_) => Some(violated(history, &violation)),
+                Verdict::Unknown(_) => Some(violated(history, &violation, BY_ENGINE)),
                 Verdict::Linearizable(_) => {
                     let reason =
                         "the search finds an order for what the engine for transactions refutes";
@@ -59,12 +66,53 @@ pub fn decide(
     }
 }
 
+const BY_ENGINE: DecidedBy = DecidedBy::Monitor("transaction engine");
+
+/// The verdict of the search through sets of transactions; `None` if it gives up.
+fn searched(
+    history: &mut History,
+    reader: &dyn Reader,
+    transactions: &Transactions,
+    limits: &transactions::Options,
+) -> Result<Option<Checked>, Failure> {
+    let by_search = DecidedBy::Search(Strategy::DepthFirst);
+    let deadline = limits.time.map(|time| Instant::now() + time);
+    match search_through_time(transactions, deadline) {
+        Searched::Order(order) => ordered(history, reader, &order, by_search),
+        Searched::GaveUp => Ok(None),
+        Searched::Nothing => {
+            let answer = transactions::check(transactions, Level::StrictSerializable, limits)?;
+            match answer.standing {
+                Standing::Violated(violation) => Ok(Some(violated(history, &violation, by_search))),
+                Standing::Unknown(_) => Ok(None),
+                Standing::Satisfied(_) => {
+                    let reason =
+                        "the engine for transactions finds an order for what the search refutes";
+                    Err(Failure(format!("this is a defect of Seriatim: {reason}")))
+                }
+            }
+        }
+    }
+}
+
+/// The verdict that an order shows, once it is replayed.
+fn ordered(
+    history: &mut History,
+    reader: &dyn Reader,
+    order: &[TxnId],
+    by: DecidedBy,
+) -> Result<Option<Checked>, Failure> {
+    let order = order.iter().map(|txn| OpId(txn.0)).collect();
+    let replayed = replay(history, reader, Witness { order })?;
+    let verdict = replayed.ok().map(Verdict::Linearizable);
+    Ok(verdict.map(|verdict| checked(history, verdict, PartStanding::Linearizable, by)))
+}
+
 /// The history as transactions, if that means the same.
-fn readable(history: &History, reader: &dyn Reader, options: &Options<'_>) -> Option<Transactions> {
+fn readable(history: &History, reader: &dyn Reader) -> Option<Transactions> {
     let chosen = reader.chosen()?;
     let parameters = chosen.choice.parameters();
     let is_plain = chosen.choice.name() == "multi-register"
-        && options.monitors == Monitors::Use
         && parameters.value("init").is_none()
         && !history.has_objects()
         && !history.has_open_ties()
@@ -81,19 +129,24 @@ fn readable(history: &History, reader: &dyn Reader, options: &Options<'_>) -> Op
     (0..transactions.key_count() as u32).all(is_register).then_some(transactions)
 }
 
-fn checked(history: &History, verdict: Verdict, standing: PartStanding) -> Checked {
+fn checked(
+    history: &History,
+    verdict: Verdict,
+    standing: PartStanding,
+    decided_by: DecidedBy,
+) -> Checked {
     let part = PartVerdict {
         label: String::new(),
         operations: history.len(),
         standing,
-        decided_by: DecidedBy::Monitor("transaction engine"),
+        decided_by,
         fell_back: None,
     };
     Checked { parts: vec![part], ..Checked::new(verdict) }
 }
 
-/// A violation that the general search could not look at.
-fn violated(history: &History, violation: &Violation) -> Checked {
+/// A violation that the general search did not look at.
+fn violated(history: &History, violation: &Violation, by: DecidedBy) -> Checked {
     let operations: Vec<OpId> = violation.part.ids.iter().map(|txn| OpId(txn.0)).collect();
     let by_monitor = history.len() - operations.len();
     let core = Counterexample {
@@ -111,7 +164,7 @@ fn violated(history: &History, violation: &Violation) -> Checked {
     Checked {
         confirmation: Some(confirmation),
         left_out: LeftOut { by_monitor, ..LeftOut::default() },
-        ..checked(history, Verdict::Violation(core), PartStanding::Violation)
+        ..checked(history, Verdict::Violation(core), PartStanding::Violation, by)
     }
 }
 
