@@ -5,6 +5,7 @@
 //! chain by itself. Since a chain's transactions commit in its order, of all writers of a key that a
 //! past holds the last one of each chain is enough.
 
+use crate::mutation::{Mutant, is_on};
 use crate::order::{Node, Order};
 use crate::prepare::Prepared;
 use hashbrown::HashMap;
@@ -60,12 +61,13 @@ impl Clocks {
             row.fill(0);
             let reads = prepared.txns[txn].program().iter();
             let sources = reads.map(|&(_, version)| prepared.writer(version));
+            let sources = sources.filter(|_| !is_on(Mutant::ClockSkipsReads));
             for from in sources.chain([before[txn]]).filter(|&from| from != 0) {
                 let from = from as usize;
                 let other = &clocks.rows[from * chains..(from + 1) * chains];
                 row.iter_mut().zip(other).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
                 let own = &mut row[chain[from] as usize];
-                *own = (*own).max(place[from]);
+                *own = (*own).max(place[from] - u32::from(is_on(Mutant::ClockForgetsItself)));
             }
             clocks.rows[txn * chains..(txn + 1) * chains].copy_from_slice(&row);
         }
@@ -87,7 +89,10 @@ impl Clocks {
                         return None;
                     }
                     let end = writers.partition_point(|writer| writer.0 <= known);
-                    writers[..end].last().map(|writer| writer.1)
+                    match is_on(Mutant::FirstWriterOfChain) {
+                        true => writers[..end].first().map(|writer| writer.1),
+                        false => writers[..end].last().map(|writer| writer.1),
+                    }
                 };
                 let all = writers.iter().zip(row).filter_map(latest);
                 let worst = all.max_by_key(|&writer| order.place(writer));

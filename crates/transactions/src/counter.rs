@@ -30,6 +30,7 @@
 
 use crate::generate::Random;
 use crate::level::{Demand, Level};
+use crate::mutation::{Mutant, is_on};
 use crate::prepare::{Prepared, Version};
 use crate::solve::{Layout, Limits, Shape};
 use crate::transaction::{Clock, KeyId, Op, Outcome as Ended, Transaction, Transactions, TxnId};
@@ -295,6 +296,7 @@ impl Search {
             let current = self.current[key];
             let own = is_serial && item.reads.contains(&(key, current));
             self.readers_left[current as usize] <= u32::from(own)
+                || is_on(Mutant::CounterOverwritesRead)
         };
         let fits = |&(key, add): &(usize, i128)| {
             let Some(reads) = &self.to_be_read[key] else { return true };
@@ -419,6 +421,9 @@ fn items(history: &Transactions, prepared: &Prepared, demand: Demand) -> Vec<Ite
         let id = TxnId(index as u32);
         let node = node_of.get(&id).map(|&node| &prepared.txns[node]);
         let adds = adds(txn);
+        if node.is_none() && is_on(Mutant::UnknownNeverCounts) {
+            continue;
+        }
         if node.is_none() && (txn.outcome != Ended::Unknown || adds.is_empty()) {
             continue;
         }
@@ -537,6 +542,7 @@ fn needs(txn: &Transaction) -> Vec<(usize, i128)> {
             Op::Increment(key, by) => *own.entry(key.index()).or_insert(0) += i128::from(*by),
             Op::ReadCounter(key, value) => {
                 let mine = own.get(&key.index()).copied().unwrap_or(0);
+                let mine = if is_on(Mutant::SumWithoutOwn) { 0 } else { mine };
                 let need = (key.index(), i128::from(*value) - mine);
                 if !needs.contains(&need) {
                     needs.push(need);

@@ -131,15 +131,21 @@ pub fn explain(part: &Transactions, level: Level) -> Explanation {
         None if part.len() > FEW => open(),
         None => Prover::new(&prepared, level).prove(),
     };
-    let anomaly = match proof.end {
-        End::Open if part.reads_counters() => Anomaly {
-            name: "counter",
-            suffix: "",
-            words: "no order adds up to what was read of a counter",
-        },
-        _ => name(&proof, level),
-    };
-    Explanation { anomaly, proof }
+    if part.reads_counters() && !is_closed(&proof) {
+        let words = "no order adds up to what was read of a counter";
+        let anomaly = Anomaly { name: "counter", suffix: "", words };
+        return Explanation { anomaly, proof: open() };
+    }
+    Explanation { anomaly: name(&proof, level), proof }
+}
+
+/// Whether a proof leaves nothing open.
+fn is_closed(proof: &Proof) -> bool {
+    match &proof.end {
+        End::Open => false,
+        End::Cases { proofs, .. } => proofs.iter().all(is_closed),
+        End::Cycle(_) | End::Flaw(..) => true,
+    }
 }
 
 fn open() -> Proof {

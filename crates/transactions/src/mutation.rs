@@ -41,6 +41,32 @@ pub enum Mutant {
     AtomicIgnoresSession,
     /// Read committed looks at later reads, too.
     CommittedLooksAhead,
+    /// A writer in the past of a read of the initial state is not noticed.
+    PastPassesInitial,
+    /// A vector clock does not take over what those it read from knew.
+    ClockSkipsReads,
+    /// A vector clock does not hold the transactions themselves, only their pasts.
+    ClockForgetsItself,
+    /// Of the writers of a session that a past holds, the first one is taken, not the last.
+    FirstWriterOfChain,
+    /// All writers that a session knows come before the one it read from, that one included.
+    ChainHoldsSource,
+    /// Writers that a session came to know after the one it read from are not put before it.
+    LaterWritersPass,
+    /// A session does not know its own writes.
+    OwnWritesPass,
+    /// A session that read from a transaction knows only the key that it read.
+    ReadsKnowOneKey,
+    /// The writers of a session are not ordered.
+    WritersOutOfOrder,
+    /// A session has read only what its writer itself has read.
+    WritesBeforeReads,
+    /// What a transaction itself added to a counter counts as there before.
+    SumWithoutOwn,
+    /// Increments of unknown outcome are left out.
+    UnknownNeverCounts,
+    /// The search of counters overwrites versions that are still to be read.
+    CounterOverwritesRead,
 }
 
 #[cfg(test)]
@@ -64,7 +90,7 @@ mod switch {
 
     impl Mutant {
         /// All of them.
-        pub const ALL: [Mutant; 18] = [
+        pub const ALL: [Mutant; 31] = [
             Mutant::ShortLearntClause,
             Mutant::ShortReason,
             Mutant::EdgesStay,
@@ -83,6 +109,19 @@ mod switch {
             Mutant::CausalPastIsSession,
             Mutant::AtomicIgnoresSession,
             Mutant::CommittedLooksAhead,
+            Mutant::PastPassesInitial,
+            Mutant::ClockSkipsReads,
+            Mutant::ClockForgetsItself,
+            Mutant::FirstWriterOfChain,
+            Mutant::ChainHoldsSource,
+            Mutant::LaterWritersPass,
+            Mutant::OwnWritesPass,
+            Mutant::ReadsKnowOneKey,
+            Mutant::WritersOutOfOrder,
+            Mutant::WritesBeforeReads,
+            Mutant::SumWithoutOwn,
+            Mutant::UnknownNeverCounts,
+            Mutant::CounterOverwritesRead,
         ];
     }
 

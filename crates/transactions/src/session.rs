@@ -24,6 +24,7 @@
 //! edges instead.
 
 use crate::level::Level;
+use crate::mutation::{Mutant, is_on};
 use crate::order::{Edge, Node, Order, Tag};
 use crate::prepare::Prepared;
 use crate::solve::Defect;
@@ -102,7 +103,8 @@ impl Guarantee<'_> {
                     self.put_before(chain, from, txn as Node);
                 }
             }
-            for &(key, _) in info.writes.iter().filter(|_| info.precedes_session) {
+            let is_known = info.precedes_session && !is_on(Mutant::OwnWritesPass);
+            for &(key, _) in info.writes.iter().filter(|_| is_known) {
                 let chain = chains.entry((info.session, key)).or_default();
                 self.extend(chain, txn as Node, txn as Node);
             }
@@ -120,8 +122,11 @@ impl Guarantee<'_> {
                 if from == 0 {
                     continue;
                 }
-                for &(key, _) in &self.prepared.txns[from as usize].writes {
-                    let chain = chains.entry((session, key)).or_default();
+                for &(written, _) in &self.prepared.txns[from as usize].writes {
+                    if written != key && is_on(Mutant::ReadsKnowOneKey) {
+                        continue;
+                    }
+                    let chain = chains.entry((session, written)).or_default();
                     self.extend(chain, from, txn as Node);
                 }
             }
@@ -153,12 +158,13 @@ impl Guarantee<'_> {
             return;
         }
         let place = chain.places.get(&from).copied();
+        let place = place.filter(|_| !is_on(Mutant::ChainHoldsSource));
         let earlier = place.unwrap_or(chain.links.len());
         if let Some(&link) = chain.links[..earlier].last() {
             let tag = self.forced([reader; 2]);
             self.order.fix(link, from, tag);
         }
-        let Some(place) = place else { return };
+        let Some(place) = place.filter(|_| !is_on(Mutant::LaterWritersPass)) else { return };
         for later in place + 1..chain.writers.len() {
             let tag = self.forced([reader, chain.knowers[later]]);
             self.order.fix(chain.writers[later], from, tag);
@@ -168,7 +174,7 @@ impl Guarantee<'_> {
     fn add_order_of_writes(&mut self) {
         let mut last: HashMap<u32, Node> = HashMap::new();
         for (txn, info) in self.prepared.txns.iter().enumerate().skip(1) {
-            if info.writes.is_empty() {
+            if info.writes.is_empty() || is_on(Mutant::WritersOutOfOrder) {
                 continue;
             }
             if let Some(&before) = last.get(&info.session) {
@@ -191,7 +197,8 @@ impl Guarantee<'_> {
                     let tag = self.forced([txn as Node; 2]);
                     self.order.fix(from, link, tag);
                 }
-                if let Some(before) = last.insert(info.session, link) {
+                let before = last.insert(info.session, link);
+                if let Some(before) = before.filter(|_| !is_on(Mutant::WritesBeforeReads)) {
                     self.order.fix(before, link, KNOWN);
                 }
             }

@@ -6,7 +6,7 @@ use seriatim_transactions::{
 };
 
 /// A level, a history that violates it, and a level that the history satisfies.
-const CASES: [(Level, &str, Option<Level>); 9] = [
+const CASES: [(Level, &str, Option<Level>); 13] = [
     (
         Level::StrictSerializable,
         "{:type :invoke, :process 0, :value [[:w x 1]]}
@@ -27,6 +27,23 @@ const CASES: [(Level, &str, Option<Level>); 9] = [
     (Level::ReadAtomic, "[x:=1 y:=1]\n---\n[x==? y==1]", Some(Level::ReadCommitted)),
     (Level::ReadCommitted, "[x:=1 y:=1]\n---\n[y==1 x==?]", Some(Level::ReadCommittedAdya)),
     (Level::ReadCommittedAdya, "[y==1 x:=1]\n---\n[x==1 y:=1]", None),
+    (Level::ReadYourWrites, "[x:=1] [x==?]", Some(Level::MonotonicReads)),
+    (Level::MonotonicReads, "[x:=1]\n---\n[x==1] [x==?]", Some(Level::ReadYourWrites)),
+    (
+        Level::MonotonicWrites,
+        "{:type :ok, :process 0, :value [[:append x 1]]}
+         {:type :ok, :process 0, :value [[:append x 2]]}
+         {:type :ok, :process 1, :value [[:r x [2 1]]]}",
+        Some(Level::WritesFollowReads),
+    ),
+    (
+        Level::WritesFollowReads,
+        "{:type :ok, :process 0, :value [[:append x 1] [:append y 1]]}
+         {:type :ok, :process 1, :value [[:r x [1]]]}
+         {:type :ok, :process 1, :value [[:append y 2]]}
+         {:type :ok, :process 2, :value [[:r y [2 1]]]}",
+        Some(Level::MonotonicWrites),
+    ),
 ];
 
 fn drawing(history: &Transactions, level: Level) -> String {
@@ -49,7 +66,10 @@ fn the_book_shows_the_smallest_counterexample_of_each_level_as_the_tool_draws_it
         if !book.contains(&drawing) {
             missing.push_str(&format!("{level}:\n{drawing}\n"));
         }
-        if let Some(below) = below {
+        let others = Level::ALL.into_iter().filter(|other| {
+            level.is_session_guarantee() && other.is_session_guarantee() && *other != level
+        });
+        for below in below.into_iter().chain(others) {
             let mut checker = Checker::new(&history, &Options::default());
             let answer = checker.check(below).expect("no defect");
             assert!(matches!(answer.standing, Standing::Satisfied(_)), "{below} of {level}'s");

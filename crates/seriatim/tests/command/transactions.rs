@@ -43,8 +43,9 @@ fn the_json_of_a_level_holds_the_evidence() {
 fn a_level_is_refused_where_it_makes_no_sense() {
     let folder = folder("levels-refused");
     let stale = file(&folder, "stale.edn", STALE);
-    let broken = file(&folder, "broken.edn", "{:type :ok, :process 0, :value [[:inc x 1]]}");
+    let broken = file(&folder, "broken.edn", "{:type :ok, :process 0, :value [[:cas x 1]]}");
     seriatim(&["check", "--level", "all", &broken]).exits(2).complains("broken.edn:1: ");
+    seriatim(&["watch", "multi-register"]).exits(2).complains("check` the growing file");
     seriatim(&["check", "--level", "linear", &stale]).exits(2).complains("expected a level");
     seriatim(&["check", "--spec", "queue", "--level", "all", &stale]).exits(2);
     seriatim(&["check", "--level", "all", "--verdicts", "x", &stale]).exits(2);
@@ -155,6 +156,8 @@ fn independent_keys_are_histories_of_their_own() {
 #[test]
 fn a_long_multi_register_goes_to_the_engine_for_transactions() {
     let log = seriatim(&["gen", "multi-register", "-n", "5000", "--threads", "20"]).exits(0);
+    let by_search = ["check", "--spec", "multi-register", "--engine", "search", "-"];
+    seriatim_reading(log.out.as_bytes(), &by_search).exits(0);
     seriatim_reading(log.out.as_bytes(), &["check", "--spec", "multi-register", "-"])
         .exits(0)
         .says("decided by transaction engine")
