@@ -1,7 +1,7 @@
 //! What was found as a page that any browser opens, without anything from elsewhere.
 
 use super::{Found, capital};
-use seriatim::report::junit::escaped;
+use seriatim::report::markup::escaped;
 use seriatim::spec::Attempt;
 use seriatim::{OpId, Verdict};
 use std::fmt::Write;
