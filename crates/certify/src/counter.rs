@@ -53,7 +53,7 @@ impl Execution<'_> {
         operation: &mut Operation,
     ) -> Result<Option<Update>, Objection> {
         let picture = &self.state.picture;
-        let (was, is) = (picture.shared_before[root], picture.shared[root]);
+        let (was, is) = (picture.shared_before[root].plain(), picture.shared[root].plain());
         if was != is {
             let right = outcome(reckoning, &self.state, operation, was);
             let Some((_, result)) = right.filter(|(content, _)| *content == is) else {
@@ -90,7 +90,7 @@ impl Execution<'_> {
 
 /// Notes the content at this moment, and forgets moments that are of no use.
 pub fn observe(reckoning: &Reckoning, root: usize, state: &mut State) {
-    let content = state.picture.shared[root];
+    let content = state.picture.shared[root].plain();
     let Some(operation) = state.operation.as_ref().filter(|o| !o.ghost.done) else { return };
     let call = (operation.method as usize, &operation.arguments[..]);
     let Numbers { facts, moments, .. } = &mut state.numbers;

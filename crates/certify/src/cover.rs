@@ -15,7 +15,7 @@ use crate::limits::{Left, SPLITS, TRIES};
 use crate::number::Translation;
 use crate::picture::{Item, Stretch, Time, To};
 use crate::state::State;
-use crate::word::{Class, NodeId, RecordId, Word};
+use crate::word::{Attributes, Class, NodeId, RecordId, Word};
 use seriatim_lang::choices::Choices;
 use std::collections::HashMap;
 
@@ -35,7 +35,7 @@ pub struct Index<'c> {
 /// A number of a view may be another one in the state: numbers do not tell views apart, where there are unknown ones.
 fn vague(state: &State, word: Word) -> Word {
     match word {
-        Word::Int(_) | Word::Number(..) if state.numerical => Word::Unknown,
+        Word::Int(_) | Word::Own(_) | Word::Number(..) if state.numerical => Word::Unknown,
         other => other,
     }
 }
@@ -43,7 +43,51 @@ fn vague(state: &State, word: Word) -> Word {
 /// Views that speak of the same registers.
 struct Group {
     spoken: Vec<bool>,
-    by_outline: HashMap<Outline, Vec<usize>>,
+    by_outline: HashMap<Outline, Vec<(usize, Vec<Between>)>>,
+}
+
+/// What lies behind a named node, up to the next one: how it may look, and whether there is a node for sure.
+struct Between {
+    attributes: Attributes,
+    sure: bool,
+}
+
+impl Between {
+    /// All of a state whose named nodes are these.
+    fn all(state: &State, named: &[NodeId]) -> Vec<Between> {
+        named.iter().map(|id| Between::behind(*id, state, named)).collect()
+    }
+
+    fn behind(id: NodeId, state: &State, named: &[NodeId]) -> Between {
+        let picture = &state.picture;
+        let mut between = Between { attributes: Attributes::default(), sure: false };
+        let mut to = picture.node(id).now.link;
+        // No way is longer than all nodes and stretches together.
+        for _ in 0..=picture.nodes.len() + picture.stretches.len() {
+            match to {
+                To::Node(id) if !named.contains(&id) => {
+                    let node = picture.node(id);
+                    between.attributes = between.attributes.with(node.attribute(&node.now));
+                    between.sure = true;
+                    to = node.now.link;
+                }
+                To::Stretch(id) => {
+                    let stretch = picture.stretch(id);
+                    between.attributes = between.attributes.and(stretch.attributes);
+                    between.sure |= !stretch.optional;
+                    to = stretch.to;
+                }
+                To::Null | To::Outside | To::Node(_) => break,
+            }
+        }
+        between
+    }
+
+    /// Whether a view with this may cover a state with `other` in the same place: named nodes are counterparts, so that what lies
+    /// between two of them is covered by what lies between their counterparts. Saves work only: what it lets through, [`covers`] decides.
+    fn may_cover(&self, other: &Between) -> bool {
+        self.attributes.covers(other.attributes) && (!self.sure || other.sure)
+    }
 }
 
 impl<'c> Index<'c> {
@@ -54,7 +98,7 @@ impl<'c> Index<'c> {
         for (number, view) in index.views.iter().enumerate() {
             let spoken: Vec<bool> = view.registers().iter().map(|w| *w != Word::Unknown).collect();
             let groups = index.at.entry(position(view)).or_default();
-            let outline = outline(&index.content, view, &spoken);
+            let (outline, nodes) = outline(&index.content, view, &spoken);
             let group = match groups.iter_mut().position(|g| g.spoken == spoken) {
                 Some(known) => &mut groups[known],
                 None => {
@@ -62,7 +106,8 @@ impl<'c> Index<'c> {
                     groups.last_mut().expect("just added")
                 }
             };
-            group.by_outline.entry(outline).or_default().push(number);
+            let between = Between::all(view, &nodes);
+            group.by_outline.entry(outline).or_default().push((number, between));
         }
         index
     }
@@ -110,9 +155,15 @@ impl<'c> Index<'c> {
     pub fn covering(&self, state: &State) -> impl Iterator<Item = usize> {
         let groups = self.at.get(&position(state)).into_iter().flatten();
         let found = groups.filter_map(move |group| {
-            group.by_outline.get(&outline(&self.content, state, &group.spoken))
+            let (outline, nodes) = outline(&self.content, state, &group.spoken);
+            let views = group.by_outline.get(&outline)?;
+            let here = Between::all(state, &nodes);
+            Some(views.iter().filter(move |(_, between)| {
+                between.iter().zip(&here).all(|(view, here)| view.may_cover(here))
+            }))
         });
-        found.flatten().copied().filter(move |view| covers(self.views[*view], state))
+        let found = found.flatten().map(|(view, _)| *view);
+        found.filter(move |view| covers(self.views[*view], state))
     }
 
     /// Decides the first stretch that may be empty: whether there is one, and both cases are as wanted.
@@ -155,8 +206,8 @@ fn named<'s>(state: &'s State, spoken: &'s [bool]) -> impl Iterator<Item = Word>
 }
 
 /// What a state and every view that covers it have in common. A view that is not found because it says too little of
-/// the tracked key is only a reason to reject.
-fn outline(content: &Content, state: &State, spoken: &[bool]) -> Outline {
+/// the tracked key is only a reason to reject. With the named nodes, in order.
+fn outline(content: &Content, state: &State, spoken: &[bool]) -> (Outline, Vec<NodeId>) {
     let picture = &state.picture;
     let mut nodes: Vec<NodeId> = Vec::new();
     let mut outline = Outline::new();
@@ -184,7 +235,7 @@ fn outline(content: &Content, state: &State, spoken: &[bool]) -> Outline {
             Word::Value(colour) => 1010 + u32::from(colour),
             Word::Lock(holder) => 1020 + holder as u32,
             Word::Number(..) => 1000,
-            Word::Int(number) => 2000 + number as u32 % 100_000,
+            Word::Int(number) | Word::Own(number) => 2000 + number as u32 % 100_000,
         });
     }
     for id in &nodes {
@@ -209,7 +260,7 @@ fn outline(content: &Content, state: &State, spoken: &[bool]) -> Outline {
             outline.push(last);
         }
     }
-    outline
+    (outline, nodes)
 }
 
 /// Whether one view covers a state.
@@ -273,7 +324,9 @@ impl Matching<'_> {
         match (view, state) {
             (Word::Node(v), Word::Node(s)) => self.pair(v, s),
             (Word::Record(v), Word::Record(s)) => self.pair_records(v, s),
-            (Word::Number(base, offset), s) => self.bases.pair((base, offset), s),
+            (Word::Number(base, offset), s) => self.bases.pair((base, offset), s.plain()),
+            // A view that says nothing of the last changer says less.
+            (Word::Int(v), s) => s.plain() == Word::Int(v),
             (Word::Thread(0), s) => s == Word::Thread(0),
             (Word::Thread(v), Word::Thread(s)) => {
                 s != 0 && both_new(&mut self.threads, v, s).is_ok()
@@ -408,7 +461,7 @@ impl Matching<'_> {
         let lowest = described.attributes.iter().map(|a| a.class).min()?;
         let highest = described.attributes.iter().map(|a| a.class).max()?;
         let in_order = lowest >= *floor && (described.sorted || lowest == highest);
-        let fits = described.attributes.iter().all(|a| stretch.attributes.covers(a))
+        let fits = stretch.attributes.covers(described.attributes)
             && stretch.values.covers(described.values)
             && (!stretch.sorted || in_order);
         *floor = highest;

@@ -220,6 +220,7 @@ fn word_text(word: Word) -> String {
         Word::Value(0) => "red".to_owned(),
         Word::Value(_) => "blue".to_owned(),
         Word::Int(number) => number.to_string(),
+        Word::Own(number) => format!("{number}, changed by me"),
         Word::Lock(Holder::Free) => "free".to_owned(),
         Word::Lock(Holder::Mine) => "mine".to_owned(),
         Word::Lock(Holder::Other) => "another's".to_owned(),

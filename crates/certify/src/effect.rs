@@ -81,7 +81,7 @@ fn speaks_of(effect: &Effect, picture: &Picture) -> bool {
         let said = effect.stores.iter().rev().find(|(v, _)| *v == variable);
         match said {
             // What changes nothing is not written: others would take it for a change.
-            Some((_, told)) => told.is_so(is) && was != is,
+            Some((_, told)) => told.is_so(is) && was.plain() != is.plain(),
             None => was == is || matches!(is, Word::Node(_) | Word::Null),
         }
     });

@@ -310,7 +310,7 @@ impl Execution<'_> {
                 return match self.state.picture.shared[slot] {
                     Word::Lock(_) => Err("a lock that is read".to_owned()),
                     Word::Unknown => Err("a variable that is not known is read".to_owned()),
-                    word => Ok(word),
+                    word => Ok(word.plain()),
                 };
             }
             Spot::Record(id, of) => return self.field(id, of, slot),
@@ -378,7 +378,10 @@ impl Execution<'_> {
             (_, Word::Null) => {}
             _ => return Err(format!("a shared variable that gets {word:?}")),
         }
-        *old = word;
+        *old = match self.state.picture.shared_before.get(slot) {
+            Some(before) => self.object.with_changer(slot, word, *before),
+            None => word,
+        };
         self.state.expose(word);
         Ok(())
     }

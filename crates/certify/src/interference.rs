@@ -5,6 +5,9 @@
 //! what the effect says must be possible in the view, what it says of the nodes between two places included ([`crate::way`]); then everything is written as it says. If a node that the view
 //! does not know becomes reachable by that, unless it is fresh, the effect is not accepted.
 //!
+//! Places are looked for where they can be, not everywhere: a node or stretch whose link cannot lead where the effect says is not tried
+//! ([`Fit::may_link`]). Links are only ever refined while places are found, so that what is not possible then is not possible in the end.
+//!
 //! It would be unsound to leave out a way to fit, or to refuse one because of something that is not certain.
 
 use crate::certificate::{Behind, Effect, Place, Target};
@@ -13,7 +16,7 @@ use crate::execute::Objection;
 use crate::picture::{Face, Item, Node, Picture, Stretch, StretchId, Time, To};
 use crate::sort::Reference;
 use crate::state::State;
-use crate::word::{Attribute, Mark, NodeId, Word};
+use crate::word::{Attribute, Attributes, Mark, NodeId, Word};
 use seriatim_lang::choices::Choices;
 
 /// Where a place of the effect lies.
@@ -113,12 +116,61 @@ impl Fit<'_> {
                 (self.places[index], self.effect.places[index].link)
                 && self.places[place] == Where::Open
             {
-                let next = self.picture.follow(from, self.choices)?;
-                let Word::Node(id) = next else { return None };
-                return Some(Some((place, id)));
+                return Some(Some((place, self.next(from, place)?)));
             }
         }
         Some(None)
+    }
+
+    /// The node to which the link of a node leads, if it may be this place. Of the nodes with which a stretch may begin, those that
+    /// cannot be it are left out.
+    fn next(&mut self, from: NodeId, place: usize) -> Option<NodeId> {
+        loop {
+            let id = match self.picture.node(from).now.link {
+                To::Node(id) => return Some(id),
+                To::Null | To::Outside => return None,
+                To::Stretch(id) => id,
+            };
+            let (said, stretch) = (&self.effect.places[place], *self.picture.stretch(id));
+            let looks = stretch.attributes.filter(|a| said.attribute.agrees(a));
+            let firsts = if self.may_link(stretch.to, said.link, true) { looks } else { Attributes::default() };
+            let firsts: Vec<Attribute> = firsts.iter().collect();
+            let empty = stretch.optional
+                && match stretch.to {
+                    To::Node(to) => self.may_be(place, to),
+                    To::Stretch(_) => true,
+                    To::Null | To::Outside => false,
+                };
+            let cases = firsts.len() + usize::from(empty);
+            if cases == 0 {
+                return None;
+            }
+            match firsts.get(self.choices.pick(cases as u32) as usize) {
+                None => self.picture.close(id),
+                Some(first) => self.picture.begin(id, *first),
+            }
+        }
+    }
+
+    /// Whether a link may lead where the effect says in the end, as far as places are found. Refuses only what [`Fit::may_lead`]
+    /// refuses: a place that has a node keeps it, and no split puts a node that is drawn already behind another link. `hidden`: further nodes may
+    /// be drawn before it.
+    fn may_link(&self, link: To, said: Target, hidden: bool) -> bool {
+        let open = |place: usize| self.places[place] == Where::Open;
+        match (said, link) {
+            (Target::Unknown, _) | (_, To::Outside) => true,
+            (Target::At(place), _) if open(place) => true,
+            (Target::Elsewhere, _) if hidden => true,
+            (Target::Null, To::Null) => true,
+            (Target::At(place), To::Node(id)) => self.places[place] == Where::Node(id),
+            (Target::Elsewhere, To::Node(id)) => !self.places.contains(&Where::Node(id)),
+            (Target::Elsewhere, To::Stretch(_)) => true,
+            (said, To::Stretch(id)) => {
+                let Stretch { optional, to, .. } = *self.picture.stretch(id);
+                optional && self.may_link(to, said, hidden)
+            }
+            (Target::At(_) | Target::Elsewhere, To::Null) | (Target::Null, To::Node(_)) => false,
+        }
     }
 
     /// Whether a drawn node can be this place.
@@ -126,6 +178,7 @@ impl Fit<'_> {
         let (said, node) = (&self.effect.places[place], self.picture.node(id));
         may_look(said, node)
             && !self.places.contains(&Where::Node(id))
+            && self.may_link(node.now.link, said.link, false)
             && self.picture.reach(Item::Node(id), Time::Now) == said.reach
     }
 
@@ -162,7 +215,10 @@ impl Fit<'_> {
                 }
             }
         }
-        met.retain(|id| picture.reach(Item::Stretch(*id), Time::Now) == said.reach);
+        met.retain(|id| {
+            self.may_link(picture.stretch(*id).to, said.link, true)
+                && picture.reach(Item::Stretch(*id), Time::Now) == said.reach
+        });
         let looks = |id: StretchId| {
             let attributes = picture.stretch(id).attributes.iter();
             attributes.filter(|a| said.attribute.agrees(*a)).map(move |a| (id, a))
@@ -291,4 +347,106 @@ fn draw_fresh(picture: &mut Picture, said: &Place) -> NodeId {
     let Attribute { class, mark, .. } = said.attribute.of_another();
     let face = Face { link: To::Outside, mark, locked: false, private: false };
     picture.draw(Node { class, values: said.values, before: None, now: face })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Certificate, Object};
+    use std::collections::HashMap;
+
+    impl Fit<'_> {
+        /// Finds places by trying every node, whatever its link.
+        fn place_plainly(&mut self) -> Option<()> {
+            while let Some(open) = self.places.iter().position(|w| *w == Where::Open) {
+                let said: &Place = &self.effect.places[open];
+                let fits = |id: &NodeId| {
+                    may_look(said, self.picture.node(*id))
+                        && !self.places.contains(&Where::Node(*id))
+                        && self.picture.reach(Item::Node(*id), Time::Now) == said.reach
+                };
+                let drawn: Vec<NodeId> = self.picture.ids().filter(fits).collect();
+                let mut hidden = Vec::new();
+                for root in self.picture.shared.iter().chain(self.view.registers()) {
+                    for item in self.picture.walk(*root, Time::Now).0 {
+                        let Item::Stretch(id) = item else { continue };
+                        let reached = self.picture.reach(item, Time::Now) == said.reach;
+                        for look in self.picture.stretch(id).attributes.iter() {
+                            let new = !hidden.contains(&(id, look));
+                            if reached && new && said.attribute.agrees(look) {
+                                hidden.push((id, look));
+                            }
+                        }
+                    }
+                }
+                let outside = usize::from(said.reach == 0);
+                let cases = drawn.len() + hidden.len() + outside;
+                if cases == 0 {
+                    return None;
+                }
+                let pick = self.choices.pick(cases as u32) as usize;
+                self.places[open] = match (drawn.get(pick), hidden.get(pick.wrapping_sub(drawn.len()))) {
+                    (Some(id), _) => Where::Node(*id),
+                    (None, Some((id, look))) => Where::Node(self.picture.cut(*id, *look)),
+                    (None, None) => Where::Outside,
+                };
+            }
+            Some(())
+        }
+    }
+
+    /// The certificate of an algorithm of the library.
+    fn proved(name: &str) -> Certificate {
+        let path = format!("{}/../../algorithms/{name}.seri", env!("CARGO_MANIFEST_DIR"));
+        let source = std::fs::read_to_string(path).expect("it is in the library");
+        let program = seriatim_lang::check(&source).expect("it is right");
+        let outcome = seriatim_prove::prove(&program, &seriatim_prove::Options::default());
+        let seriatim_prove::Outcome::Proved(proof) = outcome else { panic!("{name} is not proved") };
+        let text = proof.certificate(&program).expect("it has a certificate");
+        let object = Object::of(&program).expect("it is in the class");
+        crate::certificate::read(&text, &object).expect("it can be read")
+    }
+
+    type Placing = fn(&mut Fit<'_>) -> Option<()>;
+
+    /// How often each picture with its places comes out.
+    fn fits(effect: &Effect, state: &State, place: Placing) -> HashMap<State, usize> {
+        let mut found = HashMap::new();
+        let mut choices = Choices::default();
+        loop {
+            let start = |p: &Place| if p.fresh { Where::Outside } else { Where::Open };
+            let places = effect.places.iter().map(start).collect();
+            let picture = state.picture.clone();
+            let choices_now = &mut choices;
+            let mut fit = Fit { effect, view: state, picture, places, choices: choices_now };
+            if place(&mut fit).is_some() && fit.learn_ways() && fit.is_possible() {
+                fit.learn();
+                fit.write();
+                let after = State { picture: fit.picture, ..state.clone() };
+                *found.entry(after.renumbered()).or_default() += 1;
+            }
+            if !choices.advance() {
+                return found;
+            }
+        }
+    }
+
+    /// What is left out when places are looked for does not fit in the end: with every node tried, the same pictures come out, each as often.
+    #[test]
+    fn places_are_found_wherever_they_fit() {
+        let mut fitting = 0;
+        for name in ["coarse_set", "michael_scott", "two_lock_queue", "orvyy_set"] {
+            let certificate = proved(name);
+            for (effect, _) in &certificate.effects {
+                for (view, _) in certificate.views.iter().step_by(3) {
+                    if can_fit(effect, view) {
+                        let sparing = fits(effect, view, Fit::place_all);
+                        assert_eq!(sparing, fits(effect, view, Fit::place_plainly), "{name}");
+                        fitting += sparing.values().sum::<usize>();
+                    }
+                }
+            }
+        }
+        assert!(fitting > 1_000, "{fitting}");
+    }
 }

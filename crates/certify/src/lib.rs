@@ -60,6 +60,7 @@
 
 #![forbid(unsafe_code)]
 
+mod alike;
 mod cell;
 pub mod certificate;
 mod content;

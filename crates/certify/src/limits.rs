@@ -6,6 +6,7 @@
 //! a multiple of the length of the text, and all work together is.
 
 use seriatim_limits::checkpoint;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many nodes a view may draw, and how many records it may name.
 pub const NODES: usize = 64;
@@ -40,5 +41,24 @@ impl Left {
         let some = self.0 > 0;
         self.0 = self.0.saturating_sub(1);
         some
+    }
+}
+
+/// Counts down for all threads of a pass together.
+#[derive(Debug)]
+pub struct Work {
+    done: AtomicU64,
+    most: u64,
+}
+
+impl Work {
+    /// So much.
+    pub fn of(most: u64) -> Work {
+        Work { done: AtomicU64::new(0), most }
+    }
+
+    /// Takes one; whether there was one.
+    pub fn take(&self) -> bool {
+        self.done.fetch_add(1, Ordering::Relaxed) < self.most
     }
 }

@@ -163,6 +163,24 @@ impl Object {
             || !self.arrays.is_empty()
     }
 
+    /// Whether a shared variable has a last changer ([`crate::sort`]).
+    pub fn has_changer(&self, variable: usize) -> bool {
+        let kind = self.steps.shared[variable].kind;
+        let discrete = matches!(kind.scalar, Scalar::Bool | Scalar::Int(_) | Scalar::Enum(_));
+        let unbounded = self.spec == Spec::Number && is_unbounded(kind.scalar);
+        let beside = self.spec != Spec::Cell && self.array(variable).is_none();
+        beside && discrete && !unbounded && !kind.nullable
+    }
+
+    /// What a variable holds after the observed operation wrote to it: before the step it held `before`.
+    pub fn with_changer(&self, variable: usize, word: Word, before: Word) -> Word {
+        match word {
+            _ if before.plain() == word => before,
+            Word::Int(number) if self.has_changer(variable) => Word::Own(number),
+            word => word,
+        }
+    }
+
     /// The array to which a shared slot belongs.
     pub fn array(&self, slot: usize) -> Option<&Array> {
         let inside = |a: &&Array| (a.first..a.first + a.len).contains(&(slot as u32));

@@ -1,5 +1,6 @@
 //! The one pass over a certificate: start, own steps, interference.
 
+use crate::alike;
 use crate::cell::Exchange;
 use crate::certificate::{Certificate, Effect};
 use crate::counter::{self, Update};
@@ -8,7 +9,7 @@ use crate::effect::{describes, is_visible};
 use crate::execute::{Ended, Execution, Objection, Start};
 use crate::help::Help;
 use crate::interference::{apply, can_fit};
-use crate::limits::{CASES, INSIDE, Left, SPLITS, WORK};
+use crate::limits::{CASES, INSIDE, Left, SPLITS, WORK, Work};
 use crate::names;
 use crate::object::{Object, Spec};
 use crate::picture::{Item, Picture, Time};
@@ -19,7 +20,6 @@ use seriatim_lang::choices::Choices;
 use seriatim_lang::steps::Pc;
 use seriatim_lang::types::Scalar;
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Why a certificate is not accepted.
@@ -56,7 +56,7 @@ pub struct Pass<'a> {
     pub certificate: &'a Certificate,
     /// Its views.
     pub index: Index<'a>,
-    work: RefCell<Left>,
+    work: Work,
 }
 
 /// Says whether a state is described, as it must be, that comes from this view (none at the start).
@@ -109,17 +109,17 @@ impl<'a> Pass<'a> {
     /// Prepares the pass.
     pub fn new(object: &'a Object, certificate: &'a Certificate) -> Pass<'a> {
         let index = Index::new(certificate);
-        Pass { object, certificate, index, work: RefCell::new(Left::of(WORK)) }
+        Pass { object, certificate, index, work: Work::of(WORK) }
     }
 
     /// The same pass, with so much work at most.
     pub fn within(self, work: u64) -> Pass<'a> {
-        Pass { work: RefCell::new(Left::of(work)), ..self }
+        Pass { work: Work::of(work), ..self }
     }
 
     /// Takes one case of the steps of a view or of an effect in it, and of all work.
     fn spend(&self, left: &mut Left) -> Result<(), Objection> {
-        match left.take() && self.work.borrow_mut().take() {
+        match left.take() && self.work.take() {
             true => Ok(()),
             false => Err("more cases than the checker tries".to_owned()),
         }
@@ -127,34 +127,38 @@ impl<'a> Pass<'a> {
 
     /// Checks everything.
     pub fn run(&self) -> Result<(), Rejection> {
-        self.run_with(&mut |from, state| {
+        let meets: Meets = &mut |from, state| {
             // Most effects happen out of sight: then the view itself still describes the state.
             let same = from.is_some_and(|from| covers(&self.certificate.views[from].0, state));
             same || self.index.covers(state)
-        })
-    }
-
-    /// Checks everything, and has another one say which states are described.
-    pub fn run_with(&self, meets: Meets) -> Result<(), Rejection> {
+        };
         self.start(meets)?;
         let mut noticed = Noticed::default();
         for view in 0..self.certificate.views.len() {
             self.own_steps(view, &mut noticed, meets)?;
         }
-        (0..self.certificate.views.len()).try_for_each(|view| self.others(view, &noticed, meets))
+        for view in 0..self.certificate.views.len() {
+            self.collected(view, &noticed, meets)?;
+        }
+        alike::interference(self)
     }
 
     /// All steps of others, in a view.
     pub fn others(&self, view: usize, noticed: &Noticed, meets: Meets) -> Result<(), Rejection> {
-        self.helped(view, noticed, meets)?;
-        self.exchanged(view, noticed, meets)?;
-        self.updated(view, noticed, meets)?;
+        self.collected(view, noticed, meets)?;
         for effect in &self.certificate.effects {
             if can_fit(&effect.0, &self.certificate.views[view].0) {
                 self.interference(view, effect, meets)?;
             }
         }
         Ok(())
+    }
+
+    /// The steps of others that are not in the certificate but collected from all steps, in a view.
+    fn collected(&self, view: usize, noticed: &Noticed, meets: Meets) -> Result<(), Rejection> {
+        self.helped(view, noticed, meets)?;
+        self.exchanged(view, noticed, meets)?;
+        self.updated(view, noticed, meets)
     }
 
     /// The state after the initialisation, in all ways that it can go.
@@ -527,26 +531,38 @@ impl<'a> Pass<'a> {
         meets: Meets,
     ) -> Result<(), Rejection> {
         let (view, line) = &self.certificate.views[number];
-        let foreign = |why| Rejection::Foreign(*line, *effect_line, why);
+        let described = self.after(effect, view, &mut |state| meets(Some(number), state));
+        match described.map_err(|why| Rejection::Foreign(*line, *effect_line, why))? {
+            true => Ok(()),
+            false => Err(Rejection::Interference(*line, *effect_line)),
+        }
+    }
+
+    /// Whether every state after an effect, in every way in which it fits a view, is as wanted.
+    pub(crate) fn after(
+        &self,
+        effect: &Effect,
+        view: &State,
+        wanted: &mut dyn FnMut(&State) -> bool,
+    ) -> Result<bool, Objection> {
         let mut choices = Choices::default();
         let mut left = Left::of(CASES);
         loop {
-            self.spend(&mut left).map_err(foreign)?;
-            if let Some(state) = apply(effect, view, &mut choices).map_err(foreign)? {
+            self.spend(&mut left)?;
+            if let Some(state) = apply(effect, view, &mut choices)? {
                 let mut moment = self.execution(state, &mut choices);
                 if let Some(mut operation) = moment.state.operation.take() {
-                    let content = &self.certificate.content;
-                    moment.observe(content, &mut operation).map_err(foreign)?;
+                    moment.observe(&self.certificate.content, &mut operation)?;
                     moment.state.operation = Some(operation);
                 }
                 let mut state = moment.state;
                 state.settle();
-                if !meets(Some(number), &state) {
-                    return Err(Rejection::Interference(*line, *effect_line));
+                if !wanted(&state) {
+                    return Ok(false);
                 }
             }
             if !choices.advance() {
-                return Ok(());
+                return Ok(true);
             }
         }
     }

@@ -8,7 +8,7 @@
 //!
 //! It would be unsound to forget a case in a split, or to leave a reachable node out of the picture.
 
-use crate::word::{Attribute, Attributes, Mark, NodeId, Values, Word};
+use crate::word::{Attribute, Attributes, Holder, Mark, NodeId, Values, Word};
 use seriatim_lang::choices::Choices;
 
 /// Numbers the stretches of a picture.
@@ -287,17 +287,21 @@ impl Picture {
         }
     }
 
+    /// Draws the first node of a stretch, which has this attribute.
+    pub fn begin(&mut self, id: StretchId, first: Attribute) {
+        let stretch = *self.stretch(id);
+        let node = self.behind(&stretch, first);
+        self.replace(id, To::Node(node));
+    }
+
     /// Draws the first node of a stretch, or decides that there is none.
     fn open(&mut self, id: StretchId, choices: &mut Choices) {
         let stretch = *self.stretch(id);
         let firsts: Vec<Attribute> = stretch.attributes.iter().collect();
         let cases = firsts.len() as u32 + u32::from(stretch.optional);
         match firsts.get(choices.pick(cases) as usize) {
-            None => self.replace(id, stretch.to),
-            Some(first) => {
-                let node = self.behind(&stretch, *first);
-                self.replace(id, To::Node(node));
-            }
+            None => self.close(id),
+            Some(first) => self.begin(id, *first),
         }
     }
 
@@ -359,9 +363,10 @@ impl Picture {
             stretch.attributes = stretch.attributes.iter().map(Attribute::of_another).collect();
         }
         for word in &mut self.shared {
-            if *word == Word::Lock(crate::word::Holder::Mine) {
-                *word = Word::Lock(crate::word::Holder::Other);
-            }
+            *word = match *word {
+                Word::Lock(Holder::Mine) => Word::Lock(Holder::Other),
+                other => other.plain(),
+            };
         }
     }
 }

@@ -6,7 +6,7 @@
 //! | sort | facts | who may compare |
 //! | --- | --- | --- |
 //! | *common* | null, key classes, colours of values, booleans, small numbers, variants; whether a node is marked; links, reach, ways, what is behind a reference, which references are equal; content and control values of a window | everybody: they are the same for all threads |
-//! | *viewer* | the holder of a lock (`mine`, `other`), a mark or lock *by me*, privacy, history bits, moments and answer, whose window it is | one thread with itself; two threads only by [`Holder::agrees`] and [`Attribute::agrees`](crate::word::Attribute::agrees), which say what both can see at one moment |
+//! | *viewer* | the holder of a lock (`mine`, `other`), whether this operation changed a variable last, a mark or lock *by me*, privacy, history bits, moments and answer, whose window it is | one thread with itself; two threads only by [`Holder::agrees`] and [`Attribute::agrees`](crate::word::Attribute::agrees), which say what both can see at one moment |
 //! | *named* | nodes `#n`, records `rn`, threads `tn` of a view, places `pn` of an effect | inside of the view or effect; between two, only by an injective pairing ([`crate::cover`], [`crate::interference`], [`crate::help`]) |
 //! | *based* | unknown numbers `nk+c` | inside of the view; between two, only by a translation of bases ([`crate::number`]) |
 //!
@@ -18,6 +18,13 @@
 //! When a certificate is read, every word is admitted only where its sort has a meaning ([`Place`]). It would be unsound to
 //! compare facts of the sort *viewer* of two threads as if they were common, to let the acting thread say of a lock that it becomes another's,
 //! or to take a name of one view for a name of another one.
+
+//! *The last changer.* A shared variable that holds a boolean, a number or a variant has a ghost beside it: the operation of which the last
+//! step was that changed it (left it with another value than it found it), as long as that operation runs. [`Word::Own`] says: it is
+//! the observed one. At any moment it is one operation or none, so two views of one state cannot both say it; it says nothing else than
+//! `Int` to everybody else, and less is always true. A step that leaves a variable as it found it, whatever it wrote meanwhile, does not
+//! change it and leaves the ghost alone; the step of another operation that changes it, and the return, take it away. It would be unsound to
+//! take it for a write that changes nothing, or to keep it past the change of another operation or past the return.
 
 use crate::number::{is_number, is_unbounded};
 use crate::object::{Object, Spec};
@@ -83,16 +90,26 @@ impl Told {
 
     /// Whether the acting thread, which sees this itself, speaks the truth.
     pub fn is_so(self, seen_by_actor: Word) -> bool {
-        self.0 == Word::Unknown || self.0 == seen_by_actor
+        match self.0 {
+            Word::Unknown => true,
+            // What everybody sees is true of what the actor knows more about.
+            Word::Int(_) => self.0 == seen_by_actor.plain(),
+            word => word == seen_by_actor,
+        }
     }
 
     /// Whether another thread can see this at the moment of which the acting thread speaks.
     pub fn may_be(self, seen_by_other: Word) -> bool {
-        use Word::{Int, Key, Lock, Node, Null, Number, Outside, Record, Thread, Unknown, Value};
+        use Word::{
+            Int, Key, Lock, Node, Null, Number, Outside, Own, Record, Thread, Unknown, Value,
+        };
         match (self.0, seen_by_other) {
             (Unknown, _) | (_, Unknown) => true,
             // By sort *viewer*.
             (Lock(actor), Lock(other)) => actor.agrees(other),
+            (Own(_), Own(_)) => false,
+            (Own(a), Int(b)) | (Int(a), Own(b)) => a == b,
+            (Own(_), Number(..)) | (Number(..), Own(_)) => true,
             // By sort *named*: that there is a node, record or thread is common, which one is not said.
             (Node(_) | Outside, Node(_) | Outside) => true,
             (Record(_), Record(_)) | (Thread(_), Thread(_)) => true,
@@ -104,7 +121,7 @@ impl Told {
             (Int(a), Int(b)) => a == b,
             (Key(a), Key(b)) => a == b,
             (Value(a), Value(b)) => a == b,
-            (Int(_) | Key(_) | Value(_) | Lock(_), _) => false,
+            (Int(_) | Own(_) | Key(_) | Value(_) | Lock(_), _) => false,
             (Node(_) | Outside | Record(_) | Thread(_), _) => false,
         }
     }
@@ -117,6 +134,7 @@ impl Told {
             Word::Lock(Holder::Mine) => Some(Word::Lock(Holder::Other)),
             // Nobody makes a lock another's.
             Word::Lock(Holder::Other) => None,
+            Word::Own(number) => Some(Word::Int(number)),
             common @ (Word::Null | Word::Int(_) | Word::Key(_) | Word::Value(_)) => Some(common),
             Word::Unknown | Word::Outside => None,
             Word::Node(_) | Word::Record(_) | Word::Thread(_) | Word::Number(..) => None,
@@ -177,7 +195,7 @@ impl Place {
             },
             Place::Register => match word {
                 Word::Number(..) => numerical,
-                Word::Lock(_) | Word::Outside => false,
+                Word::Lock(_) | Word::Own(_) | Word::Outside => false,
                 _ => true,
             },
             Place::Field => matches!(
@@ -211,6 +229,7 @@ fn shared(object: &Object, variable: usize, word: Word) -> bool {
         Word::Record(_) => !object.is_reference(variable) && matches!(kind.scalar, Scalar::Ref(_)),
         Word::Lock(_) => kind.scalar == Scalar::Lock,
         Word::Int(_) => is_discrete(kind.scalar),
+        Word::Own(_) => object.has_changer(variable),
         Word::Number(..) => object.spec == Spec::Number && is_unbounded(kind.scalar),
         Word::Value(_) => kind.scalar == Scalar::Value,
         Word::Unknown | Word::Outside | Word::Key(_) | Word::Thread(_) => false,
@@ -277,6 +296,31 @@ mod tests {
             let seen = Told::by_actor(Word::Lock(holder)).to_others();
             let Some(Word::Lock(seen)) = seen else { panic!("a lock") };
             assert!(holder.agrees(seen) && seen != Holder::Mine);
+        }
+    }
+
+    /// Three threads and a variable that one of them, or none that still runs, changed last: what one says and another one sees agrees
+    /// exactly if there is such a state, and what is said of a variable that is written is what others see then.
+    #[test]
+    fn two_threads_agree_on_a_last_changer_if_there_is_one() {
+        let all = [Word::Int(0), Word::Own(0), Word::Int(1), Word::Own(1)];
+        let says = |word: Word, (value, changer): (i32, Option<u8>), by: u8| match word {
+            Word::Own(number) => number == value && changer == Some(by),
+            word => word == Word::Int(value),
+        };
+        let mut states = Vec::new();
+        for value in [0, 1] {
+            states.extend([None, Some(0), Some(1), Some(2)].map(|changer| (value, changer)));
+        }
+        for actor in all {
+            let told = Told::by_actor(actor);
+            for other in all {
+                let possible = states.iter().any(|s| says(actor, *s, 0) && says(other, *s, 1));
+                assert_eq!(told.may_be(other), possible, "{actor:?} {other:?}");
+                let implied = states.iter().all(|s| !says(other, *s, 0) || says(actor, *s, 0));
+                assert_eq!(told.is_so(other), implied, "{actor:?} {other:?}");
+            }
+            assert_eq!(told.to_others(), Some(actor.plain()));
         }
     }
 }

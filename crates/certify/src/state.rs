@@ -200,7 +200,9 @@ impl State {
         node.before = Some(node.now);
     }
 
-    fn renumbered(&self) -> State {
+    /// Numbers everything anew, in the order in which it is reached, and drops what is not: two states that differ in numbers only
+    /// become equal.
+    pub fn renumbered(&self) -> State {
         let mut order: Vec<Item> = Vec::new();
         let mut roots: Vec<(Word, Time)> =
             self.picture.shared_before.iter().map(|w| (*w, Time::Before)).collect();

@@ -115,7 +115,12 @@ impl Attributes {
 
     /// The attributes of the set.
     pub fn iter(self) -> impl Iterator<Item = Attribute> {
-        let all = (0..30u32).filter(move |i| self.0 >> i & 1 == 1);
+        let mut rest = self.0;
+        let all = std::iter::from_fn(move || {
+            let lowest = (rest != 0).then(|| rest.trailing_zeros())?;
+            rest &= rest - 1;
+            Some(lowest)
+        });
         all.map(|i| Attribute {
             class: Class::ALL[(i % 5) as usize],
             mark: [Mark::No, Mark::Yes, Mark::ByMe][(i / 5 % 3) as usize],
@@ -123,9 +128,13 @@ impl Attributes {
         })
     }
 
-    /// Whether some attribute of the set says no more than this one.
-    pub fn covers(self, attribute: Attribute) -> bool {
-        self.iter().any(|a| a.is_weaker(attribute))
+    /// Whether of each attribute of another set, some attribute of this one says no more ([`Attribute::is_weaker`]): a set that
+    /// has a node without my lock has the same with it, and one with somebody's mark has the same with mine.
+    pub fn covers(self, other: Attributes) -> bool {
+        const SOMEBODYS: u32 = 0b11111 << 5;
+        let any_lock = self.0 | self.0 << 15;
+        let any_mark = any_lock | (any_lock & (SOMEBODYS | SOMEBODYS << 15)) << 5;
+        other.0 & !any_mark == 0
     }
 }
 
@@ -179,7 +188,7 @@ pub enum Holder {
 }
 
 /// Numbers the nodes of a picture.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(pub u32);
 
 /// Numbers the records of a state.
@@ -207,10 +216,23 @@ pub enum Word {
     Thread(u32),
     /// A boolean, a number, a variant.
     Int(i32),
+    /// In a shared variable, never in a register: a boolean, a number or a variant, and the last step that changed the variable was
+    /// one of the observed operation.
+    Own(i32),
     /// A lock.
     Lock(Holder),
     /// A whole number that is not known, its base, plus a constant.
     Number(u32, i32),
+}
+
+impl Word {
+    /// As everybody sees it: without who changed it last.
+    pub fn plain(self) -> Word {
+        match self {
+            Word::Own(number) => Word::Int(number),
+            other => other,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -226,6 +248,8 @@ mod tests {
             assert!(a.of_another().is_weaker(*a));
             for b in &all {
                 assert_eq!(a.agrees(*b), b.agrees(*a));
+                let [one, other] = [a, b].map(|x| Attributes::default().with(*x));
+                assert_eq!(one.covers(other), a.is_weaker(*b), "{a:?} {b:?}");
             }
         }
     }

@@ -76,7 +76,8 @@ pub fn advance(
     abstraction: &Abstraction,
     (before, after): (&View, &mut View),
 ) -> Result<(), Obstacle> {
-    let (old, new) = (before.globals[abstraction.root], after.globals[abstraction.root]);
+    let content = |view: &View| view.globals[abstraction.root].plain();
+    let (old, new) = (content(before), content(after));
     if old == new {
         return Ok(());
     }
@@ -95,7 +96,7 @@ pub fn advance(
 
 /// Adds the moment at hand; leaves out moments at which the operation surely waits or changes something.
 pub fn observe(model: &Model, abstraction: &Abstraction, view: &mut View) {
-    let content = view.globals[abstraction.root];
+    let content = view.globals[abstraction.root].plain();
     if view.busy.as_ref().is_none_or(|b| b.ghost.done) {
         return;
     }

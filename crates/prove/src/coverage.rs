@@ -82,7 +82,7 @@ struct Walk<'a> {
     tracked: i32,
     state: State,
     running: Vec<Option<Running>>,
-    global_locks: Vec<Option<usize>>,
+    changers: Vec<Option<usize>>,
     node_locks: Vec<Option<usize>>,
     marks: Vec<Option<usize>>,
     private: Vec<bool>,
@@ -293,7 +293,7 @@ impl Walk<'_> {
         if seen.ret.is_some() {
             all[thread] = None;
             for owner in
-                self.node_locks.iter_mut().chain(&mut self.marks).chain(&mut self.global_locks)
+                self.node_locks.iter_mut().chain(&mut self.marks).chain(&mut self.changers)
             {
                 if *owner == Some(thread) {
                     *owner = Some(usize::MAX);
@@ -306,8 +306,9 @@ impl Walk<'_> {
     /// Who holds what, and what is private.
     fn own(&mut self, thread: usize, from: &State) {
         for g in 0..self.model.steps.shared.len() {
-            if self.model.is_lock(g) && from.words[g] != self.state.words[g] {
-                self.global_locks[g] = (self.state.words[g] != 0).then_some(thread);
+            let told = self.model.is_lock(g) || self.model.has_changer(g);
+            if told && from.words[g] != self.state.words[g] {
+                self.changers[g] = (self.state.words[g] != 0).then_some(thread);
             }
         }
         let count = self.count(&self.state);
@@ -365,9 +366,12 @@ impl Walk<'_> {
     fn view(&self, thread: usize) -> View {
         let mut view =
             shared_view(self.model, &self.state, self.lens()).expect("a state has a view");
-        for (global, owner) in view.globals.iter_mut().zip(&self.global_locks) {
+        for (global, owner) in view.globals.iter_mut().zip(&self.changers) {
             if *owner == Some(thread) {
-                *global = Val::Lock(Holder::Mine);
+                *global = match *global {
+                    Val::Int(number) => Val::Own(number),
+                    _ => Val::Lock(Holder::Mine),
+                };
             }
         }
         for (number, node) in view.nodes.iter_mut().enumerate() {
@@ -544,7 +548,7 @@ fn compare(
             tracked: random.below(3) as i32,
             state: model.initial.clone(),
             running: vec![None; threads],
-            global_locks: vec![None; model.steps.shared.len()],
+            changers: vec![None; model.steps.shared.len()],
             node_locks: vec![None; nodes],
             marks: vec![None; nodes],
             private: vec![false; nodes],

@@ -96,6 +96,29 @@ pub struct Effect {
 }
 
 impl Effect {
+    /// Whether this says the same as another one or less. Then it fits wherever the other one does, and what it leaves there
+    /// describes what the other one leaves: with this one known, the other one adds nothing.
+    pub fn is_weaker(&self, other: &Effect) -> bool {
+        let target = |a: &Target, b: &Target| *a == Target::Unknown || a == b;
+        let place = |(a, b): (&Place, &Place)| {
+            (a.fresh, a.attr, a.reach, a.values) == (b.fresh, b.attr, b.reach, b.values)
+                && target(&a.link, &b.link)
+                && match (a.path, b.path) {
+                    (None, _) => true,
+                    (Some(a), Some(b)) => a.to == b.to && b.attrs & !a.attrs == 0,
+                    (Some(_), None) => false,
+                }
+        };
+        let mut behind = self.outlook.behind.iter().zip(&other.outlook.behind);
+        self.places.len() == other.places.len()
+            && self.places.iter().zip(&other.places).all(place)
+            && self.references.iter().zip(&other.references).all(|(a, b)| target(a, b))
+            && behind.all(|(a, b)| *a == Behind::Unknown || a == b)
+            && (&self.scalars, &self.outlook.equal) == (&other.scalars, &other.outlook.equal)
+            && (&self.links, &self.marks) == (&other.links, &other.marks)
+            && (&self.moves, &self.stores) == (&other.moves, &other.stores)
+    }
+
     /// Leaves out what lies on the way between nodes; says whether there was something to leave out.
     pub fn forget_ways(&mut self) -> bool {
         let ways = self.places.iter_mut().filter_map(|place| place.path.take());
@@ -282,8 +305,10 @@ pub fn scalars_agree(acting: Val, mine: Val) -> bool {
         (Val::Lock(Holder::Mine), Val::Lock(mine)) => mine == Holder::Other,
         (Val::Lock(Holder::Other), Val::Lock(mine)) => mine != Holder::Free,
         (Val::Lock(Holder::Free), Val::Lock(mine)) => mine == Holder::Free,
+        // Two operations cannot both have changed it last.
+        (Val::Own(_), Val::Own(_)) => false,
         (Val::Dead, _) => true,
-        (acting, mine) => acting == mine,
+        (acting, mine) => acting.plain() == mine.plain(),
     }
 }
 
@@ -291,6 +316,6 @@ pub fn scalars_agree(acting: Val, mine: Val) -> bool {
 pub fn as_seen_by_others(written: Val) -> Val {
     match written {
         Val::Lock(Holder::Mine) => Val::Lock(Holder::Other),
-        other => other,
+        other => other.plain(),
     }
 }

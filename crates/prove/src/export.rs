@@ -159,6 +159,7 @@ fn word(value: Val) -> String {
         Val::Key(key) => format!("k{}", class(key)),
         Val::Colour(colour) => format!("v{colour}"),
         Val::Int(number) => number.to_string(),
+        Val::Own(number) => format!("mine:{number}"),
         Val::Lock(Holder::Free) => "free".to_owned(),
         Val::Lock(Holder::Mine) => "mine".to_owned(),
         Val::Lock(Holder::Other) => "other".to_owned(),

@@ -116,8 +116,10 @@ impl<'m> Fixpoint<'m> {
             }
             if let Some(effect) = stepped.interference.map(Rc::new)
                 && self.known.insert(effect.clone())
+                && !self.effects.iter().any(|known| known.is_weaker(&effect))
             {
                 self.disturb_all(number, &effect)?;
+                self.effects.retain(|known| !effect.is_weaker(known));
                 self.effects.push(effect);
             }
         }

@@ -36,6 +36,14 @@ impl Interference {
         }
     }
 
+    /// Whether this does to every view what the other one does to it, or leaves something that says less.
+    pub fn is_weaker(&self, other: &Interference) -> bool {
+        match (self, other) {
+            (Interference::List(a), Interference::List(b)) => a.is_weaker(b),
+            _ => false,
+        }
+    }
+
     /// Calls `found` for every view after the step of another thread, with the history bits up to date and not yet
     /// in canonical form; `outlook` is that of the view.
     pub fn disturb(

@@ -104,6 +104,10 @@ fn write(text: &mut Vec<u8>, value: Val) {
             text.push(6);
             text.extend(n.to_le_bytes());
         }
+        Val::Own(n) => {
+            text.push(11);
+            text.extend(n.to_le_bytes());
+        }
         Val::Record(n) => text.extend([7, n]),
         Val::Tid(n) => text.extend([8, n]),
         Val::Hidden => text.push(9),

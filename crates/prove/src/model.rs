@@ -200,6 +200,18 @@ impl Model {
         }
     }
 
+    /// Whether views know if their operation was the last one to change a shared variable: it is a boolean, number or variant beside
+    /// the content, as that of a lock that somebody wrote.
+    pub fn has_changer(&self, global: usize) -> bool {
+        let kind = self.steps.shared[global].kind;
+        let beside = match self.kind {
+            Kind::Stack | Kind::Queue | Kind::Set => true,
+            Kind::Number => self.steps.shared.len() > 1 && !is_unbounded(kind.scalar),
+            Kind::Cell => false,
+        };
+        beside && is_small(kind) && self.array(global).is_none()
+    }
+
     /// The array to which a shared slot belongs.
     pub fn array(&self, slot: usize) -> Option<&Array> {
         let inside = |a: &&Array| (a.first..a.first + a.len).contains(&(slot as u32));

@@ -356,7 +356,7 @@ impl Run<'_> {
             .map(|i| match spot {
                 Spot::Shared(at) => match self.after.globals[at + i] {
                     Val::Lock(_) => strange("a lock that is read"),
-                    value => Ok(value),
+                    value => Ok(value.plain()),
                 },
                 Spot::Heap(node, slot) => self.read_slot(node, self.model.fields[slot + i]),
                 Spot::Field(record, slot, of) => self.field(record, slot + i, of),
@@ -426,7 +426,7 @@ impl Run<'_> {
                     if self.after.globals[at + i] == Val::Hidden {
                         return strange("an array that is written as a whole");
                     }
-                    self.after.globals[at + i] = *value;
+                    self.after.globals[at + i] = self.with_changer(at + i, *value);
                 }
             }
             Spot::Heap(node, slot) => {
@@ -449,6 +449,22 @@ impl Run<'_> {
             Spot::Hidden(_, Some(_)) => return strange("another thread's element is overwritten"),
         }
         Ok(())
+    }
+
+    /// What a shared variable holds after a write, and whether the observed operation changed it last. A step that leaves what was there
+    /// before it, whatever it wrote meanwhile, changes nothing: others see no change. Of 0 nobody asks who wrote it.
+    fn with_changer(&self, global: usize, value: Val) -> Val {
+        match value {
+            Val::Int(number) if self.model.has_changer(global) => {
+                let before = self.before.globals[global];
+                match before.plain() == value {
+                    true => before,
+                    false if number == 0 => value,
+                    false => Val::Own(number),
+                }
+            }
+            value => value,
+        }
     }
 
     fn write_slot(&mut self, n: usize, field: Field, value: Val) -> Ran<()> {

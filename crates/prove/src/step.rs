@@ -257,9 +257,10 @@ impl View {
         self.numbers = Numbers::default();
         self.nodes.iter_mut().for_each(|n| n.attr = n.attr.common());
         for global in &mut self.globals {
-            if *global == Val::Lock(Holder::Mine) {
-                *global = Val::Lock(Holder::Other);
-            }
+            *global = match *global {
+                Val::Lock(Holder::Mine) => Val::Lock(Holder::Other),
+                other => other.plain(),
+            };
         }
     }
 }

@@ -256,6 +256,7 @@ fn value(held: Val) -> String {
         Val::Colour(0) => "red".to_owned(),
         Val::Colour(_) => "blue".to_owned(),
         Val::Int(n) => n.to_string(),
+        Val::Own(n) => format!("{n}, last changed by this operation"),
         Val::Record(n) => format!("record {n}"),
         Val::Tid(0) => "this thread".to_owned(),
         Val::Tid(n) => format!("thread {n}"),

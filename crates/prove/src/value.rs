@@ -58,6 +58,10 @@ pub enum Val {
     Int(i32),
     /// A lock.
     Lock(Holder),
+    /// In a shared variable, never in a register: a boolean, a number or a variant, and the last step that changed the variable was
+    /// one of the observed operation. Who changed it last is one operation, so that of all views of a state at most one says this: a
+    /// boolean that is taken and given back is a lock, whoever wrote the code.
+    Own(i32),
     /// A record of the view: a struct without links, whose fields do not change once it is public.
     Record(u8),
     /// A thread: 0 is the observed one, others are numbered in the order in which the view names them.
@@ -74,6 +78,14 @@ impl Val {
         match self {
             Val::Node(n) => Some(n as usize),
             _ => None,
+        }
+    }
+
+    /// As everybody sees it: without who changed it last.
+    pub fn plain(self) -> Val {
+        match self {
+            Val::Own(number) => Val::Int(number),
+            other => other,
         }
     }
 

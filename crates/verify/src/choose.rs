@@ -7,7 +7,9 @@
 //! was explored; the answer says what was.
 //!
 //! *Order.* The hunt for a wrong run, at the bounds of the file and for a third of the time, goes on beside the proof, never
-//! before it: neither has to wait for the other, and a run that is found ends the proof. If the proof gets stuck, all
+//! before it: neither has to wait for the other, a run that is found ends the proof, and an accepted proof ends the hunt, unless the
+//! hunt has something to say that the proof has not (whether threads can wait for each other). The hunt goes in rounds, each from the start
+//! and twice as long as the one before: whoever has a proof after a time waits for the hunt for half a second, or as long again. If the proof gets stuck, all
 //! pairs of methods are decided on lists of any length, where that applies, and explorations raise the bounds for the
 //! rest of the time.
 //!
@@ -20,16 +22,22 @@ use crate::compositions::{self, Pairs};
 use crate::options::{Engine, Error, Options};
 use crate::proof::{Attempt, attempt};
 use crate::verified::Verified;
-use seriatim_explore::{self as explore, Growth, Outcome, Statistics, Verdict, raise};
+use seriatim_explore::{
+    self as explore, Growth, Outcome, Reason, Statistics, Verdict, can_wait, raise,
+};
 use seriatim_lang::Program;
 use seriatim_spec::Cancel;
 use seriatim_spec::answer::{Answer, Cost, Property, Standing};
 use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 /// The time for explorations if none is given.
 pub const TIME: Duration = Duration::from_secs(30);
+
+/// How long the first round of a hunt takes.
+const FIRST_ROUND: Duration = Duration::from_millis(500);
 
 /// The stack of the thread that proves: formulas and heaps are walked recursively, and the program is a stranger's.
 const STACK: usize = 16 << 20;
@@ -121,11 +129,16 @@ fn hunted_and_proved(
 ) -> Result<(Outcome, Attempt), Error> {
     let deadline = options.bounds.limits.time.map(|time| Instant::now() + time);
     let cancel = Cancel::at(deadline);
-    let prove = || attempt(program, &cancel);
-    let bounds = within(&options.bounds, time(options) / 3);
+    let is_proved = AtomicBool::new(false);
+    let prove = || {
+        let attempt = attempt(program, &cancel);
+        let says_all = matches!(attempt, Attempt::Proved { .. }) && !can_wait(program);
+        is_proved.store(says_all, Ordering::Relaxed);
+        attempt
+    };
     std::thread::scope(|scope| {
         let proof = Builder::new().stack_size(STACK).spawn_scoped(scope, prove);
-        let hunt = explored(program, options, &bounds);
+        let hunt = hunted(program, options, &is_proved);
         if hunt.as_ref().map_or(true, settles) {
             cancel.raise();
         }
@@ -136,6 +149,27 @@ fn hunted_and_proved(
         };
         Ok((hunt?, attempt))
     })
+}
+
+/// Hunts for a run that goes wrong, for a third of the time or until nothing depends on it any more.
+fn hunted(
+    program: &Program,
+    options: &Options<'_>,
+    is_needless: &AtomicBool,
+) -> Result<Outcome, Error> {
+    let end = Instant::now() + time(options) / 3;
+    let mut round = FIRST_ROUND;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let is_last = left <= round * 2;
+        let bounds = within(&options.bounds, if is_last { left } else { round });
+        let hunt = explored(program, options, &bounds)?;
+        let is_cut = matches!(hunt.verdict, Verdict::Unknown(Reason::Time));
+        if is_last || !is_cut || is_needless.load(Ordering::Relaxed) {
+            return Ok(hunt);
+        }
+        round *= 2;
+    }
 }
 
 /// Whether an exploration found a run that no proof can stand beside. A deadlock is no such run: what deadlocks may be

@@ -572,7 +572,10 @@ fn word(text: &str) -> Read<Word> {
         _ if text.starts_with('k') && rest.len() == 1 => {
             Word::Key(rest.chars().next().and_then(class).ok_or(format!("`{text}` is no word"))?)
         }
-        _ => Word::Int(number(text)?),
+        _ => match text.strip_prefix("mine:") {
+            Some(value) => Word::Own(number(value)?),
+            None => Word::Int(number(text)?),
+        },
     })
 }
 
