@@ -4,6 +4,7 @@ use crate::options::Options;
 use crate::outcome::Outcome;
 use seriatim_lang::Program;
 use seriatim_lang::ast::OptionValue;
+use seriatim_lang::types::Type;
 use seriatim_spec::answer::Property;
 use std::collections::BTreeMap;
 
@@ -58,7 +59,8 @@ pub fn expectations(program: &Program) -> Vec<Expectation> {
         .collect()
 }
 
-/// The bounds that a file asks for first. If it asks for none and has a single client, that client.
+/// The bounds that a file asks for first. If it asks for none and has a single client, that client. A list without keys has no end by
+/// itself: at most two nodes more than at the start, then, so that there is an end to begin with.
 pub fn starting_bounds(program: &Program) -> (Options, BTreeMap<String, i32>) {
     if let Some(first) = expectations(program).into_iter().next() {
         return (first.options, first.consts);
@@ -67,7 +69,10 @@ pub fn starting_bounds(program: &Program) -> (Options, BTreeMap<String, i32>) {
         [only] if !only.name.is_empty() => Some(only.name.clone()),
         _ => None,
     };
-    (Options { client, ..Options::default() }, BTreeMap::new())
+    let takes = |ty: &Type| program.methods.iter().flat_map(|m| &m.params).any(|p| p.ty == *ty);
+    let endless = !program.facts.structs.is_empty() && !takes(&Type::Key);
+    let capacity = endless.then_some(2);
+    (Options { client, capacity, ..Options::default() }, BTreeMap::new())
 }
 
 fn set(expectation: &mut Expectation, key: &str, value: &OptionValue) {

@@ -47,10 +47,10 @@ pub fn grow(
     }
 }
 
-/// Makes the bounds larger: the data first, then the threads, whose number a client fixes. `false` if there is nothing to raise.
+/// Makes the bounds larger: the data first, then the threads, unless a client fixes their number. `false` if there is nothing to raise.
 pub fn raise(program: &Program, options: &mut Options) -> bool {
     let threads = options.threads;
-    let may_add_threads = options.client.is_none() && threads < MAX_THREADS as u32;
+    let may_add_threads = takes_more_threads(program, options) && threads < MAX_THREADS as u32;
     let enough = |data: u32| data > threads && may_add_threads || data >= MOST_DATA;
     match &mut options.capacity {
         Some(capacity) if !enough(*capacity) => *capacity += 1,
@@ -59,6 +59,13 @@ pub fn raise(program: &Program, options: &mut Options) -> bool {
         _ => return false,
     }
     true
+}
+
+/// Whether there can be any number of threads: there is no client, or it has a role for all that remain.
+fn takes_more_threads(program: &Program, options: &Options) -> bool {
+    let Some(name) = &options.client else { return true };
+    let client = program.clients.iter().find(|client| client.name == *name);
+    client.is_some_and(|client| client.roles.iter().any(|role| role.count.is_none()))
 }
 
 /// Whether a method takes a key.
@@ -83,5 +90,16 @@ mod tests {
         }
         assert_eq!(sizes[..5], [(2, 2), (2, 3), (3, 3), (3, 4), (4, 4)]);
         assert_eq!(sizes.last(), Some(&(6, 8)));
+    }
+
+    #[test]
+    fn a_client_with_a_role_for_all_others_takes_more_threads() {
+        let source = "object o : counter\nvar n: int = 0\nmethod read() -> int { return n }\n\
+            client fixed { thread a { read() } }\nclient open { thread a * rest { read() } }";
+        let program = seriatim_lang::check(source).expect("the program is right");
+        for (client, grown) in [("fixed", None), ("open", Some(3))] {
+            let mut options = Options { client: Some(client.to_owned()), ..Options::default() };
+            assert_eq!(raise(&program, &mut options).then_some(options.threads), grown);
+        }
     }
 }
