@@ -49,14 +49,16 @@ pub fn interference(pass: &Pass) -> Result<(), Rejection> {
             }
         }
     };
-    let helpers = if groups.len() < FEW { 1 } else { available_parallelism().map_or(1, usize::from) };
+    let helpers =
+        if groups.len() < FEW { 1 } else { available_parallelism().map_or(1, usize::from) };
     let found = std::thread::scope(|scope| {
         let helpers = (1..helpers).filter_map(|_| Builder::new().spawn_scoped(scope, work).ok());
         let helpers: Vec<_> = helpers.collect();
         // If this thread is asked to stop, its helpers stop with it.
         let _stop = Stop { next: &next, end: groups.len() };
         let own = work();
-        let theirs = helpers.into_iter().map(|h| h.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        let theirs =
+            helpers.into_iter().map(|h| h.join().unwrap_or_else(|panic| resume_unwind(panic)));
         own.into_iter().chain(theirs.flatten()).min_by_key(|(at, _)| *at)
     });
     found.map_or(Ok(()), |(_, rejection)| Err(rejection))
@@ -118,14 +120,17 @@ impl Group {
             }
             let mut missing = None;
             let described = pass.after(effect, &self.common, &mut |state| {
-                missing = match crate::cover::covers(&self.common, state) || !met.insert(state.renumbered()) {
+                missing = match crate::cover::covers(&self.common, state)
+                    || !met.insert(state.renumbered())
+                {
                     true => None,
                     false => self.not_described(pass, state),
                 };
                 missing.is_none()
             });
             let line = |view: usize| pass.certificate.views[view].1;
-            described.map_err(|why| Rejection::Foreign(line(self.members[0]), *effect_line, why))?;
+            described
+                .map_err(|why| Rejection::Foreign(line(self.members[0]), *effect_line, why))?;
             if let Some(view) = missing {
                 return Err(Rejection::Interference(line(view), *effect_line));
             }
@@ -142,6 +147,7 @@ impl Group {
             if let (Some(operation), Some(moment)) = (&mut state.operation, &after.operation) {
                 operation.ghost.saw_yes |= moment.ghost.saw_yes;
                 operation.ghost.saw_no |= moment.ghost.saw_no;
+                operation.ghost.firsts |= moment.ghost.firsts;
             }
             !pass.index.covers(&state)
         })

@@ -3,8 +3,10 @@
 //! *Sequences.* The content is the list of nodes from the root, perhaps behind a dummy. A step leaves it as it is,
 //! or puts one node with the operation's argument to its end (stack: to its front), or takes its first node away;
 //! each only in an operation that may, and once. A result is the value taken; `empty` needs a moment since the call at which
-//! the list was empty. *Sets.* The content is whether the tracked key is in the list, marked nodes counted or not. Only an
-//! `add` or `remove` of that key may change it, in its direction and once; a result that tells of no change needs a moment since the
+//! the list was empty, and so does whoever says that it is, or that it is not. A value that is told and not taken needs a moment at
+//! which the first node held it: colours are arbitrary, so take the one under which this value has a colour of its own; a
+//! first node that surely had this colour held this value. *Sets.* The content is whether the tracked key is in the list, marked nodes counted or not. Only an
+//! operation on that key that may change it may, in its direction and once; a result that tells of no change needs a moment since the
 //! call at which it was right. Operations on other keys must leave it alone; their own results are checked where their key is
 //! the tracked one.
 
@@ -106,11 +108,7 @@ impl Execution<'_> {
                 if was == is {
                     return Ok(());
                 }
-                let may = match role {
-                    Role::Add => is,
-                    Role::Remove => was,
-                    _ => false,
-                };
+                let may = matches!(role, Role::OnKey(does) if does.changes(was));
                 if !may || operation.argument() != Word::Key(Class::Tracked) {
                     return Err("the step changes the content as its operation must not".to_owned());
                 }
@@ -123,7 +121,8 @@ impl Execution<'_> {
                 }
                 match role {
                     Role::Put => self.puts(&was, &is, operation.argument())?,
-                    _ => operation.ghost.got = Some(self.takes(&was, &is)?),
+                    Role::Take { .. } => operation.ghost.got = Some(self.takes(&was, &is)?),
+                    _ => return Err("the step changes what its operation only looks at".to_owned()),
                 }
             }
             Spec::Cell | Spec::Number => return Err("there is no list".to_owned()),
@@ -170,22 +169,45 @@ impl Execution<'_> {
                 true => operation.ghost.saw_yes = true,
                 false => operation.ghost.saw_no = true,
             },
-            Spec::Stack | Spec::Queue => operation.ghost.saw_yes |= self.looks_empty(content)?,
+            Spec::Stack | Spec::Queue => {
+                let first = self.first(content)?;
+                let ghost = &mut operation.ghost;
+                ghost.saw_yes |= first.is_none();
+                ghost.saw_no |= first.is_some();
+                if let Some(Item::Node(id)) = first {
+                    // Of a node that may hold several values, nothing is certain.
+                    let values = self.state.picture.node(id).values;
+                    ghost.firsts |= if values.0.count_ones() == 1 { values.0 & 0b11 } else { 0 };
+                }
+            }
             Spec::Cell | Spec::Number => return Err("there is no list".to_owned()),
         }
         Ok(())
     }
 
-    /// Whether the sequence is empty now; decides it where the picture leaves it open.
-    fn looks_empty(&mut self, content: &Content) -> Result<bool, Objection> {
+    /// Tells the values apart that the first node of the sequence may hold, if the operation is one that returns it.
+    pub fn tell_first(
+        &mut self,
+        content: &Content,
+        operation: &Operation,
+    ) -> Result<(), Objection> {
+        if let Role::Peek { .. } = self.object.roles[operation.method as usize]
+            && let Some(Item::Node(id)) = self.first(content)?
+        {
+            self.value_of(id)?;
+        }
+        Ok(())
+    }
+
+    /// What the sequence begins with now, if anything; decides that where the picture leaves it open.
+    fn first(&mut self, content: &Content) -> Result<Option<Item>, Objection> {
         loop {
             let items = content.items(self.object.spec, &self.state.picture, Time::Now)?;
-            let Some(first) = items.first() else { return Ok(true) };
-            match first {
-                Item::Stretch(id) if self.state.picture.stretch(*id).optional => {
+            match items.first() {
+                Some(Item::Stretch(id)) if self.state.picture.stretch(*id).optional => {
                     self.state.picture.decide(*id, self.choices);
                 }
-                _ => return Ok(false),
+                first => return Ok(first.copied()),
             }
         }
     }
@@ -200,13 +222,27 @@ impl Execution<'_> {
         }
         let right = match (role, result) {
             (Role::Put, []) => ghost.done,
-            (Role::Take, [Word::Null]) => !ghost.done && ghost.saw_yes,
-            (Role::Take, [word @ Word::Value(_)]) => ghost.done && ghost.got == Some(*word),
-            (Role::Add | Role::Remove, [Word::Int(1)]) => ghost.done,
-            (Role::Add, [Word::Int(0)]) => !ghost.done && ghost.saw_yes,
-            (Role::Remove, [Word::Int(0)]) => !ghost.done && ghost.saw_no,
-            (Role::Contains, [Word::Int(1)]) => ghost.saw_yes,
-            (Role::Contains, [Word::Int(0)]) => ghost.saw_no,
+            (Role::Take { waits }, [Word::Null]) => !waits && !ghost.done && ghost.saw_yes,
+            (Role::Take { .. }, [word @ Word::Value(_)]) => ghost.done && ghost.got == Some(*word),
+            (Role::Peek { waits }, [Word::Null]) => !waits && ghost.saw_yes,
+            (Role::Peek { .. }, [Word::Value(colour)]) => ghost.firsts >> colour & 1 == 1,
+            (Role::IsEmpty { says }, [Word::Int(result)]) => match says == (*result != 0) {
+                true => ghost.saw_yes,
+                false => ghost.saw_no,
+            },
+            (Role::OnKey(does), result) => {
+                let result = match result {
+                    [] => None,
+                    [Word::Int(result)] => Some(*result != 0),
+                    _ => return Err("a result of another type".to_owned()),
+                };
+                match ghost.done {
+                    true => does.returns_after_change(result),
+                    false => [(true, ghost.saw_yes), (false, ghost.saw_no)]
+                        .into_iter()
+                        .any(|(member, saw)| saw && does.returns_unchanged(member, result)),
+                }
+            }
             _ => false,
         };
         match right {

@@ -270,6 +270,7 @@ pub fn covers(view: &State, state: &State) -> bool {
         (Some(v), Some(s)) => {
             (!v.ghost.saw_yes || s.ghost.saw_yes)
                 && (!v.ghost.saw_no || s.ghost.saw_no)
+                && v.ghost.firsts & !s.ghost.firsts == 0
                 && position(view) == position(state)
         }
         _ => false,

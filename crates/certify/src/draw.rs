@@ -54,10 +54,13 @@ impl<'a> Draw<'a> {
         let arguments: Vec<String> = operation.arguments.iter().map(|w| word_text(*w)).collect();
         let argument = arguments.join(", ");
         let ghost = &operation.ghost;
-        let moments = if self.object.has(Field::Key) { ["x in", "x out"] } else { ["empty", ""] };
+        let moments =
+            if self.object.has(Field::Key) { ["x in", "x out"] } else { ["empty", "not empty"] };
         let seen = [
             ghost.saw_yes.then(|| format!("; has seen: {}", moments[0])),
             ghost.saw_no.then(|| format!("; has seen: {}", moments[1])),
+            (ghost.firsts & 1 != 0).then(|| "; has seen: red first".to_owned()),
+            (ghost.firsts & 2 != 0).then(|| "; has seen: blue first".to_owned()),
             ghost.done.then(|| "; has taken effect".to_owned()),
             ghost.got.map(|word| format!(" on {}", word_text(word))),
         ];

@@ -59,7 +59,7 @@ impl Execution<'_> {
             old.iter().copied().filter(|w| matches!(w, Word::Value(_))).collect();
         let (owner_pushes, colour) = match (role, &values[..]) {
             (Role::Put, _) => (false, operation.argument()),
-            (Role::Take, [colour]) => {
+            (Role::Take { .. }, [colour]) => {
                 operation.ghost.got = Some(*colour);
                 (true, *colour)
             }
@@ -102,9 +102,14 @@ impl Help {
         let mut state = view.clone();
         let operation = state.operation.as_mut();
         let operation = operation.ok_or("the element of an idle thread is exchanged")?;
-        let pushes = object.roles[operation.method as usize] == Role::Put;
-        let gives = !pushes || operation.argument() == self.colour;
-        if operation.ghost.done || pushes != self.owner_pushes || !gives {
+        let role = object.roles[operation.method as usize];
+        let pushes = role == Role::Put;
+        let may = match role {
+            Role::Put => self.owner_pushes && operation.argument() == self.colour,
+            Role::Take { .. } => !self.owner_pushes,
+            _ => false,
+        };
+        if operation.ghost.done || !may {
             return Err("the owner of an element that is exchanged may not take effect".to_owned());
         }
         operation.ghost.done = true;

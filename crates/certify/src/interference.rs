@@ -133,7 +133,11 @@ impl Fit<'_> {
             };
             let (said, stretch) = (&self.effect.places[place], *self.picture.stretch(id));
             let looks = stretch.attributes.filter(|a| said.attribute.agrees(a));
-            let firsts = if self.may_link(stretch.to, said.link, true) { looks } else { Attributes::default() };
+            let firsts = if self.may_link(stretch.to, said.link, true) {
+                looks
+            } else {
+                Attributes::default()
+            };
             let firsts: Vec<Attribute> = firsts.iter().collect();
             let empty = stretch.optional
                 && match stretch.to {
@@ -385,11 +389,12 @@ mod tests {
                     return None;
                 }
                 let pick = self.choices.pick(cases as u32) as usize;
-                self.places[open] = match (drawn.get(pick), hidden.get(pick.wrapping_sub(drawn.len()))) {
-                    (Some(id), _) => Where::Node(*id),
-                    (None, Some((id, look))) => Where::Node(self.picture.cut(*id, *look)),
-                    (None, None) => Where::Outside,
-                };
+                self.places[open] =
+                    match (drawn.get(pick), hidden.get(pick.wrapping_sub(drawn.len()))) {
+                        (Some(id), _) => Where::Node(*id),
+                        (None, Some((id, look))) => Where::Node(self.picture.cut(*id, *look)),
+                        (None, None) => Where::Outside,
+                    };
             }
             Some(())
         }
@@ -401,7 +406,9 @@ mod tests {
         let source = std::fs::read_to_string(path).expect("it is in the library");
         let program = seriatim_lang::check(&source).expect("it is right");
         let outcome = seriatim_prove::prove(&program, &seriatim_prove::Options::default());
-        let seriatim_prove::Outcome::Proved(proof) = outcome else { panic!("{name} is not proved") };
+        let seriatim_prove::Outcome::Proved(proof) = outcome else {
+            panic!("{name} is not proved")
+        };
         let text = proof.certificate(&program).expect("it has a certificate");
         let object = Object::of(&program).expect("it is in the class");
         crate::certificate::read(&text, &object).expect("it can be read")
@@ -440,8 +447,12 @@ mod tests {
             for (effect, _) in &certificate.effects {
                 for (view, _) in certificate.views.iter().step_by(3) {
                     if can_fit(effect, view) {
-                        let sparing = fits(effect, view, Fit::place_all);
-                        assert_eq!(sparing, fits(effect, view, Fit::place_plainly), "{name}");
+                        let sparing = fits(effect, view, |fit| fit.place_all());
+                        assert_eq!(
+                            sparing,
+                            fits(effect, view, |fit| fit.place_plainly()),
+                            "{name}"
+                        );
                         fitting += sparing.values().sum::<usize>();
                     }
                 }

@@ -72,6 +72,7 @@ mod execute;
 mod help;
 mod interference;
 mod limits;
+mod list_spec;
 mod meaning;
 mod names;
 pub mod needs;

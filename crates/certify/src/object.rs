@@ -1,6 +1,6 @@
 //! The program as the checker sees it, and the class of programs that it understands.
 //!
-//! In the class: a built-in `stack`, `queue` or `set`, or a specification of a cell (`crate::meaning`). A list has one struct with
+//! In the class: a specification of a stack, queue or set (`crate::list_spec`), or of a cell (`crate::meaning`). A list has one struct with
 //! one link to itself and at most one key, value, mark and lock; shared variables are references to its nodes, locks,
 //! booleans, numbers or variants. Other structs are *records*: they have no links, and are found in shared arrays only. A cell
 //! has no list and no arrays; it has one shared value, at most one reference to a record and at most one truth
@@ -9,6 +9,7 @@
 //! the same for any number of them is checked by comparing it for two numbers, and the arrays with one element for each thread are those
 //! whose length differs.
 
+use crate::list_spec::{self, OnKey};
 use crate::meaning::Meaning;
 use crate::number::is_unbounded;
 use crate::reckon::Reckoning;
@@ -41,16 +42,25 @@ pub enum Spec {
 /// What a method is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// `push`, `enqueue`.
+    /// Puts its argument into a sequence.
     Put,
-    /// `pop`, `dequeue`.
-    Take,
-    /// `add`.
-    Add,
-    /// `remove`.
-    Remove,
-    /// `contains`.
-    Contains,
+    /// Takes an item out of a sequence.
+    Take {
+        /// Whether it waits if there is none; else it returns null.
+        waits: bool,
+    },
+    /// Tells the item that would be taken.
+    Peek {
+        /// Whether it waits if there is none; else it returns null.
+        waits: bool,
+    },
+    /// Tells whether there is an item.
+    IsEmpty {
+        /// What it returns if there is none.
+        says: bool,
+    },
+    /// A method of a set.
+    OnKey(OnKey),
     /// A method of a cell or of a number.
     OnCell,
 }
@@ -118,14 +128,12 @@ pub struct Object {
 impl Object {
     /// The program as an object, or why it is outside of the class.
     pub fn of(program: &Program) -> Result<Object, String> {
-        let spec = program.spec.as_ref().ok_or("it names no specification")?;
-        let own = program.specs.iter().any(|own| own.name == spec.name);
-        let spec = match spec.name.as_str() {
-            "stack" if !own => Spec::Stack,
-            "queue" if !own => Spec::Queue,
-            "set" if !own => Spec::Set,
-            _ if Reckoning::of(program).is_ok() => Spec::Number,
-            _ => Spec::Cell,
+        program.spec.as_ref().ok_or("it names no specification")?;
+        let on_cell = |spec| (spec, vec![Role::OnCell; program.methods.len()]);
+        let (spec, roles) = match list_spec::of(program) {
+            Some(found) => found,
+            None if Reckoning::of(program).is_ok() => on_cell(Spec::Number),
+            None => on_cell(Spec::Cell),
         };
         let lowered = |threads| lower(program, threads, None).map_err(|d| d.message.clone());
         let steps = lowered(THREADS)?;
@@ -144,8 +152,10 @@ impl Object {
             }
         };
         check_records(&steps, list)?;
-        let role = |name: &str| role(spec, name).ok_or(format!("`{name}` has no known role"));
-        let roles = steps.methods.iter().map(|m| role(&m.name)).collect::<Result<_, _>>()?;
+        let names = steps.methods.iter().map(|m| &m.name);
+        if !names.eq(program.methods.iter().map(|m| &m.name)) {
+            return Err("its methods are not those of its steps".to_owned());
+        }
         let reckoning = match spec {
             Spec::Number => Some(Reckoning::of(program)?),
             _ => None,
@@ -240,8 +250,8 @@ impl Object {
         let scalars: Vec<Scalar> = code.params.iter().map(|k| k.scalar).collect();
         let nullable = code.params.iter().any(|k| k.nullable);
         let right = match (self.roles[method], &scalars[..]) {
-            (Role::Put, [Scalar::Value]) | (Role::Take, []) => !nullable,
-            (Role::Add | Role::Remove | Role::Contains, [Scalar::Key]) => !nullable,
+            (Role::Put, [Scalar::Value]) | (Role::OnKey(_), [Scalar::Key]) => !nullable,
+            (Role::Take { .. } | Role::Peek { .. } | Role::IsEmpty { .. }, []) => true,
             (Role::OnCell, scalars) => scalars.iter().all(|s| match (self.spec, s) {
                 (_, Scalar::Bool | Scalar::Enum(_)) | (Spec::Cell, Scalar::Value) => true,
                 (Spec::Number, Scalar::Int(range)) => {
@@ -288,18 +298,6 @@ fn outside(steps: &Steps) -> Option<&'static str> {
         (steps.shared.len() > 32, "it has more than 32 shared variables"),
     ];
     reasons.into_iter().find(|(applies, _)| *applies).map(|(_, why)| why)
-}
-
-fn role(spec: Spec, name: &str) -> Option<Role> {
-    Some(match (spec, name) {
-        (Spec::Stack, "push") | (Spec::Queue, "enqueue") => Role::Put,
-        (Spec::Stack, "pop") | (Spec::Queue, "dequeue") => Role::Take,
-        (Spec::Set, "add") => Role::Add,
-        (Spec::Set, "remove") => Role::Remove,
-        (Spec::Set, "contains") => Role::Contains,
-        (Spec::Cell | Spec::Number, _) => Role::OnCell,
-        _ => return None,
-    })
 }
 
 /// The struct of the list, and what its slots are for.

@@ -412,6 +412,7 @@ impl<'a> Pass<'a> {
                 return Err("an exchange in a step that does more".to_owned());
             }
             Noticed::add(&mut noticed.helps, help, view);
+            run.tell_first(content, &operation)?;
             run.observe(content, &mut operation)?;
             if let Ended::Returned(result) = ended {
                 run.conclude(&operation, result)?;

@@ -10,8 +10,10 @@ use seriatim_lang::steps::Pc;
 pub struct Ghost {
     /// At some moment since its call the tracked key was a member, or the sequence was empty. If not set: not known.
     pub saw_yes: bool,
-    /// At some moment since its call the tracked key was no member. If not set: not known.
+    /// At some moment since its call the tracked key was no member, or the sequence was not empty. If not set: not known.
     pub saw_no: bool,
+    /// The colours, as bits, that the value of the first node of the sequence had for sure at some moments since its call.
+    pub firsts: u8,
     /// Whether it has changed the content.
     pub done: bool,
     /// What it must return because of that; nothing in particular if none.

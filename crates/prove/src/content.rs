@@ -16,7 +16,7 @@ use crate::cell;
 use crate::counter;
 use crate::model::{Kind, Model, Role, Tracking, is_finite};
 use crate::outcome::Obstacle;
-use crate::value::{Attr, Class, TRACKED, Val, attrs, only};
+use crate::value::{ANY_COLOUR, Attr, Class, TRACKED, Val, attrs, only};
 use crate::view::{Busy, Ghost, Segment, View};
 use seriatim_lang::types::Scalar;
 
@@ -186,7 +186,7 @@ impl Abstraction {
         if let Some(busy) = &mut view.busy
             && busy.ghost.done
         {
-            busy.ghost = Ghost { saw_yes: false, saw_no: false, ..busy.ghost };
+            busy.ghost = Ghost { saw_yes: false, saw_no: false, firsts: 0, ..busy.ghost };
             return Ok(());
         }
         match model.kind {
@@ -202,6 +202,7 @@ impl Abstraction {
         }
         let Some(busy) = &view.busy else { return Ok(()) };
         let mut ghost = busy.ghost;
+        let role = model.roles[busy.method as usize];
         match model.tracking {
             Tracking::Key if busy.args[0] == Val::Key(Class::Tracked) => {
                 let member = self.has_tracked(view)?;
@@ -209,10 +210,29 @@ impl Abstraction {
                 ghost.saw_no |= !member;
             }
             Tracking::Key => {}
-            _ => ghost.saw_yes |= self.sequence(view)?.is_empty(),
+            _ => {
+                let items = self.sequence(view)?;
+                ghost.saw_yes |= items.is_empty();
+                // Only who asks for them keeps these: views need not differ in what nobody uses.
+                ghost.saw_no |= matches!(role, Role::IsEmpty { .. }) && !items.is_empty();
+                if let (Role::Peek { .. }, Some(Item::Node(first))) = (role, items.first()) {
+                    let values = view.nodes[*first].values;
+                    ghost.firsts |= if values.count_ones() == 1 { values & ANY_COLOUR } else { 0 };
+                }
+            }
         }
         view.busy.iter_mut().for_each(|b| b.ghost = ghost);
         Ok(())
+    }
+
+    /// The first item, if the operation is one that tells it.
+    pub fn told_item(&self, model: &Model, view: &View) -> Result<Option<usize>, Obstacle> {
+        let role = view.busy.as_ref().map(|busy| model.roles[busy.method as usize]);
+        let Some(Role::Peek { .. }) = role else { return Ok(None) };
+        match self.sequence(view)?.first() {
+            Some(Item::Node(first)) => Ok(Some(*first)),
+            _ => Ok(None),
+        }
     }
 
     /// Whether the object is as its specification says at the start: empty.
@@ -248,10 +268,10 @@ impl Abstraction {
         after: &View,
     ) -> Result<Change, Obstacle> {
         let mine = busy.args[0] == Val::Key(Class::Tracked);
-        match (self.has_tracked(before)?, self.has_tracked(after)?) {
-            (a, b) if a == b => Ok(Change::None),
-            (false, true) if mine && role == Role::Add => Ok(Change::Effect),
-            (true, false) if mine && role == Role::Remove => Ok(Change::Effect),
+        let was = self.has_tracked(before)?;
+        match (was == self.has_tracked(after)?, role) {
+            (true, _) => Ok(Change::None),
+            (false, Role::OnKey(does)) if mine && does.changes(was) => Ok(Change::Effect),
             _ => Err(Obstacle::IllegalChange),
         }
     }
@@ -278,7 +298,7 @@ impl Abstraction {
             return Ok(Change::Effect);
         }
         match (role, old.as_slice()) {
-            (Role::Take, [Item::Node(first), rest @ ..]) if *rest == new[..] => {
+            (Role::Take { .. }, [Item::Node(first), rest @ ..]) if *rest == new[..] => {
                 Ok(Change::Removed(*first))
             }
             _ => Err(Obstacle::IllegalChange),
@@ -291,21 +311,33 @@ pub fn is_justified(model: &Model, busy: &Busy, result: &[Val]) -> bool {
     if model.kind == Kind::Cell {
         return cell::is_justified(model, busy, result);
     }
-    let Ghost { saw_yes, saw_no, done, got } = busy.ghost;
-    let yes = Val::Int(1);
-    let no = Val::Int(0);
-    if model.tracking == Tracking::Key && busy.args[0] != Val::Key(Class::Tracked) {
-        return matches!(result, [r] if *r == yes || *r == no);
-    }
+    let Ghost { saw_yes, saw_no, done, got, firsts } = busy.ghost;
     match (model.roles[busy.method as usize], result) {
         (Role::Put, []) => done,
-        (Role::Take, [Val::Null]) => !done && saw_yes,
-        (Role::Take, [Val::Colour(c)]) => done && got == Some(*c),
-        (Role::Add | Role::Remove, [r]) if *r == yes => done,
-        (Role::Add, [r]) if *r == no => !done && saw_yes,
-        (Role::Remove, [r]) if *r == no => !done && saw_no,
-        (Role::Contains, [r]) if *r == yes => saw_yes,
-        (Role::Contains, [r]) if *r == no => saw_no,
+        (Role::Take { waits }, [Val::Null]) => !waits && !done && saw_yes,
+        (Role::Take { .. }, [Val::Colour(c)]) => done && got == Some(*c),
+        (Role::Peek { waits }, [Val::Null]) => !waits && saw_yes,
+        (Role::Peek { .. }, [Val::Colour(c)]) => firsts >> c & 1 == 1,
+        (Role::IsEmpty { says }, [Val::Int(r)]) => match says == (*r != 0) {
+            true => saw_yes,
+            false => saw_no,
+        },
+        (Role::OnKey(does), result) => {
+            let result = match result {
+                [] => None,
+                [Val::Int(r)] => Some(*r != 0),
+                _ => return false,
+            };
+            let is_other = busy.args[0] != Val::Key(Class::Tracked);
+            is_other
+                || match done {
+                    true => does.result_of_change() == Some(result),
+                    false => {
+                        saw_yes && does.answers(true, result)
+                            || saw_no && does.answers(false, result)
+                    }
+                }
+        }
         _ => false,
     }
 }

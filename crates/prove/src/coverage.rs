@@ -19,7 +19,7 @@ use seriatim_lang::spec::{Datum, Spec};
 use seriatim_lang::steps::{NULL, Reg};
 use seriatim_lang::types::{Scalar, StructId};
 
-const LIBRARY: [&str; 20] = [
+const LIBRARY: [&str; 28] = [
     "treiber",
     "coarse_stack",
     "coarse_queue",
@@ -40,6 +40,14 @@ const LIBRARY: [&str; 20] = [
     "lock_counter",
     "int_register",
     "spin_lock",
+    "spin_stack",
+    "spin_queue",
+    "spin_set",
+    "spin_counter",
+    "spin_coupling",
+    "treiber_peek",
+    "michael_scott_front",
+    "named_set",
 ];
 
 /// Those whose invariants take their time.
@@ -135,6 +143,7 @@ impl Walk<'_> {
         if running.ghost.done {
             running.ghost.saw_yes = false;
             running.ghost.saw_no = false;
+            running.ghost.firsts = 0;
             return;
         }
         match self.model.tracking {
@@ -147,7 +156,16 @@ impl Walk<'_> {
             Tracking::Number => {
                 running.numbers.moments.push(Val::Int(state.words[self.abstraction.root]));
             }
-            Tracking::Colour => running.ghost.saw_yes |= self.content(state).is_empty(),
+            Tracking::Colour => {
+                let content = self.content(state);
+                running.ghost.saw_yes |= content.is_empty();
+                let role = self.model.roles[running.method as usize];
+                running.ghost.saw_no |= matches!(role, Role::IsEmpty { .. }) && !content.is_empty();
+                if let (Role::Peek { .. }, Some(first)) = (role, content.first()) {
+                    let value = self.slot(state, *first, Field::Value).expect("a value");
+                    running.ghost.firsts |= 1 << (value & 1);
+                }
+            }
         }
     }
 
@@ -261,7 +279,10 @@ impl Walk<'_> {
             let role =
                 |t: usize| self.running[t].as_ref().map(|r| self.model.roles[r.method as usize]);
             let pusher = both.into_iter().find(|t| role(*t) == Some(Role::Put)).expect("a push");
-            let popper = both.into_iter().find(|t| role(*t) == Some(Role::Take)).expect("a pop");
+            let popper = both
+                .into_iter()
+                .find(|t| role(*t) == Some(Role::Take { waits: false }))
+                .expect("a pop");
             let value = self.running[pusher].as_ref().expect("running").args[0] as u8 & 1;
             for (thread, got) in [(pusher, None), (popper, Some(value))] {
                 let running = self.running[thread].as_mut().expect("running");
@@ -292,8 +313,7 @@ impl Walk<'_> {
         all.iter_mut().flatten().for_each(|r| self.observe(&self.state, r));
         if seen.ret.is_some() {
             all[thread] = None;
-            for owner in
-                self.node_locks.iter_mut().chain(&mut self.marks).chain(&mut self.changers)
+            for owner in self.node_locks.iter_mut().chain(&mut self.marks).chain(&mut self.changers)
             {
                 if *owner == Some(thread) {
                     *owner = Some(usize::MAX);
@@ -351,7 +371,8 @@ impl Walk<'_> {
         };
         let value = old.first().and_then(|n| self.slot(from, *n, Field::Value));
         let role = |r: &Running| self.model.roles[r.method as usize];
-        let takes = self.running[thread].as_ref().is_some_and(|r| role(r) == Role::Take);
+        let takes =
+            self.running[thread].as_ref().is_some_and(|r| matches!(role(r), Role::Take { .. }));
         if let (true, Some(running)) = (changed, &mut self.running[thread]) {
             assert!(!running.ghost.done, "a second effect");
             running.ghost.done = true;
@@ -448,6 +469,15 @@ fn covered(model: &Model, invariant: &Fixpoint, view: &View) -> bool {
     }
     if invariant.covers(&view.clone().canonical(model.tracking)) {
         return true;
+    }
+    // Which item was first is noted only where the view is sure of its colour.
+    if let Some(busy) = view.busy.as_ref().filter(|b| b.ghost.firsts != 0) {
+        let fewer = (0..busy.ghost.firsts).filter(|fewer| fewer & !busy.ghost.firsts == 0);
+        return fewer.into_iter().any(|firsts| {
+            let mut less = view.clone();
+            less.busy.iter_mut().for_each(|b| b.ghost.firsts = firsts);
+            invariant.covers(&less.canonical(model.tracking))
+        });
     }
     type Weaken = fn(Attr) -> Attr;
     let mut weaker: Vec<(usize, Weaken)> = Vec::new();

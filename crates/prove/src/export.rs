@@ -141,6 +141,8 @@ fn ghost(ghost: &Ghost) -> String {
     let parts = [
         ghost.saw_yes.then_some("yes"),
         ghost.saw_no.then_some("no"),
+        (ghost.firsts & 1 != 0).then_some("first0"),
+        (ghost.firsts & 2 != 0).then_some("first1"),
         ghost.done.then_some("done"),
         ghost.got.and_then(|colour| got.get(colour as usize).copied()),
     ];

@@ -32,8 +32,8 @@ pub struct Help {
     pub old: Told,
     /// The record that it holds now, if any.
     pub new: Option<Told>,
-    /// Whether the owner of the slot pushes or pops.
-    pub owner: Role,
+    /// Whether the owner of the slot pushes; else it pops.
+    pub owner_puts: bool,
     /// The colour of the value that changes hands.
     pub colour: u8,
 }
@@ -63,16 +63,16 @@ pub fn help(model: &Model, run: &mut Run, pc: Pc) -> Result<Option<Help>, Obstac
         return Err(Obstacle::IllegalChange);
     }
     let colours: Vec<u8> = old.iter().filter_map(|v| colour(*v)).collect();
-    let (owner, colour) = match (role, colour(busy.args[0]), colours.as_slice()) {
-        (Role::Put, Some(colour), _) => (Role::Take, colour),
-        (Role::Take, _, [colour]) => {
+    let (owner_puts, colour) = match (role, colour(busy.args[0]), colours.as_slice()) {
+        (Role::Put, Some(colour), _) => (false, colour),
+        (Role::Take { .. }, _, [colour]) => {
             busy.ghost.got = Some(*colour);
-            (Role::Put, *colour)
+            (true, *colour)
         }
         _ => return Err(Obstacle::IllegalChange),
     };
     busy.ghost.done = true;
-    Ok(Some(Help { pc, slot: foreign.slot, old, new, owner, colour }))
+    Ok(Some(Help { pc, slot: foreign.slot, old, new, owner_puts, colour }))
 }
 
 fn colour(value: Val) -> Option<u8> {
@@ -102,12 +102,16 @@ impl Help {
         }
         let mut after = view.clone();
         let busy = after.busy.as_mut().ok_or(Obstacle::IllegalChange)?;
-        let gives = self.owner != Role::Put || busy.args[0] == Val::Colour(self.colour);
-        if busy.ghost.done || model.roles[busy.method as usize] != self.owner || !gives {
+        let fits = match (model.roles[busy.method as usize], self.owner_puts) {
+            (Role::Put, true) => busy.args[0] == Val::Colour(self.colour),
+            (Role::Take { .. }, false) => true,
+            _ => false,
+        };
+        if busy.ghost.done || !fits {
             return Err(Obstacle::IllegalChange);
         }
         busy.ghost.done = true;
-        busy.ghost.got = (self.owner == Role::Take).then_some(self.colour);
+        busy.ghost.got = (!self.owner_puts).then_some(self.colour);
         let Some(told) = &self.new else {
             after.slots[slot] = Val::Null;
             return Ok(vec![after]);

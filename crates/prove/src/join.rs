@@ -26,7 +26,7 @@ impl View {
         text.push(u8::from(self.busy.is_some()));
         if let Some(busy) = &self.busy {
             let ghost = busy.ghost;
-            let bits = u8::from(ghost.saw_yes) | u8::from(ghost.saw_no) << 1;
+            let bits = u8::from(ghost.saw_yes) | u8::from(ghost.saw_no) << 1 | ghost.firsts << 6;
             let got = ghost.got.map_or(0, |c| c + 1);
             text.extend(busy.pc.0.to_le_bytes());
             text.extend([busy.method as u8, bits | u8::from(ghost.done) << 2 | got << 3]);

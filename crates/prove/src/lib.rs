@@ -24,6 +24,7 @@ mod help;
 mod interfere;
 mod interference;
 mod join;
+mod list_spec;
 mod model;
 mod number;
 mod number_spec;

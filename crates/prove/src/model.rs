@@ -1,6 +1,6 @@
 //! The program as the prover sees it: which slot plays which part, and whether the program is in the class at all.
 //!
-//! In the class: a built-in `stack`, `queue` or `set`, any specification of a cell ([`crate::cell_spec`]) or of a number
+//! In the class: a specification of a stack, queue or set ([`crate::list_spec`]), of a cell ([`crate::cell_spec`]) or of a number
 //! ([`crate::number_spec`]); one struct for the nodes of a list (none for a cell or a number), with one link to itself and at most one key, value, mark and lock; structs
 //! without links, for records; shared variables that are references, locks, booleans or numbers, and arrays of
 //! these; garbage collection; no thread variables, no load-linked. Everything else is refused here, or stops the
@@ -9,6 +9,7 @@
 //! shows in the lengths of arrays and nowhere else, and nothing here looks at those.
 
 use crate::cell_spec::{CellRole, CellSpec};
+use crate::list_spec::{self, OnKey};
 use crate::number::is_unbounded;
 use crate::number_spec::NumberSpec;
 use crate::segment::Emptiness;
@@ -16,7 +17,7 @@ use crate::view::{ARGS, FIELDS};
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State};
 use seriatim_lang::steps::{Ex, Op, Pc, Root, Slot, Steps};
-use seriatim_lang::types::{Scalar, StructId};
+use seriatim_lang::types::{Scalar, StructId, Type};
 use seriatim_lang::{Program, lower};
 
 /// What is tracked of the data.
@@ -60,16 +61,25 @@ pub enum Kind {
 /// What a method does to the content.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Role {
-    /// `push`, `enqueue`.
+    /// Puts its argument to the end where items are put.
     Put,
-    /// `pop`, `dequeue`.
-    Take,
-    /// `add`.
-    Add,
-    /// `remove`.
-    Remove,
-    /// `contains`.
-    Contains,
+    /// Takes the item at the other end; if there is none, it waits or says so.
+    Take {
+        /// Whether it waits.
+        waits: bool,
+    },
+    /// Tells that item and leaves it.
+    Peek {
+        /// Whether it waits if there is none.
+        waits: bool,
+    },
+    /// Tells whether there is none.
+    IsEmpty {
+        /// What it says then.
+        says: bool,
+    },
+    /// An operation on a set.
+    OnKey(OnKey),
     /// An operation on a cell.
     Cell(CellRole),
     /// An operation on a number: what it does is for the specification to say.
@@ -134,7 +144,7 @@ pub struct Model {
 impl Model {
     /// The program as a model, or why it is refused.
     pub fn of(program: &Program, threads: u32) -> Result<Model, String> {
-        let kind = kind(program)?;
+        let (kind, roles) = kind(program)?;
         let steps = lower(program, threads, None).map_err(|d| d.message.clone())?;
         refuse(&steps)?;
         let tracking = match kind {
@@ -161,8 +171,7 @@ impl Model {
         check_shared(&steps, &arrays, (tracking, list))?;
         let roles = match &cell {
             Some(spec) => spec.roles.iter().map(|r| Role::Cell(*r)).collect(),
-            None if kind == Kind::Number => vec![Role::Number; steps.methods.len()],
-            None => steps.methods.iter().map(|m| role(kind, &m.name)).collect::<Result<_, _>>()?,
+            None => roles,
         };
         let values = if kind == Kind::Cell { 3 } else { 2 };
         let bounds = Bounds { values, keys: 3, nodes: None, capacity: None };
@@ -254,38 +263,29 @@ impl Model {
     }
 }
 
-fn kind(program: &Program) -> Result<Kind, String> {
+/// The kind of the specification; with the roles of methods of a list or a number.
+fn kind(program: &Program) -> Result<(Kind, Vec<Role>), String> {
     let spec = program.spec.as_ref().ok_or("it names no specification")?;
-    let own = program.specs.iter().any(|s| s.name == spec.name);
-    Ok(match spec.name.as_str() {
-        "stack" if !own => Kind::Stack,
-        "queue" if !own => Kind::Queue,
-        "set" if !own => Kind::Set,
-        _ => {
-            if NumberSpec::of(program).is_ok() {
-                return Ok(Kind::Number);
-            }
-            CellSpec::of(program).map_err(|why| {
-                let owner = if own { ", which is its own," } else { "" };
-                format!(
-                    "there are no proofs for the specification `{}`{owner} yet: {why}",
-                    spec.name
-                )
-            })?;
-            Kind::Cell
+    let no_list = match list_spec::roles(program) {
+        Ok(found) => return Ok(found),
+        Err(why) => why,
+    };
+    if NumberSpec::of(program).is_ok() {
+        return Ok((Kind::Number, vec![Role::Number; program.methods.len()]));
+    }
+    match CellSpec::of(program) {
+        Ok(_) => Ok((Kind::Cell, vec![])),
+        Err(no_cell) => {
+            let own = program.specs.iter().any(|s| s.name == spec.name);
+            let owner = if own { ", which is its own," } else { "" };
+            let is_list = spec.vars.iter().any(|v| matches!(v.ty, Type::Seq(_) | Type::Set(_)));
+            let why = if is_list { no_list } else { no_cell };
+            Err(format!(
+                "there are no proofs for the specification `{}`{owner} yet: {why}",
+                spec.name
+            ))
         }
-    })
-}
-
-fn role(kind: Kind, name: &str) -> Result<Role, String> {
-    Ok(match (kind, name) {
-        (Kind::Stack, "push") | (Kind::Queue, "enqueue") => Role::Put,
-        (Kind::Stack, "pop") | (Kind::Queue, "dequeue") => Role::Take,
-        (Kind::Set, "add") => Role::Add,
-        (Kind::Set, "remove") => Role::Remove,
-        (Kind::Set, "contains") => Role::Contains,
-        _ => return Err(format!("the method `{name}` has no known meaning")),
-    })
+    }
 }
 
 /// Whether the initialisation makes no choices: the proof begins in the one state that the machine finds.

@@ -138,7 +138,7 @@ fn call(abstraction: &Abstraction, run: &mut Run, method: u32, mut args: [Val; A
     let first = code.first_param.0 as usize;
     regs[first..first + code.params.len()].copy_from_slice(&args[..code.params.len()]);
     run.after.busy = Some(Busy { pc: code.entry, method, args, regs, ghost: Ghost::default() });
-    abstraction.observe(model, &mut run.after)?;
+    observe(abstraction, run)?;
     let end = execute(run, code.entry, 0)?;
     finish(run, end)?;
     Ok((None, vec![], false))
@@ -167,7 +167,7 @@ fn step(abstraction: &Abstraction, run: &mut Run, pc: Pc) -> Ran<Took> {
         _ => {
             let changed = change(abstraction, run)?;
             let help = help(model, run, pc)?;
-            abstraction.observe(model, &mut run.after)?;
+            observe(abstraction, run)?;
             let mut effect = effect(pc, &run.before, &run.after, &fresh);
             if abstraction.ways == Ways::Untold {
                 way_untold = effect.as_mut().is_some_and(Effect::forget_ways);
@@ -181,6 +181,14 @@ fn step(abstraction: &Abstraction, run: &mut Run, pc: Pc) -> Ran<Took> {
     };
     finish(run, end)?;
     Ok((interference, shapes, way_untold))
+}
+
+/// Records what the operation can see of the content now; of an item that it is to tell, the colour is picked.
+fn observe(abstraction: &Abstraction, run: &mut Run) -> Ran<()> {
+    if let Some(first) = abstraction.told_item(run.model, &run.after)? {
+        run.value(first)?;
+    }
+    Ok(abstraction.observe(run.model, &mut run.after)?)
 }
 
 /// Executes a step; where values are compared, equal answers are given to equal questions.

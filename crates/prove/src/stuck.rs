@@ -226,7 +226,10 @@ fn since_the_call(view: &View) -> String {
         parts.push("x was a member (or the sequence empty) at some moment");
     }
     if ghost.saw_no {
-        parts.push("x was no member at some moment");
+        parts.push("x was no member (or the sequence not empty) at some moment");
+    }
+    if ghost.firsts != 0 {
+        parts.push("the first item was known at some moment");
     }
     let moments: Vec<String> = view.numbers.moments.iter().map(|v| value(*v)).collect();
     let moments = format!("the content was {}", moments.join(", then or before "));

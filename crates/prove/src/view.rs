@@ -102,6 +102,9 @@ pub struct Ghost {
     pub done: bool,
     /// The colour of the value that it must return for it; 2 stands for `null`.
     pub got: Option<u8>,
+    /// The colours of values, as bits, that the first item of a sequence had at some moments since the call. The item that is returned is
+    /// the only one of its colour under some colouring, and then it was the first one itself.
+    pub firsts: u8,
 }
 
 /// What is known about numbers, and about the past of a content that is one.

@@ -624,6 +624,8 @@ fn ghost_of(text: &str) -> Read<Ghost> {
         match part {
             "yes" => ghost.saw_yes = true,
             "no" => ghost.saw_no = true,
+            "first0" => ghost.firsts |= 1,
+            "first1" => ghost.firsts |= 2,
             "done" => ghost.done = true,
             "got0" => ghost.got = Some(Word::Value(0)),
             "got1" => ghost.got = Some(Word::Value(1)),

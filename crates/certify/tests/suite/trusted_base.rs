@@ -74,7 +74,7 @@ fn what_has_to_be_believed_does_not_grow_unnoticed() {
     let own = sum([here.join("src")].into_iter());
     let lang = sum(OF_LANG.iter().map(|name| here.join("../lang/src").join(name)));
     println!("{own} lines of certify, {lang} of lang");
-    assert!(own < 5_800 && lang < 6_100, "{own} lines of certify, {lang} of lang");
+    assert!(own < 6_400 && lang < 6_100, "{own} lines of certify, {lang} of lang");
     assert!(own > 4_000 && lang > 4_000, "the checker is somewhere else now");
 }
 

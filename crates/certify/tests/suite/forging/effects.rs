@@ -15,7 +15,7 @@ pub struct Pen<'a> {
 }
 
 /// What stands in effects.
-const WORDS: [&str; 30] = [
+const WORDS: [&str; 32] = [
     "?",
     "null",
     "elsewhere",
@@ -25,6 +25,8 @@ const WORDS: [&str; 30] = [
     "free",
     "mine",
     "other",
+    "mine:0",
+    "mine:1",
     "0",
     "1",
     "2",
@@ -246,6 +248,7 @@ fn word(word: Word) -> String {
         Word::Lock(Holder::Mine) => "mine".to_owned(),
         Word::Lock(Holder::Other) => "other".to_owned(),
         Word::Int(number) => number.to_string(),
+        Word::Own(number) => format!("mine:{number}"),
         Word::Null => "null".to_owned(),
         _ => "?".to_owned(),
     }

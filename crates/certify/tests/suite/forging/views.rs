@@ -32,7 +32,8 @@ fn change(view: &mut State, dice: &mut Dice) {
         }
         1 => {
             let Some(operation) = &mut view.operation else { return };
-            match dice.roll(5) {
+            match dice.roll(6) {
+                3 => operation.ghost.firsts ^= 1 << dice.roll(2),
                 0 => operation.ghost.saw_yes ^= true,
                 1 => operation.ghost.saw_no ^= true,
                 2 => operation.ghost.done ^= true,
@@ -83,6 +84,9 @@ fn word(old: Word, nodes: usize, dice: &mut Dice) -> Word {
     match (old, dice.roll(3)) {
         (Word::Lock(_), _) => Word::Lock([Holder::Free, Holder::Mine, Holder::Other][dice.roll(3)]),
         (Word::Int(n), 0) => Word::Int(1 - n),
+        (Word::Int(n), _) => Word::Own(n),
+        (Word::Own(n), 0) => Word::Own(1 - n),
+        (Word::Own(n), _) => Word::Int(n),
         (_, 0) => Word::Null,
         (Word::Node(_) | Word::Null, 1) if nodes > 0 => Word::Node(NodeId(dice.roll(nodes) as u32)),
         _ => Word::Unknown,
