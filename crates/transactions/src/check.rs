@@ -387,6 +387,10 @@ impl Question {
                 },
             }
         }
+        // Elements of a set that were added twice: which of them a read saw first is no question at all,
+        // but these levels would ask it.
+        let tells_reads_apart = matches!(self.level, Level::ReadCommitted | Level::MonotonicReads);
+        is_refuted &= !(tells_reads_apart && history.has_sets());
         let all = (0..history.len() as u32).map(TxnId).collect();
         Ok(if is_refuted { Found::Core(all) } else { ambiguous })
     }

@@ -154,6 +154,8 @@ pub struct Transactions {
     names: Arc<Names>,
     initial: ValueId,
     clock: Clock,
+    /// Whether some keys are the elements of sets.
+    has_sets: bool,
 }
 
 #[derive(Debug)]
@@ -217,6 +219,11 @@ impl Transactions {
     /// Whether moments are recorded.
     pub fn clock(&self) -> Clock {
         self.clock
+    }
+
+    /// Whether some keys are the elements of sets.
+    pub(crate) fn has_sets(&self) -> bool {
+        self.has_sets
     }
 
     /// Whether a counter was read.
@@ -304,6 +311,7 @@ impl Transactions {
             names: Arc::clone(&self.names),
             initial: self.initial,
             clock: self.clock,
+            has_sets: self.has_sets,
         }
     }
 }
@@ -499,6 +507,7 @@ impl Builder {
             names: Arc::new(Names { sessions, values, source }),
             initial: self.initial,
             clock: self.clock,
+            has_sets: !self.sets.is_empty(),
         })
     }
 
@@ -538,9 +547,15 @@ impl Builder {
                         ops.push(Op::Write(element.expect("it was named"), is_in));
                     }
                     Op::ReadList(_, items) => {
+                        // All elements are read at once. Levels that tell earlier reads of a
+                        // transaction from later ones must not notice an order among them: an element
+                        // that is missing says nothing of those that come after it.
                         let seen: HashSet<ValueId> = items.iter().copied().collect();
-                        let held = |value| if seen.contains(value) { is_in } else { ValueId::NIL };
-                        ops.extend(elements.iter().map(|(v, key)| Op::Read(*key, held(v))));
+                        let is_seen = |element: &&(ValueId, KeyId)| seen.contains(&element.0);
+                        let (there, missing): (Vec<&(ValueId, KeyId)>, Vec<&(ValueId, KeyId)>) =
+                            elements.iter().partition(is_seen);
+                        ops.extend(missing.iter().map(|e| Op::Read(e.1, ValueId::NIL)));
+                        ops.extend(there.iter().map(|e| Op::Read(e.1, is_in)));
                     }
                     Op::Read(_, ValueId::NIL) => {
                         ops.extend(elements.iter().map(|e| Op::Read(e.1, ValueId::NIL)));

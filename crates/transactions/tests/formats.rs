@@ -131,6 +131,21 @@ fn a_set_is_a_register_for_each_of_its_elements() {
     assert!(!answer(
         "{:type :ok, :process 0, :value [[:add s 1]]}\n{:type :ok, :process 1, :value [[:r s #{3}]]}"
     ));
+    // A read of a set sees all elements at once: that it misses one of a transaction's additions is
+    // fractured, but no later read that goes back behind an earlier one, whichever element comes first.
+    for [seen, missed] in [[1, 2], [2, 1]] {
+        let text = format!(
+            "{{:type :ok, :process 0, :value [[:r s #{{{seen}}}]]}}
+{{:type :ok, :process 1, :value [[:add s {missed}] [:add s {seen}]]}}"
+        );
+        let history = read_str("sets", &text).expect("a history");
+        let holds = |level| {
+            let standing = check(&history, level, &Options::default()).unwrap().standing;
+            matches!(standing, Standing::Satisfied(_))
+        };
+        let levels = [Level::ReadCommitted, Level::MonotonicReads, Level::ReadAtomic];
+        assert_eq!(levels.map(holds), [true, true, false]);
+    }
     let both = "{:type :ok, :process 0, :value [[:add s 1] [:append s 2]]}";
     let error = read_str("sets", both).unwrap_err().to_string();
     assert!(error.contains("additions or appends") && error.contains(":1:"), "{error}");
