@@ -19,7 +19,7 @@ fn reader(object: &str, failures: Failures) -> ChosenReader {
 }
 
 /// The events of a random history, one a line.
-fn events(object: &str, seed: u64) -> Vec<String> {
+pub fn events(object: &str, seed: u64) -> Vec<String> {
     let operations = 6 + seed % 8;
     let profile = Profile {
         operations,
@@ -43,7 +43,7 @@ fn events(object: &str, seed: u64) -> Vec<String> {
 }
 
 /// Tells lies: two returns change places, or an operation fails, or nobody knows what became of it.
-fn garble(lines: &mut [String], random: &mut Random) {
+pub fn garble(lines: &mut [String], random: &mut Random) {
     let returns: Vec<usize> =
         (0..lines.len()).filter(|&i| lines[i].contains("\"type\":\"return\"")).collect();
     if returns.len() < 2 {

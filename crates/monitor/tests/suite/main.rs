@@ -1,6 +1,7 @@
 //! The engines together, tested on histories of every kind. One program, so that it is linked once.
 
 mod agreement;
+mod cells;
 mod corpus;
 mod evidence;
 mod frontier;

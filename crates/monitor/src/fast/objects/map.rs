@@ -1,4 +1,4 @@
-//! Map: `put(key, value)`, `get(key)`.
+//! Map: `put(key, value)`, `get(key)`; for the others see `cells`.
 //!
 //! **Decides** whether a history of a map is linearizable: every key is a register of
 //! its own.
@@ -8,10 +8,10 @@
 //!
 //! **Cost.** O(n).
 //!
-//! **Precondition.** To each key every value is written once, else declined; `delete` and
-//! compare-and-set are declined (they write a value again, or read and write at once).
+//! **Precondition.** To each key every value is written once, and nothing else is done; else see `cells`.
 
 use crate::fast::containers::container::Reach;
+use crate::fast::objects::cells;
 use crate::fast::objects::register::{self, Access, Method};
 use crate::fast::{Declined, Part};
 use seriatim_history::{History, MethodId, OpId, ValueId};
@@ -19,6 +19,16 @@ use seriatim_spec::{Claim, names};
 
 /// Decides a part of a map's history; `default` is what a key that was not put holds.
 pub fn check(part: Part<'_>, default: ValueId) -> Result<Claim, Declined> {
+    match written_and_read(part, default) {
+        Err(Declined::UnknownMethod { .. } | Declined::RepeatedValue { .. }) => {
+            cells::check(part, default)
+        }
+        decided => decided,
+    }
+}
+
+/// Decides a part in which values are put once and read.
+fn written_and_read(part: Part<'_>, default: ValueId) -> Result<Claim, Declined> {
     let history = part.history;
     let names = (0..history.method_count()).map(|id| history.method_name(MethodId::from(id)));
     let methods: Vec<_> = names.map(method).collect();

@@ -1,5 +1,6 @@
 //! Objects whose monitors need nothing of a container: cells, numbers, keys, logs.
 
+pub(super) mod cells;
 pub mod counter;
 pub mod fetch_and_add;
 pub(super) mod flag;
