@@ -54,7 +54,7 @@ fn count_all(command: &Path) -> Option<Vec<(&'static str, u64)>> {
     let folder = folder();
     let counts = ROWS.iter().filter(|row| row.is_counted).map(|row| {
         let file = row.make(command, &folder);
-        let count = count(command, row.spec, &file);
+        let count = count(row.task.command(command, row.spec, &file));
         let _ = std::fs::remove_file(file);
         (row.name, count)
     });
@@ -63,13 +63,12 @@ fn count_all(command: &Path) -> Option<Vec<(&'static str, u64)>> {
     Some(counts)
 }
 
-/// The instructions of one check.
-fn count(command: &Path, spec: &str, file: &Path) -> u64 {
+/// The instructions of one run.
+fn count(run: Command) -> u64 {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(command)
-        .args(["check", "-q", "--threads", "1", "--spec", spec])
-        .arg(file)
+        .arg(run.get_program())
+        .args(run.get_args())
         .output()
         .expect("valgrind runs");
     let text = String::from_utf8_lossy(&output.stderr);

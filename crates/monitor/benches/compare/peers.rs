@@ -16,9 +16,6 @@ const PEERS: [&str; 7] = [
     "AHORN_CLI",
 ];
 
-/// Runs of each program on each row.
-const RUNS: usize = 5;
-
 /// What a program made of a row: medians of its runs.
 struct Result {
     verdict: String,
@@ -33,17 +30,18 @@ pub fn table(command: &Path, wanted: &str) {
         .filter_map(|&name| std::env::var_os(name).map(|path| (name, PathBuf::from(path))))
         .collect();
     let names: Vec<&str> = peers.iter().map(|(name, _)| name.trim_end_matches("_CLI")).collect();
-    print!("| history | `seriatim gen` | verdict | CPU s | MB |");
+    print!("| history | `seriatim gen` | by | verdict | before | goal | now: CPU s | MB |");
     names.iter().for_each(|name| print!(" {name}: CPU s | MB | times ours |"));
-    print!("\n| --- | --- | --- | ---: | ---: |");
+    print!("\n| --- | --- | --- | --- | --- | --- | ---: | ---: |");
     names.iter().for_each(|_| print!(" ---: | ---: | ---: |"));
     println!();
     let folder = folder();
     for row in ROWS.iter().filter(|row| row.name.contains(wanted)) {
         let file = row.make(command, &folder);
         let (ours, theirs) = measure(command, &peers, row, &file);
-        print!("| {} | `{} {}` |", row.name, row.spec, row.generate);
-        print!(" {} | {:.4} | {:.0} |", ours.verdict, ours.seconds, ours.peak);
+        print!("| {} | `{} {}` | {} |", row.name, row.spec, row.generate, row.task.words());
+        print!(" {} | {} | {} |", ours.verdict, row.before, row.goal);
+        print!(" {:.4} | {:.0} |", ours.seconds, ours.peak);
         for theirs in theirs {
             match theirs {
                 Some(theirs) if theirs.verdict == ours.verdict => {
@@ -69,10 +67,9 @@ fn measure(
 ) -> (Result, Vec<Option<Result>>) {
     let mut ours = Vec::new();
     let mut theirs: Vec<Vec<Cost>> = peers.iter().map(|_| Vec::new()).collect();
-    for _ in 0..RUNS {
-        let mut check = Command::new(command);
-        check.args(["check", "-q", "--threads", "1", "--time", "60s", "--spec", row.spec]);
-        ours.push(run(check.arg(file)).expect("the command runs"));
+    for _ in 0..row.runs {
+        let mut ask = row.task.command(command, row.spec, file);
+        ours.push(run(&mut ask).expect("the command runs"));
         for ((_, peer), costs) in peers.iter().zip(&mut theirs) {
             costs.extend(run(Command::new(peer).arg(row.spec).arg(file)));
         }

@@ -24,7 +24,7 @@ fn the_map_monitor_agrees_with_the_plainest_search_on_all_that_acts_on_a_key() {
         }
         let text = lines.join("\n") + "\n";
         let Ok(mut history) = read_str(&text) else { continue };
-        if history.has_failures() || reader.read(&mut history).is_err() {
+        if reader.read(&mut history).is_err() {
             continue;
         }
         let expected = refute(&mut history.clone(), &reader, EFFORT).unwrap();

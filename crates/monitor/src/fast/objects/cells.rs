@@ -26,7 +26,7 @@
 use crate::fast::containers::container::Reach;
 use crate::fast::violation::counterexample_until;
 use crate::fast::{Declined, Part};
-use seriatim_history::{Event, History, MethodId, OpId, ValueId};
+use seriatim_history::{Event, History, MethodId, OpId, Outcome, ValueId};
 use seriatim_spec::{Claim, Witness, names};
 
 /// How many ways may be looked at for one event.
@@ -123,7 +123,12 @@ impl<'h> Recorded<'h> {
         let history = self.history;
         let method = self.methods[history.method(op).index()].clone()?;
         let (key, arg) = self.key_and_rest(op, method)?;
-        let is_over = history.ret(op).is_some();
+        let is_over = match history.outcome(op) {
+            // It did not happen.
+            Outcome::Failed => return Ok((key, None)),
+            Outcome::Ok => true,
+            Outcome::Pending => false,
+        };
         let result = history.result(op);
         let told = || match (is_over, result) {
             (false, _) | (true, ValueId::ABSENT | ValueId::NIL) => Ok(None),
