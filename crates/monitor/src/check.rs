@@ -50,7 +50,7 @@ pub fn check(
     if history.has_open_ties() {
         return check_tied(history, reader, options);
     }
-    let cancel = Cancel::at(options.time.map(|time| Instant::now() + time));
+    let cancel = options.request();
     let monitor = Monitor::of(history, reader, options);
     let declined = match monitor.check_whole(history, reader, &cancel) {
         Whole::Stopped(limit) => {
@@ -228,8 +228,9 @@ impl Witnesses<'_> {
     ) -> Result<Result<Grounds, Contradiction>, InputError> {
         let by_monitor = part.len() - found.operations.len();
         let mut unfair = None;
-        let is_reduced =
-            self.options.detail == Detail::Minimal && *decided_by != DecidedBy::Inspection;
+        let is_reduced = self.options.detail == Detail::Minimal
+            && *decided_by != DecidedBy::Inspection
+            && !self.options.is_interrupted();
         if is_reduced {
             let cancel = Cancel::at(Some(Instant::now() + self.options.explain));
             let memory = Memory::new(self.options.memory);

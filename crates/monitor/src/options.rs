@@ -2,9 +2,9 @@
 
 use crate::partition::Partitioning;
 use crate::search::dovetail::{Standing, StopAt};
-use seriatim_spec::Strategy;
+use seriatim_spec::{Cancel, Reason, Strategy};
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How to check.
 pub struct Options<'o> {
@@ -28,6 +28,24 @@ pub struct Options<'o> {
     pub explain: Duration,
     /// Told now and then how it goes.
     pub observer: Option<&'o (dyn Fn(Standing) + Sync)>,
+    /// A request to stop that the caller may raise. It stands in for the time limit: make it with
+    /// [`Cancel::at`].
+    pub cancel: Option<&'o Cancel>,
+}
+
+impl Options<'_> {
+    /// What stops the search for a verdict.
+    pub(crate) fn request(&self) -> Cancel {
+        match self.cancel {
+            Some(cancel) => cancel.clone(),
+            None => Cancel::at(self.time.map(|time| Instant::now() + time)),
+        }
+    }
+
+    /// Whether the caller wants nothing more, not even an explanation.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.cancel.and_then(Cancel::reason) == Some(Reason::Interrupted)
+    }
 }
 
 /// Whether the fast monitors are asked first.
@@ -61,6 +79,7 @@ impl Default for Options<'_> {
             detail: Detail::Minimal,
             explain: Duration::from_secs(2),
             observer: None,
+            cancel: None,
         }
     }
 }

@@ -35,7 +35,18 @@
 
 #![forbid(unsafe_code)]
 
+// The command speaks of the library by its name.
+#[cfg(feature = "cli")]
+extern crate self as seriatim;
+
+/// The command line as a function, for programs that have the command inside.
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod command;
 mod door;
+pub mod foreign;
+pub mod question;
+mod routed;
 
 pub use seriatim_certify as certify;
 #[cfg(feature = "cluster")]

@@ -1,7 +1,6 @@
 //! `seriatim check`: is this recorded history linearizable?
 
 use super::amounts::positive;
-use super::input::ChosenBy;
 use super::output::{Rendered, remark, say, say_rendered, write_bytes};
 use super::question::{Done, Question};
 use super::scale::{self, Scale};
@@ -11,6 +10,7 @@ use serde_json::json;
 use seriatim::Verdict;
 use seriatim::limits::{Cancel, Reason, Stopped};
 use seriatim::monitor::Detail;
+use seriatim::question::ChosenBy;
 use seriatim::report::junit::{self, Case};
 use seriatim::report::terminal::{Colour, Glyphs, Style};
 use seriatim::report::{json as json_report, terminal};
@@ -141,7 +141,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             }
             Ok(Ok(done)) => {
                 exit = exit.and(done.exit());
-                limits::prepare_verdict(&source, done.checked.verdict.word(), exit);
+                limits::prepare_verdict(&source, done.answered.checked.verdict.word(), exit);
                 Cancel::undisturbed(|| arguments.show(&done))?;
                 Outcome::Checked(Box::new(done))
             }
@@ -276,7 +276,7 @@ fn source_of(log: &[PathBuf]) -> String {
 
 fn cases(outcomes: &[Outcome]) -> Vec<Case<'_>> {
     let cases = outcomes.iter().map(|outcome| match outcome {
-        Outcome::Checked(done) => Case::Checked(Box::new(done.report(0))),
+        Outcome::Checked(done) => Case::Checked(Box::new(done.answered.report(0))),
         Outcome::Unreadable { source, problem } => Case::Unreadable { source, problem },
     });
     cases.collect()
@@ -286,11 +286,11 @@ fn print(arguments: &Arguments, done: &Done) -> Result<(), Failure> {
     if arguments.quiet {
         return say_in_a_line(done);
     }
-    let report = || terminal::render(&done.report(0), &style(arguments));
+    let report = || terminal::render(&done.answered.report(0), &style(arguments));
     match (arguments.json, &done.spilled) {
-        (true, None) => say_rendered(&Rendered(json_report::render(&done.report(0)))),
+        (true, None) => say_rendered(&Rendered(json_report::render(&done.answered.report(0)))),
         (true, Some(spilled)) => {
-            say_rendered(&Rendered(spilled.json(&json_report::render(&done.report(0)))))
+            say_rendered(&Rendered(spilled.json(&json_report::render(&done.answered.report(0)))))
         }
         (false, None) => say_rendered(&Rendered(report())),
         (false, Some(spilled)) => {
@@ -304,21 +304,21 @@ fn print(arguments: &Arguments, done: &Done) -> Result<(), Failure> {
 }
 
 fn warn(done: &Done) {
-    for warning in &done.warnings {
+    for warning in &done.answered.warnings {
         remark(&format!("warning: {}: {warning}", done.source()));
     }
 }
 
 fn say_in_a_line(done: &Done) -> Result<(), Failure> {
-    let checked = &done.checked;
+    let checked = &done.answered.checked;
     warn(done);
     let limit = match &checked.verdict {
         Verdict::Unknown(unknown) => format!("; {}", unknown.limit),
         _ => String::new(),
     };
-    let guessed = match done.by {
+    let guessed = match done.answered.by {
         ChosenBy::Name => String::new(),
-        ChosenBy::Agreement => format!(" as {}", done.name),
+        ChosenBy::Agreement => format!(" as {}", done.answered.name),
     };
     let (word, number, source) = (checked.verdict.word(), done.operations(), done.source());
     say(&format!("{source}: {word}{guessed} ({number} operations{limit})\n"))

@@ -3,12 +3,11 @@
 use super::Failure;
 use clap::Args;
 use seriatim::history::{Format, ReadOptions, expand, read_with};
+use seriatim::question::{Question as Asked, Specified};
 use seriatim::scale::fingerprint::fingerprint;
 use seriatim::scale::judge::SharedReader;
-use seriatim::{ChosenReader, Failures, History, InputError, SeriReader, SpecChoice};
-use std::collections::BTreeMap;
+use seriatim::{Failures, History, InputError, Options};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Which files to read, and how.
 #[derive(Args)]
@@ -58,59 +57,21 @@ pub struct Against {
     pub failures: Failures,
 }
 
-/// The specification of a history, and how it came to it.
-pub struct Chosen {
-    pub reader: SharedReader,
-    pub by: ChosenBy,
-}
-
-/// Who says which specification a history is held against.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum ChosenBy {
-    /// The user, or the history.
-    Name,
-    /// Nobody: all specifications that can read it give the same verdict.
-    Agreement,
-}
-
 impl Against {
-    /// The specification for a history. Where nobody names it, every specification that can read the
-    /// history is asked (by `decide`, which gives a verdict in a word): only if they all say the same is
-    /// one of them taken. So no guess convicts or acquits.
-    pub fn choose(
-        &self,
-        history: &History,
-        decide: impl Fn(&ChosenReader) -> Result<&'static str, InputError>,
-    ) -> Result<Chosen, Failure> {
-        let named = self.spec.as_deref().or(history.spec());
-        if let Some(name) = named {
-            return Ok(Chosen { reader: self.named(name)?, by: ChosenBy::Name });
+    /// What is asked of histories that are held against it.
+    pub fn question<'q>(&'q self, options: Options<'q>) -> Asked<'q> {
+        Asked {
+            spec: self.spec.as_deref().map_or(Specified::ByHistory, Specified::Name),
+            constants: self.constants.iter().cloned().collect(),
+            failures: self.failures,
+            options,
         }
-        let failed = |reason: String| Failure(format!("{}: {reason}", history.source()));
-        let candidates = SpecChoice::candidates(history, self.failures)
-            .map_err(|error| failed(error.to_string()))?;
-        let readers: Vec<ChosenReader> = candidates
-            .into_iter()
-            .map(|choice| ChosenReader { choice, failures: self.failures })
-            .collect();
-        if readers.len() > 1 {
-            let mut verdicts = Vec::new();
-            for reader in &readers {
-                verdicts.push((reader.choice.name(), decide(reader)?));
-            }
-            if verdicts.iter().any(|(_, verdict)| *verdict != verdicts[0].1) {
-                return Err(failed(disagreement(&verdicts)));
-            }
-        }
-        let first = readers.into_iter().next();
-        let reader = first.ok_or_else(|| failed("no specification can read it".to_owned()))?;
-        Ok(Chosen { reader: Arc::new(reader), by: ChosenBy::Agreement })
     }
 
     /// The specification for a log that is not read whole and names this one, if any.
     pub fn named_reader(&self, named: Option<&str>) -> Result<SharedReader, Failure> {
         match self.spec.as_deref().or(named) {
-            Some(name) => self.named(name),
+            Some(name) => Ok(self.question(Options::default()).named(name)?),
             None => Err(Failure(
                 "a log that is checked from disk must be told its specification: name it with --spec, or in \
                  its first line"
@@ -128,56 +89,6 @@ impl Against {
         let set = |(name, value): &(String, i32)| format!(" {name}={value}");
         let constants = self.constants.iter().map(set);
         file.map(text).into_iter().chain(constants).collect()
-    }
-
-    fn named(&self, name: &str) -> Result<SharedReader, Failure> {
-        let constants = self.constants.iter().cloned().collect();
-        match written(name, &constants)? {
-            Some(reader) => Ok(Arc::new(reader)),
-            None if !self.constants.is_empty() => {
-                Err(Failure(format!("--set: {name} is no file FILE.seri and has no constants")))
-            }
-            None => {
-                let choice = SpecChoice::parse(name)?;
-                Ok(Arc::new(ChosenReader { choice, failures: self.failures }))
-            }
-        }
-    }
-}
-
-/// What specifications say of a history that names none of them.
-fn disagreement(verdicts: &[(&'static str, &'static str)]) -> String {
-    let said: Vec<String> =
-        verdicts.iter().map(|(name, verdict)| format!("{name}: {verdict}")).collect();
-    let options: Vec<String> = verdicts.iter().map(|(name, _)| format!("--spec {name}")).collect();
-    format!(
-        "the history names no specification, and those that can read it disagree ({}); give one of: {}",
-        said.join(", "),
-        options.join(", ")
-    )
-}
-
-/// The specification in the algorithm language that a name means: a service, FILE.seri or FILE.seri#NAME; none if it means
-/// something else.
-pub fn written(
-    name: &str,
-    constants: &BTreeMap<String, i32>,
-) -> Result<Option<SeriReader>, Failure> {
-    let parse = |source: &str, part: Option<&str>, place: &str| {
-        let reader = SeriReader::parse_with(source, part, constants);
-        reader.map(Some).map_err(|reason| Failure(format!("{place}: {reason}")))
-    };
-    if let Some(service) = seriatim_services::service(name) {
-        return parse(service.source, None, name);
-    }
-    match name.split_once(".seri") {
-        Some((stem, part)) if part.is_empty() || part.starts_with('#') => {
-            let path = format!("{stem}.seri");
-            let source = std::fs::read_to_string(&path);
-            let source = source.map_err(|error| Failure(format!("{path}: {error}")))?;
-            parse(&source, part.strip_prefix('#'), &path)
-        }
-        _ => Ok(None),
     }
 }
 

@@ -30,7 +30,7 @@ mod watch;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use seriatim::spec::answer::Answer;
-use std::process::ExitCode;
+use std::ffi::OsString;
 use std::time::Instant;
 
 /// Is a concurrent object linearizable?
@@ -108,11 +108,12 @@ impl<E: std::error::Error> From<E> for Failure {
     }
 }
 
-/// Carries out the command line. Time is counted from `start`.
-pub fn run(start: Instant) -> ExitCode {
+/// Carries out a command line, whose first word is the name of the program, and gives the exit code. Time is
+/// counted from `start`.
+pub fn run(words: impl IntoIterator<Item = OsString>, start: Instant) -> u8 {
     #[cfg(feature = "parquet")]
     seriatim::parquet::install();
-    let Arguments { command, limits } = Arguments::parse();
+    let Arguments { command, limits } = Arguments::parse_from(words);
     let exit = internal::guarded(|| {
         let outcome =
             limits.install(start).and_then(|()| match limits::within(|| carry_out(&command)) {
@@ -124,7 +125,7 @@ pub fn run(start: Instant) -> ExitCode {
             Exit::BadInput
         })
     });
-    ExitCode::from(exit as u8)
+    exit as u8
 }
 
 fn carry_out(command: &Command) -> Result<Exit, Failure> {

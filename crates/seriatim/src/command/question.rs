@@ -3,22 +3,19 @@
 use super::Exit;
 use super::Failure;
 use super::amounts::{duration, positive};
-use super::input::{Against, Chosen, ChosenBy, Input};
+use super::input::{Against, Input};
 use super::limits;
 use super::progress::ProgressLine;
 use super::scale::Spilled;
-use super::transactions::routed;
 use clap::{Args, ValueEnum};
 use seriatim::monitor::partition::Partitioning;
-use seriatim::monitor::{Detail, Monitors, StopAt, Strategy, refute_partition, vacuous};
-use seriatim::report::{Report, doubt};
+use seriatim::monitor::{Detail, Monitors, StopAt, Strategy, refute_partition};
+use seriatim::question::Answered;
 use seriatim::scale::judge::SharedReader;
 use seriatim::spec::{Limit, Reader};
-use seriatim::{
-    Checked, ChosenReader, Failures, History, InputError, Options, Verdict, check_with,
-};
+use seriatim::{Failures, History, Options, Verdict};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What to check, against what, and how hard to try.
 #[derive(Args)]
@@ -58,9 +55,6 @@ pub struct Question {
     certify: bool,
 }
 
-/// How long one of several specifications may take over a history that names none, without `--time`.
-const TIME_TO_GUESS: Duration = Duration::from_secs(10);
-
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Engine {
     /// Whatever is fastest and exact
@@ -73,18 +67,10 @@ enum Engine {
     BreadthFirst,
 }
 
-/// A checked history with what its report needs.
+/// What the command found out about a log.
 pub struct Done {
-    pub history: History,
-    pub reader: SharedReader,
-    pub by: ChosenBy,
-    pub name: String,
-    pub checked: Checked,
-    pub elapsed: Duration,
-    /// What else was checked, and held.
-    pub notes: Vec<String>,
-    /// What the reader of the report should know before believing it.
-    pub warnings: Vec<String>,
+    /// The answer; of a log that was checked from disk, about the part that is told.
+    pub answered: Answered,
     /// What there is to say of a log that was checked from disk.
     pub spilled: Option<Spilled>,
 }
@@ -92,39 +78,15 @@ pub struct Done {
 impl Question {
     /// Checks one of the files.
     pub fn answer(&self, path: &Path, detail: Detail) -> Result<Done, Failure> {
-        let mut history = self.input.read(path)?;
-        let Chosen { reader, by } =
-            self.against.choose(&history, |reader| self.word(&history, reader))?;
+        let history = self.input.read(path)?;
         let progress = ProgressLine::new();
         let observer = |standing| progress.show(standing);
         let options = Options { observer: Some(&observer), detail, ..self.options() };
-        let start = Instant::now();
-        let checked = match routed::decide(&mut history, &*reader, &options)? {
-            Some(checked) => checked,
-            None => check_with(&mut history, &*reader, &options)?,
-        };
-        let elapsed = start.elapsed();
+        let answered = self.against.question(options).answer(history);
         progress.clear();
-        let notes = self.examine(&mut history, &*reader)?;
-        let vacuous = vacuous(&mut history, &*reader)?;
-        let warnings = vacuous.into_iter().chain(doubt(&checked)).collect();
-        let name = match by {
-            ChosenBy::Name => reader.name(),
-            ChosenBy::Agreement => format!("{} (guessed)", reader.name()),
-        };
-        let spilled = None;
-        Ok(Done { history, reader, by, name, checked, elapsed, notes, warnings, spilled })
-    }
-
-    /// The verdict of a specification that nobody named, in a word.
-    fn word(&self, history: &History, reader: &ChosenReader) -> Result<&'static str, InputError> {
-        let options = Options {
-            time: Some(limits::time_left().map_or(TIME_TO_GUESS, |left| left.min(TIME_TO_GUESS))),
-            detail: Detail::Plain,
-            ..self.options()
-        };
-        let checked = check_with(&mut history.clone(), reader, &options)?;
-        Ok(checked.verdict.word())
+        let mut answered = answered?;
+        answered.notes = self.examine(&mut answered.history, &*answered.reader)?;
+        Ok(Done { answered, spilled: None })
     }
 
     /// The specification that a history is held against: named by the user or the history.
@@ -252,20 +214,22 @@ impl Question {
 impl Done {
     /// Where the operations come from.
     pub fn source(&self) -> &str {
-        self.spilled.as_ref().map_or(self.history.source(), |spilled| &spilled.source)
+        self.spilled.as_ref().map_or(self.answered.history.source(), |spilled| &spilled.source)
     }
 
     /// How many there are.
     pub fn operations(&self) -> u64 {
-        self.spilled.as_ref().map_or(self.history.len() as u64, |spilled| spilled.operations)
+        self.spilled
+            .as_ref()
+            .map_or(self.answered.history.len() as u64, |spilled| spilled.operations)
     }
 
     /// Whether nothing was decided for want of memory: not a search that ran out of it in one part, which it would
     /// do from disk as well.
     pub fn is_without_memory(&self) -> bool {
-        match &self.checked.verdict {
+        match &self.answered.checked.verdict {
             Verdict::Unknown(unknown) => {
-                unknown.limit == Limit::Memory && self.checked.parts.is_empty()
+                unknown.limit == Limit::Memory && self.answered.checked.parts.is_empty()
             }
             _ => false,
         }
@@ -273,21 +237,10 @@ impl Done {
 
     /// What the command comes to.
     pub fn exit(&self) -> Exit {
-        match self.checked.verdict {
+        match self.answered.checked.verdict {
             Verdict::Linearizable(_) => Exit::Holds,
             Verdict::Violation(_) => Exit::Violated,
             Verdict::Unknown(_) => Exit::Unknown,
         }
-    }
-
-    /// The report, with the states along the verdict's orders: of a witness its first `steps` steps.
-    pub fn report(&self, steps: usize) -> Report<'_> {
-        let Done { history, reader, name, checked, .. } = self;
-        let mut report =
-            Report::of(history, name, checked, &**reader).with_states(&**reader, steps);
-        report.statistics.elapsed = Some(self.elapsed);
-        report.notes.splice(0..0, self.notes.iter().cloned());
-        report.warnings.clone_from(&self.warnings);
-        report
     }
 }

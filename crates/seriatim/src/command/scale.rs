@@ -1,12 +1,13 @@
 //! Logs that are checked from disk, part by part: alone, or a shard of them with a verdict file.
 
-use super::input::{ChosenBy, Input};
+use super::input::Input;
 use super::question::{Done, Question};
 use super::verdicts;
 use super::{Exit, Failure};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use seriatim::history::{Builder, Horizon, ReadOptions};
+use seriatim::question::{Answered, ChosenBy};
 use seriatim::report::doubt;
 use seriatim::scale::judge::Evidence;
 use seriatim::scale::record::Rank;
@@ -217,7 +218,7 @@ pub fn answer(question: &Question, scale: &Scale, paths: &[PathBuf]) -> Result<D
     let mut warnings: Vec<String> =
         summary.tally.vacuous().map(str::to_owned).into_iter().collect();
     warnings.extend(doubt(&checked));
-    Ok(Done {
+    let answered = Answered {
         history,
         name: plan.reader.name(),
         by: ChosenBy::Name,
@@ -226,8 +227,8 @@ pub fn answer(question: &Question, scale: &Scale, paths: &[PathBuf]) -> Result<D
         elapsed: start.elapsed(),
         notes: Vec::new(),
         warnings,
-        spilled: Some(spilled),
-    })
+    };
+    Ok(Done { answered, spilled: Some(spilled) })
 }
 
 /// What stands for a log without violation: an empty history, since its own was never in memory.
@@ -287,13 +288,13 @@ fn violated(
 impl Spilled {
     /// The verdict and what stands around it, in a few lines; what can be drawn is drawn elsewhere.
     pub fn text(&self, done: &Done) -> String {
-        let word = done.checked.verdict.word().to_uppercase();
+        let word = done.answered.checked.verdict.word().to_uppercase();
         let Spilled { source, operations, parts, violations, open, bytes, .. } = self;
-        let mut text = format!("{word}  {source} as {}\n", done.name);
+        let mut text = format!("{word}  {source} as {}\n", done.answered.name);
         let megabytes = bytes.div_ceil(1 << 20);
         text.push_str(&format!(
             "  {operations} operations in {parts} parts, checked from disk ({megabytes} MiB) in {:.1} s\n",
-            done.elapsed.as_secs_f64()
+            done.answered.elapsed.as_secs_f64()
         ));
         if *violations > 0 {
             let (noun, verb) = if *violations == 1 { ("part", "is") } else { ("parts", "are") };

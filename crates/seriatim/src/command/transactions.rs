@@ -5,7 +5,6 @@ use super::{Exit, Failure};
 
 pub mod bank;
 pub mod junit;
-pub mod routed;
 
 use serde_json::{Value as Json, json};
 use seriatim::transactions::{

@@ -2,7 +2,7 @@
 
 use super::output::{remark, say};
 use super::question::{Done, Question};
-use super::{Exit, Failure, page};
+use super::{Exit, Failure};
 use seriatim::limits::stopped;
 use seriatim::monitor::Detail;
 use std::fs::OpenOptions;
@@ -35,9 +35,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure(format!("expected one history to view, found {}", paths.len())));
     };
     let done = arguments.question.answer(path, Detail::Minimal)?;
-    remark(&format!("{}: {}", done.history.source(), done.checked.verdict.word()));
+    remark(&format!(
+        "{}: {}",
+        done.answered.history.source(),
+        done.answered.checked.verdict.word()
+    ));
     if arguments.serve {
-        serve(&page::render(&done))?;
+        serve(&done.answered.html())?;
     } else {
         let file = write_page(&done, path)?;
         say(&format!("{}\n", file.display()))?;
@@ -58,7 +62,7 @@ fn write_page(done: &Done, history: &Path) -> Result<PathBuf, Failure> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&path).map_err(unwritable)?;
-    file.write_all(&page::render(done)).map_err(unwritable)?;
+    file.write_all(&done.answered.html()).map_err(unwritable)?;
     Ok(path)
 }
 

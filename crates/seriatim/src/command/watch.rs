@@ -1,11 +1,12 @@
 //! `seriatim watch`: check events as they happen.
 
-use super::input::{failures_named, format_named, written};
+use super::input::{failures_named, format_named};
 use super::output::{remark, say};
 use super::{Exit, Failure, limits};
 use seriatim::history::{Conventions, Format, Header, ReadOptions, listen, open};
 use seriatim::limits::{Stopped, checkpoint_now};
 use seriatim::monitor::frontier::frontier_of;
+use seriatim::question::written;
 use seriatim::scale::Standing;
 use seriatim::scale::judge::Evidence;
 use seriatim::scale::live::{Begins, Listening, Watch};

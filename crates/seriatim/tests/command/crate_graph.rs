@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// The layers from the ground up, each with what its crates have in common.
-const LAYERS: [(&str, &[&str]); 8] = [
+const LAYERS: [(&str, &[&str]); 9] = [
     ("when to stop", &["limits"]),
     ("what happened, and states that share their parts", &["history", "persistent"]),
     ("what should happen, and what can be answered", &["spec", "sync", "algorithms", "services"]),
@@ -20,6 +20,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
         &["verify", "harness", "transactions", "scale", "parquet", "cluster"],
     ),
     ("the command, and all of it under one name", &["seriatim"]),
+    ("other languages", &["ffi"]),
 ];
 
 /// The dependencies of each of our crates on others of ours, without `seriatim-`.

@@ -10,18 +10,18 @@
 //! are done, not what the registers hold: with distinct values that is all that matters. What it refutes
 //! must be refuted by the engine, too, which says why.
 
-use crate::command::Failure;
-use seriatim::history::Nil;
-use seriatim::monitor::Monitors;
-use seriatim::spec::{
+use crate::question::Refused;
+use crate::{Checked, Counterexample, History, OpId, Options, Verdict, Witness, check_with};
+use seriatim_history::Nil;
+use seriatim_monitor::Monitors;
+use seriatim_spec::{
     Confirmation, DecidedBy, Explanation, Failures, LeftOut, PartStanding, PartVerdict, Reader,
     Strategy, replay,
 };
-use seriatim::transactions::{
-    self, End, KeyId, Kind, Level, NilReads, Searched, Standing, Transactions, TxnId, Violation,
-    Witness as Order, of_history, search_through_time, words,
+use seriatim_transactions::{
+    self as transactions, End, KeyId, Kind, Level, NilReads, Searched, Standing, Transactions,
+    TxnId, Violation, Witness as Order, of_history, search_through_time, words,
 };
-use seriatim::{Checked, Counterexample, History, OpId, Options, Verdict, Witness, check_with};
 use std::time::{Duration, Instant};
 
 /// How long the general search may look at a violation.
@@ -32,7 +32,7 @@ pub fn decide(
     history: &mut History,
     reader: &dyn Reader,
     options: &Options<'_>,
-) -> Result<Option<Checked>, Failure> {
+) -> Result<Option<Checked>, Refused> {
     let Some(transactions) = readable(history, reader) else { return Ok(None) };
     let mut limits = transactions::Options::default();
     limits.time = options.time;
@@ -58,7 +58,7 @@ pub fn decide(
                 Verdict::Linearizable(_) => {
                     let reason =
                         "the search finds an order for what the engine for transactions refutes";
-                    return Err(Failure(format!("this is a defect of Seriatim: {reason}")));
+                    return Err(Refused(format!("this is a defect of Seriatim: {reason}")));
                 }
             })
         }
@@ -74,7 +74,7 @@ fn searched(
     reader: &dyn Reader,
     transactions: &Transactions,
     limits: &transactions::Options,
-) -> Result<Option<Checked>, Failure> {
+) -> Result<Option<Checked>, Refused> {
     let by_search = DecidedBy::Search(Strategy::DepthFirst);
     let deadline = limits.time.map(|time| Instant::now() + time);
     match search_through_time(transactions, deadline) {
@@ -88,7 +88,7 @@ fn searched(
                 Standing::Satisfied(_) => {
                     let reason =
                         "the engine for transactions finds an order for what the search refutes";
-                    Err(Failure(format!("this is a defect of Seriatim: {reason}")))
+                    Err(Refused(format!("this is a defect of Seriatim: {reason}")))
                 }
             }
         }
@@ -101,7 +101,7 @@ fn ordered(
     reader: &dyn Reader,
     order: &[TxnId],
     by: DecidedBy,
-) -> Result<Option<Checked>, Failure> {
+) -> Result<Option<Checked>, Refused> {
     let order = order.iter().map(|txn| OpId(txn.0)).collect();
     let replayed = replay(history, reader, Witness { order })?;
     let verdict = replayed.ok().map(Verdict::Linearizable);
@@ -151,7 +151,7 @@ fn violated(history: &History, violation: &Violation, by: DecidedBy) -> Checked 
     let by_monitor = history.len() - operations.len();
     let core = Counterexample {
         operations,
-        horizon: seriatim::history::Horizon::Whole,
+        horizon: seriatim_history::Horizon::Whole,
         context: None,
         explanation: Explanation::because(sentence(violation)),
     };

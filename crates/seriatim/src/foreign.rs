@@ -1,0 +1,304 @@
+//! Specifications that live in another language.
+//!
+//! The host gives numbers to its states and to its operations, a result included, and is asked for steps between
+//! states. Nothing that it does becomes a wrong verdict by accident:
+//!
+//! - **It fails** (an exception, a panic, an answer that makes no sense): the check stops, and there is no verdict.
+//! - **It is no function**: the answers to the first [`REMEMBERED`] different steps are remembered, and each is
+//!   compared with every later answer to the same step. When there is a verdict, up to [`ASKED_AGAIN`] of them are
+//!   asked once more for no other reason. A difference is told, and there is no verdict.
+//!
+//! **What would make it unsound**: two different states under one number, operations with different results under
+//! one number, or a model whose answers change in places that nobody looks at twice. (Equal states under two numbers
+//! only cost time.) An operation that is open at the horizon of a counterexample keeps its number: it may take effect
+//! with the result that it had later, or not at all. That is fair: if the whole history has an order, so has each
+//! prefix, with these results.
+
+use crate::question::{Answered, Question, Refused};
+use seriatim_history::{
+    Builder, Call, History, InputError, Interval, Outcome, Return, Time, Value, ValueId, json_value,
+};
+use seriatim_monitor::Options;
+use seriatim_spec::{Bound, Cancel, Interpretation, Next, Reader, Spec};
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How many steps are remembered, to see whether a model is a function.
+pub const REMEMBERED: usize = 1 << 16;
+
+/// How many of them are asked again at the end.
+pub const ASKED_AGAIN: usize = 1 << 10;
+
+/// A sequential object of the host.
+pub trait Model: Send + Sync + 'static {
+    /// The specification's name, for messages.
+    fn name(&self) -> String;
+
+    /// The number of the state before the first operation.
+    fn initial(&self) -> u32;
+
+    /// The states after the operation in a state; none if it is impossible there. `Err`: the model failed, and why.
+    fn step(&self, state: u32, operation: u32) -> Result<Next<u32>, String>;
+
+    /// The independent part of the object that the operation acts on; see [`Spec::key`].
+    fn part(&self, _operation: u32) -> Option<u64> {
+        None
+    }
+
+    /// The operation as a person reads it: `dequeue() -> 7`.
+    fn describe(&self, operation: u32) -> String {
+        format!("operation {operation}")
+    }
+
+    /// The state as a person reads it.
+    fn show(&self, state: u32) -> String {
+        format!("state {state}")
+    }
+}
+
+/// An operation of the host, by number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Operation {
+    /// Who called it; either all operations of a history say so or none.
+    pub process: Option<i64>,
+    /// When it was called.
+    pub call: Time,
+    /// When it returned; `None` if nobody knows whether it happened.
+    pub ret: Option<Time>,
+    /// Its number, which stands for its result, too.
+    pub operation: u32,
+}
+
+/// Checks operations under a model. The number of threads is one: hosts seldom like more.
+///
+/// ```
+/// use seriatim::foreign::{Model, Operation, check_model};
+/// use seriatim::{Next, question::Question};
+///
+/// /// Tickets: operation n takes the ticket n.
+/// struct Tickets;
+/// impl Model for Tickets {
+///     fn name(&self) -> String { "tickets".into() }
+///     fn initial(&self) -> u32 { 0 }
+///     fn step(&self, state: u32, operation: u32) -> Result<Next<u32>, String> {
+///         Ok(Next::when(state == operation, || state + 1))
+///     }
+///     fn describe(&self, operation: u32) -> String { format!("take() -> {operation}") }
+/// }
+///
+/// let take = |operation, call, ret| Operation { process: None, call, ret: Some(ret), operation };
+/// let answered = check_model(Tickets, &[take(1, 0, 1), take(0, 2, 3)], &Question::default())?;
+/// assert!(answered.text(100).contains("take → 1"));
+/// # Ok::<(), seriatim::question::Refused>(())
+/// ```
+pub fn check_model(
+    model: impl Model,
+    operations: &[Operation],
+    question: &Question<'_>,
+) -> Result<Answered, Refused> {
+    let name = model.name();
+    let watched = Arc::new(Watched::new(model));
+    let history = history_of(&watched, &name, operations)?;
+    let numbers = operations.iter().map(|operation| operation.operation).collect();
+    let reader = Arc::new(ModelReader { model: watched.clone(), numbers, name });
+    let options = &question.options;
+    let strategies = options.strategies.clone();
+    let question =
+        Question { options: Options { threads: 1, strategies, ..*options }, ..Question::default() };
+    let answered = question.answer_by(history, reader);
+    watched.ask_again();
+    match watched.failure() {
+        Some(failure) => Err(Refused(failure)),
+        None => answered,
+    }
+}
+
+fn history_of<M: Model>(
+    model: &Watched<M>,
+    name: &str,
+    operations: &[Operation],
+) -> Result<History, InputError> {
+    let mut builder = Builder::new(name);
+    for (index, operation) in operations.iter().enumerate() {
+        let process = operation.process.map(|process| builder.process(&Value::Int(process)));
+        let (call, result) = told(&mut builder, &model.describe(operation.operation));
+        let interval = Interval { call: operation.call, ret: operation.ret };
+        let ret = Return::new(Outcome::Ok, result);
+        builder.operation(index as u64 + 1, process, call, interval, ret)?;
+    }
+    builder.finish()
+}
+
+/// An operation from the text that describes it: `put(k, 1) -> true` has a name, an argument and a result.
+fn told(builder: &mut Builder, text: &str) -> (Call, ValueId) {
+    let (call, result) = text.split_once(" -> ").unwrap_or((text, ""));
+    let inner = call.strip_suffix(')').and_then(|call| call.split_once('('));
+    let (name, argument) = inner.unwrap_or((call, ""));
+    let mut value = |text: &str| match text.is_empty() {
+        true => ValueId::ABSENT,
+        false => {
+            let value = json_value(text).unwrap_or_else(|_| Value::Name(text.into()));
+            builder.values().intern(&value)
+        }
+    };
+    let (argument, result) = (value(argument), value(result));
+    (Call::new(builder.method(name)).arg(argument), result)
+}
+
+/// The operations of a model, with the meaning that it gives them.
+struct ModelReader<M: Model> {
+    model: Arc<Watched<M>>,
+    /// By their number in the history, which is the line less one.
+    numbers: Vec<u32>,
+    name: String,
+}
+
+impl<M: Model> Reader for ModelReader<M> {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn defect(&self) -> Option<String> {
+        self.model.failure()
+    }
+
+    fn read(&self, history: &mut History) -> Result<Interpretation, InputError> {
+        let mut bound: Bound<Watched<M>> = Bound::new(self.model.clone());
+        let mut classes = Vec::with_capacity(history.len());
+        for operation in history.operations() {
+            let number = self.numbers[operation.line() as usize - 1];
+            classes.push(Some(bound.class(number, operation.ret().map(|_| ()))));
+        }
+        Ok(Interpretation::new(Arc::new(bound), classes))
+    }
+}
+
+/// A model under observation.
+struct Watched<M> {
+    model: M,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    failure: Option<String>,
+    steps: HashMap<(u32, u32), Next<u32>>,
+}
+
+impl<M: Model> Watched<M> {
+    fn new(model: M) -> Self {
+        Watched { model, seen: Mutex::default() }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.seen().failure.clone()
+    }
+
+    /// Asks the model, unless it has failed before.
+    fn ask(&self, state: u32, operation: u32) -> Next<u32> {
+        if self.seen().failure.is_some() {
+            return Next::None;
+        }
+        let asked = guarded(|| self.model.step(state, operation));
+        let mut seen = self.seen();
+        let problem = match asked.and_then(|answer| answer) {
+            Err(problem) => problem,
+            Ok(next) => match seen.steps.get(&(state, operation)) {
+                Some(before) if *before != next => self.contradiction(state, operation),
+                Some(_) => return next,
+                None => {
+                    if seen.steps.len() < REMEMBERED {
+                        seen.steps.insert((state, operation), next.clone());
+                    }
+                    return next;
+                }
+            },
+        };
+        seen.failure.get_or_insert(problem);
+        Next::None
+    }
+
+    fn contradiction(&self, state: u32, operation: u32) -> String {
+        format!(
+            "{} is no function: {} in {} led to one state and then to another",
+            self.model.name(),
+            self.describe(operation),
+            self.show_number(state)
+        )
+    }
+
+    fn ask_again(&self) {
+        let steps: Vec<(u32, u32)> = {
+            let seen = self.seen();
+            let stride = seen.steps.len().div_ceil(ASKED_AGAIN).max(1);
+            seen.steps.keys().copied().step_by(stride).collect()
+        };
+        for (state, operation) in steps {
+            self.ask(state, operation);
+        }
+    }
+
+    fn describe(&self, operation: u32) -> String {
+        guarded(|| self.model.describe(operation))
+            .unwrap_or_else(|_| format!("operation {operation}"))
+    }
+
+    fn show_number(&self, state: u32) -> String {
+        guarded(|| self.model.show(state)).unwrap_or_else(|_| format!("state {state}"))
+    }
+}
+
+/// Does something of the host's; a panic is a failure.
+fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    // A model that panicked is not asked again.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let said = panic.downcast_ref::<String>().map(String::as_str);
+        let said = said.or(panic.downcast_ref::<&str>().copied());
+        format!("the model panicked: {}", said.unwrap_or("without a word"))
+    })
+}
+
+impl<M: Model> Spec for Watched<M> {
+    type State = u32;
+    type Op = u32;
+    type Ret = ();
+
+    fn initial(&self) -> u32 {
+        self.model.initial()
+    }
+
+    fn step(&self, state: &u32, operation: &u32, _: Option<&()>) -> Next<u32> {
+        self.ask(*state, *operation)
+    }
+
+    fn step_or_cancel(
+        &self,
+        state: &u32,
+        operation: &u32,
+        _: Option<&()>,
+        cancel: &Cancel,
+    ) -> Next<u32> {
+        let next = self.ask(*state, *operation);
+        if next.is_empty() && self.seen().failure.is_some() {
+            cancel.raise();
+        }
+        next
+    }
+
+    fn key(&self, operation: &u32) -> Option<u64> {
+        self.model.part(*operation)
+    }
+
+    fn explain(&self, state: &u32, operation: &u32, _: Option<&()>) -> String {
+        format!("{} is impossible in {}", self.describe(*operation), self.show_number(*state))
+    }
+
+    fn show(&self, state: &u32) -> String {
+        self.show_number(*state)
+    }
+}

@@ -1,0 +1,318 @@
+//! One question about one history: is it linearizable, and under which specification? The command and every binding
+//! ask it here, so that all of them give the same verdict and the same report.
+
+use crate::routed;
+use seriatim_history::{History, InputError};
+use seriatim_monitor::{Detail, Options, check, vacuous};
+use seriatim_report::terminal::{self, Style};
+use seriatim_report::{Report, doubt, html, json};
+use seriatim_scale::judge::SharedReader;
+use seriatim_spec::{Checked, ChosenReader, Failures, SpecChoice, SpecError, Verdict};
+use seriatim_verify::SeriReader;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What a history is held against, and how hard to try.
+///
+/// ```
+/// use seriatim::question::{Question, Specified};
+///
+/// let history = seriatim::read_str(
+///     "# @object queue\n\
+///      [1] call enq(1)\n[1] return\n\
+///      [1] call enq(2)\n[1] return\n\
+///      [2] call deq\n[2] return 2\n",
+/// )?;
+/// let question = Question { spec: Specified::Name("queue"), ..Question::default() };
+/// let answered = question.answer(history)?;
+/// assert_eq!(answered.exit_code(), 1);
+/// assert!(answered.json().starts_with(r#"{"schema":1,"verdict":"violation""#));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Default)]
+pub struct Question<'q> {
+    /// The specification.
+    pub spec: Specified<'q>,
+    /// The constants of a specification in the algorithm language.
+    pub constants: BTreeMap<String, i32>,
+    /// What a failed operation tells.
+    pub failures: Failures,
+    /// How to check. The time runs from the question on, choosing a specification included.
+    pub options: Options<'q>,
+}
+
+/// Who says which specification a history is held against.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Specified<'s> {
+    /// The history does; if it names none, all specifications that can read it are asked, and have to agree.
+    #[default]
+    ByHistory,
+    /// This name: a built-in specification, a service, or a file `FILE.seri` or `FILE.seri#NAME`.
+    Name(&'s str),
+    /// This text, in the algorithm language.
+    Seri(&'s str),
+}
+
+/// The specification of a history, and how it came to it.
+pub struct Chosen {
+    /// What reads histories under it.
+    pub reader: SharedReader,
+    /// Who chose it.
+    pub by: ChosenBy,
+}
+
+/// Who chose a specification.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ChosenBy {
+    /// The user, or the history.
+    Name,
+    /// Nobody: all specifications that can read it give the same verdict.
+    Agreement,
+}
+
+/// How long one of several specifications may take over a history that names none, without a time limit.
+const TIME_TO_GUESS: Duration = Duration::from_secs(10);
+
+impl Question<'_> {
+    /// Checks a history.
+    pub fn answer(&self, history: History) -> Result<Answered, Refused> {
+        let start = Instant::now();
+        let chosen = self.choose(&history, start)?;
+        self.answer_under(history, chosen, start)
+    }
+
+    /// Checks a history under a specification that is at hand.
+    pub fn answer_by(&self, history: History, reader: SharedReader) -> Result<Answered, Refused> {
+        self.answer_under(history, Chosen { reader, by: ChosenBy::Name }, Instant::now())
+    }
+
+    fn answer_under(
+        &self,
+        mut history: History,
+        Chosen { reader, by }: Chosen,
+        asked: Instant,
+    ) -> Result<Answered, Refused> {
+        let start = Instant::now();
+        let options = self.options_since(asked);
+        let checked = match routed::decide(&mut history, &*reader, &options)? {
+            Some(checked) => checked,
+            None => check(&mut history, &*reader, &options)?,
+        };
+        let elapsed = start.elapsed();
+        let vacuous = vacuous(&mut history, &*reader)?;
+        let warnings = vacuous.into_iter().chain(doubt(&checked)).collect();
+        let name = match by {
+            ChosenBy::Name => reader.name(),
+            ChosenBy::Agreement => format!("{} (guessed)", reader.name()),
+        };
+        let notes = Vec::new();
+        Ok(Answered { history, reader, by, name, checked, elapsed, notes, warnings })
+    }
+
+    /// The options, with the time that is left.
+    fn options_since(&self, asked: Instant) -> Options<'_> {
+        let time = self.options.time.map(|time| time.saturating_sub(asked.elapsed()));
+        Options { time, strategies: self.options.strategies.clone(), ..self.options }
+    }
+
+    /// The specification for a history. Where nobody names it, every specification that can read the
+    /// history is asked: only if they all say the same is one of them taken. So no guess convicts or
+    /// acquits.
+    fn choose(&self, history: &History, asked: Instant) -> Result<Chosen, Refused> {
+        let named = match (self.spec, history.spec()) {
+            (Specified::ByHistory, None) => return self.agreed(history, asked),
+            (Specified::ByHistory, Some(name)) => self.named(name)?,
+            (Specified::Name(name), _) => self.named(name)?,
+            (Specified::Seri(source), _) => {
+                let reader = SeriReader::parse_with(source, None, &self.constants);
+                Arc::new(reader.map_err(Refused)?)
+            }
+        };
+        Ok(Chosen { reader: named, by: ChosenBy::Name })
+    }
+
+    fn agreed(&self, history: &History, asked: Instant) -> Result<Chosen, Refused> {
+        let refused = |reason: String| Refused(format!("{}: {reason}", history.source()));
+        let candidates = SpecChoice::candidates(history, self.failures)
+            .map_err(|error| refused(error.to_string()))?;
+        let failures = self.failures;
+        let readers: Vec<ChosenReader> =
+            candidates.into_iter().map(|choice| ChosenReader { choice, failures }).collect();
+        if readers.len() > 1 {
+            let mut verdicts = Vec::new();
+            for reader in &readers {
+                verdicts.push((reader.choice.to_string(), self.word(history, reader, asked)?));
+            }
+            if verdicts.iter().any(|(_, verdict)| *verdict != verdicts[0].1) {
+                return Err(refused(disagreement(&verdicts)));
+            }
+        }
+        let first = readers.into_iter().next();
+        let reader = first.ok_or_else(|| refused("no specification can read it".to_owned()))?;
+        Ok(Chosen { reader: Arc::new(reader), by: ChosenBy::Agreement })
+    }
+
+    /// The verdict of a specification that nobody named, in a word.
+    fn word(
+        &self,
+        history: &History,
+        reader: &ChosenReader,
+        asked: Instant,
+    ) -> Result<&'static str, InputError> {
+        let options = self.options_since(asked);
+        let time = Some(options.time.map_or(TIME_TO_GUESS, |left| left.min(TIME_TO_GUESS)));
+        let options = Options { time, detail: Detail::Plain, observer: None, ..options };
+        Ok(check(&mut history.clone(), reader, &options)?.verdict.word())
+    }
+
+    /// The specification of a name.
+    pub fn named(&self, name: &str) -> Result<SharedReader, Refused> {
+        match written(name, &self.constants)? {
+            Some(reader) => Ok(Arc::new(reader)),
+            None if !self.constants.is_empty() => {
+                Err(Refused(format!("--set: {name} is no file FILE.seri and has no constants")))
+            }
+            None => {
+                let choice = SpecChoice::parse(name)?;
+                Ok(Arc::new(ChosenReader { choice, failures: self.failures }))
+            }
+        }
+    }
+}
+
+/// The specification in the algorithm language that a name means: a service, FILE.seri or FILE.seri#NAME; none if it means
+/// something else.
+pub fn written(
+    name: &str,
+    constants: &BTreeMap<String, i32>,
+) -> Result<Option<SeriReader>, Refused> {
+    let parse = |source: &str, part: Option<&str>, place: &str| {
+        let reader = SeriReader::parse_with(source, part, constants);
+        reader.map(Some).map_err(|reason| Refused(format!("{place}: {reason}")))
+    };
+    if let Some(service) = seriatim_services::service(name) {
+        return parse(service.source, None, name);
+    }
+    match name.split_once(".seri") {
+        Some((stem, part)) if part.is_empty() || part.starts_with('#') => {
+            let path = format!("{stem}.seri");
+            let source = std::fs::read_to_string(&path);
+            let source = source.map_err(|error| Refused(format!("{path}: {error}")))?;
+            parse(&source, part.strip_prefix('#'), &path)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// What specifications say of a history that names none of them.
+fn disagreement(verdicts: &[(String, &'static str)]) -> String {
+    let said: Vec<String> =
+        verdicts.iter().map(|(name, verdict)| format!("{name}: {verdict}")).collect();
+    let option = |(name, _): &(String, &str)| match name.contains('(') {
+        true => format!("--spec '{name}'"),
+        false => format!("--spec {name}"),
+    };
+    let options: Vec<String> = verdicts.iter().map(option).collect();
+    format!(
+        "the history names no specification, and those that can read it disagree ({}); give one of: {}",
+        said.join(", "),
+        options.join(", ")
+    )
+}
+
+/// A checked history with what its report needs.
+pub struct Answered {
+    /// The history, whole.
+    pub history: History,
+    /// What reads it.
+    pub reader: SharedReader,
+    /// Who chose that.
+    pub by: ChosenBy,
+    /// The specification, as reports name it.
+    pub name: String,
+    /// The verdict, and how it came about.
+    pub checked: Checked,
+    /// How long that took.
+    pub elapsed: Duration,
+    /// What else was checked, and held.
+    pub notes: Vec<String>,
+    /// What the reader of the report should know before believing it.
+    pub warnings: Vec<String>,
+}
+
+/// The steps of a witness whose states a page shows.
+const STEPS_OF_A_PAGE: usize = 2_000;
+
+impl Answered {
+    /// What the command exits with: 0 linearizable, 1 not, 3 unknown.
+    pub fn exit_code(&self) -> u8 {
+        match self.checked.verdict {
+            Verdict::Linearizable(_) => 0,
+            Verdict::Violation(_) => 1,
+            Verdict::Unknown(_) => 3,
+        }
+    }
+
+    /// The report, with the states along the verdict's orders: of a witness its first `steps` steps.
+    pub fn report(&self, steps: usize) -> Report<'_> {
+        let Answered { history, reader, name, checked, .. } = self;
+        let mut report =
+            Report::of(history, name, checked, &**reader).with_states(&**reader, steps);
+        report.statistics.elapsed = Some(self.elapsed);
+        report.notes.splice(0..0, self.notes.iter().cloned());
+        report.warnings.clone_from(&self.warnings);
+        report
+    }
+
+    /// The report that a page shows.
+    pub fn page_report(&self) -> Report<'_> {
+        self.report(STEPS_OF_A_PAGE)
+    }
+
+    /// The report as one line of JSON.
+    pub fn json(&self) -> String {
+        json::render(&self.report(0))
+    }
+
+    /// The report as text, without colours.
+    pub fn text(&self, width: usize) -> String {
+        terminal::render(&self.report(0), &Style::plain(width))
+    }
+
+    /// The report as a page.
+    pub fn html(&self) -> Vec<u8> {
+        html::render(&self.page_report())
+    }
+}
+
+/// Why a question has no answer: it makes no sense, or not with this history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused(pub String);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl From<InputError> for Refused {
+    fn from(error: InputError) -> Self {
+        Refused(error.to_string())
+    }
+}
+
+impl From<SpecError> for Refused {
+    fn from(error: SpecError) -> Self {
+        Refused(error.to_string())
+    }
+}
+
+impl From<seriatim_transactions::Defect> for Refused {
+    fn from(defect: seriatim_transactions::Defect) -> Self {
+        Refused(defect.to_string())
+    }
+}

@@ -1,0 +1,186 @@
+//! Specifications in Python: states and operations are objects, which get numbers here.
+//!
+//! Objects that are equal have one number, by a dict; so states have to be hashable. An operation that cannot be
+//! hashed gets a number of its own, which only costs time.
+
+use crate::rows::row;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use seriatim::Next;
+use seriatim::foreign::{Model, Operation};
+use std::cell::Cell;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Steps between two looks for signals.
+const LOOK_EVERY: u32 = 1 << 10;
+
+thread_local! {
+    static STEPS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A specification in Python, and the operations that it is asked about.
+pub struct PythonSpec {
+    name: String,
+    step: Py<PyAny>,
+    /// Of each number of an operation: its name, argument and result.
+    calls: Vec<(Py<PyAny>, Py<PyAny>, Py<PyAny>)>,
+    unknown: Py<PyAny>,
+    parts: Option<Vec<u64>>,
+    states: Mutex<Numbers>,
+    /// What was raised.
+    pub error: Arc<Mutex<Option<PyErr>>>,
+}
+
+/// The numbers of objects.
+struct Numbers {
+    objects: Vec<Py<PyAny>>,
+    index: Py<PyDict>,
+}
+
+impl Numbers {
+    fn new(py: Python<'_>) -> Self {
+        Numbers { objects: Vec::new(), index: PyDict::new(py).unbind() }
+    }
+
+    fn of(&mut self, object: &Bound<'_, PyAny>) -> PyResult<u32> {
+        let index = self.index.bind(object.py());
+        if let Some(known) = index.get_item(object)? {
+            return known.extract();
+        }
+        let next = self.objects.len() as u32;
+        index.set_item(object, next)?;
+        self.objects.push(object.clone().unbind());
+        Ok(next)
+    }
+}
+
+/// Reads rows under a specification.
+pub fn read(
+    rows: &Bound<'_, PyAny>,
+    spec: &Bound<'_, PyAny>,
+    unknown: &Bound<'_, PyAny>,
+) -> PyResult<(PythonSpec, Vec<Operation>)> {
+    let py = rows.py();
+    let key = spec.getattr("key").ok().filter(|key| !key.is_none());
+    let (mut processes, mut keys, mut states) =
+        (Numbers::new(py), Numbers::new(py), Numbers::new(py));
+    states.of(&spec.getattr("initial")?)?;
+    let (classes, mut calls, mut operations) = (PyDict::new(py), Vec::new(), Vec::new());
+    let mut parts = key.as_ref().map(|_| Vec::new());
+    for (index, told) in rows.try_iter()?.enumerate() {
+        let (process, op, arg, result, call, ret) = row(index, &told?)?;
+        let result = if ret.is_some() { result } else { unknown.clone() };
+        let same = PyTuple::new(py, [&op, &arg, &result])?;
+        // A tuple of things that are equal but not the same (1 and True) would be one operation.
+        let kinds = PyTuple::new(py, [op.get_type(), arg.get_type(), result.get_type()])?;
+        let same = PyTuple::new(py, [same.into_any(), kinds.into_any()])?;
+        let known = classes.get_item(&same).ok().flatten();
+        let operation = match known {
+            Some(known) => known.extract()?,
+            None => {
+                let next = calls.len() as u32;
+                if same.hash().is_ok() {
+                    classes.set_item(&same, next)?;
+                }
+                if let (Some(parts), Some(key)) = (&mut parts, &key) {
+                    parts.push(u64::from(keys.of(&key.call1((&op, &arg))?)?));
+                }
+                calls.push((op.unbind(), arg.unbind(), result.unbind()));
+                next
+            }
+        };
+        let process = match process.is_none() {
+            true => None,
+            false => Some(i64::from(processes.of(&process)?)),
+        };
+        if ret.is_some_and(|ret| ret < call) {
+            let reason =
+                format!("row {index}: it returns at {} and is called at {call}", ret.unwrap_or(0));
+            return Err(PyValueError::new_err(reason));
+        }
+        operations.push(Operation { process, call, ret, operation });
+    }
+    let model = PythonSpec {
+        name: spec.get_type().name()?.to_string(),
+        step: spec.getattr("step")?.unbind(),
+        calls,
+        unknown: unknown.clone().unbind(),
+        parts,
+        states: Mutex::new(states),
+        error: Arc::default(),
+    };
+    Ok((model, operations))
+}
+
+impl PythonSpec {
+    fn try_step(&self, py: Python<'_>, state: u32, operation: u32) -> PyResult<Next<u32>> {
+        let steps = STEPS.get().wrapping_add(1);
+        STEPS.set(steps);
+        if steps.is_multiple_of(LOOK_EVERY) {
+            py.check_signals()?;
+        }
+        let state = self.state(py, state);
+        let (op, arg, result) = &self.calls[operation as usize];
+        let next = self.step.bind(py).call1((state, op, arg, result))?;
+        if next.is_none() {
+            return Ok(Next::None);
+        }
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Ok(several) = next.cast::<PyList>() {
+            let several = several.iter().map(|state| states.of(&state));
+            return Ok(Next::Many(several.collect::<PyResult<_>>()?));
+        }
+        Ok(Next::One(states.of(&next)?))
+    }
+
+    fn state(&self, py: Python<'_>, number: u32) -> Py<PyAny> {
+        let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        states.objects[number as usize].clone_ref(py)
+    }
+}
+
+fn shown(object: &Bound<'_, PyAny>) -> String {
+    object.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string())
+}
+
+impl Model for PythonSpec {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn initial(&self) -> u32 {
+        0
+    }
+
+    fn step(&self, state: u32, operation: u32) -> Result<Next<u32>, String> {
+        Python::attach(|py| {
+            self.try_step(py, state, operation).map_err(|error| {
+                let told = format!("{}.step raised {error}", self.name);
+                self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                told
+            })
+        })
+    }
+
+    fn part(&self, operation: u32) -> Option<u64> {
+        self.parts.as_ref().map(|parts| parts[operation as usize])
+    }
+
+    fn describe(&self, operation: u32) -> String {
+        Python::attach(|py| {
+            let (op, arg, result) = &self.calls[operation as usize];
+            let (op, arg, result) = (op.bind(py), arg.bind(py), result.bind(py));
+            let argument = if arg.is_none() { String::new() } else { shown(arg) };
+            let name = op.str().map_or_else(|_| "?".to_owned(), |text| text.to_string());
+            match result.is(self.unknown.bind(py)) || result.is_none() {
+                true => format!("{name}({argument})"),
+                false => format!("{name}({argument}) -> {}", shown(result)),
+            }
+        })
+    }
+
+    fn show(&self, state: u32) -> String {
+        Python::attach(|py| shown(self.state(py, state).bind(py)))
+    }
+}

@@ -1,0 +1,328 @@
+"""What `check` takes, gives and refuses."""
+
+import asyncio
+import doctest
+import os
+import queue
+import signal
+import threading
+import time
+
+import pytest
+
+import seriatim
+from seriatim import UNKNOWN, Recorder, Spec, check
+
+OVERTAKEN = [
+    ("ann", "enqueue", 1, None, 0, 20),
+    ("ann", "enqueue", 2, None, 30, 60),
+    ("bob", "dequeue", None, 2, 40, 80),
+]
+
+
+def test_the_examples_of_the_module():
+    assert doctest.testmod(seriatim).failed == 0
+
+
+def test_a_violation_prints_its_drawing_and_shows_itself():
+    verdict = check(OVERTAKEN, "queue")
+    assert verdict.verdict == "violation" and not verdict
+    assert "━ dequeue → 2 ━" in str(verdict)
+    assert verdict.report["counterexample"]["operations"][2]["text"] == "dequeue() -> 2"
+    assert verdict.html().rstrip().endswith("</html>")
+    assert verdict._repr_html_().startswith("<iframe")
+    assert repr(verdict) == "<seriatim.Verdict: violation>"
+
+
+def test_rows_as_dicts_are_json_lines():
+    names = ("process", "op", "arg", "result", "call", "return")
+    rows = [{k: v for k, v in zip(names, row) if v is not None} for row in OVERTAKEN]
+    assert not check(rows, "queue")
+    rows[2]["failed"] = True
+    assert check(rows, "queue")
+
+
+def test_what_is_pending_may_have_happened_or_not():
+    rows = [(0, "enqueue", 1, None, 0, None), (1, "dequeue", None, 1, 5, 6), (2, "dequeue", None, None, 7, 8)]
+    assert check(rows, "queue")
+
+
+def test_values_are_what_they_are_worth_and_nothing_else():
+    def register(written, read):
+        return bool(check([(0, "write", written, None, 0, 1), (0, "read", None, read, 2, 3)], "register"))
+
+    same = [(1, 1.0), (10**30, 10**30), ("a", "a"), ([1, "b"], (1, "b")), ({"k": [None]}, {"k": [None]}), (True, True)]
+    assert all(register(written, read) for written, read in same)
+    other = [(1, "1"), (1, 2), (10**30, 10**30 + 1), (True, 1), ("a", ["a"])]
+    assert not any(register(written, read) for written, read in other)
+    cyclic = []
+    cyclic.append(cyclic)
+    for refused in (object(), {1, 2}, float("nan"), b"bytes", cyclic):
+        with pytest.raises(TypeError):
+            register(refused, 1)
+
+
+@pytest.mark.parametrize(
+    "history, spec, message",
+    [
+        ("nonsense\n", None, "<python>:1: "),
+        (OVERTAKEN, "quue", "quue"),
+        ([(0, "enqueue", 1, None, 5, 3)], "queue", "<python>:1: "),
+        ([(0, "fly", 1, None, 5, 6)], "queue", "fly"),
+        (OVERTAKEN, "no/such.seri", "no/such.seri: "),
+    ],
+)
+def test_bad_input_is_a_value_error_with_the_commands_message(history, spec, message):
+    with pytest.raises(ValueError, match=message):
+        check(history, spec)
+
+
+def test_other_bad_input():
+    for history in ([(1, 2)], [1], 7):
+        with pytest.raises(TypeError):
+            check(history, "queue")
+    with pytest.raises(TypeError):
+        check(OVERTAKEN, 7)
+    with pytest.raises(ValueError, match="memory"):
+        check(OVERTAKEN, "queue", memory="much")
+    with pytest.raises(ValueError, match="time"):
+        check(OVERTAKEN, "queue", time=-1.0)
+    with pytest.raises(ValueError, match="failures"):
+        check(OVERTAKEN, "queue", failures="maybe")
+
+
+TICKETS = "spec tickets {\n  var next: int = 0\n  method take() -> int {\n    next = next + 1\n    return next - 1\n  }\n}\n"
+
+
+def test_a_specification_in_the_algorithm_language():
+    assert check([(0, "take", None, 0, 1, 2)], seri=TICKETS)
+    assert not check([(0, "take", None, 7, 1, 2)], seri=TICKETS)
+
+
+class Tickets(Spec):
+    initial = 0
+
+    def step(self, state, op, arg, result):
+        return state + 1 if result in (state, UNKNOWN) else None
+
+
+def test_a_specification_in_python():
+    rows = [(i % 8, "take", None, (i // 8) * 8 + 7 - i % 8, (i // 8) * 100 + i % 8, (i // 8) * 100 + 50) for i in range(80)]
+    assert check(rows, Tickets())
+    verdict = check([*rows, (0, "take", None, 3, 9000, 9001)], Tickets())
+    assert verdict.verdict == "violation"
+    assert "take() -> 3 is impossible in 80" in str(verdict)
+    assert "take → 3" in str(verdict)
+    assert check([(0, "take", None, None, 0, None), (1, "take", None, 1, 5, 6)], Tickets())
+
+
+def test_parts_and_several_next_states():
+    class Bag(Spec):
+        """Takes any of what is in it."""
+
+        initial = frozenset()
+
+        def step(self, state, op, arg, result):
+            if op == "put":
+                return state | {arg}
+            if result is UNKNOWN:
+                return [state - {x} for x in state]
+            return state - {result} if result in state else None
+
+    rows = [(0, "put", 1, None, 0, 1), (0, "put", 2, None, 2, 3), (1, "take", None, None, 4, None), (2, "take", None, 2, 5, 6)]
+    assert check(rows, Bag())
+    assert not check([*rows, (3, "take", None, 2, 7, 8)], Bag())
+
+    class Registers(Spec):
+        initial = None
+
+        def key(self, op, arg):
+            return arg[0]
+
+        def step(self, state, op, arg, result):
+            if op == "write":
+                return (arg[1],)
+            return state if state == (result,) else None
+
+    rows = [(0, "write", ("x", 1), None, 0, 1), (0, "write", ("y", 2), None, 2, 3), (1, "read", ("x",), 1, 4, 5)]
+    Registers.initial = ()
+    verdict = check(rows, Registers())
+    assert verdict and len(verdict.report["parts"]) == 2
+
+
+def test_a_specification_that_raises_or_lies_gives_no_verdict():
+    class Raising(Spec):
+        initial = 0
+
+        def step(self, *_):
+            raise KeyError("on purpose")
+
+    with pytest.raises(KeyError, match="on purpose"):
+        check(OVERTAKEN, Raising())
+
+    class Lying(Spec):
+        initial = 0
+        asked = 0
+
+        def step(self, state, op, arg, result):
+            self.asked += 1
+            return self.asked
+
+    with pytest.raises(ValueError, match="Lying is no function"):
+        check(OVERTAKEN, Lying())
+
+    class Unhashable(Spec):
+        initial = 0
+
+        def step(self, *_):
+            return {}
+
+    with pytest.raises(TypeError, match="unhashable"):
+        check(OVERTAKEN, Unhashable())
+    with pytest.raises(NotImplementedError):
+        check(OVERTAKEN, Spec())
+    with pytest.raises(TypeError, match="rows or a Recorder"):
+        check("text", Tickets())
+
+
+class Slow(Spec):
+    """The last nine arguments, in order: every order of the operations leads somewhere else."""
+
+    initial = ()
+
+    def step(self, state, op, arg, result):
+        return (*state, arg)[-9:] if result is None else None
+
+
+# Sixty operations at once, and one that never fits.
+HOPELESS = [(i, "x", i, None, 0, 1000) for i in range(60)] + [(99, "x", 5, "no", 0, 1000)]
+
+
+def test_the_unknown_is_no_truth():
+    verdict = check(HOPELESS, Slow(), time=0.2)
+    assert verdict.verdict == "unknown"
+    with pytest.raises(ValueError, match="unknown"):
+        bool(verdict)
+
+
+def interrupted(history, spec):
+    """How long a check goes on after Ctrl-C."""
+    pressed = []
+
+    def press():
+        time.sleep(0.3)
+        pressed.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    presser = threading.Thread(target=press)
+    presser.start()
+    with pytest.raises(KeyboardInterrupt):
+        check(history, spec, time=60.0)
+    presser.join()
+    return time.monotonic() - pressed[0]
+
+
+def test_ctrl_c_ends_a_check():
+    # Far less than the time limit; how much less depends on the machine.
+    assert interrupted(HOPELESS, Slow()) < 30
+    # The same by a built-in specification: which of these amounts add up to what was read?
+    amounts = [(i * 37 + 11) % 50 + 1 for i in range(40)]
+    adds = [(i, "add", amount, None, 0, 1000) for i, amount in enumerate(amounts)]
+    reads = [(100 + k, "read", None, sum(amounts) // k, 0, 1000) for k in (2, 3)]
+    assert interrupted([*adds, *reads, (199, "read", None, sum(amounts) - 1, 1001, 1002)], "counter") < 30
+
+
+def test_the_recorder_with_threads():
+    r, q = Recorder(), queue.SimpleQueue()
+
+    def work(k):
+        for i in range(100):
+            with r.op("enqueue", 1000 * k + i):
+                q.put(1000 * k + i)
+            with r.op("dequeue") as op:
+                op.result = q.get()
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(r) == 800 and len({row[0] for row in r.rows()}) == 4
+    assert check(r, "queue")
+
+
+def test_the_recorder_with_tasks():
+    class Careless:
+        def __init__(self):
+            self.items = []
+
+        async def put(self, x):
+            await asyncio.sleep(0)
+            self.items.append(x)
+
+        async def get(self):
+            x = self.items[0] if self.items else None
+            await asyncio.sleep(0)
+            if self.items:
+                self.items.pop(0)
+            return x
+
+    async def tasks(r):
+        q = Careless()
+
+        async def work(k):
+            for i in range(3):
+                with r.op("enqueue", 10 * k + i):
+                    await q.put(10 * k + i)
+                with r.op("dequeue") as op:
+                    op.result = await q.get()
+
+        await asyncio.gather(*(work(k) for k in range(3)))
+
+    r = Recorder()
+    asyncio.run(tasks(r))
+    assert len({row[0] for row in r.rows()}) == 3
+    assert check(r, "queue").verdict == "violation"
+
+
+def test_a_cancelled_task_leaves_its_operation_pending():
+    async def main(r):
+        async def wait():
+            with r.op("dequeue"):
+                await asyncio.sleep(60)
+
+        task = asyncio.create_task(wait())
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        with r.op("enqueue", 1):
+            pass
+
+    r = Recorder()
+    asyncio.run(main(r))
+    assert [row[5] is None for row in r.rows()] == [True, False]
+    assert check(r, "queue").report["operations"]["pending"] == 1
+
+
+def test_an_exception_leaves_an_operation_pending_and_its_thread_goes_on():
+    r = Recorder()
+    with pytest.raises(ZeroDivisionError):
+        with r.op("enqueue", 1):
+            1 / 0
+    with r.op("enqueue", 2):
+        pass
+    assert r.call("dequeue", lambda: 1) == 1
+    with pytest.raises(ZeroDivisionError):
+        r.call("enqueue", lambda x: x / 0, 3)
+    assert check(r, "queue")
+    assert len(r) == 4
+
+
+def test_what_changes_later_was_recorded_as_it_was():
+    r, value = Recorder(), [1]
+    with r.op("write", value):
+        pass
+    value.append(2)
+    with r.op("read") as op:
+        op.result = [1]
+    assert check(r, "register")
