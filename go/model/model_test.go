@@ -1,0 +1,112 @@
+//go:build seriatim_cgo
+
+package model
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A counter whose increments return the count before them.
+var counter = Model{
+	Init:              func() any { return 0 },
+	Step:              func(_ context.Context, s, _, o any) (bool, any) { return s.(int) == o.(int), s.(int) + 1 },
+	DescribeOperation: func(_, o any) string { return fmt.Sprintf("increment() -> %v", o) },
+	DescribeState:     func(s any) string { return fmt.Sprint(s) },
+}
+
+// Groups of 8 overlapping increments with results in reverse.
+func increments(n int) []Operation {
+	var operations []Operation
+	for i := 0; i < n; i++ {
+		g, k := int64(i/8), int64(i%8)
+		operations = append(operations, Operation{Output: int(g*8 + 7 - k), Call: g*100 + k - 1000, Return: g*100 + 50 + k - 1000})
+	}
+	return operations
+}
+
+func check(t *testing.T, model Model, operations []Operation, detail Detail) Report {
+	t.Helper()
+	report, err := Check(context.Background(), model, operations, detail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+func TestVerdicts(t *testing.T) {
+	operations := increments(800)
+	if report := check(t, counter, operations, Plain); report.Verdict != Linearizable {
+		t.Errorf("%v", report)
+	}
+	operations[799].Output = 5
+	for _, detail := range []Detail{Plain, Drawn} {
+		report := check(t, counter, operations, detail)
+		if report.Verdict != Violation || (detail == Drawn) != strings.Contains(report.Text, "increment → 799") {
+			t.Errorf("%v", report)
+		}
+	}
+	if report := check(t, counter, nil, Drawn); report.Verdict != Linearizable {
+		t.Errorf("%v", report)
+	}
+}
+
+func TestStatesOfTheirOwnEquality(t *testing.T) {
+	// A log: slices are not comparable with ==.
+	log := Model{
+		Init: func() any { return []int{} },
+		Step: func(_ context.Context, s, i, o any) (bool, any) {
+			if i == nil {
+				return reflect.DeepEqual(s, o), s
+			}
+			return true, append(append([]int{}, s.([]int)...), i.(int))
+		},
+		Equal: reflect.DeepEqual,
+	}
+	operations := []Operation{{Input: 1, Call: 0, Return: 10}, {Input: 2, Call: 0, Return: 10}, {Output: []int{2, 1}, Call: 11, Return: 12}}
+	if report := check(t, log, operations, Plain); report.Verdict != Linearizable {
+		t.Errorf("%v", report)
+	}
+	operations[2].Output = []int{2, 2}
+	if report := check(t, log, operations, Drawn); report.Verdict != Violation {
+		t.Errorf("%v", report)
+	}
+}
+
+func TestAPanicIsAPanic(t *testing.T) {
+	broken := counter
+	broken.Step = func(context.Context, any, any, any) (bool, any) { panic("on purpose") }
+	defer func() {
+		if said := recover(); said != "on purpose" {
+			t.Errorf("%v", said)
+		}
+	}()
+	_, _ = Check(context.Background(), broken, increments(8), Plain)
+	t.Error("it went on")
+}
+
+func TestALieIsAnError(t *testing.T) {
+	lying, count := counter, 0
+	lying.Step = func(context.Context, any, any, any) (bool, any) { count++; return true, count }
+	if report, err := Check(context.Background(), lying, increments(8), Plain); err == nil {
+		t.Errorf("%v", report)
+	}
+}
+
+func TestAContextThatEndsIsNoVerdict(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
+	defer cancel()
+	slow := counter
+	slow.Step = func(ctx context.Context, s, _, o any) (bool, any) {
+		time.Sleep(time.Millisecond)
+		return s.(int) == o.(int), s.(int) + 1
+	}
+	report, err := Check(ctx, slow, increments(8000), Drawn)
+	if err != nil || report.Verdict != Unknown {
+		t.Errorf("%v %v", report, err)
+	}
+}
