@@ -32,7 +32,8 @@ pub fn watch(choice: &SpecChoice) -> Result<Box<dyn Online>, String> {
             let known = WATCHED.join(", ");
             let why = match name {
                 "multi-register" => {
-                    " (an open transaction keeps every earlier version of what it writes in play;                      `seriatim check` the growing file instead)"
+                    " (an open transaction keeps every earlier version of what it writes in play; \
+                     `seriatim check` the growing file instead)"
                 }
                 _ => "",
             };
