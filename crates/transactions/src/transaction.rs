@@ -551,11 +551,15 @@ impl Builder {
                         // transaction from later ones must not notice an order among them: an element
                         // that is missing says nothing of those that come after it.
                         let seen: HashSet<ValueId> = items.iter().copied().collect();
-                        let is_seen = |element: &&(ValueId, KeyId)| seen.contains(&element.0);
-                        let (there, missing): (Vec<&(ValueId, KeyId)>, Vec<&(ValueId, KeyId)>) =
-                            elements.iter().partition(is_seen);
-                        ops.extend(missing.iter().map(|e| Op::Read(e.1, ValueId::NIL)));
-                        ops.extend(there.iter().map(|e| Op::Read(e.1, is_in)));
+                        let (mut there, mut missing) = (Vec::new(), Vec::new());
+                        for &(value, key) in elements {
+                            match seen.contains(&value) {
+                                true => there.push(Op::Read(key, is_in)),
+                                false => missing.push(Op::Read(key, ValueId::NIL)),
+                            }
+                        }
+                        ops.append(&mut missing);
+                        ops.append(&mut there);
                     }
                     Op::Read(_, ValueId::NIL) => {
                         ops.extend(elements.iter().map(|e| Op::Read(e.1, ValueId::NIL)));

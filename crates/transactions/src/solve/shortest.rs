@@ -42,6 +42,9 @@ pub fn short_refutation(prepared: &Prepared, level: Level, most: usize) -> Optio
 type PathId = u32;
 type EdgeId = u32;
 
+/// By the ends of a path, the pairs that hold if there is one.
+type Closes = HashMap<(Node, Node), Vec<(Version, Version)>>;
+
 /// An edge, and what it follows from.
 struct Edge {
     from: Node,
@@ -67,7 +70,7 @@ struct Derivation<'p> {
     prepared: &'p Prepared,
     layout: Layout,
     /// What the ends of a path close, as the pair that then holds.
-    closes: HashMap<(Node, Node), Vec<(Version, Version)>>,
+    closes: Closes,
     holds: HashSet<(Version, Version)>,
     edges: Vec<Edge>,
     out: Vec<Vec<EdgeId>>,
@@ -211,16 +214,13 @@ impl<'p> Derivation<'p> {
 }
 
 /// Which paths close a cycle with an edge of which choice: by the ends of the path, the contrary choices.
-fn closes(
-    prepared: &Prepared,
-    layout: &Layout,
-) -> Option<HashMap<(Node, Node), Vec<(Version, Version)>>> {
+fn closes(prepared: &Prepared, layout: &Layout) -> Option<Closes> {
     let keys = prepared.key_count();
     let mut by_key: Vec<Vec<Version>> = vec![Vec::new(); keys];
     for version in keys..prepared.versions.len() {
         by_key[prepared.versions[version].key.index()].push(version as Version);
     }
-    let mut closes: HashMap<(Node, Node), Vec<(Version, Version)>> = HashMap::new();
+    let mut closes = Closes::new();
     let mut edges = Vec::new();
     let mut count = 0;
     for versions in by_key {
