@@ -1,6 +1,8 @@
 //! Explores a `.seri` file: `cargo run --release -p seriatim-explore --example explore FILE key=value …`.
 
-use seriatim_explore::{Mode, Options, Reductions, Verdict, render, run, run_points, run_progress};
+use seriatim_explore::{
+    Mode, Options, Reductions, Verdict, headline, run, run_points, run_progress,
+};
 use std::collections::BTreeMap;
 
 fn main() {
@@ -41,7 +43,7 @@ fn main() {
         Err(error) => eprintln!("{}", error.render(&source, &path)),
         Ok(outcome) => {
             match &outcome.verdict {
-                Verdict::Violation(c) => println!("{}", render(c)),
+                Verdict::Violation(c) => println!("{}\n{}\n", c.run(), headline(c)),
                 other => println!("{other:?} for {}", outcome.bounds),
             }
             println!("{:?}", outcome.statistics);

@@ -40,7 +40,7 @@ pub use outcome::*;
 pub use replay::{Replay, replay};
 pub use saved::{BadRun, Saved};
 pub use second_opinion::Reviewed;
-pub use trace::{event, headline, render};
+pub use trace::{event, headline};
 
 use bounds::bounds;
 use options::{MOST_KEYS, MOST_THREADS, MOST_VALUES};

@@ -324,11 +324,6 @@ fn spelled(result: &Datum) -> Option<String> {
     }
 }
 
-/// A counterexample as plain lines: for messages, not for reports.
-pub fn render(counterexample: &Counterexample) -> String {
-    format!("{}\n{}\n", counterexample.run(), headline(counterexample))
-}
-
 /// How a run goes wrong, as words.
 pub fn headline(counterexample: &Counterexample) -> String {
     match (counterexample.kind, counterexample.blame) {

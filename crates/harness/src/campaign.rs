@@ -1,9 +1,10 @@
 //! The course of a test: one thread first, then scenarios one after another, each run and judged, until something
 //! fails or the budget is spent; then shrink, confirm, and report.
 
+use crate::columns::columns;
 use crate::coverage::Overlap;
 use crate::engine::{Effort, Engine, Found, Schedule};
-use crate::failure::{Failed, Failure, busy_threads, columns, explanation};
+use crate::failure::{Failed, Failure, busy_threads};
 use crate::identity::Identity;
 use crate::oracle::{Judge, Oracle, Trouble};
 use crate::passed::Passed;
@@ -15,6 +16,7 @@ use crate::steps::{source, steps};
 use crate::subject::{Blocking, Caller, Subject};
 use seriatim_history::{Format, History, write};
 use seriatim_monitor::Detail;
+use seriatim_report::terminal::attempts;
 use seriatim_spec::{Counterexample, Verdict};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -305,7 +307,7 @@ impl Campaign {
             Some(_) => {
                 let (history, checked) = judge.check(&found.run, Detail::Minimal)?;
                 if let Verdict::Violation(counterexample) = checked.verdict {
-                    why = explanation(&counterexample, &history);
+                    why = attempts(&counterexample, &history);
                     shown = shown_calls(&found.run, &counterexample, &history);
                     found.failure = Failure::disagreement(counterexample, &found.run);
                 }

@@ -10,6 +10,7 @@ mod argument;
 mod borrowing;
 mod campaign;
 mod clock;
+mod columns;
 mod coverage;
 mod ends;
 mod engine;

@@ -12,9 +12,10 @@
 //!   not finished waits for ever. The oracle decides whether that is correct.
 //! - It sets a panic hook for the whole process, which prints. The hook before it is put back.
 
+use crate::columns::STEP_SHIFT;
 use crate::engine::{Effort, Engine, Found, Hunted, Schedule};
 use crate::execution_log::{ExecutionLog, Scene, open};
-use crate::failure::{Failure, STEP_SHIFT, busy_threads};
+use crate::failure::{Failure, busy_threads};
 use crate::growth;
 use crate::oracle::{Judge, Trouble};
 use crate::quiet;

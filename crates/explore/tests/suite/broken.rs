@@ -1,7 +1,7 @@
 //! Broken variants are refuted, and an independent judge rejects the history of every counterexample.
 
-use crate::common::{algorithm, is_linearizable, program};
-use seriatim_explore::{Options, Verdict, ViolationKind, render, run};
+use crate::common::{algorithm, is_linearizable, program, shown};
+use seriatim_explore::{Options, Verdict, ViolationKind, run};
 
 fn base() -> Options {
     Options { capacity: Some(2), nodes: Some(6), values: 2, ..Options::default() }
@@ -19,8 +19,8 @@ fn refuted(name: &str, right: &str, wrong: &str, options: &Options) {
     if let ViolationKind::Fault(_) = found.kind {
         return;
     }
-    assert_eq!(found.kind, ViolationKind::NotLinearizable, "{}", render(&found));
-    assert!(!is_linearizable(&program, &found.history), "{}", render(&found));
+    assert_eq!(found.kind, ViolationKind::NotLinearizable, "{}", shown(&found));
+    assert!(!is_linearizable(&program, &found.history), "{}", shown(&found));
     let prefix = &found.history[..found.history.len() - 1];
     assert!(is_linearizable(&program, prefix), "the last return is what goes wrong");
 }
@@ -85,8 +85,8 @@ fn a_stack_that_frees_its_nodes_falls_to_aba() {
     let options = Options { capacity: Some(2), nodes: Some(4), values: 2, ..Options::default() };
     let outcome = run(&program, &options).expect("it can be explored");
     let Verdict::Violation(found) = outcome.verdict else { panic!("{:?}", outcome.statistics) };
-    assert_eq!(found.kind, ViolationKind::NotLinearizable, "{}", render(&found));
-    assert!(!is_linearizable(&program, &found.history), "{}", render(&found));
+    assert_eq!(found.kind, ViolationKind::NotLinearizable, "{}", shown(&found));
+    assert!(!is_linearizable(&program, &found.history), "{}", shown(&found));
 }
 
 #[test]
@@ -106,5 +106,5 @@ fn version_counts_save_a_stack_that_frees_its_nodes_until_they_wrap() {
     assert!(matches!(outcome.verdict, Verdict::Holds), "{:?}", outcome.verdict);
     let outcome = run(&program, &base).expect("it can be explored");
     let Verdict::Violation(found) = outcome.verdict else { panic!("eight pops wrap the count") };
-    assert!(!is_linearizable(&program, &found.history), "{}", render(&found));
+    assert!(!is_linearizable(&program, &found.history), "{}", shown(&found));
 }

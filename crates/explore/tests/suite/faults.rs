@@ -1,7 +1,7 @@
 //! Errors of an algorithm that are not about linearizability are reported as what they are.
 
-use crate::common::program;
-use seriatim_explore::{Event, Options, Verdict, ViolationKind, render, run};
+use crate::common::{program, shown};
+use seriatim_explore::{Event, Options, Verdict, ViolationKind, run};
 use seriatim_lang::machine::Fault;
 
 #[track_caller]
@@ -77,6 +77,6 @@ fn a_run_is_drawn_whatever_the_length_of_its_lines() {
         );
         let outcome = run(&program(&source), &Options::default()).expect("it can be explored");
         let Verdict::Violation(found) = outcome.verdict else { panic!("the assertion fails") };
-        assert!(render(&found).contains(&name));
+        assert!(shown(&found).contains(&name));
     }
 }

@@ -4,10 +4,9 @@
 //! Larger bounds are left to a long run: a line other than the first of its file may end at a limit of states, which is
 //! said on the error output. `SERIATIM_LONG=1` takes the limit away.
 
-use crate::common::{is_linearizable, library};
+use crate::common::{is_linearizable, library, shown};
 use seriatim_explore::{
-    Expectation, Limits, Mode, Options, Outcome, Reason, Verdict, ViolationKind, expectations,
-    render, run,
+    Expectation, Limits, Mode, Options, Outcome, Reason, Verdict, ViolationKind, expectations, run,
 };
 use seriatim_lang::{Program, check, check_with};
 use std::path::Path;
@@ -68,10 +67,10 @@ fn contradiction(entry: &Entry, number: usize, expect: &Expectation) -> Option<S
         (Verdict::Violation(found), true) => {
             let innocent = found.kind == ViolationKind::NotLinearizable
                 && is_linearizable(&program, &found.history);
-            innocent.then(|| format!("{line}; an innocent history:\n{}", render(found)))
+            innocent.then(|| format!("{line}; an innocent history:\n{}", shown(found)))
         }
         (_, true) => None,
-        (Verdict::Violation(found), _) => Some(format!("{line}, but\n{}", render(found))),
+        (Verdict::Violation(found), _) => Some(format!("{line}, but\n{}", shown(found))),
         (other, _) => Some(format!("{line}, but {other:?}")),
     }
 }
@@ -107,7 +106,7 @@ fn the_linearization_points_that_the_library_names_are_right() {
         let options = Options { mode: Mode::Points, ..entry.expects[0].options.clone() };
         let outcome = explored(&entry, &program, &options);
         if let Verdict::Violation(found) = &outcome.verdict {
-            panic!("{}: {}", entry.name, render(found));
+            panic!("{}: {}", entry.name, shown(found));
         }
         assert!(matches!(outcome.verdict, Verdict::Holds), "{}: {:?}", entry.name, outcome.verdict);
         count += 1;

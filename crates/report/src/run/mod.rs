@@ -12,6 +12,7 @@ pub mod junit;
 pub mod memory;
 mod page_data;
 mod stuck;
+pub mod table;
 pub mod terminal;
 
 pub use claims::{claims, headline};

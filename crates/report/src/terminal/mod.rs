@@ -4,6 +4,7 @@
 //! and their distances not), followed by the orders that were tried and the step at which each fails.
 //! Everything that a colour says is also said by a glyph or a word.
 
+mod attempts;
 mod explanation;
 mod layout;
 mod style;
@@ -11,6 +12,7 @@ mod summary;
 mod timeline;
 mod window;
 
+pub use attempts::attempts;
 pub use style::{Colour, Glyphs, Style};
 
 use crate::labels::Labels;

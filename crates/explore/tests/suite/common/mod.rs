@@ -1,6 +1,6 @@
 //! What the tests share (not every test uses all of it): an independent judge of histories, and the algorithms.
 
-use seriatim_explore::Event;
+use seriatim_explore::{Counterexample, Event, headline};
 use seriatim_lang::machine::Bounds;
 use seriatim_lang::spec::{Datum, Spec, SpecState};
 use seriatim_lang::{Program, check};
@@ -25,6 +25,11 @@ pub fn library(folder: &str) -> Vec<PathBuf> {
 /// The checked program of a text; the text must be right.
 pub fn program(source: &str) -> Program {
     check(source).unwrap_or_else(|error| panic!("{}", error.render(source, "test.seri")))
+}
+
+/// A counterexample as plain lines, for messages.
+pub fn shown(counterexample: &Counterexample) -> String {
+    format!("{}\n{}\n", counterexample.run(), headline(counterexample))
 }
 
 struct Operation {
