@@ -27,7 +27,7 @@ use seriatim_scale::run::{Decider, Limits};
 use seriatim_scale::sort::Sorter;
 use seriatim_scale::spill::{Spill, damaged};
 use seriatim_scale::split::{PartHash, Splitting};
-use seriatim_scale::{PartVerdict, Plan, ScaleError};
+use seriatim_scale::{JudgedPart, Plan, ScaleError};
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
@@ -116,7 +116,7 @@ pub struct Outcome {
 pub fn run(
     plan: &Plan,
     cluster: &Cluster,
-    tell: &mut (dyn FnMut(PartVerdict) -> Result<(), ScaleError> + Send),
+    tell: &mut (dyn FnMut(JudgedPart) -> Result<(), ScaleError> + Send),
 ) -> Result<Outcome, ClusterError> {
     let mut splitting = plan.first_splitting();
     let mut round = 0;
@@ -380,7 +380,7 @@ fn decide(
     plan: &Plan,
     splitting: Splitting,
     arrived: Vec<Arrived>,
-    tell: &mut (dyn FnMut(PartVerdict) -> Result<(), ScaleError> + Send),
+    tell: &mut (dyn FnMut(JudgedPart) -> Result<(), ScaleError> + Send),
 ) -> Result<Outcome, ClusterError> {
     let mut outcome =
         Outcome { tally: Tally::default(), spilled: 0, parts: 0, problems: Vec::new() };
@@ -404,7 +404,7 @@ fn decide(
             let (judge, tell, sender) = (judge.clone(), &tell, sender.clone());
             let limits = Limits { memory, threads: 1, ..plan.limits.clone() };
             scope.spawn(move || {
-                let mut pass_on = |verdict: PartVerdict| {
+                let mut pass_on = |verdict: JudgedPart| {
                     let Ok(mut tell) = tell.lock() else { return Ok(ControlFlow::Break(())) };
                     tell(verdict).map(ControlFlow::Continue)
                 };

@@ -17,17 +17,22 @@
 //! may mean *unknown* is a value only for a register that begins with it.
 
 use crate::ScaleError;
-use crate::judge::{Evidence, Judge, PartVerdict, Standing, Until};
+use crate::judge::{Evidence, Judge, JudgedPart, Judgement, Until};
 use crate::record::{self, Damaged, Rank};
 use crate::sort::Sorter;
 use crate::spill::{Bucket, Scratch, damaged};
 use crate::split::{PartHash, Splitting};
 use crate::windows::Streamed;
 use seriatim_history::{Nil, OpId, Outcome, Time, Value, ValueId, Values};
+use seriatim_monitor::DecidedBy;
 use seriatim_monitor::fast::{Called, Online, Returned, Stop, register};
 use seriatim_monitor::watch;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+
+/// Who decides a part that does not fit in memory: the online monitor, or the order that was replayed in windows.
+const ONLINE: &str = "online monitor";
+const WINDOWS: &str = "check of windows";
 
 /// What a thing that an online monitor remembers is taken to cost, in bytes.
 const REMEMBERED: usize = 128;
@@ -38,7 +43,7 @@ pub fn watch_part(
     bucket: Bucket,
     scratch: &Scratch,
     memory: usize,
-) -> Result<PartVerdict, ScaleError> {
+) -> Result<JudgedPart, ScaleError> {
     let (rows, bytes) = (bucket.rows(), bucket.bytes());
     let mut hash = PartHash(0);
     let mut sorter = Sorter::new(scratch, memory / 8);
@@ -51,18 +56,18 @@ pub fn watch_part(
         }
         sorter.push(call, operation)
     })?;
-    let mut verdict = PartVerdict {
+    let mut verdict = JudgedPart {
         hash,
         label: String::new(),
         operations: rows,
         first: (0, 0, 0),
-        standing: Standing::Linearizable,
-        by: "online monitor".to_owned(),
+        judgement: Judgement::Linearizable,
+        decided_by: DecidedBy::Monitor(ONLINE),
     };
     if let Some(file) = damaged_file {
         let name = &judge.files[file as usize].name;
-        verdict.by.clear();
-        verdict.standing = Standing::Unknown(format!(
+        verdict.decided_by = DecidedBy::Nobody;
+        verdict.judgement = Judgement::Unknown(format!(
             "it has operations in {name}, of which a part cannot be read"
         ));
         return Ok(verdict);
@@ -105,35 +110,35 @@ pub fn watch_part(
     })?;
     let refused = vetting.finish().err().map(Ended::Refused);
     let ended = refused.or(ended).or_else(|| watcher.return_until(Time::MAX).err());
-    verdict.standing = match ended {
-        Some(Ended::Refused(reason)) => Standing::Refused(reason),
-        Some(Ended::Unfit(reason)) => Standing::Unknown(too_large(rows, bytes, &reason)),
+    verdict.judgement = match ended {
+        Some(Ended::Refused(reason)) => Judgement::Refused(reason),
+        Some(Ended::Unfit(reason)) => Judgement::Unknown(too_large(rows, bytes, &reason)),
         Some(Ended::Violation(told, moment)) => prefix.confirmed(told, moment),
         // Only an order that was replayed shows that the part is linearizable, whoever says so.
         Some(Ended::Unknown(reason)) => match witness.finish() {
             Ok(()) => {
-                verdict.by = "check of windows".to_owned();
-                Standing::Linearizable
+                verdict.decided_by = DecidedBy::Monitor(WINDOWS);
+                Judgement::Linearizable
             }
             Err(other) => {
                 let reason =
                     format!("{reason}; nor could an order be replayed in windows: {other}");
-                Standing::Unknown(too_large(rows, bytes, &reason))
+                Judgement::Unknown(too_large(rows, bytes, &reason))
             }
         },
         None => match witness.finish() {
-            Ok(()) => Standing::Linearizable,
+            Ok(()) => Judgement::Linearizable,
             Err(reason) => {
                 let reason = format!(
                     "the online monitor found nothing wrong, but no order could be replayed in windows: \
                      {reason}"
                 );
-                Standing::Unknown(too_large(rows, bytes, &reason))
+                Judgement::Unknown(too_large(rows, bytes, &reason))
             }
         },
     };
-    if matches!(verdict.standing, Standing::Unknown(_) | Standing::Refused(_)) {
-        verdict.by.clear();
+    if matches!(verdict.judgement, Judgement::Unknown(_) | Judgement::Refused(_)) {
+        verdict.decided_by = DecidedBy::Nobody;
     }
     Ok(verdict)
 }
@@ -162,22 +167,22 @@ impl Prefix<'_> {
     }
 
     /// The violation with its counterexample, if the ordinary check finds it in what happened until then.
-    fn confirmed(&self, told: Finding, moment: Time) -> Standing {
+    fn confirmed(&self, told: Finding, moment: Time) -> Judgement {
         let Finding { sentence, file, line } = told;
         if !self.fits() {
             let sentence = format!(
                 "{sentence} (so says the online monitor alone: what came before is too long to be checked \
                  again in memory)"
             );
-            return Standing::Violation(Box::new(Evidence::Sentence { sentence, file, line }));
+            return Judgement::Violation(Box::new(Evidence::Sentence { sentence, file, line }));
         }
-        let standing = match self.judge.history(&self.rows, Until::Moment(moment)) {
+        let judgement = match self.judge.history(&self.rows, Until::Moment(moment)) {
             Ok((history, files)) => self.judge.decide(history, files).0,
-            Err(problem) => Standing::Unknown(problem.to_string()),
+            Err(problem) => Judgement::Unknown(problem.to_string()),
         };
-        match standing {
-            Standing::Violation(evidence) => Standing::Violation(evidence),
-            other => Standing::Unknown(format!(
+        match judgement {
+            Judgement::Violation(evidence) => Judgement::Violation(evidence),
+            other => Judgement::Unknown(format!(
                 "the online monitor says \"{sentence}\" at line {line}, but the check in memory says \
                  {}: one of them is wrong, please report this log",
                 other.word()

@@ -47,9 +47,10 @@ pub struct Judge {
     pub damaged_files: Vec<u32>,
 }
 
-/// What was found out about a part.
+/// A part of a log with what was found out about it. It holds its own evidence, since the log itself is never in
+/// memory; what reports call a [`PartVerdict`](seriatim_spec::PartVerdict) belongs to a history that is.
 #[derive(Clone, Debug)]
-pub struct PartVerdict {
+pub struct JudgedPart {
     /// The part.
     pub hash: PartHash,
     /// What its operations have in common, for people.
@@ -59,14 +60,14 @@ pub struct PartVerdict {
     /// Where its first operation stands.
     pub first: Rank,
     /// What is known.
-    pub standing: Standing,
-    /// Who found out; empty if nobody did.
-    pub by: String,
+    pub judgement: Judgement,
+    /// Who found out.
+    pub decided_by: DecidedBy,
 }
 
-/// What is known of a part.
+/// What is known of a part of a log.
 #[derive(Clone, Debug)]
-pub enum Standing {
+pub enum Judgement {
     /// It is linearizable.
     Linearizable,
     /// It is not.
@@ -100,14 +101,14 @@ pub enum Evidence {
     },
 }
 
-impl Standing {
-    /// The standing in a word.
+impl Judgement {
+    /// The judgement in a word.
     pub fn word(&self) -> &'static str {
         match self {
-            Standing::Linearizable => "linearizable",
-            Standing::Violation(_) => "violation",
-            Standing::Unknown(_) => "unknown",
-            Standing::Refused(_) => "refused",
+            Judgement::Linearizable => "linearizable",
+            Judgement::Violation(_) => "violation",
+            Judgement::Unknown(_) => "unknown",
+            Judgement::Refused(_) => "refused",
         }
     }
 }
@@ -148,7 +149,7 @@ impl Judge {
         &self,
         parts: &[(PartHash, Records<'_>)],
         splitter: &mut Splitter,
-    ) -> Option<Vec<PartVerdict>> {
+    ) -> Option<Vec<JudgedPart>> {
         if !self.damaged_files.is_empty() {
             return None;
         }
@@ -165,10 +166,10 @@ impl Judge {
                 if matches!(part.decided_by, DecidedBy::Monitor(_)) => {}
             _ => return None,
         }
-        let by = who(&checked);
+        let decided_by = who(&checked);
         let verdict = |(hash, rows): &(PartHash, Vec<(Rank, &[u8])>)| {
-            let (standing, by) = (Standing::Linearizable, by.clone());
-            PartVerdict { standing, by, ..self.unseen(*hash, rows, splitter) }
+            let judgement = Judgement::Linearizable;
+            JudgedPart { judgement, decided_by, ..self.unseen(*hash, rows, splitter) }
         };
         Some(parts.iter().map(verdict).collect())
     }
@@ -179,14 +180,14 @@ impl Judge {
         hash: PartHash,
         rows: &[(Rank, &[u8])],
         splitter: &mut Splitter,
-    ) -> PartVerdict {
-        PartVerdict {
+    ) -> JudgedPart {
+        JudgedPart {
             hash,
             label: rows.first().map(|row| self.label(row.1, splitter)).unwrap_or_default(),
             operations: rows.len() as u64,
             first: rows.first().map_or((0, 0, 0), |row| row.0),
-            standing: Standing::Unknown("nobody looked".to_owned()),
-            by: String::new(),
+            judgement: Judgement::Unknown("nobody looked".to_owned()),
+            decided_by: DecidedBy::Nobody,
         }
     }
 
@@ -207,22 +208,22 @@ impl Judge {
         hash: PartHash,
         rows: &[(Rank, &[u8])],
         splitter: &mut Splitter,
-    ) -> PartVerdict {
+    ) -> JudgedPart {
         let mut verdict = self.unseen(hash, rows, splitter);
         if let Some(&((_, file, _), _)) =
             rows.iter().find(|((_, file, _), _)| self.damaged_files.contains(file))
         {
             let name = &self.files[file as usize].name;
-            verdict.standing = Standing::Unknown(format!(
+            verdict.judgement = Judgement::Unknown(format!(
                 "it has operations in {name}, of which a part cannot be read"
             ));
             return verdict;
         }
         match self.history(rows, Until::End) {
             Ok((history, files)) => {
-                (verdict.standing, verdict.by) = self.decide(history, files);
+                (verdict.judgement, verdict.decided_by) = self.decide(history, files);
             }
-            Err(problem) => verdict.standing = Standing::Refused(problem.to_string()),
+            Err(problem) => verdict.judgement = Judgement::Refused(problem.to_string()),
         }
         verdict
     }
@@ -277,28 +278,28 @@ impl Judge {
     }
 
     /// What the ordinary check says of a history, and who of it decided.
-    pub(crate) fn decide(&self, mut history: History, files: FilesOf) -> (Standing, String) {
+    pub(crate) fn decide(&self, mut history: History, files: FilesOf) -> (Judgement, DecidedBy) {
         let Some(options) = self.options() else {
-            return (Standing::Unknown(Limit::Time.to_string()), String::new());
+            return (Judgement::Unknown(Limit::Time.to_string()), DecidedBy::Nobody);
         };
         let checked = match check(&mut history, &*self.reader, &options) {
             Ok(checked) => checked,
-            Err(problem) => return (Standing::Refused(problem.to_string()), String::new()),
+            Err(problem) => return (Judgement::Refused(problem.to_string()), DecidedBy::Nobody),
         };
-        let by = who(&checked);
-        let standing = match &checked.verdict {
-            Verdict::Linearizable(_) => Standing::Linearizable,
+        let decided_by = who(&checked);
+        let judgement = match &checked.verdict {
+            Verdict::Linearizable(_) => Judgement::Linearizable,
             Verdict::Unknown(Unknown { limit, defect: Some(defect), .. }) => {
-                Standing::Unknown(format!("{limit}: {defect}"))
+                Judgement::Unknown(format!("{limit}: {defect}"))
             }
-            Verdict::Unknown(unknown) => Standing::Unknown(unknown.limit.to_string()),
+            Verdict::Unknown(unknown) => Judgement::Unknown(unknown.limit.to_string()),
             Verdict::Violation(_) => {
                 let files = files.of(&history);
                 let (history, checked) = (Box::new(history), Box::new(checked));
-                Standing::Violation(Box::new(Evidence::Shown { history, files, checked }))
+                Judgement::Violation(Box::new(Evidence::Shown { history, files, checked }))
             }
         };
-        (standing, by)
+        (judgement, decided_by)
     }
 
     /// How a part is checked; `None` if no time is left.
@@ -371,13 +372,8 @@ impl FilesOf {
     }
 }
 
-/// Who decided. Which direction of the search was first is a matter of luck, and not told.
-fn who(checked: &Checked) -> String {
-    let by = checked.parts.iter().map(|part| &part.decided_by).find(|by| **by != DecidedBy::Nobody);
-    match by {
-        Some(DecidedBy::Monitor(name)) => (*name).to_owned(),
-        Some(DecidedBy::Inspection) => "inspection".to_owned(),
-        Some(DecidedBy::Search(_)) => "search".to_owned(),
-        Some(DecidedBy::Nobody) | None => String::new(),
-    }
+/// Who decided.
+fn who(checked: &Checked) -> DecidedBy {
+    let by = checked.parts.iter().map(|part| part.decided_by);
+    by.into_iter().find(|by| *by != DecidedBy::Nobody).unwrap_or(DecidedBy::Nobody)
 }

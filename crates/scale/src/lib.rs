@@ -32,5 +32,5 @@ pub mod verdicts;
 mod windows;
 
 pub use error::ScaleError;
-pub use judge::{Judge, PartVerdict, Standing};
+pub use judge::{Judge, JudgedPart, Judgement};
 pub use run::{Limits, Log, Plan, Shard, Summary, run};

@@ -20,7 +20,7 @@
 //! if it is needed. Time: a window is checked within [`PATIENCE`]; the first that is not ends the making of an
 //! order, and the monitor goes on alone.
 
-use crate::judge::{Evidence, Judge, SharedReader, Standing};
+use crate::judge::{Evidence, Judge, Judgement, SharedReader};
 use crate::kept::Kept;
 use crate::spill::Scratch;
 use crate::split::Splitting;
@@ -335,7 +335,7 @@ impl Watch {
     }
 
     /// What can be said in the end, and is checked.
-    pub fn conclude(&mut self, conventions: Conventions) -> Standing {
+    pub fn conclude(&mut self, conventions: Conventions) -> Judgement {
         self.judge.conventions = conventions;
         match self.end.take() {
             Some((line, End::Monitor(Stop::Violation(violation)))) => {
@@ -345,10 +345,10 @@ impl Watch {
                 self.decided_in_the_end(declined.to_string())
             }
             Some((_, End::SeveralObjects)) => {
-                Standing::Unknown("several objects cannot be watched as one".to_owned())
+                Judgement::Unknown("several objects cannot be watched as one".to_owned())
             }
             None => match (self.witness.finish(), &self.listens) {
-                (Ok(()), _) => Standing::Linearizable,
+                (Ok(()), _) => Judgement::Linearizable,
                 (Err(_), Listens::Nobody(why)) => {
                     let why = why.clone();
                     self.decided_in_the_end(why)
@@ -359,61 +359,61 @@ impl Watch {
     }
 
     /// What the ordinary check says of events that nobody could listen to.
-    fn decided_in_the_end(&mut self, why: String) -> Standing {
+    fn decided_in_the_end(&mut self, why: String) -> Judgement {
         match self.ordinary() {
-            Some(Standing::Unknown(limit)) => {
-                Standing::Unknown(format!("{why}; the ordinary check gives up, {limit}"))
+            Some(Judgement::Unknown(limit)) => {
+                Judgement::Unknown(format!("{why}; the ordinary check gives up, {limit}"))
             }
             Some(decided) => decided,
-            None => Standing::Unknown(why),
+            None => Judgement::Unknown(why),
         }
     }
 
     /// What the ordinary check says of everything, if it is all here.
-    fn ordinary(&mut self) -> Option<Standing> {
+    fn ordinary(&mut self) -> Option<Judgement> {
         let history = self.kept.history(&self.judge)?;
         self.judge.deadline = Some(Instant::now() + LONG_PATIENCE);
         Some(match history {
             Ok((history, files)) => self.judge.decide(history, files).0,
-            Err(problem) => Standing::Refused(problem.to_string()),
+            Err(problem) => Judgement::Refused(problem.to_string()),
         })
     }
 
     /// What is known though the order that was made could not be continued.
-    fn reconsidered(&mut self, reason: &str) -> Standing {
+    fn reconsidered(&mut self, reason: &str) -> Judgement {
         let open = format!(
             "the online monitor finds no violation, but no order could be replayed: {reason}"
         );
         match self.ordinary() {
-            Some(Standing::Linearizable) => Standing::Linearizable,
-            Some(Standing::Violation(_)) => Standing::Unknown(
+            Some(Judgement::Linearizable) => Judgement::Linearizable,
+            Some(Judgement::Violation(_)) => Judgement::Unknown(
                 "the online monitor finds no violation, but the ordinary check does: one of them is wrong, \
                  please report this log"
                     .to_owned(),
             ),
-            Some(Standing::Unknown(limit)) => {
-                Standing::Unknown(format!("{open}; the ordinary check gives up, {limit}"))
+            Some(Judgement::Unknown(limit)) => {
+                Judgement::Unknown(format!("{open}; the ordinary check gives up, {limit}"))
             }
-            Some(refused @ Standing::Refused(_)) => refused,
-            None => Standing::Unknown(open),
+            Some(refused @ Judgement::Refused(_)) => refused,
+            None => Judgement::Unknown(open),
         }
     }
 
     /// What is left of a violation that the online monitor tells of.
-    fn contested(&mut self, sentence: &str, line: u64) -> Standing {
+    fn contested(&mut self, sentence: &str, line: u64) -> Judgement {
         let disagree = |who: &str| {
-            Standing::Unknown(format!(
+            Judgement::Unknown(format!(
                 "the online monitor says \"{sentence}\", but {who}: one of them is wrong, please \
                  report this log"
             ))
         };
         let alone = |why: &str| {
             let sentence = format!("{sentence} (so says the online monitor alone: {why})");
-            Standing::Violation(Box::new(Evidence::Sentence { sentence, file: 0, line }))
+            Judgement::Violation(Box::new(Evidence::Sentence { sentence, file: 0, line }))
         };
         match self.ordinary() {
-            Some(Standing::Linearizable) => disagree("the ordinary check finds an order"),
-            Some(Standing::Unknown(reason)) => {
+            Some(Judgement::Linearizable) => disagree("the ordinary check finds an order"),
+            Some(Judgement::Unknown(reason)) => {
                 alone(&format!("the ordinary check gives up, {reason}"))
             }
             Some(decided) => decided,

@@ -14,7 +14,7 @@
 
 use crate::ScaleError;
 use crate::giant::watch_part;
-use crate::judge::{Judge, PartVerdict, Records, SharedReader, Standing};
+use crate::judge::{Judge, JudgedPart, Judgement, Records, SharedReader};
 use crate::record::{self, StreamedOperation, take_frame};
 use crate::scan::{self, FileInfo, Layout, Share, Sink};
 use crate::sort::Sorter;
@@ -180,7 +180,7 @@ pub struct Summary {
 /// enough.
 pub fn run(
     plan: &Plan,
-    tell: &mut dyn FnMut(PartVerdict) -> Result<ControlFlow<()>, ScaleError>,
+    tell: &mut dyn FnMut(JudgedPart) -> Result<ControlFlow<()>, ScaleError>,
 ) -> Result<Summary, ScaleError> {
     let mut splitting = plan.first_splitting();
     let mut order = Order::AsRead;
@@ -495,7 +495,7 @@ pub struct Decider<'d> {
     pub parts: u64,
     /// Hears of every part. When it has heard enough, the parts that are left are not decided, but it hears of
     /// those that cannot be read: a log with such a part has no verdict, as in memory.
-    pub tell: &'d mut dyn FnMut(PartVerdict) -> Result<ControlFlow<()>, ScaleError>,
+    pub tell: &'d mut dyn FnMut(JudgedPart) -> Result<ControlFlow<()>, ScaleError>,
     /// Whether `tell` has heard enough.
     pub flow: ControlFlow<()>,
 }
@@ -626,7 +626,7 @@ impl Worker<'_> {
         &mut self,
         batch: &[Group<'_>],
         bytes: &[u8],
-    ) -> Result<Vec<PartVerdict>, record::Damaged> {
+    ) -> Result<Vec<JudgedPart>, record::Damaged> {
         let parts = parts_of(batch, bytes)?;
         if parts.len() > 1 && self.vain < VAIN {
             if let Some(verdicts) = self.judge.judge_together(&parts, &mut self.splitter) {
@@ -644,10 +644,10 @@ impl Worker<'_> {
         &mut self,
         batch: &[Group<'_>],
         bytes: &[u8],
-    ) -> Result<Vec<PartVerdict>, record::Damaged> {
+    ) -> Result<Vec<JudgedPart>, record::Damaged> {
         let refused = |(hash, rows): &(_, Records<'_>)| {
-            let standing = Standing::Refused(self.judge.refusal(rows)?);
-            Some(PartVerdict { standing, ..self.judge.unseen(*hash, rows, &mut self.splitter) })
+            let judgement = Judgement::Refused(self.judge.refusal(rows)?);
+            Some(JudgedPart { judgement, ..self.judge.unseen(*hash, rows, &mut self.splitter) })
         };
         Ok(parts_of(batch, bytes)?.iter().filter_map(refused).collect())
     }

@@ -7,7 +7,7 @@ use seriatim_history::{
 use seriatim_monitor::fast::{Called, Online, Returned, Stop, Violation};
 use seriatim_monitor::frontier::frontier;
 use seriatim_monitor::{Options, WATCHED, check};
-use seriatim_scale::Standing;
+use seriatim_scale::Judgement;
 use seriatim_scale::judge::Evidence;
 use seriatim_scale::live::{Begins, Listening, WINDOW, Watch};
 use seriatim_spec::generate::{Generator, Profile, Repetition, Violation as Planted};
@@ -65,7 +65,7 @@ fn of(object: &str, window: usize) -> Watch {
 }
 
 /// What a watch with a monitor says of events.
-fn watched(object: &str, events: &str, monitor: Box<dyn Online>, window: usize) -> Standing {
+fn watched(object: &str, events: &str, monitor: Box<dyn Online>, window: usize) -> Judgement {
     let chosen = reader(object);
     let begins: Begins = Box::new(move |sample| frontier(&chosen, sample));
     let watch = Watch::of(Arc::new(reader(object)), Some(monitor), begins).unwrap();
@@ -73,7 +73,7 @@ fn watched(object: &str, events: &str, monitor: Box<dyn Online>, window: usize) 
 }
 
 /// What a watch says, and after how many events it stopped.
-fn heard(events: &str, watch: Watch) -> (Standing, u64) {
+fn heard(events: &str, watch: Watch) -> (Judgement, u64) {
     let watch = Rc::new(RefCell::new(watch));
     let listening = Box::new(Listening(Rc::clone(&watch)));
     listen(events.as_bytes(), "events", ReadOptions::default(), listening).unwrap();
@@ -141,15 +141,15 @@ fn the_watch_says_what_the_check_says_at_the_event_at_which_it_becomes_true() {
             let wrong_after = wrong_after(object, &events);
             for window in WINDOWS {
                 let at = format!("{object}, seed {seed}, {window}\n{events}");
-                let (standing, stopped) = heard(&events, of(object, window));
-                assert_eq!(standing.word(), word, "{standing:?} {at}");
+                let (judgement, stopped) = heard(&events, of(object, window));
+                assert_eq!(judgement.word(), word, "{judgement:?} {at}");
                 assert_eq!(wrong_after.unwrap_or(stopped), stopped, "{at}");
                 // Nobody's word alone convicts while everything is kept.
-                if let Standing::Violation(evidence) = &standing {
+                if let Judgement::Violation(evidence) = &judgement {
                     assert!(matches!(**evidence, Evidence::Shown { .. }), "{at}");
                 }
                 let (without, _) = heard(&events, of(object, window).keeping(0));
-                if !matches!(without, Standing::Unknown(_)) {
+                if !matches!(without, Judgement::Unknown(_)) {
                     assert_eq!(without.word(), word, "{without:?} {at}");
                     alone += usize::from(word == "violation");
                 }
@@ -171,8 +171,8 @@ fn a_monitor_that_always_says_yes_does_not_make_a_wrong_history_linearizable() {
                 continue;
             }
             for window in WINDOWS {
-                let standing = watched(object, &events, Box::new(Wrong::Yes), window);
-                assert_eq!(standing.word(), "unknown", "{object}, seed {seed}\n{events}");
+                let judgement = watched(object, &events, Box::new(Wrong::Yes), window);
+                assert_eq!(judgement.word(), "unknown", "{object}, seed {seed}\n{events}");
                 caught += 1;
             }
         }
@@ -189,8 +189,8 @@ fn a_monitor_that_says_no_without_reason_is_contradicted() {
                 continue;
             }
             let monitor = Box::new(Wrong::NoAt(seed as usize % 7));
-            let standing = watched(object, &events, monitor, WINDOW);
-            assert_eq!(standing.word(), "unknown", "{object}, seed {seed}\n{events}");
+            let judgement = watched(object, &events, monitor, WINDOW);
+            assert_eq!(judgement.word(), "unknown", "{object}, seed {seed}\n{events}");
         }
     }
 }
@@ -247,7 +247,7 @@ fn a_result_that_the_order_does_not_explain_is_noticed_when_it_comes() {
             events += &ret(1, true);
         }
         events += &ret(0, result);
-        let standing = watched("set", &events, Box::new(Wrong::Yes), 8);
-        assert_eq!(standing.word(), word, "{standing:?}");
+        let judgement = watched("set", &events, Box::new(Wrong::Yes), 8);
+        assert_eq!(judgement.word(), word, "{judgement:?}");
     }
 }

@@ -7,9 +7,9 @@ use seriatim_scale::judge::Evidence;
 use seriatim_scale::run::{Defects, Limits, Log, Plan, Shard};
 use seriatim_scale::spill::Scratch;
 use seriatim_scale::split::Splitting;
-use seriatim_scale::{PartVerdict, Standing, Summary, run};
+use seriatim_scale::{JudgedPart, Judgement, Summary, run};
 use seriatim_spec::generate::{Generator, Profile, Repetition, Violation};
-use seriatim_spec::{ChosenReader, Counterexample, Failures, SpecChoice, Verdict};
+use seriatim_spec::{ChosenReader, Counterexample, DecidedBy, Failures, SpecChoice, Verdict};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ fn plan(paths: &[PathBuf], spec: &str, memory: usize) -> Plan {
     }
 }
 
-fn decide(plan: &Plan) -> (Summary, Vec<PartVerdict>) {
+fn decide(plan: &Plan) -> (Summary, Vec<JudgedPart>) {
     let mut parts = Vec::new();
     let summary = run(plan, &mut |verdict| {
         parts.push(verdict);
@@ -98,9 +98,9 @@ fn compare(path: &Path, spec: &str, memory: usize, names: Names) -> bool {
     let (summary, parts) = decide(&plan(&[path.to_owned()], spec, memory));
     let tally = history.tally();
     assert_eq!(summary.tally, tally, "{}", path.display());
-    let first = parts.iter().find_map(|part| match &part.standing {
-        Standing::Violation(evidence) => Some(evidence),
-        Standing::Linearizable => None,
+    let first = parts.iter().find_map(|part| match &part.judgement {
+        Judgement::Violation(evidence) => Some(evidence),
+        Judgement::Linearizable => None,
         other => panic!("{}: {other:?}", path.display()),
     });
     match (&whole.verdict, first.map(|evidence| &**evidence)) {
@@ -214,9 +214,9 @@ fn several_files_of_operations_are_one_log() {
         let alone = file(&format!("alone-{seed}"), text.as_bytes());
         let (_, together) = decide(&plan(&paths, "map", 1 << 30));
         let (_, alone) = decide(&plan(&[alone], "map", 1 << 30));
-        let words = |parts: &[PartVerdict]| {
-            let word = |part: &PartVerdict| {
-                (part.hash, part.label.clone(), part.operations, part.standing.word())
+        let words = |parts: &[JudgedPart]| {
+            let word = |part: &JudgedPart| {
+                (part.hash, part.label.clone(), part.operations, part.judgement.word())
             };
             parts.iter().map(word).collect::<Vec<_>>()
         };
@@ -261,7 +261,8 @@ fn a_giant_key_is_watched_and_what_cannot_be_watched_stays_open() {
         let path = file(&format!("giant-{word}"), &text);
         let (_, parts) = decide(&plan(&[path], "map", 2 << 20));
         assert_eq!(parts.len(), 1);
-        assert_eq!((parts[0].standing.word(), &parts[0].by[..]), (word, "online monitor"));
+        let by = DecidedBy::Monitor("online monitor");
+        assert_eq!((parts[0].judgement.word(), parts[0].decided_by), (word, by));
     }
     let choice = SpecChoice::parse("deque").unwrap();
     let profile = Profile { operations: 60_000, ..Profile::default() };
@@ -269,7 +270,7 @@ fn a_giant_key_is_watched_and_what_cannot_be_watched_stays_open() {
     let mut text = Vec::new();
     write(&deque, Format::JsonEvents, &mut text).unwrap();
     let (_, parts) = decide(&plan(&[file("deque", &text)], "deque", 2 << 20));
-    let Standing::Unknown(reason) = &parts[0].standing else { panic!("{parts:?}") };
+    let Judgement::Unknown(reason) = &parts[0].judgement else { panic!("{parts:?}") };
     assert!(reason.contains("60000 operations of one part do not fit in memory"), "{reason}");
 }
 
@@ -285,7 +286,7 @@ fn what_does_not_fit_in_memory_is_called_linearizable_only_with_an_order_that_wa
         let plan = Plan { partitioning: Partitioning::ByObject, ..plan(&[path], object, 4 << 20) };
         let (_, parts) = decide(&plan);
         assert_eq!(parts.len(), 1);
-        assert_eq!(parts[0].standing.word(), "linearizable", "{object}: {:?}", parts[0].standing);
+        assert_eq!(parts[0].judgement.word(), "linearizable", "{object}: {:?}", parts[0].judgement);
     }
     // The order in which a long queue was filled shows only when it is emptied, far behind the window.
     let profile = Profile { operations: 30_000, ..Profile::default() };
@@ -294,7 +295,7 @@ fn what_does_not_fit_in_memory_is_called_linearizable_only_with_an_order_that_wa
     let mut text = Vec::new();
     write(&queue, Format::JsonLines, &mut text).unwrap();
     let (_, parts) = decide(&plan(&[file("replayed-queue", &text)], "queue", 1 << 20));
-    let Standing::Unknown(reason) = &parts[0].standing else { panic!("{parts:?}") };
+    let Judgement::Unknown(reason) = &parts[0].judgement else { panic!("{parts:?}") };
     assert!(reason.contains("found nothing wrong, but no order could be replayed"), "{reason}");
 }
 
@@ -355,7 +356,8 @@ fn turns_from_part_to_part_within_an_instant_count_from_disk_as_in_memory() {
             let mut history = read_with(&path, ReadOptions::default()).unwrap();
             let whole = check(&mut history, &reader("map"), &Options::default()).unwrap();
             let (_, parts) = decide(&plan(std::slice::from_ref(&path), "map", 64 << 20));
-            let is_wrong = parts.iter().any(|part| matches!(part.standing, Standing::Violation(_)));
+            let is_wrong =
+                parts.iter().any(|part| matches!(part.judgement, Judgement::Violation(_)));
             assert_eq!(is_wrong, matches!(whole.verdict, Verdict::Violation(_)), "{text}");
             violations += u32::from(is_wrong);
         }

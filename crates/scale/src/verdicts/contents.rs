@@ -8,7 +8,7 @@ use super::About;
 use super::line::{Totals, seal_of};
 use super::medium::{Medium, open_to_read};
 use crate::ScaleError;
-use crate::judge::Standing;
+use crate::judge::Judgement;
 use crate::split::PartHash;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -47,12 +47,12 @@ pub enum Word {
 
 impl Word {
     /// The word for what is known of a part.
-    pub fn of(standing: &Standing) -> Self {
-        match standing {
-            Standing::Linearizable => Word::Linearizable,
-            Standing::Violation(_) => Word::Violation,
-            Standing::Unknown(_) => Word::Unknown,
-            Standing::Refused(_) => Word::Refused,
+    pub fn of(judgement: &Judgement) -> Self {
+        match judgement {
+            Judgement::Linearizable => Word::Linearizable,
+            Judgement::Violation(_) => Word::Violation,
+            Judgement::Unknown(_) => Word::Unknown,
+            Judgement::Refused(_) => Word::Refused,
         }
     }
 

@@ -2,9 +2,10 @@
 
 use super::{About, Contents, Known, Line, Medium, Word, Writer};
 use crate::ScaleError;
-use crate::judge::{Evidence, PartVerdict, Standing};
+use crate::judge::{Evidence, JudgedPart, Judgement};
 use crate::run::Shard;
 use crate::split::PartHash;
+use seriatim_monitor::DecidedBy;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Cursor};
@@ -159,19 +160,19 @@ fn truth(parts: u64) -> BTreeMap<PartHash, Word> {
 }
 
 fn line(hash: PartHash, word: Word) -> Line {
-    let standing = match word {
-        Word::Linearizable => Standing::Linearizable,
-        Word::Unknown => Standing::Unknown("no time".to_owned()),
-        Word::Refused => Standing::Refused("unreadable".to_owned()),
-        Word::Violation => Standing::Violation(Box::new(Evidence::Sentence {
+    let judgement = match word {
+        Word::Linearizable => Judgement::Linearizable,
+        Word::Unknown => Judgement::Unknown("no time".to_owned()),
+        Word::Refused => Judgement::Refused("unreadable".to_owned()),
+        Word::Violation => Judgement::Violation(Box::new(Evidence::Sentence {
             sentence: "no order explains it".to_owned(),
             file: 0,
             line: 7,
         })),
     };
-    let (label, by) = ("key 1".to_owned(), "a monitor".to_owned());
-    let verdict =
-        PartVerdict { hash, label, operations: hash.0 % 10, first: (0, 0, 0), standing, by };
+    let (operations, first) = (hash.0 % 10, (0, 0, 0));
+    let (label, decided_by) = ("key 1".to_owned(), DecidedBy::Monitor("a monitor"));
+    let verdict = JudgedPart { hash, label, operations, first, judgement, decided_by };
     Line::of(
         &verdict,
         &[crate::scan::FileInfo::unreadable(Path::new("log"), Default::default())],

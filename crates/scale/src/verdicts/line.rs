@@ -1,10 +1,11 @@
 //! A line of a verdict file: how it is written, and the checksum that seals it.
 
-use crate::judge::{Evidence, PartVerdict, Standing};
+use crate::judge::{Evidence, JudgedPart, Judgement};
 use crate::scan::FileInfo;
 use crate::split::PartHash;
 use crate::verdicts::Word;
 use serde_json::{Value, json};
+use seriatim_monitor::DecidedBy;
 use seriatim_report::{Report, json};
 
 /// What stands between the content of a line and its checksum.
@@ -50,21 +51,21 @@ pub struct Line {
 
 impl Line {
     /// The line of a part.
-    pub fn of(verdict: &PartVerdict, files: &[FileInfo], spec: &str) -> Self {
-        let word = Word::of(&verdict.standing);
+    pub fn of(verdict: &JudgedPart, files: &[FileInfo], spec: &str) -> Self {
+        let word = Word::of(&verdict.judgement);
         let mut line = format!("{{\"hash\":\"{:016x}\"", verdict.hash.0);
         line.push_str(&format!(",\"part\":{}", Value::from(verdict.label.as_str())));
         line.push_str(&format!(",\"operations\":{}", verdict.operations));
-        line.push_str(&format!(",\"verdict\":\"{}\"", verdict.standing.word()));
-        if !verdict.by.is_empty() {
-            line.push_str(&format!(",\"by\":{}", Value::from(verdict.by.as_str())));
+        line.push_str(&format!(",\"verdict\":\"{}\"", verdict.judgement.word()));
+        if let Some(by) = told(verdict.decided_by) {
+            line.push_str(&format!(",\"by\":{}", Value::from(by)));
         }
-        match &verdict.standing {
-            Standing::Linearizable => {}
-            Standing::Unknown(reason) | Standing::Refused(reason) => {
+        match &verdict.judgement {
+            Judgement::Linearizable => {}
+            Judgement::Unknown(reason) | Judgement::Refused(reason) => {
                 line.push_str(&format!(",\"reason\":{}", Value::from(reason.as_str())));
             }
-            Standing::Violation(evidence) => {
+            Judgement::Violation(evidence) => {
                 let found = counterexample(evidence, files, spec);
                 line.push_str(&format!(",\"counterexample\":{found}"));
             }
@@ -75,6 +76,16 @@ impl Line {
     /// The line with its checksum, and the checksum.
     pub(crate) fn sealed(&self, seed: u64) -> (String, u64) {
         (sealed(seed, self.open.clone()), sum(seed, self.open.as_bytes()))
+    }
+}
+
+/// Who decided. Which direction of the search was first is a matter of luck, and not told.
+fn told(decided_by: DecidedBy) -> Option<&'static str> {
+    match decided_by {
+        DecidedBy::Monitor(name) => Some(name),
+        DecidedBy::Inspection => Some("inspection"),
+        DecidedBy::Search(_) => Some("search"),
+        DecidedBy::Nobody => None,
     }
 }
 

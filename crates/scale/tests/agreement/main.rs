@@ -11,8 +11,8 @@ use seriatim_scale::merge::merge_contents;
 use seriatim_scale::run::{Defects, Limits, Log, Plan, Shard};
 use seriatim_scale::spill::Scratch;
 use seriatim_scale::verdicts::{About, Contents, Line, Medium, Word, Writer};
-use seriatim_scale::{PartVerdict, Standing, run};
-use seriatim_spec::{ChosenReader, Counterexample, SpecChoice, Verdict};
+use seriatim_scale::{JudgedPart, Judgement, run};
+use seriatim_spec::{ChosenReader, Counterexample, DecidedBy, SpecChoice, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead};
 use std::ops::ControlFlow;
@@ -109,14 +109,14 @@ impl Case {
     }
 
     /// The verdicts on all parts; `None` if the log is refused.
-    fn parts_on_disk(&self, memory: usize, shard: Shard) -> Option<Vec<PartVerdict>> {
+    fn parts_on_disk(&self, memory: usize, shard: Shard) -> Option<Vec<JudgedPart>> {
         let mut parts = Vec::new();
         let told = run(&self.plan(memory, shard)?, &mut |verdict| {
             parts.push(verdict);
             Ok(ControlFlow::Continue(()))
         });
         told.ok()?;
-        let is_refused = |part: &PartVerdict| matches!(part.standing, Standing::Refused(_));
+        let is_refused = |part: &JudgedPart| matches!(part.judgement, Judgement::Refused(_));
         (!parts.iter().any(is_refused)).then_some(parts)
     }
 
@@ -176,10 +176,10 @@ fn lines(history: &History, operations: &[OpId]) -> Vec<u64> {
 }
 
 /// Whether the part that memory convicts is one that the disk convicts.
-fn same_part(history: &History, found: &Counterexample, parts: &[PartVerdict]) -> bool {
+fn same_part(history: &History, found: &Counterexample, parts: &[JudgedPart]) -> bool {
     let convicted = lines(history, &found.operations);
-    parts.iter().any(|part| match &part.standing {
-        Standing::Violation(evidence) => match &**evidence {
+    parts.iter().any(|part| match &part.judgement {
+        Judgement::Violation(evidence) => match &**evidence {
             Evidence::Shown { history, .. } => {
                 let all: Vec<u64> =
                     history.operations().map(|operation| operation.line()).collect();
@@ -191,8 +191,8 @@ fn same_part(history: &History, found: &Counterexample, parts: &[PartVerdict]) -
     })
 }
 
-fn words(parts: &[PartVerdict]) -> BTreeMap<u64, &'static str> {
-    parts.iter().map(|part| (part.hash.0, part.standing.word())).collect()
+fn words(parts: &[JudgedPart]) -> BTreeMap<u64, &'static str> {
+    parts.iter().map(|part| (part.hash.0, part.judgement.word())).collect()
 }
 
 /// Compares a log from disk with the same in memory; gives the word that both say.
@@ -211,13 +211,13 @@ fn compare(case: &Case) -> &'static str {
         (Whole::Refused, Some(parts)) => panic!("{case}refused in memory, {parts:?} from disk"),
         (_, None) => panic!("{case}refused from disk, not in memory"),
     };
-    let is_violated = parts.iter().any(|part| part.standing.word() == "violation");
+    let is_violated = parts.iter().any(|part| part.judgement.word() == "violation");
     assert_eq!(is_violated, word == "violation", "{case}{parts:?}");
     if case.seed.is_multiple_of(4) {
         let expected = if is_violated { Word::Violation } else { Word::Linearizable };
         assert_eq!(case.merged(3), expected, "{case}merged from shards");
         let shards = (0..3).map(|index| Shard { index, count: 3 });
-        let apart: Vec<PartVerdict> =
+        let apart: Vec<JudgedPart> =
             shards.flat_map(|shard| case.parts_on_disk(1 << 26, shard).unwrap()).collect();
         assert_eq!(words(&apart), words(&parts), "{case}");
     }
@@ -227,10 +227,11 @@ fn compare(case: &Case) -> &'static str {
 /// Compares a log whose parts are watched because they do not fit in memory; `None` if none was decided so.
 fn compare_watched(case: &Case, memory: usize) -> Option<()> {
     let parts = case.parts_on_disk(memory, Shard::ALL)?;
-    let is_watched =
-        |part: &&PartVerdict| ["online monitor", "check of windows"].contains(&&*part.by);
+    let is_watched = |part: &&JudgedPart| {
+        ["online monitor", "check of windows"].map(DecidedBy::Monitor).contains(&part.decided_by)
+    };
     parts.iter().find(is_watched)?;
-    let has = |word: &str| parts.iter().any(|part| part.standing.word() == word);
+    let has = |word: &str| parts.iter().any(|part| part.judgement.word() == word);
     match (case.in_memory(), has("violation"), has("unknown")) {
         (Whole::Violation(..), true, _) | (Whole::Linearizable, false, _) => Some(()),
         (Whole::Violation(..), false, true) => None,

@@ -14,7 +14,7 @@ use seriatim::scale::record::Rank;
 use seriatim::scale::run::{Defects, Limits, Log, Plan, Shard};
 use seriatim::scale::spill::Scratch;
 use seriatim::scale::verdicts::{About, Line, Writer};
-use seriatim::scale::{PartVerdict, Standing, run};
+use seriatim::scale::{JudgedPart, Judgement, run};
 use seriatim::spec::{Explanation, Limit, Replayed};
 use seriatim::{Checked, Counterexample, History, Unknown, Verdict};
 use std::ops::ControlFlow;
@@ -163,20 +163,20 @@ struct Found {
     /// The part that cannot be read and begins first: where it begins, and why.
     refused: Option<(Rank, String)>,
     /// The violated part that begins first.
-    first: Option<PartVerdict>,
+    first: Option<JudgedPart>,
 }
 
 impl Found {
-    fn add(&mut self, verdict: PartVerdict) {
-        match &verdict.standing {
-            Standing::Linearizable => {}
-            Standing::Unknown(reason) => self.open.push((verdict.label, reason.clone())),
-            Standing::Refused(reason) => {
+    fn add(&mut self, verdict: JudgedPart) {
+        match &verdict.judgement {
+            Judgement::Linearizable => {}
+            Judgement::Unknown(reason) => self.open.push((verdict.label, reason.clone())),
+            Judgement::Refused(reason) => {
                 if self.refused.as_ref().is_none_or(|first| verdict.first < first.0) {
                     self.refused = Some((verdict.first, reason.clone()));
                 }
             }
-            Standing::Violation(_) => {
+            Judgement::Violation(_) => {
                 self.violations += 1;
                 if self.first.as_ref().is_none_or(|first| verdict.first < first.first) {
                     self.first = Some(verdict);
@@ -258,11 +258,11 @@ fn limit_of(open: &[(String, String)]) -> Unknown {
 
 /// The history of the violated part that begins first.
 fn violated(
-    first: PartVerdict,
+    first: JudgedPart,
     plan: &Plan,
     spilled: &mut Spilled,
 ) -> Result<(History, Checked), Failure> {
-    let Standing::Violation(evidence) = first.standing else {
+    let Judgement::Violation(evidence) = first.judgement else {
         return unviolated(spilled);
     };
     match *evidence {

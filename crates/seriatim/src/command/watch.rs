@@ -7,7 +7,7 @@ use seriatim::history::{Conventions, Format, Header, ReadOptions, listen, open};
 use seriatim::limits::{Stopped, checkpoint_now};
 use seriatim::monitor::frontier::frontier_of;
 use seriatim::question::written;
-use seriatim::scale::Standing;
+use seriatim::scale::Judgement;
 use seriatim::scale::judge::Evidence;
 use seriatim::scale::live::{Begins, Listening, Watch};
 use seriatim::{ChosenReader, Failures, SpecChoice, Verdict};
@@ -109,7 +109,7 @@ fn report(name: &str, watched: &mut Watch, conventions: Conventions) -> Result<E
     let (events, operations) = (watched.events(), watched.operations());
     let place = watched.line().map_or_else(|| name.to_owned(), |line| format!("{name}:{line}"));
     match watched.conclude(conventions) {
-        Standing::Linearizable => {
+        Judgement::Linearizable => {
             say(&format!(
                 "{place}: linearizable so far, {operations} operations, {events} events\n"
             ))?;
@@ -118,18 +118,18 @@ fn report(name: &str, watched: &mut Watch, conventions: Conventions) -> Result<E
             }
             Ok(Exit::Holds)
         }
-        Standing::Violation(evidence) => {
+        Judgement::Violation(evidence) => {
             let when = if watched.was_heard() { "at event" } else { "within the events up to" };
             say(&format!("{place}: VIOLATION {when} {events}: {}", shown(&evidence)))?;
             Ok(Exit::Violated)
         }
-        Standing::Unknown(reason) => {
+        Judgement::Unknown(reason) => {
             say(&format!(
                 "{place}: unknown after {operations} operations, {events} events: {reason}\n"
             ))?;
             Ok(Exit::Unknown)
         }
-        Standing::Refused(problem) => Err(Failure(format!("{place}: {problem}"))),
+        Judgement::Refused(problem) => Err(Failure(format!("{place}: {problem}"))),
     }
 }
 
