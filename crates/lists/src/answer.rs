@@ -41,6 +41,16 @@ impl Outcome {
         })
     }
 
+    /// The runs that contradict something.
+    pub fn counterexamples(&self) -> impl Iterator<Item = &Counterexample> {
+        let verdicts = [Some(&self.elements), self.list.as_ref()].into_iter().flatten();
+        let runs = verdicts.filter_map(|verdict| match verdict {
+            Verdict::Fails(run) => Some(&**run),
+            Verdict::Holds | Verdict::Unknown(_) => None,
+        });
+        runs.chain(self.deadlock.as_deref())
+    }
+
     /// The runs that it is about.
     fn scope(&self, equality: Equality) -> Scope {
         let input = match self.input {

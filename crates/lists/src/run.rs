@@ -1,10 +1,11 @@
 //! A concrete run of a composition, in the form in which all engines give theirs.
 
-use crate::replay::{Counterexample, Pictured, PicturedKey, ShownOperation, ShownStep};
+use crate::replay::{Counterexample, Pictured, PicturedKey, ShownOperation, ShownStep, elements};
 use crate::search::Violation;
 use seriatim_history::Value;
 use seriatim_lang::program::Program;
 use seriatim_spec::run::{Event, Run, Step};
+use std::collections::BTreeSet;
 
 impl Counterexample {
     /// The run, step by step, and the history.
@@ -19,6 +20,21 @@ impl Counterexample {
             history: self.events(program),
             repeats: None,
         }
+    }
+
+    /// The elements of the list before the first step.
+    pub fn initial_elements(&self) -> BTreeSet<u32> {
+        elements(&self.initial)
+    }
+
+    /// Every key that is an element at the start or at the end, or that an operation names; and whether it is an
+    /// element at the end.
+    pub fn elements_of_interest(&self) -> Vec<(u32, bool)> {
+        let last = elements(self.steps.last().map_or(&self.initial, |step| &step.list));
+        let named = self.operations.iter().map(|shown| shown.key);
+        let keys: BTreeSet<u32> =
+            named.chain(self.initial_elements()).chain(last.iter().copied()).collect();
+        keys.into_iter().map(|key| (key, last.contains(&key))).collect()
     }
 
     /// How the run goes wrong, as words.
@@ -41,7 +57,7 @@ impl Counterexample {
                 "no order of the operations explains the results ({results}) and leaves these elements: {end}"
             ),
             Violation::WrongList => format!(
-                "results and elements are right ({results}), but no order of the operations leaves this list: {end}"
+                "results and elements are correct ({results}), but no order of the operations leaves this list: {end}"
             ),
         }
     }

@@ -1,6 +1,8 @@
 //! What came of a question: the answer, and what the engines gave with it.
 
+use crate::recorded::Recorded;
 use seriatim_explore::{self as explore, Growth};
+use seriatim_lang::Program;
 use seriatim_lists as lists;
 use seriatim_spec::answer::{Answer, Standing, StuckProof};
 use seriatim_spec::run::Run;
@@ -39,6 +41,19 @@ impl Verified {
     /// What an exploration alone says.
     pub(crate) fn explored(outcome: explore::Outcome) -> Verified {
         Verified { explored: Some(outcome.clone()), ..Verified::new(outcome.answer()) }
+    }
+
+    /// The history of the run that contradicts a claim, judged by the monitors.
+    pub fn recorded(&self, program: &Program) -> Option<Recorded> {
+        if let Some(explore::Verdict::Violation(found)) =
+            self.explored.as_ref().map(|outcome| &outcome.verdict)
+        {
+            return Recorded::of(program, &found.run());
+        }
+        let shown = self.run()?;
+        let found = self.compositions.iter().flat_map(lists::Outcome::counterexamples);
+        let mut found = found.filter(|found| found.run(program) == *shown);
+        found.next().and_then(|found| Recorded::of_list(program, found))
     }
 
     /// The run that contradicts a claim, if one is violated.

@@ -3,7 +3,7 @@
 use seriatim_algorithms::algorithm;
 use seriatim_explore::starting_bounds;
 use seriatim_lang::{Program, check_with};
-use seriatim_lists::{Equality, parse_composition};
+use seriatim_lists::{Equality, Outcome, Violation, parse_composition};
 use seriatim_spec::answer::{Evidence, Property, Standing};
 use seriatim_verify::{Engine, Error, Lists, Options, Recorded, Verified, verify};
 use std::collections::BTreeMap;
@@ -50,10 +50,32 @@ fn a_run_that_goes_wrong_settles_the_question_and_monitors_reject_its_history() 
     for engine in [Engine::Auto, Engine::Prove, Engine::Explore { budget: None }, twice] {
         let verified = asked(&broken, engine);
         assert_eq!(verified.answer.violated(), Some(Property::Linearizable));
-        let run = verified.run().expect("every violation has a run");
-        assert_eq!(Recorded::of(&broken, run).expect("a set").verdict.word(), "violation");
+        assert!(verified.run().is_some(), "every violation has a run");
+        let recorded = verified.recorded(&broken).expect("a set");
+        assert_eq!(recorded.verdict.word(), "violation");
         assert!(verified.certificate.is_none());
     }
+}
+
+/// The engine for lists and the monitors share nothing: whatever the one calls a wrong result or a wrong set of
+/// elements, the others refute as a history.
+#[test]
+fn monitors_refute_what_goes_wrong_on_lists_with_elements() {
+    let (mut results, mut elements) = (0, 0);
+    for name in ["lazy_list_no_validation", "lazy_list_no_lock", "lock_coupling_flipped_contains"] {
+        let broken = program(&format!("broken/{name}"));
+        let verified = asked(&broken, Engine::Lists(Lists::all(&broken, &[2])));
+        for found in verified.compositions.iter().flat_map(Outcome::counterexamples) {
+            match found.violation {
+                Violation::WrongResult => results += 1,
+                Violation::WrongElements => elements += 1,
+                _ => continue,
+            }
+            let recorded = Recorded::of_list(&broken, found).expect("a history of a set");
+            assert_eq!(recorded.verdict.word(), "violation", "{name}: {found:?}");
+        }
+    }
+    assert!(results > 0 && elements > 0, "{results} wrong results, {elements} wrong elements");
 }
 
 #[test]

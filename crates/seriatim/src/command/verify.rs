@@ -342,7 +342,7 @@ fn tell(
         tell_growth(question, growth)?;
     }
     let found = verified.explored.as_ref().and_then(violation);
-    let recorded = found.and_then(|found| Recorded::of(question.program, &found.run()));
+    let recorded = verified.recorded(question.program);
     let judged = recorded.as_ref().map(judged);
     let replay = arguments.again(&question.source.name);
     let mut examined = question.examined(&verified.answer);
@@ -368,9 +368,8 @@ fn tell(
         tell_exploration(arguments, question, outcome)?;
     }
     // Engine and monitors share nothing: whoever reads this should see them agree.
-    if let Some(verdict) = recorded.map(|recorded| recorded.verdict)
-        && found.is_some_and(|found| found.kind == ViolationKind::NotLinearizable)
-    {
+    let is_about_order = found.is_none_or(|found| found.kind == ViolationKind::NotLinearizable);
+    if let Some(verdict) = recorded.map(|recorded| recorded.verdict).filter(|_| is_about_order) {
         remark(&format!("`seriatim check` on this history: {}", verdict.word()));
     }
     Ok(Exit::of(&verified.answer))
