@@ -123,6 +123,14 @@ impl Memos {
     }
 }
 
+/// What a worker brings to every question about sets.
+pub struct Context<'w> {
+    /// What is explored.
+    pub subject: &'w Subject,
+    /// What the worker remembers.
+    pub memos: &'w mut Memos,
+}
+
 fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }
@@ -177,74 +185,70 @@ impl Configurations {
     /// The set after a thread called an operation.
     pub fn call(
         &self,
-        (subject, memos): (&Subject, &mut Memos),
+        context: &mut Context<'_>,
         set: SetId,
         thread: usize,
         message: &Message,
     ) -> Result<SetId, SpecStop> {
-        let operation = number(&mut memos.operations, &self.operations, message)?;
+        let operation = number(&mut context.memos.operations, &self.operations, message)?;
         let key = (set, thread as u8, operation);
-        if let Some(found) = memos.calls.get(&key) {
+        if let Some(found) = context.memos.calls.get(&key) {
             return Ok(found);
         }
         let status = called(operation);
         let mut next = self.copy(set);
         next.iter_mut().for_each(|c| *c = with_status(*c, thread, status));
-        let result = self.intern(subject, next);
-        memos.calls.insert(key, result);
+        let result = self.intern(context.subject, next);
+        context.memos.calls.insert(key, result);
         Ok(result)
     }
 
     /// The set after a thread returned with a result; [`EMPTY`] if the specification does not allow that.
     pub fn give_back(
         &self,
-        (subject, memos): (&Subject, &mut Memos),
+        context: &mut Context<'_>,
         set: SetId,
         thread: usize,
         message: &Message,
     ) -> Result<SetId, SpecStop> {
-        let result = number(&mut memos.results, &self.results, message)?;
+        let result = number(&mut context.memos.results, &self.results, message)?;
         let key = (set, thread as u8, result);
-        if let Some(found) = memos.returns.get(&key) {
+        if let Some(found) = context.memos.returns.get(&key) {
             return Ok(found);
         }
         let all = match self.mode {
             Mode::Points => self.copy(set),
-            _ => self.closure((subject, memos), self.copy(set))?,
+            _ => self.closure(context, self.copy(set))?,
         };
         let wanted = done(result);
         let left = all.into_iter().filter(|c| status(*c, thread) == wanted);
         let left: Vec<Config> = left.map(|c| with_status(c, thread, IDLE)).collect();
         let roots = match self.mode {
             Mode::Points => left,
-            _ => self.roots((subject, memos), left)?,
+            _ => self.roots(context, left)?,
         };
-        let found = self.intern(subject, roots);
-        memos.returns.insert(key, found);
+        let found = self.intern(context.subject, roots);
+        context.memos.returns.insert(key, found);
         Ok(found)
     }
 
     /// The set after the operation of a thread was said to take effect; [`EMPTY`] if it cannot.
     pub fn effect(
         &self,
-        (subject, memos): (&Subject, &mut Memos),
+        context: &mut Context<'_>,
         set: SetId,
         thread: usize,
     ) -> Result<SetId, SpecStop> {
         let mut next = Vec::new();
         for config in self.copy(set) {
-            self.push_effects((subject, memos), config, thread, &mut next)?;
+            self.push_effects(context, config, thread, &mut next)?;
         }
-        Ok(self.intern(subject, next))
+        Ok(self.intern(context.subject, next))
     }
 
     /// Whether the specification blocks as well: in some configuration no thread has taken effect without having
     /// returned, and no called operation can. The roots are all that can be such; see `deadlock`.
-    pub fn blocks(
-        &self,
-        (subject, memos): (&Subject, &mut Memos),
-        set: SetId,
-    ) -> Result<bool, SpecStop> {
+    pub fn blocks(&self, context: &mut Context<'_>, set: SetId) -> Result<bool, SpecStop> {
         let mut effects = Vec::new();
         for config in self.copy(set) {
             let is_done = |t| matches!(Status::of(status(config, t)), Status::Done(_));
@@ -253,7 +257,7 @@ impl Configurations {
             }
             effects.clear();
             for thread in 0..self.threads {
-                self.push_effects((subject, memos), config, thread, &mut effects)?;
+                self.push_effects(context, config, thread, &mut effects)?;
             }
             if effects.is_empty() {
                 return Ok(true);
@@ -265,47 +269,47 @@ impl Configurations {
     /// The set with threads and values renamed.
     pub fn rename(
         &self,
-        (subject, memos): (&Subject, &mut Memos),
+        context: &mut Context<'_>,
         set: SetId,
         by: &Renaming,
     ) -> Result<SetId, SpecStop> {
         if *by == Renaming::IDENTITY {
             return Ok(set);
         }
-        if let Some(found) = memos.renamed.get(&(set, *by)) {
+        if let Some(found) = context.memos.renamed.get(&(set, *by)) {
             return Ok(found);
         }
         let mut next = self.copy(set);
         for config in &mut next {
-            *config = self.rename_config((subject, memos), *config, by)?;
+            *config = self.rename_config(context, *config, by)?;
         }
-        let result = self.intern(subject, next);
-        memos.renamed.insert((set, *by), result);
+        let result = self.intern(context.subject, next);
+        context.memos.renamed.insert((set, *by), result);
         Ok(result)
     }
 
     /// Whether every configuration of `small` is one of `large`.
     pub fn includes(
         &self,
-        (subject, memos): (&Subject, &mut Memos),
+        context: &mut Context<'_>,
         large: SetId,
         small: SetId,
     ) -> Result<bool, SpecStop> {
         if large == small || small == EMPTY {
             return Ok(true);
         }
-        if let Some(found) = memos.included.get(&(large, small)) {
+        if let Some(found) = context.memos.included.get(&(large, small)) {
             return Ok(found);
         }
         let wanted = self.copy(small);
         let mut all = self.copy(large);
         let mut found = wanted.iter().all(|c| all.binary_search(c).is_ok());
         if !found && self.mode != Mode::Points {
-            all = self.closure((subject, memos), all)?;
+            all = self.closure(context, all)?;
             let all: FxHashSet<Config> = all.into_iter().collect();
             found = wanted.iter().all(|c| all.contains(c));
         }
-        memos.included.insert((large, small), found);
+        context.memos.included.insert((large, small), found);
         Ok(found)
     }
 
@@ -382,7 +386,7 @@ impl Configurations {
     /// All configurations that effects lead to, the given ones included.
     fn closure(
         &self,
-        (subject, memos): (&Subject, &mut Memos),
+        context: &mut Context<'_>,
         from: Vec<Config>,
     ) -> Result<Vec<Config>, SpecStop> {
         let mut seen: FxHashSet<Config> = from.iter().copied().collect();
@@ -391,7 +395,7 @@ impl Configurations {
         let mut at = 0;
         while at < all.len() {
             for thread in 0..self.threads {
-                self.push_effects((subject, memos), all[at], thread, &mut next)?;
+                self.push_effects(context, all[at], thread, &mut next)?;
             }
             all.extend(next.drain(..).filter(|c| seen.insert(*c)));
             at += 1;
@@ -402,13 +406,13 @@ impl Configurations {
     /// The configurations of a closed set that are no effect-successors of others.
     fn roots(
         &self,
-        (subject, memos): (&Subject, &mut Memos),
+        context: &mut Context<'_>,
         closed: Vec<Config>,
     ) -> Result<Vec<Config>, SpecStop> {
         let mut later = Vec::new();
         for config in &closed {
             for thread in 0..self.threads {
-                self.push_effects((subject, memos), *config, thread, &mut later)?;
+                self.push_effects(context, *config, thread, &mut later)?;
             }
         }
         let later: FxHashSet<Config> = later.into_iter().collect();
@@ -417,7 +421,7 @@ impl Configurations {
 
     fn push_effects(
         &self,
-        (subject, memos): (&Subject, &mut Memos),
+        context: &mut Context<'_>,
         config: Config,
         thread: usize,
         into: &mut Vec<Config>,
@@ -426,9 +430,11 @@ impl Configurations {
         let state = (config >> STATE_SHIFT) as u32;
         let who = if self.mode == Mode::Compat { thread as u8 } else { 0 };
         let key = (state, operation, who);
-        let outcomes = match memos.effects.entry(key) {
+        let outcomes = match context.memos.effects.entry(key) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(self.outcomes(subject, state, operation, thread)?),
+            Entry::Vacant(new) => {
+                new.insert(self.outcomes(context.subject, state, operation, thread)?)
+            }
         };
         let rest = config & ((1 << STATE_SHIFT) - 1);
         for (state, result) in outcomes.iter() {
@@ -471,16 +477,16 @@ impl Configurations {
 
     fn rename_config(
         &self,
-        (subject, memos): (&Subject, &mut Memos),
+        context: &mut Context<'_>,
         config: Config,
         by: &Renaming,
     ) -> Result<Config, SpecStop> {
         let state = (config >> STATE_SHIFT) as u32;
-        let mut renamed = Config::from(self.rename_state(memos, state, by)) << STATE_SHIFT;
+        let mut renamed = Config::from(self.rename_state(context.memos, state, by)) << STATE_SHIFT;
         for thread in 0..self.threads {
             let moved = match status(config, thread) {
                 IDLE => IDLE,
-                code => self.rename_status((subject, memos), code, by)?,
+                code => self.rename_status(context, code, by)?,
             };
             renamed = with_status(renamed, usize::from(by.threads[thread]), moved);
         }
@@ -506,17 +512,17 @@ impl Configurations {
     /// The status of a thread with the values of its operation or result renamed.
     fn rename_status(
         &self,
-        (subject, memos): (&Subject, &mut Memos),
+        context: &mut Context<'_>,
         code: u16,
         by: &Renaming,
     ) -> Result<u16, SpecStop> {
         if by.values == Renaming::IDENTITY.values {
             return Ok(code);
         }
-        if let Some(found) = memos.renamed_words.get(&(code, *by)) {
+        if let Some(found) = context.memos.renamed_words.get(&(code, *by)) {
             return Ok(*found);
         }
-        let methods = &subject.machine.steps.methods;
+        let methods = &context.subject.machine.steps.methods;
         let renamed = match Status::of(code) {
             Status::Idle => IDLE,
             Status::Called(operation) => {
@@ -530,7 +536,7 @@ impl Configurations {
                 done(small(write(&self.results).intern((method, words)))?)
             }
         };
-        memos.renamed_words.insert((code, *by), renamed);
+        context.memos.renamed_words.insert((code, *by), renamed);
         Ok(renamed)
     }
 }

@@ -30,8 +30,8 @@ pub fn lock_freedom(
     options: &Options,
     progress: &mut dyn FnMut(&Statistics),
 ) -> Result<Outcome, Diagnostic> {
-    if let Some(why) = crate::refusal(options) {
-        return Ok(crate::unknown(program, options, Reason::Unsupported(why)));
+    if let Some(why) = crate::refinement::refusal(options) {
+        return Ok(crate::refinement::unknown(program, options, Reason::Unsupported(why)));
     }
     let kept = Reductions {
         lock_movers: false,
@@ -42,14 +42,15 @@ pub fn lock_freedom(
     };
     let options = Options { reductions: kept, ..options.clone() };
     let mut subject = Subject::new(program, &options)?;
-    let initial = subject.machine.initial().map_err(|stop| crate::bad_start(&subject, stop))?;
+    let initial =
+        subject.machine.initial().map_err(|stop| crate::refinement::bad_start(&subject, stop))?;
     let (mut search, start) = match Search::new(&subject, &options) {
         Ok(ready) => ready,
-        Err(reason) => return Ok(crate::unknown(program, &options, reason)),
+        Err(reason) => return Ok(crate::refinement::unknown(program, &options, reason)),
     };
     let verdict = match search.run(&initial, start, progress) {
         Ending::Complete => match find_stall(&search) {
-            None => crate::reviewed(&mut search, &initial),
+            None => crate::refinement::reviewed(&mut search, &initial),
             Some((path, kind)) => {
                 let found = trace::along(&search, (&initial, start), &path, kind);
                 Verdict::Violation(Box::new(found))

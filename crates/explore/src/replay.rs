@@ -29,11 +29,12 @@ pub enum Replay {
 pub fn replay(program: &Program, options: &Options, moves: &[Move]) -> Result<Replay, Diagnostic> {
     let reductions = Reductions { pure_iterations: false, ..options.reductions };
     let options = Options { reductions, ..options.clone() };
-    if let Some(why) = crate::refusal(&options) {
+    if let Some(why) = crate::refinement::refusal(&options) {
         return Err(Diagnostic::new(Default::default(), why));
     }
     let mut subject = Subject::new(program, &options)?;
-    let initial = subject.machine.initial().map_err(|stop| crate::bad_start(&subject, stop))?;
+    let initial =
+        subject.machine.initial().map_err(|stop| crate::refinement::bad_start(&subject, stop))?;
     let Ok((search, start)) = Search::new(&subject, &options) else { return Ok(Replay::Stuck(0)) };
     let mut worker = Worker::new(&search.common);
     let mut run = Rebuilt::new(&search, &initial, start);

@@ -1,9 +1,7 @@
 //! Breadth-first search through the product of the implementation and the sets of specification configurations.
 //!
-//! *Theorem* (paper 004: refinement checking): an implementation is linearizable iff each of its traces of calls and
-//! returns is a trace of the specification in which an operation is call, one invisible atomic effect, return. The product
-//! pairs a state with the set of all configurations that the same trace allows; the implementation fails iff some
-//! return empties the set.
+//! The theorem is that of `refinement`: the implementation fails iff some return empties the set of configurations that
+//! the trace allows.
 //!
 //! *Antichain*: if `(s, S)` was met with `S ⊆ T`, then every trace that empties `T` from `s` empties `S`, so `(s, T)` need
 //! not be explored; it is checked when a state is discovered, and states that a better one replaces are skipped unless they
@@ -19,7 +17,7 @@
 //! number of operations is not. What is outside of the bounds is not explored, and the outcome says so.
 
 use crate::codec::{Codec, length};
-use crate::configurations::{Configurations, SetId};
+use crate::configurations::{Configurations, Context, SetId};
 use crate::final_fields::FinalFields;
 use crate::options::{Mode, Options};
 use crate::outcome::{Reason, Statistics, ViolationKind};
@@ -275,16 +273,16 @@ impl<'s> Search<'s> {
         let (subject, configurations) = (self.common.subject, &self.common.configurations);
         for at in found {
             for set in orbit {
-                let memos = (subject, &mut worker.memos);
-                if configurations.includes(memos, *set, states.set(*at))? {
+                let context = &mut Context { subject, memos: &mut worker.memos };
+                if configurations.includes(context, *set, states.set(*at))? {
                     return Ok(true);
                 }
             }
         }
         for at in found {
-            let memos = (subject, &mut worker.memos);
+            let context = &mut Context { subject, memos: &mut worker.memos };
             let is_due = (states.next..states.level_end).contains(at);
-            if !is_due && configurations.includes(memos, states.set(*at), orbit[0])? {
+            if !is_due && configurations.includes(context, states.set(*at), orbit[0])? {
                 states.kill(*at);
             }
         }

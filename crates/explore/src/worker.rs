@@ -4,7 +4,7 @@
 
 use crate::canonical::{Canonical, TooManyNodes, named_threads};
 use crate::codec::{Codec, node_count};
-use crate::configurations::{Configurations, EMPTY, Memos, Message, SetId};
+use crate::configurations::{Configurations, Context, EMPTY, Memos, Message, SetId};
 use crate::deadlock::{Commitment, Known, deadlock};
 use crate::options::{Mode, Options};
 use crate::outcome::{Cuts, Reason, ViolationKind};
@@ -220,8 +220,9 @@ impl<'s> Worker<'s> {
             for Commitment { thread, from, seen, .. } in calls {
                 set = self.events(from, set, *thread, seen)?;
             }
-            let memos = (common.subject, &mut self.memos);
-            Ok(!common.configurations.blocks(memos, set)?)
+            let (subject, memos) = (common.subject, &mut self.memos);
+            let context = &mut Context { subject, memos };
+            Ok(!common.configurations.blocks(context, set)?)
         })
     }
 
@@ -349,22 +350,25 @@ impl<'s> Worker<'s> {
             return Ok(set);
         }
         if let Some(call) = &seen.call {
-            let memos = (common.subject, &mut self.memos);
-            set = common.configurations.call(memos, set, thread, call)?;
+            let (subject, memos) = (common.subject, &mut self.memos);
+            let context = &mut Context { subject, memos };
+            set = common.configurations.call(context, set, thread, call)?;
         }
         if mode == Mode::Points {
             for who in &seen.effects {
-                let memos = (common.subject, &mut self.memos);
+                let (subject, memos) = (common.subject, &mut self.memos);
+                let context = &mut Context { subject, memos };
                 set = match who {
-                    Some(who) => common.configurations.effect(memos, set, *who as usize)?,
+                    Some(who) => common.configurations.effect(context, set, *who as usize)?,
                     None => EMPTY,
                 };
             }
         }
         if let Some(result) = &seen.ret {
             let message: Message = (self.method(from, thread, seen), result.clone());
-            let memos = (common.subject, &mut self.memos);
-            set = common.configurations.give_back(memos, set, thread, &message)?;
+            let (subject, memos) = (common.subject, &mut self.memos);
+            let context = &mut Context { subject, memos };
+            set = common.configurations.give_back(context, set, thread, &message)?;
         }
         if set == EMPTY && is_broken(Sabotage::BlindReturn) {
             return Ok(before);
@@ -442,8 +446,9 @@ impl<'s> Worker<'s> {
         self.counts.nodes = self.counts.nodes.max(node_count(self.canonical.key[0]));
         self.orbit.clear();
         for renaming in &self.canonical.renamings {
-            let memos = (common.subject, &mut self.memos);
-            let renamed = common.configurations.rename(memos, set, renaming)?;
+            let (subject, memos) = (common.subject, &mut self.memos);
+            let context = &mut Context { subject, memos };
+            let renamed = common.configurations.rename(context, set, renaming)?;
             if self.orbit.iter().all(|(_, known)| *known != renamed) {
                 self.orbit.push((common.configurations.print(&mut self.memos, renamed), renamed));
             }

@@ -7,8 +7,8 @@
 
 use crate::abstraction::initial_view;
 use crate::effect::Outlook;
-use crate::interfere::Matcher;
 use crate::interference::Interference;
+use crate::interference::list::Matcher;
 use crate::model::Model;
 use crate::outcome::{At, Obstacle, Proof};
 use crate::step::{Setting, transitions};

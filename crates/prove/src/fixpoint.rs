@@ -2,7 +2,7 @@
 //!
 //! Decided: whether every check holds in every view of that set. By induction over the steps of a run of any number of
 //! threads, each thread's view of each state is then described by a view of the set: an own step stays inside by
-//! the laws of [`crate::own`], a foreign one by those of [`crate::effect`] and [`crate::interfere`], because the acting
+//! the laws of [`crate::own`], a foreign one by those of [`crate::effect`] and [`crate::interference`], because the acting
 //! thread's view is in the set, too, and so is its effect. Cost: views times effects; the views are bounded by the
 //! options, beyond which the verdict is unknown. A view that is worked off before all its effects and widenings have
 //! arrived would make it unsound; whatever grows is therefore queued again.
@@ -10,8 +10,8 @@
 use crate::abstraction::initial_view;
 use crate::content::Abstraction;
 use crate::effect::Outlook;
-use crate::interfere::Matcher;
 use crate::interference::Interference;
+use crate::interference::list::Matcher;
 use crate::model::Model;
 use crate::outcome::{At, Obstacle, Options};
 use crate::record::Shape;

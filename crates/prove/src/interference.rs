@@ -1,15 +1,30 @@
-//! What one thread's step does to the view of another: the effect on a list, on a cell, on a number, or on the thread whose
-//! operation it helped.
+//! Interference: what one thread's step does to the view of another.
+//!
+//! The proof is thread-modular, in the manner of rely and guarantee: each step of a thread in some view leaves an
+//! effect, without regard to who took it, and every effect is applied to every view.
+//!
+//! *Theorem.* Let the views describe every thread in a state, and let another thread take a step. If the step's effect
+//! is among the effects, and all that [`Interference::disturb`] gives for the observed thread's view is among the
+//! views, then a view describes the observed thread after the step. By induction on the length of a run, views that are
+//! closed under own steps and under interference describe every thread in every reachable state.
+//!
+//! There are four forms, by what the object is: a list (`list`), a cell, a number, and an operation that another thread
+//! completed (`help`). Each has its own law, tested against the concrete machine.
+//!
+//! *It would be unsound to* leave out a result for one way in which an effect can fit a view, or to take facts of the
+//! acting thread (that it holds a lock) for facts of the observed one.
+
+pub mod list;
 
 use crate::cell::Exchange;
 use crate::content::Abstraction;
 use crate::counter::Update;
 use crate::effect::{Effect, Outlook};
 use crate::help::Help;
-use crate::interfere::Matcher;
 use crate::model::Model;
 use crate::outcome::Obstacle;
 use crate::view::View;
+use list::Matcher;
 use seriatim_lang::steps::Pc;
 
 /// What others see of a step.

@@ -3,7 +3,7 @@
 //! wrong: that is for `explore`.
 //!
 //! The engine is a thread-modular abstract interpretation over lists. A [`View`] is all that one thread can name;
-//! `own` is what its own steps do, `effect` what others see of them, `interfere` what that does to a view,
+//! `own` is what its own steps do, `effect` what others see of them, `interference` what that does to a view,
 //! `fixpoint` closes the set, and `content` holds the theorem and the checks on every single step.
 
 #![forbid(unsafe_code)]
@@ -21,7 +21,6 @@ mod equality;
 mod export;
 mod fixpoint;
 mod help;
-mod interfere;
 mod interference;
 mod join;
 mod list_spec;

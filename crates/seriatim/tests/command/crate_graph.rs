@@ -93,3 +93,25 @@ fn every_dependency_points_down_and_the_book_shows_it() {
 fn is_beside(name: &str, dependency: &str) -> bool {
     matches!((name, dependency), ("cluster", "scale"))
 }
+
+/// Each row of the table of concepts names a file that is there, whose header says what is decided and why that is
+/// sound, and the function in it.
+#[test]
+fn every_concept_of_the_book_has_its_file_and_its_entry() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(root.join("docs/architecture.md")).expect("a page");
+    let (_, table) = page.split_once("| concept | file | entry |\n").expect("the table");
+    let mut rows = 0;
+    for row in table.lines().skip(1).take_while(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = row.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
+        let [_, _, file, entry, _] = cells[..] else { panic!("three cells expected: {row}") };
+        let text = std::fs::read_to_string(root.join(file))
+            .unwrap_or_else(|error| panic!("{file}: {error}"));
+        let header: Vec<&str> = text.lines().take_while(|line| line.starts_with("//!")).collect();
+        assert!(header.len() > 4, "{file} has no header that says why");
+        let is_there = [format!("fn {entry}("), format!("fn {entry}<")];
+        assert!(is_there.iter().any(|name| text.contains(name)), "{file} has no `{entry}`");
+        rows += 1;
+    }
+    assert!(rows >= 8, "{rows} concepts");
+}

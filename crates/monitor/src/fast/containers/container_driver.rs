@@ -1,16 +1,7 @@
-//! The common course of the container monitors, with removals whose result nobody knows.
+//! The common course of the container monitors: read, decide, place the queries, and show what is wrong.
 //!
-//! *Pending removals.* A pending removal removed one of the values that no completed removal
-//! returned, or nothing. If it removed `v`, that only shortens the cells that `v` covers, and never
-//! harms the rest; an earlier call is at least as good. So an injective assignment of pending
-//! removals to never removed values is looked for. Where a discipline says so, the assignment in
-//! order (the first inserted to the first called) is as good as any. Else: run the monitor; if it
-//! is stuck on a core of values that has no order under the present assignment, then every solution
-//! assigns a removal to a never removed value of that core: branch on these. Exact. At most k deep
-//! for k pending removals, and immediate if no value of the core is never removed, which is the
-//! usual case of a real violation. More than [`NODES`] cases are declined.
-//!
-//! *Counterexamples* are the union of the cores, made small by `shrink`.
+//! Removals whose result nobody knows are assigned by `pending_removals`. *Counterexamples* are the union of
+//! the cores, made small by `shrink`.
 
 use crate::fast::containers::container::{
     Container, Flaw, Item, NEVER, Names, Peek, Rank, Refusal, Span,
@@ -18,6 +9,7 @@ use crate::fast::containers::container::{
 use crate::fast::containers::coverage::{Coverage, nonempty_cells};
 use crate::fast::containers::equal;
 use crate::fast::containers::nonempty_queries;
+use crate::fast::containers::pending_removals::{self, Assigned, assign_in_order};
 use crate::fast::containers::query_search::{Head, Placement, place_queries};
 use crate::fast::containers::size;
 use crate::fast::shrink::shrink;
@@ -29,9 +21,6 @@ use seriatim_limits::checkpoint_now;
 use seriatim_spec::{Claim, Witness};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// How many cases of pending removals are tried before the monitor declines.
-const NODES: usize = 4096;
 
 /// Values that no order explains, on their own.
 #[derive(Clone, Debug, Default)]
@@ -169,20 +158,10 @@ pub(in crate::fast) fn solve<D: Discipline>(
     match discipline.plan(container, &coverage) {
         Ok(plan) => finish(discipline, part, container, (coverage, plan)),
         Err(core) if container.pending.is_empty() => Ok(Solution::Cores(core)),
-        Err(core) => {
-            let mut search = Branching {
-                discipline,
-                part,
-                container: container.clone(),
-                used: vec![false; container.pending.len()],
-                nodes: 0,
-                cores: Vec::new(),
-            };
-            match search.branch(core)? {
-                Some(decided) => finish(discipline, part, &search.container, decided),
-                None => Ok(Solution::Cores(union(search.cores))),
-            }
-        }
+        Err(core) => match pending_removals::assign(discipline, part, container, core)? {
+            Assigned::Decided(container, decided) => finish(discipline, part, &container, decided),
+            Assigned::Stuck(cores) => Ok(Solution::Cores(union(cores))),
+        },
     }
 }
 
@@ -317,81 +296,6 @@ fn with_queries(container: &Container, order: Vec<OpId>, cells: &[Option<u32>]) 
         merged.extend(order.get(index));
     }
     merged
-}
-
-struct Branching<'d, D: Discipline> {
-    discipline: &'d D,
-    part: Part<'d>,
-    container: Container,
-    used: Vec<bool>,
-    nodes: usize,
-    cores: Vec<Core>,
-}
-
-impl<D: Discipline> Branching<'_, D> {
-    /// Tries to get rid of a core by assigning a removal to one of its values.
-    fn branch(&mut self, core: Core) -> Result<Option<(Coverage, D::Plan)>, Declined> {
-        let core = minimal(self.discipline, self.part, &self.container, core);
-        self.cores.push(core.clone());
-        for item in core.items {
-            if self.container.remove[item.index()].exists() {
-                continue;
-            }
-            for choice in self.choices(item) {
-                self.nodes += 1;
-                self.part.spend(self.container.len() + 1)?;
-                if self.nodes > NODES {
-                    let tried = self.nodes;
-                    return Err(Declined::TooManyChoices { tried });
-                }
-                self.used[choice] = true;
-                self.container.assign(item, self.container.pending[choice]);
-                let solution = self.node()?;
-                if solution.is_some() {
-                    return Ok(solution);
-                }
-                self.used[choice] = false;
-                self.container.remove[item.index()] = Span::NONE;
-            }
-        }
-        Ok(None)
-    }
-
-    fn node(&mut self) -> Result<Option<(Coverage, D::Plan)>, Declined> {
-        // An assigned removal returns at the end: it cannot contradict the value's other
-        // operations.
-        let Ok(coverage) = Coverage::new(&self.container) else {
-            return Ok(None);
-        };
-        match self.discipline.plan(&self.container, &coverage) {
-            Ok(plan) => Ok(Some((coverage, plan))),
-            Err(core) => self.branch(core),
-        }
-    }
-
-    /// The unused pending removals with different effects on a value: of those called before the
-    /// value's own last call only the last, since they do the same.
-    fn choices(&self, item: Item) -> Vec<usize> {
-        let peeks = self.container.peeks_of(item);
-        let insert = self.container.insert[item.index()].call;
-        let last_call = peeks.iter().map(|p| p.span.call).fold(insert, Rank::max);
-        let unused = (0..self.used.len()).filter(|&index| !self.used[index]);
-        let (same, later): (Vec<usize>, Vec<usize>) =
-            unused.partition(|&index| self.container.pending[index].call <= last_call);
-        same.last().copied().into_iter().chain(later).collect()
-    }
-}
-
-/// The i-th of the never removed values, by insertion, gets the i-th pending removal.
-fn assign_in_order(container: &mut Container) {
-    let mut inside: Vec<Item> = container.items().collect();
-    inside.retain(|item| !container.remove[item.index()].exists());
-    inside.sort_by_key(|item| container.insert[item.index()].ret);
-    let assigned = inside.len().min(container.pending.len());
-    let left = container.pending.split_off(assigned);
-    for (item, removal) in inside.into_iter().zip(std::mem::replace(&mut container.pending, left)) {
-        container.assign(item, removal);
-    }
 }
 
 /// A core from which no value can be left out, under the present assignment.

@@ -7,6 +7,7 @@ pub(super) mod coverage;
 pub(super) mod equal;
 pub(super) mod matching;
 pub(super) mod nonempty_queries;
+pub(super) mod pending_removals;
 pub mod priority_queue;
 pub(super) mod query_search;
 pub(super) mod repeated_values;

@@ -1,4 +1,4 @@
-//! Interference: what an effect of another thread does to a view.
+//! Interference on lists: what an effect of another thread does to a view.
 //!
 //! Decided: all views after the effect. Each node of the effect is an explicit node of the view, a node in one of its
 //! segments, or, if no shared variable leads to it, a node of which the view knows nothing; all ways are enumerated, and those
