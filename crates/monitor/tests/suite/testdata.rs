@@ -5,7 +5,7 @@
 //! The manifest says where each history comes from. What was generated is generated again and must be
 //! the same; what was converted must convert to the same verdict, which is why it is there.
 
-use seriatim_history::read;
+use seriatim_history::{Format, ReadOptions, read, read_with};
 use seriatim_monitor::{Monitors, Options, Strategy, check};
 use seriatim_spec::{ChosenReader, Failures, SpecChoice, Verdict};
 use std::collections::BTreeSet;
@@ -77,4 +77,28 @@ fn the_manifest_names_every_file_and_there_is_no_other() {
         }
     }
     assert_eq!(named, found);
+}
+
+#[test]
+fn every_format_that_is_read_is_among_them() {
+    let ending = |format| match format {
+        Format::JsonLines => ".jsonl",
+        Format::JsonEvents => ".events.jsonl",
+        Format::Edn => ".edn",
+        Format::Porcupine => ".porcupine.txt",
+        Format::JepsenLog => ".jepsen.log",
+        Format::LiMo => ".limo.log",
+        Format::PolyLin => ".polylin.log",
+        Format::Fptlin => ".fptlin.log",
+        Format::Ahorn => ".ahorn.log",
+    };
+    for (format, name) in Format::ALL {
+        let rows = manifest().into_iter().filter(|row| row.file.ends_with(ending(format)));
+        let read_as = |row: Row| {
+            let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
+            let history = read_with(folder().join(&row.file), options);
+            assert_eq!(history.expect("a history").len(), row.operations, "{}", row.file);
+        };
+        assert!(rows.map(read_as).count() > 0, "no history in the format {name}");
+    }
 }
