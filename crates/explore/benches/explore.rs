@@ -6,6 +6,7 @@
 //! (PAT, FM 2009, Table 1) end with how many times less was needed here.
 
 use seriatim_explore::{Limits, Options, Reductions, Statistics, Verdict, run};
+use seriatim_testing::cpu_seconds;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -81,9 +82,9 @@ impl Row {
         let source = std::fs::read_to_string(&path).expect("a file of the library");
         let program =
             seriatim_lang::check_with(&source, &self.constants).expect("the library is right");
-        let start = cpu();
+        let start = cpu_seconds();
         let outcome = run(&program, &self.options).expect("it can be explored");
-        let seconds = (cpu() - start).as_secs_f64();
+        let seconds = cpu_seconds() - start;
         let Statistics { kept, sets, state_bytes, .. } = outcome.statistics;
         let verdict = match outcome.verdict {
             Verdict::Holds => "holds",
@@ -185,15 +186,4 @@ fn gains() -> Vec<Row> {
         }
     }
     rows
-}
-
-/// The CPU time of this process.
-fn cpu() -> Duration {
-    let mut usage = std::mem::MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: clock_gettime fills the structure that it is given.
-    let now = unsafe {
-        libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, usage.as_mut_ptr());
-        usage.assume_init()
-    };
-    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }

@@ -9,6 +9,7 @@
 //! reads one text once and prints the peak memory of the process.
 
 use seriatim_history::{Format, ReadOptions, read_from};
+use seriatim_testing::{cpu_seconds, peak_memory};
 use std::fmt::Write;
 use std::hint::black_box;
 
@@ -104,23 +105,9 @@ fn read_text(text: &str, format: Format) -> usize {
 
 /// The CPU seconds that a piece of work takes.
 fn cpu_time(work: impl FnOnce()) -> f64 {
-    let now = || {
-        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: the call fills the struct that it is given.
-        unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
-        time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
-    };
-    let before = now();
+    let before = cpu_seconds();
     work();
-    now() - before
-}
-
-/// The peak of the resident memory in bytes, where the system tells it; else not a number.
-fn peak_memory() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes = peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse::<f64>().ok());
-    kilobytes.map_or(f64::NAN, |kilobytes| kilobytes * 1024.0)
+    cpu_seconds() - before
 }
 
 /// Four processes; each operation overlaps its neighbours.

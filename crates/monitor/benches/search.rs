@@ -8,7 +8,7 @@ use seriatim_history::{Builder, Call, History, Outcome, Return, Value, ValueId, 
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Detail, Monitors, Options, check};
 use seriatim_spec::{ChosenReader, Failures, SpecChoice, Verdict};
-use seriatim_testing::Random;
+use seriatim_testing::{Random, cpu_seconds};
 use std::time::Duration;
 
 fn main() {
@@ -17,17 +17,6 @@ fn main() {
     overlapping_writes();
     pending_writes();
     sets();
-}
-
-/// The CPU time of this process.
-fn cpu() -> Duration {
-    let mut usage = std::mem::MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: clock_gettime fills the structure that it is given.
-    let now = unsafe {
-        libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, usage.as_mut_ptr());
-        usage.assume_init()
-    };
-    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
 struct Row<'r> {
@@ -46,7 +35,7 @@ fn measure(row: Row<'_>, histories: &mut [History], reader: &ChosenReader, optio
     let mut times = Vec::new();
     let (mut verdicts, mut memory) = (Vec::new(), 0);
     for _ in 0..row.runs {
-        let start = cpu();
+        let start = cpu_seconds();
         verdicts = histories
             .iter_mut()
             .map(|history| {
@@ -55,7 +44,7 @@ fn measure(row: Row<'_>, histories: &mut [History], reader: &ChosenReader, optio
                 checked.verdict
             })
             .collect();
-        times.push(cpu() - start);
+        times.push(Duration::from_secs_f64(cpu_seconds() - start));
     }
     times.sort();
     let median = times[times.len() / 2];

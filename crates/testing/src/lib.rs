@@ -1,9 +1,11 @@
-//! What the tests of several crates share: random numbers, long campaigns, and skips that cannot be
-//! overlooked. It depends on nothing and is not published.
+//! What the tests and benchmarks of several crates share: random numbers, long campaigns, skips that cannot be
+//! overlooked, and measures. It depends on nothing of ours and is not published.
 
+mod measure;
 mod random;
 mod skip;
 
+pub use measure::{cpu_seconds, peak_memory};
 pub use random::Random;
 pub use skip::{corpus, skipped};
 

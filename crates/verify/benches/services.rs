@@ -14,6 +14,7 @@ use draw::{Fault, Size, large};
 use seriatim_history::read_str;
 use seriatim_monitor::{Options, check};
 use seriatim_spec::Verdict;
+use seriatim_testing::peak_memory;
 use seriatim_verify::SeriReader;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -45,23 +46,17 @@ fn main() {
         "{:>7} {:>7} {:>5} {:>7}  {:<9} {:<13} {:>9} {:>9} {:>5}",
         "ops", "clients", "keys", "pending", "fault", "verdict", ".seri s", "Rust s", "core"
     );
-    let size = |clients, operations, keys, unknown| Size {
-        clients,
-        operations,
-        keys,
-        unknown,
-        values: None,
-    };
-    let sizes =
-        [size(12, 2_000, 5, 0.1), size(50, 100_000, 50, 0.0167), size(50, 100_000, 1_000, 0.0167)];
+    let sizes = [
+        Size::new(12, 2_000, 5, 0.1),
+        Size::new(50, 100_000, 50, 0.0167),
+        Size::new(50, 100_000, 1_000, 0.0167),
+    ];
     let faults =
         [Fault::Nothing, Fault::Wrong, Fault::Stale, Fault::Lost, Fault::Duplicate, Fault::Old];
     for size in sizes {
         faults.into_iter().for_each(|fault| row(size, fault));
     }
-    if let Some(peak) = peak() {
-        println!("peak of the memory of all of it: {peak}");
-    }
+    println!("peak of the memory of all of it: {:.0} MB", peak_memory() / 1e6);
 }
 
 fn row(size: Size, fault: Fault) {
@@ -119,11 +114,4 @@ fn lines(events: &[Event]) -> String {
         text.push_str("}\n");
     }
     text
-}
-
-/// The peak of the process's memory, where the system tells it.
-fn peak() -> Option<String> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.trim().to_owned())
 }

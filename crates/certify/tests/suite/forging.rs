@@ -64,9 +64,10 @@ method pop() -> value? {
 }
 ";
 
-/// Takes what it has read without looking again, unless the lock is free.
-const UNLOCKED: &str = "object unlocked : stack
-struct Node { val: value, next: Node? }
+/// What both of the following stacks have.
+macro_rules! pushes_under_a_lock {
+    () => {
+        "struct Node { val: value, next: Node? }
 var top: Node? = null
 var guard: lock
 method push(v: value) {
@@ -75,7 +76,15 @@ method push(v: value) {
   top = new Node { val: v, next: t }
   unlock(guard)
 }
-method pop() -> value? {
+"
+    };
+}
+
+/// Takes what it has read without looking again, unless the lock is free.
+const UNLOCKED: &str = concat!(
+    "object unlocked : stack\n",
+    pushes_under_a_lock!(),
+    "method pop() -> value? {
   let t = top
   if t == null { return empty }
   lock(guard)
@@ -83,7 +92,8 @@ method pop() -> value? {
   unlock(guard)
   return t.val
 }
-";
+"
+);
 
 /// A lock that is a boolean, and a pop that releases it before it writes what it has read under it.
 const SPUN: &str = "object spun : stack
@@ -128,18 +138,11 @@ method peek() -> value? {
 }
 ";
 
-/// A right one, to see that the forger can do its work.
-const RIGHT: &str = "object right : stack
-struct Node { val: value, next: Node? }
-var top: Node? = null
-var guard: lock
-method push(v: value) {
-  lock(guard)
-  let t = top
-  top = new Node { val: v, next: t }
-  unlock(guard)
-}
-method pop() -> value? {
+/// A correct one, to see that the forger can do its work.
+const RIGHT: &str = concat!(
+    "object right : stack\n",
+    pushes_under_a_lock!(),
+    "method pop() -> value? {
   lock(guard)
   let t = top
   if t == null {
@@ -150,7 +153,8 @@ method pop() -> value? {
   unlock(guard)
   return t.val
 }
-";
+"
+);
 
 /// Small numbers that follow each other as if by chance.
 pub struct Dice(u64);

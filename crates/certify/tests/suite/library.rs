@@ -57,51 +57,11 @@ fn every_proof_of_the_library_is_accepted() {
     assert!(accepted >= QUICK.len() + if long() { ELEVEN.len() } else { 0 });
 }
 
-const REGISTER: &str = "object o : register
-var content: value? = null
-method write(v: value) { content = v }
-method read() -> value? { let v = content return v }
-";
+const REGISTER: &str = include_str!("../../../prove/tests/programs/register.seri");
 
-const SWAPPING: &str = "object o : cas_register
-var content: value? = null
-method read() -> value? { let v = content return v }
-method write(v: value?) { content = v }
-method cas(old: value?, next: value?) -> bool {
-  if cas(content, old, next) { return true }
-  return false
-}
-";
+const SWAPPING: &str = include_str!("../../../prove/tests/programs/cas_register.seri");
 
-const SEMAPHORE: &str = "object o : semaphore
-spec semaphore {
-  var free: int = 2
-  method acquire() { assume free > 0; free = free - 1 }
-  method try_acquire() -> bool {
-    if free <= 0 { return false }
-    free = free - 1
-    return true
-  }
-  method release() { free = free + 1 }
-}
-var free: int = 2
-method acquire() {
-  loop {
-    let f = free
-    if f > 0 {
-      if cas(free, f, f - 1) { return }
-    }
-  }
-}
-method try_acquire() -> bool {
-  loop {
-    let f = free
-    if f < 1 { return false }
-    if cas(free, f, f - 1) { return true }
-  }
-}
-method release() { fetch_add(free, 1) }
-";
+const SEMAPHORE: &str = include_str!("../../../prove/tests/programs/semaphore.seri");
 
 const RAISED: &str = "object o : numbers
 spec numbers {

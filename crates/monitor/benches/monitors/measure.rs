@@ -6,6 +6,7 @@ use seriatim_history::{
 use seriatim_monitor::fast::{Called, Online, Returned};
 use seriatim_monitor::{DecidedBy, Options, check, watch};
 use seriatim_spec::{ChosenReader, Failures, SpecChoice};
+use seriatim_testing::{cpu_seconds, peak_memory};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
@@ -23,35 +24,26 @@ pub struct Cost {
     pub word: String,
 }
 
-/// CPU seconds of this process so far.
-fn cpu() -> f64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call writes to `time`, which lives.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
-}
-
-/// The peak of this process's resident memory, in MB.
-fn peak() -> f64 {
-    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = text.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("");
-    line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0.0) / 1000.0
-}
-
 /// Reads and checks a file, as `seriatim check` does, and prints the cost.
 pub fn check_file(path: &str) {
     let mut history = read(path).unwrap_or_else(|error| panic!("{error}"));
     let choice = SpecChoice::guess(&history).unwrap_or_else(|error| panic!("{error}"));
     let reader = ChosenReader { choice, failures: Failures::Drop };
-    let before = cpu();
+    let before = cpu_seconds();
     let checked = check(&mut history, &reader, &Options::default());
-    let after = cpu();
+    let after = cpu_seconds();
     let checked = checked.unwrap_or_else(|error| panic!("{error}"));
     let by = match &checked.parts[0].decided_by {
         DecidedBy::Monitor(_) => "",
         _ => " (search)",
     };
-    println!("{} {} {} {}{by}", cpu(), after - before, peak(), checked.verdict.word());
+    println!(
+        "{} {} {} {}{by}",
+        cpu_seconds(),
+        after - before,
+        peak_memory() / 1e6,
+        checked.verdict.word()
+    );
 }
 
 /// Watches standard input, as `seriatim watch` does, and prints the cost.
@@ -61,7 +53,7 @@ pub fn watch_input(spec: &str) {
     let input = open("-").unwrap_or_else(|error| panic!("{error}"));
     let ear = Box::new(Ear(monitor));
     listen(input, "-", ReadOptions::default(), ear).unwrap_or_else(|error| panic!("{error}"));
-    println!("{} 0 {} linearizable", cpu(), peak());
+    println!("{} 0 {} linearizable", cpu_seconds(), peak_memory() / 1e6);
 }
 
 struct Ear(Box<dyn Online>);

@@ -12,6 +12,7 @@ mod store;
 use draw::{Fault, Size, large};
 use seriatim_monitor::{Confirmation, Options};
 use seriatim_spec::Verdict;
+use seriatim_testing::{cpu_seconds, peak_memory};
 use std::time::Duration;
 use store::{Store, record};
 
@@ -20,20 +21,13 @@ fn main() {
         "{:>9} {:>7} {:>5} {:>7}  {:<10} {:<13} {:>6} {:>5}  confirmed by",
         "ops", "clients", "keys", "pending", "fault", "verdict", "cpu s", "core"
     );
-    let size = |clients, operations, keys, unknown| Size {
-        clients,
-        operations,
-        keys,
-        unknown,
-        values: None,
-    };
     let sizes = [
-        size(12, 2_000, 5, 0.1),
-        size(50, 100_000, 50, 0.0167),
-        size(50, 100_000, 1_000, 0.0167),
-        Size { values: Some(20), ..size(50, 100_000, 50, 0.0167) },
-        size(12, 2_000, 5, 0.5),
-        size(12, 2_000, 50, 0.8),
+        Size::new(12, 2_000, 5, 0.1),
+        Size::new(50, 100_000, 50, 0.0167),
+        Size::new(50, 100_000, 1_000, 0.0167),
+        Size { values: Some(20), ..Size::new(50, 100_000, 50, 0.0167) },
+        Size::new(12, 2_000, 5, 0.5),
+        Size::new(12, 2_000, 50, 0.8),
     ];
     let faults = [
         Fault::Nothing,
@@ -47,9 +41,7 @@ fn main() {
     for size in sizes {
         faults.into_iter().for_each(|fault| row(size, fault));
     }
-    if let Some(peak) = peak() {
-        println!("peak of the memory of all of it: {peak}");
-    }
+    println!("peak of the memory of all of it: {:.0} MB", peak_memory() / 1e6);
 }
 
 fn row(size: Size, fault: Fault) {
@@ -80,19 +72,4 @@ fn row(size: Size, fault: Fault) {
         format!("{fault:?}").to_lowercase(),
         checked.verdict.word(),
     );
-}
-
-/// The seconds that all threads of the process have worked.
-fn cpu_seconds() -> f64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call writes a timespec, and nothing else.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
-}
-
-/// The peak of the process's memory, where the system tells it.
-fn peak() -> Option<String> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.trim().to_owned())
 }

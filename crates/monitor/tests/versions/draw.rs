@@ -151,6 +151,13 @@ pub struct Size {
     pub values: Option<u64>,
 }
 
+impl Size {
+    /// A size without repeated values.
+    pub fn new(clients: usize, operations: usize, keys: u64, unknown: f64) -> Self {
+        Size { clients, operations, keys, unknown, values: None }
+    }
+}
+
 /// A large history: 40 % puts, 20 % transactions, 40 % gets, with a fault after three quarters.
 pub fn large(seed: u64, size: Size, fault: Fault) -> Vec<Event> {
     let mut random = Random::new(seed);

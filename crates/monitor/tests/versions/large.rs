@@ -7,7 +7,7 @@ use seriatim_spec::Verdict;
 
 #[test]
 fn faults_of_large_histories_have_small_cores() {
-    let size = Size { clients: 12, operations: 2_000, keys: 5, unknown: 0.1, values: None };
+    let size = Size::new(12, 2_000, 5, 0.1);
     for seed in 0..4 {
         let checked =
             check(Store::default(), &large(seed, size, Fault::Nothing), &Options::default());

@@ -4,21 +4,9 @@
 use crate::common::program;
 use seriatim_prove::{Obstacle, Options, Outcome, prove};
 
-const REGISTER: &str = "object o : register
-var content: value? = null
-method write(v: value) { content = v }
-method read() -> value? { let v = content return v }
-";
+const REGISTER: &str = include_str!("../programs/register.seri");
 
-const CAS: &str = "object o : cas_register
-var content: value? = null
-method read() -> value? { let v = content return v }
-method write(v: value?) { content = v }
-method cas(old: value?, next: value?) -> bool {
-  if cas(content, old, next) { return true }
-  return false
-}
-";
+const CAS: &str = include_str!("../programs/cas_register.seri");
 
 fn stuck(source: &str) -> Option<Obstacle> {
     match prove(&program(source), &Options::default()) {

@@ -4,35 +4,7 @@ use crate::common::{algorithm, program};
 use seriatim_lang::check;
 use seriatim_prove::{Obstacle, Options, Outcome, certify, prove};
 
-const SEMAPHORE: &str = "object o : semaphore
-spec semaphore {
-  var free: int = 2
-  method acquire() { assume free > 0; free = free - 1 }
-  method try_acquire() -> bool {
-    if free <= 0 { return false }
-    free = free - 1
-    return true
-  }
-  method release() { free = free + 1 }
-}
-var free: int = 2
-method acquire() {
-  loop {
-    let f = free
-    if f > 0 {
-      if cas(free, f, f - 1) { return }
-    }
-  }
-}
-method try_acquire() -> bool {
-  loop {
-    let f = free
-    if f < 1 { return false }
-    if cas(free, f, f - 1) { return true }
-  }
-}
-method release() { fetch_add(free, 1) }
-";
+const SEMAPHORE: &str = include_str!("../programs/semaphore.seri");
 
 const CHOSEN: &str = "object o : numbers
 spec numbers {
