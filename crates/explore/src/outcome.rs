@@ -31,7 +31,8 @@ impl Outcome {
         program: &Program,
         options: &Options,
         subject: &Subject,
-        (verdict, statistics): (Verdict, Statistics),
+        verdict: Verdict,
+        statistics: Statistics,
     ) -> Outcome {
         let steps = &subject.machine.steps;
         Outcome {

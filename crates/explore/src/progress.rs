@@ -18,7 +18,7 @@ use crate::path::{Milestone, milestone, path_to};
 use crate::search::{Ending, Search, locked};
 use crate::store::{StateRef, hash, shard_of};
 use crate::subject::Subject;
-use crate::trace;
+use crate::trace::{self, Start};
 use crate::worker::Worker;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{State, Stop};
@@ -52,12 +52,14 @@ pub fn lock_freedom(
         Ending::Complete => match find_stall(&search) {
             None => crate::refinement::reviewed(&mut search, &initial),
             Some((path, kind)) => {
-                let found = trace::along(&search, (&initial, start), &path, kind);
+                let found =
+                    trace::along(&search, Start { initial: &initial, set: start }, &path, kind);
                 Verdict::Violation(Box::new(found))
             }
         },
         Ending::Violation(at, kind) => {
-            let found = trace::counterexample(&search, (&initial, start), at, kind);
+            let found =
+                trace::counterexample(&search, Start { initial: &initial, set: start }, at, kind);
             Verdict::Violation(Box::new(found))
         }
         Ending::Unknown(reason) => Verdict::Unknown(reason),
@@ -65,7 +67,7 @@ pub fn lock_freedom(
             "a reduction that is switched off for progress was used".to_string(),
         )),
     };
-    Ok(Outcome::new(program, &options, &subject, (verdict, search.statistics)))
+    Ok(Outcome::new(program, &options, &subject, verdict, search.statistics))
 }
 
 /// A run to a state with a waiting thread, or around a cycle without returns.

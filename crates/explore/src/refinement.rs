@@ -19,7 +19,7 @@ use crate::outcome::{Blame, Outcome, Reason, Statistics, Verdict, ViolationKind}
 use crate::search::{Ending, Search};
 use crate::second_opinion::second_opinion;
 use crate::subject::Subject;
-use crate::trace;
+use crate::trace::{self, Start};
 use crate::worker::Premise;
 use seriatim_lang::machine::{State, Stop};
 use seriatim_lang::steps::Op;
@@ -53,13 +53,14 @@ pub(crate) fn refinement(
             return refinement(program, &Options { reductions, ..options.clone() }, progress);
         }
         Ending::Violation(at, kind) => {
-            let found = trace::counterexample(&search, (&initial, start), at, kind);
+            let found =
+                trace::counterexample(&search, Start { initial: &initial, set: start }, at, kind);
             Verdict::Violation(Box::new(found))
         }
     };
     let mut statistics = search.statistics;
     statistics.cuts.numbers |= chooses_numbers(&subject);
-    Ok(Outcome::new(program, options, &subject, (verdict, statistics)))
+    Ok(Outcome::new(program, options, &subject, verdict, statistics))
 }
 
 /// *Holds*, if a second opinion does not contradict it.

@@ -47,7 +47,7 @@ pub fn replay(program: &Program, options: &Options, moves: &[Move]) -> Result<Re
         let mut to = State::default();
         let result = machine.run(&run.state, *thread, &mut found.choices.clone(), &mut to);
         let ended = match result {
-            Ok(seen) => match worker.follow(&run.state, run.set, (*thread, &seen)) {
+            Ok(seen) => match worker.events(&run.state, run.set, *thread, &seen) {
                 Ok(set) => {
                     note(&search, machine, &mut run, found);
                     run.arrive(&search, to, set);

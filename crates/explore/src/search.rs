@@ -220,7 +220,7 @@ impl<'s> Search<'s> {
                 orbit.extend(parcel[at + 1..start].iter().map(|set| SetId(*set)));
                 let key = &parcel[start..start + length(parcel[start])];
                 at = start + key.len();
-                let result = self.discover(worker, &mut states, (key, &orbit), &mut found);
+                let result = self.discover(worker, &mut states, key, &orbit, &mut found);
                 if let Err(halt) = result {
                     return Err((StateRef { shard: shard as u32, at: states.end() }, halt));
                 }
@@ -237,7 +237,8 @@ impl<'s> Search<'s> {
         &self,
         worker: &mut Worker<'_>,
         states: &mut Shard,
-        (key, orbit): (&[u32], &[SetId]),
+        key: &[u32],
+        orbit: &[SetId],
         found: &mut Vec<u32>,
     ) -> Result<(), Halt> {
         let antichain = self.common.options.reductions.antichain;
@@ -317,7 +318,7 @@ impl Lead<'_, '_> {
         let orbit: Vec<SetId> = worker.orbit().iter().map(|(_, set)| *set).collect();
         let key = worker.canonical.key.clone();
         let mut states = locked(&search.shards[shard_of(&key)]);
-        if let Err(halt) = search.discover(&mut worker, &mut states, (&key, &orbit), &mut vec![]) {
+        if let Err(halt) = search.discover(&mut worker, &mut states, &key, &orbit, &mut vec![]) {
             return ending(halt, StateRef { shard: 0, at: 0 });
         }
         drop(states);

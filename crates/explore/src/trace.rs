@@ -11,7 +11,7 @@ use crate::outcome::*;
 use crate::path::{Milestone, path_to};
 use crate::search::Search;
 use crate::store::StateRef;
-use crate::worker::{Taken, Worker};
+use crate::worker::{Taken, Transition, Worker};
 use seriatim_history::Value;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Machine, State, Stop};
@@ -102,10 +102,19 @@ fn settled(search: &Search<'_>, state: State) -> State {
     settled
 }
 
+/// Where every run begins.
+#[derive(Clone, Copy)]
+pub struct Start<'s> {
+    /// The state of the machine.
+    pub initial: &'s State,
+    /// The configurations that fit it.
+    pub set: SetId,
+}
+
 /// The run that leads to a state and fails there.
 pub fn counterexample(
     search: &Search<'_>,
-    start: (&State, SetId),
+    start: Start<'_>,
     at: StateRef,
     kind: ViolationKind,
 ) -> Counterexample {
@@ -122,7 +131,7 @@ pub fn counterexample(
 /// The run along a path, which is all right so far.
 pub fn along(
     search: &Search<'_>,
-    start: (&State, SetId),
+    start: Start<'_>,
     path: &[Milestone],
     kind: ViolationKind,
 ) -> Counterexample {
@@ -135,10 +144,10 @@ pub fn along(
 fn follow(
     search: &Search<'_>,
     worker: &mut Worker<'_>,
-    (initial, start): (&State, SetId),
+    start: Start<'_>,
     path: &[Milestone],
 ) -> Rebuilt {
-    let mut run = Rebuilt::new(search, initial, start);
+    let mut run = Rebuilt::new(search, start.initial, start.set);
     for milestone in path.iter().skip(1) {
         advance(search, worker, &mut run, milestone);
     }
@@ -155,8 +164,11 @@ fn advance(search: &Search<'_>, worker: &mut Worker<'_>, run: &mut Rebuilt, next
             let result = machine.run(&run.state, thread, &mut choices, &mut to);
             let mut taken = Vec::new();
             if let Ok(seen) = result
-                && let Some(set) =
-                    worker.replay((&run.state, &mut to), run.set, (thread, &seen), &mut taken)
+                && let Some(set) = worker.replay(
+                    Transition { thread, seen: &seen, from: &run.state, to: &mut to },
+                    run.set,
+                    &mut taken,
+                )
                 && worker.represent(&to, set).is_ok_and(|best| best == next.set)
                 && worker.canonical.key == next.key
             {
@@ -199,7 +211,11 @@ fn fail(search: &Search<'_>, worker: &mut Worker<'_>, run: &mut Rebuilt, kind: V
             let mut taken = Vec::new();
             let failed = match &result {
                 Ok(seen) => worker
-                    .replay((&run.state, &mut to), run.set, (thread, seen), &mut taken)
+                    .replay(
+                        Transition { thread, seen, from: &run.state, to: &mut to },
+                        run.set,
+                        &mut taken,
+                    )
                     .is_none(),
                 Err(Stop::Fault(fault, _)) => kind == ViolationKind::Fault(*fault),
                 Err(_) => false,

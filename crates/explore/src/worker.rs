@@ -30,12 +30,15 @@ pub struct Common<'s> {
 }
 
 /// A step of a thread.
-struct Transition<'s> {
-    thread: usize,
+pub struct Transition<'s> {
+    /// Who takes it.
+    pub thread: usize,
     /// What is seen of it.
-    seen: &'s Seen,
-    from: &'s State,
-    to: &'s mut State,
+    pub seen: &'s Seen,
+    /// The state before it.
+    pub from: &'s State,
+    /// The state after it; what is taken with it is taken there.
+    pub to: &'s mut State,
 }
 
 /// The most overdue steps that are taken together with one step.
@@ -284,14 +287,14 @@ impl<'s> Worker<'s> {
         let ends = (subject.location(from, thread), subject.location(to, thread));
         seen.ret.is_none()
             && pure_iterations.ends_iteration(subject, ends)
-            && (!seen.wrote || self.is_unseen((from, to), thread))
+            && (!seen.wrote || self.is_unseen(from, to, thread))
     }
 
     /// Whether a step of a thread changed nothing but what is its own: others see their reservations, too. A node that the
     /// step made within an iteration is gone at the restart (`pure_iterations::code`). One that it made before, in a step that
     /// begins with the call, is still there, and the iteration must leave it as it was made: this is not known if the step
     /// wrote something, be it to that node.
-    fn is_unseen(&self, (from, to): (&State, &State), thread: usize) -> bool {
+    fn is_unseen(&self, from: &State, to: &State, thread: usize) -> bool {
         let machine = &self.common.subject.machine;
         let (own, rest) = (machine.thread_base(thread), machine.thread_base(thread + 1));
         from.words[..own] == to.words[..own]
@@ -336,7 +339,7 @@ impl<'s> Worker<'s> {
     }
 
     /// The configuration set after the calls, effects and returns of a step.
-    fn events(
+    pub fn events(
         &mut self,
         from: &State,
         set: SetId,
@@ -411,29 +414,17 @@ impl<'s> Worker<'s> {
     /// The set after the events of a step and of those that are taken with it; `None` if they are not allowed.
     pub fn replay(
         &mut self,
-        (from, to): (&State, &mut State),
+        step: Transition<'_>,
         set: SetId,
-        (thread, seen): (usize, &Seen),
         taken: &mut Vec<Taken>,
     ) -> Option<SetId> {
-        let retired = self.retired(from);
-        let next = self.events(from, set, thread, seen).ok()?;
-        let step = Transition { thread, seen, from, to };
+        let retired = self.retired(step.from);
+        let next = self.events(step.from, set, step.thread, step.seen).ok()?;
         match self.settle(step, next, retired.as_ref(), Some(taken)) {
             Ok(Some(set)) => Some(set),
             Ok(None) => Some(next),
             Err(_) => None,
         }
-    }
-
-    /// The set after the events of a step.
-    pub fn follow(
-        &mut self,
-        from: &State,
-        set: SetId,
-        (thread, seen): (usize, &Seen),
-    ) -> Result<SetId, Halt> {
-        self.events(from, set, thread, seen)
     }
 
     fn name(&mut self, state: &State, set: SetId) -> Result<(), Halt> {
