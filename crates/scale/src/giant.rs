@@ -72,75 +72,103 @@ pub fn watch_part(
         ));
         return Ok(verdict);
     }
-    let mut values = Values::default();
-    let (monitor, mut ended) = match monitor(judge, &mut values) {
-        Ok(monitor) => (Some(monitor), None),
-        Err(reason) => (None, Some(Ended::Unknown(reason))),
-    };
-    let mut watcher = Watcher::new(monitor, values);
-    let mut vetting = Vetting { judge, rows: Vec::new() };
-    let mut subject = Subject { is_map: is_map(judge), first: None, busy: HashMap::new() };
-    let mut witness = Streamed::new(judge, memory / 4);
-    let mut prefix = Prefix { judge, rows: Vec::new(), bytes: 0, most: memory as u64 / 4 };
+    let mut watching = Watching::new(judge, memory);
     let mut splitter = judge.splitter();
     sorter.each(|_, operation| {
         if verdict.first == (0, 0, 0) {
             verdict.first = record::rank(operation).map_err(|_| failed(scratch))?;
             verdict.label = judge.label(operation, &mut splitter);
         }
-        if let Err(refused) = vetting.look(operation).map_err(|_| failed(scratch))? {
-            ended.get_or_insert(Ended::Refused(refused));
+        watching.take(operation).map_err(|Damaged| failed(scratch))
+    })?;
+    (verdict.judgement, verdict.decided_by) =
+        watching.finish(|reason| too_large(rows, bytes, reason));
+    Ok(verdict)
+}
+
+/// Everybody who looks at the operations of a part as they come.
+struct Watching<'j> {
+    judge: &'j Judge,
+    memory: usize,
+    watcher: Watcher,
+    vetting: Vetting<'j>,
+    subject: Subject,
+    witness: Streamed,
+    prefix: Prefix<'j>,
+    /// Why the online monitor listens no longer.
+    ended: Option<Ended>,
+}
+
+impl<'j> Watching<'j> {
+    fn new(judge: &'j Judge, memory: usize) -> Self {
+        let mut values = Values::default();
+        let (monitor, ended) = match monitor(judge, &mut values) {
+            Ok(monitor) => (Some(monitor), None),
+            Err(reason) => (None, Some(Ended::Unknown(reason))),
+        };
+        Watching {
+            judge,
+            memory,
+            watcher: Watcher::new(monitor, values),
+            vetting: Vetting { judge, rows: Vec::new() },
+            subject: Subject { is_map: is_map(judge), first: None, busy: HashMap::new() },
+            witness: Streamed::new(judge, memory / 4),
+            prefix: Prefix { judge, rows: Vec::new(), bytes: 0, most: memory as u64 / 4 },
+            ended,
         }
-        if let Some(reason) = subject.unfit(operation).map_err(|_| failed(scratch))? {
-            ended.get_or_insert(Ended::Unfit(reason));
+    }
+
+    /// The next operation, by call.
+    fn take(&mut self, operation: &[u8]) -> Result<(), Damaged> {
+        if let Err(refused) = self.vetting.look(operation)? {
+            self.ended.get_or_insert(Ended::Refused(refused));
         }
-        if matches!(ended, None | Some(Ended::Unknown(_))) {
-            witness.take(operation).map_err(|_| failed(scratch))?;
+        if let Some(reason) = self.subject.unfit(operation)? {
+            self.ended.get_or_insert(Ended::Unfit(reason));
         }
-        if ended.is_none() {
-            ended = watcher.hear(judge, operation).map_err(|()| failed(scratch))?;
-            prefix.keep(operation).map_err(|_| failed(scratch))?;
-            let held = watcher.remembered();
-            if ended.is_none() && held > memory / 2 {
+        if matches!(self.ended, None | Some(Ended::Unknown(_))) {
+            self.witness.take(operation)?;
+        }
+        if self.ended.is_none() {
+            self.ended = self.watcher.hear(self.judge, operation).map_err(|()| Damaged)?;
+            self.prefix.keep(operation)?;
+            let held = self.watcher.remembered();
+            if self.ended.is_none() && held > self.memory / 2 {
                 let reason = format!("the online monitor has to remember {held} bytes");
-                ended = Some(Ended::Unknown(reason));
+                self.ended = Some(Ended::Unknown(reason));
             }
         }
         Ok(())
-    })?;
-    let refused = vetting.finish().err().map(Ended::Refused);
-    let ended = refused.or(ended).or_else(|| watcher.return_until(Time::MAX).err());
-    verdict.judgement = match ended {
-        Some(Ended::Refused(reason)) => Judgement::Refused(reason),
-        Some(Ended::Unfit(reason)) => Judgement::Unknown(too_large(rows, bytes, &reason)),
-        Some(Ended::Violation(told, moment)) => prefix.confirmed(told, moment),
-        // Only an order that was replayed shows that the part is linearizable, whoever says so.
-        Some(Ended::Unknown(reason)) => match witness.finish() {
-            Ok(()) => {
-                verdict.decided_by = DecidedBy::Monitor(WINDOWS);
-                Judgement::Linearizable
-            }
-            Err(other) => {
-                let reason =
-                    format!("{reason}; nor could an order be replayed in windows: {other}");
-                Judgement::Unknown(too_large(rows, bytes, &reason))
-            }
-        },
-        None => match witness.finish() {
-            Ok(()) => Judgement::Linearizable,
-            Err(reason) => {
-                let reason = format!(
+    }
+
+    /// What they have found, and who. Only an order that was replayed shows that the part is linearizable, whoever
+    /// says so.
+    fn finish(mut self, too_large: impl Fn(&str) -> String) -> (Judgement, DecidedBy) {
+        let refused = self.vetting.finish().err().map(Ended::Refused);
+        let ended = refused.or(self.ended).or_else(|| self.watcher.return_until(Time::MAX).err());
+        let unknown = |reason: &str| (Judgement::Unknown(too_large(reason)), DecidedBy::Nobody);
+        match ended {
+            Some(Ended::Refused(reason)) => (Judgement::Refused(reason), DecidedBy::Nobody),
+            Some(Ended::Unfit(reason)) => unknown(&reason),
+            Some(Ended::Violation(told, moment)) => match self.prefix.confirmed(told, moment) {
+                open @ (Judgement::Unknown(_) | Judgement::Refused(_)) => (open, DecidedBy::Nobody),
+                confirmed => (confirmed, DecidedBy::Monitor(ONLINE)),
+            },
+            Some(Ended::Unknown(reason)) => match self.witness.finish() {
+                Ok(()) => (Judgement::Linearizable, DecidedBy::Monitor(WINDOWS)),
+                Err(other) => unknown(&format!(
+                    "{reason}; nor could an order be replayed in windows: {other}"
+                )),
+            },
+            None => match self.witness.finish() {
+                Ok(()) => (Judgement::Linearizable, DecidedBy::Monitor(ONLINE)),
+                Err(reason) => unknown(&format!(
                     "the online monitor found nothing wrong, but no order could be replayed in windows: \
                      {reason}"
-                );
-                Judgement::Unknown(too_large(rows, bytes, &reason))
-            }
-        },
-    };
-    if matches!(verdict.judgement, Judgement::Unknown(_) | Judgement::Refused(_)) {
-        verdict.decided_by = DecidedBy::Nobody;
+                )),
+            },
+        }
     }
-    Ok(verdict)
 }
 
 /// The operations of the part so far, as long as they fit in memory: a violation is shown with them.
