@@ -1,10 +1,12 @@
 //! What the tests and benchmarks of several crates share: random numbers, long campaigns, skips that cannot be
-//! overlooked, and measures. It depends on nothing of ours and is not published.
+//! overlooked, measures, and the algorithms of the library. It depends on nothing of ours and is not published.
 
+mod algorithms;
 mod measure;
 mod random;
 mod skip;
 
+pub use algorithms::{algorithm, algorithms};
 pub use measure::{cpu_seconds, peak_memory};
 pub use random::Random;
 pub use skip::{corpus, skipped};

@@ -8,28 +8,34 @@ pub fn expressions(block: &Block, visit: &mut dyn FnMut(&Expr)) {
         for lin in &statement.lin {
             lin.cond.iter().chain(&lin.help).for_each(|e| expression(e, visit));
         }
-        match &statement.kind {
-            StmtKind::Assign(targets, value) => {
-                targets.iter().flatten().for_each(|e| expression(e, visit));
-                expression(value, visit);
-            }
-            StmtKind::Let(_, _, e)
-            | StmtKind::Expr(e)
-            | StmtKind::If(e, _, _)
-            | StmtKind::While(_, e, _)
-            | StmtKind::For(_, e, _)
-            | StmtKind::Repeat(e, _)
-            | StmtKind::Return(Some(e))
-            | StmtKind::Assume(e)
-            | StmtKind::Assert(e) => expression(e, visit),
-            StmtKind::Loop(..)
-            | StmtKind::Break(_)
-            | StmtKind::Continue(_)
-            | StmtKind::Return(None)
-            | StmtKind::Atomic(_)
-            | StmtKind::Choose(_) => {}
-        }
+        own_expressions(statement, &mut |e| expression(e, visit));
     });
+}
+
+/// Calls `visit` on each expression that a statement itself evaluates: not those of the blocks in it, nor of its
+/// linearization points.
+pub fn own_expressions(statement: &Stmt, visit: &mut dyn FnMut(&Expr)) {
+    match &statement.kind {
+        StmtKind::Assign(targets, value) => {
+            targets.iter().flatten().for_each(&mut *visit);
+            visit(value);
+        }
+        StmtKind::Let(_, _, e)
+        | StmtKind::Expr(e)
+        | StmtKind::If(e, _, _)
+        | StmtKind::While(_, e, _)
+        | StmtKind::For(_, e, _)
+        | StmtKind::Repeat(e, _)
+        | StmtKind::Return(Some(e))
+        | StmtKind::Assume(e)
+        | StmtKind::Assert(e) => visit(e),
+        StmtKind::Loop(..)
+        | StmtKind::Break(_)
+        | StmtKind::Continue(_)
+        | StmtKind::Return(None)
+        | StmtKind::Atomic(_)
+        | StmtKind::Choose(_) => {}
+    }
 }
 
 /// Calls `visit` on each statement of the block, outer ones first.

@@ -22,21 +22,8 @@ pub enum Access {
 /// What a method touches, one variable set aside.
 pub fn access(spec: &SpecInfo, method: &FunctionInfo, aside: Option<VarId>) -> Access {
     let mut scan = Scan { spec, method, aside, entries: Vec::new(), is_wide: false };
-    walk::statements(&method.body, &mut |statement| match &statement.kind {
-        StmtKind::Assign(targets, value) => {
-            targets.iter().flatten().for_each(|target| scan.expression(target));
-            scan.expression(value);
-        }
-        StmtKind::Let(_, _, e)
-        | StmtKind::Expr(e)
-        | StmtKind::If(e, _, _)
-        | StmtKind::While(_, e, _)
-        | StmtKind::For(_, e, _)
-        | StmtKind::Repeat(e, _)
-        | StmtKind::Return(Some(e))
-        | StmtKind::Assume(e)
-        | StmtKind::Assert(e) => scan.expression(e),
-        _ => {}
+    walk::statements(&method.body, &mut |statement| {
+        walk::own_expressions(statement, &mut |e| scan.expression(e));
     });
     match scan.is_wide {
         true => Access::Everything,

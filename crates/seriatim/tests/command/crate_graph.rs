@@ -1,11 +1,11 @@
 //! The crates as the book draws them, taken from Cargo: no crate depends on one of its own layer or of a
 //! layer above it. `SERIATIM_BLESS=1` draws the graph in `docs/architecture.md` anew.
 
+use super::run::cargo_metadata;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
-use std::process::Command;
 
 /// The layers from the ground up, each with what its crates have in common.
 const LAYERS: [(&str, &[&str]); 9] = [
@@ -25,12 +25,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
 
 /// The dependencies of each of our crates on others of ours, without `seriatim-`.
 fn dependencies() -> BTreeMap<String, Vec<String>> {
-    let ran = Command::new(env!("CARGO"))
-        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .expect("cargo");
-    let metadata: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+    let metadata = cargo_metadata();
     let short = |value: &Value| {
         let name = value["name"].as_str().expect("a name");
         name.strip_prefix("seriatim-").unwrap_or(name).to_owned()

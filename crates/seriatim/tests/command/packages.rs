@@ -1,17 +1,12 @@
 //! Every crate can be published: its manifest says what it is, and its README what it promises.
 
+use super::run::cargo_metadata;
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
 
 #[test]
 fn every_published_crate_says_what_it_is_and_what_it_promises() {
-    let ran = Command::new(env!("CARGO"))
-        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .expect("cargo");
-    let metadata: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+    let metadata = cargo_metadata();
     let packages = metadata["packages"].as_array().expect("packages").iter();
     let published: Vec<&Value> = packages.filter(|package| package["publish"].is_null()).collect();
     assert!(published.len() > 15, "{}", published.len());

@@ -107,3 +107,13 @@ pub fn examples() -> PathBuf {
 pub fn example(name: &str) -> String {
     text(&examples().join(name))
 }
+
+/// What Cargo says of the packages of the workspace.
+pub fn cargo_metadata() -> serde_json::Value {
+    let ran = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo");
+    serde_json::from_slice(&ran.stdout).expect("JSON")
+}

@@ -52,6 +52,20 @@ fn profiles() -> Vec<Profile> {
 }
 
 #[test]
+fn the_generator_calls_operations_by_their_first_names_in_the_catalogue() {
+    for choice in choices() {
+        for profile in profiles() {
+            let (made, _) = make(&choice, profile);
+            for method in 0..made.history.method_count() {
+                let name = made.history.method_name(method.into());
+                let mut first_names = choice.entry().methods.iter().map(|method| method.names[0]);
+                assert!(first_names.any(|first| first == name), "{choice}: {name}");
+            }
+        }
+    }
+}
+
+#[test]
 fn what_the_generator_did_is_what_the_specification_allows() {
     for choice in choices() {
         for profile in profiles() {

@@ -4,25 +4,10 @@ use seriatim_explore::{Counterexample, Event, headline};
 use seriatim_lang::machine::Bounds;
 use seriatim_lang::spec::{Datum, Spec, SpecState};
 use seriatim_lang::{Program, check};
-use std::path::PathBuf;
 
-/// The text of an algorithm of the library.
-pub fn algorithm(name: &str) -> String {
-    let path = format!("{}/../../algorithms/{name}.seri", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
+pub use seriatim_testing::{algorithm, algorithms as library};
 
-/// All files of the library below a folder.
-pub fn library(folder: &str) -> Vec<PathBuf> {
-    let root = PathBuf::from(format!("{}/../../{folder}", env!("CARGO_MANIFEST_DIR")));
-    let Ok(entries) = std::fs::read_dir(root) else { return vec![] };
-    let paths = entries.filter_map(|e| e.ok().map(|e| e.path()));
-    let mut files: Vec<_> = paths.filter(|p| p.extension().is_some_and(|e| e == "seri")).collect();
-    files.sort();
-    files
-}
-
-/// The checked program of a text; the text must be right.
+/// The checked program of a text; the text must be correct.
 pub fn program(source: &str) -> Program {
     check(source).unwrap_or_else(|error| panic!("{}", error.render(source, "test.seri")))
 }
