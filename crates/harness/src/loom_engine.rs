@@ -248,7 +248,7 @@ impl Loom {
             }
             if judge.is_new(&run)
                 && let Some(failure) = judge.judge(&run)?
-                && self.is_lasting(scenario, &failure, (preemptions, execution))
+                && self.is_lasting(scenario, &failure, preemptions, execution)
             {
                 let schedule = Schedule::Loom { preemptions, execution };
                 let found = Some(Found { scenario: scenario.clone(), failure, run, schedule });
@@ -264,7 +264,8 @@ impl Loom {
         &self,
         scenario: &Arc<Scenario>,
         failure: &Failure,
-        (preemptions, execution): (usize, u64),
+        preemptions: usize,
+        execution: u64,
     ) -> bool {
         if !matches!(failure, Failure::Leak { .. }) {
             return true;

@@ -73,13 +73,19 @@ impl Gate {
     }
 }
 
+/// What decides how the threads of a batch meet.
+pub(crate) struct Luck {
+    pub pressure: Pressure,
+    pub seed: u64,
+}
+
 impl Batch {
     pub fn new(
         subject: Arc<dyn Subject>,
         scenario: Arc<Scenario>,
         instances: Vec<Box<dyn Instance>>,
         clock: Arc<Clock>,
-        (pressure, seed): (Pressure, u64),
+        luck: Luck,
     ) -> Self {
         let threads = scenario.threads.len();
         let gate = Gate {
@@ -91,6 +97,7 @@ impl Batch {
             abandoned: AtomicBool::new(false),
         };
         let boards = (0..threads).map(|_| Board::default()).collect();
+        let Luck { pressure, seed } = luck;
         Batch { subject, scenario, instances, clock, seed, pressure, gate, boards }
     }
 

@@ -413,7 +413,8 @@ impl Shuttle {
         judge: &mut Judge,
         scenario: &Arc<Scenario>,
         schedule: &[(usize, usize)],
-        (effort, trace): (Effort, Trace),
+        effort: Effort,
+        trace: Trace,
     ) -> Result<Hunted, Trouble> {
         let steps: Vec<usize> =
             schedule.iter().flat_map(|&(task, steps)| std::iter::repeat_n(task, steps)).collect();
@@ -486,7 +487,7 @@ impl Engine for Shuttle {
         effort: Effort,
     ) -> Result<Hunted, Trouble> {
         match schedule {
-            Schedule::Shuttle(steps) => self.follow(judge, scenario, steps, (effort, Trace::Off)),
+            Schedule::Shuttle(steps) => self.follow(judge, scenario, steps, effort, Trace::Off),
             _ => self.hunt(judge, scenario, effort),
         }
     }
@@ -501,7 +502,7 @@ impl Engine for Shuttle {
                 }
                 let mut candidate = steps.clone();
                 candidate.swap(place, place + 1);
-                let hunted = self.follow(judge, &best.scenario, &candidate, (effort, Trace::Off));
+                let hunted = self.follow(judge, &best.scenario, &candidate, effort, Trace::Off);
                 if let Ok(Hunted { found: Some(found), .. }) = hunted
                     && best.failure.is_like(&found.failure)
                     && matches!(&found.schedule, Schedule::Shuttle(new) if new.len() < steps.len())
@@ -517,7 +518,7 @@ impl Engine for Shuttle {
 
     fn retrace(&mut self, judge: &mut Judge, found: Found, effort: Effort) -> Found {
         let Schedule::Shuttle(steps) = &found.schedule else { return found };
-        let again = self.follow(judge, &found.scenario, steps, (effort, Trace::On));
+        let again = self.follow(judge, &found.scenario, steps, effort, Trace::On);
         found.seen_again(again)
     }
 }

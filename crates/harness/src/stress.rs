@@ -8,7 +8,7 @@ use crate::engine::{Effort, Engine, Found, Hunted, Schedule};
 use crate::failure::{Failure, busy_threads};
 use crate::growth::{self, Fate, Pace, SIGHTINGS};
 use crate::oracle::{Cost, Judge, Trouble};
-use crate::pool::{Batch, Ended, Pool};
+use crate::pool::{Batch, Ended, Luck, Pool};
 use crate::pressure::{Others, Pressure, processors};
 use crate::random::Random;
 use crate::run::{Called, End, Run, Slot, drain};
@@ -106,11 +106,20 @@ const BATCH: usize = 64;
 /// More threads than this are not left behind.
 const LEFT_BEHIND: usize = 256;
 
+/// How executions are run.
+#[derive(Clone, Copy)]
+pub(crate) struct Manner {
+    /// A call that takes longer does not end.
+    pub hang_after: Duration,
+    /// What makes the threads meet.
+    pub pressure: Pressure,
+}
+
 impl Stress {
     pub fn new(
         subject: Arc<dyn Subject>,
         cost: Cost,
-        (hang_after, pressure): (Duration, Pressure),
+        manner: Manner,
         seed: u64,
         main_call: Arc<MainCall>,
     ) -> Self {
@@ -118,11 +127,11 @@ impl Stress {
             subject,
             cost,
             clock: Arc::new(Clock::fenced()),
-            pool: Pool::new(pressure),
-            pressure,
-            _others: pressure.others(),
+            pool: Pool::new(manner.pressure),
+            pressure: manner.pressure,
+            _others: manner.pressure.others(),
             random: Random::of(seed),
-            hang_after,
+            hang_after: manner.hang_after,
             main_call,
             left_behind: 0,
             outlived: Vec::new(),
@@ -143,7 +152,7 @@ impl Stress {
             instances.push(instance);
         }
         let (subject, clock) = (self.subject.clone(), self.clock.clone());
-        let luck = (self.pressure, self.random.any());
+        let luck = Luck { pressure: self.pressure, seed: self.random.any() };
         let batch = Arc::new(Batch::new(subject, scenario.clone(), instances, clock, luck));
         self.pool.start(&batch);
         Running { batch, before }
@@ -237,7 +246,8 @@ impl Stress {
     fn judge_all(
         judge: &mut Judge,
         scenario: &Arc<Scenario>,
-        (runs, effort): (Vec<Run>, Effort),
+        runs: Vec<Run>,
+        effort: Effort,
     ) -> Result<Option<Found>, Trouble> {
         for (place, run) in runs.into_iter().enumerate() {
             if place > 0 && effort.is_over() {
@@ -275,14 +285,15 @@ impl Stress {
         &mut self,
         judge: &mut Judge,
         scenario: &Arc<Scenario>,
-        (effort, era): (Effort, Era),
+        effort: Effort,
+        era: Era,
     ) -> Result<Result<Run, Found>, Trouble> {
         let size = self.batch_size(judge, scenario).min(effort.executions as usize).max(1);
         let (mut started, mut done) = (0, Vec::new());
         while started < effort.executions && !effort.is_over() {
             started += size as u64;
             let running = self.start(scenario, size);
-            let found = Self::judge_all(judge, scenario, (std::mem::take(&mut done), effort));
+            let found = Self::judge_all(judge, scenario, std::mem::take(&mut done), effort);
             match self.finish(running) {
                 Ok(runs) => done = runs,
                 Err(failure) => return Ok(Err(without_run(scenario, *failure))),
@@ -297,7 +308,7 @@ impl Stress {
             }
         }
         let run = done.last().cloned().unwrap_or_default();
-        if let Some(found) = Self::judge_all(judge, scenario, (done, effort))? {
+        if let Some(found) = Self::judge_all(judge, scenario, done, effort)? {
             return Ok(Err(found));
         }
         Ok(match era.imbalance() {
@@ -414,7 +425,7 @@ impl Engine for Stress {
         let (era, begin, before) = (ledger.begin(), Instant::now(), judge.executions);
         let (checked, checking) = (judge.different, judge.checking);
         let left_behind = self.left_behind;
-        let run = match on_own_thread(|| self.hunt_here(judge, scenario, (effort, era)))? {
+        let run = match on_own_thread(|| self.hunt_here(judge, scenario, effort, era))? {
             Ok(run) => run,
             Err(found) => return Ok(Hunted { found: Some(found), complete: false }),
         };

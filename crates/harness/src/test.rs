@@ -14,7 +14,7 @@ use crate::random::Random;
 use crate::reply::{IntoReply, Reply};
 use crate::scenario::KindId;
 use crate::sequential::Sequential;
-use crate::stress::{MainCall, Stress};
+use crate::stress::{MainCall, Manner, Stress};
 use crate::subject::{
     Blocking, Caller, Callers, Declaration, Declared, Erased, MakeHandle, Subject,
 };
@@ -505,7 +505,8 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
         };
         match seriatim_sync::BACKEND {
             Backend::Std => {
-                stress(campaign, oracle.cost, (settings.hang_after, settings.pressure), order)
+                let Settings { hang_after, pressure, .. } = settings;
+                stress(campaign, oracle.cost, Manner { hang_after, pressure }, order)
             }
             _ => go(&campaign, &mut *explorer(subject, seed), &order),
         }
@@ -521,18 +522,13 @@ fn go(campaign: &Campaign, engine: &mut dyn Engine, order: &Order) -> Ran {
 }
 
 /// Stresses on a thread of its own and watches it: the object may hang in the main thread's calls too.
-fn stress(
-    campaign: Campaign,
-    cost: Cost,
-    (hang_after, pressure): (Duration, Pressure),
-    order: Order,
-) -> Ran {
+fn stress(campaign: Campaign, cost: Cost, manner: Manner, order: Order) -> Ran {
     let campaign = Arc::new(campaign);
     let main_call = Arc::new(MainCall::default());
     let (inner, watched) = (campaign.clone(), main_call.clone());
     let run = move || {
         let (subject, seed) = (inner.subject.clone(), inner.seed);
-        let mut engine = Stress::new(subject, cost, (hang_after, pressure), seed, watched);
+        let mut engine = Stress::new(subject, cost, manner, seed, watched);
         go(&inner, &mut engine, &order)
     };
     let thread = std::thread::Builder::new().name(campaign.identity.name.clone());
@@ -541,8 +537,8 @@ fn stress(
     while !thread.is_finished() {
         std::thread::sleep(pause);
         pause = (2 * pause).min(Duration::from_millis(10));
-        if let Some((scenario, step)) = main_call.longer_than(hang_after) {
-            return campaign.hang(scenario, &step, hang_after).map(Err);
+        if let Some((scenario, step)) = main_call.longer_than(manner.hang_after) {
+            return campaign.hang(scenario, &step, manner.hang_after).map(Err);
         }
     }
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
