@@ -125,21 +125,21 @@ impl Case {
             match interval {
                 Interval::Any(labels) => {
                     let key = interval_key(rank as u32, 0);
-                    last = insert(subject, &mut state, last, (key, false));
+                    last = insert(subject, &mut state, last, key, false);
                     state.segments[last] = Segment::new(*labels, 0);
                 }
                 Interval::Nodes(marks) => {
                     for (index, marked) in marks.iter().enumerate() {
                         let key = interval_key(rank as u32, index as u32);
-                        last = insert(subject, &mut state, last, (key, *marked));
+                        last = insert(subject, &mut state, last, key, *marked);
                     }
                 }
             }
             match self.present.get(rank) {
                 None | Some(Presence::Absent) => {}
                 Some(presence) => {
-                    let node = (argument_key(rank as u32), *presence == Presence::Marked);
-                    last = insert(subject, &mut state, last, node);
+                    let (key, marked) = (argument_key(rank as u32), *presence == Presence::Marked);
+                    last = insert(subject, &mut state, last, key, marked);
                 }
             }
         }
@@ -148,12 +148,7 @@ impl Case {
 }
 
 /// Inserts a node behind another one; gives its place.
-fn insert(
-    subject: &Subject,
-    state: &mut ListState,
-    last: usize,
-    (key, marked): (i32, bool),
-) -> usize {
+fn insert(subject: &Subject, state: &mut ListState, last: usize, key: i32, marked: bool) -> usize {
     let shape = &subject.code.shape;
     let stride = subject.machine.node_stride();
     let heap = &mut state.machine.heap;

@@ -15,7 +15,7 @@ use crate::monitor::Monitor;
 use crate::normal::{Buffers, Mode, normalise};
 use crate::search::{Choice, Found};
 use crate::state::{Class, ListState};
-use crate::step::{Ended, Trail, step};
+use crate::step::{Ended, Trail, Turn, step};
 use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::VACANT;
@@ -81,13 +81,25 @@ fn guide(
     for (thread, number) in &candidate.path {
         let mut choices = Choices::default();
         let mut next = state.clone();
-        let mut ended = step(subject, monitor, &mut next, (*thread, &mut choices), &mut trail);
+        let mut ended = step(
+            subject,
+            monitor,
+            &mut next,
+            Turn { thread: *thread, choices: &mut choices },
+            &mut trail,
+        );
         for _ in 0..*number {
             if !choices.advance() {
                 return None;
             }
             next = state.clone();
-            ended = step(subject, monitor, &mut next, (*thread, &mut choices), &mut trail);
+            ended = step(
+                subject,
+                monitor,
+                &mut next,
+                Turn { thread: *thread, choices: &mut choices },
+                &mut trail,
+            );
         }
         if ended == Ended::Well {
             normalise(subject, &mut next, Mode::Abstract, &mut buffers);
@@ -124,7 +136,7 @@ impl Walk<'_> {
             }
             self.budget -= 1;
             let mut next = state.clone();
-            let turn = (*thread, &mut choices);
+            let turn = Turn { thread: *thread, choices: &mut choices };
             let ended = step(self.subject, self.monitor, &mut next, turn, &mut Trail::default());
             let fits = ended == *wanted && (ended != Ended::Well || self.agrees(seen, &next));
             if fits {

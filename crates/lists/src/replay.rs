@@ -13,7 +13,7 @@ use crate::monitor::{Monitor, Operation, apply};
 use crate::normal::Mode;
 use crate::search::{Choice, Found, Plan, Violation, search};
 use crate::state::{Class, ListState};
-use crate::step::{Access, Ended, Observed, Trail, step};
+use crate::step::{Access, Ended, Observed, Trail, Turn, step};
 use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::steps::{MINUS_INF, NULL, PLUS_INF};
@@ -235,7 +235,7 @@ fn stands_still(subject: &Subject, monitor: &mut Monitor, state: &ListState) -> 
     (0..subject.machine.thread_count()).all(|thread| {
         let mut choices = Choices::default();
         loop {
-            let turn = (thread, &mut choices);
+            let turn = Turn { thread, choices: &mut choices };
             let ended = step(subject, monitor, &mut state.clone(), turn, &mut Trail::default());
             if ended != Ended::Nowhere {
                 return false;
@@ -256,13 +256,19 @@ fn take(
     let mut choices = Choices::default();
     let mut trail = Trail::default();
     for _ in 0..number {
-        step(subject, monitor, &mut state.clone(), (thread, &mut choices), &mut trail);
+        step(
+            subject,
+            monitor,
+            &mut state.clone(),
+            Turn { thread, choices: &mut choices },
+            &mut trail,
+        );
         if !choices.advance() {
             return None;
         }
     }
     trail.observed = Some(Vec::new());
-    let ended = step(subject, monitor, state, (thread, &mut choices), &mut trail);
+    let ended = step(subject, monitor, state, Turn { thread, choices: &mut choices }, &mut trail);
     (ended != Ended::Nowhere).then_some((ended, trail))
 }
 

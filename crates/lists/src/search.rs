@@ -3,7 +3,7 @@
 use crate::monitor::Monitor;
 use crate::normal::{Buffers, Mode, normalise};
 use crate::state::{Class, ListState, MARKED, UNMARKED};
-use crate::step::{Ended, Trail, step};
+use crate::step::{Ended, Trail, Turn, step};
 use crate::store::{MAX_ITEMS, Origin, StateId, Store, decode, encode};
 use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
@@ -155,7 +155,7 @@ impl Search<'_> {
         let mut number = 0;
         loop {
             self.next.copy_from(state);
-            let turn = (thread, &mut choices);
+            let turn = Turn { thread, choices: &mut choices };
             match step(self.subject, self.monitor, &mut self.next, turn, &mut self.trail) {
                 Ended::Well => {
                     self.result.transitions += 1;

@@ -9,7 +9,7 @@ use crate::movers::Reductions;
 use crate::normal::{Buffers, Mode, normalise};
 use crate::random::Random;
 use crate::state::{Class, ListState, MARKED, Segment, UNMARKED};
-use crate::step::{Ended, Trail, step};
+use crate::step::{Ended, Trail, Turn, step};
 use crate::subject::{Code, Subject};
 use seriatim_lang::choices::Choices;
 use seriatim_lang::steps::NULL;
@@ -233,8 +233,13 @@ fn successors(
     let mut found = vec![];
     loop {
         let mut next = state.clone();
-        let ended =
-            step(subject, monitor, &mut next, (thread, &mut choices), &mut Trail::default());
+        let ended = step(
+            subject,
+            monitor,
+            &mut next,
+            Turn { thread, choices: &mut choices },
+            &mut Trail::default(),
+        );
         if let (Some(mode), Ended::Well) = (mode, ended) {
             normalise(subject, &mut next, mode, &mut Buffers::default());
         }

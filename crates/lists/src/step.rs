@@ -73,12 +73,21 @@ pub enum Ended {
     Fault(Fault, Pc),
 }
 
+/// Who takes a step, and how.
+#[derive(Debug)]
+pub struct Turn<'c> {
+    /// The thread.
+    pub thread: usize,
+    /// What it chooses, where it has a choice.
+    pub choices: &'c mut Choices,
+}
+
 /// Makes a thread take a step.
 pub fn step(
     subject: &Subject,
     monitor: &mut Monitor,
     state: &mut ListState,
-    (thread, choices): (usize, &mut Choices),
+    Turn { thread, choices }: Turn<'_>,
     trail: &mut Trail,
 ) -> Ended {
     trail.accesses.clear();
