@@ -368,8 +368,12 @@ fn tell(
         tell_exploration(arguments, question, outcome)?;
     }
     // Engine and monitors share nothing: whoever reads this should see them agree.
+    let is_shown = found.is_some() || verified.compositions.len() == 1;
     let is_about_order = found.is_none_or(|found| found.kind == ViolationKind::NotLinearizable);
-    if let Some(verdict) = recorded.map(|recorded| recorded.verdict).filter(|_| is_about_order) {
+    if let Some(verdict) = recorded.map(|recorded| recorded.verdict)
+        && is_shown
+        && is_about_order
+    {
         remark(&format!("`seriatim check` on this history: {}", verdict.word()));
     }
     Ok(Exit::of(&verified.answer))
