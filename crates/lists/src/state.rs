@@ -6,8 +6,8 @@
 //! its first node, or, if it is empty, to whatever follows it. Registers never refer to segments.
 //!
 //! Keys are numbers that only their order and their class give a meaning: the argument of rank r is `(r+1) << 20`, nodes
-//! of the interval below it have smaller numbers. Sorted by these numbers the nodes and segments form the word of the
-//! research notes; nodes that are no longer linked but still known to a thread keep their place in it.
+//! of the interval below it have smaller numbers. Sorted by these numbers, the nodes and segments form a word; nodes
+//! that are no longer linked but still known to a thread keep their place in it.
 
 use seriatim_lang::machine::State;
 use seriatim_lang::steps::{MINUS_INF, PLUS_INF};

@@ -28,7 +28,7 @@ fn no_broken_algorithm_is_proved() {
     assert!(unknown >= 30, "only {unknown} broken algorithms are in the class");
 }
 
-/// The wrong algorithms that Poling certifies, by the soundness probes of the research notes: each gets stuck at a check.
+/// Incorrect algorithms that Poling certifies: each gets stuck at a check.
 fn is_not_proved(name: &str) {
     let source = crate::common::algorithm(&format!("broken/{name}"));
     match prove(&program(&source), &options()) {
