@@ -6,10 +6,10 @@
 //! this form by [`Bound`], once; the engines are compiled once, whatever the number of
 //! specifications, and the inner loop compares integers.
 
+use crate::states::States;
 use crate::version::Rebased;
 use crate::{Cancel, Next, Spec, Versioned};
-use hashbrown::{HashMap, HashTable};
-use std::hash::BuildHasher;
+use hashbrown::HashMap;
 use std::sync::Arc;
 
 /// A state of an [`Automaton`].
@@ -194,14 +194,7 @@ impl<S: Spec> Alphabet for Bound<S> {
     }
 
     fn automaton(&self, cancel: &Cancel) -> Box<dyn Automaton + '_> {
-        Box::new(Interned {
-            bound: self,
-            cancel: cancel.clone(),
-            states: Vec::new(),
-            index: HashTable::new(),
-            heap: 0,
-            hasher: hashbrown::DefaultHashBuilder::default(),
-        })
+        Box::new(Interned { bound: self, cancel: cancel.clone(), states: States::default() })
     }
 
     fn versioned(&self) -> Option<Box<dyn Versioned + '_>> {
@@ -240,29 +233,16 @@ impl<S: Spec> Walk for Walking<'_, S> {
     }
 }
 
-/// Numbers the states of a typed specification in the order in which they are met.
+/// The states of a typed specification by their numbers.
 struct Interned<'b, S: Spec> {
     bound: &'b Bound<S>,
     cancel: Cancel,
-    states: Vec<S::State>,
-    index: HashTable<u32>,
-    heap: usize,
-    hasher: hashbrown::DefaultHashBuilder,
+    states: States<S::State>,
 }
 
 impl<S: Spec> Interned<'_, S> {
     fn intern(&mut self, state: S::State) -> StateId {
-        let hash = self.hasher.hash_one(&state);
-        let states = &self.states;
-        if let Some(&id) = self.index.find(hash, |&i| states[i as usize] == state) {
-            return StateId(id);
-        }
-        let id = u32::try_from(self.states.len()).expect("fewer than 2^32 states fit in memory");
-        self.heap += self.bound.spec.state_bytes(&state);
-        self.states.push(state);
-        let (states, hasher) = (&self.states, &self.hasher);
-        self.index.insert_unique(hash, id, |&i| hasher.hash_one(&states[i as usize]));
-        StateId(id)
+        self.states.intern(state, |state| self.bound.spec.state_bytes(state))
     }
 }
 
@@ -273,7 +253,7 @@ impl<S: Spec> Automaton for Interned<'_, S> {
 
     fn step(&mut self, state: StateId, class: ClassId, next: &mut Vec<StateId>) {
         let (op, ret) = self.bound.members(class);
-        let state = &self.states[state.0 as usize];
+        let state = self.states.get(state);
         let next_states = self.bound.spec.step_or_cancel(state, op, ret, &self.cancel);
         match next_states {
             Next::None => {}
@@ -292,16 +272,16 @@ impl<S: Spec> Automaton for Interned<'_, S> {
 
     fn precludes(&self, state: StateId, class: ClassId) -> bool {
         let (op, ret) = self.bound.members(class);
-        self.bound.spec.precludes(&self.states[state.0 as usize], op, ret)
+        self.bound.spec.precludes(self.states.get(state), op, ret)
     }
 
     fn explain(&self, state: StateId, class: ClassId) -> String {
         let (op, ret) = self.bound.members(class);
-        self.bound.spec.explain(&self.states[state.0 as usize], op, ret)
+        self.bound.spec.explain(self.states.get(state), op, ret)
     }
 
     fn show(&self, state: StateId) -> String {
-        self.bound.spec.show(&self.states[state.0 as usize])
+        self.bound.spec.show(self.states.get(state))
     }
 
     fn states(&self) -> usize {
@@ -309,6 +289,6 @@ impl<S: Spec> Automaton for Interned<'_, S> {
     }
 
     fn bytes(&self) -> usize {
-        self.states.len() * (size_of::<S::State>() + 5) + self.heap
+        self.states.bytes()
     }
 }

@@ -24,6 +24,7 @@ mod replay;
 pub mod run;
 mod sequence;
 mod spec;
+mod states;
 mod validate;
 mod verdict;
 mod version;

@@ -9,9 +9,8 @@
 //! This file also brings the steps of such an object into the numeric form that engines read: a state is
 //! kept *without* its version, and a step is taken at a version that the engine names.
 
+use crate::states::States;
 use crate::{Bound, ClassId, Next, Spec, StateId};
-use hashbrown::{DefaultHashBuilder, HashTable};
-use std::hash::BuildHasher;
 
 /// What the result of an operation says of the object's version.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -155,25 +154,13 @@ pub(crate) struct Rebased<'b, S: Spec> {
     normal: u64,
     /// The classes that others were split into.
     pieces: Vec<(S::Op, S::Ret)>,
-    states: Vec<S::State>,
-    index: HashTable<u32>,
-    heap: usize,
-    hasher: DefaultHashBuilder,
+    states: States<S::State>,
 }
 
 impl<'b, S: Spec> Rebased<'b, S> {
     pub(crate) fn new(bound: &'b Bound<S>, versions: VersionsOf<'b, S>) -> Self {
         let normal = versions.version_of(&bound.spec().initial());
-        Rebased {
-            bound,
-            versions,
-            normal,
-            pieces: Vec::new(),
-            states: Vec::new(),
-            index: HashTable::new(),
-            heap: 0,
-            hasher: DefaultHashBuilder::default(),
-        }
+        Rebased { bound, versions, normal, pieces: Vec::new(), states: States::default() }
     }
 
     fn members(&self, class: ClassId) -> (&S::Op, Option<&S::Ret>) {
@@ -184,21 +171,11 @@ impl<'b, S: Spec> Rebased<'b, S> {
     }
 
     fn intern(&mut self, state: S::State) -> StateId {
-        let hash = self.hasher.hash_one(&state);
-        let states = &self.states;
-        if let Some(&id) = self.index.find(hash, |&i| states[i as usize] == state) {
-            return StateId(id);
-        }
-        let id = u32::try_from(self.states.len()).expect("fewer than 2^32 states fit in memory");
-        self.heap += self.bound.spec().state_bytes(&state);
-        self.states.push(state);
-        let (states, hasher) = (&self.states, &self.hasher);
-        self.index.insert_unique(hash, id, |&i| hasher.hash_one(&states[i as usize]));
-        StateId(id)
+        self.states.intern(state, |state| self.bound.spec().state_bytes(state))
     }
 
     fn at(&self, state: StateId, version: u64) -> S::State {
-        let state = &self.states[state.0 as usize];
+        let state = self.states.get(state);
         match version == self.normal {
             true => state.clone(),
             false => self.versions.at_version(state, version),
@@ -263,6 +240,6 @@ impl<S: Spec> Versioned for Rebased<'_, S> {
     }
 
     fn bytes(&self) -> usize {
-        self.states.len() * (size_of::<S::State>() + 5) + self.heap
+        self.states.bytes()
     }
 }
