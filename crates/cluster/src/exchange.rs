@@ -6,14 +6,14 @@
 //!                                    frontier empty: all is read -> decide, part by part
 //! ```
 //!
-//! A worker advances its epoch every [`EPOCH`] bytes and waits while some worker is more than two epochs
-//! behind, so that what is on the way stays small. The frontier of the probe becomes empty when every
-//! worker has read its share and every operation has arrived; only then are parts decided, since one
-//! operation more could change the verdict.
+//! A worker advances its epoch every [`EPOCH`] bytes and waits while some worker is more than two
+//! epochs behind, so that what is on the way stays small. The frontier of the probe becomes empty
+//! when every worker has read its share and every operation has arrived; only then are parts
+//! decided, since one operation more could change the verdict.
 //!
-//! Whether parts may be decided one by one is known by then, too (`turns.rs`), or after two more rounds of
-//! the same kind: all workers have heard the same and go through the same rounds. Only then do the
-//! processes let go of each other.
+//! Whether parts may be decided one by one is known by then, too (`turns.rs`), or after two more
+//! rounds of the same kind: all workers have heard the same and go through the same rounds. Only
+//! then do the processes let go of each other.
 
 use crate::meeting::meet;
 use crate::reading::{
@@ -61,12 +61,14 @@ pub struct Cluster {
     pub process: usize,
     /// How many workers each process has.
     pub threads: usize,
-    /// How long to wait for the other processes to appear, and for a sign of life of each afterwards. A thread
-    /// panics when a process is lost while operations travel, as Timely's threads do.
+    /// How long to wait for the other processes to appear, and for a sign of life of each
+    /// afterwards. A thread panics when a process is lost while operations travel, as Timely's
+    /// threads do.
     pub patience: Duration,
     /// What the processes know and strangers do not.
     pub secret: Secret,
-    /// What they are to decide, in words that are the same for all: those of different questions refuse each other.
+    /// What they are to decide, in words that are the same for all: those of different questions
+    /// refuse each other.
     pub question: String,
     /// Raised by whoever knows that another process is gone: nobody waits for it then.
     pub lost: Arc<AtomicBool>,
@@ -112,7 +114,8 @@ pub struct Outcome {
     pub problems: Vec<String>,
 }
 
-/// Decides the parts of a log that fall to this process; `tell` hears of each as soon as it is decided.
+/// Decides the parts of a log that fall to this process; `tell` hears of each as soon as it is
+/// decided.
 pub fn run(
     plan: &Plan,
     cluster: &Cluster,
@@ -169,8 +172,8 @@ fn exchange(
     Ok(arrived)
 }
 
-/// What the workers of this process talk by: memory among themselves, sealed connections to other processes.
-/// The second part keeps the connections open.
+/// What the workers of this process talk by: memory among themselves, sealed connections to other
+/// processes. The second part keeps the connections open.
 fn allocators(
     cluster: &Cluster,
     round: u32,
@@ -219,8 +222,8 @@ fn work(worker: &mut Worker, plan: &Plan, splitting: Splitting, workers: Workers
     arrived.replace(Arrived::at_the_start(plan))
 }
 
-/// One round of the exchange: sends what is produced in a thread of its own, until everybody's parcels have
-/// arrived.
+/// One round of the exchange: sends what is produced in a thread of its own, until everybody's
+/// parcels have arrived.
 fn round<T: Send + 'static>(
     worker: &mut Worker,
     arrived: &Rc<RefCell<Arrived>>,
@@ -316,8 +319,8 @@ impl Arrived {
         }
     }
 
-    /// What was seen of the processes that this worker followed: their crossing turns, and what is wrong
-    /// with them.
+    /// What was seen of the processes that this worker followed: their crossing turns, and what is
+    /// wrong with them.
     fn followed(&mut self, plan: &Plan) -> (Vec<u8>, Vec<Vec<u8>>) {
         let problems = std::mem::take(&mut self.steps.problems).into_iter();
         let parcel = |(file, line, problem): (u32, u64, _)| {

@@ -6,11 +6,12 @@
 //! who accepts -> who connects    welcome and tag, or the reason why not
 //! ```
 //!
-//! Each tag is of the shared secret, of both nonces and of the whole claim, for one end only: who does not know
-//! the secret can neither make one nor use one that was seen in another handshake. The key of the connection that
-//! follows ([`Sealed`]) comes from the same. `question` is a digest of what the processes are to decide
-//! together, so that processes of different runs do not mix their operations. Versions are
-//! compared first: nothing is known of the layout of another version but its first twelve bytes.
+//! Each tag is of the shared secret, of both nonces and of the whole claim, for one end only: who
+//! does not know the secret can neither make one nor use one that was seen in another handshake.
+//! The key of the connection that follows ([`Sealed`]) comes from the same. `question` is a digest
+//! of what the processes are to decide together, so that processes of different runs do not mix
+//! their operations. Versions are compared first: nothing is known of the layout of another version
+//! but its first twelve bytes.
 
 use crate::sealed::{End, Sealed};
 use crate::secret::{Secret, Tag, nonce};
@@ -181,8 +182,8 @@ pub fn connect(mut stream: TcpStream, member: &Membership, to: u32) -> Result<Se
     Ok(Sealed::new(stream, &session, End::Connected, member.patience)?)
 }
 
-/// The side that accepts; gives the number of the process that has connected. `take` hears of it while it can still
-/// be refused: whether nobody with that number was there before.
+/// The side that accepts; gives the number of the process that has connected. `take` hears of it
+/// while it can still be refused: whether nobody with that number was there before.
 pub fn accept(
     mut stream: TcpStream,
     member: &Membership,

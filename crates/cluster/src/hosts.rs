@@ -1,7 +1,8 @@
 //! The addresses of the processes of a cluster: a file with one `host:port` a line.
 //!
-//! What travels between the processes is not encrypted: whoever is on the way can read it. So addresses must be of
-//! the loopback interface, unless the caller says that the network may be used.
+//! What travels between the processes is not encrypted: whoever is on the way can read it. So
+//! addresses must be of the loopback interface, unless the caller says that the network may be
+//! used.
 
 use std::net::ToSocketAddrs;
 

@@ -1,10 +1,10 @@
-//! How the processes of a cluster find each other: each listens at its own address and connects to those with lower
-//! numbers, until all are connected.
+//! How the processes of a cluster find each other: each listens at its own address and connects to
+//! those with lower numbers, until all are connected.
 //!
-//! Timely would do this, too, but it takes the first eight bytes of any connection for the number of a
-//! process, and waits for ever. Here a stranger who connects is refused and changes nothing
-//! (`handshake.rs`); who is silent keeps nobody waiting, since every handshake has its own thread; a process that
-//! goes away again, or is known to be lost, ends the waiting at once.
+//! Timely would do this, too, but it takes the first eight bytes of any connection for the number
+//! of a process, and waits for ever. Here a stranger who connects is refused and changes nothing
+//! (`handshake.rs`); who is silent keeps nobody waiting, since every handshake has its own thread;
+//! a process that goes away again, or is known to be lost, ends the waiting at once.
 
 use crate::exchange::{Cluster, ClusterError};
 use crate::handshake::{Membership, Refusal, accept, connect};
@@ -44,7 +44,8 @@ struct Desk {
     is_over: Arc<AtomicBool>,
 }
 
-/// Connects this process with all others; none to itself. `round` counts how often they have met before.
+/// Connects this process with all others; none to itself. `round` counts how often they have met
+/// before.
 pub fn meet(cluster: &Cluster, round: u32) -> Result<Vec<Option<Sealed>>, ClusterError> {
     let member = Membership {
         secret: cluster.secret.clone(),

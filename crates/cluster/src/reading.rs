@@ -1,8 +1,8 @@
 //! A worker's share of the log, read in a thread of its own and packed for the workers it is for.
 //!
-//! Operations for one worker are gathered into parcels of [`PARCEL`] bytes, so that an exchange handles
-//! thousands of operations at once. The channel to the worker holds a few parcels: a reader that is faster
-//! than the network waits.
+//! Operations for one worker are gathered into parcels of [`PARCEL`] bytes, so that an exchange
+//! handles thousands of operations at once. The channel to the worker holds a few parcels: a reader
+//! that is faster than the network waits.
 //!
 //! Processes whose operations are scattered over shares are read a second time (`turns.rs`).
 
@@ -106,8 +106,8 @@ impl Reading {
         Splitter::new(Arc::clone(&self.plan.reader), self.splitting, conventions)
     }
 
-    /// Whether the processes of a file have to be followed: nothing is lost where nothing is split, and
-    /// no two events happen at once.
+    /// Whether the processes of a file have to be followed: nothing is lost where nothing is split,
+    /// and no two events happen at once.
     fn has_turns(&self, file: u32) -> bool {
         self.splitting != Splitting::Whole
             && self.plan.log.files[file as usize].layout == Layout::Operations

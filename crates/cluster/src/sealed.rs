@@ -1,13 +1,15 @@
 //! A connection whose every byte is known to come from the other process, in order and undamaged.
 //!
-//! What is written travels in frames: the length of the payload (four bytes, little endian), a tag of
-//! 32 bytes, the payload. The tag is of a key that this direction of this connection has to itself, of the
-//! number of the frame and of the payload. So a frame that was damaged, repeated, left out, moved, sent back
-//! or made by somebody else is noticed before a byte of it is read by the dataflow, which would trust it.
-//! A connection that ends early is noticed by the dataflow: its last message says that it is the last.
+//! What is written travels in frames: the length of the payload (four bytes, little endian), a tag
+//! of 32 bytes, the payload. The tag is of a key that this direction of this connection has to
+//! itself, of the number of the frame and of the payload. So a frame that was damaged, repeated,
+//! left out, moved, sent back or made by somebody else is noticed before a byte of it is read by
+//! the dataflow, which would trust it. A connection that ends early is noticed by the dataflow: its
+//! last message says that it is the last.
 //!
-//! An empty frame is a sign of life. One is sent every [`HEARTBEAT`], since a peer whose machine or network is
-//! gone does not say so: who hears nothing for the patience of the cluster gives it up. Nothing is encrypted.
+//! An empty frame is a sign of life. One is sent every [`HEARTBEAT`], since a peer whose machine or
+//! network is gone does not say so: who hears nothing for the patience of the cluster gives it up.
+//! Nothing is encrypted.
 
 use crate::secret::{Secret, Tag};
 use std::io::{self, Read, Write};
@@ -76,8 +78,8 @@ impl Direction {
 }
 
 impl Sealed {
-    /// Seals a connection with the key of a session that both ends have agreed on. Who is silent for the
-    /// given time is given up.
+    /// Seals a connection with the key of a session that both ends have agreed on. Who is silent
+    /// for the given time is given up.
     pub fn new(
         stream: TcpStream,
         session: &Secret,
@@ -126,7 +128,8 @@ fn send_heartbeats(outgoing: &Weak<Mutex<Outgoing>>) {
     loop {
         std::thread::sleep(HEARTBEAT);
         let Some(outgoing) = outgoing.upgrade() else { return };
-        // A connection that is shut down or broken needs no sign of life; its users hear of it themselves.
+        // A connection that is shut down or broken needs no sign of life; its users hear of it
+        // themselves.
         if locked(&outgoing).send(&[]).is_err() {
             return;
         }

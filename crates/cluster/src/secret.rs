@@ -58,8 +58,8 @@ impl Secret {
         Secret(self.tag(purpose, parts).to_vec())
     }
 
-    /// The tag of a message. Its parts must have lengths that the purpose determines, so that no two
-    /// messages are the same bytes.
+    /// The tag of a message. Its parts must have lengths that the purpose determines, so that no
+    /// two messages are the same bytes.
     pub(crate) fn tag(&self, purpose: &str, parts: &[&[u8]]) -> Tag {
         self.mac(purpose, parts).finalize().into_bytes().into()
     }

@@ -1,20 +1,24 @@
 //! Turns that cross from part to part, where no reader sees the whole log.
 //!
 //! A log may be split if at no instant two processes take crossing turns
-//! ([`seriatim_scale::turns`]). Every worker has to know whether that is so, and comes to know it so:
+//! ([`seriatim_scale::turns`]). Every worker has to know whether that is so, and comes to know it
+//! so:
 //!
-//! 1. Each reader follows the processes of its share ([`Walks`]). It tells everybody the crossing turns
-//!    that it sees, and, in the end, the *span* of each process: from its first call to its last end.
-//! 2. A process is *scattered* if two of its spans meet, or if a reader finds its operations out of order.
-//!    **Lemma.** Each turn of a process that is not scattered is seen by a reader. *Proof.* Two
-//!    operations that touch are not in two spans that do not meet, so they are in one share; their reader
-//!    has the operations of the process in the order of calls, and so one behind the other.
+//! 1. Each reader follows the processes of its share ([`Walks`]). It tells everybody the crossing
+//!    turns that it sees, and, in the end, the *span* of each process: from its first call to its
+//!    last end.
+//! 2. A process is *scattered* if two of its spans meet, or if a reader finds its operations out of
+//!    order. **Lemma.** Each turn of a process that is not scattered is seen by a reader. *Proof.*
+//!    Two operations that touch are not in two spans that do not meet, so they are in one share;
+//!    their reader has the operations of the process in the order of calls, and so one behind the
+//!    other.
 //! 3. The operations of scattered processes travel once more, as [`Step`]s, all of a process to one
-//!    worker, which sorts them and follows them ([`Steps`]), and tells everybody the turns that it sees.
+//!    worker, which sorts them and follows them ([`Steps`]), and tells everybody the turns that it
+//!    sees.
 //!
-//! Everybody hears the same, whatever the order, and draws the same conclusion ([`Crossings`]). **Side
-//! condition**: a log with more than [`MOST_TURNS`] crossing turns is not split. The memory for
-//! all of them would otherwise have no limit, and with so many two will meet.
+//! Everybody hears the same, whatever the order, and draws the same conclusion ([`Crossings`]).
+//! **Side condition**: a log with more than [`MOST_TURNS`] crossing turns is not split. The memory
+//! for all of them would otherwise have no limit, and with so many two will meet.
 
 use seriatim_history::{Problem, Time, Value};
 use seriatim_scale::ScaleError;
@@ -234,7 +238,8 @@ mod tests {
         Sorter::new(&Scratch::new(std::env::temp_dir()), 0)
     }
 
-    /// Whether shares of operations `(process, call, return, part)` forbid to split, by all three steps.
+    /// Whether shares of operations `(process, call, return, part)` forbid to split, by all three
+    /// steps.
     fn forbid(shares: &[&[(i64, Time, Time, u64)]]) -> bool {
         let mut crossings = Crossings::default();
         for share in shares {

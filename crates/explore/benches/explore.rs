@@ -1,9 +1,10 @@
-//! What explorations cost: states, CPU time of one worker, bytes per state; the gain of each reduction; the growth with threads
-//! and with data.
+//! What explorations cost: states, CPU time of one worker, bytes per state; the gain of each
+//! reduction; the growth with threads and with data.
 //!
-//! Each row is a claim of `docs/performance.md`. `cargo bench -p seriatim-explore` takes some minutes; rows whose
-//! name contains the argument are run alone: `cargo bench -p seriatim-explore -- michael_scott`. Rows with a published time
-//! (PAT, FM 2009, Table 1) end with how many times less was needed here.
+//! Each row is a claim of `docs/performance.md`. `cargo bench -p seriatim-explore` takes some
+//! minutes; rows whose name contains the argument are run alone:
+//! `cargo bench -p seriatim-explore -- michael_scott`. Rows with a published time (PAT, FM 2009,
+//! Table 1) end with how many times less was needed here.
 
 use seriatim_explore::{Limits, Options, Reductions, Statistics, Verdict, run};
 use seriatim_testing::cpu_seconds;
@@ -102,7 +103,8 @@ impl Row {
     }
 }
 
-/// PAT's rows without linearization points of 100 s and more. Times below a millisecond count as one.
+/// PAT's rows without linearization points of 100 s and more. Times below a millisecond count as
+/// one.
 fn published() -> Vec<Row> {
     let register = Row::of_pat("pat/register", 2, 297.0).client("one_reader").set("K", 6);
     let readers = Row::of_pat("pat/register_two_readers", 3, 294.0).client("two_readers");

@@ -1,4 +1,5 @@
-//! Explores a `.seri` file: `cargo run --release -p seriatim-explore --example explore FILE key=value …`.
+//! Explores a `.seri` file:
+//! `cargo run --release -p seriatim-explore --example explore FILE key=value …`.
 
 use seriatim_explore::{
     Mode, Options, Reductions, Verdict, headline, run, run_points, run_progress,

@@ -21,8 +21,8 @@ impl ViolationKind {
 }
 
 impl Outcome {
-    /// The claims that follow. An exploration ends at the first run that contradicts one of them, and says nothing of the
-    /// others then.
+    /// The claims that follow. An exploration ends at the first run that contradicts one of them,
+    /// and says nothing of the others then.
     pub fn answer(&self) -> Answer {
         let statistics = &self.statistics;
         let cost = Cost {

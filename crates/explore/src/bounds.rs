@@ -41,7 +41,8 @@ pub fn constants(program: &Program) -> String {
     consts.map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether some instruction of a method can wait; if not, no object of this program ever stands still.
+/// Whether some instruction of a method can wait; if not, no object of this program ever stands
+/// still.
 pub fn can_wait(program: &Program) -> bool {
     let Ok(steps) = lower(program, 1, None) else { return true };
     let waits = |op: &Op| matches!(op, Op::Lock(_) | Op::Assume(_));

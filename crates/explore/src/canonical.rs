@@ -1,20 +1,23 @@
-//! One representative for states that differ in names only: of heap nodes, of threads, of data values.
+//! One representative for states that differ in names only: of heap nodes, of threads, of data
+//! values.
 //!
-//! *Why it is sound*: a renaming of nodes, of threads that run the same client, or of values that the program only
-//! moves and compares, maps runs to runs. The specification's configurations are renamed together with the state, so the
-//! renamed product state allows exactly the renamed continuations. Where the program uses thread numbers, threads are
-//! renamed only if the numbers form a scalarset (`scalarset`); every number and the elements of arrays by
-//! thread are then renamed with them.
+//! *Why it is sound*: a renaming of nodes, of threads that run the same client, or of values that
+//! the program only moves and compares, maps runs to runs. The specification's configurations are
+//! renamed together with the state, so the renamed product state allows exactly the renamed
+//! continuations. Where the program uses thread numbers, threads are renamed only if the numbers
+//! form a scalarset (`scalarset`); every number and the elements of arrays by thread are then
+//! renamed with them.
 //!
-//! *How*: nodes reachable from the shared variables are numbered in the order in which they are reached, values in
-//! the order in which they occur; arrays by thread wait until the threads are in order. Threads are sorted by what they know, with
-//! nodes, values and threads that have no name yet taken as alike; the permutations of threads that remain equal are all
-//! tried, and the smallest encoding wins. Several namings can give the same encoding; all of them are
-//! reported, since they rename the configurations differently. Threads that look alike need no trial if they know named things only
-//! and their numbers occur nowhere.
+//! *How*: nodes reachable from the shared variables are numbered in the order in which they are
+//! reached, values in the order in which they occur; arrays by thread wait until the threads are in
+//! order. Threads are sorted by what they know, with nodes, values and threads that have no name
+//! yet taken as alike; the permutations of threads that remain equal are all tried, and the
+//! smallest encoding wins. Several namings can give the same encoding; all of them are reported,
+//! since they rename the configurations differently. Threads that look alike need no trial if they
+//! know named things only and their numbers occur nowhere.
 //!
-//! *What would make it unsound*: a register that holds a node, a value or a thread and is not renamed. Therefore
-//! the list of registers comes from the types alone.
+//! *What would make it unsound*: a register that holds a node, a value or a thread and is not
+//! renamed. Therefore the list of registers comes from the types alone.
 
 use crate::codec::{Codec, MAX_NODES, MAX_WORDS, Naming};
 use crate::configurations::{MAX_THREADS, Renaming};
@@ -90,7 +93,8 @@ impl Canonical {
         self.threads
     }
 
-    /// Computes the representative of a state; `mentioned` are the values that occur in its configurations.
+    /// Computes the representative of a state; `mentioned` are the values that occur in its
+    /// configurations.
     pub fn run(
         &mut self,
         subject: &Subject,
@@ -124,7 +128,8 @@ impl Canonical {
         Ok(())
     }
 
-    /// Finds the slots of each node that can still be read, as the least fixpoint over the cells that hold references.
+    /// Finds the slots of each node that can still be read, as the least fixpoint over the cells
+    /// that hold references.
     fn find_readable(&mut self, subject: &Subject, state: &State) {
         let Some(readable) = &self.readable else { return };
         let machine = &subject.machine;
@@ -176,7 +181,8 @@ impl Canonical {
         }
     }
 
-    /// Numbers what the shared variables reach, but for arrays by thread: their order is not known yet.
+    /// Numbers what the shared variables reach, but for arrays by thread: their order is not known
+    /// yet.
     fn begin(&mut self, subject: &Subject, state: &State) -> Result<(), TooManyNodes> {
         let cells = state.heap.len() / subject.machine.node_stride();
         self.naming.nodes.clear();
@@ -257,7 +263,8 @@ impl Canonical {
         ties
     }
 
-    /// What a thread knows: role, location, registers, its elements of arrays by thread; and where it is known.
+    /// What a thread knows: role, location, registers, its elements of arrays by thread; and where
+    /// it is known.
     fn describe(&self, subject: &Subject, state: &State, thread: usize, key: &mut Vec<u64>) {
         let location = subject.location(state, thread);
         key.clear();
@@ -302,7 +309,8 @@ impl Canonical {
         }
     }
 
-    /// Completes the naming for the current order and keeps the encoding if it is the smallest so far.
+    /// Completes the naming for the current order and keeps the encoding if it is the smallest so
+    /// far.
     fn consider(
         &mut self,
         subject: &Subject,
@@ -359,7 +367,8 @@ impl Canonical {
         numbers.iter_mut().enumerate().for_each(|(i, n)| *n = i as u32);
     }
 
-    /// Notes the renamings of the current naming: values that occur in configurations only get every free name.
+    /// Notes the renamings of the current naming: values that occur in configurations only get
+    /// every free name.
     fn add_renamings(&mut self, mentioned: u8) {
         let mut threads = [0u8; MAX_THREADS];
         for (place, thread) in self.naming.order.iter().enumerate() {
@@ -387,7 +396,8 @@ impl Canonical {
     }
 }
 
-/// The threads whose numbers occur somewhere, as a mask; what nobody can reach any more counts, too.
+/// The threads whose numbers occur somewhere, as a mask; what nobody can reach any more counts,
+/// too.
 pub fn named_threads(subject: &Subject, state: &State) -> u32 {
     let machine = &subject.machine;
     let mut named = 0;

@@ -1,8 +1,9 @@
-//! States to bits and back. The bits are: the number of words, the number of nodes, the locations of the threads, the shared slots, the
-//! registers that matter at each location, the nodes. References take as many bits as the number of nodes asks for.
+//! States to bits and back. The bits are: the number of words, the number of nodes, the locations
+//! of the threads, the shared slots, the registers that matter at each location, the nodes.
+//! References take as many bits as the number of nodes asks for.
 //!
-//! The codec writes a state as it is told to by a [`Naming`]: threads in a given order, nodes and values under given
-//! numbers. Choosing the naming is the business of `canonical`.
+//! The codec writes a state as it is told to by a [`Naming`]: threads in a given order, nodes and
+//! values under given numbers. Choosing the naming is the business of `canonical`.
 
 use crate::options::Reductions;
 use crate::pack::{Packer, Unpacker, width};
@@ -74,7 +75,8 @@ pub struct Codec {
 }
 
 impl Codec {
-    /// A codec for a subject. Where dead registers are kept, registers without a value are written, too.
+    /// A codec for a subject. Where dead registers are kept, registers without a value are written,
+    /// too.
     pub fn new(subject: &Subject, reductions: &Reductions) -> Codec {
         let steps = &subject.machine.steps;
         Codec {

@@ -1,16 +1,19 @@
 //! Sets of specification configurations, interned, with memoised successors.
 //!
-//! A *configuration* is a state of the specification together with, for each thread, whether it is idle, has called an
-//! operation, or has taken effect with a result. The set that belongs to a run holds every configuration that the calls
-//! and returns so far allow; it is closed under effects (a called operation may take effect at any time). Only the
-//! *roots* are stored, the configurations that are no effect-successors of others: they determine the set, a call
-//! changes them thread by thread, and only a return needs the closure. Roots are unique because effects are acyclic.
+//! A *configuration* is a state of the specification together with, for each thread, whether it is
+//! idle, has called an operation, or has taken effect with a result. The set that belongs to a run
+//! holds every configuration that the calls and returns so far allow; it is closed under effects (a
+//! called operation may take effect at any time). Only the *roots* are stored, the configurations
+//! that are no effect-successors of others: they determine the set, a call changes them thread by
+//! thread, and only a return needs the closure. Roots are unique because effects are acyclic.
 //!
-//! With linearization points there is no closure: an operation takes effect exactly when it is told to.
+//! With linearization points there is no closure: an operation takes effect exactly when it is told
+//! to.
 //!
-//! The sets are shared by all workers ([`Configurations`]); what is computed from them each worker remembers for itself
-//! ([`Memos`]), so that workers meet only where something new is interned. Numbers of sets depend on who came first, so nothing is
-//! ordered by them: [`Configurations::print`] gives a number that depends on the content alone.
+//! The sets are shared by all workers ([`Configurations`]); what is computed from them each worker
+//! remembers for itself ([`Memos`]), so that workers meet only where something new is interned.
+//! Numbers of sets depend on who came first, so nothing is ordered by them:
+//! [`Configurations::print`] gives a number that depends on the content alone.
 
 use crate::intern::{Interner, SliceInterner};
 use crate::memo::Memo;
@@ -203,7 +206,8 @@ impl Configurations {
         Ok(result)
     }
 
-    /// The set after a thread returned with a result; [`EMPTY`] if the specification does not allow that.
+    /// The set after a thread returned with a result; [`EMPTY`] if the specification does not allow
+    /// that.
     pub fn give_back(
         &self,
         context: &mut Context<'_>,
@@ -246,8 +250,9 @@ impl Configurations {
         Ok(self.intern(context.subject, next))
     }
 
-    /// Whether the specification blocks as well: in some configuration no thread has taken effect without having
-    /// returned, and no called operation can. The roots are all that can be such; see `deadlock`.
+    /// Whether the specification blocks as well: in some configuration no thread has taken effect
+    /// without having returned, and no called operation can. The roots are all that can be such;
+    /// see `deadlock`.
     pub fn blocks(&self, context: &mut Context<'_>, set: SetId) -> Result<bool, SpecStop> {
         let mut effects = Vec::new();
         for config in self.copy(set) {

@@ -1,14 +1,16 @@
 //! Fields that are written for the last time: when nobody will ever change what they hold.
 //!
-//! Two patterns, found in the code and valid as long as nodes are not freed; writes to nodes that no other thread knows
-//! yet do not count:
-//! - every write to the field is a `cas` that also demands a constant of some field of the same node: once that field
-//!   holds something else, no such `cas` succeeds (the `next` of a queue that goes from `null` to a node; mark and
-//!   successor in one word, where every `cas` demands an unmarked node);
-//! - every write stores the same constant: once the field holds it, it keeps it (the mark of the lazy list).
+//! Two patterns, found in the code and valid as long as nodes are not freed; writes to nodes that
+//! no other thread knows yet do not count:
+//! - every write to the field is a `cas` that also demands a constant of some field of the same
+//!   node: once that field holds something else, no such `cas` succeeds (the `next` of a queue that
+//!   goes from `null` to a node; mark and successor in one word, where every `cas` demands an
+//!   unmarked node);
+//! - every write stores the same constant: once the field holds it, it keeps it (the mark of the
+//!   lazy list).
 //!
-//! *What would make it unsound*: a write that is not seen. All accesses of all methods are looked at, those inside of
-//! atomic blocks included.
+//! *What would make it unsound*: a write that is not seen. All accesses of all methods are looked
+//! at, those inside of atomic blocks included.
 
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::locality::local_accesses;
@@ -79,7 +81,8 @@ impl FinalFields {
     }
 }
 
-/// When a field with these writes is final; a field that is demanded must not get that constant back.
+/// When a field with these writes is final; a field that is demanded must not get that constant
+/// back.
 fn rule(writes: &Writes, all: &[Writes]) -> Rule {
     let stays = |(slot, value): &&(u32, i32)| {
         let guard = &all[*slot as usize];

@@ -1,14 +1,17 @@
 //! Where steps begin: which accesses are fused with the step before them.
 //!
-//! An access is fused if no other thread notices it or can influence it (`locality`), or if it reads what a lock
-//! protects that the thread holds (`guarded`); releasing a lock is fused because it is a left mover (Lipton), if
-//! nobody else can release it (`lock_order`). An atomic block that touches registers only is no access at all.
+//! An access is fused if no other thread notices it or can influence it (`locality`), or if it
+//! reads what a lock protects that the thread holds (`guarded`); releasing a lock is fused because
+//! it is a left mover (Lipton), if nobody else can release it (`lock_order`). An atomic block that
+//! touches registers only is no access at all.
 //!
-//! *What would make it unsound*: a cycle of accesses that are all fused. The step would never end, and the engine would
-//! take a loop that waits for a variable which nobody writes for local code without end, which is an error only if
-//! there is no shared access in it. Therefore every such cycle keeps its accesses as steps ([`closes_cycle`]). And an access
-//! that is undone: a step that comes to an `assume` that does not hold does not exist. Therefore no access and no `assume`
-//! outside of atomic blocks belong to one step: a thread rests before the `assume` (`pauses` of `seriatim-lang`).
+//! *What would make it unsound*: a cycle of accesses that are all fused. The step would never end,
+//! and the engine would take a loop that waits for a variable which nobody writes for local code
+//! without end, which is an error only if there is no shared access in it. Therefore every such
+//! cycle keeps its accesses as steps ([`closes_cycle`]). And an access that is undone: a step that
+//! comes to an `assume` that does not hold does not exist. Therefore no access and no `assume`
+//! outside of atomic blocks belong to one step: a thread rests before the `assume` (`pauses` of
+//! `seriatim-lang`).
 
 use crate::options::Reductions;
 use crate::sabotage::{Sabotage, is_broken};
@@ -46,8 +49,8 @@ pub fn granularity(steps: &Steps, liveness: &Liveness, reductions: &Reductions) 
     Granularity::Fused { local, locks_join }
 }
 
-/// Whether an atomic block begins here that touches registers only. One that waits is a step, and so is one with a
-/// linearization point, whose moment counts.
+/// Whether an atomic block begins here that touches registers only. One that waits is a step, and
+/// so is one with a linearization point, whose moment counts.
 fn is_local_block(steps: &Steps, at: usize) -> bool {
     let inside = steps.code[at + 1..].iter().take_while(|instr| instr.inside_atomic);
     let local = |op: &Op| {

@@ -1,5 +1,6 @@
-//! Every run of N threads over a bounded object: takes a checked program, gives a verdict with its bounds, and for a
-//! violation the shortest run that shows it. Operations are unbounded; threads, heap nodes and data are not.
+//! Every run of N threads over a bounded object: takes a checked program, gives a verdict with its
+//! bounds, and for a violation the shortest run that shows it. Operations are unbounded; threads,
+//! heap nodes and data are not.
 
 #![forbid(unsafe_code)]
 
@@ -64,7 +65,8 @@ pub fn run_with(
     }
 }
 
-/// Explores with linearization points; if they fail, says whether the algorithm or the annotation is at fault.
+/// Explores with linearization points; if they fail, says whether the algorithm or the annotation
+/// is at fault.
 pub fn run_points(program: &Program, options: &Options) -> Result<Outcome, Diagnostic> {
     run(program, &Options { mode: Mode::Points, ..options.clone() })
 }

@@ -1,5 +1,6 @@
-//! A memory of fixed size for answers that can be computed again: one entry for each hash, the latest wins. It takes no more room
-//! however long a search is, and each worker has its own, so that nobody waits.
+//! A memory of fixed size for answers that can be computed again: one entry for each hash, the
+//! latest wins. It takes no more room however long a search is, and each worker has its own, so
+//! that nobody waits.
 
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};

@@ -17,7 +17,8 @@ pub struct Reductions {
     pub dead_registers: bool,
     /// Fields of nodes that nobody can read again are forgotten.
     pub dead_fields: bool,
-    /// Calls and returns are fused with shared accesses; accesses that no other thread notices are local.
+    /// Calls and returns are fused with shared accesses; accesses that no other thread notices are
+    /// local.
     pub fusion: bool,
     /// Releasing a lock joins the step before it, taking one the step after it.
     pub lock_movers: bool,
@@ -97,8 +98,9 @@ pub enum Mode {
     Refinement,
     /// Every operation takes effect where the annotations say.
     Points,
-    /// As [`Mode::Refinement`], but each thread has its own copy of the specification's variable `scratch`, which outlives
-    /// its operations as in the models of PAT: for comparing numbers of states with published ones.
+    /// As [`Mode::Refinement`], but each thread has its own copy of the specification's variable
+    /// `scratch`, which outlives its operations as in the models of PAT: for comparing numbers of
+    /// states with published ones.
     Compat,
     /// The specification is ignored: for questions about progress.
     Progress,
@@ -115,7 +117,8 @@ pub struct Limits {
     pub states: Option<u64>,
 }
 
-/// How much is spent on a second opinion after *holds*: until the space of plain runs is covered, or one of these is reached.
+/// How much is spent on a second opinion after *holds*: until the space of plain runs is covered,
+/// or one of these is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecondOpinion {
     /// Its share of the time of the search, in percent.
@@ -129,7 +132,8 @@ pub struct SecondOpinion {
 }
 
 impl SecondOpinion {
-    /// What an answer needs that someone relies on: a fifth of the time, and half a second at least.
+    /// What an answer needs that someone relies on: a fifth of the time, and half a second at
+    /// least.
     pub const FULL: SecondOpinion = SecondOpinion {
         percent: 20,
         least: Duration::from_millis(500),
@@ -163,7 +167,8 @@ pub struct Options {
     pub reductions: Reductions,
     /// When to give up.
     pub limits: Limits,
-    /// How many workers search; none is taken as one. Neither verdicts nor numbers of states depend on it.
+    /// How many workers search; none is taken as one. Neither verdicts nor numbers of states depend
+    /// on it.
     pub jobs: usize,
     /// How much is spent on a second opinion after *holds*.
     pub second_opinion: SecondOpinion,

@@ -90,7 +90,8 @@ pub struct Counterexample {
     pub steps: Vec<Step>,
     /// The calls and returns in the order in which they happened.
     pub history: Vec<Event>,
-    /// For a run that contradicts its linearization points: whether the annotation is at fault, if that is known.
+    /// For a run that contradicts its linearization points: whether the annotation is at fault, if
+    /// that is known.
     pub blame: Option<Blame>,
     /// Who moves when, to be replayed.
     pub moves: Vec<Move>,

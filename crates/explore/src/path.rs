@@ -1,6 +1,7 @@
-//! How a state was reached. The store does not say; it knows the level of each state, and every state of a level was found
-//! from one of the level before. So the states of the level before are expanded once more until one of them leads there, and so on
-//! to the start. *Cost*: at most the search once more, and only for a run that is shown.
+//! How a state was reached. The store does not say; it knows the level of each state, and every
+//! state of a level was found from one of the level before. So the states of the level before are
+//! expanded once more until one of them leads there, and so on to the start. *Cost*: at most the
+//! search once more, and only for a run that is shown.
 
 use crate::configurations::SetId;
 use crate::search::{Search, locked};

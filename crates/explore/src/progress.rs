@@ -1,16 +1,18 @@
 //! Lock-freedom: in every infinite run some operation returns, again and again.
 //!
-//! *Theorem*: threads and states being finite in number, an infinite run without returns ends in a cycle of states
-//! none of whose steps returns; and a thread that waits for a lock or a condition waits for ever if the others stop. So the
-//! object is lock-free within the bounds iff no reachable state has a waiting thread and the graph of steps that do not
-//! return has no cycle.
+//! *Theorem*: threads and states being finite in number, an infinite run without returns ends in a
+//! cycle of states none of whose steps returns; and a thread that waits for a lock or a condition
+//! waits for ever if the others stop. So the object is lock-free within the bounds iff no reachable
+//! state has a waiting thread and the graph of steps that do not return has no cycle.
 //!
-//! A thread *waits* if none of its choices lets it take a step. A choice that an `assume` forbids is no waiting as long as there
-//! is another one: `let o: tid = any; assume o != self` chooses another thread and waits for nobody.
+//! A thread *waits* if none of its choices lets it take a step. A choice that an `assume` forbids
+//! is no waiting as long as there is another one: `let o: tid = any; assume o != self` chooses
+//! another thread and waits for nobody.
 //!
-//! The graph is that of representatives: a cycle of representatives unrolls to a cycle of states, because
-//! renamings have finite order. Reductions that leave out iterations or shorten runs are switched off, and so is
-//! the specification. *Cost*: the states once for the search and once for the edges.
+//! The graph is that of representatives: a cycle of representatives unrolls to a cycle of states,
+//! because renamings have finite order. Reductions that leave out iterations or shorten runs are
+//! switched off, and so is the specification. *Cost*: the states once for the search and once for
+//! the edges.
 
 use crate::options::{Options, Reductions};
 use crate::outcome::{Outcome, Reason, Statistics, Verdict, ViolationKind};
@@ -136,8 +138,9 @@ fn quiet_successors(
     Some(found)
 }
 
-/// Whether a thread waits now, or would behind some beginning of a step. Calls and accesses that ride along have no state of
-/// their own where steps are fused, so they are taken one by one on the machine with fine steps (see `deadlock`).
+/// Whether a thread waits now, or would behind some beginning of a step. Calls and accesses that
+/// ride along have no state of their own where steps are fused, so they are taken one by one on the
+/// machine with fine steps (see `deadlock`).
 fn waits(subject: &Subject, from: &State, thread: usize) -> bool {
     let mut choices = Choices::default();
     let mut to = State::default();

@@ -1,46 +1,55 @@
-//! Pure iterations (failed attempts of a retry loop) leave no trace, and what will not change can be read at once.
+//! Pure iterations (failed attempts of a retry loop) leave no trace, and what will not change can
+//! be read at once.
 //!
-//! An *iteration* of a method begins at its first shared access, the *restart*, and ends when it comes back there. It is
-//! *pure* if it changes nothing that others see.
+//! An *iteration* of a method begins at its first shared access, the *restart*, and ends when it
+//! comes back there. It is *pure* if it changes nothing that others see.
 //!
-//! *Theorem*. Within the bounds, if some run goes wrong (a return that nobody can explain, an error, threads that all wait)
-//! or breaks the precondition below, then the search meets such a run although it drops
+//! *Theorem*. Within the bounds, if some run goes wrong (a return that nobody can explain, an
+//! error, threads that all wait) or breaks the precondition below, then the search meets such a run
+//! although it drops
 //! 1. every step that ends a pure iteration, and
-//! 2. every state in which some iteration is *doomed*, that is: has changed nothing so far and will change nothing, whatever
-//!    the others do,
+//! 2. every state in which some iteration is *doomed*, that is: has changed nothing so far and will
+//!    change nothing, whatever the others do,
 //!
-//! and although it takes a step at once, together with the step before it, and no other step in its place, if that step is
-//! 3. *overdue*: it writes nothing, makes no node, has one outcome, and reads only what will never change, or is a `cas`
-//!    that can only fail.
+//! and although it takes a step at once, together with the step before it, and no other step in its
+//! place, if that step is
+//! 3. *overdue*: it writes nothing, makes no node, has one outcome, and reads only what will never
+//!    change, or is a `cas` that can only fail.
 //!
-//! *Proof*. Take a run that goes wrong, with as few steps as possible that are not overdue. Suppose that it has an
-//! iteration as in (1) or (2). Without it, or without as much of it as was taken, the other threads do what they did. The
-//! thread stands at the restart with the same registers (`code`, conditions on the code) and goes on as it did; if the
-//! iteration was the first of its operation, its call comes later, which makes the interval shorter and the history only
-//! harder to explain. The iteration has no return, no error and no waiting in it, except for locks in a fixed order, which
-//! nobody waits for for ever; so this run goes wrong, too. It is shorter, for the step from the restart was
-//! no overdue one ([`PureIterations::is_overdue`] never takes it): a contradiction. An overdue step commutes with every step
-//! of the others, now and later, so a run that goes wrong still does if the step is moved forward or put in; a return
-//! in it comes earlier, which makes the interval shorter. If it dooms or ends its iteration, that iteration began with a step
-//! that was not overdue, and what was said of (1) and (2) applies. Symmetry maps runs to runs of the same
-//! length. The antichain replaces a run by one to a better state that was found no later: a state is only ever replaced by
-//! one of the same level or of one before it (`search`), so that the number of steps does not grow.
+//! *Proof*. Take a run that goes wrong, with as few steps as possible that are not overdue. Suppose
+//! that it has an iteration as in (1) or (2). Without it, or without as much of it as was taken,
+//! the other threads do what they did. The thread stands at the restart with the same registers
+//! (`code`, conditions on the code) and goes on as it did; if the iteration was the first of its
+//! operation, its call comes later, which makes the interval shorter and the history only harder to
+//! explain. The iteration has no return, no error and no waiting in it, except for locks in a fixed
+//! order, which nobody waits for for ever; so this run goes wrong, too. It is shorter, for the step
+//! from the restart was no overdue one ([`PureIterations::is_overdue`] never takes it): a
+//! contradiction. An overdue step commutes with every step of the others, now and later, so a run
+//! that goes wrong still does if the step is moved forward or put in; a return in it comes earlier,
+//! which makes the interval shorter. If it dooms or ends its iteration, that iteration began with a
+//! step that was not overdue, and what was said of (1) and (2) applies. Symmetry maps runs to runs
+//! of the same length. The antichain replaces a run by one to a better state that was found no
+//! later: a state is only ever replaced by one of the same level or of one before it (`search`), so
+//! that the number of steps does not grow.
 //!
 //! *Conditions on the state*, each of which has its function:
-//! - *retired*: a node is retired for a shared variable if the variable does not reach it and it is no fresh node of some
-//!   thread; then the variable will never hold it again ([`PureIterations::retired`]);
-//! - *published*: what `final_fields` says about fields holds for nodes that no thread has for itself alone
-//!   ([`Retired::is_published`]), because writes to fresh nodes are not counted there;
-//! - *unseen*: a step that ends a pure iteration leaves every word of the state as it was that is not its thread's own
-//!   (`Worker::is_unseen`), reservations of others included; and if it begins with the call and makes nodes, it writes nothing,
-//!   not even to them.
+//! - *retired*: a node is retired for a shared variable if the variable does not reach it and it is
+//!   no fresh node of some thread; then the variable will never hold it again
+//!   ([`PureIterations::retired`]);
+//! - *published*: what `final_fields` says about fields holds for nodes that no thread has for
+//!   itself alone ([`Retired::is_published`]), because writes to fresh nodes are not counted there;
+//! - *unseen*: a step that ends a pure iteration leaves every word of the state as it was that is
+//!   not its thread's own (`Worker::is_unseen`), reservations of others included; and if it begins
+//!   with the call and makes nodes, it writes nothing, not even to them.
 //!
-//! *Precondition*: retired nodes stay retired and are not written, except for their locks. This is not assumed: the search
-//! checks it at every step that it takes ([`Retired::stays`]), and starts again without this reduction if it fails once.
+//! *Precondition*: retired nodes stay retired and are not written, except for their locks. This is
+//! not assumed: the search checks it at every step that it takes ([`Retired::stays`]), and starts
+//! again without this reduction if it fails once.
 //!
-//! *Why not simpler*: loop purity alone (Flanagan and Qadeer, TLDI 2005: pure iterations are skipped, without 2 and 3) was
-//! measured and hardly helps an explicit search, for it drops an iteration only when it has been walked through to its end:
-//! the decision of 2026-11-16 on second opinions has the figures.
+//! *Why not simpler*: loop purity alone (Flanagan and Qadeer, TLDI 2005: pure iterations are
+//! skipped, without 2 and 3) was measured and hardly helps an explicit search, for it drops an
+//! iteration only when it has been walked through to its end: the decision of 2026-11-16 on second
+//! opinions has the figures.
 
 mod code;
 
@@ -89,11 +98,13 @@ pub struct PureIterations {
     local: Vec<bool>,
 }
 
-/// What was found out about premises at locations: which references are null is part of the question.
+/// What was found out about premises at locations: which references are null is part of the
+/// question.
 #[derive(Default)]
 pub struct Dooms(FxHashMap<(u32, Premise, u16), bool>);
 
-/// For which shared slots each node of a state is retired. Nodes from the 65th on never count as retired.
+/// For which shared slots each node of a state is retired. Nodes from the 65th on never count as
+/// retired.
 #[derive(Clone, Copy)]
 pub struct Retired {
     slots: usize,
@@ -106,7 +117,8 @@ pub struct Retired {
 }
 
 impl PureIterations {
-    /// Analyses the methods of a subject; `None` if the program frees nodes, so that references can come back.
+    /// Analyses the methods of a subject; `None` if the program frees nodes, so that references can
+    /// come back.
     pub fn of(subject: &Subject, final_fields: Option<FinalFields>) -> Option<PureIterations> {
         let machine = &subject.machine;
         let shared = machine.steps.shared.iter().enumerate();
@@ -148,7 +160,8 @@ impl PureIterations {
         (location, &self.attempts[location as usize])
     }
 
-    /// Whether a step from one location to another ended an iteration; it must have written nothing.
+    /// Whether a step from one location to another ended an iteration; it must have written
+    /// nothing.
     pub fn ends_iteration(&self, subject: &Subject, (from, to): (u32, u32)) -> bool {
         let pc = subject.locations[to as usize].pc;
         self.attempts[from as usize].clean && self.attempts[to as usize].restart == Some(pc)
@@ -182,7 +195,8 @@ impl PureIterations {
         bit.is_some_and(|bit| contains(retired.gone[bit], word))
     }
 
-    /// Whether the next step of a thread is a failing `cas` on a node that is retired for every slot.
+    /// Whether the next step of a thread is a failing `cas` on a node that is retired for every
+    /// slot.
     fn strikes_retired(
         &self,
         subject: &Subject,
@@ -291,8 +305,8 @@ impl PureIterations {
         })
     }
 
-    /// A thread whose next step can be taken at once, and what is seen of it: a `cas` that is bound to fail, or a load of
-    /// final fields. The state after it is left in `to`.
+    /// A thread whose next step can be taken at once, and what is seen of it: a `cas` that is bound
+    /// to fail, or a load of final fields. The state after it is left in `to`.
     pub fn overdue(
         &self,
         subject: &Subject,
@@ -306,8 +320,9 @@ impl PureIterations {
         Some((thread, seen))
     }
 
-    /// Whether the next step of a thread can be taken at once. The step from the restart cannot: its iteration may turn out
-    /// to be doomed, and then the state in which it has not begun must exist.
+    /// Whether the next step of a thread can be taken at once. The step from the restart cannot:
+    /// its iteration may turn out to be doomed, and then the state in which it has not begun must
+    /// exist.
     fn is_overdue(
         &self,
         subject: &Subject,
@@ -382,13 +397,15 @@ impl Retired {
         self.gone[..self.slots].iter().fold(self.nodes, |all, gone| all & gone)
     }
 
-    /// Whether a reference leads to a node that no thread has for itself alone. Nodes from the 65th on are not known to.
+    /// Whether a reference leads to a node that no thread has for itself alone. Nodes from the 65th
+    /// on are not known to.
     fn is_published(&self, word: i32) -> bool {
         contains(self.nodes & !self.fresh, word)
             || word != NULL && is_broken(Sabotage::DroppedPremise)
     }
 
-    /// Whether a step neither brought a retired node back nor wrote one that is retired for every slot.
+    /// Whether a step neither brought a retired node back nor wrote one that is retired for every
+    /// slot.
     pub fn stays(&self, later: &Retired, written: u64) -> bool {
         let mut both = self.gone[..self.slots].iter().zip(&later.gone);
         both.all(|(before, after)| before & !after == 0) && self.everywhere() & written == 0

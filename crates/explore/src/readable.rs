@@ -1,11 +1,13 @@
 //! Which fields of a node anyone can still read.
 //!
-//! References move between *cells*: shared slots, registers, fields of structs. Flow-insensitively, an instruction moves a
-//! reference from one cell to another; the closure of these moves says where a reference that sits in a cell now can
-//! ever sit. A field of a node is dead if no cell that holds the node leads to a register through which that field is
-//! read. Its content then makes no difference to any run, and it is forgotten.
+//! References move between *cells*: shared slots, registers, fields of structs. Flow-insensitively,
+//! an instruction moves a reference from one cell to another; the closure of these moves says where
+//! a reference that sits in a cell now can ever sit. A field of a node is dead if no cell that
+//! holds the node leads to a register through which that field is read. Its content then makes no
+//! difference to any run, and it is forgotten.
 //!
-//! *What would make it unsound*: a move that is not seen. Every occurrence of a register in a value counts as a move.
+//! *What would make it unsound*: a move that is not seen. Every occurrence of a register in a value
+//! counts as a move.
 
 use crate::subject::Subject;
 use seriatim_lang::flow::expression_uses;

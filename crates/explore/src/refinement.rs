@@ -1,17 +1,19 @@
-//! Linearizability as refinement, without linearization points; and with them, where the file has some.
+//! Linearizability as refinement, without linearization points; and with them, where the file has
+//! some.
 //!
-//! *Theorem* (Y. Liu, W. Chen, Y. A. Liu and J. Sun, "Model checking linearizability via refinement", FM 2009): an
-//! implementation is linearizable iff each of its traces of calls and returns is a trace of the specification in which
-//! an operation is call, one invisible atomic effect, return. The search (`search`) goes through the product of the
-//! implementation with the sets of all configurations of the specification that the same trace allows
-//! (`configurations`); the implementation fails iff some return empties the set. With linearization points, an
+//! *Theorem* (Y. Liu, W. Chen, Y. A. Liu and J. Sun, "Model checking linearizability via
+//! refinement", FM 2009): an implementation is linearizable iff each of its traces of calls and
+//! returns is a trace of the specification in which an operation is call, one invisible atomic
+//! effect, return. The search (`search`) goes through the product of the implementation with the
+//! sets of all configurations of the specification that the same trace allows (`configurations`);
+//! the implementation fails iff some return empties the set. With linearization points, an
 //! operation takes effect where its point says, and nowhere else.
 //!
-//! *Holds* needs a second opinion (`second_opinion`). A reduction whose premise turns out to be false is switched off,
-//! and the search begins anew.
+//! *Holds* needs a second opinion (`second_opinion`). A reduction whose premise turns out to be
+//! false is switched off, and the search begins anew.
 //!
-//! *It would be unsound to* keep a reduction without its premise, to say *holds* of a search that was cut short, or to
-//! believe linearization points where the results contradict them.
+//! *It would be unsound to* keep a reduction without its premise, to say *holds* of a search that
+//! was cut short, or to believe linearization points where the results contradict them.
 
 use crate::bounds::bounds;
 use crate::options::{MOST_KEYS, MOST_THREADS, MOST_VALUES, Mode, Options, Reductions};
@@ -74,7 +76,8 @@ pub(crate) fn reviewed(search: &mut Search<'_>, initial: &State) -> Verdict {
     }
 }
 
-/// Explores with linearization points; if they fail, says whether the algorithm or the annotation is at fault.
+/// Explores with linearization points; if they fail, says whether the algorithm or the annotation
+/// is at fault.
 pub(crate) fn points(
     program: &Program,
     options: &Options,
@@ -127,7 +130,8 @@ pub(crate) fn unknown(program: &Program, options: &Options, reason: Reason) -> O
     }
 }
 
-/// Whether a number without declared bounds is chosen somewhere: only those that the machine represents are.
+/// Whether a number without declared bounds is chosen somewhere: only those that the machine
+/// represents are.
 pub(crate) fn chooses_numbers(subject: &Subject) -> bool {
     let is_number = |scalar| matches!(scalar, Scalar::Int(range) if range.is_default());
     let mut code = subject.machine.steps.code.iter();

@@ -1,7 +1,8 @@
 //! A saved run, taken step by step once more: does it still go wrong?
 //!
-//! The moves say who steps and what it chooses; how many accesses are a step is given by the reductions that were on. Events go
-//! through the configuration sets as in the search, so a run that is replayed is judged anew, not believed.
+//! The moves say who steps and what it chooses; how many accesses are a step is given by the
+//! reductions that were on. Events go through the configuration sets as in the search, so a run
+//! that is replayed is judged anew, not believed.
 
 use crate::deadlock::Known;
 use crate::options::{Options, Reductions};

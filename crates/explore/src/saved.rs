@@ -1,4 +1,5 @@
-//! A run as a small text file, to be kept and replayed: the bounds, the constants, how many accesses are a step, and the moves.
+//! A run as a small text file, to be kept and replayed: the bounds, the constants, how many
+//! accesses are a step, and the moves.
 //!
 //! ```text
 //! seriatim run 1
@@ -14,7 +15,8 @@
 //! wait 0 2
 //! ```
 //!
-//! `move` and `wait` name the thread and its choices; `wait` is a call after which the thread waits.
+//! `move` and `wait` name the thread and its choices; `wait` is a call after which the thread
+//! waits.
 
 use crate::options::{MOST_KEYS, MOST_THREADS, MOST_VALUES, Options, Reductions};
 use crate::outcome::{Counterexample, Move};

@@ -1,20 +1,25 @@
-//! Breadth-first search through the product of the implementation and the sets of specification configurations.
+//! Breadth-first search through the product of the implementation and the sets of specification
+//! configurations.
 //!
-//! The theorem is that of `refinement`: the implementation fails iff some return empties the set of configurations that
-//! the trace allows.
+//! The theorem is that of `refinement`: the implementation fails iff some return empties the set of
+//! configurations that the trace allows.
 //!
-//! *Antichain*: if `(s, S)` was met with `S ⊆ T`, then every trace that empties `T` from `s` empties `S`, so `(s, T)` need
-//! not be explored; it is checked when a state is discovered, and states that a better one replaces are skipped unless they
-//! belong to an earlier level: the run to the better state must not be longer, for the theorem of `pure_iterations` counts steps.
+//! *Antichain*: if `(s, S)` was met with `S ⊆ T`, then every trace that empties `T` from `s`
+//! empties `S`, so `(s, T)` need not be explored; it is checked when a state is discovered, and
+//! states that a better one replaces are skipped unless they belong to an earlier level: the run to
+//! the better state must not be longer, for the theorem of `pure_iterations` counts steps.
 //!
-//! *All cores*: level by level, and within a level in rounds. In the first half of a round each worker takes some shards and
-//! expands some of their states; what it finds goes to a parcel for the shard where it belongs. In the second half each
-//! worker takes some shards and stores what lies in the parcels for them, in the order of the shards that sent them. Nobody
-//! writes what another reads, and the order of the states does not depend on the number of workers: verdicts, numbers of states
-//! and counterexamples are the same for any number, and counterexamples are shortest.
+//! *All cores*: level by level, and within a level in rounds. In the first half of a round each
+//! worker takes some shards and expands some of their states; what it finds goes to a parcel for
+//! the shard where it belongs. In the second half each worker takes some shards and stores what
+//! lies in the parcels for them, in the order of the shards that sent them. Nobody writes what
+//! another reads, and the order of the states does not depend on the number of workers: verdicts,
+//! numbers of states and counterexamples are the same for any number, and counterexamples are
+//! shortest.
 //!
-//! *Cost*: the number of states times the steps from each. *Precondition*: threads, nodes and data are bounded; the
-//! number of operations is not. What is outside of the bounds is not explored, and the outcome says so.
+//! *Cost*: the number of states times the steps from each. *Precondition*: threads, nodes and data
+//! are bounded; the number of operations is not. What is outside of the bounds is not explored, and
+//! the outcome says so.
 
 use crate::codec::{Codec, length};
 use crate::configurations::{Configurations, Context, SetId};
@@ -82,7 +87,8 @@ struct Report {
 }
 
 impl Report {
-    /// The report of a worker that failed: nothing that the search says afterwards can be relied on.
+    /// The report of a worker that failed: nothing that the search says afterwards can be relied
+    /// on.
     fn failed() -> Report {
         let halt = (StateRef { shard: 0, at: 0 }, Halt::Unknown(Reason::Internal));
         Report { counts: Counts::default(), bytes: 0, halt: Some(halt) }
@@ -263,7 +269,8 @@ impl<'s> Search<'s> {
         Ok(())
     }
 
-    /// Whether a better state was met; kills those that the newcomer replaces, unless they are due before it.
+    /// Whether a better state was met; kills those that the newcomer replaces, unless they are due
+    /// before it.
     fn is_covered(
         &self,
         worker: &mut Worker<'_>,
@@ -440,8 +447,8 @@ fn ending(halt: Halt, at: StateRef) -> Ending {
     }
 }
 
-/// Pure iterations are left out only where steps are fused, so that calls have no state of their own, and where
-/// annotations do not make iterations visible.
+/// Pure iterations are left out only where steps are fused, so that calls have no state of their
+/// own, and where annotations do not make iterations visible.
 fn pure_iterations(subject: &Subject, options: &Options) -> Option<PureIterations> {
     let wanted = options.reductions.pure_iterations
         && options.reductions.fusion

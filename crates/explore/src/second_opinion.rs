@@ -1,24 +1,31 @@
-//! A second opinion on *holds*. A space that was explored under reductions is no evidence by itself: a reduction that
-//! drops what it must not drop makes the search quicker and the answer wrong, and nobody notices.
+//! A second opinion on *holds*. A space that was explored under reductions is no evidence by
+//! itself: a reduction that drops what it must not drop makes the search quicker and the answer
+//! wrong, and nobody notices.
 //!
-//! After a search that found nothing, plain runs of the same program within the same bounds are taken ([`plain`]): no fusion, no
-//! symmetry, no attempts left out. While the space of these runs is small it is explored whole; otherwise there are random
-//! runs of several kinds (`schedule`). Each of them is judged three times:
-//! - its history, by the definition of linearizability (`judge`), and each of its steps, by whether it is an error;
-//! - each state in which all threads are between two operations, by whether the search met it, up to renaming;
-//! - each state in which no thread can go on, by whether the specification would wait as well (`docs/answers.md`). Calls are steps
-//!   of their own here, so nothing is hidden behind them (compare `deadlock`). A random run whose operations
-//!   cannot be brought to their end lets idle threads call, until somebody can go on or nobody.
+//! After a search that found nothing, plain runs of the same program within the same bounds are
+//! taken ([`plain`]): no fusion, no symmetry, no attempts left out. While the space of these runs
+//! is small it is explored whole; otherwise there are random runs of several kinds (`schedule`).
+//! Each of them is judged three times:
+//! - its history, by the definition of linearizability (`judge`), and each of its steps, by whether
+//!   it is an error;
+//! - each state in which all threads are between two operations, by whether the search met it, up
+//!   to renaming;
+//! - each state in which no thread can go on, by whether the specification would wait as well
+//!   (`docs/answers.md`). Calls are steps of their own here, so nothing is hidden behind them
+//!   (compare `deadlock`). A random run whose operations cannot be brought to their end lets idle
+//!   threads call, until somebody can go on or nobody.
 //!
-//! *Theorem*: every state of a plain run in which all threads are idle is stored by a search that is right. Fusion and lock
-//! movers only reorder steps that commute, and no step is left half done when all threads are idle; a pure iteration that
-//! is left out leaves the state at the end of the operation as it was; a better state of the antichain has the same
-//! encoding; symmetry is undone by comparing representatives. *Exception*: where the bound on nodes cut off a run, the
-//! order of steps decides which runs are cut, and states are not compared ([`Reviewed::compared`]).
+//! *Theorem*: every state of a plain run in which all threads are idle is stored by a search that
+//! is right. Fusion and lock movers only reorder steps that commute, and no step is left half done
+//! when all threads are idle; a pure iteration that is left out leaves the state at the end of the
+//! operation as it was; a better state of the antichain has the same encoding; symmetry is undone
+//! by comparing representatives. *Exception*: where the bound on nodes cut off a run, the order of
+//! steps decides which runs are cut, and states are not compared ([`Reviewed::compared`]).
 //!
-//! *What it trusts*: the machine with fine steps, the interpreter of specifications, and for the comparison of states (not for
-//! the histories) the representatives themselves. *What it cannot see*: what no run in its share of the time comes to.
-//! A disagreement is a defect of the explorer, and there is no verdict then.
+//! *What it trusts*: the machine with fine steps, the interpreter of specifications, and for the
+//! comparison of states (not for the histories) the representatives themselves. *What it cannot
+//! see*: what no run in its share of the time comes to. A disagreement is a defect of the explorer,
+//! and there is no verdict then.
 
 mod judge;
 mod plain;
@@ -39,7 +46,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// How many steps a random run takes for each thread, before the operations that it began are brought to their end.
+/// How many steps a random run takes for each thread, before the operations that it began are
+/// brought to their end.
 const STEPS: usize = 24;
 /// How many choices of a thread are tried before another one is asked.
 const TRIES: usize = 3;
@@ -92,7 +100,8 @@ pub fn second_opinion(search: &Search<'_>, initial: &State) -> Result<Reviewed, 
     let subject = search.common.subject;
     let options = search.common.options;
     if options.mode == Mode::Compat {
-        // The specification of that mode has variables of its own for each thread, and it is there to count states.
+        // The specification of that mode has variables of its own for each thread, and it is there
+        // to count states.
         return Ok(Reviewed::default());
     }
     let start = Position {
@@ -130,8 +139,8 @@ impl<'r, 's> Review<'r, 's> {
 
     /// Explores the whole space, depth first, if it is small; `false` if it is not.
     ///
-    /// However long the search took: a small space is always looked at whole. It is not even begun where the search has
-    /// more states than that, each of which stands for a plain one at least.
+    /// However long the search took: a small space is always looked at whole. It is not even begun
+    /// where the search has more states than that, each of which stands for a plain one at least.
     fn whole(&mut self) -> Result<bool, Disagreement> {
         let most = self.search.common.options.second_opinion.states;
         let deadline = self.search.common.options.limits.time;

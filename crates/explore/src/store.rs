@@ -1,17 +1,20 @@
-//! The states met so far. They are spread over shards by their hash, so that workers can fill them side by side; within a shard
-//! they lie in one vector of words in the order in which they were found, and that order is the queue of the breadth-first
-//! search. A record is the configuration set (with a mark for states that a better one replaced) and the packed state,
-//! whose first word says how long it is; an open-addressing table of positions finds it again. How a state was reached is
-//! not stored: the rare run that must be shown is searched for once more (`path`).
+//! The states met so far. They are spread over shards by their hash, so that workers can fill them
+//! side by side; within a shard they lie in one vector of words in the order in which they were
+//! found, and that order is the queue of the breadth-first search. A record is the configuration
+//! set (with a mark for states that a better one replaced) and the packed state, whose first word
+//! says how long it is; an open-addressing table of positions finds it again. How a state was
+//! reached is not stored: the rare run that must be shown is searched for once more (`path`).
 //!
-//! An entry of the table is a position of 26 bits and six bits of the hash, so that entries of other states are hardly ever
-//! followed; hence the table may be nearly full. It grows by a quarter, and so that any size will do, a hash is mapped to a
-//! place by multiplication instead of a mask.
+//! An entry of the table is a position of 26 bits and six bits of the hash, so that entries of
+//! other states are hardly ever followed; hence the table may be nearly full. It grows by a
+//! quarter, and so that any size will do, a hash is mapped to a place by multiplication instead of
+//! a mask.
 
 use crate::codec::length;
 use crate::configurations::SetId;
 
-/// How many shards there are, whatever the number of workers: the order of states must not depend on it.
+/// How many shards there are, whatever the number of workers: the order of states must not depend
+/// on it.
 pub const SHARDS: usize = 64;
 
 /// A state met before.
@@ -47,7 +50,8 @@ impl Default for Shard {
     }
 }
 
-/// A number that a configuration set adds to the hash of a state, if states are found by their sets, too.
+/// A number that a configuration set adds to the hash of a state, if states are found by their
+/// sets, too.
 pub type Seed<'a> = &'a mut dyn FnMut(SetId) -> u32;
 
 impl Shard {

@@ -1,7 +1,7 @@
 //! What is explored: the machine of a program, its specification, and where its threads can rest.
 //!
-//! A *location* is a resting point together with the client's call that led to it; each has its list of the
-//! registers that matter there (the live ones, or all).
+//! A *location* is a resting point together with the client's call that led to it; each has its
+//! list of the registers that matter there (the live ones, or all).
 
 use crate::granularity::granularity;
 use crate::options::{Mode, Options, Reductions};
@@ -124,8 +124,8 @@ impl Subject {
         Ok(subject)
     }
 
-    /// Whether a step of the machine with fine steps is no more than the beginning of one of the other machine: it neither
-    /// makes an access that is a step there, nor returns.
+    /// Whether a step of the machine with fine steps is no more than the beginning of one of the
+    /// other machine: it neither makes an access that is a step there, nor returns.
     pub fn is_beginning(&self, from: &State, thread: usize, choices: &Choices) -> bool {
         let mut choices = choices.clone();
         choices.rewind();
@@ -152,7 +152,8 @@ impl Subject {
         self.arrays[slot]
     }
 
-    /// Whether threads of one role are interchangeable. The specification must know no threads, either.
+    /// Whether threads of one role are interchangeable. The specification must know no threads,
+    /// either.
     pub fn threads_are_alike(&self) -> bool {
         let knows = |ty: &Type| ty.has_tid() || ty.has_thread_array();
         let info = self.spec.info();

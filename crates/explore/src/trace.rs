@@ -1,7 +1,8 @@
 //! From the state at which a search failed back to a run with real thread numbers, step by step.
 //!
-//! The path knows only representatives. The run is rebuilt forwards: from the initial state, each time the step is
-//! taken whose representative is the next state. Such a step exists, since equal representatives have equal steps.
+//! The path knows only representatives. The run is rebuilt forwards: from the initial state, each
+//! time the step is taken whose representative is the next state. Such a step exists, since equal
+//! representatives have equal steps.
 
 use crate::canonical::{Canonical, TooManyNodes};
 use crate::configurations::SetId;
@@ -84,8 +85,8 @@ impl Rebuilt {
     }
 }
 
-/// A state as the search goes on from it. Where nodes keep their numbers, a new node takes the place of one that nothing
-/// reaches, so these must be gone.
+/// A state as the search goes on from it. Where nodes keep their numbers, a new node takes the
+/// place of one that nothing reaches, so these must be gone.
 fn settled(search: &Search<'_>, state: State) -> State {
     let common = &search.common;
     if common.options.reductions.heap_symmetry {

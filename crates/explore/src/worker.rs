@@ -1,6 +1,7 @@
-//! One worker of a search: takes the steps from a state, follows their calls and returns through the configuration sets, and
-//! finds the representatives of what comes out. It owns all that it writes; what it shares with others is read-only
-//! (`subject`, `pure_iterations`, `codec`) or made for sharing (`configurations`).
+//! One worker of a search: takes the steps from a state, follows their calls and returns through
+//! the configuration sets, and finds the representatives of what comes out. It owns all that it
+//! writes; what it shares with others is read-only (`subject`, `pure_iterations`, `codec`) or made
+//! for sharing (`configurations`).
 
 use crate::canonical::{Canonical, TooManyNodes, named_threads};
 use crate::codec::{Codec, node_count};
@@ -120,7 +121,8 @@ pub struct Worker<'s> {
     scratch: State,
 }
 
-/// Takes the representative of a state that was found: its encoding, and the sets that it may have, best first.
+/// Takes the representative of a state that was found: its encoding, and the sets that it may have,
+/// best first.
 pub type Sink<'a> = &'a mut dyn FnMut(&[u32], &[(u64, SetId)]);
 
 impl<'s> Worker<'s> {
@@ -229,7 +231,8 @@ impl<'s> Worker<'s> {
         })
     }
 
-    /// Takes the steps that can be taken at once; `None` if the state need not be explored. See `pure_iterations`.
+    /// Takes the steps that can be taken at once; `None` if the state need not be explored. See
+    /// `pure_iterations`.
     fn settle(
         &mut self,
         step: Transition<'_>,
@@ -249,8 +252,9 @@ impl<'s> Worker<'s> {
         if !before.stays(&after, seen.written) {
             return Err(Halt::Unfounded(Premise::Retirement));
         }
-        // `to` and `set` are those after all overdue steps so far, `after` the retired nodes of `to`. Whatever is still
-        // overdue at the end is taken as an ordinary step: a limit costs states and changes no verdict.
+        // `to` and `set` are those after all overdue steps so far, `after` the retired nodes of
+        // `to`. Whatever is still overdue at the end is taken as an ordinary step: a limit costs
+        // states and changes no verdict.
         for _ in 0..MOST_OVERDUE {
             if pure_iterations.is_doomed(subject, to, &after, &mut self.dooms) {
                 return Ok(None);
@@ -280,7 +284,8 @@ impl<'s> Worker<'s> {
         Ok(Some(set))
     }
 
-    /// Whether a step brought its thread back to where its iteration began, and nobody sees a difference.
+    /// Whether a step brought its thread back to where its iteration began, and nobody sees a
+    /// difference.
     fn ends_pure_iteration(&self, pure_iterations: &PureIterations, step: &Transition<'_>) -> bool {
         let Transition { thread, seen, from, ref to } = *step;
         let subject = self.common.subject;
@@ -290,9 +295,10 @@ impl<'s> Worker<'s> {
             && (!seen.wrote || self.is_unseen(from, to, thread))
     }
 
-    /// Whether a step of a thread changed nothing but what is its own: others see their reservations, too. A node that the
-    /// step made within an iteration is gone at the restart (`pure_iterations::code`). One that it made before, in a step that
-    /// begins with the call, is still there, and the iteration must leave it as it was made: this is not known if the step
+    /// Whether a step of a thread changed nothing but what is its own: others see their
+    /// reservations, too. A node that the step made within an iteration is gone at the restart
+    /// (`pure_iterations::code`). One that it made before, in a step that begins with the call, is
+    /// still there, and the iteration must leave it as it was made: this is not known if the step
     /// wrote something, be it to that node.
     fn is_unseen(&self, from: &State, to: &State, thread: usize) -> bool {
         let machine = &self.common.subject.machine;
@@ -325,8 +331,8 @@ impl<'s> Worker<'s> {
             && (!machine.steps.uses_tids || self.nobody_knows(state, thread))
     }
 
-    /// Whether nothing in a state tells a thread from the one before it: neither their numbers nor their elements of arrays by
-    /// thread.
+    /// Whether nothing in a state tells a thread from the one before it: neither their numbers nor
+    /// their elements of arrays by thread.
     fn nobody_knows(&self, state: &State, thread: usize) -> bool {
         let subject = self.common.subject;
         let arrays = subject.machine.steps.thread_arrays.iter();
@@ -395,12 +401,14 @@ impl<'s> Worker<'s> {
         methods.iter().position(|m| m.entry <= pc && pc < m.end).unwrap_or(0) as u32
     }
 
-    /// Finds the representative of a state, whatever its set, and leaves its encoding in `canonical`.
+    /// Finds the representative of a state, whatever its set, and leaves its encoding in
+    /// `canonical`.
     pub fn find(&mut self, state: &State) -> Result<(), TooManyNodes> {
         self.canonical.run(self.common.subject, &self.common.codec, state, 0)
     }
 
-    /// Computes the representative of a product state: its encoding is left in `canonical`, the best of its sets is returned.
+    /// Computes the representative of a product state: its encoding is left in `canonical`, the
+    /// best of its sets is returned.
     pub fn represent(&mut self, state: &State, set: SetId) -> Result<SetId, Halt> {
         self.name(state, set)?;
         Ok(self.orbit[0].1)
@@ -411,7 +419,8 @@ impl<'s> Worker<'s> {
         &self.orbit
     }
 
-    /// The set after the events of a step and of those that are taken with it; `None` if they are not allowed.
+    /// The set after the events of a step and of those that are taken with it; `None` if they are
+    /// not allowed.
     pub fn replay(
         &mut self,
         step: Transition<'_>,

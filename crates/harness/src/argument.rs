@@ -5,8 +5,8 @@ use seriatim_history::Value;
 
 /// A type that operations may take as argument.
 ///
-/// A scenario keeps arguments as [`Value`]s, so that it can be printed, shrunk, and read back from a
-/// replay line; an operation gets the Rust value that they stand for.
+/// A scenario keeps arguments as [`Value`]s, so that it can be printed, shrunk, and read back from
+/// a replay line; an operation gets the Rust value that they stand for.
 pub trait Argument: Clone + Send + Sync + 'static {
     /// The value as a history records it.
     fn to_value(&self) -> Value;

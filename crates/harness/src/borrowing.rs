@@ -1,9 +1,9 @@
 //! Handles that borrow from the shared object: guards, pinned references, readers.
 //!
-//! A handle lives beside the object that it borrows from, in a [`Borrowed`]. That is sound because (a) the object
-//! stands in an `Arc`, so that it does not move; (b) the handle is dropped before the `Arc`; (c) whoever makes
-//! or uses a handle does it for *every* lifetime ([`Borrows::handle`], `operation`), so that nobody can take
-//! a reference out of it that outlives it.
+//! A handle lives beside the object that it borrows from, in a [`Borrowed`]. That is sound because
+//! (a) the object stands in an `Arc`, so that it does not move; (b) the handle is dropped before
+//! the `Arc`; (c) whoever makes or uses a handle does it for *every* lifetime ([`Borrows::handle`],
+//! `operation`), so that nobody can take a reference out of it that outlives it.
 
 use crate::generator::Generator;
 use crate::reply::IntoReply;
@@ -25,7 +25,8 @@ pub trait Borrows<T>: 'static {
 /// Threads hold something that borrows from the object.
 pub struct Borrowing;
 
-/// A handle with the object that it borrows from. The order of the fields is that in which they are dropped.
+/// A handle with the object that it borrows from. The order of the fields is that in which they are
+/// dropped.
 pub struct Borrowed<T: 'static, B: Borrows<T>> {
     handle: B::Handle<'static>,
     _object: Arc<T>,
@@ -33,15 +34,16 @@ pub struct Borrowed<T: 'static, B: Borrows<T>> {
 
 impl<T: 'static, B: Borrows<T>> Borrowed<T, B> {
     fn of(object: Arc<T>, caller: Caller) -> Self {
-        // Sound: see the module's header. The reference lives in the handle alone, which goes first.
+        // Sound: see the module's header. The reference lives in the handle alone, which goes
+        // first.
         let borrowed: &'static T = unsafe { &*Arc::as_ptr(&object) };
         Borrowed { handle: B::handle(borrowed, caller), _object: object }
     }
 }
 
 impl<T: Send + Sync + 'static> Test<T, Arc<T>, Shared> {
-    /// Gives every thread a handle that borrows from the shared object. To be called before the operations,
-    /// which then take `&mut` handles.
+    /// Gives every thread a handle that borrows from the shared object. To be called before the
+    /// operations, which then take `&mut` handles.
     ///
     /// ```
     /// use seriatim_harness::{Borrows, Caller, distinct, test};

@@ -1,5 +1,5 @@
-//! The course of a test: one thread first, then scenarios one after another, each run and judged, until something
-//! fails or the budget is spent; then shrink, confirm, and report.
+//! The course of a test: one thread first, then scenarios one after another, each run and judged,
+//! until something fails or the budget is spent; then shrink, confirm, and report.
 
 use crate::columns::columns;
 use crate::coverage::Overlap;
@@ -86,7 +86,8 @@ impl Campaign {
         Judge::new(self.subject.clone(), self.oracle.clone(), self.budget.time)
     }
 
-    /// Scenarios of one thread: what fails there needs no concurrency, and is told and shrunk as such.
+    /// Scenarios of one thread: what fails there needs no concurrency, and is told and shrunk as
+    /// such.
     fn on_one_thread(
         &self,
         engine: &mut dyn Engine,
@@ -431,8 +432,8 @@ struct Search {
     course: Course,
 }
 
-/// The part of a long execution that the counterexample and its explanation speak of, the calls of the context
-/// included; `None` if the execution is short enough as it is.
+/// The part of a long execution that the counterexample and its explanation speak of, the calls of
+/// the context included; `None` if the execution is short enough as it is.
 fn shown_calls(run: &Run, counterexample: &Counterexample, history: &History) -> Option<Run> {
     let context = counterexample.context.iter().flat_map(|context| &context.order);
     let spoken_of = counterexample.operations.iter().chain(context);

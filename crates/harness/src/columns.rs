@@ -14,9 +14,9 @@ const ACCESSES: usize = 80;
 /// What is inside of a call.
 const INDENT: &str = "  ";
 
-/// The calls of an execution in columns, one for each thread, in the order of their stamps, with the accesses that
-/// they made; and where these are too many but the schedule is known, with the number of steps that a call had
-/// taken when another thread came between.
+/// The calls of an execution in columns, one for each thread, in the order of their stamps, with
+/// the accesses that they made; and where these are too many but the schedule is known, with the
+/// number of steps that a call had taken when another thread came between.
 pub(crate) fn columns(run: &Run, subject: &dyn Subject, schedule: &Schedule) -> String {
     let mut callers: Vec<Caller> = (0..run.threads.len()).map(Caller::Thread).collect();
     if !run.main.is_empty() {
@@ -50,7 +50,8 @@ pub(crate) fn columns(run: &Run, subject: &dyn Subject, schedule: &Schedule) -> 
     table(&titles, &cells)
 }
 
-/// Where a thread was interrupted inside a call: the stamp, the thread, and the number of steps it took.
+/// Where a thread was interrupted inside a call: the stamp, the thread, and the number of steps it
+/// took.
 fn interruptions(run: &Run, stretches: &[(usize, usize)]) -> Vec<(u64, usize, String)> {
     let mut found = Vec::new();
     let mut before = 0;

@@ -1,5 +1,5 @@
-//! Objects that come in two halves, each with one owner: the producer and the consumer of a ring buffer, the
-//! sender and the receiver of a channel.
+//! Objects that come in two halves, each with one owner: the producer and the consumer of a ring
+//! buffer, the sender and the receiver of a channel.
 
 use crate::generator::Generator;
 use crate::reply::IntoReply;
@@ -7,9 +7,9 @@ use crate::subject::Callers;
 use crate::test::Test;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Starts the declaration of a test of an object in two halves. Thread 0 owns the first half, thread 1
-/// the second; the main thread uses both before the two start and after they are done. The halves need not
-/// be `Sync` nor `Clone`.
+/// Starts the declaration of a test of an object in two halves. Thread 0 owns the first half,
+/// thread 1 the second; the main thread uses both before the two start and after they are done. The
+/// halves need not be `Sync` nor `Clone`.
 ///
 /// ```
 /// use seriatim_harness::{distinct, ends};
@@ -48,7 +48,8 @@ fn half<T>(half: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<P: Send + 'static, C: Send + 'static> Test<Ends<P, C>, Arc<Ends<P, C>>, Halves> {
-    /// Declares an operation of the first half: its name, where its arguments come from, how to call it.
+    /// Declares an operation of the first half: its name, where its arguments come from, how to
+    /// call it.
     pub fn producer<G: Generator, R: IntoReply>(
         self,
         name: &str,

@@ -1,8 +1,9 @@
 //! The log of an execution inside an explorer: who called what, and how each call ended.
 //!
-//! A thread of an explorer may be left waiting for ever, or be unwound at any access; so each thing is written
-//! down when it happens, and what is known of an execution is what stands here. The locks are those of the
-//! standard library, which explorers do not see: writing the log is no step of the execution.
+//! A thread of an explorer may be left waiting for ever, or be unwound at any access; so each thing
+//! is written down when it happens, and what is known of an execution is what stands here. The
+//! locks are those of the standard library, which explorers do not see: writing the log is no step
+//! of the execution.
 
 use crate::run::{Accessed, Called, End, Run, Slot, drain};
 use crate::scenario::{Scenario, Step};
@@ -93,7 +94,8 @@ impl ExecutionLog {
         }
     }
 
-    /// What comes when all threads are done: the last calls of the main thread, the final checks, the accounts.
+    /// What comes when all threads are done: the last calls of the main thread, the final checks,
+    /// the accounts.
     pub fn close(&self, scene: Scene, scenario: &Scenario, stamps: &dyn Stamps) -> Run {
         let Scene { instance, mut main, era } = scene;
         self.main_calls(&mut *main, &scenario.after, stamps);

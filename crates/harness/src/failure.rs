@@ -15,8 +15,8 @@ use std::time::Duration;
 pub enum Failure {
     /// Its answers fit no order of the calls.
     Violation(Counterexample),
-    /// Its answers are not those of the specification although the calls came one after another: the object, or
-    /// the specification, is wrong already on one thread.
+    /// Its answers are not those of the specification although the calls came one after another:
+    /// the object, or the specification, is wrong already on one thread.
     Disagreement(Counterexample),
     /// A call panicked.
     Panic {
@@ -142,7 +142,8 @@ impl From<Imbalance> for Failure {
     }
 }
 
-/// A failing test: the smallest scenario that was found, one execution of it, and how to see it again.
+/// A failing test: the smallest scenario that was found, one execution of it, and how to see it
+/// again.
 #[derive(Clone, Debug)]
 pub struct Failed {
     /// What went wrong.
@@ -157,7 +158,8 @@ pub struct Failed {
     pub history: History,
     /// The execution, step by step.
     pub run: Steps,
-    /// The text of the file in which all its accesses stand; empty if there is none, or none that can be read.
+    /// The text of the file in which all its accesses stand; empty if there is none, or none that
+    /// can be read.
     pub source: String,
     /// Where the history was written.
     pub file: Option<PathBuf>,

@@ -11,9 +11,9 @@ use std::ops::{Range, RangeInclusive};
 /// Draws the arguments of an operation.
 ///
 /// A range draws from itself, an array or a `Vec` draws one of its items, a tuple draws each of its
-/// parts, `()` draws nothing. [`distinct`] draws a number that nobody drew before in the scenario: what
-/// is stored should be distinct, because then a lost or doubled value is seen and the fast monitors
-/// apply; what is looked up (keys) should collide, so draw it from a small range.
+/// parts, `()` draws nothing. [`distinct`] draws a number that nobody drew before in the scenario:
+/// what is stored should be distinct, because then a lost or doubled value is seen and the fast
+/// monitors apply; what is looked up (keys) should collide, so draw it from a small range.
 pub trait Generator: Send + Sync + 'static {
     /// What the operation gets.
     type Item;
@@ -106,9 +106,10 @@ impl<A: Argument> Generator for Distinct<A> {
 }
 
 /// Draws distinct numbers as [`Tracked`] values: the test then also fails when the object drops one
-/// twice, or when values outlive their objects and become more the more executions there are. Values that
-/// are merely dropped later, as by epoch-based reclamation, are no failure. Put it into whatever the
-/// operation takes: a tuple, [`maybe`], [`list_of`], [`array_of`], a generator of your own.
+/// twice, or when values outlive their objects and become more the more executions there are.
+/// Values that are merely dropped later, as by epoch-based reclamation, are no failure. Put it into
+/// whatever the operation takes: a tuple, [`maybe`], [`list_of`], [`array_of`], a generator of your
+/// own.
 pub fn tracked() -> TrackedValues {
     TrackedValues(())
 }

@@ -1,16 +1,18 @@
-//! Whether values that outlive their objects are a leak: only what grows with the number of executions is.
+//! Whether values that outlive their objects are a leak: only what grows with the number of
+//! executions is.
 //!
-//! Many correct objects drop a value some time after they were dropped themselves: epoch-based reclamation,
-//! hazard pointers, a pool of nodes shared by all objects. What they hold back is bounded, however many
-//! objects come and go; a leak is not. So, let *kept(n)* be the number of values of `n` executions that
-//! live on although the threads of these executions have ended (which hands over what a thread put aside
-//! for later) and many further executions went by (which gives reclaimers their turns). For an object that
-//! holds back at most *C* values, *kept(n)* ≤ *C*; for one that leaks at a constant rate it grows without
-//! bound. Here it must grow in each of three windows of executions, each twice as long as the one before.
+//! Many correct objects drop a value some time after they were dropped themselves: epoch-based
+//! reclamation, hazard pointers, a pool of nodes shared by all objects. What they hold back is
+//! bounded, however many objects come and go; a leak is not. So, let *kept(n)* be the number of
+//! values of `n` executions that live on although the threads of these executions have ended (which
+//! hands over what a thread put aside for later) and many further executions went by (which gives
+//! reclaimers their turns). For an object that holds back at most *C* values, *kept(n)* ≤ *C*; for
+//! one that leaks at a constant rate it grows without bound. Here it must grow in each of three
+//! windows of executions, each twice as long as the one before.
 //!
-//! What would make this wrong: a *C* larger than the values of all windows (some thousand executions), or a
-//! leak so rare that a window has none; the latter is reported once it was seen in [`SIGHTINGS`]
-//! scenarios.
+//! What would make this wrong: a *C* larger than the values of all windows (some thousand
+//! executions), or a leak so rare that a window has none; the latter is reported once it was seen
+//! in [`SIGHTINGS`] scenarios.
 
 #[cfg(any(feature = "shuttle", feature = "loom"))]
 use crate::tracked::Ledger;
@@ -50,8 +52,8 @@ impl Pace {
     }
 }
 
-/// Follows the values of an era. `repeat` runs that many executions of the same kind, whose objects and
-/// threads are gone when it returns.
+/// Follows the values of an era. `repeat` runs that many executions of the same kind, whose objects
+/// and threads are gone when it returns.
 pub(crate) fn fate(era: Era, pace: Pace, repeat: &mut dyn FnMut(u64)) -> Fate {
     match settled(era, pace, repeat) {
         None => return Fate::Dropped,
@@ -114,7 +116,8 @@ mod tests {
         ForGood,
     }
 
-    /// Follows the values of an object that holds back so many, and loses every so many-th for good.
+    /// Follows the values of an object that holds back so many, and loses every so many-th for
+    /// good.
     fn followed(holding: Holding, capacity: usize, lost: Option<u64>) -> Fate {
         let ledger = Ledger::open();
         let (mut held, mut count) = (VecDeque::new(), 0);

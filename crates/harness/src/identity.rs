@@ -14,7 +14,8 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// The test that is declared with a name, or runs as a test of a test runner, or stands at a place.
+    /// The test that is declared with a name, or runs as a test of a test runner, or stands at a
+    /// place.
     pub fn of(declared: Option<&str>, place: &Location<'_>) -> Self {
         let thread = std::thread::current();
         let running = thread.name().filter(|name| *name != "main" && folder_of_tests().is_some());

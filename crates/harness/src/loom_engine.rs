@@ -1,18 +1,20 @@
-//! Exploration by Loom: all schedules up to a bound on preemptions, and the stale values that C11 lets loads
-//! return.
+//! Exploration by Loom: all schedules up to a bound on preemptions, and the stale values that C11
+//! lets loads return.
 //!
-//! What it can see beyond interleavings: relaxed and acquire–release effects, data races on its `UnsafeCell`.
-//! Limits, which are Loom's: four threads besides the main one, seven remembered stores an atomic, SeqCst
-//! accesses treated as acquire–release (SeqCst fences are right), no load buffering; and an execution in which
-//! calls wait for ever is judged, but it is the last one that Loom looks at in its scenario.
+//! What it can see beyond interleavings: relaxed and acquire–release effects, data races on its
+//! `UnsafeCell`. Limits, which are Loom's: four threads besides the main one, seven remembered
+//! stores an atomic, SeqCst accesses treated as acquire–release (SeqCst fences are right), no load
+//! buffering; and an execution in which calls wait for ever is judged, but it is the last one that
+//! Loom looks at in its scenario.
 //!
-//! Real time needs care. Linearizability takes for granted that an operation which returned before another
-//! was called happened before it. Loom knows nothing of the recorder's clock, so that a thread could
-//! return from a write, another one call a read "later" and be given the old value: a false alarm on a
-//! correct register. A SeqCst fence on both sides of each stamp makes real time imply happens-before,
-//! which is what the definition assumes. The price: Loom does not know that the order of the stamps matters and
-//! skips executions that differ in nothing else, so that a violation which depends on the order
-//! of a return and a call alone may be missed. No alarm is false because of that.
+//! Real time needs care. Linearizability takes for granted that an operation which returned before
+//! another was called happened before it. Loom knows nothing of the recorder's clock, so that a
+//! thread could return from a write, another one call a read "later" and be given the old value: a
+//! false alarm on a correct register. A SeqCst fence on both sides of each stamp makes real time
+//! imply happens-before, which is what the definition assumes. The price: Loom does not know that
+//! the order of the stamps matters and skips executions that differ in nothing else, so that a
+//! violation which depends on the order of a return and a call alone may be missed. No alarm is
+//! false because of that.
 
 use crate::engine::{Effort, Engine, Found, Hunted, Schedule};
 use crate::execution_log::{ExecutionLog, Scene, open};
@@ -95,8 +97,8 @@ impl Channel {
         }
     }
 
-    /// Everybody waits. Loom tells it by a panic of the thread that was the last to wait; what happens after that
-    /// happens in no execution.
+    /// Everybody waits. Loom tells it by a panic of the thread that was the last to wait; what
+    /// happens after that happens in no execution.
     fn deadlock(&self) {
         self.publish(self.log.run());
         self.deadlocked.store(true, Ordering::Relaxed);
@@ -258,8 +260,9 @@ impl Loom {
         Ok(Hunted { found: None, complete })
     }
 
-    /// Whether a failure is one also if the object drops values late: a leak must grow with every repetition of
-    /// its execution. Loom repeats one only by exploring up to it, so that it is repeated seven times.
+    /// Whether a failure is one also if the object drops values late: a leak must grow with every
+    /// repetition of its execution. Loom repeats one only by exploring up to it, so that it is
+    /// repeated seven times.
     fn is_lasting(
         &self,
         scenario: &Arc<Scenario>,
@@ -285,8 +288,8 @@ impl Loom {
     }
 }
 
-/// Whether Loom gave up on an execution in which a thread waits in a loop for one that it does not let go on:
-/// that says nothing of the object.
+/// Whether Loom gave up on an execution in which a thread waits in a loop for one that it does not
+/// let go on: that says nothing of the object.
 fn is_unfair(run: &Run) -> bool {
     let gave_up = |message: &str| message.contains("exceeded maximum number of branches");
     run.complaint.as_deref().is_some_and(gave_up)

@@ -133,9 +133,9 @@ impl Judge {
         Ok(run.imbalance.map(Failure::from))
     }
 
-    /// Looks at the evidence of a verdict. A linearizable execution was replayed and a violation was confirmed
-    /// where they were found; a violation is moreover judged once more here, before the object is blamed. Evidence
-    /// that does not hold is no word on the object.
+    /// Looks at the evidence of a verdict. A linearizable execution was replayed and a violation
+    /// was confirmed where they were found; a violation is moreover judged once more here, before
+    /// the object is blamed. Evidence that does not hold is no word on the object.
     fn examine(&self, history: &mut History, checked: &Checked) -> Result<(), Trouble> {
         if let Some(defect) = &checked.defect {
             return Err(Trouble::Internal(defect.clone()));

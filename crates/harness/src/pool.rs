@@ -1,8 +1,9 @@
 //! Threads that run the same scenario on many objects, all of them at once on each.
 //!
-//! The threads live as long as the test: starting one takes longer than a whole execution. They meet at a
-//! gate before each object, so that they really overlap, and wait a random moment before each call. A thread
-//! that never comes back cannot be stopped in Rust; the pool is abandoned then and leaves it behind.
+//! The threads live as long as the test: starting one takes longer than a whole execution. They
+//! meet at a gate before each object, so that they really overlap, and wait a random moment before
+//! each call. A thread that never comes back cannot be stopped in Rust; the pool is abandoned then
+//! and leaves it behind.
 
 use crate::Clock;
 use crate::pressure::{Pressure, processors};
@@ -90,8 +91,8 @@ impl Batch {
         let threads = scenario.threads.len();
         let gate = Gate {
             threads,
-            // Who yields is not there when the others start. But where the threads outnumber the processors,
-            // who does not yield keeps one of them from coming at all.
+            // Who yields is not there when the others start. But where the threads outnumber the
+            // processors, who does not yield keeps one of them from coming at all.
             spins: if threads <= processors() { 4096 } else { 64 },
             arrived: AtomicUsize::new(0),
             abandoned: AtomicBool::new(false),
@@ -125,8 +126,8 @@ impl Batch {
 
     /// One thread's share of the batch.
     ///
-    /// The handles live until the main thread is done with the objects as well: a receiver that goes
-    /// early would close the channel.
+    /// The handles live until the main thread is done with the objects as well: a receiver that
+    /// goes early would close the channel.
     fn work(&self, thread: usize, handles: &mut Vec<Box<dyn Attached>>) {
         self.guarded(thread, || self.call_all(thread, handles));
     }
@@ -271,7 +272,8 @@ impl Pool {
         self.orders.push(order);
     }
 
-    /// Ends the threads of a pool that has nothing to do, so that whatever they keep for themselves goes.
+    /// Ends the threads of a pool that has nothing to do, so that whatever they keep for themselves
+    /// goes.
     pub fn dismiss(&mut self) {
         self.orders.clear();
         for thread in self.threads.drain(..) {
@@ -280,8 +282,8 @@ impl Pool {
         }
     }
 
-    /// Lets the threads drop their handles of a batch and waits until they have. Gives what one of them
-    /// said if it panicked.
+    /// Lets the threads drop their handles of a batch and waits until they have. Gives what one of
+    /// them said if it panicked.
     pub fn release(&mut self, batch: &Arc<Batch>) -> Option<String> {
         let orders = &self.orders[..batch.boards.len()];
         let sent = orders.iter().filter(|order| order.send(Order::Release(batch.clone())).is_ok());

@@ -1,5 +1,5 @@
-//! Ways to make real threads meet: what a thread does between its calls, where it runs, and who else wants the
-//! processor. `docs/harness.md` has what each of them finds.
+//! Ways to make real threads meet: what a thread does between its calls, where it runs, and who
+//! else wants the processor. `docs/harness.md` has what each of them finds.
 
 use crate::random::Random;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,14 +13,15 @@ pub enum Pressure {
     None,
     /// A pause of random length before each call, mostly none.
     Pauses,
-    /// Pauses, and each thread stays on a processor of its own as far as there are enough. Linux only; elsewhere
-    /// the same as pauses.
+    /// Pauses, and each thread stays on a processor of its own as far as there are enough. Linux
+    /// only; elsewhere the same as pauses.
     #[default]
     Pinned,
-    /// Pauses, and all threads stay on one processor, so that they meet only where the system interrupts them.
-    /// Linux only; elsewhere the same as pauses.
+    /// Pauses, and all threads stay on one processor, so that they meet only where the system
+    /// interrupts them. Linux only; elsewhere the same as pauses.
     Crowded,
-    /// Pauses, and as many busy threads as there are processors, so that threads are interrupted more often.
+    /// Pauses, and as many busy threads as there are processors, so that threads are interrupted
+    /// more often.
     Busy,
 }
 
@@ -37,7 +38,8 @@ impl Pressure {
         }
     }
 
-    /// What a thread does when it starts. Tests that run side by side count from different processors.
+    /// What a thread does when it starts. Tests that run side by side count from different
+    /// processors.
     pub(crate) fn settle(self, thread: usize, first: usize) {
         match self {
             Pressure::Pinned => stay_on((first + thread) % processors()),

@@ -1,8 +1,9 @@
 //! Catching the panics of an object without a flood of messages.
 //!
-//! A broken object may panic thousands of times while its failure is being shrunk. The panic hook of the
-//! process is wrapped, once, by one that says nothing about panics which the harness catches on the
-//! same thread and passes all others on, so that other tests of the binary keep their messages.
+//! A broken object may panic thousands of times while its failure is being shrunk. The panic hook
+//! of the process is wrapped, once, by one that says nothing about panics which the harness catches
+//! on the same thread and passes all others on, so that other tests of the binary keep their
+//! messages.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -54,8 +55,8 @@ pub(crate) fn catch<R>(run: impl FnOnce() -> R) -> Result<R, Caught> {
     result.map_err(|payload| Caught { payload, place: PLACE.take() })
 }
 
-/// [`catch`] around a whole exploration: executions that are given up on the way never come back from the
-/// calls that they were in, and must not leave the thread quiet for ever.
+/// [`catch`] around a whole exploration: executions that are given up on the way never come back
+/// from the calls that they were in, and must not leave the thread quiet for ever.
 #[cfg(any(feature = "shuttle", feature = "loom"))]
 pub(crate) fn catch_all<R>(run: impl FnOnce() -> R) -> Result<R, Caught> {
     let before = CATCHING.get();

@@ -29,9 +29,10 @@ impl Reply {
 
 /// A type that operations may return.
 ///
-/// `()` is no value, an `Option` is its content or nil, `Err` is a failed operation. A specification
-/// by name drops failed operations unless their failure tells something (a compare-and-set that saw
-/// another value), so give it `pop().ok()` rather than `pop()` when "empty" is an answer.
+/// `()` is no value, an `Option` is its content or nil, `Err` is a failed operation. A
+/// specification by name drops failed operations unless their failure tells something (a
+/// compare-and-set that saw another value), so give it `pop().ok()` rather than `pop()` when
+/// "empty" is an answer.
 pub trait IntoReply {
     /// The reply that this stands for.
     fn reply(self) -> Reply;

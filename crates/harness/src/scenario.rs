@@ -1,12 +1,13 @@
-//! Scenarios: which thread calls what. They are drawn at random, shrunk when they fail, and written in
-//! one line that can be read back:
+//! Scenarios: which thread calls what. They are drawn at random, shrunk when they fail, and written
+//! in one line that can be read back:
 //!
 //! ```text
 //! push(1) >> pop() ; push(2) | pop() >> pop()
 //! ```
 //!
-//! Before the first `>>` stands what the main thread does before the others start, after the second one what it
-//! does when they are done; in between the threads, separated by `|`, each with its calls.
+//! Before the first `>>` stands what the main thread does before the others start, after the second
+//! one what it does when they are done; in between the threads, separated by `|`, each with its
+//! calls.
 
 use crate::generator::Draw;
 use crate::random::Random;

@@ -1,10 +1,11 @@
-//! The second opinion on a violation, before an object is blamed for it: every order of the operations, tried
-//! one after another, on a reading of the history of its own.
+//! The second opinion on a violation, before an object is blamed for it: every order of the
+//! operations, tried one after another, on a reading of the history of its own.
 //!
-//! An operation may come next if no other one that is left returned before it was called; operations that never
-//! returned may be left at the end. What was tried (the operations left, the state) is not tried again, which
-//! loses nothing. No monitor, no reduction, no splitting by keys. Where the operations are too many for that, the
-//! general search decides once more without the monitors, in the direction that it otherwise tries second.
+//! An operation may come next if no other one that is left returned before it was called;
+//! operations that never returned may be left at the end. What was tried (the operations left, the
+//! state) is not tried again, which loses nothing. No monitor, no reduction, no splitting by keys.
+//! Where the operations are too many for that, the general search decides once more without the
+//! monitors, in the direction that it otherwise tries second.
 
 use seriatim_history::{History, InputError, OpId, Outcome};
 use seriatim_monitor::{Monitors, Options, Strategy, check};

@@ -1,12 +1,13 @@
 //! The object itself as its own specification: what it does when nobody disturbs it.
 //!
-//! A history is right if some order of its calls, made one after another on a fresh object, gives the same
-//! results. The state of the specification is the list of calls so far; a step makes a new object,
-//! repeats the list and calls once more. That asks nothing of the object: no `Clone`, no equality.
-//! Price: a step costs as many calls as came before it, and two orders that lead to the same
-//! state are not recognised as the same, so that this is for the short histories of scenarios only; the
-//! answers are remembered for all runs of a test. It would be unsound for an object that behaves
-//! differently from one sequential run to the next (random numbers, time): such a test may fail wrongly.
+//! A history is right if some order of its calls, made one after another on a fresh object, gives
+//! the same results. The state of the specification is the list of calls so far; a step makes a new
+//! object, repeats the list and calls once more. That asks nothing of the object: no `Clone`, no
+//! equality. Price: a step costs as many calls as came before it, and two orders that lead to the
+//! same state are not recognised as the same, so that this is for the short histories of scenarios
+//! only; the answers are remembered for all runs of a test. It would be unsound for an object that
+//! behaves differently from one sequential run to the next (random numbers, time): such a test may
+//! fail wrongly.
 
 use crate::model::{Answered, ModelCall};
 use crate::reply::Reply;

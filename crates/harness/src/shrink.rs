@@ -1,13 +1,14 @@
 //! From a scenario that fails to the smallest one that still does.
 //!
-//! First everything goes that the counterexample of the failing execution does not need, and it is tried whether
-//! the calls fail also one after another on one thread. Then threads, parts and single calls are left out
-//! one after another as long as what remains fails in the same way. If that ends with more than a handful
-//! of calls, which happens when every smaller scenario fails too rarely to be caught, handfuls of the calls that the
-//! counterexample names, and handfuls drawn at random, are tried for a while; then leaving out begins
-//! again with more executions for each candidate. At last distinct values are numbered anew. Every step is
-//! run again, so that the result is a failure that was seen and not one that was inferred. It ends when nothing
-//! can be left out of a handful, or when its time is over, and says which.
+//! First everything goes that the counterexample of the failing execution does not need, and it is
+//! tried whether the calls fail also one after another on one thread. Then threads, parts and
+//! single calls are left out one after another as long as what remains fails in the same way. If
+//! that ends with more than a handful of calls, which happens when every smaller scenario fails too
+//! rarely to be caught, handfuls of the calls that the counterexample names, and handfuls drawn at
+//! random, are tried for a while; then leaving out begins again with more executions for each
+//! candidate. At last distinct values are numbered anew. Every step is run again, so that the
+//! result is a failure that was seen and not one that was inferred. It ends when nothing can be
+//! left out of a handful, or when its time is over, and says which.
 
 use crate::engine::{Effort, Engine, Found};
 use crate::failure::busy_threads;
@@ -92,7 +93,8 @@ struct Shrinking<'s> {
 
 /// So many calls are easy to follow.
 pub(crate) const HANDFUL: usize = 5;
-/// What a candidate is given at first, in units of the engine's patience; each round gives it four times more.
+/// What a candidate is given at first, in units of the engine's patience; each round gives it four
+/// times more.
 const FIRST_PATIENCE: u64 = 2;
 /// So long handfuls are tried between two rounds.
 const LUCKY: Duration = Duration::from_secs(1);

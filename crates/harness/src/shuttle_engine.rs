@@ -1,15 +1,16 @@
-//! Exploration by Shuttle: its schedulers decide at every access of a primitive of `seriatim-sync` which thread
-//! goes on. Random, PCT (Burckhardt et al., ASPLOS 2010) and, for what is small, depth first through all
-//! schedules.
+//! Exploration by Shuttle: its schedulers decide at every access of a primitive of `seriatim-sync`
+//! which thread goes on. Random, PCT (Burckhardt et al., ASPLOS 2010) and, for what is small, depth
+//! first through all schedules.
 //!
-//! What it can see: every interleaving of whole accesses. What it cannot: effects of memory ordering (all
-//! accesses are sequentially consistent), and accesses that do not go through the primitives. Three things
-//! are needed around Shuttle, all of them here:
-//! - It switches only *before* its primitives, so that nothing of another thread would ever come between a
-//!   return and the next call; the harness accesses a primitive of its own before each call.
-//! - It takes it for a failure when threads wait for ever, and for a panic of the whole run. Here the main
-//!   thread does not join: [`Watched`] lets it go on only when nothing else can, and then whoever has
-//!   not finished waits for ever. The oracle decides whether that is correct.
+//! What it can see: every interleaving of whole accesses. What it cannot: effects of memory
+//! ordering (all accesses are sequentially consistent), and accesses that do not go through the
+//! primitives. Three things are needed around Shuttle, all of them here:
+//! - It switches only *before* its primitives, so that nothing of another thread would ever come
+//!   between a return and the next call; the harness accesses a primitive of its own before each
+//!   call.
+//! - It takes it for a failure when threads wait for ever, and for a panic of the whole run. Here
+//!   the main thread does not join: [`Watched`] lets it go on only when nothing else can, and then
+//!   whoever has not finished waits for ever. The oracle decides whether that is correct.
 //! - It sets a panic hook for the whole process, which prints. The hook before it is put back.
 
 use crate::columns::STEP_SHIFT;
@@ -55,7 +56,8 @@ enum Strategy {
     DepthFirst,
 }
 
-/// What an execution and its scheduler tell each other and the engine. Everything here is invisible to Shuttle.
+/// What an execution and its scheduler tell each other and the engine. Everything here is invisible
+/// to Shuttle.
 #[derive(Default)]
 struct Channel {
     /// The main thread has nothing to do before the others are done.
@@ -220,7 +222,8 @@ impl<S: Scheduler> Scheduler for Watched<S> {
         };
         let chosen = match others.is_empty() {
             true => Some(main),
-            // A scheduler that panics does so inside a call of the object, which must not be blamed.
+            // A scheduler that panics does so inside a call of the object, which must not be
+            // blamed.
             false => quiet::catch(|| self.inner.next_task(&others, current, is_yielding))
                 .unwrap_or_default(),
         };
@@ -243,7 +246,8 @@ impl<S: Scheduler> Scheduler for Watched<S> {
     }
 }
 
-/// Follows a schedule step by step; where it does not fit any more, the first thread that can goes on.
+/// Follows a schedule step by step; where it does not fit any more, the first thread that can goes
+/// on.
 struct Follow {
     steps: std::vec::IntoIter<usize>,
     begun: bool,
@@ -276,8 +280,8 @@ fn config() -> Config {
     config
 }
 
-/// Lets Shuttle set its panic hook, which it does once a process, and puts back the one before it: the hook
-/// prints schedules that nobody needs here.
+/// Lets Shuttle set its panic hook, which it does once a process, and puts back the one before it:
+/// the hook prints schedules that nobody needs here.
 fn prepare() {
     static PREPARED: Once = Once::new();
     PREPARED.call_once(|| {
@@ -391,8 +395,8 @@ impl Shuttle {
         Ok(Hunted { found: None, complete })
     }
 
-    /// Whether a failure is one also if the object drops values late: a leak must grow with every repetition of
-    /// its execution.
+    /// Whether a failure is one also if the object drops values late: a leak must grow with every
+    /// repetition of its execution.
     fn is_lasting(&self, scenario: &Arc<Scenario>, failure: &Failure, steps: &[usize]) -> bool {
         if !matches!(failure, Failure::Leak { .. }) {
             return true;

@@ -1,7 +1,7 @@
 //! Stress: real threads, thousands of short executions and some long ones.
 //!
-//! Sees what the machine really does, memory ordering included, but only what happens to happen: a rare
-//! interleaving may never come. A batch of executions runs while the one before it is judged.
+//! Sees what the machine really does, memory ordering included, but only what happens to happen: a
+//! rare interleaving may never come. A batch of executions runs while the one before it is judged.
 
 use crate::Clock;
 use crate::engine::{Effort, Engine, Found, Hunted, Schedule};
@@ -279,8 +279,8 @@ fn on_own_thread<R: Send>(run: impl FnOnce() -> R + Send) -> R {
 }
 
 impl Stress {
-    /// Runs a scenario until it fails, the effort is spent, or values that nobody may keep outlive their
-    /// objects. Gives one of the executions if nothing failed.
+    /// Runs a scenario until it fails, the effort is spent, or values that nobody may keep outlive
+    /// their objects. Gives one of the executions if nothing failed.
     fn hunt_here(
         &mut self,
         judge: &mut Judge,
@@ -317,7 +317,8 @@ impl Stress {
         })
     }
 
-    /// Lets long scenarios grow as long as checking them stays affordable, and shrink when it does not.
+    /// Lets long scenarios grow as long as checking them stays affordable, and shrink when it does
+    /// not.
     fn adjust_length(&mut self, scenario: &Scenario, each: Duration) {
         let calls = scenario.threads.iter().map(Vec::len).max().unwrap_or(0);
         if each > AFFORDABLE && calls > 4 {
@@ -327,7 +328,8 @@ impl Stress {
         }
     }
 
-    /// More executions of a scenario, whose objects and threads are gone at the end. Nobody judges them.
+    /// More executions of a scenario, whose objects and threads are gone at the end. Nobody judges
+    /// them.
     fn repeat(&mut self, scenario: &Arc<Scenario>, executions: u64) {
         let size = (executions as usize).clamp(1, BATCH);
         on_own_thread(|| {

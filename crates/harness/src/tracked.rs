@@ -1,12 +1,13 @@
 //! Values that notice when an object leaks them or drops them twice.
 //!
-//! A test keeps one [`Ledger`] for all tracked values that its generators build, in whatever container they
-//! are built: while an argument is built, the ledger of the test is the one in force on the thread, so that no
-//! generator has to say which values it makes. The ledger counts by *era*. An era is a stretch of executions
-//! whose objects are all gone at its end; of its values nothing should be left then. Counting by era tells
-//! values that an object's reclamation has merely put off (they die in a later era, but are booked off
-//! their own) from those of the era at hand. Besides the number of the living an era keeps the sum of
-//! their serial numbers: one value lost and another dropped twice leave the number as it was, but not the sum.
+//! A test keeps one [`Ledger`] for all tracked values that its generators build, in whatever
+//! container they are built: while an argument is built, the ledger of the test is the one in force
+//! on the thread, so that no generator has to say which values it makes. The ledger counts by
+//! *era*. An era is a stretch of executions whose objects are all gone at its end; of its values
+//! nothing should be left then. Counting by era tells values that an object's reclamation has
+//! merely put off (they die in a later era, but are booked off their own) from those of the era at
+//! hand. Besides the number of the living an era keeps the sum of their serial numbers: one value
+//! lost and another dropped twice leave the number as it was, but not the sum.
 //! [`growth`](crate::growth) says when values that are left are a leak.
 
 use crate::Argument;
@@ -59,7 +60,8 @@ thread_local! {
 }
 
 impl Ledger {
-    /// A new ledger. It is never freed: an object that drops a value twice must not free its account twice.
+    /// A new ledger. It is never freed: an object that drops a value twice must not free its
+    /// account twice.
     pub fn open() -> &'static Ledger {
         Box::leak(Box::new(Ledger {
             eras: std::array::from_fn(|_| Account::default()),

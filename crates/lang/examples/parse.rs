@@ -1,4 +1,5 @@
-//! Parses and checks a `.seri` file and prints its steps: `cargo run -p seriatim-lang --example parse FILE`.
+//! Parses and checks a `.seri` file and prints its steps:
+//! `cargo run -p seriatim-lang --example parse FILE`.
 
 use seriatim_lang::{check, lower, show};
 use std::process::ExitCode;

@@ -1,9 +1,10 @@
 //! The algorithm language of Seriatim: from text to a checked program to atomic steps.
 //!
-//! A `.seri` file describes one concurrent object (shared variables, heap structs, methods) and names the sequential
-//! specification that it must refine. The way is one-directional: text, tokens, syntax tree ([`parse`]), checked
-//! program ([`check`]), steps ([`lower`]). The meaning of steps is defined once, executable, in [`machine`]; that of
-//! specifications in [`spec`]. [`fmt`] formats a file, [`show`] prints its steps.
+//! A `.seri` file describes one concurrent object (shared variables, heap structs, methods) and
+//! names the sequential specification that it must refine. The way is one-directional: text,
+//! tokens, syntax tree ([`parse`]), checked program ([`check`]), steps ([`lower`]). The meaning of
+//! steps is defined once, executable, in [`machine`]; that of specifications in [`spec`]. [`fmt`]
+//! formats a file, [`show`] prints its steps.
 //!
 //! ```
 //! let source = "object flag : register\nvar x: value? = null\n\

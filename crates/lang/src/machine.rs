@@ -1,8 +1,9 @@
-//! The concrete meaning of steps: the one place where it is defined. `explore` runs it; engines with abstract states
-//! are tested against it.
+//! The concrete meaning of steps: the one place where it is defined. `explore` runs it; engines
+//! with abstract states are tested against it.
 //!
-//! A state is the shared variables, each thread's position and registers, and the heap. [`Machine::run`] makes one
-//! thread take one step and says what happened: a call, effects, a return, or why there is no such step.
+//! A state is the shared variables, each thread's position and registers, and the heap.
+//! [`Machine::run`] makes one thread take one step and says what happened: a call, effects, a
+//! return, or why there is no such step.
 
 mod access;
 pub mod choices;
@@ -50,14 +51,15 @@ pub struct State {
 pub struct Seen {
     /// The method and arguments of the operation that began.
     pub call: Option<(u32, Vec<i32>)>,
-    /// Whose operations were said to take effect, in this order; `None` is one that has returned. Empty unless points
-    /// are followed ([`Steps::owners`]).
+    /// Whose operations were said to take effect, in this order; `None` is one that has returned.
+    /// Empty unless points are followed ([`Steps::owners`]).
     pub effects: Vec<Option<u32>>,
     /// The result of the operation that ended.
     pub ret: Option<Vec<i32>>,
     /// Whether it wrote shared state.
     pub wrote: bool,
-    /// Which heap nodes it wrote (locks do not count), as a mask; the last bit stands for all nodes from there on.
+    /// Which heap nodes it wrote (locks do not count), as a mask; the last bit stands for all nodes
+    /// from there on.
     pub written: u64,
     /// Whether it made a node.
     pub allocated: bool,
@@ -72,7 +74,8 @@ pub enum Stop {
     Bounded(Cut),
     /// Its client has ended.
     Ended,
-    /// It would take locks out of order; only where an order was demanded ([`Machine::nest_locks`]).
+    /// It would take locks out of order; only where an order was demanded
+    /// ([`Machine::nest_locks`]).
     Disordered,
     /// The step is an error.
     Fault(Fault, Pc),
@@ -85,7 +88,8 @@ pub enum Cut {
     Nodes,
     /// It makes more nodes hang from the shared variables than allowed.
     Capacity,
-    /// It leads to a number that the machine does not represent, and that no declared bound forbids.
+    /// It leads to a number that the machine does not represent, and that no declared bound
+    /// forbids.
     Numbers,
     /// It needs a datum, and there is none.
     Data,
@@ -158,8 +162,8 @@ pub enum Granularity {
     Fused {
         /// For each position, whether its access is fused with the step before it.
         local: Vec<bool>,
-        /// Whether taking a lock is one step with the access after it, unless that may wait or a lock is released
-        /// in between (Lipton: right movers, one access, left movers).
+        /// Whether taking a lock is one step with the access after it, unless that may wait or a
+        /// lock is released in between (Lipton: right movers, one access, left movers).
         locks_join: bool,
     },
 }
@@ -211,7 +215,8 @@ impl Machine {
         }
     }
 
-    /// From now on locks that are taken in a row are one step, and each must be taken in this order.
+    /// From now on locks that are taken in a row are one step, and each must be taken in this
+    /// order.
     pub fn nest_locks(&mut self, order: LockOrder) {
         self.order = Some(order);
     }
@@ -236,7 +241,8 @@ impl Machine {
         self.boundary[pc.0 as usize]
     }
 
-    /// The index of a thread's position in the words of a state; its caller's position and registers follow.
+    /// The index of a thread's position in the words of a state; its caller's position and
+    /// registers follow.
     pub fn thread_base(&self, thread: usize) -> usize {
         self.steps.shared.len() + thread * self.thread_stride
     }
@@ -251,7 +257,8 @@ impl Machine {
         Pc(state.words[self.thread_base(thread)] as u32)
     }
 
-    /// The call that a thread executes, as the position of the client's call; meaningless for idle threads.
+    /// The call that a thread executes, as the position of the client's call; meaningless for idle
+    /// threads.
     pub fn caller(&self, state: &State, thread: usize) -> Pc {
         Pc(state.words[self.thread_base(thread) + 1] as u32)
     }
@@ -320,7 +327,8 @@ impl Machine {
         Ok(seen)
     }
 
-    /// The instructions that a step executes and what is seen of it, up to the point where it ends or fails.
+    /// The instructions that a step executes and what is seen of it, up to the point where it ends
+    /// or fails.
     pub fn trace(
         &self,
         from: &State,
@@ -334,7 +342,8 @@ impl Machine {
         (run.log.unwrap_or_default(), run.seen)
     }
 
-    /// The state after each instruction that [`Machine::trace`] tells of; the thread stands at the instruction.
+    /// The state after each instruction that [`Machine::trace`] tells of; the thread stands at the
+    /// instruction.
     pub fn film(&self, from: &State, thread: usize, choices: &mut Choices) -> Vec<State> {
         let mut to = from.clone();
         let mut run = Run::new(self, &mut to, choices, thread);
@@ -453,7 +462,8 @@ impl<'m> Run<'m> {
                     self.set_position(pc);
                     return Ok(());
                 }
-                // Nobody notices a look at one's own registers: the access after it belongs to the same step.
+                // Nobody notices a look at one's own registers: the access after it belongs to the
+                // same step.
                 if machine.steps.code[pc.0 as usize].pauses {
                     pc = self.proceed(pc)?;
                     continue;

@@ -1,8 +1,9 @@
 //! Specifications as executable objects: a state, and for each method all its outcomes.
 //!
-//! The interpreter walks the checked syntax tree. `choose` and `any` give several outcomes; an `assume` that does
-//! not hold gives none (the method is not enabled in that state). A number that leaves the bounds stated for it is a
-//! mistake of the specification, like an index out of range: it is told, and there is no verdict.
+//! The interpreter walks the checked syntax tree. `choose` and `any` give several outcomes; an
+//! `assume` that does not hold gives none (the method is not enabled in that state). A number that
+//! leaves the bounds stated for it is a mistake of the specification, like an index out of range:
+//! it is told, and there is no verdict.
 
 pub mod access;
 mod evaluate;

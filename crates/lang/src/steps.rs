@@ -1,9 +1,10 @@
 //! The steps of a program: small instructions over registers, at most one shared access each.
 //!
-//! A *step* begins at a shared access (or at the marker of an `atomic` block) and takes along the local
-//! instructions after it, up to the next shared access, or to an `assume` over registers, where the thread may have to wait. The code of a method is therefore a control-flow graph
-//! whose resting points are the shared accesses and whose edges are atomic steps. Engines see this and no syntax.
-//! Composite values (tuples, arrays) are laid out in consecutive scalar slots.
+//! A *step* begins at a shared access (or at the marker of an `atomic` block) and takes along the
+//! local instructions after it, up to the next shared access, or to an `assume` over registers,
+//! where the thread may have to wait. The code of a method is therefore a control-flow graph whose
+//! resting points are the shared accesses and whose edges are atomic steps. Engines see this and no
+//! syntax. Composite values (tuples, arrays) are laid out in consecutive scalar slots.
 
 pub(crate) mod lower;
 pub mod show;
@@ -250,8 +251,8 @@ pub enum Op {
     Lin {
         /// The condition.
         cond: Option<Ex>,
-        /// Whose operation takes effect, if not the thread's own: its descriptor, or where points are followed
-        /// ([`Steps::owners`]) its thread; null if it has returned.
+        /// Whose operation takes effect, if not the thread's own: its descriptor, or where points
+        /// are followed ([`Steps::owners`]) its thread; null if it has returned.
         help: Option<Ex>,
     },
     /// The method returns.
@@ -280,7 +281,8 @@ pub struct Instr {
     pub inside_atomic: bool,
     /// Whether its access may ride along with the step before it, in proofs.
     pub fused: bool,
-    /// Whether a thread rests before it although it accesses nothing: an `assume` over registers, or a choice before one.
+    /// Whether a thread rests before it although it accesses nothing: an `assume` over registers,
+    /// or a choice before one.
     pub pauses: bool,
 }
 
@@ -314,7 +316,8 @@ impl Op {
 }
 
 impl Instr {
-    /// Whether a thread rests before it in proofs: it is a step of its own, and does not ride along.
+    /// Whether a thread rests before it in proofs: it is a step of its own, and does not ride
+    /// along.
     pub fn is_step(&self) -> bool {
         self.is_shared_access() && !self.fused
     }
@@ -445,8 +448,9 @@ pub struct Steps {
     pub thread_arrays: Vec<ThreadArray>,
     /// Whether such arrays also lie elsewhere: in nodes, in registers, in one another.
     pub scattered_arrays: bool,
-    /// If linearization points are followed: for each struct the hidden slot that names the thread whose operation
-    /// made the node, until that operation returns. Only descriptors of `@lin(help d)` have one.
+    /// If linearization points are followed: for each struct the hidden slot that names the thread
+    /// whose operation made the node, until that operation returns. Only descriptors of
+    /// `@lin(help d)` have one.
     pub owners: Option<Vec<Option<u32>>>,
 }
 

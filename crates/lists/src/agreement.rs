@@ -1,10 +1,10 @@
-//! The engine against three others that do not abstract, on every list up to a length: its own search without
-//! segments, the `oracle` (the machine alone), and the engine `explore`. On each list the three must find the same, and the
-//! verdict for lists of any length must be that of the short ones together. Missing a violation would be unsound; one
-//! too many would be a false alarm.
+//! The engine against three others that do not abstract, on every list up to a length: its own
+//! search without segments, the `oracle` (the machine alone), and the engine `explore`. On each
+//! list the three must find the same, and the verdict for lists of any length must be that of the
+//! short ones together. Missing a violation would be unsound; one too many would be a false alarm.
 //!
-//! Short lists and few algorithms by default; with `SERIATIM_LONG=1` every algorithm of the class, all pairs and all lists
-//! with up to four nodes.
+//! Short lists and few algorithms by default; with `SERIATIM_LONG=1` every algorithm of the class,
+//! all pairs and all lists with up to four nodes.
 
 use crate::cases::{Case, Input, Interval, Presence, cases, explicit_lists};
 use crate::composition::{Composition, all_compositions, parse_composition};
@@ -120,7 +120,8 @@ pub fn compare(question: &Question) -> Result<Tally, String> {
     Ok(tally)
 }
 
-/// What comes out on all short lists of a case: whether the elements fail, and whether otherwise the list does.
+/// What comes out on all short lists of a case: whether the elements fail, and whether otherwise
+/// the list does.
 fn on_short_lists(
     question: &Question,
     subject: &Subject,

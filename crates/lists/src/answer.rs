@@ -10,7 +10,8 @@ use seriatim_lang::program::Program;
 use seriatim_spec::answer::{Answer, Cost, Evidence, Property, Scope, Standing};
 
 impl Violation {
-    /// The property that a run of this kind contradicts; the list at the end is a question of its own.
+    /// The property that a run of this kind contradicts; the list at the end is a question of its
+    /// own.
     pub fn property(self) -> Property {
         match self {
             Violation::WrongResult | Violation::WrongElements | Violation::WrongList => {
@@ -24,8 +25,8 @@ impl Violation {
 }
 
 impl Outcome {
-    /// The claims that follow, where lists count as the same by this equality. The search ends at the first run that
-    /// contradicts one of them.
+    /// The claims that follow, where lists count as the same by this equality. The search ends at
+    /// the first run that contradicts one of them.
     pub fn answer(&self, program: &Program, equality: Equality) -> Answer {
         let cost = Cost { states: self.states, steps: self.transitions, ..Cost::default() };
         let scope = self.scope(equality);
@@ -66,7 +67,8 @@ impl Outcome {
         Scope { threads, words, cut: Vec::new() }
     }
 
-    /// The verdict that decides a property: only linearizability depends on when two lists are the same.
+    /// The verdict that decides a property: only linearizability depends on when two lists are the
+    /// same.
     fn verdict(&self, property: Property, equality: Equality) -> &Verdict {
         match (property, equality, &self.list) {
             (Property::Linearizable, Equality::List, Some(list)) => list,

@@ -1,5 +1,6 @@
-//! The cases that together cover every input: all orders and equalities of the arguments, and for each argument
-//! whether the list has its key, and marked or not. Between the keys lie segments of any length.
+//! The cases that together cover every input: all orders and equalities of the arguments, and for
+//! each argument whether the list has its key, and marked or not. Between the keys lie segments of
+//! any length.
 
 use crate::composition::Composition;
 use crate::state::{ListState, MARKED, Segment, UNMARKED, argument_key, interval_key};
@@ -44,8 +45,8 @@ pub enum Interval {
     Nodes(Vec<bool>),
 }
 
-/// All weak orders of the operations' arguments, one for each class of orders that only rename threads with the same
-/// calls.
+/// All weak orders of the operations' arguments, one for each class of orders that only rename
+/// threads with the same calls.
 pub fn orders(composition: &Composition) -> Vec<Vec<u32>> {
     let count: usize = composition.threads.iter().map(Vec::len).sum();
     let mut found = vec![];

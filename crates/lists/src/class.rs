@@ -1,11 +1,13 @@
-//! The class of programs that this engine decides, recognised from the checked program and its steps.
+//! The class of programs that this engine decides, recognised from the checked program and its
+//! steps.
 //!
-//! A program is in the class if it implements the built-in specification `set` by one singly linked list: one struct
-//! with a key, a nullable reference to the next node, at most one `bool` (the mark) and at most one lock; one shared
-//! reference (the head) that no method writes, with the initial list −∞ → +∞; methods that never write keys, never
-//! free nodes, and use neither thread numbers, data values nor `any`. One fact is checked while the program runs,
-//! because it is a fact about runs: a new node has the key of an argument. A program outside of the class is
-//! refused with the reason and the line where it leaves it.
+//! A program is in the class if it implements the built-in specification `set` by one singly linked
+//! list: one struct with a key, a nullable reference to the next node, at most one `bool` (the
+//! mark) and at most one lock; one shared reference (the head) that no method writes, with the
+//! initial list −∞ → +∞; methods that never write keys, never free nodes, and use neither thread
+//! numbers, data values nor `any`. One fact is checked while the program runs, because it is a fact
+//! about runs: a new node has the key of an argument. A program outside of the class is refused
+//! with the reason and the line where it leaves it.
 
 use seriatim_lang::diagnostic::Diagnostic;
 use seriatim_lang::flow::reads_own_number;

@@ -44,7 +44,8 @@ impl fmt::Display for CompositionError {
 
 impl std::error::Error for CompositionError {}
 
-/// Reads a composition: threads are separated by `||`, the calls of a thread by `;` within parentheses.
+/// Reads a composition: threads are separated by `||`, the calls of a thread by `;` within
+/// parentheses.
 ///
 /// ```
 /// let two = seriatim_lists::parse_composition("(add; contains) || remove").unwrap();

@@ -1,11 +1,13 @@
 //! The verdict on a composition.
 //!
-//! *Decided*: whether, for every strictly sorted list and all arguments, every run of the composition returns results
-//! that some linearization explains and leaves the elements (and, for the second verdict, the list) of that
-//! linearization. *Yes* rests on the soundness of the abstraction (see `docs/lists.md`): every concrete run has an
-//! abstract one with the same calls, returns, final members and losses; a second opinion without it looks at short lists ([`crate::opinion`]). *No* rests on a concrete run. If the abstract
-//! search finds a violation and no concrete run does, the answer is *unknown*.
-//! *Cost*: the abstract states are finitely many; two operations: thousands, three: millions.
+//! *Decided*: whether, for every strictly sorted list and all arguments, every run of the
+//! composition returns results that some linearization explains and leaves the elements (and, for
+//! the second verdict, the list) of that linearization. *Yes* rests on the soundness of the
+//! abstraction (see `docs/lists.md`): every concrete run has an abstract one with the same calls,
+//! returns, final members and losses; a second opinion without it looks at short lists
+//! ([`crate::opinion`]). *No* rests on a concrete run. If the abstract search finds a violation and
+//! no concrete run does, the answer is *unknown*. *Cost*: the abstract states are finitely many;
+//! two operations: thousands, three: millions.
 
 use crate::cases::{Case, Input, cases};
 use crate::class::Refusal;
@@ -63,7 +65,8 @@ pub enum Reason {
     NotReplayed,
     /// A number goes beyond what is represented, and the program declares no bounds for it.
     Numbers,
-    /// The abstraction found nothing wrong, but there is a short list on which something goes wrong: a defect of this engine.
+    /// The abstraction found nothing wrong, but there is a short list on which something goes
+    /// wrong: a defect of this engine.
     Contradicted,
 }
 
@@ -114,8 +117,8 @@ pub struct Outcome {
     pub input: Input,
     /// Whether results and elements are those of a linearization.
     pub elements: Verdict,
-    /// Whether, in addition, the list at the end is the sorted list of its elements, nothing marked; not asked if
-    /// nodes may be marked at the start.
+    /// Whether, in addition, the list at the end is the sorted list of its elements, nothing
+    /// marked; not asked if nodes may be marked at the start.
     pub list: Option<Verdict>,
     /// How many abstract states there are, over all cases.
     pub states: u64,
@@ -123,8 +126,9 @@ pub struct Outcome {
     pub transitions: u64,
     /// How many cases (orders of the arguments, and which of them are in the list).
     pub cases: u64,
-    /// A concrete run that ends with threads that wait for each other for ever, if an abstract one led to it (no matter of
-    /// linearizability). The abstraction is not made for waiting: without a run nothing is known.
+    /// A concrete run that ends with threads that wait for each other for ever, if an abstract one
+    /// led to it (no matter of linearizability). The abstraction is not made for waiting: without a
+    /// run nothing is known.
     pub deadlock: Option<Box<Counterexample>>,
     /// On how many short lists the second opinion found nothing wrong either.
     pub confirmed_on: u64,
@@ -192,7 +196,8 @@ pub fn table(program: &Program, size: usize, options: &Options) -> Result<Vec<Ou
     all_compositions(program, size).iter().map(|c| decide(program, c, options)).collect()
 }
 
-/// Searches cases on all cores, up to the first one with a violation; the result does not depend on the cores.
+/// Searches cases on all cores, up to the first one with a violation; the result does not depend on
+/// the cores.
 fn search_cases(code: &Arc<Code>, cases: &[Case], options: &Options) -> Vec<Searched> {
     let workers = std::thread::available_parallelism().map_or(1, |n| n.get()).min(cases.len());
     let next = AtomicUsize::new(0);

@@ -1,7 +1,7 @@
 //! The `expect lists(…) …` lines of a file as questions with known answers.
 //!
-//! Options: `client` names a client whose threads make plain calls with `any` arguments; `input` is `unmarked` (the
-//! default) or `marked`; `equality` is `elements` (the default) or `list`.
+//! Options: `client` names a client whose threads make plain calls with `any` arguments; `input` is
+//! `unmarked` (the default) or `marked`; `equality` is `elements` (the default) or `list`.
 
 use crate::cases::Input;
 use crate::class::Refusal;

@@ -1,5 +1,6 @@
-//! The same question for the engine `explore`: the program with a list written into its initial state, keys as small
-//! numbers, the specification that begins with the list's elements, and a client that makes the calls once.
+//! The same question for the engine `explore`: the program with a list written into its initial
+//! state, keys as small numbers, the specification that begins with the list's elements, and a
+//! client that makes the calls once.
 
 use crate::composition::Composition;
 use crate::replay::{Pictured, PicturedKey, elements};

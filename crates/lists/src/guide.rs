@@ -1,14 +1,16 @@
 //! The list that an abstract run is about, and the run on it.
 //!
-//! An abstract run says who takes which step, and what the threads see after each one. It is followed on the list of the
-//! case whose segments are *opened and never closed*: where a step reads into a segment, both possibilities are tried, and
-//! those after which some thread stands elsewhere, or sees a node of another class, mark or lock than in the abstract
-//! run, are given up. At the end the nodes that were opened are the list; what nobody read stays empty. The same walk on
-//! this list, which has no segments left, is the concrete run.
+//! An abstract run says who takes which step, and what the threads see after each one. It is
+//! followed on the list of the case whose segments are *opened and never closed*: where a step
+//! reads into a segment, both possibilities are tried, and those after which some thread stands
+//! elsewhere, or sees a node of another class, mark or lock than in the abstract run, are given up.
+//! At the end the nodes that were opened are the list; what nobody read stays empty. The same walk
+//! on this list, which has no segments left, is the concrete run.
 //!
-//! *Bound*: each step opens at most the nodes that it reads, so the list has at most as many nodes as the run has reads; there
-//! is no other limit on its length. *Cost*: the abstract run decides nearly every choice; a budget of steps
-//! ends the rest. *Incomplete* where merging has joined runs of different lists: then the walk finds nothing.
+//! *Bound*: each step opens at most the nodes that it reads, so the list has at most as many nodes
+//! as the run has reads; there is no other limit on its length. *Cost*: the abstract run decides
+//! nearly every choice; a budget of steps ends the rest. *Incomplete* where merging has joined runs
+//! of different lists: then the walk finds nothing.
 
 use crate::cases::{Case, Input, Interval};
 use crate::monitor::Monitor;

@@ -1,11 +1,12 @@
-//! Decides whether a parallel composition of methods of a sorted list-based set is linearizable on *every* list of
-//! *any* length with *any* keys.
+//! Decides whether a parallel composition of methods of a sorted list-based set is linearizable on
+//! *every* list of *any* length with *any* keys.
 //!
-//! *Theorem*: for fixed compositions this is decidable (Černý, Radhakrishna, Zufferey, Chaudhuri, Alur, CAV 2010). *Method*:
-//! not theirs, but a finite abstraction of the list into nodes that matter and segments between them; see `docs/lists.md`
-//! for the rules and why a *yes* is a proof. *Cost*: thousands of states for two operations, millions for three.
-//! *Precondition*: the program is in the class that the module `class` recognises; others get a [`Refusal`] with the
-//! place. A *no* is a concrete run, executed by the machine; without one the answer is *unknown*.
+//! *Theorem*: for fixed compositions this is decidable (Černý, Radhakrishna, Zufferey, Chaudhuri,
+//! Alur, CAV 2010). *Method*: not theirs, but a finite abstraction of the list into nodes that
+//! matter and segments between them; see `docs/lists.md` for the rules and why a *yes* is a proof.
+//! *Cost*: thousands of states for two operations, millions for three. *Precondition*: the program
+//! is in the class that the module `class` recognises; others get a [`Refusal`] with the place. A
+//! *no* is a concrete run, executed by the machine; without one the answer is *unknown*.
 //!
 //! ```
 //! # let source = include_str!("../../../algorithms/broken/harris_michael_first_printing.seri");

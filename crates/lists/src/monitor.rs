@@ -1,10 +1,11 @@
 //! The specification: which results and final sets some linearization explains.
 //!
-//! A configuration is the membership of the arguments and, for each operation, whether it has taken effect and with
-//! which result. After the calls and returns so far, the set of all configurations that explain them is kept, closed
-//! under letting pending operations take effect. A return filters the set; an empty set is a violation: exactly then
-//! does no linearization explain the results. Elements that are no argument of an operation are untouched by every
-//! linearization, so membership of the arguments is all of the specification's state that matters.
+//! A configuration is the membership of the arguments and, for each operation, whether it has taken
+//! effect and with which result. After the calls and returns so far, the set of all configurations
+//! that explain them is kept, closed under letting pending operations take effect. A return filters
+//! the set; an empty set is a violation: exactly then does no linearization explain the results.
+//! Elements that are no argument of an operation are untouched by every linearization, so
+//! membership of the arguments is all of the specification's state that matters.
 
 use crate::class::Effect;
 use rustc_hash::FxHashMap;
@@ -46,7 +47,8 @@ impl Monitor {
         self.intern(vec![members])
     }
 
-    /// The set after a call; `pending` has a bit for each operation that has been called and not returned.
+    /// The set after a call; `pending` has a bit for each operation that has been called and not
+    /// returned.
     pub fn call(&mut self, set: u32, pending: u32) -> u32 {
         let mut found = self.sets[set as usize].clone();
         let mut at = 0;

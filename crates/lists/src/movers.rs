@@ -1,16 +1,20 @@
-//! Which accesses are left movers: fused with the step before them, because no other thread can notice when they happen.
+//! Which accesses are left movers: fused with the step before them, because no other thread can
+//! notice when they happen.
 //!
-//! *Theorem* (Lipton, CACM 1975): an access that commutes to the left with every access of other threads can be moved to
-//! the step before it of its own thread, without changing the outcome. Results cannot change, and
-//! operations that return earlier are in a stricter order of time; so no violation is lost, and each fused run is a run.
+//! *Theorem* (Lipton, CACM 1975): an access that commutes to the left with every access of other
+//! threads can be moved to the step before it of its own thread, without changing the outcome.
+//! Results cannot change, and operations that return earlier are in a stricter order of time; so no
+//! violation is lost, and each fused run is a run.
 //!
-//! Three kinds of accesses are left movers: those of constant fields and private nodes (see `seriatim_lang::locality`); *releases*
-//! of locks that the thread surely holds, for others can only wait for them; *guarded* accesses: a read, if each write of
-//! the same field holds a lock that the reader holds, too; a write, if each access of the field does. The lock is a shared
-//! one, or the lock of the very node.
+//! Three kinds of accesses are left movers: those of constant fields and private nodes (see
+//! `seriatim_lang::locality`); *releases* of locks that the thread surely holds, for others can
+//! only wait for them; *guarded* accesses: a read, if each write of the same field holds a lock
+//! that the reader holds, too; a write, if each access of the field does. The lock is a shared one,
+//! or the lock of the very node.
 //!
-//! *Precondition*: no thread releases a lock that it does not hold; see `seriatim_lang::held`. Otherwise only the first kind moves. What
-//! would make this unsound: a second way to read or write a lock, or a lock thought to be held that is not.
+//! *Precondition*: no thread releases a lock that it does not hold; see `seriatim_lang::held`.
+//! Otherwise only the first kind moves. What would make this unsound: a second way to read or write
+//! a lock, or a lock thought to be held that is not.
 
 use seriatim_lang::held::Held;
 use seriatim_lang::liveness::Liveness;

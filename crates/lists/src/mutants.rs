@@ -1,6 +1,7 @@
-//! Random programs of the class: algorithms of the library with one or two small changes (a statement dropped, two
-//! swapped, a condition negated, a comparison weakened, a boolean flipped, another register taken), compared with the
-//! concrete engines on all short lists. A mutant may be right, wrong or outside of the class; the engines must agree.
+//! Random programs of the class: algorithms of the library with one or two small changes (a
+//! statement dropped, two swapped, a condition negated, a comparison weakened, a boolean flipped,
+//! another register taken), compared with the concrete engines on all short lists. A mutant may be
+//! right, wrong or outside of the class; the engines must agree.
 
 use crate::agreement::{Question, Tally, class_members, compare, is_long, program};
 use crate::cases::Input;

@@ -1,19 +1,23 @@
-//! The normal form of an abstract state: dead registers are reset, garbage is collected, nodes that nobody looks at
-//! become segments, neighbouring segments are merged, and what remains is numbered in the order of the word.
+//! The normal form of an abstract state: dead registers are reset, garbage is collected, nodes that
+//! nobody looks at become segments, neighbouring segments are merged, and what remains is numbered
+//! in the order of the word.
 //!
-//! - *Collect*: an item that no thread and not the head can reach is dropped. If it is in an open class and may be
-//!   unmarked, an element is lost, which is remembered. (Every node of an open class is one of the input list.)
-//! - *Absorb*: a node of an open class that is free and to which no register and no remembered key refers becomes a
-//!   segment of at least one node. This keeps the set of concrete states.
-//! - *Merge*: B follows A in the word, A leads to B and nothing else does: one segment with both labels, at least as
-//!   long as the longer. This keeps or enlarges the set of concrete states. A segment that is not reached from a
-//!   segment of its class alone, that is not empty and has one label, is not merged with other labels: a find that
-//!   has cleaned its way must not forget it. At most two segments remain between nodes, so the search is finite. The
-//!   coarse mode merges all the same: it is as sound, and enough for most proofs.
-//! - Nodes with the same key come in the order in which they are reached from the head and the registers.
+//! - *Collect*: an item that no thread and not the head can reach is dropped. If it is in an open
+//!   class and may be unmarked, an element is lost, which is remembered. (Every node of an open
+//!   class is one of the input list.)
+//! - *Absorb*: a node of an open class that is free and to which no register and no remembered key
+//!   refers becomes a segment of at least one node. This keeps the set of concrete states.
+//! - *Merge*: B follows A in the word, A leads to B and nothing else does: one segment with both
+//!   labels, at least as long as the longer. This keeps or enlarges the set of concrete states. A
+//!   segment that is not reached from a segment of its class alone, that is not empty and has one
+//!   label, is not merged with other labels: a find that has cleaned its way must not forget it. At
+//!   most two segments remain between nodes, so the search is finite. The coarse mode merges all
+//!   the same: it is as sound, and enough for most proofs.
+//! - Nodes with the same key come in the order in which they are reached from the head and the
+//!   registers.
 //!
-//! What would make this unsound: merging across a node that a thread still knows (its key lies between), or dropping
-//! an unmarked node without remembering it.
+//! What would make this unsound: merging across a node that a thread still knows (its key lies
+//! between), or dropping an unmarked node without remembering it.
 
 use crate::state::{Class, ListState, MARKED, Segment, UNMARKED, open_key};
 use crate::subject::Subject;
@@ -26,8 +30,8 @@ use seriatim_lang::types::Scalar;
 pub enum Mode {
     /// They may: lists of any length.
     Abstract,
-    /// They may, and neighbouring segments are always merged, whatever their marks: fewer states, and more runs that no
-    /// list has.
+    /// They may, and neighbouring segments are always merged, whatever their marks: fewer states,
+    /// and more runs that no list has.
     Coarse,
     /// They may not: the one list at the start.
     Explicit,

@@ -1,10 +1,13 @@
-//! A second opinion after every *holds*: short lists, looked at by code that shares nothing with the abstraction.
+//! A second opinion after every *holds*: short lists, looked at by code that shares nothing with
+//! the abstraction.
 //!
-//! A *yes* of the search rests on segments, merging and movers. The [`oracle`](crate::oracle) has none of these: it runs the machine
-//! alone on one concrete list, remembers whole histories and tries all linearizations. It is asked about the lists of each
-//! case, the shortest first, for a share of the time that the search took. If it finds a run that goes wrong on one of them, the
-//! search has made a mistake, and the answer is *unknown* with a line that asks for a report, never *holds*. If it finds
-//! nothing, the answer stands, as far as that goes: lists of up to three further nodes, or those that fit into the time.
+//! A *yes* of the search rests on segments, merging and movers. The [`oracle`](crate::oracle) has
+//! none of these: it runs the machine alone on one concrete list, remembers whole histories and
+//! tries all linearizations. It is asked about the lists of each case, the shortest first, for a
+//! share of the time that the search took. If it finds a run that goes wrong on one of them, the
+//! search has made a mistake, and the answer is *unknown* with a line that asks for a report, never
+//! *holds*. If it finds nothing, the answer stands, as far as that goes: lists of up to three
+//! further nodes, or those that fit into the time.
 
 use crate::cases::{Case, Input, explicit_lists};
 use crate::oracle::{Findings, all_runs};

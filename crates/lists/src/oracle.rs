@@ -1,6 +1,7 @@
-//! A concrete engine that shares nothing with the abstraction: all runs of a composition on one list, by the machine with
-//! its own atomic blocks, without the search's steps, normal forms, monitor or reductions. A state is remembered together with its whole
-//! history, and every history is judged by trying all linearizations.
+//! A concrete engine that shares nothing with the abstraction: all runs of a composition on one
+//! list, by the machine with its own atomic blocks, without the search's steps, normal forms,
+//! monitor or reductions. A state is remembered together with its whole history, and every history
+//! is judged by trying all linearizations.
 
 use crate::replay::{Pictured, PicturedKey};
 use crate::replay::{ShownOperation, elements, explained, key_names, picture};
@@ -151,8 +152,8 @@ impl Oracle<'_> {
         !right
     }
 
-    /// Resets registers that are not read again and drops nodes that nobody can reach; numbers the others as they are
-    /// reached.
+    /// Resets registers that are not read again and drops nodes that nobody can reach; numbers the
+    /// others as they are reached.
     fn forget(&self, state: &mut State) {
         let shape = &self.subject.code.shape;
         let mut references = vec![shape.head];

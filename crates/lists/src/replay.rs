@@ -1,11 +1,12 @@
 //! Concrete runs: every *no* is one, on a list whose keys and marks are written out.
 //!
-//! The abstract search gives an order of the arguments, what the list has of them, the kind of violation and a run. The
-//! same search without segments then goes over all lists of this case with 0, 1, 2, … further nodes until it finds a
-//! violation of that kind: the shortest run on a smallest list. If short lists show none, the abstract run is followed on
-//! the list that it opens (see `guide`), however long that is; then longer lists are searched as long as states are left.
-//! The run found is executed once more by the machine alone, without normal forms, and its history and its final list
-//! are judged by trying all linearizations. Only what survives this is reported.
+//! The abstract search gives an order of the arguments, what the list has of them, the kind of
+//! violation and a run. The same search without segments then goes over all lists of this case with
+//! 0, 1, 2, … further nodes until it finds a violation of that kind: the shortest run on a smallest
+//! list. If short lists show none, the abstract run is followed on the list that it opens (see
+//! `guide`), however long that is; then longer lists are searched as long as states are left. The
+//! run found is executed once more by the machine alone, without normal forms, and its history and
+//! its final list are judged by trying all linearizations. Only what survives this is reported.
 
 use crate::cases::{Case, Input, Interval, explicit_lists};
 use crate::guide::follow;
@@ -24,7 +25,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How far to look for a concrete run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// The largest number of nodes, beside those of the arguments, of the lists that are searched first.
+    /// The largest number of nodes, beside those of the arguments, of the lists that are searched
+    /// first.
     pub nodes: usize,
     /// The largest number of states of all searches together.
     pub states: u64,
@@ -32,7 +34,8 @@ pub struct Effort {
     pub steps: u64,
 }
 
-/// No list is searched that has so many nodes beside those of the arguments: there would be too many such lists.
+/// No list is searched that has so many nodes beside those of the arguments: there would be too
+/// many such lists.
 const MOST_NODES: usize = 12;
 
 /// A node of a picture.
@@ -296,7 +299,8 @@ fn note(
     current
 }
 
-/// A step in the words of the source. The last access that was observed may have failed, and is none of the trail then.
+/// A step in the words of the source. The last access that was observed may have failed, and is
+/// none of the trail then.
 fn told(words: &Words<'_>, trail: &Trail, call: String, now: &mut Memory) -> Vec<run::Access> {
     let mut told = Vec::new();
     for (at, observed) in trail.observed.iter().flatten().enumerate() {
@@ -385,7 +389,8 @@ fn is_clean(list: &[Pictured]) -> bool {
         && list.last().is_some_and(|node| node.key == PicturedKey::Greatest)
 }
 
-/// Whether some order of the operations explains their results, and leads to this set if one is given. Tries all.
+/// Whether some order of the operations explains their results, and leads to this set if one is
+/// given. Tries all.
 pub fn explained(
     operations: &[ShownOperation],
     before: &BTreeSet<u32>,

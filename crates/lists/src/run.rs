@@ -27,8 +27,8 @@ impl Counterexample {
         elements(&self.initial)
     }
 
-    /// Every key that is an element at the start or at the end, or that an operation names; and whether it is an
-    /// element at the end.
+    /// Every key that is an element at the start or at the end, or that an operation names; and
+    /// whether it is an element at the end.
     pub fn elements_of_interest(&self) -> Vec<(u32, bool)> {
         let last = elements(self.steps.last().map_or(&self.initial, |step| &step.list));
         let named = self.operations.iter().map(|shown| shown.key);

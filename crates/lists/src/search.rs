@@ -19,12 +19,13 @@ pub enum Violation {
     WrongResult,
     /// An error of the algorithm.
     Fault(Fault, Pc),
-    /// Results are right, but the elements at the end are not those of any linearization that explains them.
+    /// Results are right, but the elements at the end are not those of any linearization that
+    /// explains them.
     WrongElements,
     /// Threads wait for each other for ever.
     Deadlock,
-    /// The elements are right, but the list is not the sorted list of the elements: a marked node is still
-    /// linked, a key occurs twice, or the order is wrong.
+    /// The elements are right, but the list is not the sorted list of the elements: a marked node
+    /// is still linked, a key occurs twice, or the order is wrong.
     WrongList,
 }
 

@@ -1,6 +1,6 @@
-//! The soundness of the abstraction, tested: along random concrete runs on random lists there is always an abstract
-//! step whose result stands for the concrete state. What an abstract state stands for is written down here a second
-//! time, without use of the normal form.
+//! The soundness of the abstraction, tested: along random concrete runs on random lists there is
+//! always an abstract step whose result stands for the concrete state. What an abstract state
+//! stands for is written down here a second time, without use of the normal form.
 
 use crate::cases::{Case, Input, Interval, Presence, orders};
 use crate::composition::{Composition, parse_composition};

@@ -1,20 +1,24 @@
-//! The abstract state: a concrete state of the machine in which some heap nodes stand for *segments*.
+//! The abstract state: a concrete state of the machine in which some heap nodes stand for
+//! *segments*.
 //!
-//! The arguments k1 < … < km of the operations cut the key line into classes: −∞, (−∞,k1), {k1}, (k1,k2), …, +∞. A
-//! segment stands for a path of zero or more, or one or more, nodes of one open interval that nobody looks at:
-//! unlocked, with increasing keys, with marks out of a set of labels. A reference to a segment means a reference to
-//! its first node, or, if it is empty, to whatever follows it. Registers never refer to segments.
+//! The arguments k1 < … < km of the operations cut the key line into classes: −∞, (−∞,k1), {k1},
+//! (k1,k2), …, +∞. A segment stands for a path of zero or more, or one or more, nodes of one open
+//! interval that nobody looks at: unlocked, with increasing keys, with marks out of a set of
+//! labels. A reference to a segment means a reference to its first node, or, if it is empty, to
+//! whatever follows it. Registers never refer to segments.
 //!
-//! Keys are numbers that only their order and their class give a meaning: the argument of rank r is `(r+1) << 20`, nodes
-//! of the interval below it have smaller numbers. Sorted by these numbers, the nodes and segments form a word; nodes
-//! that are no longer linked but still known to a thread keep their place in it.
+//! Keys are numbers that only their order and their class give a meaning: the argument of rank r is
+//! `(r+1) << 20`, nodes of the interval below it have smaller numbers. Sorted by these numbers, the
+//! nodes and segments form a word; nodes that are no longer linked but still known to a thread keep
+//! their place in it.
 
 use seriatim_lang::machine::State;
 use seriatim_lang::steps::{MINUS_INF, PLUS_INF};
 
 /// Bits that the numbers of one interval take.
 const INTERVAL_BITS: u32 = 20;
-/// The distance of neighbours of the word in normal form: room for nodes that a step takes out of a segment.
+/// The distance of neighbours of the word in normal form: room for nodes that a step takes out of a
+/// segment.
 const GAP: i32 = 256;
 
 /// What kind of thing an item is.

@@ -1,12 +1,14 @@
 //! One step of one thread from an abstract state.
 //!
-//! Before an access reads the reference to the next node and finds a segment, the segment is opened: it is empty (if
-//! it may be), or its first node becomes a node of its own, with one of its labels, and the rest of the segment
-//! follows it. These cases split the concrete states that the abstract one stands for, so nothing is lost or
-//! gained. Everything else is a concrete step of the machine, which sees nodes only.
+//! Before an access reads the reference to the next node and finds a segment, the segment is
+//! opened: it is empty (if it may be), or its first node becomes a node of its own, with one of its
+//! labels, and the rest of the segment follows it. These cases split the concrete states that the
+//! abstract one stands for, so nothing is lost or gained. Everything else is a concrete step of the
+//! machine, which sees nodes only.
 //!
-//! What would make this unsound: an access that follows a reference into an unopened segment. Only instructions that
-//! read the slot of the reference can do so; each of them is an access of its own for the machine.
+//! What would make this unsound: an access that follows a reference into an unopened segment. Only
+//! instructions that read the slot of the reference can do so; each of them is an access of its own
+//! for the machine.
 
 use crate::monitor::Monitor;
 use crate::movers::Mover;
@@ -18,10 +20,12 @@ use seriatim_lang::steps::*;
 
 /// How many accesses a step may make before it is called endless.
 const FUEL: u32 = 10_000;
-/// How many guarded accesses may be fused, which read or write what others can see. A walk over a segment may go on for
-/// ever, so there must be an end; stopping early costs states and changes no verdict.
+/// How many guarded accesses may be fused, which read or write what others can see. A walk over a
+/// segment may go on for ever, so there must be an end; stopping early costs states and changes no
+/// verdict.
 const MOST_GUARDED: u32 = 4;
-/// The same for accesses that nobody else can notice: a loop that only reads keys may go on for ever, which is no error.
+/// The same for accesses that nobody else can notice: a loop that only reads keys may go on for
+/// ever, which is no error.
 const MOST_LOCAL: u32 = 64;
 
 /// What others can see of an access.
@@ -66,8 +70,8 @@ pub enum Ended {
     WrongResult,
     /// With a new node whose key is no argument: the program is outside of the class.
     ForeignKey(Pc),
-    /// With a number that the machine does not represent, and that no declared bound forbids: nobody knows what comes
-    /// after it.
+    /// With a number that the machine does not represent, and that no declared bound forbids:
+    /// nobody knows what comes after it.
     Cut,
     /// With an error of the algorithm.
     Fault(Fault, Pc),
@@ -172,7 +176,8 @@ fn pending(subject: &Subject, state: &ListState) -> u32 {
     pending.fold(0, |mask, op| mask | 1 << op)
 }
 
-/// Whether an access marked or unmarked a node of an open class: nobody was asked to remove or to add its key.
+/// Whether an access marked or unmarked a node of an open class: nobody was asked to remove or to
+/// add its key.
 fn marks_changed(subject: &Subject, before: &[i32], state: &ListState) -> bool {
     let shape = &subject.code.shape;
     let Some(mark) = shape.mark else { return false };

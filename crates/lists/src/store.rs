@@ -1,8 +1,10 @@
-//! The states seen, as bytes in one vector, in the order in which they were found, with how each was reached.
+//! The states seen, as bytes in one vector, in the order in which they were found, with how each
+//! was reached.
 //!
-//! A state in normal form is written as: the position of each thread, its live registers, the flags of the shared
-//! variables, the items of the word, the configurations. Classes, references and counts take one byte; a state
-//! with too many items for that is not written, and the search ends without an answer.
+//! A state in normal form is written as: the position of each thread, its live registers, the flags
+//! of the shared variables, the items of the word, the configurations. Classes, references and
+//! counts take one byte; a state with too many items for that is not written, and the search ends
+//! without an answer.
 
 use crate::state::{Class, ListState, Segment, argument_key, open_key};
 use crate::subject::Subject;

@@ -1,9 +1,10 @@
-//! What is searched: the machine of a program whose threads make the calls of a composition, for one order of the
-//! arguments.
+//! What is searched: the machine of a program whose threads make the calls of a composition, for
+//! one order of the arguments.
 //!
-//! The machine runs single accesses. A step of the search is one access that others can notice together with the call
-//! before it, the accesses after it that nobody can notice (constant fields, private nodes), the rest of its atomic
-//! block, and the return: intervals as short as they can be, so no violation of the order of time is missed.
+//! The machine runs single accesses. A step of the search is one access that others can notice
+//! together with the call before it, the accesses after it that nobody can notice (constant fields,
+//! private nodes), the rest of its atomic block, and the return: intervals as short as they can be,
+//! so no violation of the order of time is missed.
 
 use crate::class::{Effect, Refusal, Shape, effects, initial_list, recognise};
 use crate::composition::{Composition, MAX_OPERATIONS};

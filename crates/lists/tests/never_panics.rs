@@ -1,7 +1,9 @@
-//! Whatever the program: the engines for lists of any length, for proofs and for bounds answer or refuse, and do not panic.
+//! Whatever the program: the engines for lists of any length, for proofs and for bounds answer or
+//! refuse, and do not panic.
 //!
-//! The programs are those of the library with words exchanged at random: a name for another one, `null` for anything, a
-//! sentinel for the end of a list. Most are wrong, and many are strange. `SERIATIM_LONG=1` takes more of them.
+//! The programs are those of the library with words exchanged at random: a name for another one,
+//! `null` for anything, a sentinel for the end of a list. Most are wrong, and many are strange.
+//! `SERIATIM_LONG=1` takes more of them.
 
 use seriatim_lang::{Program, check};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,14 +1,16 @@
-//! CoLT's Table 1 (Černý, Radhakrishna, Zufferey, Chaudhuri, Alur: Model checking of linearizability of concurrent list
-//! implementations, CAV 2010): all 17 rows, with the verdicts that the paper prints. Its row `add ‖ remCorr` occurs twice,
-//! without linearization points (out of memory there) and with them; its row `remove2 ‖ remove2` can be read in two ways
-//! (which of the two locks is dropped), both of which are here.
+//! CoLT's Table 1 (Černý, Radhakrishna, Zufferey, Chaudhuri, Alur: Model checking of
+//! linearizability of concurrent list implementations, CAV 2010): all 17 rows, with the verdicts
+//! that the paper prints. Its row `add ‖ remCorr` occurs twice, without linearization points (out
+//! of memory there) and with them; its row `remove2 ‖ remove2` can be read in two ways (which of
+//! the two locks is dropped), both of which are here.
 
 use seriatim_lists::{Equality, Input, Options, Verdict, decide, parse_composition};
 
 struct Row {
     file: &'static str,
     composition: &'static str,
-    /// Which lists the paper takes to be the same: the same list, or the same elements where marked nodes may stay.
+    /// Which lists the paper takes to be the same: the same list, or the same elements where marked
+    /// nodes may stay.
     equality: Equality,
     /// What the paper prints.
     linearizable: bool,

@@ -1,8 +1,8 @@
 //! What the general search costs: CPU time of one thread, parsing excluded, median of several runs.
 //!
-//! Each row is a claim of `docs/performance.md`, next to the figure of the tool that people use today.
-//! Rows that need the corpus say so when it is missing. Growth rows show the cost of an operation as
-//! histories become longer. Run with `cargo bench -p seriatim-monitor --bench search`.
+//! Each row is a claim of `docs/performance.md`, next to the figure of the tool that people use
+//! today. Rows that need the corpus say so when it is missing. Growth rows show the cost of an
+//! operation as histories become longer. Run with `cargo bench -p seriatim-monitor --bench search`.
 
 use seriatim_history::{Builder, Call, History, Outcome, Return, Value, ValueId, read};
 use seriatim_monitor::partition::Partitioning;
@@ -148,8 +148,8 @@ enum Stale {
     Read,
 }
 
-/// Clients that read, write and compare-and-set one register; some writes are never answered, and take
-/// effect late or never.
+/// Clients that read, write and compare-and-set one register; some writes are never answered, and
+/// take effect late or never.
 struct CasRegister {
     operations: usize,
     clients: usize,

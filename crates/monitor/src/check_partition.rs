@@ -1,10 +1,10 @@
 //! Trying to refute that a specification may be partitioned.
 //!
-//! P-compositionality is the specification's promise: operations on different keys are independent. A
-//! wrong promise gives wrong verdicts, so it can be put to the test on a history at hand. From states
-//! that the history passes through, pairs of its operations on different keys are taken in both orders:
-//! both must be possible or impossible alike and lead to the same states. Finding no counterexample
-//! proves nothing; finding one disproves the promise.
+//! P-compositionality is the specification's promise: operations on different keys are independent.
+//! A wrong promise gives wrong verdicts, so it can be put to the test on a history at hand. From
+//! states that the history passes through, pairs of its operations on different keys are taken in
+//! both orders: both must be possible or impossible alike and lead to the same states. Finding no
+//! counterexample proves nothing; finding one disproves the promise.
 
 use seriatim_history::OpId;
 use seriatim_spec::{Automaton, Cancel, ClassId, Interpretation, StateId};

@@ -1,8 +1,8 @@
 //! The fast monitor of a specification, if it has one.
 //!
 //! A monitor reads the recorded operations itself, so it is only chosen where it reads them as the
-//! specification does: the object starts as the monitor assumes, no operation that failed is taken for an
-//! observation, and `nil` means what it says.
+//! specification does: the object starts as the monitor assumes, no operation that failed is taken
+//! for an observation, and `nil` means what it says.
 
 use crate::fast::{Object, Priority};
 use seriatim_history::{History, Nil, Value, ValueId};

@@ -1,13 +1,14 @@
 //! The second opinion on a violation: what else says that no order explains it.
 //!
-//! First the plainest search of all ([`refute`]), which shares nothing with the engines, on everything
-//! that the part recorded until it went wrong; then nobody has to believe that leaving operations out was
-//! fair. Then, in any case, on the counterexample with its context, where there is one: the
-//! operations that came first are not taken as given. If that is too much as well, the other engine: the
-//! general search where a monitor decided, the other direction where one direction of the search did.
+//! First the plainest search of all ([`refute`]), which shares nothing with the engines, on
+//! everything that the part recorded until it went wrong; then nobody has to believe that leaving
+//! operations out was fair. Then, in any case, on the counterexample with its context, where there
+//! is one: the operations that came first are not taken as given. If that is too much as well, the
+//! other engine: the general search where a monitor decided, the other direction where one
+//! direction of the search did.
 //!
-//! A contradiction is a defect of ours, and there is no verdict. Where everybody gives up, the violation
-//! stands as the engine found it, and the report says so.
+//! A contradiction is a defect of ours, and there is no verdict. Where everybody gives up, the
+//! violation stands as the engine found it, and the report says so.
 
 use crate::search::{Engine, Memory, Part, Progress, Strategy};
 use seriatim_history::{History, Horizon, InputError, OpId};

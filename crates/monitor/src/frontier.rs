@@ -1,37 +1,42 @@
-//! Any specification, checked exactly while events happen, by everything that may be true of the past.
+//! Any specification, checked exactly while events happen, by everything that may be true of the
+//! past.
 //!
 //! ```text
 //!   a: |--push 1--|              after this event ──► the stack is [1], or [1,2], or [2,1] …
 //!   b:      |--push 2----- …     and of b nobody knows yet whether it has taken effect
 //! ```
 //!
-//! A *configuration* tells one way in which everything so far may have happened: the state of the object; which of
-//! the *open* operations (called, not returned) have changed it, with the answers that they gave; and for each other open
-//! operation the answers that it could have given, since its call, without changing anything. The *frontier* is the
-//! set of configurations.
+//! A *configuration* tells one way in which everything so far may have happened: the state of the
+//! object; which of the *open* operations (called, not returned) have changed it, with the answers
+//! that they gave; and for each other open operation the answers that it could have given, since
+//! its call, without changing anything. The *frontier* is the set of configurations.
 //!
-//! **Theorem.** Let the frontier begin with the initial state. At a call, the new operation notes what it would answer in
-//! each configuration if that changes nothing. At a return, configurations let open operations take effect one after another,
-//! in every way, each new state being noted for all that are still open, until the one that returns has taken
-//! effect with the answer that the log tells: as a change, or because such an answer was noted. All
-//! others are dropped, and of the rest those that another one covers (same state, same effects, more answers
-//! noted). Then the events so far are linearizable, with open operations taken as pending, iff the frontier
-//! is not empty. *Proof.* Each configuration is reached by an order of operations that fits the log: an operation that
-//! changes nothing where its answer was noted can be put into the order there, and does not disturb the others. Conversely take an order
-//! that fits the log. Leave out what is open and was not needed, and let every other operation wait for the first return, its own
-//! or another's, before which it must have taken effect; the order of effects is the same, so by induction over the returns there is a
-//! configuration with the order's state and effects, or one with fewer effects from which they can still
-//! happen, in which every answer of an operation that changes nothing is noted, since its call was before and its place comes
-//! after it. An operation that failed and did not happen leaves those configurations in which it had no effect. ∎
+//! **Theorem.** Let the frontier begin with the initial state. At a call, the new operation notes
+//! what it would answer in each configuration if that changes nothing. At a return, configurations
+//! let open operations take effect one after another, in every way, each new state being noted for
+//! all that are still open, until the one that returns has taken effect with the answer that the
+//! log tells: as a change, or because such an answer was noted. All others are dropped, and of the
+//! rest those that another one covers (same state, same effects, more answers noted). Then the
+//! events so far are linearizable, with open operations taken as pending, iff the frontier is not
+//! empty. *Proof.* Each configuration is reached by an order of operations that fits the log: an
+//! operation that changes nothing where its answer was noted can be put into the order there, and
+//! does not disturb the others. Conversely take an order that fits the log. Leave out what is open
+//! and was not needed, and let every other operation wait for the first return, its own or
+//! another's, before which it must have taken effect; the order of effects is the same, so by
+//! induction over the returns there is a configuration with the order's state and effects, or one
+//! with fewer effects from which they can still happen, in which every answer of an operation that
+//! changes nothing is noted, since its call was before and its place comes after it. An operation
+//! that failed and did not happen leaves those configurations in which it had no effect. ∎
 //!
-//! Between *quiet moments*, at which nothing is open, the frontier grows with the operations that overlap; at a
-//! quiet moment it is a set of states. The work is bounded: with more than [`MOST`] configurations the frontier
-//! gives up and says so ([`Declined::TooManyChoices`]). Objects that consist of independent parts (keys)
-//! have a frontier for each part, until an operation looks at the whole ([`Declined::Whole`]).
+//! Between *quiet moments*, at which nothing is open, the frontier grows with the operations that
+//! overlap; at a quiet moment it is a set of states. The work is bounded: with more than [`MOST`]
+//! configurations the frontier gives up and says so ([`Declined::TooManyChoices`]). Objects that
+//! consist of independent parts (keys) have a frontier for each part, until an operation looks at
+//! the whole ([`Declined::Whole`]).
 //!
-//! *Unsound if* a specification's [`effects`](Live::effects) were not all that an operation may do, or if its parts
-//! depended on each other. That is why nobody believes it alone: the ordinary check decides what the frontier
-//! calls wrong, as for every online monitor.
+//! *Unsound if* a specification's [`effects`](Live::effects) were not all that an operation may do,
+//! or if its parts depended on each other. That is why nobody believes it alone: the ordinary check
+//! decides what the frontier calls wrong, as for every online monitor.
 
 use crate::fast::{Declined, Stop};
 use hashbrown::HashMap;
@@ -42,7 +47,8 @@ use seriatim_spec::{ChosenReader, Decoded, checkpoint};
 /// How many configurations may be looked at for one event.
 pub const MOST: usize = 1 << 13;
 
-/// A monitor of any specification that hears of events as they happen. After it has stopped it must not be used again.
+/// A monitor of any specification that hears of events as they happen. After it has stopped it must
+/// not be used again.
 pub trait Exact {
     /// An operation is called; no two open ones have the same number.
     fn call(&mut self, op: OpId, told: Told<'_>) -> Result<(), Stop>;
@@ -143,11 +149,12 @@ fn unheard(why: String) -> Result<(), Stop> {
     Err(Declined::Unheard { why }.into())
 }
 
-/// The answers that open operations could have given without changing anything, by operation; only some.
+/// The answers that open operations could have given without changing anything, by operation; only
+/// some.
 type Noted<A> = Vec<(OpId, Vec<A>)>;
 
-/// The open operations that have changed the state, in ascending order, with their answers; `None` where nobody
-/// will ever ask.
+/// The open operations that have changed the state, in ascending order, with their answers; `None`
+/// where nobody will ever ask.
 type Changes<A> = Vec<(OpId, Option<A>)>;
 
 /// One way in which everything so far may have happened.
@@ -359,7 +366,8 @@ impl<L: Live> Settling<'_, L> {
         let mut settled = Antichain::new();
         let mut met = Antichain::new();
         let mut waiting: Vec<Configuration<L>> = frontier.possible.to_vec();
-        // What waits has been met, and nothing that it reaches without the due operation is left out.
+        // What waits has been met, and nothing that it reaches without the due operation is left
+        // out.
         while let Some(one) = waiting.pop() {
             checkpoint();
             if let Some((_, given)) = one.changes.iter().find(|change| change.0 == due) {

@@ -1,22 +1,24 @@
 //! From a part that is not linearizable to a small one that shows it.
 //!
-//! Every reduction is *fair*: if the smaller history is not linearizable, neither is the larger one.
-//! 1. *Prefix*: linearizability is closed under prefixes, so nothing after the first return at which
-//!    the history goes wrong is needed. Operations open at that moment are pending. A monitor's
-//!    counterexample may go wrong before the history does: it leaves out a pending `pop`, say, which could
-//!    not have taken a value only because somebody else returns that value later. Nobody could
-//!    follow such evidence, so the prefix is taken only if the whole part goes wrong in it.
+//! Every reduction is *fair*: if the smaller history is not linearizable, neither is the larger
+//! one.
+//! 1. *Prefix*: linearizability is closed under prefixes, so nothing after the first return at
+//!    which the history goes wrong is needed. Operations open at that moment are pending. A
+//!    monitor's counterexample may go wrong before the history does: it leaves out a pending `pop`,
+//!    say, which could not have taken a value only because somebody else returns that value later.
+//!    Nobody could follow such evidence, so the prefix is taken only if the whole part goes wrong
+//!    in it.
 //! 2. *Values*: where the specification treats values alike ([`Spec::data`](seriatim_spec::Spec)),
-//!    all operations that name a value are taken out together; values that an operation ties together
-//!    go together.
+//!    all operations that name a value are taken out together; values that an operation ties
+//!    together go together.
 //! 3. *Read-only operations* are taken out one by one: without them every order stays right.
-//! 4. *Context*: the breadth-first search knows operations that can be taken first without loss. They
-//!    are replaced by the state that they leave.
+//! 4. *Context*: the breadth-first search knows operations that can be taken first without loss.
+//!    They are replaced by the state that they leave.
 //!
-//! Taking out any other operation (a write whose value is still read) would make evidence up, so it is
-//! not done. A reduction whose check runs out of effort is not made. The effort is counted in
-//! configurations, so the result is the same on every machine and for any number of threads, unless the
-//! time for explanations ends first; then it is the best that was reached.
+//! Taking out any other operation (a write whose value is still read) would make evidence up, so it
+//! is not done. A reduction whose check runs out of effort is not made. The effort is counted in
+//! configurations, so the result is the same on every machine and for any number of threads, unless
+//! the time for explanations ends first; then it is the best that was reached.
 
 use crate::fast::{self, Allowance, Object};
 use crate::sabotage::{Sabotage, is_broken};

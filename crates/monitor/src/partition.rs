@@ -1,9 +1,9 @@
 //! Splitting a history into parts that can be checked one by one.
 //!
 //! *Theorem* (Herlihy & Wing 1990, locality): a history is linearizable iff its operations on each
-//! object are. *Theorem* (Horn & Kroening 2015, P-compositionality): the same holds for the keys of an
-//! object whose operations on different keys are independent. The specification names the key of each
-//! operation; where one operation of an object has none, the object is not split.
+//! object are. *Theorem* (Horn & Kroening 2015, P-compositionality): the same holds for the keys of
+//! an object whose operations on different keys are independent. The specification names the key of
+//! each operation; where one operation of an object has none, the object is not split.
 
 use hashbrown::HashMap;
 use seriatim_history::{History, OpId, ValueId};

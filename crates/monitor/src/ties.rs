@@ -3,9 +3,10 @@
 //! Which of them took its turn first the log does not say, and no intervals can leave it open
 //! ([`History::open_ties`]). Such a history is linearizable iff it is for some order of the turns:
 //!
-//! 1. With the ties as overlaps less is ordered than in any of them: a violation there is one in all.
-//! 2. An order of the operations that was found there, if it respects every process, gives the order of
-//!    the turns that it needs: it is tried first.
+//! 1. With the ties as overlaps less is ordered than in any of them: a violation there is one in
+//!    all.
+//! 2. An order of the operations that was found there, if it respects every process, gives the
+//!    order of the turns that it needs: it is tried first.
 //! 3. Then all orders of the turns are tried, if there are at most [`MOST`]: the first that is
 //!    linearizable decides, and if none is, the history is not. If there are more, nobody knows.
 
@@ -91,8 +92,8 @@ fn places(witness: &Witness) -> HashMap<OpId, usize> {
     witness.order.iter().enumerate().map(|(place, &op)| (op, place)).collect()
 }
 
-/// Turns in the order in which the operations that they end stand in an order of all operations; those of
-/// one process stay in theirs.
+/// Turns in the order in which the operations that they end stand in an order of all operations;
+/// those of one process stay in theirs.
 fn follow(turns: &[Turn], places: &HashMap<OpId, usize>) -> Vec<Turn> {
     let mut left = turns.to_vec();
     let mut order = Vec::with_capacity(turns.len());

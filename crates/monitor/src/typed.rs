@@ -98,8 +98,8 @@ impl<S: Spec + 'static> Recording<S> {
         Ok(Recorded { history: builder.finish()?, spec, operations })
     }
 
-    /// Decides whether the recorded operations are linearizable. Whoever wants to show a violation keeps
-    /// the history: [`finish`](Recording::finish), then [`Recorded::check`].
+    /// Decides whether the recorded operations are linearizable. Whoever wants to show a violation
+    /// keeps the history: [`finish`](Recording::finish), then [`Recorded::check`].
     pub fn check(self, options: &Options<'_>) -> Result<Checked, InputError> {
         self.finish()?.check(options)
     }
@@ -117,8 +117,9 @@ impl<S: Spec + 'static> Recording<S> {
     }
 }
 
-/// The operations of a [`Recording`] that has ended: a history, and the [`Reader`] that gives its operations
-/// the meaning that they have in the specification. Both together are all that a report needs.
+/// The operations of a [`Recording`] that has ended: a history, and the [`Reader`] that gives its
+/// operations the meaning that they have in the specification. Both together are all that a report
+/// needs.
 ///
 /// ```
 /// # use seriatim_monitor::{Options, Recording};

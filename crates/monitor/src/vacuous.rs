@@ -3,8 +3,8 @@
 use seriatim_history::{History, InputError};
 use seriatim_spec::Reader;
 
-/// Why any verdict on the history says nothing, if so. Where failed operations are observations, something was checked
-/// after all.
+/// Why any verdict on the history says nothing, if so. Where failed operations are observations,
+/// something was checked after all.
 ///
 /// ```
 /// use seriatim_history::read_str;

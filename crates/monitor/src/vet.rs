@@ -1,9 +1,10 @@
 //! A quick look at whether a specification can read a history, without reading all of it.
 //!
 //! Fast monitors read recorded operations themselves and know less about odd input than the
-//! specification does. Whether an operation makes sense depends on its method and on the shapes of its
-//! argument and result (a number, a text, nothing, the argument repeated), of which there are few. So one
-//! operation of each kind is shown to the specification; if it can read those, it can read all.
+//! specification does. Whether an operation makes sense depends on its method and on the shapes of
+//! its argument and result (a number, a text, nothing, the argument repeated), of which there are
+//! few. So one operation of each kind is shown to the specification; if it can read those, it can
+//! read all.
 
 use hashbrown::HashSet;
 use seriatim_history::{History, OpId, Stretch, ValueId};

@@ -1,11 +1,11 @@
 //! An ordered map for the states of specifications.
 //!
-//! A search keeps thousands of states that differ in one entry. [`Map`] is made for that: a copy costs
-//! nothing, a change costs O(log n) and shares the rest, the hash is kept up to date with every change,
-//! and two maps are compared along what they do not share.
+//! A search keeps thousands of states that differ in one entry. [`Map`] is made for that: a copy
+//! costs nothing, a change costs O(log n) and shares the rest, the hash is kept up to date with
+//! every change, and two maps are compared along what they do not share.
 //!
-//! It is a treap: a search tree by key and a heap by the hash of the key. Its shape depends on its keys
-//! alone, whatever the order in which they came, so equal maps have equal trees.
+//! It is a treap: a search tree by key and a heap by the hash of the key. Its shape depends on its
+//! keys alone, whatever the order in which they came, so equal maps have equal trees.
 
 #![forbid(unsafe_code)]
 

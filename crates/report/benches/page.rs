@@ -1,7 +1,8 @@
 //! Claim: the page of 100,000 operations is written in at most 50 ms of CPU time, and takes at most
 //! 20 bytes per operation.
 //!
-//! `cargo bench -p seriatim-report` prints the figures: the mean CPU time of twenty runs, one thread.
+//! `cargo bench -p seriatim-report` prints the figures: the mean CPU time of twenty runs, one
+//! thread.
 
 #[path = "../tests/common/large.rs"]
 mod large;

@@ -9,7 +9,8 @@ pub struct Evidence {
     pub kind: EvidenceKind,
     /// Who checked what, in words.
     pub text: String,
-    /// How many operations of the part a counterexample does without, by the reason why that is fair.
+    /// How many operations of the part a counterexample does without, by the reason why that is
+    /// fair.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<Without>,
 }

@@ -1,4 +1,5 @@
-//! Hints for the report of a violation: mistakes of recording that look like mistakes of the object.
+//! Hints for the report of a violation: mistakes of recording that look like mistakes of the
+//! object.
 //!
 //! A hint never changes the verdict.
 

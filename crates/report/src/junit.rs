@@ -1,8 +1,8 @@
 //! The report for pipelines: JUnit's XML, in the form that CI systems read.
 //!
-//! Each report is a test case. A violation is a failure whose text is the terminal's report; a check
-//! without answer and a history that cannot be read are errors, so that they never look like a pass;
-//! warnings go to the standard error of their case.
+//! Each report is a test case. A violation is a failure whose text is the terminal's report; a
+//! check without answer and a history that cannot be read are errors, so that they never look like
+//! a pass; warnings go to the standard error of their case.
 
 use crate::markup::escaped;
 use crate::report::Report;

@@ -1,10 +1,10 @@
-//! Verdicts to people: a drawn timeline on the terminal, JSON for programs, JUnit for pipelines, and
-//! one self-contained page.
+//! Verdicts to people: a drawn timeline on the terminal, JSON for programs, JUnit for pipelines,
+//! and one self-contained page.
 //!
-//! This crate takes a [`Report`] (a history, the verdict on it, and what the check says about itself)
-//! and gives text: [`terminal::render`], [`json::render`], [`junit::render`] and [`html::write`]. It
-//! decides nothing: what it says about a history is what the verdict says, and the only thing that it
-//! computes are the [`States`] along an order that an engine found.
+//! This crate takes a [`Report`] (a history, the verdict on it, and what the check says about
+//! itself) and gives text: [`terminal::render`], [`json::render`], [`junit::render`] and
+//! [`html::write`]. It decides nothing: what it says about a history is what the verdict says, and
+//! the only thing that it computes are the [`States`] along an order that an engine found.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! Text that comes from outside, in HTML and in XML: the one function by which it gets there.
 
-/// Text that may stand in an element or in a quoted attribute: none of `& < > " '` is left as it is, and
-/// what XML forbids becomes U+FFFD.
+/// Text that may stand in an element or in a quoted attribute: none of `& < > " '` is left as it
+/// is, and what XML forbids becomes U+FFFD.
 ///
 /// ```
 /// assert_eq!(seriatim_report::markup::escaped("a < b & 'c'"), "a &lt; b &amp; &#39;c&#39;");

@@ -1,16 +1,20 @@
-//! What a page is: one file that asks nobody for anything and cannot be made to do what its text says.
+//! What a page is: one file that asks nobody for anything and cannot be made to do what its text
+//! says.
 //!
-//! A page has a skeleton from `web/`, whose places `{{name}}` are filled here; style sheet and scripts
-//! stand in it, and so do the data, as JSON and as compressed columns. There are two: the page of a history
-//! (`html`) and the page of a run (`run::html`), which has the former's timeline in it.
+//! A page has a skeleton from `web/`, whose places `{{name}}` are filled here; style sheet and
+//! scripts stand in it, and so do the data, as JSON and as compressed columns. There are two: the
+//! page of a history (`html`) and the page of a run (`run::html`), which has the former's timeline
+//! in it.
 //!
-//! **Why it is safe.** What comes from outside (names, values, file names, sources, reasons) reaches the page
-//! in three ways only: as text of an element, through [`escaped`](crate::markup::escaped), which leaves none of `& < > " '` as they
-//! are, so that it neither begins nor ends markup; as JSON in a script element, through [`json`], which
-//! leaves no `<`, so that it cannot end the element; and as base64. Scripts put it on the screen as text nodes
-//! and attribute values, never as markup. The content security policy of `web/head.html` forbids every
-//! request, whatever else happens. *It would be unsound to* write anything from outside into a place of the
-//! skeleton in another way; `tests/page.rs` and the browser test try with hostile text.
+//! **Why it is safe.** What comes from outside (names, values, file names, sources, reasons)
+//! reaches the page in three ways only: as text of an element, through
+//! [`escaped`](crate::markup::escaped), which leaves none of `& < > " '` as they are, so that it
+//! neither begins nor ends markup; as JSON in a script element, through [`json`], which leaves no
+//! `<`, so that it cannot end the element; and as base64. Scripts put it on the screen as text
+//! nodes and attribute values, never as markup. The content security policy of `web/head.html`
+//! forbids every request, whatever else happens. *It would be unsound to* write anything from
+//! outside into a place of the skeleton in another way; `tests/page.rs` and the browser test try
+//! with hostile text.
 
 use serde::Serialize;
 use std::io::{self, Write};

@@ -1,9 +1,10 @@
 //! The states of the object along the orders that a verdict shows.
 //!
 //! A person believes an order when they see what each step does. The states are found by replaying
-//! the specification over an order that an engine gave: each step leads to the set of states that are
-//! possible after it, and all of them are shown. Cost: one step of the specification an operation, up
-//! to a limit. Nothing is decided here: where the specification does not allow a step, the states end.
+//! the specification over an order that an engine gave: each step leads to the set of states that
+//! are possible after it, and all of them are shown. Cost: one step of the specification an
+//! operation, up to a limit. Nothing is decided here: where the specification does not allow a
+//! step, the states end.
 
 use hashbrown::HashMap;
 use seriatim_history::{History, OpId, ValueId};
@@ -27,8 +28,8 @@ const LAST: usize = 500;
 const BUDGET: usize = 1 << 18;
 
 impl States {
-    /// Replays a verdict's orders; of a witness the first `steps` steps, or fewer where the states are
-    /// long. Some thousand steps are plenty for a page.
+    /// Replays a verdict's orders; of a witness the first `steps` steps, or fewer where the states
+    /// are long. Some thousand steps are plenty for a page.
     pub fn replay(
         history: &History,
         reader: &dyn Reader,
@@ -75,8 +76,8 @@ fn attempts(
     attempts.collect()
 }
 
-/// The state after each step, of the object (and key, where all operations have one) that it acts on;
-/// empty for the steps before `first`.
+/// The state after each step, of the object (and key, where all operations have one) that it acts
+/// on; empty for the steps before `first`.
 fn walk(history: &History, reading: &Interpretation, order: &[OpId], first: usize) -> Vec<String> {
     let alphabet = &reading.alphabet;
     let key_of = |op: OpId| reading.class(op).and_then(|class| alphabet.key(class));

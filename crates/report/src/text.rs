@@ -79,13 +79,14 @@ pub fn shortened(text: &str, limit: usize) -> String {
     short
 }
 
-/// The most characters of one value, state or reason that a report for people shows: about a screen. JSON has all of it.
+/// The most characters of one value, state or reason that a report for people shows: about a
+/// screen. JSON has all of it.
 pub const SCREEN: usize = 1_600;
 /// The most characters of a call or a result in a name of an operation.
 pub const NAME: usize = 80;
 
-/// A text of about `limit` characters: if it is longer, its middle gives way to its length. Cost: one look at each character,
-/// however often what is left is shown.
+/// A text of about `limit` characters: if it is longer, its middle gives way to its length. Cost:
+/// one look at each character, however often what is left is shown.
 pub fn middle(text: &str, limit: usize) -> Cow<'_, str> {
     // A text has at most as many characters as bytes.
     if text.len() <= limit {

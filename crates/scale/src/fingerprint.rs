@@ -1,9 +1,10 @@
 //! What tells one log from another: the sizes of its files and a hash of every byte of them.
 //!
-//! Verdicts of different runs are put together, and a run goes on where another ended, only if they are
-//! about the same log. A verdict that is kept depends on all of the log, so all of it is hashed: samples
-//! would let an edited line pass for the line that was judged. That costs a small part of the scan, which
-//! reads the same bytes. The fingerprint guards against mistakes, not against malice.
+//! Verdicts of different runs are put together, and a run goes on where another ended, only if they
+//! are about the same log. A verdict that is kept depends on all of the log, so all of it is
+//! hashed: samples would let an edited line pass for the line that was judged. That costs a small
+//! part of the scan, which reads the same bytes. The fingerprint guards against mistakes, not
+//! against malice.
 
 use crate::ScaleError;
 use crate::split::{PartHash, stirred};
@@ -14,7 +15,8 @@ use std::path::Path;
 
 const BLOCK: usize = 1 << 20;
 
-/// The fingerprint of a log, 16 hexadecimal digits. The names of the files do not count, their order does.
+/// The fingerprint of a log, 16 hexadecimal digits. The names of the files do not count, their
+/// order does.
 pub fn fingerprint<P: AsRef<Path>>(files: &[P]) -> Result<String, ScaleError> {
     let mut all = Vec::new();
     for path in files {
@@ -42,7 +44,8 @@ fn of_file(path: &Path) -> std::io::Result<u64> {
     }
 }
 
-/// Reads until the block is full or the file ends, so that blocks are the same however a read is cut.
+/// Reads until the block is full or the file ends, so that blocks are the same however a read is
+/// cut.
 fn fill(file: &mut File, block: &mut [u8]) -> std::io::Result<usize> {
     let mut filled = 0;
     while filled < block.len() {

@@ -1,20 +1,22 @@
 //! A part that does not fit in memory, watched as if it happened now.
 //!
-//! Splitting ends at a part: one giant key, or an object that has no keys. Its operations are sorted by call
-//! on disk, and an online monitor sees the events in their order, a return before a call only if it is
-//! earlier (intervals are closed). Memory follows the open operations and the object, not the length of
-//! the log. A part is called linearizable only if an order of its operations was made and replayed too,
-//! window by window ([`Streamed`]); that decides parts that have no monitor, or whose monitor declines, as
-//! well. Where neither comes to an answer the part stays open: it needs more memory, or a log that is
-//! recorded in smaller objects. A violation is looked for again by the ordinary check in what happened until
-//! then, if that fits in memory ([`Prefix`]).
+//! Splitting ends at a part: one giant key, or an object that has no keys. Its operations are
+//! sorted by call on disk, and an online monitor sees the events in their order, a return before a
+//! call only if it is earlier (intervals are closed). Memory follows the open operations and the
+//! object, not the length of the log. A part is called linearizable only if an order of its
+//! operations was made and replayed too, window by window ([`Streamed`]); that decides parts that
+//! have no monitor, or whose monitor declines, as well. Where neither comes to an answer the part
+//! stays open: it needs more memory, or a log that is recorded in smaller objects. A violation is
+//! looked for again by the ordinary check in what happened until then, if that fits in memory
+//! ([`Prefix`]).
 //!
-//! *Side conditions*, each a check that leaves the part open if it fails: the specification reads every
-//! operation ([`Vetting`]: monitors know less about odd input than it does); all operations are of one
-//! object and, where keys are watched as registers, of one key (parts whose hashes collide are one part,
-//! and an object that must be read whole may stand beside others); no process calls at the very moment of
-//! its last return, which a stream of events with closed intervals cannot express; a result `nil` that
-//! may mean *unknown* is a value only for a register that begins with it.
+//! *Side conditions*, each a check that leaves the part open if it fails: the specification reads
+//! every operation ([`Vetting`]: monitors know less about odd input than it does); all operations
+//! are of one object and, where keys are watched as registers, of one key (parts whose hashes
+//! collide are one part, and an object that must be read whole may stand beside others); no process
+//! calls at the very moment of its last return, which a stream of events with closed intervals
+//! cannot express; a result `nil` that may mean *unknown* is a value only for a register that
+//! begins with it.
 
 use crate::ScaleError;
 use crate::judge::{Evidence, Judge, JudgedPart, Judgement, Until};
@@ -30,7 +32,8 @@ use seriatim_monitor::watch;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// Who decides a part that does not fit in memory: the online monitor, or the order that was replayed in windows.
+/// Who decides a part that does not fit in memory: the online monitor, or the order that was
+/// replayed in windows.
 const ONLINE: &str = "online monitor";
 const WINDOWS: &str = "check of windows";
 
@@ -141,8 +144,8 @@ impl<'j> Watching<'j> {
         Ok(())
     }
 
-    /// What they have found, and who. Only an order that was replayed shows that the part is linearizable, whoever
-    /// says so.
+    /// What they have found, and who. Only an order that was replayed shows that the part is
+    /// linearizable, whoever says so.
     fn finish(mut self, too_large: impl Fn(&str) -> String) -> (Judgement, DecidedBy) {
         let refused = self.vetting.finish().err().map(Ended::Refused);
         let ended = refused.or(self.ended).or_else(|| self.watcher.return_until(Time::MAX).err());
@@ -171,7 +174,8 @@ impl<'j> Watching<'j> {
     }
 }
 
-/// The operations of the part so far, as long as they fit in memory: a violation is shown with them.
+/// The operations of the part so far, as long as they fit in memory: a violation is shown with
+/// them.
 struct Prefix<'j> {
     judge: &'j Judge,
     rows: Vec<(Rank, Vec<u8>)>,
@@ -194,7 +198,8 @@ impl Prefix<'_> {
         self.bytes * crate::run::IN_MEMORY <= self.most
     }
 
-    /// The violation with its counterexample, if the ordinary check finds it in what happened until then.
+    /// The violation with its counterexample, if the ordinary check finds it in what happened until
+    /// then.
     fn confirmed(&self, told: Finding, moment: Time) -> Judgement {
         let Finding { sentence, file, line } = told;
         if !self.fits() {
@@ -278,8 +283,8 @@ fn is_map(judge: &Judge) -> bool {
     matches!(name, Some("map" | "kv"))
 }
 
-/// Whose operations the part has: they must be of one object, and each process must have been seen to do
-/// one thing after another.
+/// Whose operations the part has: they must be of one object, and each process must have been seen
+/// to do one thing after another.
 struct Subject {
     is_map: bool,
     /// The object and, of a map, the key of the first operation.

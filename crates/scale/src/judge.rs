@@ -1,8 +1,9 @@
 //! One part of a log, from its bytes to a verdict.
 //!
-//! The operations of the part are put into a history of their own, sorted by call (then by file and line,
-//! so that the history does not depend on the way by which they came), and the ordinary check decides it:
-//! the same monitors, the same search, the same counterexample as for a history that is read whole.
+//! The operations of the part are put into a history of their own, sorted by call (then by file and
+//! line, so that the history does not depend on the way by which they came), and the ordinary check
+//! decides it: the same monitors, the same search, the same counterexample as for a history that is
+//! read whole.
 
 use crate::record::{self, Damaged, Rank};
 use crate::scan::FileInfo;
@@ -47,8 +48,9 @@ pub struct Judge {
     pub damaged_files: Vec<u32>,
 }
 
-/// A part of a log with what was found out about it. It holds its own evidence, since the log itself is never in
-/// memory; what reports call a [`PartVerdict`](seriatim_spec::PartVerdict) belongs to a history that is.
+/// A part of a log with what was found out about it. It holds its own evidence, since the log
+/// itself is never in memory; what reports call a [`PartVerdict`](seriatim_spec::PartVerdict)
+/// belongs to a history that is.
 #[derive(Clone, Debug)]
 pub struct JudgedPart {
     /// The part.
@@ -140,11 +142,13 @@ impl Judge {
         Splitter::new(Arc::clone(&self.reader), self.splitting, self.conventions)
     }
 
-    /// Decides several parts at once, each sorted by rank; `None` if they must be looked at one by one.
+    /// Decides several parts at once, each sorted by rank; `None` if they must be looked at one by
+    /// one.
     ///
-    /// Linearizability is local, so if all their operations together are linearizable, each part is. Only
-    /// that is taken from them together, and only from a monitor that took them as a whole: it would have
-    /// said the same of each, so that nothing in a verdict tells how parts were put together.
+    /// Linearizability is local, so if all their operations together are linearizable, each part
+    /// is. Only that is taken from them together, and only from a monitor that took them as a
+    /// whole: it would have said the same of each, so that nothing in a verdict tells how parts
+    /// were put together.
     pub fn judge_together(
         &self,
         parts: &[(PartHash, Records<'_>)],
@@ -353,8 +357,8 @@ impl FilesOf {
         Ok(FilesOf::Several(files))
     }
 
-    /// The file of each operation. Ties may have been settled meanwhile, and operations numbered anew; those
-    /// of one process stay in their order.
+    /// The file of each operation. Ties may have been settled meanwhile, and operations numbered
+    /// anew; those of one process stay in their order.
     fn of(self, history: &History) -> Vec<u32> {
         match self {
             FilesOf::One(file) => vec![file; history.len()],

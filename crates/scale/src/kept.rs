@@ -1,9 +1,10 @@
 //! All operations that were watched, kept on disk as long as they are not too many.
 //!
-//! The online monitor gives no evidence, and the order that is made beside it is one of many (`windows`). If
-//! one of them fails, the ordinary check decides everything that happened from what is kept here: with an
-//! order that is replayed, or a counterexample that is confirmed, as for any recorded history. It needs
-//! about 30 bytes of disk an operation, and memory for all of them in the end.
+//! The online monitor gives no evidence, and the order that is made beside it is one of many
+//! (`windows`). If one of them fails, the ordinary check decides everything that happened from what
+//! is kept here: with an order that is replayed, or a counterexample that is confirmed, as for any
+//! recorded history. It needs about 30 bytes of disk an operation, and memory for all of them in
+//! the end.
 
 use crate::judge::{FilesOf, Judge, Until};
 use crate::record::{self, Rank, StreamedOperation, put_frame};
@@ -73,7 +74,8 @@ impl Kept {
         if self.open.len() <= op.index() {
             self.open.resize_with(op.index() + 1, || None);
         }
-        // A number is used again once its operation has returned; one that stays open is kept as it is.
+        // A number is used again once its operation has returned; one that stays open is kept as it
+        // is.
         if let Some(before) = self.open[op.index()].replace(Open { call: now, line, bytes }) {
             self.write(before.call, &before.bytes);
         }

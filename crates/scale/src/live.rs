@@ -1,24 +1,25 @@
 //! Events as they happen, with a second opinion on what the online monitor says of them.
 //!
-//! *Who listens.* The online monitor of the object, where it has one; when it declines (a value that repeats, an operation
-//! that fails), or where there is none, the [`frontier`] of everything that may be true, which is exact for every
-//! specification: it is told everything that happened so far from what is kept, and goes on from there. If it gives up
-//! as well (too much overlaps), nobody listens any more, [`Watch::telling`] says so at once, and the ordinary check decides in
+//! *Who listens.* The online monitor of the object, where it has one; when it declines (a value
+//! that repeats, an operation that fails), or where there is none, the [`frontier`] of everything
+//! that may be true, which is exact for every specification: it is told everything that happened so
+//! far from what is kept, and goes on from there. If it gives up as well (too much overlaps),
+//! nobody listens any more, [`Watch::telling`] says so at once, and the ordinary check decides in
 //! the end.
 //!
-//! A monitor is right after every event, but gives no evidence. So nothing is called linearizable on its
-//! word: an order is made beside it and replayed window by window (`Streamed`), from the first event to
-//! the last. That is one order of many; where it cannot be continued, it refutes itself and nothing else. Nor is
-//! anything called a violation on the monitor's word alone as long as everything that happened is still here
-//! (`Kept`, [`MOST_KEPT`] operations): the ordinary check decides it then, with an order that is replayed or a
-//! counterexample that is confirmed as any other. Beyond that, a violation is reported as what the online
-//! monitor alone says, unless the order can be continued to the end: then the monitor is contradicted, and
-//! there is no verdict.
+//! A monitor is right after every event, but gives no evidence. So nothing is called linearizable
+//! on its word: an order is made beside it and replayed window by window (`Streamed`), from the
+//! first event to the last. That is one order of many; where it cannot be continued, it refutes
+//! itself and nothing else. Nor is anything called a violation on the monitor's word alone as long
+//! as everything that happened is still here (`Kept`, [`MOST_KEPT`] operations): the ordinary check
+//! decides it then, with an order that is replayed or a counterexample that is confirmed as any
+//! other. Beyond that, a violation is reported as what the online monitor alone says, unless the
+//! order can be continued to the end: then the monitor is contradicted, and there is no verdict.
 //!
-//! *Side condition*, a check that ends the watch without a verdict: all operations are of one object.
-//! Memory: a window of [`WINDOW`] operations, twice the object, and the monitor; in the end all that was kept,
-//! if it is needed. Time: a window is checked within [`PATIENCE`]; the first that is not ends the making of an
-//! order, and the monitor goes on alone.
+//! *Side condition*, a check that ends the watch without a verdict: all operations are of one
+//! object. Memory: a window of [`WINDOW`] operations, twice the object, and the monitor; in the end
+//! all that was kept, if it is needed. Time: a window is checked within [`PATIENCE`]; the first
+//! that is not ends the making of an order, and the monitor goes on alone.
 
 use crate::judge::{Evidence, Judge, Judgement, SharedReader};
 use crate::kept::Kept;
@@ -135,7 +136,8 @@ impl Watch {
         Watch::of(reader, monitor, begins)
     }
 
-    /// Watches a specification with a monitor, if there is one, and with a frontier where that declines.
+    /// Watches a specification with a monitor, if there is one, and with a frontier where that
+    /// declines.
     pub fn of(
         reader: SharedReader,
         monitor: Option<Box<dyn Online>>,
@@ -270,7 +272,8 @@ impl Watch {
         Ok(())
     }
 
-    /// The results of the stream are to be read in another way than was thought before the first of them.
+    /// The results of the stream are to be read in another way than was thought before the first of
+    /// them.
     fn begin_as_told(&mut self) {
         if let Listens::Frontier(split, _) = self.listens {
             self.listens = match first(&self.begins, self.judge.conventions) {
@@ -431,7 +434,8 @@ fn first(begins: &Begins, conventions: Conventions) -> Result<Box<dyn Exact>, St
     begins(Sample { history: &mut nothing, conventions, split: Split::Parts })
 }
 
-/// Tells a frontier everything that happened. What is still open has the number by which it will return.
+/// Tells a frontier everything that happened. What is still open has the number by which it will
+/// return.
 fn tell_all(frontier: &mut dyn Exact, history: &History, kept: &Kept) -> Result<(), Stop> {
     let numbers = kept.open_numbers();
     let above = numbers.values().map(|op| op.0 + 1).max().unwrap_or(0);

@@ -1,8 +1,8 @@
 //! One verdict from the verdict files of all shards.
 //!
-//! The parts of a log are independent, so the log is linearizable iff every part is. The files must be about
-//! the same log, specification and options, and together hold every shard, each complete; otherwise
-//! there is no verdict, and the message says what is missing.
+//! The parts of a log are independent, so the log is linearizable iff every part is. The files must
+//! be about the same log, specification and options, and together hold every shard, each complete;
+//! otherwise there is no verdict, and the message says what is missing.
 
 use crate::ScaleError;
 use crate::run::Shard;
@@ -28,8 +28,8 @@ impl Merged {
         self.parts.values().filter(move |known| known.word == word)
     }
 
-    /// The verdict on the log: violated parts before what could not be read, that before what is not known.
-    /// Where a part of the log could not be read, nothing about it is proved.
+    /// The verdict on the log: violated parts before what could not be read, that before what is
+    /// not known. Where a part of the log could not be read, nothing about it is proved.
     pub fn word(&self) -> Word {
         if !self.problems.is_empty() || self.with(Word::Refused).next().is_some() {
             return match (self.with(Word::Violation).next(), self.problems.is_empty()) {

@@ -1,11 +1,13 @@
 //! One operation as bytes: what is spilled to disk and what travels between processes.
 //!
-//! Numbers are variable-length (seven bits a byte, the lowest first), signed ones zigzag. A value is a tag
-//! and its content; two values have the same bytes exactly when they are equal, so the bytes of a key can
-//! be hashed and compared instead of the key. An operation of small integers takes about 30 bytes.
+//! Numbers are variable-length (seven bits a byte, the lowest first), signed ones zigzag. A value
+//! is a tag and its content; two values have the same bytes exactly when they are equal, so the
+//! bytes of a key can be hashed and compared instead of the key. An operation of small integers
+//! takes about 30 bytes.
 //!
-//! A *frame* is a number of eight bytes (a hash, or a time to sort by), the length of an operation, and
-//! the operation. Bytes that are not what this file writes are refused ([`Damaged`]), never guessed at.
+//! A *frame* is a number of eight bytes (a hash, or a time to sort by), the length of an operation,
+//! and the operation. Bytes that are not what this file writes are refused ([`Damaged`]), never
+//! guessed at.
 
 use seriatim_history::{Call, Interval, MethodId, Outcome, Time, Value, ValueId, Values};
 

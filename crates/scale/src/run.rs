@@ -1,16 +1,17 @@
 //! A log in one process: scan, spill, decide bucket by bucket.
 //!
-//! What is decided: every part of the log, by the ordinary check. Memory: a sixteenth of the limit for the
-//! bucket at hand, a little more for the index of its operations, up to half for the histories of the
-//! parts that are being decided (they need about [`IN_MEMORY`] times the bytes of their operations), a
-//! quarter for the searches. A bucket that is larger is spread again; a single part that is larger is
-//! *watched* by an online monitor, or stays open. Disk: about 40 bytes per operation.
+//! What is decided: every part of the log, by the ordinary check. Memory: a sixteenth of the limit
+//! for the bucket at hand, a little more for the index of its operations, up to half for the
+//! histories of the parts that are being decided (they need about [`IN_MEMORY`] times the bytes of
+//! their operations), a quarter for the searches. A bucket that is larger is spread again; a single
+//! part that is larger is *watched* by an online monitor, or stays open. Disk: about 40 bytes per
+//! operation.
 //!
-//! Two things may show only on the way, and the scan begins anew: an operation without key, after which the
-//! log is split by object only; and in a log of operations one that was called before the one above it,
-//! after which all are sorted on disk first; and turns (`turns.rs`) that cross from part to part, after
-//! which nothing is split. The order is needed to see that a process does one thing at a time, and by the
-//! online monitors.
+//! Two things may show only on the way, and the scan begins anew: an operation without key, after
+//! which the log is split by object only; and in a log of operations one that was called before the
+//! one above it, after which all are sorted on disk first; and turns (`turns.rs`) that cross from
+//! part to part, after which nothing is split. The order is needed to see that a process does one
+//! thing at a time, and by the online monitors.
 
 use crate::ScaleError;
 use crate::giant::watch_part;
@@ -54,8 +55,8 @@ pub enum Defects {
 }
 
 impl Log {
-    /// Looks at the files of a log. Several files can only be one log if they hold whole operations, whose
-    /// times are compared.
+    /// Looks at the files of a log. Several files can only be one log if they hold whole
+    /// operations, whose times are compared.
     pub fn open(
         paths: &[PathBuf],
         read: ReadOptions,
@@ -176,8 +177,8 @@ pub struct Summary {
     pub is_cut_short: bool,
 }
 
-/// Decides all parts of a log; `tell` hears of each as soon as it is decided, and may say that it has heard
-/// enough.
+/// Decides all parts of a log; `tell` hears of each as soon as it is decided, and may say that it
+/// has heard enough.
 pub fn run(
     plan: &Plan,
     tell: &mut dyn FnMut(JudgedPart) -> Result<ControlFlow<()>, ScaleError>,
@@ -413,8 +414,8 @@ impl Route {
         }
     }
 
-    /// Checks that operations come in the order of their calls, that a process does one thing at a time,
-    /// and that the parts may be looked at one by one.
+    /// Checks that operations come in the order of their calls, that a process does one thing at a
+    /// time, and that the parts may be looked at one by one.
     fn in_order(
         &mut self,
         told: &StreamedOperation<'_>,
@@ -493,8 +494,8 @@ pub struct Decider<'d> {
     pub limits: Limits,
     /// How many parts there were.
     pub parts: u64,
-    /// Hears of every part. When it has heard enough, the parts that are left are not decided, but it hears of
-    /// those that cannot be read: a log with such a part has no verdict, as in memory.
+    /// Hears of every part. When it has heard enough, the parts that are left are not decided, but
+    /// it hears of those that cannot be read: a log with such a part has no verdict, as in memory.
     pub tell: &'d mut dyn FnMut(JudgedPart) -> Result<ControlFlow<()>, ScaleError>,
     /// Whether `tell` has heard enough.
     pub flow: ControlFlow<()>,
@@ -590,8 +591,8 @@ impl Decider<'_> {
 /// The places of the operations of a part.
 type Group<'g> = &'g [(PartHash, u32, u32)];
 
-/// How many operations are decided together at most. A history of its own for each of a million keys would
-/// cost more than its operations.
+/// How many operations are decided together at most. A history of its own for each of a million
+/// keys would cost more than its operations.
 const BATCH: usize = 512;
 
 /// Parts that are small are decided together.

@@ -1,10 +1,10 @@
 //! Reading a log operation by operation, all of it or a share of it.
 //!
-//! A log of events is read from its beginning; an operation is told when it returns, and at the end if it
-//! never does. Its moments are the numbers of its events, as in a history that is read whole. A log of
-//! operations that is not compressed can be read from any byte on: a *share* holds the lines that begin in
-//! its bytes, so shares that cover a file tell every line once. What stands before the first operation
-//! (the header) is read with every share.
+//! A log of events is read from its beginning; an operation is told when it returns, and at the end
+//! if it never does. Its moments are the numbers of its events, as in a history that is read whole.
+//! A log of operations that is not compressed can be read from any byte on: a *share* holds the
+//! lines that begin in its bytes, so shares that cover a file tell every line once. What stands
+//! before the first operation (the header) is read with every share.
 //!
 //! Memory: one block of the file, the open operations, the names of the processes.
 
@@ -131,8 +131,8 @@ impl Share {
     }
 }
 
-/// Divides the files of a log among readers: whole files where there are enough of them, else ranges of
-/// bytes. Together the readers get every line once.
+/// Divides the files of a log among readers: whole files where there are enough of them, else
+/// ranges of bytes. Together the readers get every line once.
 pub fn shares(files: &[FileInfo], readers: usize, reader: usize) -> Vec<Share> {
     let pieces = readers.div_ceil(files.len().max(1)) as u64;
     let mut all = Vec::new();
@@ -155,8 +155,8 @@ pub fn shares(files: &[FileInfo], readers: usize, reader: usize) -> Vec<Share> {
     all.into_iter().skip(reader).step_by(readers).collect()
 }
 
-/// Reads a share and tells the sink, until the share ends or the sink has heard enough. The sink comes back
-/// in any case.
+/// Reads a share and tells the sink, until the share ends or the sink has heard enough. The sink
+/// comes back in any case.
 pub fn scan<S: Sink + 'static>(
     info: &FileInfo,
     share: Share,

@@ -1,8 +1,9 @@
 //! Sorting more operations than fit in memory: sorted runs on disk, merged.
 //!
-//! Operations are sorted by a number (their call), equal ones stay in the order in which they came. A run
-//! is as large as the memory given; when there are `FAN` runs of a level they are merged into one of the
-//! next, so that no merge has more than that many files open and every operation is written once a level.
+//! Operations are sorted by a number (their call), equal ones stay in the order in which they came.
+//! A run is as large as the memory given; when there are `FAN` runs of a level they are merged into
+//! one of the next, so that no merge has more than that many files open and every operation is
+//! written once a level.
 
 use crate::ScaleError;
 use crate::record::{put_frame, take_frame};

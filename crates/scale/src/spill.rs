@@ -1,11 +1,11 @@
 //! Operations that wait on disk, in buckets by the hash of their part.
 //!
-//! A [`Spill`] has a fixed number of buckets with a small buffer each, so its memory does not depend on how
-//! much is spilled. A bucket that is too large to be read back at once is spilled again at the next level,
-//! where its parts are spread differently.
+//! A [`Spill`] has a fixed number of buckets with a small buffer each, so its memory does not
+//! depend on how much is spilled. A bucket that is too large to be read back at once is spilled
+//! again at the next level, where its parts are spread differently.
 //!
-//! Temporary files have no name for longer than it takes to open them (where the system allows that), so
-//! that nothing is left behind, however the process ends.
+//! Temporary files have no name for longer than it takes to open them (where the system allows
+//! that), so that nothing is left behind, however the process ends.
 
 use crate::ScaleError;
 use crate::record::{put_frame, take_frame, take_number};

@@ -1,24 +1,25 @@
 //! Which part of the object an operation belongs to, inferred from the operation alone.
 //!
-//! *Which theorem.* Locality (Herlihy & Wing 1990) and P-compositionality (Horn & Kroening 2015): the
-//! operations of one object, and of one key of an object whose keys are independent, are decided by
-//! themselves. The specification says what the key of an operation is ([`Spec::key`]); here we find out
-//! *where it stands* (apart, as the argument, as the argument's first item), so that the value itself can be
-//! hashed: the same key has the same hash in every process and every run.
+//! *Which theorem.* Locality (Herlihy & Wing 1990) and P-compositionality (Horn & Kroening 2015):
+//! the operations of one object, and of one key of an object whose keys are independent, are
+//! decided by themselves. The specification says what the key of an operation is ([`Spec::key`]);
+//! here we find out *where it stands* (apart, as the argument, as the argument's first item), so
+//! that the value itself can be hashed: the same key has the same hash in every process and every
+//! run.
 //!
-//! *How.* An operation is shown to the specification, and the place of its key is the one whose value has
-//! the key that the specification gives. If there is none, the object is not split by key. One operation
-//! without key (`size` of a map) forbids it for the whole log. Where the log is not split by key, nothing
-//! is asked: every operation belongs to its object, whatever it means.
+//! *How.* An operation is shown to the specification, and the place of its key is the one whose
+//! value has the key that the specification gives. If there is none, the object is not split by
+//! key. One operation without key (`size` of a map) forbids it for the whole log. Where the log is
+//! not split by key, nothing is asked: every operation belongs to its object, whatever it means.
 //!
-//! *What is remembered.* Where the key of a *built-in* specification stands depends on the method, on
-//! whether a key is told apart, and on the shapes of the argument and the result: the `Kind`. That, and
-//! only that, is remembered by kind. Whether an operation did not happen or says nothing depends on its
-//! values too (`add 0` that never returned), so it is asked anew each time, and so is everything about a
-//! specification that is not built in.
+//! *What is remembered.* Where the key of a *built-in* specification stands depends on the method,
+//! on whether a key is told apart, and on the shapes of the argument and the result: the `Kind`.
+//! That, and only that, is remembered by kind. Whether an operation did not happen or says nothing
+//! depends on its values too (`add 0` that never returned), so it is asked anew each time, and so
+//! is everything about a specification that is not built in.
 //!
-//! *What would make it unsound.* A built-in specification whose key stands in different places of two
-//! operations of the same kind. A test goes through all methods of all of them with odd values.
+//! *What would make it unsound.* A built-in specification whose key stands in different places of
+//! two operations of the same kind. A test goes through all methods of all of them with odd values.
 //!
 //! [`Spec::key`]: seriatim_spec::Spec::key
 
@@ -74,8 +75,8 @@ pub enum Splitting {
     Whole,
 }
 
-/// Specifications that look at the whole history when they read one object of it, so that not even its
-/// objects may be read apart.
+/// Specifications that look at the whole history when they read one object of it, so that not even
+/// its objects may be read apart.
 const LOOK_AT_ALL: &[&str] = &["counter", "fetch-and-add", "log", "snapshot"];
 
 impl Splitting {

@@ -1,30 +1,32 @@
 //! Each process does one thing after another, also within an instant and from part to part.
 //!
 //! Where a process calls at the very instant at which it returned, it takes a *turn*, and the first
-//! operation comes before the second although their intervals touch. Two operations of one part keep
-//! their turn when the part is looked at by itself. A turn that *crosses* from part to part is lost.
+//! operation comes before the second although their intervals touch. Two operations of one part
+//! keep their turn when the part is looked at by itself. A turn that *crosses* from part to part is
+//! lost.
 //!
-//! **Theorem.** If at no instant two processes take turns that cross, the history is linearizable iff
-//! each part is. *Proof.* Place the operations of each part at moments within their intervals, in the
-//! order that was found for the part. Parts only have to be interleaved where moments are equal, and the
-//! only constraints between parts there are the turns of one process: a chain. The order of each part
-//! agrees with the chain, since the part knows the order of this process's operations in it. A cycle of
-//! parts' orders and the chain would have to go up the chain for ever; so there is none. (An operation that
-//! the process gave up, and left pending, ends its chain: nothing of the process comes after it, and a
-//! cycle would go up all the same.)
+//! **Theorem.** If at no instant two processes take turns that cross, the history is linearizable
+//! iff each part is. *Proof.* Place the operations of each part at moments within their intervals,
+//! in the order that was found for the part. Parts only have to be interleaved where moments are
+//! equal, and the only constraints between parts there are the turns of one process: a chain. The
+//! order of each part agrees with the chain, since the part knows the order of this process's
+//! operations in it. A cycle of parts' orders and the chain would have to go up the chain for ever;
+//! so there is none. (An operation that the process gave up, and left pending, ends its chain:
+//! nothing of the process comes after it, and a cycle would go up all the same.)
 //!
-//! **Side condition**, checked by [`Turns::take`]: with two processes it fails. Let one go from `a` to `b` and
-//! another from `c` to `d` at one instant, `a` and `d` in one part and `b` and `c` in the other: `d` before `a`
-//! and `b` before `c` is right for each part and impossible for both. Such a log must not be split.
-//! [`Turns`] sees all of a log in the order of calls; the cluster, whose readers see a share each, puts the
-//! [`Step`]s of each process together.
+//! **Side condition**, checked by [`Turns::take`]: with two processes it fails. Let one go from `a`
+//! to `b` and another from `c` to `d` at one instant, `a` and `d` in one part and `b` and `c` in
+//! the other: `d` before `a` and `b` before `c` is right for each part and impossible for both.
+//! Such a log must not be split. [`Turns`] sees all of a log in the order of calls; the cluster,
+//! whose readers see a share each, puts the [`Step`]s of each process together.
 
 use crate::record::StreamedOperation;
 use crate::split::PartHash;
 use seriatim_history::{Outcome, Problem, Time, Value};
 use std::collections::HashMap;
 
-/// Where the processes of a log of operations are, as far as it has been read in the order of calls.
+/// Where the processes of a log of operations are, as far as it has been read in the order of
+/// calls.
 #[derive(Default)]
 pub struct Turns {
     /// The latest call.
@@ -122,16 +124,16 @@ impl Step {
         Step { call: told.interval.call, ret, line: told.line, part }
     }
 
-    /// Goes on to the next operation of the process, which is not called earlier than this one. One that is
-    /// pending was given up: what comes next follows the last that returned.
+    /// Goes on to the next operation of the process, which is not called earlier than this one. One
+    /// that is pending was given up: what comes next follows the last that returned.
     pub fn follow(&mut self, next: Step) -> Result<Touches, Busy> {
         let Some(ret) = self.ret else {
             *self = next;
             return Ok(Touches::No);
         };
         let is_turn = ret == next.call;
-        // Lines come in any order: one that takes no time, or was given up, may have been first though it is
-        // read later.
+        // Lines come in any order: one that takes no time, or was given up, may have been first
+        // though it is read later.
         let is_brief = next.ret.is_none_or(|ret| ret == next.call);
         let was_first = ret > next.call && self.call == next.call && is_brief;
         if ret > next.call && !was_first {

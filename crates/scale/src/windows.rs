@@ -1,25 +1,25 @@
 //! A witness for a part that does not fit in memory, made and replayed window by window.
 //!
-//! An online monitor says yes without giving an order. Here the order is made: the operations come sorted
-//! by call, the ordinary check finds an order of a *window* of them that begins in the state reached so far
-//! (given as operations that make that state, one after another, before the window), and the beginning of
-//! that order is *placed* for good: up to the last operation that returned before the middle of the window.
-//! The rest waits for the next window. What returns behind the window is pending in it, so that nothing is
-//! demanded of an operation whose end is not in sight.
+//! An online monitor says yes without giving an order. Here the order is made: the operations come
+//! sorted by call, the ordinary check finds an order of a *window* of them that begins in the state
+//! reached so far (given as operations that make that state, one after another, before the window),
+//! and the beginning of that order is *placed* for good: up to the last operation that returned
+//! before the middle of the window. The rest waits for the next window. What returns behind the
+//! window is pending in it, so that nothing is demanded of an operation whose end is not in sight.
 //!
-//! **Theorem.** A sequence of operations is a witness iff it holds every completed operation once and of
-//! the others some; no operation stands behind one that was called after its return; and the object allows
-//! it from its initial state. All three are checked on what is placed, operation by operation, by
-//! [`Streamed::place`] and the plain [`Object`], with the results that the log tells: whatever the windows
-//! were taken for, the whole sequence is a witness, or there is no answer.
+//! **Theorem.** A sequence of operations is a witness iff it holds every completed operation once
+//! and of the others some; no operation stands behind one that was called after its return; and the
+//! object allows it from its initial state. All three are checked on what is placed, operation by
+//! operation, by [`Streamed::place`] and the plain [`Object`], with the results that the log tells:
+//! whatever the windows were taken for, the whole sequence is a witness, or there is no answer.
 //!
-//! *Incomplete, never wrong.* Of several orders of a window one is taken; if it was the wrong one, which
-//! shows only later, there is no answer (and the part stays open). The half of a window that looks ahead
-//! makes that rare. Memory: one window and the object.
+//! *Incomplete, never wrong.* Of several orders of a window one is taken; if it was the wrong one,
+//! which shows only later, there is no answer (and the part stays open). The half of a window that
+//! looks ahead makes that rare. Memory: one window and the object.
 //!
 //! Operations may come whole ([`Streamed::take`]) or as they happen ([`Streamed::call`],
-//! [`Streamed::ret`]). An operation that is placed before it has returned leaves the object's answer behind;
-//! its result is held against it when it comes.
+//! [`Streamed::ret`]). An operation that is placed before it has returned leaves the object's
+//! answer behind; its result is held against it when it comes.
 
 mod object;
 
@@ -242,7 +242,8 @@ impl Streamed {
         }
     }
 
-    /// Finds an order of what waits, and places its beginning, or all of it if nothing comes any more.
+    /// Finds an order of what waits, and places its beginning, or all of it if nothing comes any
+    /// more.
     fn place_some(&mut self, behind: Behind) -> Result<(), String> {
         let order = self.order(behind)?;
         let middle = self.waiting.get(self.waiting.len() / 2).map_or(0, |op| op.interval.call);

@@ -1,5 +1,5 @@
-//! Events that are watched as they happen: what the watch says is what the check says of the same events, and
-//! a wrong online monitor cannot make it say that a wrong history is linearizable.
+//! Events that are watched as they happen: what the watch says is what the check says of the same
+//! events, and a wrong online monitor cannot make it say that a wrong history is linearizable.
 
 use seriatim_history::{
     Conventions, Format, History, ReadOptions, ValueId, listen, read_str, write,
@@ -24,7 +24,8 @@ fn reader(object: &str) -> ChosenReader {
     ChosenReader { choice, failures: Failures::default() }
 }
 
-/// The events of a random history: half of them have a planted violation, some operations never return.
+/// The events of a random history: half of them have a planted violation, some operations never
+/// return.
 fn events(object: &str, seed: u64) -> String {
     let operations = 10 + seed % 50;
     let profile = Profile {

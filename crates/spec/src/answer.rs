@@ -1,9 +1,11 @@
-//! What an engine may say of an algorithm, in the one form that every engine uses and every report draws.
+//! What an engine may say of an algorithm, in the one form that every engine uses and every report
+//! draws.
 //!
-//! An algorithm can be wrong in ways that have nothing to do with each other: an object that is linearizable may
-//! deadlock, one that never fails an assertion may lose an element. So an [`Answer`] is a list of [`Claim`]s, one for each
-//! [`Property`], and each stands by itself: it holds, within a [`Scope`] and for a reason; it is violated, with a run;
-//! it is unknown; or this engine does not speak of it. What follows for the exit code is said here once
+//! An algorithm can be wrong in ways that have nothing to do with each other: an object that is
+//! linearizable may deadlock, one that never fails an assertion may lose an element. So an
+//! [`Answer`] is a list of [`Claim`]s, one for each [`Property`], and each stands by itself: it
+//! holds, within a [`Scope`] and for a reason; it is violated, with a run; it is unknown; or this
+//! engine does not speak of it. What follows for the exit code is said here once
 //! ([`Answer::exit_code`]), and `docs/answers.md` says it to people.
 
 use crate::run::Run;
@@ -15,11 +17,13 @@ use std::time::Duration;
 pub enum Property {
     /// Every history is explained by some order of its operations.
     Linearizable,
-    /// No step is an error: no failed assertion, no field of null, no index outside of its array, and so on.
+    /// No step is an error: no failed assertion, no field of null, no index outside of its array,
+    /// and so on.
     FaultFree,
     /// No number leaves the bounds that the program declares for it.
     InRange,
-    /// Never do all threads stand still, one of them in an operation, where the specification could go on.
+    /// Never do all threads stand still, one of them in an operation, where the specification could
+    /// go on.
     DeadlockFree,
     /// In every infinite run some operation returns, again and again.
     LockFree,
@@ -122,15 +126,16 @@ pub enum Standing {
     },
     /// It was asked, and nobody knows; the reason as words.
     Unknown(String),
-    /// It was asked, but this engine does not speak of it, or did not come to it; the reason as words.
+    /// It was asked, but this engine does not speak of it, or did not come to it; the reason as
+    /// words.
     NotAnswered(String),
     /// Nobody asked.
     NotAsked,
 }
 
 impl Standing {
-    /// The standing in one word or two: `proved`, `holds`, `VIOLATED`, `unknown`, `not answered`, `not asked`. What holds
-    /// for any number of threads is *proved*.
+    /// The standing in one word or two: `proved`, `holds`, `VIOLATED`, `unknown`, `not answered`,
+    /// `not asked`. What holds for any number of threads is *proved*.
     pub fn word(&self) -> &'static str {
         match self {
             Standing::Holds { scope, .. } if scope.is_unbounded() => "proved",
@@ -153,8 +158,8 @@ impl Standing {
         }
     }
 
-    /// What is known when another engine said this as well. A run that contradicts a proof convicts one of the engines,
-    /// not the algorithm.
+    /// What is known when another engine said this as well. A run that contradicts a proof convicts
+    /// one of the engines, not the algorithm.
     #[must_use]
     pub fn and(self, other: Standing) -> Standing {
         let is_proof =
@@ -171,8 +176,8 @@ impl Standing {
 pub const CONTRADICTION: &str =
     "a proof and a run contradict each other, which is a defect of Seriatim: please report it";
 
-/// Where a proof got stuck. That says nothing about the algorithm: there may be a proof with other means, or a run that
-/// goes wrong.
+/// Where a proof got stuck. That says nothing about the algorithm: there may be a proof with other
+/// means, or a run that goes wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StuckProof {
     /// Why, in words.
@@ -183,8 +188,8 @@ pub struct StuckProof {
     pub content: String,
     /// What is known in that place besides memory, one fact a line.
     pub known: Vec<String>,
-    /// How the observed thread came there, with what it knows of memory after each step, and the step that cannot be
-    /// justified. The other thread stands for all others.
+    /// How the observed thread came there, with what it knows of memory after each step, and the
+    /// step that cannot be justified. The other thread stands for all others.
     pub run: Run,
     /// The other abstract states that were tried, and why each of them failed.
     pub others: Vec<String>,
@@ -243,8 +248,9 @@ impl Answer {
         Property::ALL.into_iter().find(is_violated)
     }
 
-    /// The exit code of the command: 1 if a claim is violated; else 3 if one is unknown; else 0. What an engine does not speak
-    /// of does not count: a proof of linearizability is one, though it says nothing of deadlocks.
+    /// The exit code of the command: 1 if a claim is violated; else 3 if one is unknown; else 0.
+    /// What an engine does not speak of does not count: a proof of linearizability is one, though
+    /// it says nothing of deadlocks.
     pub fn exit_code(&self) -> u8 {
         let is_unknown = |s: &Standing| matches!(s, Standing::Unknown(_));
         match self.violated() {

@@ -2,9 +2,9 @@
 //! multisets and large sets.
 //!
 //! A treap whose priorities are a hash of the keys: its shape follows from its contents alone, so
-//! equal collections have equal trees, and a collection shares with the one it was made from all but
-//! the O(log n) nodes on the path to what changed. Hashes add up over the contents. Equality compares
-//! hash and size, then the trees down to the nodes that are shared.
+//! equal collections have equal trees, and a collection shares with the one it was made from all
+//! but the O(log n) nodes on the path to what changed. Hashes add up over the contents. Equality
+//! compares hash and size, then the trees down to the nodes that are shared.
 
 use std::cmp::Ordering;
 use std::fmt;

@@ -1,14 +1,15 @@
 //! Specifications that hear of operations as they happen.
 //!
-//! A history is read as a whole: its values are numbered, priorities are ranked, and the specification knows all
-//! operations before the first step. A stream has no whole. A [`Live`] specification reads one record after another, and what it
-//! said of earlier ones (states, operations, answers) stays true: values keep their ids, and no state depends on what
-//! will be heard. Where that cannot be kept (a text among priorities that were numbers so far, a segment that nobody
-//! had named) it refuses the record, and whoever watches begins again with a specification that was made from
-//! everything heard so far ([`Sample`]).
+//! A history is read as a whole: its values are numbered, priorities are ranked, and the
+//! specification knows all operations before the first step. A stream has no whole. A [`Live`]
+//! specification reads one record after another, and what it said of earlier ones (states,
+//! operations, answers) stays true: values keep their ids, and no state depends on what will be
+//! heard. Where that cannot be kept (a text among priorities that were numbers so far, a segment
+//! that nobody had named) it refuses the record, and whoever watches begins again with a
+//! specification that was made from everything heard so far ([`Sample`]).
 //!
-//! Besides what a [`Spec`](crate::Spec) says, it tells what an operation *would answer*, since an operation takes
-//! effect before anybody knows its result.
+//! Besides what a [`Spec`](crate::Spec) says, it tells what an operation *would answer*, since an
+//! operation takes effect before anybody knows its result.
 
 use crate::machine::{Answer, Machine};
 use crate::objects::counter::{Counter, Flavour as Counting};
@@ -155,8 +156,8 @@ pub fn live<W: WantsLive>(
     }
 }
 
-/// A record as a history of one operation whose values are numbered as before, and the values of the lists in it too.
-/// The values must not be shared, or they are copied.
+/// A record as a history of one operation whose values are numbered as before, and the values of
+/// the lists in it too. The values must not be shared, or they are copied.
 pub fn recorded(
     told: Told<'_>,
     values: Values,

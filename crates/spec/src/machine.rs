@@ -79,7 +79,8 @@ pub trait Machine: Send + Sync {
     /// The values of the history, for messages.
     fn values(&self) -> &Values;
 
-    /// Takes over the values of a history that has grown: those that are known already keep their ids.
+    /// Takes over the values of a history that has grown: those that are known already keep their
+    /// ids.
     fn go_on_with(&mut self, values: Arc<Values>);
 
     /// The state before the first operation.
@@ -109,20 +110,20 @@ pub trait Machine: Send + Sync {
         }
     }
 
-    /// Everything that the operation may do in this state. Only an object that leaves a choice says more than
-    /// [`run`](Machine::run) does.
+    /// Everything that the operation may do in this state. Only an object that leaves a choice says
+    /// more than [`run`](Machine::run) does.
     fn effects(&self, state: &Self::State, op: &Self::Op) -> Vec<Effect<Self::State>> {
         self.run(state, op).into_iter().collect()
     }
 
-    /// Whether the record of a return means the operation that the record of its call meant. Some records say at the
-    /// return only what was done.
+    /// Whether the record of a return means the operation that the record of its call meant. Some
+    /// records say at the return only what was done.
     fn is_same(&self, called: &Self::Op, returned: &Self::Op) -> bool {
         called == returned
     }
 
-    /// Whether the answer that an operation gave when it took effect is the one that is recorded when it returns, as
-    /// the same operation.
+    /// Whether the answer that an operation gave when it took effect is the one that is recorded
+    /// when it returns, as the same operation.
     fn is_borne_out(&self, called: (&Self::Op, &Answer), returned: (&Self::Op, &Answer)) -> bool {
         self.agrees(called.0, returned.1, called.1)
     }

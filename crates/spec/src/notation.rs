@@ -8,8 +8,8 @@
 //!    word is a name: `{x: 0, y: nil}`. This is also how values are shown;
 //! 3. as in EDN: `nil`, `:x`, `[1 2]`, `{:x 0 :y 0}`.
 //!
-//! The first of them that reads the whole value decides what it means, so that JSON is always JSON, and
-//! what none of them reads is refused: a mixture never means something.
+//! The first of them that reads the whole value decides what it means, so that JSON is always JSON,
+//! and what none of them reads is refused: a mixture never means something.
 
 use crate::registry::SpecError;
 use seriatim_history::{Value, edn_value, json_value};
@@ -149,7 +149,8 @@ impl<'t> Reader<'t> {
                 self.take(whole.len());
                 Ok(value)
             }
-            // The notation with names says best where it went wrong; the place counts from the beginning.
+            // The notation with names says best where it went wrong; the place counts from the
+            // beginning.
             Err(error) => {
                 self.take(whole.len() - named.rest.len());
                 match error {
@@ -169,8 +170,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// How long the value is that begins here: to the bracket or quote that ends it, or as far as the
-    /// word goes.
+    /// How long the value is that begins here: to the bracket or quote that ends it, or as far as
+    /// the word goes.
     fn extent(&self) -> Result<usize, SpecError> {
         if !self.rest.starts_with(['"', '[', '{']) {
             let colon = usize::from(self.rest.starts_with(':'));
@@ -297,8 +298,8 @@ fn is_numeric(word: &str) -> bool {
     size.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Whether a form of EDN means what everybody takes it for: nothing of it is a word of JSON, looks like a
-/// number or is an octal one, and its forms stand apart.
+/// Whether a form of EDN means what everybody takes it for: nothing of it is a word of JSON, looks
+/// like a number or is an octal one, and its forms stand apart.
 fn is_plain_edn(text: &str, value: &Value) -> bool {
     let is_octal = |word: &str| {
         let size = word.strip_prefix(['+', '-']).unwrap_or(word);

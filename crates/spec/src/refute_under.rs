@@ -1,10 +1,11 @@
-//! The plainest search for an order that need not respect real time: a second opinion on a history that
-//! an engine calls a violation even so.
+//! The plainest search for an order that need not respect real time: a second opinion on a history
+//! that an engine calls a violation even so.
 //!
-//! It tries everything: from each set of operations that have taken effect and each state that they can
-//! leave, every operation that may come next. Under [`Order::Process`] an operation comes after all
-//! those that its process completed before it; under [`Order::Nothing`] it may come at any time. If no set
-//! that holds all completed operations is ever reached, no order explains the history.
+//! It tries everything: from each set of operations that have taken effect and each state that they
+//! can leave, every operation that may come next. Under [`Order::Process`] an operation comes after
+//! all those that its process completed before it; under [`Order::Nothing`] it may come at any
+//! time. If no set that holds all completed operations is ever reached, no order explains the
+//! history.
 //!
 //! Nothing is split, neither by key nor by object: sequential consistency is not a local property
 //! (Herlihy and Wing 1990, section 3.3).

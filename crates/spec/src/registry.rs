@@ -185,9 +185,10 @@ pub fn catalogue() -> impl Iterator<Item = &'static Entry> {
     objects::CATALOGUE.iter().copied().flatten()
 }
 
-/// The names under which histories record an operation of a built-in object, by the object's name and the
-/// operation's own. Engines that know an object take the names from here while they are compiled, in a
-/// constant: a name that the catalogue does not have does not compile, and none is forgotten.
+/// The names under which histories record an operation of a built-in object, by the object's name
+/// and the operation's own. Engines that know an object take the names from here while they are
+/// compiled, in a constant: a name that the catalogue does not have does not compile, and none is
+/// forgotten.
 ///
 /// ```
 /// const DEQUEUE: &[&str] = seriatim_spec::names("queue", "dequeue");
@@ -339,8 +340,8 @@ impl SpecChoice {
         Ok(fitting)
     }
 
-    /// The objects of one name that a history may be meant for if nobody says which: the usual one, and
-    /// where there is a choice of order the opposite one.
+    /// The objects of one name that a history may be meant for if nobody says which: the usual one,
+    /// and where there is a choice of order the opposite one.
     fn variants(entry: &'static Entry) -> impl Iterator<Item = SpecChoice> {
         let flags = entry.parameters.iter().filter(|parameter| parameter.name == "max");
         let opposite = flags.map(|flag| vec![(flag.name, Value::Bool(true))]);

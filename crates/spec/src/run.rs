@@ -1,6 +1,6 @@
-//! A run of an algorithm, step by step, in the one form that every engine gives and every report draws: who moves, where that
-//! stands in the source, what it reads or writes, what memory looks like afterwards, and the history of calls and returns
-//! that the run makes.
+//! A run of an algorithm, step by step, in the one form that every engine gives and every report
+//! draws: who moves, where that stands in the source, what it reads or writes, what memory looks
+//! like afterwards, and the history of calls and returns that the run makes.
 
 use seriatim_history::{Builder, Call, History, InputError, Outcome, Return, Value, ValueId};
 use std::fmt;
@@ -137,7 +137,8 @@ impl Access {
         done + glue + &outcome
     }
 
-    /// What is done, and what comes of it: `t = top` and `→ #0`, `cas(top, t, n)` and `failed: top is #1`.
+    /// What is done, and what comes of it: `t = top` and `→ #0`, `cas(top, t, n)` and
+    /// `failed: top is #1`.
     pub fn told(&self) -> (String, String) {
         let source = self.source.clone();
         match &self.action {
@@ -307,7 +308,8 @@ impl Run {
         self.recorded(name, |thread| Value::Int(thread as i64), |event| event as u64 + 1)
     }
 
-    /// The history of the run for people: its processes are called as the columns of the run are, and events have no lines.
+    /// The history of the run for people: its processes are called as the columns of the run are,
+    /// and events have no lines.
     pub fn history_of_threads(&self, name: &str) -> Result<History, InputError> {
         self.recorded(name, |thread| Value::text(&self.thread_name(thread)), |_| 0)
     }

@@ -1,15 +1,15 @@
 //! A persistent sequence of values: the state of queues, stacks and logs.
 //!
 //! A search meets the same long queue in thousands of states that differ at the ends. Here a state
-//! shares all that it has in common with the state it came from: a push allocates one node, a pop at
-//! either end allocates none.
+//! shares all that it has in common with the state it came from: a push allocates one node, a pop
+//! at either end allocates none.
 //!
 //! Values form a list from the newest to the oldest; a sequence is its newest node and a length, so
 //! dropping the oldest value only shortens the window. Nodes carry a second link, to an ancestor
-//! chosen as in a skew-binary list, by which the oldest value of a window is found in O(log n) steps.
-//! Hashes are polynomials over the values, so the hash of a window is a difference of two prefixes.
-//! Two sequences are equal if hash and length are and the walk from the newest end finds the same
-//! values up to a shared node: O(1) for the usual case, states reached from one parent.
+//! chosen as in a skew-binary list, by which the oldest value of a window is found in O(log n)
+//! steps. Hashes are polynomials over the values, so the hash of a window is a difference of two
+//! prefixes. Two sequences are equal if hash and length are and the walk from the newest end finds
+//! the same values up to a shared node: O(1) for the usual case, states reached from one parent.
 
 use seriatim_history::ValueId;
 use std::fmt;

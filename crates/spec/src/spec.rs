@@ -40,11 +40,12 @@ use std::hash::{BuildHasher, Hash};
 /// - `step` is a function: same arguments, same answer, no side effect.
 /// - [`is_read_only`](Spec::is_read_only) holds only if the operation with that result changes no
 ///   state in which it may happen.
-/// - Operations with different [`key`](Spec::key)s act on independent parts of the state (the object
-///   is *P-compositional* for the keys): neither what one returns nor what it changes depends on the
-///   other. `seriatim check --check-partition` tries to refute this on a history.
-/// - [`commute`](Spec::commute) holds only if, from every state, the two operations with any results
-///   may happen in one order exactly if they may in the other, with the same states at the end.
+/// - Operations with different [`key`](Spec::key)s act on independent parts of the state (the
+///   object is *P-compositional* for the keys): neither what one returns nor what it changes
+///   depends on the other. `seriatim check --check-partition` tries to refute this on a history.
+/// - [`commute`](Spec::commute) holds only if, from every state, the two operations with any
+///   results may happen in one order exactly if they may in the other, with the same states at the
+///   end.
 pub trait Spec: Send + Sync {
     /// The object's state.
     type State: Clone + Eq + Hash + Debug + Send;
@@ -123,10 +124,11 @@ pub trait Spec: Send + Sync {
         None
     }
 
-    /// The data values that the operation with this result names, as numbers, for objects that treat
-    /// their values alike: taking all operations that name a value out of a linearizable history
-    /// leaves a linearizable one. Counterexamples are made smaller that way. An operation that names
-    /// several values ties them together; one that names none is never taken out for this reason.
+    /// The data values that the operation with this result names, as numbers, for objects that
+    /// treat their values alike: taking all operations that name a value out of a linearizable
+    /// history leaves a linearizable one. Counterexamples are made smaller that way. An operation
+    /// that names several values ties them together; one that names none is never taken out for
+    /// this reason.
     fn data(&self, _op: &Self::Op, _ret: Option<&Self::Ret>) -> Vec<u64> {
         Vec::new()
     }
@@ -144,8 +146,8 @@ pub trait Spec: Send + Sync {
         true
     }
 
-    /// What results tell of the object's version, if they do: see [`Versions`](crate::Versions). It lets
-    /// histories be decided in which thousands of operations never returned.
+    /// What results tell of the object's version, if they do: see [`Versions`](crate::Versions). It
+    /// lets histories be decided in which thousands of operations never returned.
     fn versions(&self) -> Option<VersionsOf<'_, Self>> {
         None
     }

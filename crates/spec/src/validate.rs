@@ -1,8 +1,8 @@
 //! The replay of a witness under a specification that only says what its steps are: a user's own.
 //!
-//! It checks what the [replay](crate::replay) of built-in objects checks, with the specification's own
-//! `step` in the place of a plain object, and keeps every state in which the object may be. It relies on
-//! the specification's reading of the history, and where every operation has a
+//! It checks what the [replay](crate::replay) of built-in objects checks, with the specification's
+//! own `step` in the place of a plain object, and keeps every state in which the object may be. It
+//! relies on the specification's reading of the history, and where every operation has a
 //! [`key`](crate::Spec::key), on its word that keys are independent. Cost: O(n) steps.
 
 use crate::alphabet::Walk;

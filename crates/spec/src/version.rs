@@ -1,13 +1,13 @@
 //! Objects whose results tell a version: etcd's revision, Kafka's offset, a log's sequence number.
 //!
-//! A version of the whole object ties all keys together, so that none of them can be checked apart. But
-//! it also says in which order things happened. An object declares that by implementing [`Versions`] and
-//! returning itself from [`Spec::versions`]; the engine that uses it (`seriatim-monitor`, `versions`)
-//! checks what is declared at every step that it takes, and gives way to the general search where a step
-//! contradicts it.
+//! A version of the whole object ties all keys together, so that none of them can be checked apart.
+//! But it also says in which order things happened. An object declares that by implementing
+//! [`Versions`] and returning itself from [`Spec::versions`]; the engine that uses it
+//! (`seriatim-monitor`, `versions`) checks what is declared at every step that it takes, and gives
+//! way to the general search where a step contradicts it.
 //!
-//! This file also brings the steps of such an object into the numeric form that engines read: a state is
-//! kept *without* its version, and a step is taken at a version that the engine names.
+//! This file also brings the steps of such an object into the numeric form that engines read: a
+//! state is kept *without* its version, and a step is taken at a version that the engine names.
 
 use crate::states::States;
 use crate::{Bound, ClassId, Next, Spec, StateId};
@@ -96,8 +96,9 @@ pub trait Versions<State, Op, Ret>: Sync {
     /// The keys on whose parts the operation acts; `None`: it may act on everything.
     fn keys(&self, op: &Op) -> Option<Vec<u64>>;
 
-    /// [`Spec::step`] from a state that the object may never come to, since it was put together along the versions. `Err`:
-    /// the specification itself fails there, which says nothing of the specification.
+    /// [`Spec::step`] from a state that the object may never come to, since it was put together
+    /// along the versions. `Err`: the specification itself fails there, which says nothing of the
+    /// specification.
     fn trial(&self, state: &State, op: &Op, ret: Option<&Ret>) -> Result<Next<State>, String>;
 
     /// A read of several keys as reads of one key each, which together say the same at the same
@@ -122,12 +123,12 @@ pub trait Versioned: Send {
     /// The keys on whose parts a class acts; `None`: it may act on everything.
     fn keys(&self, class: ClassId) -> Option<Vec<u64>>;
 
-    /// The classes that together say what this one says, if there are such; they are classes of this
-    /// automaton only.
+    /// The classes that together say what this one says, if there are such; they are classes of
+    /// this automaton only.
     fn split(&mut self, class: ClassId) -> Option<Vec<ClassId>>;
 
-    /// Appends the successors of a state under a class, if it has the version `before`, each with its
-    /// own version. `Err`: the specification fails there.
+    /// Appends the successors of a state under a class, if it has the version `before`, each with
+    /// its own version. `Err`: the specification fails there.
     fn step(
         &mut self,
         state: StateId,

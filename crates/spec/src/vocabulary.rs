@@ -11,8 +11,8 @@ pub trait Vocabulary: Spec {
     /// The operations, for `seriatim specs` and for messages.
     fn methods(&self) -> &'static [Method];
 
-    /// Whether operations may name a key apart from their argument. Where they may not, a key would be
-    /// ignored and different objects taken for one, so it is refused.
+    /// Whether operations may name a key apart from their argument. Where they may not, a key would
+    /// be ignored and different objects taken for one, so it is refused.
     fn takes_key(&self) -> bool {
         false
     }
@@ -62,8 +62,8 @@ pub enum Failures {
     /// It did not happen: what Jepsen means by it.
     #[default]
     Drop,
-    /// It happened and found its condition not met (a compare-and-set that saw another value), where
-    /// the specification gives failure such a meaning; any other did not happen.
+    /// It happened and found its condition not met (a compare-and-set that saw another value),
+    /// where the specification gives failure such a meaning; any other did not happen.
     Observe,
 }
 
@@ -358,8 +358,8 @@ pub trait Reader: Sync {
     /// The specification's name, for messages.
     fn name(&self) -> String;
 
-    /// What turned out to be wrong with the specification itself while it was used, if anything: then no
-    /// verdict holds.
+    /// What turned out to be wrong with the specification itself while it was used, if anything:
+    /// then no verdict holds.
     fn defect(&self) -> Option<String> {
         None
     }

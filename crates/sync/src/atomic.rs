@@ -1,5 +1,5 @@
-//! The explorer's atomics, with an ear for accesses. What is not defined here is the explorer's own, reached through
-//! `Deref`.
+//! The explorer's atomics, with an ear for accesses. What is not defined here is the explorer's
+//! own, reached through `Deref`.
 
 use crate::explorer::sync::atomic as own;
 use crate::trace::{Shown, note};

@@ -1,5 +1,5 @@
-//! Cells for data that the object's own protocol protects. Loom's cell watches who uses it; elsewhere
-//! it is the plain cell behind the same interface.
+//! Cells for data that the object's own protocol protects. Loom's cell watches who uses it;
+//! elsewhere it is the plain cell behind the same interface.
 
 #[cfg(all(feature = "loom", not(feature = "shuttle")))]
 pub use loom::cell::UnsafeCell;
@@ -8,10 +8,11 @@ pub use plain::UnsafeCell;
 
 #[cfg(not(all(feature = "loom", not(feature = "shuttle"))))]
 mod plain {
-    /// Data that several threads use under a protocol of the object's own (a lock, a sequence number).
+    /// Data that several threads use under a protocol of the object's own (a lock, a sequence
+    /// number).
     ///
-    /// Under Loom an access that another thread's access races with fails the test; elsewhere this is
-    /// [`std::cell::UnsafeCell`].
+    /// Under Loom an access that another thread's access races with fails the test; elsewhere this
+    /// is [`std::cell::UnsafeCell`].
     ///
     /// ```
     /// use seriatim_sync::cell::UnsafeCell;

@@ -1,9 +1,9 @@
 //! Synchronisation primitives that a test can schedule.
 //!
-//! An object that imports its atomics, locks and cells from here is built on `std` in production: the
-//! items are re-exports, the crate has no dependency and costs nothing. With the feature `shuttle` or
-//! `loom` the same names are the primitives of that crate, so that a test decides at every access which
-//! thread goes on.
+//! An object that imports its atomics, locks and cells from here is built on `std` in production:
+//! the items are re-exports, the crate has no dependency and costs nothing. With the feature
+//! `shuttle` or `loom` the same names are the primitives of that crate, so that a test decides at
+//! every access which thread goes on.
 //!
 //! ```
 //! use seriatim_sync::atomic::{AtomicUsize, Ordering};
@@ -19,8 +19,8 @@
 //! | `shuttle` | interleavings of whole accesses, sequentially consistent: a wrong memory ordering is invisible |
 //! | `loom` | also stale reads that C11 allows, within its limits: at most 4 threads besides the main one, SeqCst accesses as acquire–release, no load buffering |
 //!
-//! The primitives of Shuttle and Loom work only inside an execution of theirs: a build with one of the
-//! features is for tests only, and a feature is never to be enabled by a library for its users.
+//! The primitives of Shuttle and Loom work only inside an execution of theirs: a build with one of
+//! the features is for tests only, and a feature is never to be enabled by a library for its users.
 
 pub mod cell;
 

@@ -1,5 +1,5 @@
-//! The explorer's locks, with an ear for who gets them. What is not defined here is the explorer's own, reached
-//! through `Deref`.
+//! The explorer's locks, with an ear for who gets them. What is not defined here is the explorer's
+//! own, reached through `Deref`.
 
 use crate::explorer::sync as own;
 use crate::trace::note;

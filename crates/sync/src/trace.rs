@@ -1,8 +1,10 @@
-//! Who accessed what: the report of a failing execution shows each access with its place in the source.
+//! Who accessed what: the report of a failing execution shows each access with its place in the
+//! source.
 //!
-//! An explorer runs all threads of an execution on one thread of the system, and only one of them at a time, so that a
-//! listener belongs to a thread of the system and hears the accesses in the order in which they happen. Nobody
-//! listens while executions are only looked for: an access costs one look at a thread-local variable then.
+//! An explorer runs all threads of an execution on one thread of the system, and only one of them
+//! at a time, so that a listener belongs to a thread of the system and hears the accesses in the
+//! order in which they happen. Nobody listens while executions are only looked for: an access costs
+//! one look at a thread-local variable then.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

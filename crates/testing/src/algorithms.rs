@@ -8,7 +8,8 @@ pub fn algorithm(name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// All files of a folder of the repository that are algorithms, by name: of `algorithms`, of `algorithms/broken`.
+/// All files of a folder of the repository that are algorithms, by name: of `algorithms`, of
+/// `algorithms/broken`.
 pub fn algorithms(folder: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
     let entries = std::fs::read_dir(&root).unwrap_or_else(|_| panic!("{folder} is not there"));

@@ -1,5 +1,6 @@
-//! What the tests and benchmarks of several crates share: random numbers, long campaigns, skips that cannot be
-//! overlooked, measures, and the algorithms of the library. It depends on nothing of ours and is not published.
+//! What the tests and benchmarks of several crates share: random numbers, long campaigns, skips
+//! that cannot be overlooked, measures, and the algorithms of the library. It depends on nothing of
+//! ours and is not published.
 
 mod algorithms;
 mod measure;

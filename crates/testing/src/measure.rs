@@ -8,7 +8,8 @@ pub fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// The peak of this process's resident memory in bytes; not a number where the system does not tell it.
+/// The peak of this process's resident memory in bytes; not a number where the system does not tell
+/// it.
 pub fn peak_memory() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,8 +1,9 @@
 //! Tests that need something that may be missing.
 //!
-//! A test that has nothing to look at passes, and nobody sees it: the test runner keeps what a passing
-//! test prints to itself. So a skip is written to standard error past the runner, and whoever wants it to
-//! fail instead says so: `SERIATIM_REQUIRE=corpus` (or `browser`, or both with a comma).
+//! A test that has nothing to look at passes, and nobody sees it: the test runner keeps what a
+//! passing test prints to itself. So a skip is written to standard error past the runner, and
+//! whoever wants it to fail instead says so: `SERIATIM_REQUIRE=corpus` (or `browser`, or both with
+//! a comma).
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,8 +24,8 @@ pub fn skipped(missing: &str, reason: &str) {
 }
 
 /// The corpus of histories of other projects, which is no part of this one: the folder that
-/// `SERIATIM_CORPUS` names, else `../shared/corpus` beside the repository. If it is not there, the test
-/// is [`skipped`].
+/// `SERIATIM_CORPUS` names, else `../shared/corpus` beside the repository. If it is not there, the
+/// test is [`skipped`].
 pub fn corpus() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
     let folder = std::env::var_os("SERIATIM_CORPUS").map_or(beside, PathBuf::from);

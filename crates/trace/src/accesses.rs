@@ -1,4 +1,5 @@
-//! What a step does, access by access, in the words of the source: temporaries and positions of the machine do not show.
+//! What a step does, access by access, in the words of the source: temporaries and positions of the
+//! machine do not show.
 
 use crate::Words;
 use seriatim_lang::machine::{Accessed, Executed};
@@ -29,7 +30,8 @@ impl<'m> Words<'m> {
         (matches!(instr.op, Op::Return(_)) && is_written).then_some(line)
     }
 
-    /// What an instruction of a method did; `None` if it is no matter of others, or belongs to the client.
+    /// What an instruction of a method did; `None` if it is no matter of others, or belongs to the
+    /// client.
     fn action(&self, done: &Executed, after: Option<&Executed>) -> Option<Action> {
         let steps = &self.machine.steps;
         steps.method_at(done.pc)?;
@@ -69,7 +71,8 @@ impl<'m> Words<'m> {
         })
     }
 
-    /// The variable of the source that gets what a temporary holds, if the next instruction moves it there.
+    /// The variable of the source that gets what a temporary holds, if the next instruction moves
+    /// it there.
     fn kept(&self, temporary: Reg, after: Option<&Executed>) -> Option<String> {
         let steps = &self.machine.steps;
         let pc = after?.pc;

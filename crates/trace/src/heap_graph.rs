@@ -1,4 +1,5 @@
-//! What memory looks like at a moment of a run: the shared variables, the nodes, what the threads know of them.
+//! What memory looks like at a moment of a run: the shared variables, the nodes, what the threads
+//! know of them.
 
 use crate::Words;
 use seriatim_lang::machine::{FREED, State, VACANT};
@@ -28,8 +29,8 @@ impl Words<'_> {
         }
     }
 
-    /// The variables of threads that refer to nodes. A variable that was not assigned yet is null, and so is every one of an
-    /// operation that has ended.
+    /// The variables of threads that refer to nodes. A variable that was not assigned yet is null,
+    /// and so is every one of an operation that has ended.
     fn locals(&self, state: &State) -> Vec<Local> {
         let machine = self.machine;
         let mut found: Vec<Local> = Vec::new();

@@ -1,5 +1,6 @@
-//! Steps and states of the machine in the words of the source: takes what the machine did, gives the accesses and the
-//! memory of a [`Run`](seriatim_spec::run::Run). Engines that execute programs share it, so that their runs read alike.
+//! Steps and states of the machine in the words of the source: takes what the machine did, gives
+//! the accesses and the memory of a [`Run`](seriatim_spec::run::Run). Engines that execute programs
+//! share it, so that their runs read alike.
 //!
 //! ```
 //! use seriatim_lang::choices::Choices;
@@ -65,8 +66,8 @@ impl<'m> Words<'m> {
         }
     }
 
-    /// Gives each access of a step memory after it, if that is not as it was before: `now`, which is kept up to date. The
-    /// film has the state after each instruction that was executed.
+    /// Gives each access of a step memory after it, if that is not as it was before: `now`, which
+    /// is kept up to date. The film has the state after each instruction that was executed.
     pub fn filmed(
         &self,
         film: &[State],

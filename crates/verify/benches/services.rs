@@ -1,5 +1,5 @@
-//! A store with a global revision, written in the algorithm language and in Rust: what a check of the same
-//! history takes.
+//! A store with a global revision, written in the algorithm language and in Rust: what a check of
+//! the same history takes.
 //!
 //! `cargo bench -p seriatim-verify --bench services` prints both beside each other.
 

@@ -1,4 +1,5 @@
-//! Methods of a list-based set in parallel, on lists of any length: each composition by itself, and all of them together.
+//! Methods of a list-based set in parallel, on lists of any length: each composition by itself, and
+//! all of them together.
 
 use crate::options::{Error, Lists};
 use crate::verified::Verified;
@@ -44,8 +45,8 @@ pub fn pairs(program: &Program) -> Pairs {
     Pairs::Right((right > 0).then_some(right))
 }
 
-/// What the outcomes say together: a claim is violated if it is so for one of them, and holds only if it does for all. None
-/// if there are none.
+/// What the outcomes say together: a claim is violated if it is so for one of them, and holds only
+/// if it does for all. None if there are none.
 fn together(program: &Program, outcomes: &[Outcome], equality: Equality) -> Option<Answer> {
     let answers: Vec<Answer> = outcomes.iter().map(|o| o.answer(program, equality)).collect();
     let (first, rest) = answers.split_first()?;
@@ -60,7 +61,8 @@ fn together(program: &Program, outcomes: &[Outcome], equality: Equality) -> Opti
     Some(Answer::new(cost, |property| conjunction(property, outcomes, &answers)))
 }
 
-/// The least that is known of a property: whatever keeps it from holding for all of them, or that it does.
+/// The least that is known of a property: whatever keeps it from holding for all of them, or that
+/// it does.
 fn conjunction(property: Property, outcomes: &[Outcome], answers: &[Answer]) -> Standing {
     let standings = || outcomes.iter().zip(answers.iter().map(|a| a.standing(property)));
     let of = |outcome: &Outcome, why: &str| format!("{}: {why}", outcome.composition);

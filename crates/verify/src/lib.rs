@@ -1,10 +1,11 @@
 //! Algorithms to answers: is every run of this program linearizable?
 //!
-//! What `seriatim-monitor` is for recorded histories, this crate is for programs of the algorithm language: [`verify`]
-//! takes a checked program, asks the engines that can say something about it, and gives one
-//! [`Answer`](seriatim_spec::answer::Answer), claim by claim, each with its scope and its evidence. It decides who is asked
-//! and what follows from their answers ([`mod@choose`] has the rules); the engines decide everything else, and
-//! `seriatim-report` turns the answer into text.
+//! What `seriatim-monitor` is for recorded histories, this crate is for programs of the algorithm
+//! language: [`verify`] takes a checked program, asks the engines that can say something about it,
+//! and gives one [`Answer`](seriatim_spec::answer::Answer), claim by claim, each with its scope and
+//! its evidence. It decides who is asked and what follows from their answers ([`mod@choose`] has
+//! the rules); the engines decide everything else, and `seriatim-report` turns the answer into
+//! text.
 //!
 //! ```
 //! use seriatim_verify::{Options, verify};
@@ -23,7 +24,8 @@
 //! assert_eq!(run.threads, 2);
 //! ```
 //!
-//! [`SeriReader`] is the other bridge between the two wings: a specification of the language judges recorded histories.
+//! [`SeriReader`] is the other bridge between the two wings: a specification of the language judges
+//! recorded histories.
 
 #![forbid(unsafe_code)]
 

@@ -18,8 +18,9 @@ pub struct Options<'o> {
 }
 
 impl Options<'_> {
-    /// All engines, with the bounds that the first `expect explore` line of the program names. The constants of that line
-    /// are not among them: for those the program must be checked again ([`explore::starting_bounds`]).
+    /// All engines, with the bounds that the first `expect explore` line of the program names. The
+    /// constants of that line are not among them: for those the program must be checked again
+    /// ([`explore::starting_bounds`]).
     ///
     /// ```
     /// let source = "object o : counter

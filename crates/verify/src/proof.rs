@@ -1,8 +1,8 @@
 //! A proof and its check: any number of threads, any heap, any data.
 //!
-//! A proof is believed only if the checker of certificates, which shares nothing with the prover but the language,
-//! accepts it. It speaks of linearizability, faults and ranges; of waiting it says nothing, there the exploration beside it
-//! is all that is known.
+//! A proof is believed only if the checker of certificates, which shares nothing with the prover
+//! but the language, accepts it. It speaks of linearizability, faults and ranges; of waiting it
+//! says nothing, there the exploration beside it is all that is known.
 
 use crate::verified::Verified;
 use seriatim_certify::{Accepted, certify, trimmed};
@@ -85,9 +85,10 @@ impl Attempt {
         }
     }
 
-    /// The claims that follow, together with those of an exploration at some bounds. A proof covers any number of threads, so
-    /// an exploration adds nothing where there is one, and is no answer where there is none. Waiting is asked about
-    /// within bounds only; an exploration that did not see all of them leaves that unanswered.
+    /// The claims that follow, together with those of an exploration at some bounds. A proof covers
+    /// any number of threads, so an exploration adds nothing where there is one, and is no answer
+    /// where there is none. Waiting is asked about within bounds only; an exploration that did not
+    /// see all of them leaves that unanswered.
     fn answer(&self, program: &Program, explored: &explore::Outcome) -> Answer {
         let within = explored.answer();
         Answer::new(within.cost, |property| match (property, self) {

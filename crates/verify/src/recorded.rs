@@ -1,10 +1,13 @@
-//! The history of a run, judged as if it had been recorded: by the monitors, which know nothing of algorithms.
+//! The history of a run, judged as if it had been recorded: by the monitors, which know nothing of
+//! algorithms.
 //!
-//! The engine that found the run knows only that no order is left. The monitors see calls and returns; they shrink what is
-//! wrong with these to a few operations, and say of each order how far it gets.
+//! The engine that found the run knows only that no order is left. The monitors see calls and
+//! returns; they shrink what is wrong with these to a few operations, and say of each order how far
+//! it gets.
 //!
-//! A run on a list that holds something at its start is a history of a set with these elements. Where it goes wrong by
-//! the elements that it leaves, they are looked for by calls that come after all others, of a process of its own.
+//! A run on a list that holds something at its start is a history of a set with these elements.
+//! Where it goes wrong by the elements that it leaves, they are looked for by calls that come after
+//! all others, of a process of its own.
 
 use crate::SeriReader;
 use seriatim_history::{History, Value};
@@ -27,8 +30,8 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Judges the history of a run: by the built-in specification of the object if there is one that can read it, else
-    /// by the one that the program gives.
+    /// Judges the history of a run: by the built-in specification of the object if there is one
+    /// that can read it, else by the one that the program gives.
     pub fn of(program: &Program, run: &Run) -> Option<Recorded> {
         let name = match program.spec.as_ref()?.name.as_str() {
             // The language's counter returns the value before, as the library's fetch-and-add does.
@@ -48,8 +51,9 @@ impl Recorded {
 const AFTERWARDS: &str = "afterwards";
 
 impl Recorded {
-    /// Judges the history of a run on a list as one of a set with the elements that the list has at its start; where
-    /// those at its end are wrong, with calls that look for them. `None` for a run that goes wrong in another way.
+    /// Judges the history of a run on a list as one of a set with the elements that the list has at
+    /// its start; where those at its end are wrong, with calls that look for them. `None` for a run
+    /// that goes wrong in another way.
     pub fn of_list(program: &Program, found: &lists::Counterexample) -> Option<Recorded> {
         let looks = match found.violation {
             lists::Violation::WrongResult => Vec::new(),

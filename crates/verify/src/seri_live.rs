@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 /// A specification of a `.seri` file that hears of operations.
 ///
-/// *Side condition*, checked at every record: no text stands where the specification wants a `key`. The number of such a
-/// text is its place among all texts of a history, which nobody knows while it goes on.
+/// *Side condition*, checked at every record: no text stands where the specification wants a `key`.
+/// The number of such a text is its place among all texts of a history, which nobody knows while it
+/// goes on.
 pub struct SeriLive {
     object: Arc<SeriObject>,
     conventions: Conventions,

@@ -1,12 +1,13 @@
-//! What the text of a specification says about its methods: which change nothing, which act on one key, which
-//! number is a version. Engines believe what a [`Spec`](seriatim_spec::Spec) says of itself; here it is proved,
-//! by reading, and what cannot be read is not claimed.
+//! What the text of a specification says about its methods: which change nothing, which act on one
+//! key, which number is a version. Engines believe what a [`Spec`](seriatim_spec::Spec) says of
+//! itself; here it is proved, by reading, and what cannot be read is not claimed.
 //!
 //! - *Keys*: if every method touches the entries of one of its parameters and nothing else
 //!   ([`access`](seriatim_lang::spec::access)), the object is one object for each key.
-//! - *Versions*: a number that counts the changes ([`paths`](seriatim_lang::spec::paths)) satisfies the
-//!   conditions of [`Versions`](seriatim_spec::Versions): V1 to V4, since each way through a method that changes
-//!   anything counts it up once; P, since the methods touch it and the entries of their arguments.
+//! - *Versions*: a number that counts the changes ([`paths`](seriatim_lang::spec::paths)) satisfies
+//!   the conditions of [`Versions`](seriatim_spec::Versions): V1 to V4, since each way through a
+//!   method that changes anything counts it up once; P, since the methods touch it and the entries
+//!   of their arguments.
 
 use seriatim_lang::program::{SpecInfo, VarId};
 use seriatim_lang::spec::Datum;

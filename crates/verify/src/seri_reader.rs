@@ -1,9 +1,9 @@
-//! Specifications written in the algorithm language, for recorded histories; and histories of runs of
-//! algorithms.
+//! Specifications written in the algorithm language, for recorded histories; and histories of runs
+//! of algorithms.
 //!
-//! A `spec { … }` of a `.seri` file runs in the interpreter of `seriatim-lang`. This file turns recorded
-//! values into its data and back: integers are numbers or keys where the specification wants those, any
-//! value is opaque data, `nil` is `empty`.
+//! A `spec { … }` of a `.seri` file runs in the interpreter of `seriatim-lang`. This file turns
+//! recorded values into its data and back: integers are numbers or keys where the specification
+//! wants those, any value is opaque data, `nil` is `empty`.
 
 use crate::seri_live::SeriLive;
 use crate::seri_nature::Nature;
@@ -47,8 +47,8 @@ pub struct SeriReader {
 }
 
 impl SeriReader {
-    /// The specification of that name in a source text; the only one, or the one that the object must
-    /// refine, without a name.
+    /// The specification of that name in a source text; the only one, or the one that the object
+    /// must refine, without a name.
     pub fn parse(source: &str, name: Option<&str>) -> Result<Self, String> {
         Self::parse_with(source, name, &BTreeMap::new())
     }
@@ -138,8 +138,8 @@ struct Reading<'r> {
     texts: &'r Texts,
 }
 
-/// The texts of a history, in their order: a `key` of a specification is a number, and a text counts as its place
-/// among all texts of the history.
+/// The texts of a history, in their order: a `key` of a specification is a number, and a text
+/// counts as its place among all texts of the history.
 pub(crate) struct Texts {
     ranks: BTreeMap<ValueId, i32>,
 }
@@ -284,7 +284,8 @@ impl SeriObject {
 }
 
 impl SeriObject {
-    /// The datum of a type that a recorded value stands for. A variant is told by its name or its number.
+    /// The datum of a type that a recorded value stands for. A variant is told by its name or its
+    /// number.
     fn datum(&self, reading: Reading<'_>, id: ValueId, ty: &Type) -> Option<Datum> {
         let Reading { operation, texts } = reading;
         let values = operation.history.values();

@@ -12,8 +12,8 @@ use seriatim_spec::run::Run;
 pub struct Verified {
     /// The claims, each with its scope and its evidence.
     pub answer: Answer,
-    /// The exploration that the answer rests on, if it rests on one: its bounds, its costs, and for a violation the moves
-    /// that lead to it.
+    /// The exploration that the answer rests on, if it rests on one: its bounds, its costs, and for
+    /// a violation the moves that lead to it.
     pub explored: Option<explore::Outcome>,
     /// The rounds of an exploration whose bounds were raised.
     pub growth: Option<Growth>,

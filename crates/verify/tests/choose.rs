@@ -57,8 +57,8 @@ fn a_run_that_goes_wrong_settles_the_question_and_monitors_reject_its_history() 
     }
 }
 
-/// The engine for lists and the monitors share nothing: whatever the one calls a wrong result or a wrong set of
-/// elements, the others refute as a history.
+/// The engine for lists and the monitors share nothing: whatever the one calls a wrong result or a
+/// wrong set of elements, the others refute as a history.
 #[test]
 fn monitors_refute_what_goes_wrong_on_lists_with_elements() {
     let (mut results, mut elements) = (0, 0);
@@ -107,7 +107,8 @@ fn compositions_hold_together_only_if_each_of_them_holds() {
     assert_eq!(verify(&set, &nothing).err(), Some(Error::NothingToCompose));
 }
 
-/// Two removals may leave a marked node in Michael's list: the elements are right, the list is another one.
+/// Two removals may leave a marked node in Michael's list: the elements are right, the list is
+/// another one.
 #[test]
 fn comparing_lists_is_a_stronger_question_than_comparing_their_elements() {
     let set = program("harris_michael");

@@ -1,5 +1,6 @@
-//! The models of services: each is short, reads logs, accepts its own runs, and gets the same verdict whether
-//! the engines use what its text says (keys, versions, what changes nothing) or the plain search decides.
+//! The models of services: each is short, reads logs, accepts its own runs, and gets the same
+//! verdict whether the engines use what its text says (keys, versions, what changes nothing) or the
+//! plain search decides.
 
 use seriatim_history::read_str;
 use seriatim_lang::machine::Bounds;
@@ -225,7 +226,8 @@ fn store_with(old: &str, new: &str) -> Service {
 
 #[test]
 fn a_number_that_is_not_quite_a_version_is_not_taken_for_one() {
-    // Whether histories are decided along it; `None`: some are, where the method in question does not occur.
+    // Whether histories are decided along it; `None`: some are, where the method in question does
+    // not occur.
     let variants = [
         ("", "", Some(true)),
         ("rev = rev + 1\n    return (true", "return (true", Some(false)), // A change without a count.

@@ -1,23 +1,30 @@
-//! What the code of a method says about its iterations: where an iteration begins, where it has written nothing yet, and which
-//! facts about a state make it certain that it will write nothing.
+//! What the code of a method says about its iterations: where an iteration begins, where it has
+//! written nothing yet, and which facts about a state make it certain that it will write nothing.
 //!
-//! The *restart* of a method is its first shared access. `pure_iterations` has the theorem that uses it; these are its conditions
-//! on the code, and a method that fails one of them is not reduced ([`Analysis::run`]):
-//! - [`Analysis::restart`]: there is exactly one first access, so a call does nothing shared before it;
-//! - [`Analysis::is_stable`]: an iteration leaves what is live at the restart as it was: the registers, and each slot of a
-//!   fresh node unless it is overwritten before it is read. Registers that are set just before the restart,
-//!   from constants or from what stays the same, are the same again. A thread variable is live everywhere, and so is the node
-//!   that it refers to: both outlive the operation;
-//! - [`Analysis::holds_no_lock`]: no lock is held at the restart, so an iteration that comes back has released what it took,
-//!   and the access at the restart is never one step with a lock before it;
-//! - [`Analysis::has_local_cycle`]: no cycle without a shared access, which would be an error of its own inside an iteration;
-//! - [`Analysis::waits_locally`]: no `assume` over registers, at which an iteration could end for ever.
+//! The *restart* of a method is its first shared access. `pure_iterations` has the theorem that
+//! uses it; these are its conditions on the code, and a method that fails one of them is not
+//! reduced ([`Analysis::run`]):
+//! - [`Analysis::restart`]: there is exactly one first access, so a call does nothing shared before
+//!   it;
+//! - [`Analysis::is_stable`]: an iteration leaves what is live at the restart as it was: the
+//!   registers, and each slot of a fresh node unless it is overwritten before it is read. Registers
+//!   that are set just before the restart, from constants or from what stays the same, are the same
+//!   again. A thread variable is live everywhere, and so is the node that it refers to: both
+//!   outlive the operation;
+//! - [`Analysis::holds_no_lock`]: no lock is held at the restart, so an iteration that comes back
+//!   has released what it took, and the access at the restart is never one step with a lock before
+//!   it;
+//! - [`Analysis::has_local_cycle`]: no cycle without a shared access, which would be an error of
+//!   its own inside an iteration;
+//! - [`Analysis::waits_locally`]: no `assume` over registers, at which an iteration could end for
+//!   ever.
 //!
-//! [`Analysis::is_doomed`] walks all ways from a position under a *premise* that, once true, stays true (a register refers
-//! to a node that a shared variable will never hold again; a field of its node is final). What is known besides is which
-//! references are null. The premise decides branches and makes `cas` fail. If every way comes to the restart without
-//! writing, returning, waiting or being able to fail, the iteration is bound to be pure. Whatever is not understood
-//! counts as a write.
+//! [`Analysis::is_doomed`] walks all ways from a position under a *premise* that, once true, stays
+//! true (a register refers to a node that a shared variable will never hold again; a field of its
+//! node is final). What is known besides is which references are null. The premise decides branches
+//! and makes `cas` fail. If every way comes to the restart without writing, returning, waiting or
+//! being able to fail, the iteration is bound to be pure. Whatever is not understood counts as a
+//! write.
 
 use seriatim_lang::flow::{definitions, expressions, successors};
 use seriatim_lang::held::Held;
@@ -58,7 +65,8 @@ pub enum Premise {
     Fails,
 }
 
-/// What is known on a way: registers that hold what the premise is about, and references that are null or not.
+/// What is known on a way: registers that hold what the premise is about, and references that are
+/// null or not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Known {
     tracked: BTreeSet<u32>,
@@ -122,7 +130,8 @@ impl Analysis<'_> {
         if found.len() == 1 { found.first().copied() } else { None }
     }
 
-    /// The first of the instructions that lead straight to the restart and give the same registers each time.
+    /// The first of the instructions that lead straight to the restart and give the same registers
+    /// each time.
     fn head(&self, restart: Pc) -> Pc {
         let mut into = vec![0u32; self.machine.steps.code.len()];
         for pc in self.positions() {
@@ -176,8 +185,8 @@ impl Analysis<'_> {
         })
     }
 
-    /// Whether a slot of a fresh node is written before it is read and before the node is passed on. What a thread variable
-    /// refers to is passed on to the next operation.
+    /// Whether a slot of a fresh node is written before it is read and before the node is passed
+    /// on. What a thread variable refers to is passed on to the next operation.
     fn is_overwritten(&self, restart: Pc, node: Reg, slot: u32) -> bool {
         let outlives = (node.0 as usize) < self.machine.steps.persistent.len();
         let mut seen = BTreeSet::new();
@@ -241,8 +250,8 @@ impl Analysis<'_> {
         self.region(after, Some(restart))
     }
 
-    /// Whether an iteration that stands at a position is bound to be pure under a premise; `null` says of references whether
-    /// they are null.
+    /// Whether an iteration that stands at a position is bound to be pure under a premise; `null`
+    /// says of references whether they are null.
     pub fn is_doomed(
         &self,
         (from, restart): (Pc, Pc),

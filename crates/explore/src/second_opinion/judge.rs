@@ -1,14 +1,16 @@
-//! Judges a history while it happens, by the definition and by nothing else: keeps every way in which the specification
-//! explains the calls and returns so far.
+//! Judges a history while it happens, by the definition and by nothing else: keeps every way in
+//! which the specification explains the calls and returns so far.
 //!
-//! An *explanation* is a state of the specification and, for each thread, whether it is idle, has called, or has taken
-//! effect with a result. A call changes the thread's part of each. Before a return, operations that were called may take
-//! effect in any number and order; then those explanations remain in which the operation took effect with the result that
-//! it returned. If none remains, the history is not linearizable (Herlihy and Wing 1990: Definition of linearizability; the
-//! subset construction makes the search deterministic).
+//! An *explanation* is a state of the specification and, for each thread, whether it is idle, has
+//! called, or has taken effect with a result. A call changes the thread's part of each. Before a
+//! return, operations that were called may take effect in any number and order; then those
+//! explanations remain in which the operation took effect with the result that it returned. If none
+//! remains, the history is not linearizable (Herlihy and Wing 1990: Definition of linearizability;
+//! the subset construction makes the search deterministic).
 //!
-//! *Independent*: nothing is shared with `configurations` but the interpreter of specifications. No roots, no renaming, no
-//! memory of earlier answers. *Cost*: the product of what pending operations may do; meant for few threads.
+//! *Independent*: nothing is shared with `configurations` but the interpreter of specifications. No
+//! roots, no renaming, no memory of earlier answers. *Cost*: the product of what pending operations
+//! may do; meant for few threads.
 
 use crate::subject::Subject;
 use seriatim_lang::spec::{Datum, SpecState, SpecStop};
@@ -65,8 +67,8 @@ impl Explanations {
         self.0.is_empty()
     }
 
-    /// Whether the specification would wait as well: some explanation has no operation that took effect without having
-    /// returned, and none that could take effect now.
+    /// Whether the specification would wait as well: some explanation has no operation that took
+    /// effect without having returned, and none that could take effect now.
     pub fn block(&self, subject: &Subject) -> Result<bool, SpecStop> {
         for (state, threads) in &self.0 {
             if is_stuck(subject, state, threads)? {

@@ -1,5 +1,6 @@
-//! Runs as the language defines them: one access at a time, calls and returns by themselves, nothing left out and nothing
-//! renamed. The only thing that is done to a state is to throw away nodes that no variable and no register reaches.
+//! Runs as the language defines them: one access at a time, calls and returns by themselves,
+//! nothing left out and nothing renamed. The only thing that is done to a state is to throw away
+//! nodes that no variable and no register reaches.
 
 use super::Disagreement;
 use super::judge::Explanations;

@@ -1,10 +1,12 @@
-//! Who moves next in a random run. No schedule finds everything; each finds what the others seldom do.
+//! Who moves next in a random run. No schedule finds everything; each finds what the others seldom
+//! do.
 //!
 //! - *uniform*: any thread, each time anew;
-//! - *few preemptions* (after Musuvathi and Qadeer, PLDI 2007): a thread goes on until its operation ends or it has to
-//!   wait, and is seldom interrupted before;
-//! - *priorities* (after Burckhardt, Kothari, Musuvathi and Nagarakatte, ASPLOS 2010): the thread with the highest priority
-//!   moves; at a few random moments, and sometimes when an operation ends, the one that moves gets the lowest.
+//! - *few preemptions* (after Musuvathi and Qadeer, PLDI 2007): a thread goes on until its
+//!   operation ends or it has to wait, and is seldom interrupted before;
+//! - *priorities* (after Burckhardt, Kothari, Musuvathi and Nagarakatte, ASPLOS 2010): the thread
+//!   with the highest priority moves; at a few random moments, and sometimes when an operation
+//!   ends, the one that moves gets the lowest.
 
 use super::plain::Step;
 

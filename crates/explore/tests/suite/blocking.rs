@@ -1,5 +1,6 @@
-//! An object that waits where its specification blocks is right to wait; one that waits where it could go on deadlocks. A
-//! family of bounded buffers with all guards and all small clients, against an oracle that plays them by hand.
+//! An object that waits where its specification blocks is right to wait; one that waits where it
+//! could go on deadlocks. A family of bounded buffers with all guards and all small clients,
+//! against an oracle that plays them by hand.
 
 use crate::common::program;
 use seriatim_explore::{Options, Reductions, Verdict, ViolationKind, run};
@@ -7,8 +8,8 @@ use seriatim_explore::{Options, Reductions, Verdict, ViolationKind, run};
 /// The specification's room; `put` needs `n < ROOM`, `take` needs `n > 0`.
 const ROOM: i32 = 2;
 
-/// What an implementation waits for: `put` for `n < room`, `take` for `n > rest`. With less room or more rest than the
-/// specification it waits too often, never too seldom.
+/// What an implementation waits for: `put` for `n < room`, `take` for `n > rest`. With less room or
+/// more rest than the specification it waits too often, never too seldom.
 #[derive(Clone, Copy, Debug)]
 struct Guards {
     room: i32,
@@ -41,8 +42,9 @@ impl Call {
     }
 }
 
-/// Whether some order of the calls of two threads ends with threads that wait though the specification could go on. A
-/// thread that waits has called: what it would call later is not pending.
+/// Whether some order of the calls of two threads ends with threads that wait though the
+/// specification could go on. A thread that waits has called: what it would call later is not
+/// pending.
 fn deadlocks(threads: [&[Call]; 2], n: i32, guards: Guards) -> bool {
     let next: Vec<(usize, Call)> =
         (0..2).filter_map(|t| threads[t].first().map(|call| (t, *call))).collect();
@@ -135,7 +137,8 @@ fn an_object_deadlocks_exactly_where_its_specification_could_go_on() {
     assert!(counts.0 > 300 && counts.1 - counts.0 > 300, "{counts:?}");
 }
 
-/// The most general client: a right object waits only where it must, and each that waits too often deadlocks.
+/// The most general client: a right object waits only where it must, and each that waits too often
+/// deadlocks.
 #[test]
 fn blocking_objects_of_several_sorts_are_right_and_their_hesitant_twins_deadlock() {
     let semaphore = "object o : s\nspec s { var c: int = 1\n method v() { assume c < 3; c = c + 1 }\n \

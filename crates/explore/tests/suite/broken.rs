@@ -1,4 +1,5 @@
-//! Broken variants are refuted, and an independent judge rejects the history of every counterexample.
+//! Broken variants are refuted, and an independent judge rejects the history of every
+//! counterexample.
 
 use crate::common::{algorithm, is_linearizable, program, shown};
 use seriatim_explore::{Options, Verdict, ViolationKind, run};

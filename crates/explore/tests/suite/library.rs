@@ -1,8 +1,9 @@
-//! Every `expect explore` line of the library is run, and its verdict demanded; every history that refutes an algorithm
-//! is rejected by an independent judge, too; linearization points that the library names are right.
+//! Every `expect explore` line of the library is run, and its verdict demanded; every history that
+//! refutes an algorithm is rejected by an independent judge, too; linearization points that the
+//! library names are right.
 //!
-//! Larger bounds are left to a long run: a line other than the first of its file may end at a limit of states, which is
-//! said on the error output. `SERIATIM_LONG=1` takes the limit away.
+//! Larger bounds are left to a long run: a line other than the first of its file may end at a limit
+//! of states, which is said on the error output. `SERIATIM_LONG=1` takes the limit away.
 
 use crate::common::{is_linearizable, library, shown};
 use seriatim_explore::{
@@ -47,7 +48,8 @@ fn is_long_run() -> bool {
     seriatim_testing::long()
 }
 
-/// What contradicts an expectation, if anything does; a line that was left to a long run is reported.
+/// What contradicts an expectation, if anything does; a line that was left to a long run is
+/// reported.
 fn contradiction(entry: &Entry, number: usize, expect: &Expectation) -> Option<String> {
     let program = asked(entry, expect);
     let mut options = expect.options.clone();

@@ -1,5 +1,6 @@
-//! Small changes to correct algorithms, one at a time: the reductions that look into the program must not change what is
-//! found out about any of them, and every history that is accused is guilty.
+//! Small changes to correct algorithms, one at a time: the reductions that look into the program
+//! must not change what is found out about any of them, and every history that is accused is
+//! guilty.
 
 use crate::common::{algorithm, is_linearizable};
 use seriatim_explore::{Limits, Options, Reductions, Verdict, ViolationKind, run};

@@ -1,5 +1,5 @@
-//! `int` without bounds is any whole number: leaving what the explorer represents of it cuts a run and is said, leaving
-//! declared bounds is a violation.
+//! `int` without bounds is any whole number: leaving what the explorer represents of it cuts a run
+//! and is said, leaving declared bounds is a violation.
 
 use crate::common::program;
 use seriatim_explore::{Options, Outcome, run};
@@ -34,7 +34,8 @@ fn a_number_leaves_its_range_only_if_the_program_declares_one() {
         };
         assert_eq!(scope.cut, ["numbers beyond -128..127 were not explored"]);
         for declared in ["int 0..5", "int -128..127", "int 0..127"] {
-            // A plain local number is cut before it is stored where the bounds are as wide as what is represented.
+            // A plain local number is cut before it is stored where the bounds are as wide as what
+            // is represented.
             if step.contains("s: int") && declared != "int 0..5" {
                 continue;
             }

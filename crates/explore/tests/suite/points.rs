@@ -34,8 +34,8 @@ fn a_wrong_algorithm_is_the_fault_of_the_algorithm() {
     assert_eq!((found.kind, found.blame), (ViolationKind::WrongPoint, Some(Blame::Algorithm)));
 }
 
-/// The elimination stack with its points: a thread whose request meets that of a partner completes both. `partner` names the
-/// partner's operation: by its thread, or by its request.
+/// The elimination stack with its points: a thread whose request meets that of a partner completes
+/// both. `partner` names the partner's operation: by its thread, or by its request.
 fn elimination(partner: &str) -> String {
     let changes = [
         ("if cas(top, t, n) { return }", "@lin if cas(top, t, n) { return }".to_string()),
@@ -69,7 +69,8 @@ fn elimination(partner: &str) -> String {
     source
 }
 
-/// Two threads meet in the collision array after a third one made them lose their races; their requests count as nodes.
+/// Two threads meet in the collision array after a third one made them lose their races; their
+/// requests count as nodes.
 fn crowded() -> Options {
     Options { threads: 3, capacity: Some(2), values: 1, ..Options::default() }
 }

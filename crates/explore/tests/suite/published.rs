@@ -1,7 +1,8 @@
-//! Without reductions the engine counts the states that PAT counted (Liu, Chen, Liu, Sun: Model Checking
-//! Linearizability via Refinement, FM 2009, Table 1, column "w/o POR"). PAT's specification begins in a term of its own and
-//! does not come back to it, so what is reached before the first visible event counts once more if it is reached again:
-//! the initial state of registers and stacks, but not that of the mailbox, to which nothing leads back.
+//! Without reductions the engine counts the states that PAT counted (Liu, Chen, Liu, Sun: Model
+//! Checking Linearizability via Refinement, FM 2009, Table 1, column "w/o POR"). PAT's
+//! specification begins in a term of its own and does not come back to it, so what is reached
+//! before the first visible event counts once more if it is reached again: the initial state of
+//! registers and stacks, but not that of the mailbox, to which nothing leads back.
 
 use crate::common::algorithm;
 use seriatim_explore::{Mode, Options, Reductions, Verdict, run};
@@ -47,8 +48,8 @@ fn the_six_valued_register_has_the_published_number_of_states() {
     assert_eq!(states("pat/register", 2, Some("one_reader"), &[("K", 6)]) + 1, 2_062_437);
 }
 
-/// PAT begins with all processes running; the model here has more states before that, in which each process is not called,
-/// called, or counted, and not all are counted.
+/// PAT begins with all processes running; the model here has more states before that, in which each
+/// process is not called, called, or counted, and not all are counted.
 fn stack_with_points(processes: u32, size: i32) -> u64 {
     let consts = [("N", size), ("PROCESSES", processes as i32)];
     states("pat/stack_points", processes, None, &consts) - (3u64.pow(processes) - 1)

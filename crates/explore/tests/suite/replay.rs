@@ -1,4 +1,5 @@
-//! A counterexample can be saved, read and replayed, and goes wrong in the same way; its pictures show what changed.
+//! A counterexample can be saved, read and replayed, and goes wrong in the same way; its pictures
+//! show what changed.
 
 use crate::common::{library, program};
 use seriatim_explore::{

@@ -1,5 +1,5 @@
-//! Leaving out failed attempts changes no verdict: small retry loops with every mixture of what such a loop may do before it
-//! fails, each compared with the search that leaves out nothing.
+//! Leaving out failed attempts changes no verdict: small retry loops with every mixture of what
+//! such a loop may do before it fails, each compared with the search that leaves out nothing.
 
 use crate::common::program;
 use seriatim_explore::{Limits, Options, Reductions, Verdict, run};
@@ -12,7 +12,8 @@ const NODES: &[(&str, &str)] = &[
     ("mine = new Node { val: v, dead: true, link: (0, false) }; let n = mine", "n"),
 ];
 
-/// What an attempt does to its node, to thread variables and to shared state before it succeeds or fails.
+/// What an attempt does to its node, to thread variables and to shared state before it succeeds or
+/// fails.
 const DOINGS: &[&str] = &[
     "",
     "N.dead = false; if N.dead { continue }",
@@ -162,7 +163,8 @@ fn loops_that_begin_with_a_cas_get_the_verdict_of_the_search_that_leaves_out_not
     assert!(right > 5 && wrong > 5, "{right} right, {wrong} wrong: the sample says nothing");
 }
 
-/// What may be the first access of a loop and lead straight back to it, on a node that the thread made before the loop.
+/// What may be the first access of a loop and lead straight back to it, on a node that the thread
+/// made before the loop.
 const FIRST_STRIKES: &[&str] = &[
     "if cas(N.dead, false, true) { continue }",
     "if cas(N.link, (0, false), (1, true)) { continue }",

@@ -1,4 +1,5 @@
-//! No reduction changes a verdict: every combination of switches agrees, on random programs and on the library.
+//! No reduction changes a verdict: every combination of switches agrees, on random programs and on
+//! the library.
 
 use crate::common::{algorithm, is_linearizable, program};
 use seriatim_explore::{Limits, Options, Reductions, Verdict, ViolationKind, run};
@@ -50,8 +51,8 @@ const READS: &[&str] = &[
     "choose { await x != y; return y or return x }",
 ];
 
-/// A register with two cells, a box, two locks and two variables that nobody writes, put together at random; some are
-/// right, most are wrong, some wait for ever.
+/// A register with two cells, a box, two locks and two variables that nobody writes, put together
+/// at random; some are right, most are wrong, some wait for ever.
 fn random_register(random: &mut Random) -> String {
     let (write, read) = (random.pick(WRITES), random.pick(READS));
     let again = random.pick(&["", "x = x", "let z = y; y = z", "if x == y { x = y }"]);
@@ -70,7 +71,8 @@ fn random_register(random: &mut Random) -> String {
     )
 }
 
-/// Whether the program holds under each combination of switches; `None` where the search was cut short.
+/// Whether the program holds under each combination of switches; `None` where the search was cut
+/// short.
 fn verdicts(source: &str, base: &Options, numbers: &[u32]) -> Vec<Option<bool>> {
     let program = program(source);
     let verdict = |number: &u32| {
@@ -219,7 +221,8 @@ const CLIENTS: &[&str] = &[
     "thread one { loop { read() } } thread others * rest { write(any); let a = read(); let b = read(); if a == b { write(any) }; read() }",
 ];
 
-/// A register whose threads remember values and threads from one operation to the next, with threads of several roles.
+/// A register whose threads remember values and threads from one operation to the next, with
+/// threads of several roles.
 fn random_with_memory(random: &mut Random) -> String {
     let (write, read) = (random.pick(REMEMBERED), random.pick(RETOLD));
     let (start, client) = (random.pick(&["self", "null"]), random.pick(CLIENTS));
@@ -330,7 +333,8 @@ const ATTEMPTERS: &[&str] = &[
     "thread a { write(any) } thread b { loop { read() } }",
 ];
 
-/// The body of an operation: mostly a retry loop, with parts of tuples and flags of fresh nodes written on the way.
+/// The body of an operation: mostly a retry loop, with parts of tuples and flags of fresh nodes
+/// written on the way.
 fn random_attempt(random: &mut Random, finish: &str) -> String {
     let (own, first) = (random.pick(OWN), random.pick(FIRST));
     let count = 1 + random.below(3);
@@ -347,7 +351,8 @@ fn random_attempt(random: &mut Random, finish: &str) -> String {
     .replace('R', finish)
 }
 
-/// An object whose operations retry, remember nodes, wait and assert; some specifications block, some allow everything.
+/// An object whose operations retry, remember nodes, wait and assert; some specifications block,
+/// some allow everything.
 fn random_with_attempts(random: &mut Random) -> String {
     let write = random_attempt(random, "return");
     let finish =

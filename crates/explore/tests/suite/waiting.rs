@@ -1,10 +1,12 @@
-//! A thread that waits for a condition over its own registers has taken the steps before it, and others see them.
+//! A thread that waits for a condition over its own registers has taken the steps before it, and
+//! others see them.
 
 use crate::common::program;
 use seriatim_explore::{Options, Reductions, Verdict, ViolationKind, run, run_progress};
 use seriatim_lang::machine::Fault;
 
-/// How the exploration of a register with this write and this read ends, under all reductions and under none.
+/// How the exploration of a register with this write and this read ends, under all reductions and
+/// under none.
 fn endings(write: &str, read: &str) -> Vec<Option<ViolationKind>> {
     let source = format!(
         "object o : register\nstruct Cell {{ c: value? }}\n\
@@ -110,7 +112,8 @@ const ENDLESS_WAITS: &[&str] = &[
     "lock(l)",
 ];
 
-/// Objects whose `write` waits for ever behind two beginnings, for all choices of them, perhaps with a step in between.
+/// Objects whose `write` waits for ever behind two beginnings, for all choices of them, perhaps
+/// with a step in between.
 fn objects_that_wait() -> Vec<String> {
     let mut objects = Vec::new();
     for (one, two) in BEGINNINGS.iter().flat_map(|one| BEGINNINGS.iter().map(move |two| (one, two)))

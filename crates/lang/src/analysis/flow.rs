@@ -72,7 +72,8 @@ pub fn expressions(op: &Op, visit: &mut dyn FnMut(&Ex)) {
     }
 }
 
-/// Whether a run that leaves `start` can reach a position that `ends` it without passing one that `is_step`.
+/// Whether a run that leaves `start` can reach a position that `ends` it without passing one that
+/// `is_step`.
 pub fn reaches_without_step(
     steps: &Steps,
     start: Pc,

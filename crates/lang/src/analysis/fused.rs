@@ -1,17 +1,19 @@
-//! Reads of keys that are fused with the step before them, so that no thread needs to rest there: for proofs.
+//! Reads of keys that are fused with the step before them, so that no thread needs to rest there:
+//! for proofs.
 //!
-//! The key of a node that nobody writes once it can be seen ([`crate::analysis::locality`]) is the same whenever it is read. *Theorem*
-//! (Lipton, CACM 1975): such a read commutes with every step of every other thread, so every run has the same steps in an order in
-//! which the read follows immediately on the step of its thread before it. Calls stay where they are, and a return only
-//! comes earlier by it: the interval of the operation gets shorter, and what is linearizable with it is so with the
-//! longer one. What the shared state is between two other steps does not change.
+//! The key of a node that nobody writes once it can be seen ([`crate::analysis::locality`]) is the
+//! same whenever it is read. *Theorem* (Lipton, CACM 1975): such a read commutes with every step of
+//! every other thread, so every run has the same steps in an order in which the read follows
+//! immediately on the step of its thread before it. Calls stay where they are, and a return only
+//! comes earlier by it: the interval of the operation gets shorter, and what is linearizable with
+//! it is so with the longer one. What the shared state is between two other steps does not change.
 //!
-//! It would be unsound to fuse a read that is followed by an `assume` before the next step: if the condition does not
-//! hold, the step before would be undone with it. A circle of such reads has no step in it, and would be taken for a walk
-//! without end. In both cases the read stays a step.
+//! It would be unsound to fuse a read that is followed by an `assume` before the next step: if the
+//! condition does not hold, the step before would be undone with it. A circle of such reads has no
+//! step in it, and would be taken for a walk without end. In both cases the read stays a step.
 //!
-//! Other accesses that nobody notices could be fused in the same way. In proofs about lists it is the keys that
-//! multiply what a thread may know while it rests.
+//! Other accesses that nobody notices could be fused in the same way. In proofs about lists it is
+//! the keys that multiply what a thread may know while it rests.
 
 use crate::analysis::flow::reaches_without_step;
 use crate::analysis::liveness::Liveness;

@@ -1,11 +1,13 @@
-//! Which reads are protected by a lock that the reader holds, so that nobody can change what they see.
+//! Which reads are protected by a lock that the reader holds, so that nobody can change what they
+//! see.
 //!
-//! A field is *guarded* by a lock of its struct if every write to it after allocation hits a node of which the writer holds that
-//! lock, or a node that is still private. A read of a guarded field by a thread that holds the lock commutes with
-//! all steps of other threads (it is a both-mover in Lipton's sense), so it need not be a step of its own.
+//! A field is *guarded* by a lock of its struct if every write to it after allocation hits a node
+//! of which the writer holds that lock, or a node that is still private. A read of a guarded field
+//! by a thread that holds the lock commutes with all steps of other threads (it is a both-mover in
+//! Lipton's sense), so it need not be a step of its own.
 //!
-//! Which locks are held is found by data flow (`held`). What would make this unsound: a write that is not seen, or one by a thread
-//! that is thought to hold the lock.
+//! Which locks are held is found by data flow (`held`). What would make this unsound: a write that
+//! is not seen, or one by a thread that is thought to hold the lock.
 
 use crate::analysis::held::Held;
 use crate::analysis::liveness::Liveness;
@@ -39,7 +41,8 @@ pub fn guarded_reads(steps: &Steps, liveness: &Liveness) -> Vec<bool> {
     steps.code.iter().enumerate().map(guarded).collect()
 }
 
-/// The place in a node that an instruction accesses, the struct, and the locks of the node that the thread surely holds.
+/// The place in a node that an instruction accesses, the struct, and the locks of the node that the
+/// thread surely holds.
 fn access<'o>(held: &Held, index: usize, op: &'o Op) -> Option<(&'o Place, u32, BTreeSet<u32>)> {
     let locks = held.at(Pc(index as u32))?;
     let place = op.place()?;

@@ -1,16 +1,17 @@
 //! Which locks a thread holds at each position of a method.
 //!
-//! Forward data flow over the locks that methods take themselves. A lock of a node is known by its slot and by the registers
-//! that surely refer to the node: a copy of such a register joins them, a register that is overwritten leaves. A thread that
-//! takes a lock twice waits for ever, so different known locks are different locks. Where two ways meet, a lock that both
-//! hold stays if some register names it on both.
+//! Forward data flow over the locks that methods take themselves. A lock of a node is known by its
+//! slot and by the registers that surely refer to the node: a copy of such a register joins them, a
+//! register that is overwritten leaves. A thread that takes a lock twice waits for ever, so
+//! different known locks are different locks. Where two ways meet, a lock that both hold stays if
+//! some register names it on both.
 //!
-//! *What it answers*: every lock that it names is held. It also says where the list is *complete*, so that no other lock is
-//! held. When the name of a lock is lost, the list is no longer complete; when something unknown is
-//! released, nothing is known to be held any more.
+//! *What it answers*: every lock that it names is held. It also says where the list is *complete*,
+//! so that no other lock is held. When the name of a lock is lost, the list is no longer complete;
+//! when something unknown is released, nothing is known to be held any more.
 //!
-//! *What would make it unsound*: a lock that is named and was released. Only `unlock` of this program text releases locks, and
-//! a release of a lock that is not known forgets all.
+//! *What would make it unsound*: a lock that is named and was released. Only `unlock` of this
+//! program text releases locks, and a release of a lock that is not known forgets all.
 
 use crate::analysis::flow::{definitions, successors};
 use crate::front::types::StructId;
@@ -114,7 +115,8 @@ impl Locks {
         self.complete &= self.named.len() == count;
     }
 
-    /// What is held whichever of two ways was taken. A lock that could be two of the other way is forgotten.
+    /// What is held whichever of two ways was taken. A lock that could be two of the other way is
+    /// forgotten.
     fn join(&self, other: &Locks) -> Locks {
         let common = |lock: &HeldLock| {
             let mut same = other.named.iter().filter_map(|known| meet(lock, known));
@@ -223,8 +225,9 @@ fn transfer(op: &Op, mut locks: Locks) -> Locks {
 mod tests {
     use super::*;
 
-    /// What is held at the `write` of the variable `here` in a method with this body: slots of node locks held through the
-    /// register of `m`, whether the list is complete, and whether all releases are known.
+    /// What is held at the `write` of the variable `here` in a method with this body: slots of node
+    /// locks held through the register of `m`, whether the list is complete, and whether all
+    /// releases are known.
     fn held(body: &str) -> (Vec<u32>, bool, bool) {
         let source = format!(
             "object o : register\nstruct Node {{ a: lock, b: lock, val: value?, next: Node? }}\n\

@@ -1,10 +1,12 @@
-//! Which registers are live where: a register is live at a position if some run from there reads it before
-//! overwriting it. Backward data flow to a least fixpoint; a dead register can be reset without changing any run.
+//! Which registers are live where: a register is live at a position if some run from there reads it
+//! before overwriting it. Backward data flow to a least fixpoint; a dead register can be reset
+//! without changing any run.
 //!
-//! Registers that outlive an operation (thread variables, reservations, variables of the client) are followed
-//! through calls: [`Liveness::is_needed`] knows from which call of the client the method will return, so that a thread
-//! variable which every later operation writes before it reads it is dead. [`Liveness::is_live`] knows no client and takes
-//! the registers of the object for live everywhere.
+//! Registers that outlive an operation (thread variables, reservations, variables of the client)
+//! are followed through calls: [`Liveness::is_needed`] knows from which call of the client the
+//! method will return, so that a thread variable which every later operation writes before it reads
+//! it is dead. [`Liveness::is_live`] knows no client and takes the registers of the object for live
+//! everywhere.
 
 use crate::analysis::flow::{definitions, successors, uses};
 use crate::steps::{Op, Pc, Steps};
@@ -95,8 +97,8 @@ impl Liveness {
         self.live.has(pc, reg)
     }
 
-    /// Whether a thread at a position can ever read what a register holds; `caller` is the client's call that it
-    /// executes, if any.
+    /// Whether a thread at a position can ever read what a register holds; `caller` is the client's
+    /// call that it executes, if any.
     pub fn is_needed(&self, steps: &Steps, pc: Pc, caller: Option<Pc>, reg: usize) -> bool {
         let after = |caller: Pc| {
             reg < steps.persistent.len()

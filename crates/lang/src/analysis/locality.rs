@@ -1,14 +1,17 @@
-//! Which shared accesses no other thread can notice or influence, so that they need not be steps of their own.
+//! Which shared accesses no other thread can notice or influence, so that they need not be steps of
+//! their own.
 //!
 //! Two facts, both found by data flow and valid as long as the program never frees a node:
-//! - a node is *private* between its allocation and the moment a reference to it is stored, swapped in or copied to
-//!   another live register; accesses to its fields are local;
-//! - a field is *constant* if every write to it (after allocation) hits a private node; reading it is local, for
-//!   nobody writes it once it can be seen. A shared variable that no method writes is constant, too.
+//! - a node is *private* between its allocation and the moment a reference to it is stored, swapped
+//!   in or copied to another live register; accesses to its fields are local;
+//! - a field is *constant* if every write to it (after allocation) hits a private node; reading it
+//!   is local, for nobody writes it once it can be seen. A shared variable that no method writes is
+//!   constant, too.
 //!
-//! What would make this unsound: a copy of a reference that the analysis misses. Therefore every occurrence of the
-//! register outside of comparisons and of the root of a place ends its privacy, except for a plain move; and every register that an
-//! instruction may overwrite has lost its node, the elements of an array in registers included.
+//! What would make this unsound: a copy of a reference that the analysis misses. Therefore every
+//! occurrence of the register outside of comparisons and of the root of a place ends its privacy,
+//! except for a plain move; and every register that an instruction may overwrite has lost its node,
+//! the elements of an array in registers included.
 
 use crate::analysis::flow::{definitions, successors};
 use crate::analysis::liveness::Liveness;
@@ -72,8 +75,8 @@ fn on_private_node(op: &Op, private: &Private) -> bool {
     }
 }
 
-/// For each position of a method, counted from its entry, the registers that hold the only reference to their node; `None` if no run
-/// reaches the position.
+/// For each position of a method, counted from its entry, the registers that hold the only
+/// reference to their node; `None` if no run reaches the position.
 pub fn private_registers(
     steps: &Steps,
     live: &Liveness,

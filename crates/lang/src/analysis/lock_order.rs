@@ -1,13 +1,15 @@
-//! Which locks a thread holds where it takes another one, and whether it takes them in a fixed order.
+//! Which locks a thread holds where it takes another one, and whether it takes them in a fixed
+//! order.
 //!
-//! If every thread takes locks in ascending order of some rank, and holds none when it returns or waits for a condition,
-//! then no thread waits for a lock for ever: the one that waits for the highest lock waits for a thread that waits for
-//! nothing higher. Taking several locks in a row is then one right mover (Lipton), for no deadlock can hide between them.
+//! If every thread takes locks in ascending order of some rank, and holds none when it returns or
+//! waits for a condition, then no thread waits for a lock for ever: the one that waits for the
+//! highest lock waits for a thread that waits for nothing higher. Taking several locks in a row is
+//! then one right mover (Lipton), for no deadlock can hide between them.
 //!
-//! *Decided* here: exactly which locks are held at each `lock` (`held`). `None` if that cannot be told, if a lock is held at a
-//! return or at an `assume`, or if nodes are freed. The order itself is not decided but checked by the machine at every `lock` that it
-//! executes: nodes are ranked by their only constant field of type `key`, shared variables by their place and before all
-//! nodes.
+//! *Decided* here: exactly which locks are held at each `lock` (`held`). `None` if that cannot be
+//! told, if a lock is held at a return or at an `assume`, or if nodes are freed. The order itself
+//! is not decided but checked by the machine at every `lock` that it executes: nodes are ranked by
+//! their only constant field of type `key`, shared variables by their place and before all nodes.
 
 use crate::analysis::held::{Held, HeldLock};
 use crate::analysis::liveness::Liveness;
@@ -54,8 +56,9 @@ impl LockOrder {
     }
 }
 
-/// Whether every `unlock` surely releases a lock that its thread took in the same operation: only then is taking a lock a right
-/// mover and releasing it a left mover, for nobody else can release it.
+/// Whether every `unlock` surely releases a lock that its thread took in the same operation: only
+/// then is taking a lock a right mover and releasing it a left mover, for nobody else can release
+/// it.
 pub fn is_disciplined(steps: &Steps) -> bool {
     is_exact(steps, &Held::of(steps))
 }
@@ -68,7 +71,8 @@ fn is_exact(steps: &Steps, held: &Held) -> bool {
     steps_alone && held.is_complete() && held.knows_releases(steps)
 }
 
-/// For each struct its only field of type `key`, if no method writes it once the node is known to others.
+/// For each struct its only field of type `key`, if no method writes it once the node is known to
+/// others.
 fn ranks(steps: &Steps, liveness: &Liveness) -> Vec<Option<u32>> {
     let local = local_accesses(steps, liveness);
     let mut written: BTreeSet<(u32, u32)> = BTreeSet::new();

@@ -1,16 +1,19 @@
 //! Where a thread rests although it accesses nothing: before an `assume` over its own registers.
 //!
-//! What such an `assume` asks for never changes while the thread waits there, so a thread that waits does so for ever; but the
-//! accesses before it have happened, and others see them. If it were local code like any other, a step
-//! that ends in an `assume` that fails would not exist, and its access would be undone.
+//! What such an `assume` asks for never changes while the thread waits there, so a thread that
+//! waits does so for ever; but the accesses before it have happened, and others see them. If it
+//! were local code like any other, a step that ends in an `assume` that fails would not exist, and
+//! its access would be undone.
 //!
-//! A value that was chosen since the last access (`any`, `choose`) is a different matter: `let o: tid = any` followed by
-//! `assume o != self` chooses among the other threads. The thread therefore rests before the choice, and the step from there has
-//! an outcome for each choice that the `assume` allows. It waits only if it allows none.
+//! A value that was chosen since the last access (`any`, `choose`) is a different matter:
+//! `let o: tid = any` followed by `assume o != self` chooses among the other threads. The thread
+//! therefore rests before the choice, and the step from there has an outcome for each choice that
+//! the `assume` allows. It waits only if it allows none.
 //!
-//! *Decided*: the positions of a method, outside of atomic blocks, that are an `assume` or a choice from which an `assume` is
-//! reached without an access. Where nothing is chosen in vain this adds resting points and no runs: choosing and
-//! looking at one's own registers commutes with every step of the others.
+//! *Decided*: the positions of a method, outside of atomic blocks, that are an `assume` or a choice
+//! from which an `assume` is reached without an access. Where nothing is chosen in vain this adds
+//! resting points and no runs: choosing and looking at one's own registers commutes with every step
+//! of the others.
 
 use crate::analysis::flow::successors;
 use crate::steps::{Op, Pc, Steps};

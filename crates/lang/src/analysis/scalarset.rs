@@ -1,17 +1,19 @@
 //! Whether threads of one role are interchangeable although the program uses thread numbers.
 //!
-//! *Decided*: thread numbers form a scalarset (Ip and Dill, "Better verification through symmetry", 1996): a program
-//! may store them, compare them for equality with each other and with `null`, choose one freely, and use them as index of
-//! arrays with one element for each thread. A permutation of the threads of a role, applied to the threads, to every
-//! thread number and to these arrays alike, then maps runs to runs.
+//! *Decided*: thread numbers form a scalarset (Ip and Dill, "Better verification through symmetry",
+//! 1996): a program may store them, compare them for equality with each other and with `null`,
+//! choose one freely, and use them as index of arrays with one element for each thread. A
+//! permutation of the threads of a role, applied to the threads, to every thread number and to
+//! these arrays alike, then maps runs to runs.
 //!
-//! The types alone do not say so; every instruction of methods and clients is looked at. Arithmetic, order, or
-//! a comparison with a number that is no `null` ends it, and so does a write of a whole array whose elements
-//! differ. Arrays by thread that lie in nodes, in registers or in one another are refused because nobody permutes
-//! them. The initial state need not be symmetric: a run from a permuted initial state is a permuted run.
+//! The types alone do not say so; every instruction of methods and clients is looked at.
+//! Arithmetic, order, or a comparison with a number that is no `null` ends it, and so does a write
+//! of a whole array whose elements differ. Arrays by thread that lie in nodes, in registers or in
+//! one another are refused because nobody permutes them. The initial state need not be symmetric: a
+//! run from a permuted initial state is a permuted run.
 //!
-//! *What would make it unsound*: a thread number under another type. Expressions are followed by the kinds of
-//! registers and slots, and one whose kind is not known counts as a misuse.
+//! *What would make it unsound*: a thread number under another type. Expressions are followed by
+//! the kinds of registers and slots, and one whose kind is not known counts as a misuse.
 
 use crate::analysis::flow::expressions;
 use crate::front::types::{Kind, Scalar};
@@ -72,8 +74,8 @@ impl Reader<'_> {
         })
     }
 
-    /// Whether what an instruction writes is a thread exactly where a thread belongs, and arrays by thread are
-    /// written with one value for all threads.
+    /// Whether what an instruction writes is a thread exactly where a thread belongs, and arrays by
+    /// thread are written with one value for all threads.
     fn moves(&self, op: &Op) -> bool {
         match op {
             Op::Set { dst, value } => self.fits_registers(*dst, value),

@@ -1,5 +1,5 @@
-//! The syntax tree, as written: names are not resolved, types are not known. Every expression and every
-//! binding carries an [`ExprId`], under which the checker files what it finds out.
+//! The syntax tree, as written: names are not resolved, types are not known. Every expression and
+//! every binding carries an [`ExprId`], under which the checker files what it finds out.
 
 use crate::front::span::Span;
 

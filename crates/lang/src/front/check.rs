@@ -1,5 +1,6 @@
-//! Syntax tree to checked program: resolves names, infers and checks types, finds missing returns, matches the
-//! object's methods against its specification. Stops at the first error of a declaration.
+//! Syntax tree to checked program: resolves names, infers and checks types, finds missing returns,
+//! matches the object's methods against its specification. Stops at the first error of a
+//! declaration.
 
 mod calls;
 mod declarations;

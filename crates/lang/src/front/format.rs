@@ -1,5 +1,6 @@
-//! The formatter: one indentation, one spacing. Lines stay where the author broke them and comments stay where they
-//! stand; only white space changes, so the tokens of a file are the same before and after.
+//! The formatter: one indentation, one spacing. Lines stay where the author broke them and comments
+//! stay where they stand; only white space changes, so the tokens of a file are the same before and
+//! after.
 
 use crate::front::lexer::{Token, TokenKind, tokens};
 
@@ -64,8 +65,8 @@ pub fn format(source: &str) -> String {
     out
 }
 
-/// How deep a line is indented: one that continues an expression deeper than its block, the `or` of a choice like
-/// the line that opened the block.
+/// How deep a line is indented: one that continues an expression deeper than its block, the `or` of
+/// a choice like the line that opened the block.
 fn depth(block: usize, first: &Token<'_>) -> usize {
     match (first.kind, first.text) {
         (TokenKind::Punct, "||" | "&&" | "++") => block + 2,

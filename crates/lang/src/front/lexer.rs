@@ -1,5 +1,5 @@
-//! Text to tokens. Comments (`//` to the end of the line) are kept as tokens of their own kind so that the
-//! formatter can put them back; the parser never sees them.
+//! Text to tokens. Comments (`//` to the end of the line) are kept as tokens of their own kind so
+//! that the formatter can put them back; the parser never sees them.
 
 use crate::front::span::Span;
 

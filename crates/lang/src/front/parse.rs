@@ -1,5 +1,5 @@
-//! Tokens to syntax tree, by recursive descent; expressions by precedence climbing. Stops at the first error.
-//! Nesting is bounded, so that no input can exhaust the stack.
+//! Tokens to syntax tree, by recursive descent; expressions by precedence climbing. Stops at the
+//! first error. Nesting is bounded, so that no input can exhaust the stack.
 
 mod expressions;
 mod items;

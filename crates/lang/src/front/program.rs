@@ -1,5 +1,6 @@
-//! A checked file: the syntax tree together with what the checker found out about it. Everything that comes
-//! after (lowering, the specification interpreter, the printers) reads this and needs no further checks.
+//! A checked file: the syntax tree together with what the checker found out about it. Everything
+//! that comes after (lowering, the specification interpreter, the printers) reads this and needs no
+//! further checks.
 
 use crate::front::ast::{Block, Expr, ExprId, File};
 use crate::front::types::{EnumId, Shown, StructId, Type};

@@ -1,9 +1,10 @@
 //! Ranges of whole numbers, and whether the program states them.
 //!
-//! `int` without bounds is *any whole number* to a proof, and has a default range on the machine. `int LOW..HIGH`
-//! is bounded for everybody, also where its bounds happen to be those of the default range. So a range carries where it comes
-//! from, and nobody may tell one from the other by its bounds. What is calculated from a number without bounds has none either,
-//! whatever interval the calculation gives: a value of such a type fits a stated range only after a check.
+//! `int` without bounds is *any whole number* to a proof, and has a default range on the machine.
+//! `int LOW..HIGH` is bounded for everybody, also where its bounds happen to be those of the
+//! default range. So a range carries where it comes from, and nobody may tell one from the other by
+//! its bounds. What is calculated from a number without bounds has none either, whatever interval
+//! the calculation gives: a value of such a type fits a stated range only after a check.
 
 /// The range of `int` without bounds in an algorithm.
 const PLAIN: (i32, i32) = (-128, 127);

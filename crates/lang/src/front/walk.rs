@@ -12,8 +12,8 @@ pub fn expressions(block: &Block, visit: &mut dyn FnMut(&Expr)) {
     });
 }
 
-/// Calls `visit` on each expression that a statement itself evaluates: not those of the blocks in it, nor of its
-/// linearization points.
+/// Calls `visit` on each expression that a statement itself evaluates: not those of the blocks in
+/// it, nor of its linearization points.
 pub fn own_expressions(statement: &Stmt, visit: &mut dyn FnMut(&Expr)) {
     match &statement.kind {
         StmtKind::Assign(targets, value) => {

@@ -1,5 +1,6 @@
-//! Enumerates the outcomes of a nondeterministic computation by running it again and again: each run asks
-//! [`Choices::pick`] for its choices, and [`Choices::advance`] moves on to the next sequence of answers.
+//! Enumerates the outcomes of a nondeterministic computation by running it again and again: each
+//! run asks [`Choices::pick`] for its choices, and [`Choices::advance`] moves on to the next
+//! sequence of answers.
 
 /// The choices of the current run.
 #[derive(Clone, Debug, Default)]

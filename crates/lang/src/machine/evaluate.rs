@@ -133,9 +133,9 @@ impl Run<'_> {
     }
 }
 
-/// Whether a value may stand in a slot. A number that leaves declared bounds is an error of the algorithm; one that leaves
-/// the default range of `int` is a number like any other, only that the machine does not represent it: that run is
-/// cut.
+/// Whether a value may stand in a slot. A number that leaves declared bounds is an error of the
+/// algorithm; one that leaves the default range of `int` is a number like any other, only that the
+/// machine does not represent it: that run is cut.
 pub(super) fn check(value: i32, kind: Kind, pc: Pc) -> Ran<()> {
     if fits(value, kind) {
         return Ok(());

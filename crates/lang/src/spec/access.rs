@@ -1,9 +1,9 @@
 //! Which parts of the state a method of a specification looks at and changes, read off its text.
 //!
-//! An access `m[p]` or `p in m`, where `m` is a map and `p` a parameter that the method never assigns, touches the
-//! entry of the argument and nothing else. Every other mention of a variable touches all of it. A method that mentions
-//! variables in the first way only acts on the entries of its arguments: what it does and returns is
-//! the same whatever the other entries are.
+//! An access `m[p]` or `p in m`, where `m` is a map and `p` a parameter that the method never
+//! assigns, touches the entry of the argument and nothing else. Every other mention of a variable
+//! touches all of it. A method that mentions variables in the first way only acts on the entries of
+//! its arguments: what it does and returns is the same whatever the other entries are.
 
 use crate::front::ast::*;
 use crate::front::program::{FunctionInfo, LocalId, Meaning, SpecInfo, VarId};

@@ -1,13 +1,14 @@
 //! The ways through a method of a specification: what each changes and returns, read off its text.
 //!
-//! A *version* is a number of the state that counts the changes. It is one if every assignment to it is
-//! `rev = rev + 1`, and every way through every method that changes anything makes that assignment exactly
-//! once. A method *tells* it if it returns it, alone or as a part of a tuple; whether the method had changed
-//! something then follows from the constants beside it: `return (true, rev)` after a change,
-//! `return (false, rev)` without one.
+//! A *version* is a number of the state that counts the changes. It is one if every assignment to
+//! it is `rev = rev + 1`, and every way through every method that changes anything makes that
+//! assignment exactly once. A method *tells* it if it returns it, alone or as a part of a tuple;
+//! whether the method had changed something then follows from the constants beside it:
+//! `return (true, rev)` after a change, `return (false, rev)` without one.
 //!
-//! Ways are followed statement by statement. A loop may change the state or not; one that counts or returns is not
-//! followed, nor is a helper function that mentions the state, and then nothing is said of the method.
+//! Ways are followed statement by statement. A loop may change the state or not; one that counts or
+//! returns is not followed, nor is a helper function that mentions the state, and then nothing is
+//! said of the method.
 
 use super::access::{mentions_state, root};
 use crate::front::ast::*;
@@ -19,7 +20,8 @@ use crate::spec::Datum;
 /// One way for a method to end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// For each part of the result (a result that is no tuple has one) its value, if it is a constant.
+    /// For each part of the result (a result that is no tuple has one) its value, if it is a
+    /// constant.
     constants: Vec<Option<Datum>>,
     /// The parts of the result that are the number that was asked about.
     told: Option<usize>,

@@ -1,4 +1,5 @@
-//! The data of specifications: like the scalars of algorithms, but tagged with their sort, and with collections.
+//! The data of specifications: like the scalars of algorithms, but tagged with their sort, and with
+//! collections.
 
 use crate::front::types::{Kind, Length, Scalar, Type};
 use crate::steps::{MINUS_INF, NULL, PLUS_INF};

@@ -1,5 +1,6 @@
-//! Checked program to steps: expressions are flattened so that each instruction makes at most one shared access,
-//! from left to right; helper functions are expanded in place; composite values become scalar slots.
+//! Checked program to steps: expressions are flattened so that each instruction makes at most one
+//! shared access, from left to right; helper functions are expanded in place; composite values
+//! become scalar slots.
 
 mod clients;
 mod expressions;
@@ -32,8 +33,8 @@ pub fn lower(program: &Program, threads: u32, client: Option<&str>) -> Result<St
     Lower::new(program, threads).steps(client)
 }
 
-/// Lowers a program as [`lower`] does, for an engine that follows linearization points: descriptors of
-/// `@lin(help d)` know the thread whose operation made them.
+/// Lowers a program as [`lower`] does, for an engine that follows linearization points: descriptors
+/// of `@lin(help d)` know the thread whose operation made them.
 pub fn lower_points(
     program: &Program,
     threads: u32,
@@ -265,7 +266,8 @@ impl<'p> Lower<'p> {
         Ok(entry)
     }
 
-    /// There is one initial state: engines run the initialisation once, so that a choice in it would go unexplored.
+    /// There is one initial state: engines run the initialisation once, so that a choice in it
+    /// would go unexplored.
     fn reject_choices(&self, init: Pc) -> Lowered<()> {
         let choice = |i: &&Instr| matches!(i.op, Op::Any { .. } | Op::Choose(_));
         match self.code[init.0 as usize..].iter().find(choice) {

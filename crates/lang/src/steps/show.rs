@@ -3,7 +3,8 @@
 use crate::steps::*;
 use std::fmt::Write;
 
-/// The atomic steps of every method. A position with a number begins a step; the lines below it ride along.
+/// The atomic steps of every method. A position with a number begins a step; the lines below it
+/// ride along.
 pub fn listing(steps: &Steps) -> String {
     let mut out = String::new();
     for method in &steps.methods {
@@ -25,7 +26,8 @@ pub fn listing(steps: &Steps) -> String {
     out
 }
 
-/// The control flow of every method in Graphviz's language: nodes are resting points, edges are steps.
+/// The control flow of every method in Graphviz's language: nodes are resting points, edges are
+/// steps.
 pub fn dot(steps: &Steps) -> String {
     let mut out = String::from("digraph steps {\n  node [shape=box, fontname=\"monospace\"];\n");
     for (number, method) in steps.methods.iter().enumerate() {
@@ -52,7 +54,8 @@ pub fn operation(steps: &Steps, method: &MethodCode, op: &Op) -> String {
     shown.op(op)
 }
 
-/// The variable of the source that a register stands for; `None` for one that only the machine knows.
+/// The variable of the source that a register stands for; `None` for one that only the machine
+/// knows.
 pub fn variable<'s>(steps: &'s Steps, method: &'s MethodCode, reg: Reg) -> Option<&'s str> {
     let slot = match (reg.0 as usize).checked_sub(steps.persistent.len()) {
         None => steps.persistent.get(reg.0 as usize),

@@ -1,5 +1,6 @@
-//! The library of algorithms is in order: every file checks, lowers for what it expects, is formatted, says what it is,
-//! and stands in `docs/algorithms.md`. `SERIATIM_BLESS=1` writes that page anew.
+//! The library of algorithms is in order: every file checks, lowers for what it expects, is
+//! formatted, says what it is, and stands in `docs/algorithms.md`. `SERIATIM_BLESS=1` writes that
+//! page anew.
 
 use seriatim_lang::ast::{Expect, File, OptionValue};
 use seriatim_lang::{check_with, fmt, lower, parse};
@@ -62,7 +63,8 @@ impl Entry {
     }
 }
 
-/// What an `expect` line fixes: threads, client, constants. Anything else that it names must be an option of its engine.
+/// What an `expect` line fixes: threads, client, constants. Anything else that it names must be an
+/// option of its engine.
 fn lower_for(entry: &Entry, expect: &Expect) {
     let line = entry.line(expect);
     let consts: BTreeSet<&str> = entry.file.consts.iter().map(|c| c.name.text.as_str()).collect();

@@ -9,9 +9,9 @@
 //! cargo bench -p seriatim-monitor --bench compare -- instructions --bless  # writes down what rows cost now
 //! ```
 //!
-//! `SERIATIM_CLI` names the command to measure (else `target/release/seriatim`). Every row is generated from its
-//! seed. The runs of all programs take turns; medians count. How a peer is asked is told in
-//! `docs/performance.md`.
+//! `SERIATIM_CLI` names the command to measure (else `target/release/seriatim`). Every row is
+//! generated from its seed. The runs of all programs take turns; medians count. How a peer is asked
+//! is told in `docs/performance.md`.
 
 mod instructions;
 mod peers;

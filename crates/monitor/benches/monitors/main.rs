@@ -1,8 +1,9 @@
 //! What the fast monitors cost, from 10⁴ to 10⁷ operations, and what they watch in a second.
 //!
-//! Claims measured: at 10⁶ operations ten times less CPU time and five times less memory than PolyLin's
-//! published figures, reading of PolyLin's format included; the time an operation costs grows by less than
-//! 1.5 from 10⁵ to 10⁷; two million events a second are watched at constant memory.
+//! Claims measured: at 10⁶ operations ten times less CPU time and five times less memory than
+//! PolyLin's published figures, reading of PolyLin's format included; the time an operation costs
+//! grows by less than 1.5 from 10⁵ to 10⁷; two million events a second are watched at constant
+//! memory.
 //!
 //! ```sh
 //! cargo bench -p seriatim-monitor --bench monitors                     # all tables up to 10⁶
@@ -10,8 +11,10 @@
 //! cargo bench -p seriatim-monitor --bench monitors -- online 8         # 10⁸ events watched
 //! ```
 //!
-//! Every history is written to a file and checked by a process of its own; the sizes of a row take turns, and
-//! the median of a few runs counts. `-- make queue uniform 8 6 FILE` writes one history, for a profiler. The output is Markdown: *CPU seconds with reading / of the check alone / peak MB*.
+//! Every history is written to a file and checked by a process of its own; the sizes of a row take
+//! turns, and the median of a few runs counts. `-- make queue uniform 8 6 FILE` writes one history,
+//! for a profiler. The output is Markdown: *CPU seconds with reading / of the check alone / peak
+//! MB*.
 
 mod measure;
 mod shapes;
@@ -34,7 +37,8 @@ const POLYLIN: [(Kind, f64, f64); 4] = [
     (Kind::Set, 0.81, 156.0),
 ];
 
-/// The objects of the smaller table, with the operations that their monitors leave to the search left out.
+/// The objects of the smaller table, with the operations that their monitors leave to the search
+/// left out.
 const OTHERS: [(&str, &[(&str, f64)]); 8] = [
     ("register", &[]),
     ("map", &[("insert", 0.0), ("delete", 0.0), ("cas", 0.0), ("size", 0.0), ("contains", 0.0)]),

@@ -1,9 +1,9 @@
 //! How long a monitor that branches may go on.
 //!
-//! Most monitors take little more time than reading takes. Some branch, though, where values repeat or
-//! removals are pending, and then the general search may be faster by any factor. So these say
-//! from time to time how much they have done, and whoever asked them says whether to go on; meanwhile he may
-//! let the search take a turn.
+//! Most monitors take little more time than reading takes. Some branch, though, where values repeat
+//! or removals are pending, and then the general search may be faster by any factor. So these say
+//! from time to time how much they have done, and whoever asked them says whether to go on;
+//! meanwhile he may let the search take a turn.
 
 use std::cell::Cell;
 

@@ -27,7 +27,8 @@ pub enum Declined {
         /// The operation as text.
         operation: String,
     },
-    /// What happens cannot be read as it happens, or not any more; whoever has kept everything may begin again.
+    /// What happens cannot be read as it happens, or not any more; whoever has kept everything may
+    /// begin again.
     Unheard {
         /// Why not.
         why: String,

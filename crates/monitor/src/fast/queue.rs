@@ -108,8 +108,8 @@ impl Discipline for Queue {
         if let Some(violation) = repeated_values::among_single(self, part)? {
             return Ok(violation);
         }
-        // Pending dequeues are a choice for the pairs of frontiers at every step, and for a guess only
-        // where it is stuck.
+        // Pending dequeues are a choice for the pairs of frontiers at every step, and for a guess
+        // only where it is stuck.
         match part.operations().any(|op| part.history.ret(op).is_none()) {
             true => repeated_values::decide(self, part, Guess::Earliest)
                 .or_else(|_| repeated::decide(part)),

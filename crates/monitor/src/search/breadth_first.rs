@@ -1,13 +1,14 @@
 //! Breadth first, just in time: all configurations that can stand at a return, return by return.
 //!
-//! *Theorem* (Lowe 2017, "just-in-time linearization"): it is enough to linearize operations when some
-//! operation returns that is not linearized yet, so after each return the set of configurations that
-//! reach it decides everything that follows; the history is linearizable iff the set never becomes
-//! empty. The past can be forgotten: memory follows the concurrency, and where the set becomes empty is
-//! a return up to which the history is linearizable and at which it fails.
+//! *Theorem* (Lowe 2017, "just-in-time linearization"): it is enough to linearize operations when
+//! some operation returns that is not linearized yet, so after each return the set of
+//! configurations that reach it decides everything that follows; the history is linearizable iff
+//! the set never becomes empty. The past can be forgotten: memory follows the concurrency, and
+//! where the set becomes empty is a return up to which the history is linearizable and at which it
+//! fails.
 //!
-//! It refutes as soon as the reason for it has passed, wherever the end of the history is; where many
-//! operations are open together it keeps more than the depth-first search would visit.
+//! It refutes as soon as the reason for it has passed, wherever the end of the history is; where
+//! many operations are open together it keeps more than the depth-first search would visit.
 
 use super::engine::Search;
 use super::mask::Mask;

@@ -1,8 +1,8 @@
 //! Which operations depend on each other.
 //!
-//! Two operations are independent if they commute whatever they return. The search linearizes before
-//! the frontier's operation only what is connected with it by dependent pairs: for a map that is not
-//! partitioned, operations on the same key.
+//! Two operations are independent if they commute whatever they return. The search linearizes
+//! before the frontier's operation only what is connected with it by dependent pairs: for a map
+//! that is not partitioned, operations on the same key.
 
 use super::part::{Part, PendingId, Rank};
 use seriatim_spec::{Alphabet, ClassId};

@@ -1,21 +1,22 @@
 //! Depth first: the search of Wing & Gong with Lowe's memory of configurations.
 //!
 //! *Theorem* (Wing & Gong 1993; Lowe 2017): a history is linearizable iff repeatedly linearizing
-//! some operation that no unlinearized one precedes, as the specification allows, reaches the end; and
-//! a configuration that was left without success need never be entered again. The paper's bit set of
-//! all operations is replaced by the frontier and a set of slots ([`part`](super::part)), so that a
-//! remembered configuration takes a few words whatever the length of the history.
+//! some operation that no unlinearized one precedes, as the specification allows, reaches the end;
+//! and a configuration that was left without success need never be entered again. The paper's bit
+//! set of all operations is replaced by the frontier and a set of slots ([`part`](super::part)), so
+//! that a remembered configuration takes a few words whatever the length of the history.
 //!
-//! It finds a witness fast where there is one, since it commits to choices; it must exhaust the space
-//! to refute. Cost: one expansion a configuration; memory: all configurations met.
+//! It finds a witness fast where there is one, since it commits to choices; it must exhaust the
+//! space to refute. Cost: one expansion a configuration; memory: all configurations met.
 //!
-//! *Dives.* One wrong choice early on can hide every witness behind more configurations than anybody can
-//! visit, and which choice is wrong depends on nothing but luck: the time to a witness has a heavy tail
-//! (Gomes, Selman & Kautz 1998). So, after a while, three turns of four are dives: each enters another
-//! choice that is still open and tries operations in another order there. Nothing is done twice, since all
-//! that was met is remembered; nothing is lost, since what a dive leaves open stays open; and a witness
-//! takes at most four times as long as without dives. Usually a dive begins far along, near where the others are stuck;
-//! now and then early, in case that is where they went wrong.
+//! *Dives.* One wrong choice early on can hide every witness behind more configurations than
+//! anybody can visit, and which choice is wrong depends on nothing but luck: the time to a witness
+//! has a heavy tail (Gomes, Selman & Kautz 1998). So, after a while, three turns of four are dives:
+//! each enters another choice that is still open and tries operations in another order there.
+//! Nothing is done twice, since all that was met is remembered; nothing is lost, since what a dive
+//! leaves open stays open; and a witness takes at most four times as long as without dives. Usually
+//! a dive begins far along, near where the others are stuck; now and then early, in case that is
+//! where they went wrong.
 
 use super::engine::Search;
 use super::mask::Mask;
@@ -69,7 +70,8 @@ const FIRST_TURN: u64 = 1 << 11;
 /// Expansions of every later turn.
 const TURN: u64 = if cfg!(test) { 2 } else { 128 };
 
-/// Where dives begin, in turn: of so many open configurations the one that is farthest along, or least far.
+/// Where dives begin, in turn: of so many open configurations the one that is farthest along, or
+/// least far.
 const BEGINNINGS: [(u64, Ordering); 4] =
     [(2, Ordering::Greater), (2, Ordering::Less), (2, Ordering::Greater), (4, Ordering::Greater)];
 

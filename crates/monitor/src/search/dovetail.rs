@@ -2,18 +2,19 @@
 //!
 //! Parts are independent (P-compositionality), so each is searched for itself. A part that runs for
 //! long goes back into the queue and those with less effort behind them come first, so an easy
-//! violation is found whatever hard part stands before it. A part that its depth-first search does not
-//! decide in the first turn gets a breadth-first one as a competitor; with several threads the two run
-//! at the same time, and the first answer wins.
+//! violation is found whatever hard part stands before it. A part that its depth-first search does
+//! not decide in the first turn gets a breadth-first one as a competitor; with several threads the
+//! two run at the same time, and the first answer wins.
 //!
-//! A fast monitor that turns out to be slow ([`Rival`]) works beside the searches, on one thread: whenever it
-//! has done some work, the searches take turns that cost as much. So the first answer takes at most twice as
-//! long as it would alone, whoever gives it.
+//! A fast monitor that turns out to be slow ([`Rival`]) works beside the searches, on one thread:
+//! whenever it has done some work, the searches take turns that cost as much. So the first answer
+//! takes at most twice as long as it would alone, whoever gives it.
 //!
-//! Which violation is *the first* does not depend on who is faster. Every turn has a `Place` in the order
-//! in which one thread would take turns, and what a turn finds depends on nothing but the part; so the first
-//! violation is the one whose turn has the first place. Once there is one, turns with an earlier place
-//! are still taken, later ones are not, and what they found meanwhile is forgotten.
+//! Which violation is *the first* does not depend on who is faster. Every turn has a `Place` in the
+//! order in which one thread would take turns, and what a turn finds depends on nothing but the
+//! part; so the first violation is the one whose turn has the first place. Once there is one, turns
+//! with an earlier place are still taken, later ones are not, and what they found meanwhile is
+//! forgotten.
 
 use super::engine::{Engine, operations_of};
 use super::{Memory, Part, Progress};

@@ -40,7 +40,8 @@ impl Memory {
         total <= self.limit
     }
 
-    /// Whether so many bytes are within the limit, and few enough to be counted in 32 bits of words.
+    /// Whether so many bytes are within the limit, and few enough to be counted in 32 bits of
+    /// words.
     pub fn holds(&self, bytes: usize) -> bool {
         bytes <= self.limit && bytes / 4 < u32::MAX as usize
     }

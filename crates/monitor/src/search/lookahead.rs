@@ -1,12 +1,12 @@
 //! What is still to be seen, and which states can no longer lead there.
 //!
 //! A recorded history tells the future. If a text has been appended to in the wrong order, a later
-//! `get` that returned the right order can never be explained, but a search that meets that `get` only
-//! when it is called has tried all orders of everything in between by then. The specification says
-//! which results a state *precludes* until an operation *reopens* the object (a `put` for a text). So
-//! from each configuration we look ahead to the last operation that changes nothing and returns before
-//! any reopening operation that is not yet linearized is called: if the state precludes its result, no
-//! completion exists and the configuration is dropped.
+//! `get` that returned the right order can never be explained, but a search that meets that `get`
+//! only when it is called has tried all orders of everything in between by then. The specification
+//! says which results a state *precludes* until an operation *reopens* the object (a `put` for a
+//! text). So from each configuration we look ahead to the last operation that changes nothing and
+//! returns before any reopening operation that is not yet linearized is called: if the state
+//! precludes its result, no completion exists and the configuration is dropped.
 //!
 //! Sound because nothing that could reopen the object can come before that operation. Pending
 //! operations that reopen are taken into account like completed ones.

@@ -1,7 +1,7 @@
 //! How each configuration was reached: a tree of steps.
 //!
-//! Many configurations share the beginning of the way to them, so each keeps its last steps and the number
-//! of the configuration that it came from.
+//! Many configurations share the beginning of the way to them, so each keeps its last steps and the
+//! number of the configuration that it came from.
 
 use super::space::Step;
 

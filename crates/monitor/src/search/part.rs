@@ -2,14 +2,14 @@
 //!
 //! Completed operations are numbered in the order of their returns; the number is called the
 //! operation's *rank*. The search moves a *frontier* along the ranks: all operations before it are
-//! linearized, the one at it is not. Only operations called before the frontier's operation returns can
-//! be linearized next: the *open* ones. Each operation has a *slot*, and operations that are open
-//! together have different slots, so the linearized ones among them are a set of slots as small as
-//! the concurrency.
+//! linearized, the one at it is not. Only operations called before the frontier's operation returns
+//! can be linearized next: the *open* ones. Each operation has a *slot*, and operations that are
+//! open together have different slots, so the linearized ones among them are a set of slots as
+//! small as the concurrency.
 //!
-//! Pending operations never return, hence have no rank. Those of one class are interchangeable (once
-//! called they stay available for ever), so a configuration only counts how many of each class it
-//! has used.
+//! Pending operations never return, hence have no rank. Those of one class are interchangeable
+//! (once called they stay available for ever), so a configuration only counts how many of each
+//! class it has used.
 
 use hashbrown::HashMap;
 use seriatim_history::{Event, History, OpId};
@@ -52,7 +52,8 @@ struct PendingClass {
 }
 
 impl<'a> Part<'a> {
-    /// How many bytes the arrangement of some operations takes at least: at each return it names what is open.
+    /// How many bytes the arrangement of some operations takes at least: at each return it names
+    /// what is open.
     pub fn least_bytes(history: &History, operations: &[OpId]) -> usize {
         let (mut open, mut named) = (0, 0);
         for event in history.events_of(operations.iter().copied()) {
@@ -157,7 +158,8 @@ impl<'a> Part<'a> {
         self.operations[rank.0 as usize]
     }
 
-    /// The completed operations that may be linearized next at a frontier, the frontier's own first.
+    /// The completed operations that may be linearized next at a frontier, the frontier's own
+    /// first.
     #[inline]
     pub fn open(&self, frontier: Rank) -> &[Rank] {
         let start = self.starts[frontier.0 as usize] as usize;

@@ -10,10 +10,10 @@
 //! first to return of those not yet linearized.
 //!
 //! - **Reads at once** ([`Space::settle`]). An open operation that changes no state and fits the
-//!   present one is linearized now: taking it out of its later place changes nothing there, and here
-//!   it is allowed.
-//! - **Only what matters for `f`** ([`Dependence`]). Before `f`, only operations connected with
-//!   it by non-commuting pairs among the open ones need be linearized: the others commute with all of
+//!   present one is linearized now: taking it out of its later place changes nothing there, and
+//!   here it is allowed.
+//! - **Only what matters for `f`** ([`Dependence`]). Before `f`, only operations connected with it
+//!   by non-commuting pairs among the open ones need be linearized: the others commute with all of
 //!   those and can be moved behind `f`, whose return they do not precede in real time.
 //! - **Equals in the order of their returns.** Of open operations of one class, only the first to
 //!   return is tried: exchanging the two leaves both within their intervals.
@@ -22,12 +22,13 @@
 //!   have led without: otherwise the pending one could be left out. So pending operations are tried
 //!   only as chains, each enabling the next, that end in a completed operation. Nothing ends a
 //!   completion: the last pending operation would be useless.
-//! - **Nothing without hope** ([`Lookahead`]). A configuration whose state precludes a result that must
-//!   still be seen is dropped: it cannot be completed.
+//! - **Nothing without hope** ([`Lookahead`]). A configuration whose state precludes a result that
+//!   must still be seen is dropped: it cannot be completed.
 //!
 //! The rules hold together because each is a transformation of a completion that does not raise the
-//! number of pending operations, so a completion with the fewest can be brought into the form that all
-//! of them demand. What would make it unsound: a specification whose `is_read_only` or `commute` lies.
+//! number of pending operations, so a completion with the fewest can be brought into the form that
+//! all of them demand. What would make it unsound: a specification whose `is_read_only` or
+//! `commute` lies.
 
 use super::dependence::Dependence;
 use super::lookahead::Lookahead;
@@ -164,8 +165,9 @@ impl<'a> Space<'a> {
         }
     }
 
-    /// The space with those configurations, too, that cannot be completed for a reason that lies ahead:
-    /// an explanation shows the moment at which an order fails, not the moment at which it is doomed.
+    /// The space with those configurations, too, that cannot be completed for a reason that lies
+    /// ahead: an explanation shows the moment at which an order fails, not the moment at which it
+    /// is doomed.
     pub fn without_outlook(self) -> Self {
         Space { lookahead: None, ..self }
     }
@@ -400,7 +402,8 @@ impl<'a> Space<'a> {
         successors.list.push((next, successors.steps.len() as u32));
     }
 
-    /// Whether something still to be seen is precluded after an operation of a class was linearized.
+    /// Whether something still to be seen is precluded after an operation of a class was
+    /// linearized.
     fn is_hopeless<M: Mask>(&self, configuration: &Configuration<M>, class: ClassId) -> bool {
         let Some(lookahead) = &self.lookahead else { return false };
         let ahead = lookahead.ahead(self.part, configuration, class);

@@ -1,9 +1,9 @@
 //! How many pending operations of each class a configuration has used.
 //!
 //! Most configurations have used few, so a use is the sorted list of (class, count); lists are
-//! interned, and a configuration holds a number. Of two configurations that differ only in their uses,
-//! the one that used no more of any class makes the other redundant: whatever the other can still do,
-//! it can do as well (*dominance*).
+//! interned, and a configuration holds a number. Of two configurations that differ only in their
+//! uses, the one that used no more of any class makes the other redundant: whatever the other can
+//! still do, it can do as well (*dominance*).
 
 use super::part::PendingId;
 use hashbrown::HashMap;

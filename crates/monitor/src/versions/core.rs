@@ -1,12 +1,12 @@
 //! The few operations that show a violation, and their refutation by the general search.
 //!
 //! A version says how many updates came before, so the operations of a core are never wrong by
-//! themselves: taken alone, all their versions would be too high. What is refuted is this: from the states
-//! in which the key can be before them, and at the versions that they tell, no order of these operations is
-//! right. That is a small object of its own ([`Table`]): φ and the state of the key; a told operation
-//! takes φ up to its version, a pending one makes one of the gaps. The general search is asked about the
-//! operations of the core under it. It shares the declarations (V1–V4, P) and the states at the
-//! start with the engine, and nothing else.
+//! themselves: taken alone, all their versions would be too high. What is refuted is this: from the
+//! states in which the key can be before them, and at the versions that they tell, no order of
+//! these operations is right. That is a small object of its own ([`Table`]): φ and the state of the
+//! key; a told operation takes φ up to its version, a pending one makes one of the gaps. The
+//! general search is asked about the operations of the core under it. It shares the declarations
+//! (V1–V4, P) and the states at the start with the engine, and nothing else.
 
 use super::Confirmed;
 use super::key::Keys;
@@ -67,7 +67,8 @@ impl Core {
         Core { sentence, operations, claims }
     }
 
-    /// The core of gaps that cannot be filled all at once, though each key could be completed alone.
+    /// The core of gaps that cannot be filled all at once, though each key could be completed
+    /// alone.
     pub fn of_gaps(layout: &Layout) -> Core {
         let telling = layout.pending.iter().map(|&index| layout.record(index).op).collect();
         let sentence = format!(
@@ -79,8 +80,8 @@ impl Core {
         Core { sentence, operations: telling, claims: Claims::Everything }
     }
 
-    /// The core of a key that cannot be completed, whatever the others do: from where its state was last
-    /// certain to the operation that fits no state, without the reads that excluded nothing.
+    /// The core of a key that cannot be completed, whatever the others do: from where its state was
+    /// last certain to the operation that fits no state, without the reads that excluded nothing.
     pub fn of_key(keys: &mut Keys<'_>, key: usize, start: StateId) -> Core {
         let mut trail = Trail {
             now: vec![start],
@@ -161,8 +162,8 @@ struct Trail {
     since: u64,
     /// The operations since the state was last certain, with the classes that say what they do.
     shown: Vec<(Index, ClassId)>,
-    /// The slots since then that an operation of the key may have filled, and those that one of them
-    /// must have filled.
+    /// The slots since then that an operation of the key may have filled, and those that one of
+    /// them must have filled.
     gaps: Vec<u32>,
     sole: Vec<u64>,
     /// The operation that shows that a version existed which none of the key's can have made.
@@ -256,7 +257,8 @@ impl Trail {
     }
 }
 
-/// The object that a core is refuted under, as a table: for each state and operation the states after.
+/// The object that a core is refuted under, as a table: for each state and operation the states
+/// after.
 struct Table {
     next: Vec<Vec<Vec<StateId>>>,
 }
@@ -323,7 +325,8 @@ impl Table {
         start: Start<'_>,
         mut automaton: Box<dyn Versioned + '_>,
     ) -> Option<Table> {
-        // The version so far and the state; no state before the first step, when it is any of those.
+        // The version so far and the state; no state before the first step, when it is any of
+        // those.
         type State = (u64, Option<StateId>);
         let mut found = Vec::new();
         let mut fails = false;

@@ -1,15 +1,16 @@
 //! Whether keys are as independent as the object declares, asked along the history.
 //!
 //! P cannot be proved of a function that can only be called. It is put to the test: the operations
-//! are taken along the slots twice, on the state of the whole object and on that of their key alone. If one
-//! fits there and not here, the declaration is wrong, and nothing that rests on it counts.
+//! are taken along the slots twice, on the state of the whole object and on that of their key
+//! alone. If one fits there and not here, the declaration is wrong, and nothing that rests on it
+//! counts.
 
 use super::key::{Filling, Keys};
 use super::layout::Index;
 use seriatim_spec::{ClassId, StateId, Version};
 
-/// The reason not to believe that keys are independent, if there is one. What fills gaps is taken from
-/// those keys that can be completed alone.
+/// The reason not to believe that keys are independent, if there is one. What fills gaps is taken
+/// from those keys that can be completed alone.
 pub(super) fn independence(
     keys: &mut Keys<'_>,
     start: StateId,

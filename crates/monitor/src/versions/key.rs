@@ -1,15 +1,15 @@
 //! One key along the versions, and whether it can be completed, whatever the others do.
 //!
-//! A key has *places*: the slots of its own operations, and the gaps that one of its operations might
-//! fill. At a gap the key is *idle* (another key fills it) or one of its own operations that never
-//! returned makes the version. Left to itself, a key goes on idly until one of its operations does not fit;
-//! then one of the gaps on the way there has to be filled. Two questions are asked from a place in a
-//! state:
-//! - [`hope`](Keys::hope): can it be completed if operations could be used again and again? A *no* is
-//!   one for good, and few states have to be looked at.
-//! - [`viable`](Keys::viable): can it with each operation used once, those used so far excluded? A *yes*
-//!   names the operations it needs and holds for all that leave these alone; a *no* names those
-//!   whose use stood in the way and holds wherever these are used.
+//! A key has *places*: the slots of its own operations, and the gaps that one of its operations
+//! might fill. At a gap the key is *idle* (another key fills it) or one of its own operations that
+//! never returned makes the version. Left to itself, a key goes on idly until one of its operations
+//! does not fit; then one of the gaps on the way there has to be filled. Two questions are asked
+//! from a place in a state:
+//! - [`hope`](Keys::hope): can it be completed if operations could be used again and again? A *no*
+//!   is one for good, and few states have to be looked at.
+//! - [`viable`](Keys::viable): can it with each operation used once, those used so far excluded? A
+//!   *yes* names the operations it needs and holds for all that leave these alone; a *no* names
+//!   those whose use stood in the way and holds wherever these are used.
 //!
 //! Both relax the whole question: the gaps that a key leaves are always filled.
 
@@ -170,8 +170,8 @@ impl Keys<'_> {
         self.layout.record(self.keys[key].pending[pending as usize]).class
     }
 
-    /// The gaps on the idle way from a place to where it stops, with the states before them, the last
-    /// one first: what is needed at the stop was most likely made shortly before.
+    /// The gaps on the idle way from a place to where it stops, with the states before them, the
+    /// last one first: what is needed at the stop was most likely made shortly before.
     fn chances(&mut self, key: usize, at: u32, state: StateId, stop: u32) -> Vec<(u32, StateId)> {
         let mut gaps = Vec::new();
         let mut state = Some(state);
@@ -235,8 +235,8 @@ impl Keys<'_> {
         hopeful
     }
 
-    /// A filling that completes a key from a place on without the operations used so far; else those
-    /// of them that stand in the way.
+    /// A filling that completes a key from a place on without the operations used so far; else
+    /// those of them that stand in the way.
     pub fn viable(
         &mut self,
         key: usize,

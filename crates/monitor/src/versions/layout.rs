@@ -1,8 +1,9 @@
 //! A history laid out along the versions that its results tell.
 //!
 //! Each version is a *slot*: first the update that made it, then the reads that saw it. Completed
-//! operations are pinned to their slots (V2). A slot whose update nobody told is a *gap*: one of the
-//! operations that never returned made it. What contradicts that already, whatever the object does, is a
+//! operations are pinned to their slots (V2). A slot whose update nobody told is a *gap*: one of
+//! the operations that never returned made it. What contradicts that already, whatever the object
+//! does, is a
 //! [`Fault`]: the pair of operations that shows it.
 
 use hashbrown::HashMap;
@@ -53,7 +54,8 @@ pub(super) struct Layout {
     pub updates: Vec<Option<Index>>,
     /// The reads of each slot.
     pub reads: Vec<Vec<Index>>,
-    /// For each slot the earliest return in it and later ones: what fills the slot was called before.
+    /// For each slot the earliest return in it and later ones: what fills the slot was called
+    /// before.
     pub late: Vec<u32>,
     /// The slots without an update.
     pub gaps: Vec<u32>,
@@ -62,8 +64,8 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Lays some operations out; gives with it what versions and real time alone forbid, in which case
-    /// it is not complete. `Err`: this operation returned and tells no version.
+    /// Lays some operations out; gives with it what versions and real time alone forbid, in which
+    /// case it is not complete. `Err`: this operation returned and tells no version.
     pub fn new(
         history: &History,
         reading: &Interpretation,
@@ -178,8 +180,9 @@ impl Layout {
         Err(Fault { sentence, core: vec![ret.1, call.1], proof: Proof::Rising })
     }
 
-    /// Each gap needs an operation of its own that was called in time. To give every gap the earliest
-    /// call that is left is exact, since what comes in time for a gap does so for all later ones.
+    /// Each gap needs an operation of its own that was called in time. To give every gap the
+    /// earliest call that is left is exact, since what comes in time for a gap does so for all
+    /// later ones.
     fn count_gaps(&mut self) -> Result<(), Fault> {
         let records = &self.records;
         self.pending.sort_by_key(|&index| records[index as usize].call);

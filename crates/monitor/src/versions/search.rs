@@ -1,12 +1,12 @@
 //! Which operation that never returned fills which gap.
 //!
-//! Depth first over the gaps in ascending order. Each key has a *cursor*: where it is, what it has used,
-//! and a filling that completes it alone. At a gap, a key whose filling does not need it now may leave it to
-//! others. A key that cannot be completed without this gap *must* have it; two such keys are a dead end. Else
-//! the keys are tried by their deadlines: the slot at which each stops to fit if it goes on idle. If more
-//! keys are due by some slot than there are gaps up to it, that is a dead end as well. Dead ends are remembered with
-//! everything that decides what comes: the states of the keys that have filled something, and what
-//! they used.
+//! Depth first over the gaps in ascending order. Each key has a *cursor*: where it is, what it has
+//! used, and a filling that completes it alone. At a gap, a key whose filling does not need it now
+//! may leave it to others. A key that cannot be completed without this gap *must* have it; two such
+//! keys are a dead end. Else the keys are tried by their deadlines: the slot at which each stops to
+//! fit if it goes on idle. If more keys are due by some slot than there are gaps up to it, that is
+//! a dead end as well. Dead ends are remembered with everything that decides what comes: the states
+//! of the keys that have filled something, and what they used.
 
 use super::key::{Filling, Keys, Pending, Used, has, with};
 use hashbrown::HashSet;
@@ -38,7 +38,8 @@ struct Cursor {
     due: u32,
 }
 
-/// Stands for the state of a key that has used all it had: it can be completed, and changes nothing for others.
+/// Stands for the state of a key that has used all it had: it can be completed, and changes nothing
+/// for others.
 const SPENT: StateId = StateId(u32::MAX);
 
 /// The slot of a key that is due never.

@@ -95,7 +95,8 @@ impl<'a> Steps<'a> {
         self.declined.get_or_insert(why);
     }
 
-    /// Whether all reads of a slot, given by record and class, fit a state; the first that does not.
+    /// Whether all reads of a slot, given by record and class, fit a state; the first that does
+    /// not.
     pub fn misfit(
         &mut self,
         layout: &Layout,

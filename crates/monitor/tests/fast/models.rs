@@ -53,7 +53,8 @@ impl Model for Containers {
         Vec::new()
     }
 
-    /// Where values do not tell in which order they come out, those that nobody ever returned are alike.
+    /// Where values do not tell in which order they come out, those that nobody ever returned are
+    /// alike.
     fn simplified<'o>(&self, ops: &'o [Op]) -> Cow<'o, [Op]> {
         let is_returned = |value: &Option<Value>| ops.iter().any(|op| op.result == *value);
         let alike = |op: &Op| op.method == "insert" && !is_returned(&op.arg);
@@ -258,7 +259,8 @@ impl Model for Semaphore {
     }
 }
 
-/// A log with indices: an `append` returns its index or nothing; `get` of an index, `read`, `length`.
+/// A log with indices: an `append` returns its index or nothing; `get` of an index, `read`,
+/// `length`.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexedLog;
 

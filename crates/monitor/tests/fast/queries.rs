@@ -1,5 +1,5 @@
-//! Queries that look at more than one value of a container: `size`, `is_empty`, peeks at values that
-//! repeat; and pending removals of values that repeat.
+//! Queries that look at more than one value of a container: `size`, `is_empty`, peeks at values
+//! that repeat; and pending removals of values that repeat.
 
 use crate::containers::judge;
 use crate::enumerate::every_history;

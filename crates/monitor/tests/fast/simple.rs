@@ -71,8 +71,8 @@ fn exhaust<M: Model, W: Online>(
     assert!(tally[0] > 0 && tally[1] > 0);
 }
 
-/// Whether 1 occurs in a history before 2 does. Values that an object does not compare, or keys, may be
-/// renamed: of two histories that differ by their names one is enough.
+/// Whether 1 occurs in a history before 2 does. Values that an object does not compare, or keys,
+/// may be renamed: of two histories that differ by their names one is enough.
 fn is_first_of_its_kind(ops: &[Op]) -> bool {
     let mentions = |op: &Op, number| {
         let value = Some(Value::Int(number));
@@ -198,7 +198,8 @@ fn the_set_monitor_agrees_on_random_histories() {
     compare(Object::Set, &Keys, Some(&set::Watch::default), 11, &draw);
 }
 
-/// Long histories go through shortcuts that short ones never reach: they are judged as event by event.
+/// Long histories go through shortcuts that short ones never reach: they are judged as event by
+/// event.
 #[test]
 fn long_histories_of_a_set_are_judged_as_the_online_monitor_judges_them() {
     let mut random = Random(22);
@@ -281,7 +282,8 @@ fn the_set_monitor_agrees_on_all_small_histories() {
     }
 }
 
-/// Keys are independent of each other: what is right for each is right for all. Here that is not assumed.
+/// Keys are independent of each other: what is right for each is right for all. Here that is not
+/// assumed.
 #[test]
 fn the_set_monitor_agrees_on_all_small_histories_of_two_keys() {
     let largest = if seriatim_testing::long() { 4 } else { 3 };

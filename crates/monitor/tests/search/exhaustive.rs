@@ -1,5 +1,5 @@
-//! Every small history of the common objects: brute force, depth first and breadth first agree, every
-//! witness is replayed, every counterexample is rejected by brute force.
+//! Every small history of the common objects: brute force, depth first and breadth first agree,
+//! every witness is replayed, every counterexample is rejected by brute force.
 
 use crate::oracle::Answer::{Bool, Int, Never, Nil, Nothing};
 use crate::oracle::{Letter, brute_force, build, letter, reader};
@@ -7,8 +7,8 @@ use seriatim_history::History;
 use seriatim_monitor::{Detail, Monitors, Options, Strategy, check};
 use seriatim_spec::{ChosenReader, Reader, Verdict, validate};
 
-/// Checks all histories of up to `count` operations over an alphabet; gives how many there were, and
-/// how many of them are violations.
+/// Checks all histories of up to `count` operations over an alphabet; gives how many there were,
+/// and how many of them are violations.
 fn exhaust(spec: &str, letters: &[Letter], count: usize) -> (usize, usize) {
     let reader = reader(spec);
     let (mut histories, mut violations) = (0, 0);
@@ -178,8 +178,8 @@ fn every_set_history_of_four_operations_is_decided_right() {
         letters.push(letter("add", Some(value), Never));
         letters.push(letter("remove", Some(value), Never));
     }
-    // Four operations on two values are millions of histories: that takes the long mode. Otherwise three
-    // on two values, and four on one.
+    // Four operations on two values are millions of histories: that takes the long mode. Otherwise
+    // three on two values, and four on one.
     let is_long = seriatim_testing::long();
     let (histories, violations) = exhaust("set", &letters, if is_long { 4 } else { 3 });
     let (more, others) = exhaust("set", &letters[..8], 4);

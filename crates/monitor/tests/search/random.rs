@@ -1,5 +1,5 @@
-//! Random histories, larger than those that can be exhausted, of objects with richer operations: both
-//! directions, with and without partitioning, agree with brute force.
+//! Random histories, larger than those that can be exhausted, of objects with richer operations:
+//! both directions, with and without partitioning, agree with brute force.
 
 use crate::oracle::Answer::{Bool, Int, Never, Nil, Nothing, Text};
 use crate::oracle::{Arg, Letter, brute_force, build, letter, reader};

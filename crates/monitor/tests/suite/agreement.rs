@@ -1,5 +1,5 @@
-//! The chooser: whatever the specification and however odd the history, asking the fast monitors first
-//! gives the same answer as the general search alone, and the same complaint about bad input.
+//! The chooser: whatever the specification and however odd the history, asking the fast monitors
+//! first gives the same answer as the general search alone, and the same complaint about bad input.
 
 use seriatim_history::{Format, History, read_str, write};
 use seriatim_monitor::{DecidedBy, Monitors, Options, check};

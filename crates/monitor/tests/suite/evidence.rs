@@ -1,5 +1,5 @@
-//! What stands behind a verdict: every order that an engine finds passes the replay, also where the log
-//! is silent, and every counterexample is refuted once more.
+//! What stands behind a verdict: every order that an engine finds passes the replay, also where the
+//! log is silent, and every counterexample is refuted once more.
 
 use seriatim_history::{
     Builder, Call, History, Horizon, Interval, OpId, Outcome, Return, Value, ValueId,
@@ -269,7 +269,8 @@ fn spoiled(history: &History) -> History {
     builder.finish().unwrap()
 }
 
-/// A removal that finds nothing is open all the time, and only its return shows that it took nothing.
+/// A removal that finds nothing is open all the time, and only its return shows that it took
+/// nothing.
 #[test]
 fn what_found_nothing_may_have_taken_something_until_it_returns() {
     let nothing = "null";

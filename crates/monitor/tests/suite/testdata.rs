@@ -1,9 +1,9 @@
-//! Our own recorded and generated histories, in every format: each gets the verdict that the manifest
-//! states from the monitors; the search, in either direction, says the same or, within its memory,
-//! nothing.
+//! Our own recorded and generated histories, in every format: each gets the verdict that the
+//! manifest states from the monitors; the search, in either direction, says the same or, within its
+//! memory, nothing.
 //!
-//! The manifest says where each history comes from. What was generated is generated again and must be
-//! the same; what was converted must convert to the same verdict, which is why it is there.
+//! The manifest says where each history comes from. What was generated is generated again and must
+//! be the same; what was converted must convert to the same verdict, which is why it is there.
 
 use seriatim_history::{Format, ReadOptions, read, read_with};
 use seriatim_monitor::{Monitors, Options, Strategy, check};

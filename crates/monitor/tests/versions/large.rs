@@ -1,4 +1,5 @@
-//! Large histories: every fault is found, with a core of a few operations that a second engine refutes.
+//! Large histories: every fault is found, with a core of a few operations that a second engine
+//! refutes.
 
 use crate::draw::{Fault, Size, large};
 use crate::store::{Store, check};

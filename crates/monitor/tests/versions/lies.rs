@@ -1,4 +1,5 @@
-//! An object that declares versions or keys which it does not have is caught, and decided without them.
+//! An object that declares versions or keys which it does not have is caught, and decided without
+//! them.
 
 use crate::draw::small;
 use crate::store::{Lie, Store, check};

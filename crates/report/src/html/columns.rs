@@ -1,10 +1,10 @@
 //! The history inside a page: columns of numbers, deflated.
 //!
 //! Each attribute of the operations is one column of LEB128 numbers, plain or as differences,
-//! whichever is shorter; a column of equal numbers is one number. Moments are replaced by their *rank*
-//! among the moments at which something happens, so that a page compares small integers and loses
-//! nothing of the real-time order (equal moments have equal ranks); the recorded time of each rank is
-//! a column of its own. `web/decode.js` reads what this file writes, in the same order.
+//! whichever is shorter; a column of equal numbers is one number. Moments are replaced by their
+//! *rank* among the moments at which something happens, so that a page compares small integers and
+//! loses nothing of the real-time order (equal moments have equal ranks); the recorded time of each
+//! rank is a column of its own. `web/decode.js` reads what this file writes, in the same order.
 
 use crate::text;
 use flate2::Compression;
@@ -141,8 +141,8 @@ impl<'h> Columns<'h> {
         u64::from(place) << 1
     }
 
-    /// The table of values: for each its length with a bit for lists of two, then its characters. Of a value that is longer
-    /// than a screen the page has the beginning and the end.
+    /// The table of values: for each its length with a bit for lists of two, then its characters.
+    /// Of a value that is longer than a screen the page has the beginning and the end.
     fn strings(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         number(&mut bytes, self.table.len() as u64);

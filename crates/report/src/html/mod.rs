@@ -1,8 +1,8 @@
 //! The page of a history: one file, no network, nothing to install.
 //!
-//! It holds the history in compressed columns, the verdict as JSON, and the scripts of `web/`, which draw on
-//! a canvas; `page` says what every page is. Where scripts are forbidden, the terminal's report is shown
-//! instead.
+//! It holds the history in compressed columns, the verdict as JSON, and the scripts of `web/`,
+//! which draw on a canvas; `page` says what every page is. Where scripts are forbidden, the
+//! terminal's report is shown instead.
 
 mod base64;
 mod columns;

@@ -4,7 +4,8 @@ use crate::text;
 use seriatim_spec::answer::{Answer, Claim, Cost, Evidence, Property, Scope, Standing};
 use std::fmt::Write;
 
-/// The answer in one line: what is violated, else what is unknown, else what holds, for which runs and at which cost.
+/// The answer in one line: what is violated, else what is unknown, else what holds, for which runs
+/// and at which cost.
 pub fn headline(name: &str, answer: &Answer) -> String {
     let (property, standing) = leading(answer);
     let text = match standing {

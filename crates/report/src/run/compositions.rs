@@ -1,4 +1,5 @@
-//! What is known of compositions of methods on lists of any length: two questions about one of them, a table of several.
+//! What is known of compositions of methods on lists of any length: two questions about one of
+//! them, a table of several.
 
 use std::fmt::Write;
 

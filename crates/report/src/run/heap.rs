@@ -1,11 +1,13 @@
-//! Where the nodes of a run stand in its pictures: each has one place, from the first picture to the last.
+//! Where the nodes of a run stand in its pictures: each has one place, from the first picture to
+//! the last.
 //!
-//! All pictures of the run are laid over each other. An edge is a field that refers to a node at some moment; edges
-//! that would close a circle are left out, those that appear first have precedence. A node's column is the length of the
-//! longest path that leads to it, so arrows run to the right; a node that nothing ever refers to stands directly before
-//! what it refers to. In its column a node takes the highest row that is free and that no arrow between nodes of the
-//! same row crosses: a node that is put between two others stands below them, as in textbooks. So the places depend
-//! on the whole run and on nothing that changes within it.
+//! All pictures of the run are laid over each other. An edge is a field that refers to a node at
+//! some moment; edges that would close a circle are left out, those that appear first have
+//! precedence. A node's column is the length of the longest path that leads to it, so arrows run to
+//! the right; a node that nothing ever refers to stands directly before what it refers to. In its
+//! column a node takes the highest row that is free and that no arrow between nodes of the same row
+//! crosses: a node that is put between two others stands below them, as in textbooks. So the places
+//! depend on the whole run and on nothing that changes within it.
 //!
 //! Places are in pixels; `web/heap.js` draws boxes of this size there.
 
@@ -13,7 +15,8 @@ use serde::Serialize;
 use seriatim_spec::run::{Cell, Memory, Node, Run};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Sizes that the script uses, too: a letter, a line, room inside a box, the height of a label with its arrow.
+/// Sizes that the script uses, too: a letter, a line, room inside a box, the height of a label with
+/// its arrow.
 const LETTER: f64 = 7.3;
 const LINE: f64 = 19.0;
 const PADDING: f64 = 10.0;

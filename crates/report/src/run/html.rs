@@ -1,8 +1,9 @@
-//! The page of an algorithm: the claims; and of a run that contradicts one, the source beside the run, memory as boxes
-//! and arrows, and the history with the orders that were tried, on the timeline of the page of histories.
+//! The page of an algorithm: the claims; and of a run that contradicts one, the source beside the
+//! run, memory as boxes and arrows, and the history with the orders that were tried, on the
+//! timeline of the page of histories.
 //!
-//! `page` says what every page is. The run stands in it as JSON (`id="report"`); where scripts are forbidden, the
-//! terminal's report is shown instead.
+//! `page` says what every page is. The run stands in it as JSON (`id="report"`); where scripts are
+//! forbidden, the terminal's report is shown instead.
 
 use super::page_data::PageData;
 use super::{Examined, terminal, unjudged};

@@ -1,5 +1,5 @@
-//! What is known of an algorithm, for programs: one JSON object, whose schema is the definition `algorithm` of
-//! `docs/report-schema.json`. It has the version of the reports about histories.
+//! What is known of an algorithm, for programs: one JSON object, whose schema is the definition
+//! `algorithm` of `docs/report-schema.json`. It has the version of the reports about histories.
 
 use super::memory::lines;
 use super::{Examined, claims};

@@ -1,5 +1,6 @@
-//! What is known of an algorithm, for pipelines: each claim is a test case. A violation is a failure whose text is the run; a
-//! claim without answer that was asked is an error, one that was not asked or not answered is skipped.
+//! What is known of an algorithm, for pipelines: each claim is a test case. A violation is a
+//! failure whose text is the run; a claim without answer that was asked is an error, one that was
+//! not asked or not answered is skipped.
 
 use super::{Examined, terminal};
 use crate::markup::escaped;

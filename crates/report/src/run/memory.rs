@@ -1,9 +1,10 @@
-//! Memory as lines of text: the plain variables, then the chains of nodes that can be reached from the others.
+//! Memory as lines of text: the plain variables, then the chains of nodes that can be reached from
+//! the others.
 
 use seriatim_spec::run::{Cell, CellKind, Local, Memory, Node};
 
-/// The lines. A chain begins at a variable and follows the nodes as long as each has one successor and is new; a node that was
-/// drawn before is named by its number.
+/// The lines. A chain begins at a variable and follows the nodes as long as each has one successor
+/// and is new; a node that was drawn before is named by its number.
 ///
 /// ```
 /// use seriatim_report::run::memory::lines;
@@ -96,7 +97,8 @@ fn shown(node: &Node, goes_on: bool) -> String {
     format!("#{}[{text}]", node.id)
 }
 
-/// A field as text; a reference that the chain shows, a lock that is free and a mark that is not set are left out.
+/// A field as text; a reference that the chain shows, a lock that is free and a mark that is not
+/// set are left out.
 fn field(cell: &Cell, goes_on: bool) -> Option<String> {
     match cell.kind {
         CellKind::Reference if goes_on => None,

@@ -1,7 +1,7 @@
 //! Reports about algorithms: what is claimed of one, and the run that contradicts a claim.
 //!
-//! This takes an [`Answer`] and gives text: [`terminal::render`], [`json::render`], `junit` and [`html::render`]. It
-//! decides nothing.
+//! This takes an [`Answer`] and gives text: [`terminal::render`], [`json::render`], `junit` and
+//! [`html::render`]. It decides nothing.
 
 mod claims;
 pub mod compositions;
@@ -33,7 +33,8 @@ pub struct Examined<'r> {
     pub source: &'r str,
     /// What is known of it.
     pub answer: &'r Answer,
-    /// The history of the run that contradicts a claim, judged by itself: with the orders that were tried.
+    /// The history of the run that contradicts a claim, judged by itself: with the orders that were
+    /// tried.
     pub judged: Option<&'r Report<'r>>,
     /// The command that shows the run again.
     pub replay: Option<&'r str>,

@@ -1,5 +1,5 @@
-//! What the page of a run knows: the rows of the run, one for each access, with memory; and the words around it.
-//! `web/run.js` reads it under the same names.
+//! What the page of a run knows: the rows of the run, one for each access, with memory; and the
+//! words around it. `web/run.js` reads it under the same names.
 
 use super::heap::Layout;
 use super::json::{CellDocument, LocalDocument, NodeDocument};

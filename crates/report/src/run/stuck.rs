@@ -1,4 +1,5 @@
-//! Where a proof got stuck, for the terminal: the trail as a run, what is known there, and what would have to be true.
+//! Where a proof got stuck, for the terminal: the trail as a run, what is known there, and what
+//! would have to be true.
 
 use super::terminal::{cleaned, columns};
 use crate::terminal::Style;

@@ -1,5 +1,5 @@
-//! What several threads do, as a table with a column for each: the form in which tests of real objects show an
-//! execution, where calls count and memory is not known.
+//! What several threads do, as a table with a column for each: the form in which tests of real
+//! objects show an execution, where calls count and memory is not known.
 
 use std::fmt::Write;
 

@@ -1,5 +1,6 @@
-//! The report about an algorithm for the terminal: the claims; and of a run one column for each thread, memory after each
-//! step that changed it, the history as a timeline, and the orders that were tried.
+//! The report about an algorithm for the terminal: the claims; and of a run one column for each
+//! thread, memory after each step that changed it, the history as a timeline, and the orders that
+//! were tried.
 
 use super::memory::lines;
 use super::{Examined, claims, headline, stuck, unjudged};
@@ -10,13 +11,15 @@ use seriatim_history::Value;
 use seriatim_spec::run::{Access, Event, Run};
 use std::fmt::Write;
 
-/// Between two columns, and the least and the most width of one. A longer line runs into the columns to its right: names
-/// may have any length, and a format string takes no width beyond 65,535.
+/// Between two columns, and the least and the most width of one. A longer line runs into the
+/// columns to its right: names may have any length, and a format string takes no width beyond
+/// 65,535.
 const GAP: usize = 2;
 const LEAST: usize = 12;
 const MOST: usize = 100;
 
-/// The whole report: the claims, the run, its history with the orders that were tried, the command that shows it again.
+/// The whole report: the claims, the run, its history with the orders that were tried, the command
+/// that shows it again.
 pub fn report(examined: &Examined<'_>, style: &Style) -> String {
     let head = headline(examined.name, examined.answer) + &claims(examined.answer);
     let mut out = cleaned(&head, style);

@@ -1,4 +1,5 @@
-//! The orders that come closest to explaining a history, in a few lines: for reports that draw it in another way.
+//! The orders that come closest to explaining a history, in a few lines: for reports that draw it
+//! in another way.
 
 use seriatim_history::{History, OpId};
 use seriatim_spec::Counterexample;
@@ -7,8 +8,9 @@ use std::fmt::Write;
 /// More calls than this are not repeated in a sentence: the drawing has them.
 const LISTED: usize = 12;
 
-/// Why no order explains a history: the attempts that come closest. What each of them is "after" begins with the context
-/// of the counterexample, because its calls have made the state that the attempt starts in.
+/// Why no order explains a history: the attempts that come closest. What each of them is "after"
+/// begins with the context of the counterexample, because its calls have made the state that the
+/// attempt starts in.
 pub fn attempts(counterexample: &Counterexample, history: &History) -> String {
     let mut text = String::new();
     let name = |op: &OpId| history.operation(*op).to_string();

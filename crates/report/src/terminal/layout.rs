@@ -1,12 +1,13 @@
 //! Where the bars of a timeline stand: a time axis that keeps the order of events and nothing else.
 //!
 //! Events (beginnings and ends of bars) are placed from left to right in the order in which they
-//! happened, each as far left as its predecessors and the labels allow: an event stands at least one
-//! column after the one before it, a bar is as wide as its label. Two bars overlap on the screen
-//! exactly if they overlap in time (events of one instant are placed beginnings first, and may share
-//! a column). When the next event does not fit into the width, a new *band* begins at the left margin
-//! and open bars are continued there. A beginning whose label does not fit any more also starts a new
-//! band, so every label stands whole in the band in which its bar begins. Cost: O(n log n).
+//! happened, each as far left as its predecessors and the labels allow: an event stands at least
+//! one column after the one before it, a bar is as wide as its label. Two bars overlap on the
+//! screen exactly if they overlap in time (events of one instant are placed beginnings first, and
+//! may share a column). When the next event does not fit into the width, a new *band* begins at the
+//! left margin and open bars are continued there. A beginning whose label does not fit any more
+//! also starts a new band, so every label stands whole in the band in which its bar begins. Cost:
+//! O(n log n).
 
 use seriatim_history::Time;
 

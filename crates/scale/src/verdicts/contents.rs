@@ -1,8 +1,8 @@
 //! Reading a verdict file: what it says, and whether it may be believed.
 //!
-//! Lines are taken one after another until one is not as it was written. If a later line proves that
-//! everything before it was safe on the disk, the file was damaged or edited, and is refused. Else the file
-//! ends there, as after a crash; see the [module](super).
+//! Lines are taken one after another until one is not as it was written. If a later line proves
+//! that everything before it was safe on the disk, the file was damaged or edited, and is refused.
+//! Else the file ends there, as after a crash; see the [module](super).
 
 use super::About;
 use super::line::{Totals, seal_of};
@@ -128,8 +128,8 @@ impl Contents {
         };
         next(&mut text)?;
         let mut contents = Contents::begin(&text).map_err(|wrong| refuse(path, 1, wrong))?;
-        // What is wrong with the first line that cannot be believed. It is no remnant of a crash if a
-        // later line proves that so many lines had been safe on the disk.
+        // What is wrong with the first line that cannot be believed. It is no remnant of a crash if
+        // a later line proves that so many lines had been safe on the disk.
         let mut wrong: Option<(u64, String)> = None;
         let mut number = 1;
         while next(&mut text)? > 0 {

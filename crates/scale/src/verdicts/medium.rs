@@ -4,8 +4,8 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// Bytes that are read from the beginning and written at the end. What is written is there after a crash
-/// only once [`sync`](Medium::sync) has returned.
+/// Bytes that are read from the beginning and written at the end. What is written is there after a
+/// crash only once [`sync`](Medium::sync) has returned.
 pub trait Medium {
     /// Reads from the beginning.
     fn reader(&mut self) -> io::Result<Box<dyn BufRead + '_>>;
@@ -40,8 +40,8 @@ impl Medium for File {
     }
 }
 
-/// Opens a file for the only one who writes it. It is made if there is none, and its name is safe on the
-/// disk when this returns.
+/// Opens a file for the only one who writes it. It is made if there is none, and its name is safe
+/// on the disk when this returns.
 pub(super) fn open_to_write(path: &Path) -> io::Result<File> {
     let is_new = !path.exists();
     let mut options = OpenOptions::new();

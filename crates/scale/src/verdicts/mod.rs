@@ -8,25 +8,28 @@
 //! {"end":true,"synced":3,"parts":50011,"operations":50011003,"lines":"…","problems":[],"sum":"…"}
 //! ```
 //!
-//! The first line says what the verdicts are about; files about different things are never put together.
-//! Every line ends with a checksum of itself and of what the file is about, so that an edited line, or one
-//! of another file, is refused. A part is *decided* once its line says `linearizable`, `violation` or
-//! `refused`, and nothing may be said of it again. `unknown` is tried again by the next run, whose line
-//! counts. The line `end` says that no part is missing: how many parts and operations there are, and the
-//! sum of the checksums of the lines that count, all of which is compared.
+//! The first line says what the verdicts are about; files about different things are never put
+//! together. Every line ends with a checksum of itself and of what the file is about, so that an
+//! edited line, or one of another file, is refused. A part is *decided* once its line says
+//! `linearizable`, `violation` or `refused`, and nothing may be said of it again. `unknown` is
+//! tried again by the next run, whose line counts. The line `end` says that no part is missing: how
+//! many parts and operations there are, and the sum of the checksums of the lines that count, all
+//! of which is compared.
 //!
-//! *A power cut loses only a suffix.* Lines are appended, and now and then the file is synced. What is
-//! written after that begins with a line `synced`, which says how many lines stand before it. So of a file
-//! that is read after a crash, everything before the last `synced` or `end` was safe on the disk, and a
-//! line there that is not as it was written is *damage*, which is refused. Behind it the disk may have lost,
-//! torn, exchanged or repeated what was written; there the file ends at the first line that is not whole,
-//! and the parts behind it are decided again. A whole line of JSON whose checksum is wrong is no remnant of
-//! a crash but somebody's edit, and is refused wherever it stands.
+//! *A power cut loses only a suffix.* Lines are appended, and now and then the file is synced. What
+//! is written after that begins with a line `synced`, which says how many lines stand before it. So
+//! of a file that is read after a crash, everything before the last `synced` or `end` was safe on
+//! the disk, and a line there that is not as it was written is *damage*, which is refused. Behind
+//! it the disk may have lost, torn, exchanged or repeated what was written; there the file ends at
+//! the first line that is not whole, and the parts behind it are decided again. A whole line of
+//! JSON whose checksum is wrong is no remnant of a crash but somebody's edit, and is refused
+//! wherever it stands.
 //!
-//! *One writer.* The file is locked as long as it is written; a second writer, and a reader, are refused.
+//! *One writer.* The file is locked as long as it is written; a second writer, and a reader, are
+//! refused.
 //!
-//! Nothing in the line of a part depends on when, where or in which order parts were decided: the sorted
-//! lines of parts of two runs can be compared byte by byte.
+//! Nothing in the line of a part depends on when, where or in which order parts were decided: the
+//! sorted lines of parts of two runs can be compared byte by byte.
 
 mod contents;
 mod line;
@@ -81,7 +84,8 @@ impl About {
         })
     }
 
-    /// In what two abouts differ, if they cannot be put together. Shards and names of files may differ.
+    /// In what two abouts differ, if they cannot be put together. Shards and names of files may
+    /// differ.
     pub fn difference(&self, other: &About) -> Option<String> {
         let pairs = [
             ("the log", &self.input, &other.input),

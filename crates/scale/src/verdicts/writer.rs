@@ -37,8 +37,8 @@ struct Pace {
 }
 
 impl Writer {
-    /// Opens a verdict file to append to it; begins one if there is none. A file about something else is
-    /// refused, and one that somebody else writes.
+    /// Opens a verdict file to append to it; begins one if there is none. A file about something
+    /// else is refused, and one that somebody else writes.
     pub fn open(path: &Path, about: &About) -> Result<Self, ScaleError> {
         let file = open_to_write(path).map_err(|error| ScaleError::verdicts(path, error))?;
         Writer::on(file, path, about)
@@ -153,8 +153,8 @@ impl<M: Medium> Writer<M> {
     }
 }
 
-/// Whether there is nothing, or what crashes may have left of the first line, which is written alone.
-/// Anything else is somebody's file, and is not overwritten.
+/// Whether there is nothing, or what crashes may have left of the first line, which is written
+/// alone. Anything else is somebody's file, and is not overwritten.
 fn is_barely_begun(medium: &mut impl Medium, about: &About) -> std::io::Result<bool> {
     let first = about.line().into_bytes();
     let most = 8 * first.len();
@@ -165,8 +165,8 @@ fn is_barely_begun(medium: &mut impl Medium, about: &About) -> std::io::Result<b
     Ok(!bytes.starts_with(&first) && bytes.len() <= most && is_remnant())
 }
 
-/// Whether a piece without zeros is made of beginnings of a line, torn and repeated. Behind a hole it may
-/// begin within the line.
+/// Whether a piece without zeros is made of beginnings of a line, torn and repeated. Behind a hole
+/// it may begin within the line.
 fn is_left_of(piece: &[u8], line: &[u8], behind_hole: bool) -> bool {
     let common =
         |from: &[u8], with: &[u8]| from.iter().zip(with).take_while(|(a, b)| a == b).count();

@@ -1,7 +1,8 @@
 //! The objects that a streamed witness is replayed on, in their plainest form.
 //!
-//! Nothing here is shared with the specifications or the monitors: neither the names of methods nor the
-//! comparison of values. What is not sure to be right is wrong (`step` says no), and the part stays open.
+//! Nothing here is shared with the specifications or the monitors: neither the names of methods nor
+//! the comparison of values. What is not sure to be right is wrong (`step` says no), and the part
+//! stays open.
 
 use crate::judge::Judge;
 use crate::split::Splitting;
@@ -10,7 +11,8 @@ use std::collections::{HashMap, VecDeque};
 
 /// An object.
 pub enum Object {
-    /// A register, or a key of a map that is read and written: what it holds, and what it held first.
+    /// A register, or a key of a map that is read and written: what it holds, and what it held
+    /// first.
     Cell(Value, Value, &'static str),
     /// The first in is the first out.
     Queue(VecDeque<Value>),

@@ -1,5 +1,6 @@
 //! Small random logs of every object: pending and failed operations, repeated values, ties, several
-//! objects and keys, and results that nobody expects. And logs of a coarse clock that are right key by key.
+//! objects and keys, and results that nobody expects. And logs of a coarse clock that are right key
+//! by key.
 
 use serde_json::{Value, json};
 use seriatim_history::{Format, write};
@@ -132,9 +133,9 @@ impl Coarse {
     }
 }
 
-/// A log of a map with two keys and a clock so coarse that processes go from key to key within an instant.
-/// Each key by itself has an order that explains it, but for a few results that are spoilt: whether the
-/// whole has one depends on turns that cross from key to key.
+/// A log of a map with two keys and a clock so coarse that processes go from key to key within an
+/// instant. Each key by itself has an order that explains it, but for a few results that are
+/// spoilt: whether the whole has one depends on turns that cross from key to key.
 pub fn crossing_log(seed: u64) -> String {
     let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 11);
     let mut operations = Vec::new();

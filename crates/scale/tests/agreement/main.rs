@@ -224,7 +224,8 @@ fn compare(case: &Case) -> &'static str {
     word
 }
 
-/// Compares a log whose parts are watched because they do not fit in memory; `None` if none was decided so.
+/// Compares a log whose parts are watched because they do not fit in memory; `None` if none was
+/// decided so.
 fn compare_watched(case: &Case, memory: usize) -> Option<()> {
     let parts = case.parts_on_disk(memory, Shard::ALL)?;
     let is_watched = |part: &&JudgedPart| {

@@ -5,16 +5,16 @@
 //! objects are small mutable models, written apart from the specifications; tests replay the
 //! witness against the specification, so the two check each other.
 //!
-//! **A planted violation is provable.** Somewhere in the history one process does a few operations one
-//! after another that no order explains, whatever all others do: they name values that no other operation
-//! names, and their results contradict each other. A register shows a value after it was overwritten,
-//! two values of a queue leave in the wrong order, an element that nobody removes is gone. Each
-//! model says what it plants and why it is impossible. The other operations are linearizable
-//! without them.
+//! **A planted violation is provable.** Somewhere in the history one process does a few operations
+//! one after another that no order explains, whatever all others do: they name values that no other
+//! operation names, and their results contradict each other. A register shows a value after it was
+//! overwritten, two values of a queue leave in the wrong order, an element that nobody removes is
+//! gone. Each model says what it plants and why it is impossible. The other operations are
+//! linearizable without them.
 //!
-//! The same seed gives the same history on every machine. The generator is an iterator of events and
-//! needs memory for the object and the open operations only; [`Generator::history`] collects the
-//! events, [`Generator::write_events`] writes them down as they come.
+//! The same seed gives the same history on every machine. The generator is an iterator of events
+//! and needs memory for the object and the open operations only; [`Generator::history`] collects
+//! the events, [`Generator::write_events`] writes them down as they come.
 
 mod cells;
 mod containers;

@@ -100,8 +100,8 @@ pub(crate) trait Model: Send {
         false
     }
 
-    /// Operations that, one after another in one process, no order explains. `open` is the number of
-    /// operations of other processes that are open or pending.
+    /// Operations that, one after another in one process, no order explains. `open` is the number
+    /// of operations of other processes that are open or pending.
     fn contradiction(&mut self, draw: &mut Draw, open: u64) -> Vec<Done>;
 }
 

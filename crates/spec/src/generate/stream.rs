@@ -5,8 +5,9 @@ use seriatim_history::{Value, write_string, write_value};
 use std::io::{self, Write};
 
 impl Generator {
-    /// Writes the events as they come, one a line, in our own format (`jsonl-events`): the same bytes
-    /// that the collected [`history`](Generator::history) would be written as. Counts the operations.
+    /// Writes the events as they come, one a line, in our own format (`jsonl-events`): the same
+    /// bytes that the collected [`history`](Generator::history) would be written as. Counts the
+    /// operations.
     ///
     /// ```
     /// use seriatim_spec::SpecChoice;

@@ -1,8 +1,8 @@
 //! Counter and fetch-and-add: a number that is added to.
 //!
 //! The counter's `inc`, `dec` and `add` return nothing or the value after them; fetch-and-add
-//! returns the value before. An integer that is returned is a result, except where the source repeats
-//! arguments (Jepsen) and it is the argument.
+//! returns the value before. An integer that is returned is a result, except where the source
+//! repeats arguments (Jepsen) and it is the argument.
 
 use crate::machine::{Answer, Effect, Machine};
 use crate::registry::{Entry, Parameter, Parameters};

@@ -1,5 +1,5 @@
-//! A line of values: new ones go to its end, and one of its two ends is where values are seen and taken. A queue takes the
-//! oldest, a stack the newest; besides that they differ in words.
+//! A line of values: new ones go to its end, and one of its two ends is where values are seen and
+//! taken. A queue takes the oldest, a stack the newest; besides that they differ in words.
 
 use crate::machine::{Answer, Effect, Flow, Machine, listed, unexplained_value};
 use crate::registry::Parameters;
@@ -26,7 +26,8 @@ pub struct Sort {
     pub name: &'static str,
     /// What that end is called.
     pub place: &'static str,
-    /// Its operations, in this order: add, take, see, size, is empty. The first name of each is its verb.
+    /// Its operations, in this order: add, take, see, size, is empty. The first name of each is its
+    /// verb.
     pub methods: &'static [Method; 5],
 }
 

@@ -1,8 +1,8 @@
 //! Append-only log: values by index, counted from 0.
 //!
-//! An `append` returns the index of its value, or nothing. An integer that is returned is the index,
-//! except where the source repeats arguments (Jepsen) and it is the argument. A log cannot hold `nil`:
-//! that is what a read beyond the end returns.
+//! An `append` returns the index of its value, or nothing. An integer that is returned is the
+//! index, except where the source repeats arguments (Jepsen) and it is the argument. A log cannot
+//! hold `nil`: that is what a read beyond the end returns.
 
 use crate::machine::{Answer, Effect, Flow, Machine, listed, unexplained_value};
 use crate::registry::{Entry, Parameter, Parameters};

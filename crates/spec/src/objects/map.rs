@@ -232,8 +232,8 @@ impl Map {
         })
     }
 
-    /// Whether what a key holds is a value. A text that nobody had named when it was made may be named later, in a
-    /// history that goes on.
+    /// Whether what a key holds is a value. A text that nobody had named when it was made may be
+    /// named later, in a history that goes on.
     fn is(&self, held: &Held, value: ValueId) -> bool {
         match held {
             Held::Known(known) => *known == value,

@@ -1,9 +1,9 @@
 //! Multi-register: transactions of reads and writes of several registers.
 //!
 //! A transaction is a list of micro-operations `[f register value]`, as Jepsen and Knossos write
-//! them: `[:write :x 3]`, `[:read :x nil]`, and in the result `[:read :x 3]`. It happens at once, its
-//! micro-operations in order. As in Knossos, a read of Jepsen's histories whose recorded
-//! value is `nil` says nothing; with `strict`, and in every other format, it saw `nil`.
+//! them: `[:write :x 3]`, `[:read :x nil]`, and in the result `[:read :x 3]`. It happens at once,
+//! its micro-operations in order. As in Knossos, a read of Jepsen's histories whose recorded value
+//! is `nil` says nothing; with `strict`, and in every other format, it saw `nil`.
 //!
 //! Registers that no transaction touches together are independent: the history is checked by the
 //! connected components of registers.
@@ -242,7 +242,8 @@ impl Machine for MultiRegister {
         }
     }
 
-    /// Nothing is written, or every register ends with the value that was read before it was written.
+    /// Nothing is written, or every register ends with the value that was read before it was
+    /// written.
     fn leaves_unchanged(&self, op: &Op, answer: Option<&Answer>) -> bool {
         let mut reads = match answer {
             Some(Answer::Items(reads)) => reads.iter().copied(),

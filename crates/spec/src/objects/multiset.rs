@@ -1,8 +1,8 @@
 //! Multiset (bag): values, each any number of times; `take` takes out any of them.
 //!
-//! `take` is the one nondeterministic operation of the built-in objects. A completed `take` of a value
-//! is a successful `remove` of it and is read as such, so a history is checked value by value unless
-//! an operation looks at the whole: a size, a `take` that found nothing, or a pending one.
+//! `take` is the one nondeterministic operation of the built-in objects. A completed `take` of a
+//! value is a successful `remove` of it and is read as such, so a history is checked value by value
+//! unless an operation looks at the whole: a size, a `take` that found nothing, or a pending one.
 
 use crate::collection::Collection;
 use crate::machine::{Answer, Effect, Flow, Machine, listed, unexplained_value};

@@ -1,7 +1,7 @@
 //! Priority queue: the least value leaves first, or, with `max`, the greatest.
 //!
-//! Values are their own priorities and may repeat. Numbers compare as numbers, of whatever size and form,
-//! texts as texts, lists item by item (so `[priority, item]` works, items breaking ties): see
+//! Values are their own priorities and may repeat. Numbers compare as numbers, of whatever size and
+//! form, texts as texts, lists item by item (so `[priority, item]` works, items breaking ties): see
 //! [`Value::compare`]. Values that have no order, a text and a number, are refused.
 
 use crate::collection::Collection;
@@ -42,7 +42,8 @@ pub enum First {
 enum Ranking {
     /// The values that may be inserted; those that leave later come first.
     Listed(Vec<ValueId>, HashMap<ValueId, Rank>),
-    /// Any small integer is its own rank, moved up, or down from the top where the least leaves first.
+    /// Any small integer is its own rank, moved up, or down from the top where the least leaves
+    /// first.
     Integers,
 }
 

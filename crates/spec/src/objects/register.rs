@@ -1,4 +1,5 @@
-//! Register: `read`, `write`; with compare-and-set (`cas-register`); with read-modify-write (`rmw`).
+//! Register: `read`, `write`; with compare-and-set (`cas-register`); with read-modify-write
+//! (`rmw`).
 //!
 //! A failed `cas` is an observation: the register held another value.
 
@@ -275,8 +276,8 @@ impl Vocabulary for Register {
 }
 
 impl Register {
-    /// A value to be put into the register. Where `nil` stands for results that nobody recorded, it must
-    /// not be a value as well.
+    /// A value to be put into the register. Where `nil` stands for results that nobody recorded, it
+    /// must not be a value as well.
     fn new_value(&self, recorded: Recorded<'_>, value: ValueId) -> Result<ValueId, Misfit> {
         match value {
             ValueId::NIL if self.init != ValueId::NIL && recorded.nil_is_unknown() => {

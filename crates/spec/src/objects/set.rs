@@ -336,8 +336,8 @@ impl Vocabulary for Set {
     }
 }
 
-/// The elements of a list in ascending order, as often as they stand there: a read that shows an element
-/// twice is no set.
+/// The elements of a list in ascending order, as often as they stand there: a read that shows an
+/// element twice is no set.
 fn sorted(answer: Answer) -> Answer {
     match answer {
         Answer::Items(items) => {

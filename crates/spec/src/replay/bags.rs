@@ -141,7 +141,8 @@ impl Model for Multiset {
     type Verb = MultisetVerb;
 
     fn start(setup: &Setup<'_>) -> Self {
-        // Where choices are possible, multisets are copied and listed: then they had better be small.
+        // Where choices are possible, multisets are copied and listed: then they had better be
+        // small.
         let chooses = setup.any(|name, record| {
             Multiset::verb(name).is_some_and(|verb| Multiset::is_blind(verb, record))
         });

@@ -5,15 +5,15 @@
 //! every operation that completed exactly once, of those that never returned some, each once, and
 //! nothing else; (b) none stands before another that returned before it was called, and the
 //! operations of one process stand in the process's order; (c) the object, taken through the
-//! operations in this order from its initial state, returns what the log says. That is the definition;
-//! [`replay`] checks (a), (b) and (c) one operation after another. Cost: O(1) an operation for most
-//! objects, and the length of what it shows for one that shows a whole object.
+//! operations in this order from its initial state, returns what the log says. That is the
+//! definition; [`replay`] checks (a), (b) and (c) one operation after another. Cost: O(1) an
+//! operation for most objects, and the length of what it shows for one that shows a whole object.
 //!
-//! Nothing is shared with the engines or with the specifications that they read: the methods' names, the
-//! meaning of results, the order of priorities and the objects themselves are written down here once
-//! more, in the plainest form (an array, a deque, a heap that is changed in place). Objects are replayed
-//! whole, so that nobody has to believe that their keys are independent. What is trusted is the reading
-//! of the log into a [`History`] and the equality of its [`ValueId`]s.
+//! Nothing is shared with the engines or with the specifications that they read: the methods'
+//! names, the meaning of results, the order of priorities and the objects themselves are written
+//! down here once more, in the plainest form (an array, a deque, a heap that is changed in place).
+//! Objects are replayed whole, so that nobody has to believe that their keys are independent. What
+//! is trusted is the reading of the log into a [`History`] and the equality of its [`ValueId`]s.
 //!
 //! A specification of the user's own has no second description:
 //! [`replay_by_steps`](crate::replay_by_steps) replays it by its own `step`.
@@ -203,8 +203,9 @@ fn verbs<M: Model>(history: &History) -> Vec<Option<M::Verb>> {
     names.map(|name| M::verb(&name.to_ascii_lowercase())).collect()
 }
 
-/// Replays a witness; see the module's header. A specification of the user's own is read once more for
-/// that, unless the caller has done so and calls [`replay_by_steps`](crate::replay_by_steps) itself.
+/// Replays a witness; see the module's header. A specification of the user's own is read once more
+/// for that, unless the caller has done so and calls [`replay_by_steps`](crate::replay_by_steps)
+/// itself.
 ///
 /// ```
 /// use seriatim_history::{OpId, read_str};
@@ -290,7 +291,8 @@ enum Objects<M> {
 impl<'h, M: Model> Player<'h, M> {
     pub(crate) fn new(history: &'h History, reader: &ChosenReader) -> Self {
         let start = M::start(&Setup::of(history, reader));
-        // A model may have large tables: a copy of them is made only where there are several objects.
+        // A model may have large tables: a copy of them is made only where there are several
+        // objects.
         let objects = match history.has_objects() {
             true => Objects::Many(HashMap::new(), start),
             false => Objects::One(start),

@@ -94,8 +94,9 @@ impl std::error::Error for Invalid {}
 /// Follows an order and keeps what decides whether the next operation may stand there.
 ///
 /// Operations a and b are out of order if a stands before b and b returned before a was called; so
-/// it is enough to compare b's return with the latest call that stands before it. At one and the same
-/// moment, operations of different processes overlap; those of one process happened in its order.
+/// it is enough to compare b's return with the latest call that stands before it. At one and the
+/// same moment, operations of different processes overlap; those of one process happened in its
+/// order.
 pub struct Sequencer<'h> {
     history: &'h History,
     order: Order,

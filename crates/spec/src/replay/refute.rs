@@ -1,20 +1,21 @@
 //! The plainest search for an order: a second opinion on a history that an engine calls a
 //! violation.
 //!
-//! It follows the events in time and keeps every *configuration* that is possible so far: which of the
-//! operations that are open have taken effect, and the state of the objects. Before an operation returns,
-//! configurations in which it has not taken effect try all ways to let open operations take effect,
-//! one after another, until it has. If none is left, no order explains the history.
+//! It follows the events in time and keeps every *configuration* that is possible so far: which of
+//! the operations that are open have taken effect, and the state of the objects. Before an
+//! operation returns, configurations in which it has not taken effect try all ways to let open
+//! operations take effect, one after another, until it has. If none is left, no order explains the
+//! history.
 //!
 //! **Theorem.** After each event the configurations are exactly those that some order of operations
-//! reaches which fits the log so far; so the history up to an event is linearizable exactly if there is
-//! one. (By induction over the events: an operation takes effect between its call and its
-//! return, and it does no harm to let it wait until some return needs it.) Nothing is taken out, ordered
-//! in advance or remembered besides the set itself, and objects are the plain ones of the
+//! reaches which fits the log so far; so the history up to an event is linearizable exactly if
+//! there is one. (By induction over the events: an operation takes effect between its call and its
+//! return, and it does no harm to let it wait until some return needs it.) Nothing is taken out,
+//! ordered in advance or remembered besides the set itself, and objects are the plain ones of the
 //! [replay](super).
 //!
-//! The work is bounded by a number of configurations, not by time, so that the answer is the same on
-//! every machine.
+//! The work is bounded by a number of configurations, not by time, so that the answer is the same
+//! on every machine.
 
 use super::record::Record;
 use super::{Model, Player, Visitor, intern_items, intern_parameters, successors, with_model};

@@ -417,7 +417,8 @@ fn every_alias_means_its_method() {
             let known = calls.iter().find(|call| method.is(call.0));
             let call = known.unwrap_or_else(|| panic!("{}: {:?}", entry.name, method.names));
             let class = |name: &'static str| {
-                // What names the greatest is no operation of a queue whose least value leaves first.
+                // What names the greatest is no operation of a queue whose least value leaves
+                // first.
                 let spec = if name.ends_with("max") { "priority-queue(max)" } else { entry.name };
                 let choice = SpecChoice::parse(spec).unwrap();
                 let operation = ((name, call.1.clone(), call.2.clone()), Ok(None));

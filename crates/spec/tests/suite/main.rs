@@ -1,4 +1,5 @@
-//! Specifications, replayer and generator, tested against each other. One program, so that it is linked once.
+//! Specifications, replayer and generator, tested against each other. One program, so that it is
+//! linked once.
 
 mod book;
 mod generated;

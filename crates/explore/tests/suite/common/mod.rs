@@ -1,4 +1,5 @@
-//! What the tests share (not every test uses all of it): an independent judge of histories, and the algorithms.
+//! What the tests share (not every test uses all of it): an independent judge of histories, and the
+//! algorithms.
 
 use seriatim_explore::{Counterexample, Event, headline};
 use seriatim_lang::machine::Bounds;

@@ -1,5 +1,6 @@
-//! Expressions, by precedence: `||`, `&&`, comparison and `in`, `++`, `+ -`, `* / %`, prefix, postfix.
-//! A call's `(` and an index's `[` stand on the line of what they apply to, since statements need no `;`.
+//! Expressions, by precedence: `||`, `&&`, comparison and `in`, `++`, `+ -`, `* / %`, prefix,
+//! postfix. A call's `(` and an index's `[` stand on the line of what they apply to, since
+//! statements need no `;`.
 
 use super::{Parsed, Parser};
 use crate::front::ast::*;

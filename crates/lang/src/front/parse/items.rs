@@ -1,4 +1,5 @@
-//! Declarations: objects, structs, variables, methods, specifications, clients, expectations, types.
+//! Declarations: objects, structs, variables, methods, specifications, clients, expectations,
+//! types.
 
 use super::{Parsed, Parser};
 use crate::front::ast::*;

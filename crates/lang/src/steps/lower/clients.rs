@@ -1,4 +1,5 @@
-//! Clients: what the threads call. The most general client calls any method with any arguments, for ever.
+//! Clients: what the threads call. The most general client calls any method with any arguments, for
+//! ever.
 
 use super::{Lower, Lowered};
 use crate::front::ast::*;

@@ -1,4 +1,5 @@
-//! Expressions: reads are hoisted into registers from left to right; what remains is an [`Ex`] for each slot.
+//! Expressions: reads are hoisted into registers from left to right; what remains is an [`Ex`] for
+//! each slot.
 
 use super::places::Spot;
 use super::{Inline, Label, Lower, Lowered};
@@ -256,7 +257,8 @@ impl Lower<'_> {
         found
     }
 
-    /// Whether an expression makes nodes, by itself or in a function that it calls: then each element of an array has its own.
+    /// Whether an expression makes nodes, by itself or in a function that it calls: then each
+    /// element of an array has its own.
     fn makes_nodes(&self, expr: &Expr) -> bool {
         let mut found = false;
         crate::front::walk::expression(expr, &mut |e| {
@@ -366,8 +368,9 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `@lin(help d, cond)` where points are followed: if `d` is not null, the operation of the thread `d`, or of the
-    /// thread whose operation made the node `d`, takes effect. The look at the node is no step.
+    /// `@lin(help d, cond)` where points are followed: if `d` is not null, the operation of the
+    /// thread `d`, or of the thread whose operation made the node `d`, takes effect. The look at
+    /// the node is no step.
     fn helped(&mut self, descriptor: &Expr, cond: Option<Ex>, help: Ex) -> Lowered<()> {
         let skip = self.label();
         if let Some(cond) = cond {

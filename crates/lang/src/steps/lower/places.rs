@@ -85,7 +85,8 @@ impl Lower<'_> {
         let Some(spot) = self.spot(of)? else { return Ok(None) };
         let index_ex = self.value(index)?.pop().unwrap_or(Ex::Const(0));
         let len = length.count(self.threads);
-        // The only constant that can stand for a thread is `null`, which is an error of the run that meets it.
+        // The only constant that can stand for a thread is `null`, which is an error of the run
+        // that meets it.
         if let (Ex::Const(i), Length::Fixed(_)) = (&index_ex, length) {
             if !(0..len as i32).contains(i) {
                 let message = format!("the array has {len} elements, numbered from 0");

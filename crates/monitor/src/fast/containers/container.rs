@@ -184,7 +184,8 @@ pub(in crate::fast) struct Container {
     pub empties: Vec<Span>,
     /// Queries that saw that it was not.
     pub nonempties: Vec<Span>,
-    /// Queries that saw that it was not, each with a value that was chosen for it to be inside then.
+    /// Queries that saw that it was not, each with a value that was chosen for it to be inside
+    /// then.
     pub chosen: Vec<Peek>,
     /// Queries that saw how many values there were, each with the number.
     pub sizes: Vec<(Span, i64)>,

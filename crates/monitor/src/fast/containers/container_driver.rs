@@ -1,7 +1,8 @@
-//! The common course of the container monitors: read, decide, place the queries, and show what is wrong.
+//! The common course of the container monitors: read, decide, place the queries, and show what is
+//! wrong.
 //!
-//! Removals whose result nobody knows are assigned by `pending_removals`. *Counterexamples* are the union of
-//! the cores, made small by `shrink`.
+//! Removals whose result nobody knows are assigned by `pending_removals`. *Counterexamples* are the
+//! union of the cores, made small by `shrink`.
 
 use crate::fast::containers::container::{
     Container, Flaw, Item, NEVER, Names, Peek, Rank, Refusal, Span,
@@ -123,8 +124,8 @@ pub(in crate::fast) fn decide<D: Discipline>(
     }
 }
 
-/// Decides a part in which values repeat. Where all are equal, pending removals are a choice at every
-/// step of `equal`, and where the first guess is right none at all.
+/// Decides a part in which values repeat. Where all are equal, pending removals are a choice at
+/// every step of `equal`, and where the first guess is right none at all.
 fn repeated<D: Discipline>(discipline: &D, part: Part<'_>) -> Result<Claim, Declined> {
     let equal = || equal::decide(part, &discipline.words().names);
     match part.operations().any(|op| part.history.ret(op).is_none()) {
@@ -199,7 +200,8 @@ fn finish<D: Discipline>(
     }
 }
 
-/// The order where each query that nothing forces saw the value that is chosen for it, if there is one.
+/// The order where each query that nothing forces saw the value that is chosen for it, if there is
+/// one.
 fn finish_chosen<D: Discipline>(
     discipline: &D,
     container: &Container,
@@ -238,11 +240,11 @@ fn finish_by_query_search<D: Discipline>(
 }
 
 /// Puts the queries that saw values into the order: each, given its cell in which some value is
-/// certainly inside, right behind the last operation that returned before that cell; given a value that was
-/// chosen for it, behind the insertion of that value and what returned before the query was
-/// called. Everything that has to be behind it was called later and is; the value's insertion is in
-/// front of it and its removal is not. Of two queries the one that returned before the other was called
-/// comes first.
+/// certainly inside, right behind the last operation that returned before that cell; given a value
+/// that was chosen for it, behind the insertion of that value and what returned before the query
+/// was called. Everything that has to be behind it was called later and is; the value's insertion
+/// is in front of it and its removal is not. Of two queries the one that returned before the other
+/// was called comes first.
 fn with_queries(container: &Container, order: Vec<OpId>, cells: &[Option<u32>]) -> Vec<OpId> {
     if cells.is_empty() {
         return order;

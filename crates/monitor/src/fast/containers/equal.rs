@@ -1,8 +1,8 @@
 //! A container into which only one value is ever put.
 //!
-//! **Theorem.** Queue, stack and priority queue of one value are the same object: a number of copies.
-//! An insertion raises it, a removal lowers it where it is positive, a query looks at it. See `tally`
-//! for how such a number is monitored, at what cost and within which limits.
+//! **Theorem.** Queue, stack and priority queue of one value are the same object: a number of
+//! copies. An insertion raises it, a removal lowers it where it is positive, a query looks at it.
+//! See `tally` for how such a number is monitored, at what cost and within which limits.
 //!
 //! **Precondition.** No operation names another value.
 

@@ -1,9 +1,9 @@
 //! A first guess at which of several equal insertions each removal removed.
 //!
-//! A guess only: `repeated_values` tests it and repairs it. Where operations saw the container empty, each
-//! is given a moment at which, counting copies, it can have been empty; every copy that was
-//! certainly inserted before that moment must be removed by a removal called before it. Between two
-//! such moments each removal, by return, gets the latest called copy that is left (what a stack
+//! A guess only: `repeated_values` tests it and repairs it. Where operations saw the container
+//! empty, each is given a moment at which, counting copies, it can have been empty; every copy that
+//! was certainly inserted before that moment must be removed by a removal called before it. Between
+//! two such moments each removal, by return, gets the latest called copy that is left (what a stack
 //! does when nothing waits: pushes at their calls, pops at their returns), or the earliest.
 
 use crate::fast::containers::container::{Rank, Span};

@@ -1,16 +1,18 @@
 //! Which value a query that saw a container not empty may have seen.
 //!
-//! Where some value is certainly inside during such a query, there is nothing to choose. Else some value
-//! that comes or goes while the query runs must have been inside at a moment of it. To say which one
-//! only makes the demands greater: that value was inserted before the query returned and not removed
-//! before it was called. So a choice under which there is an order shows that the history is
-//! linearizable; one under which there is none shows nothing, and the monitor declines. The choice: the
-//! value whose insertion or removal has to be moved least. O(n + queries · open operations).
+//! Where some value is certainly inside during such a query, there is nothing to choose. Else some
+//! value that comes or goes while the query runs must have been inside at a moment of it. To say
+//! which one only makes the demands greater: that value was inserted before the query returned and
+//! not removed before it was called. So a choice under which there is an order shows that the
+//! history is linearizable; one under which there is none shows nothing, and the monitor declines.
+//! The choice: the value whose insertion or removal has to be moved least. O(n + queries · open
+//! operations).
 
 use crate::fast::containers::container::{Container, Item, NEVER, Peek, Rank, Span};
 use crate::fast::containers::coverage::Coverage;
 
-/// For each of some queries that nothing forces a value that it may have seen; `None` if one has none.
+/// For each of some queries that nothing forces a value that it may have seen; `None` if one has
+/// none.
 pub(in crate::fast) fn choose(
     container: &Container,
     coverage: &Coverage,
@@ -38,8 +40,8 @@ pub(in crate::fast) fn choose(
 struct Sweep<'c> {
     container: &'c Container,
     coverage: &'c Coverage,
-    /// By event, of the values that are never certainly inside and were inserted for certain before it,
-    /// the one whose removal may be the latest.
+    /// By event, of the values that are never certainly inside and were inserted for certain before
+    /// it, the one whose removal may be the latest.
     passing: Vec<Option<Item>>,
 }
 

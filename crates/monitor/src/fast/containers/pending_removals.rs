@@ -1,19 +1,22 @@
 //! Removals that never returned: which value did each of them take, if any?
 //!
-//! **Decides** whether some assignment of pending removals to values leaves a container that a monitor can order.
+//! **Decides** whether some assignment of pending removals to values leaves a container that a
+//! monitor can order.
 //!
-//! **Theorem.** A pending removal removed one of the values that no completed removal returned, or nothing. If it
-//! removed `v`, that only shortens the cells that `v` covers, and never harms the rest; an earlier call is at least
-//! as good. So an injective assignment of pending removals to never removed values is looked for. Where a discipline
-//! says so, the assignment in order (the first inserted to the first called) is as good as any. Else: run the
-//! monitor; if it is stuck on a core of values that has no order under the present assignment, then every solution
-//! assigns a removal to a never removed value of that core: branch on these. Exact.
+//! **Theorem.** A pending removal removed one of the values that no completed removal returned, or
+//! nothing. If it removed `v`, that only shortens the cells that `v` covers, and never harms the
+//! rest; an earlier call is at least as good. So an injective assignment of pending removals to
+//! never removed values is looked for. Where a discipline says so, the assignment in order (the
+//! first inserted to the first called) is as good as any. Else: run the monitor; if it is stuck on
+//! a core of values that has no order under the present assignment, then every solution assigns a
+//! removal to a never removed value of that core: branch on these. Exact.
 //!
-//! **Cost.** At most k deep for k pending removals, and immediate if no value of the core is never removed, which is
-//! the usual case of a real violation. More than [`NODES`] cases are declined.
+//! **Cost.** At most k deep for k pending removals, and immediate if no value of the core is never
+//! removed, which is the usual case of a real violation. More than [`NODES`] cases are declined.
 //!
-//! **What would make it unsound:** leaving out a choice of [`Branching::choices`] that shortens the coverage of a
-//! value differently from the one that is tried; branching on a core that has an order.
+//! **What would make it unsound:** leaving out a choice of [`Branching::choices`] that shortens the
+//! coverage of a value differently from the one that is tried; branching on a core that has an
+//! order.
 
 use crate::fast::containers::container::{Container, Item, Rank, Span};
 use crate::fast::containers::container_driver::{Core, Discipline, minimal};

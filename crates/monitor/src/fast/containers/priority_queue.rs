@@ -9,13 +9,13 @@
 //! way: where `v` has to be inside beyond its coverage to serve an operation at `x`, every cell
 //! between is bad, that is, holds a value that already blocks whatever `v` could block.
 //!
-//! **How.** One sweep over the events with the set of critical values, a bitmap by priority whose maximum
-//! takes a few steps, and a heap of the values that operations wait for.
+//! **How.** One sweep over the events with the set of critical values, a bitmap by priority whose
+//! maximum takes a few steps, and a heap of the values that operations wait for.
 //!
 //! **Cost.** O(n log n) for sorting the values by priority, then O(n log₆₄ n).
 //!
-//! **Precondition.** Distinct values; where they repeat see `repeated_values`. Pending extractions by
-//! branching (`container_driver`).
+//! **Precondition.** Distinct values; where they repeat see `repeated_values`. Pending extractions
+//! by branching (`container_driver`).
 //!
 //! **What would make it unsound:** any cell for the order that is not the good one nearest to the
 //! coverage.
@@ -413,8 +413,9 @@ impl<'c> Sweep<'c> {
         }
     }
 
-    /// Copies what is known of the values of the next events. In a large queue each is far from the last:
-    /// read one after the other without a decision in between, the processor fetches them together.
+    /// Copies what is known of the values of the next events. In a large queue each is far from the
+    /// last: read one after the other without a decision in between, the processor fetches them
+    /// together.
     #[inline]
     fn look_ahead(&self, event: usize, ahead: &mut [Life; AHEAD]) {
         for (life, &who) in ahead.iter_mut().zip(&self.who[event..]) {

@@ -18,14 +18,15 @@
 //! And of the configurations with the same operations done only some orders are kept, those whose
 //! removals have to be moved least, and some configurations in all ([`TRIES`]).
 //!
-//! **Exchanged labels.** Which of two values that were inserted at once is ahead of the other may show
-//! only when they leave, long after. So in a second try a value that leaves or is seen at the head may
-//! take the place of the one that is there, if each can have been inserted in the other's cell.
+//! **Exchanged labels.** Which of two values that were inserted at once is ahead of the other may
+//! show only when they leave, long after. So in a second try a value that leaves or is seen at the
+//! head may take the place of the one that is there, if each can have been inserted in the other's
+//! cell.
 //!
-//! **Answers.** An order of all operations, found: *yes*. No configuration is left although none was
-//! ever given up and nothing was guessed (no pending removal, no repeated value, no pending
-//! insertion left out): *no*, since the rules above only drop what cannot be completed. Else nothing
-//! is known, and the search has to decide.
+//! **Answers.** An order of all operations, found: *yes*. No configuration is left although none
+//! was ever given up and nothing was guessed (no pending removal, no repeated value, no pending
+//! insertion left out): *no*, since the rules above only drop what cannot be completed. Else
+//! nothing is known, and the search has to decide.
 //!
 //! **Cost.** O(n · configurations). For processes that wait for each other's values only a few.
 
@@ -182,7 +183,8 @@ struct Configuration {
     inside: Sequence,
     /// Whether somebody saw the oldest value at the head; where labels are exchanged.
     is_seen: bool,
-    /// Items that are to be inserted and will leave as another, which is equal and has left already.
+    /// Items that are to be inserted and will leave as another, which is equal and has left
+    /// already.
     renamed: Vec<(Item, Item)>,
     size: i64,
     /// Which open operations, by row, have taken effect.

@@ -19,7 +19,8 @@
 //! **Cost.** O(n log n) times the number of matchings tried: usually one.
 //!
 //! **Precondition.** At most [`WORK`] operations looked at in all matchings together and [`DEPTH`]
-//! copies changed at once, else declined; declined too if the queries do not fit the matching found.
+//! copies changed at once, else declined; declined too if the queries do not fit the matching
+//! found.
 
 use crate::fast::containers::container::{
     Container, Flaw, Item, Meaning, NEVER, Peek, Rank, Span, meaning,
@@ -505,9 +506,9 @@ impl<'r, D: Discipline> Search<'r, D> {
         same.last().copied().into_iter().chain(later).collect()
     }
 
-    /// The copies of the same value that a copy can exchange its removal with: one for each removal, those
-    /// first that both may have, then the nearest. (One that may not have the removal that it gets
-    /// exchanges it in turn.)
+    /// The copies of the same value that a copy can exchange its removal with: one for each
+    /// removal, those first that both may have, then the nearest. (One that may not have the
+    /// removal that it gets exchanges it in turn.)
     fn others(&self, copy: u32) -> Vec<u32> {
         let (value, position) = self.copies[copy as usize];
         let first = self.first[value as usize];

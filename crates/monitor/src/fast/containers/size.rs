@@ -1,12 +1,12 @@
 //! How many values a container can have held, whatever its discipline.
 //!
 //! **Theorem** (necessary, not sufficient). At a cell there were at least as many values inside as
-//! insertions had returned less the removals that had been called, and at most as many as insertions
-//! had been called less the removals that had returned. So a query for the size needs a cell of its
-//! own whose bounds hold its answer. O(n + the events during the queries).
+//! insertions had returned less the removals that had been called, and at most as many as
+//! insertions had been called less the removals that had returned. So a query for the size needs a
+//! cell of its own whose bounds hold its answer. O(n + the events during the queries).
 //!
-//! Whether a history with such queries is linearizable is decided by `query_search` where it can be. Counting
-//! alone is not enough: two queries may each have a cell and not both.
+//! Whether a history with such queries is linearizable is decided by `query_search` where it can
+//! be. Counting alone is not enough: two queries may each have a cell and not both.
 
 use crate::fast::containers::container::{Container, Rank, Span};
 use crate::fast::violation::{counterexample, counterexample_until};
@@ -84,8 +84,9 @@ pub(in crate::fast) fn out_of_bounds(history: &History, container: &Container) -
     Some(counterexample_until(operations, history.ret(query.op)?, sentence))
 }
 
-/// The violation that the queries of a container have no order together with the rest. (Which of them
-/// is to blame cannot be told from what happened until then: what is still to come forbids orders.)
+/// The violation that the queries of a container have no order together with the rest. (Which of
+/// them is to blame cannot be told from what happened until then: what is still to come forbids
+/// orders.)
 pub(in crate::fast) fn unexplained(history: &History, container: &Container, wrong: OpId) -> Claim {
     let operation = history.operation(wrong);
     let sentence = format!("no order of the operations leaves a place for {operation}");

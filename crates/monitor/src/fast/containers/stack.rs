@@ -2,12 +2,12 @@
 //!
 //! **Decides** whether a history of a stack whose values are pushed once each is linearizable.
 //!
-//! **Theorem.** A value that covers no cell (see `coverage`) has a cell common to all its operations,
-//! fits there back to back on any stack, and is forgotten. Of the rest, a value may lie below all
-//! others (it is *cleared*) iff each of its operations owns a cell covered by no other value that
-//! is not cleared. Clearing is monotone, so that any order of clearing will do: the history is
-//! linearizable iff every value can be cleared and every operation that saw the stack empty owns a
-//! cell that no value covers.
+//! **Theorem.** A value that covers no cell (see `coverage`) has a cell common to all its
+//! operations, fits there back to back on any stack, and is forgotten. Of the rest, a value may lie
+//! below all others (it is *cleared*) iff each of its operations owns a cell covered by no other
+//! value that is not cleared. Clearing is monotone, so that any order of clearing will do: the
+//! history is linearizable iff every value can be cleared and every operation that saw the stack
+//! empty owns a cell that no value covers.
 //!
 //! **How.** Cells between which no coverage begins or ends are one *run*. A tree of minima keeps by
 //! how many values each run is covered and finds the runs that nobody covers; a tree of maxima
@@ -18,8 +18,8 @@
 //!
 //! **Cost.** O(n log n), arrays only.
 //!
-//! **Precondition.** Distinct values; where they repeat see `repeated_values`. Pending pops by branching
-//! (`container_driver`).
+//! **Precondition.** Distinct values; where they repeat see `repeated_values`. Pending pops by
+//! branching (`container_driver`).
 //!
 //! **What would make it unsound:** clearing a value while a run that became free has not yet been
 //! looked at; any other free run for the order than the nearest.

@@ -6,8 +6,8 @@
 //! when a read returns that saw a higher count. In the second case some open increments have taken
 //! effect already: each is a *slot*, claimed by the first increment that returns and was called
 //! before it. A read that saw less than the present count is right iff it saw no less than the
-//! count at its call. O(log n) an event of a recorded history, amortized; of a live one O(1) plus the operations
-//! open; memory: the operations open.
+//! count at its call. O(log n) an event of a recorded history, amortized; of a live one O(1) plus
+//! the operations open; memory: the operations open.
 //!
 //! **With decrements** being lazy is wrong (going up and then down and going down and then up visit
 //! different counts, and both may be needed): breadth first, see `tally`.

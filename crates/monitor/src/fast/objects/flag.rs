@@ -13,9 +13,9 @@
 //! demands). A query is right if the flag is as it saw it, or was until it last flipped, after the
 //! query's call. Operations that never return stay open: they may fill a slot and never have to.
 //!
-//! **Cost.** O(log n) an event of a recorded history, amortized; of a live one O(1) plus the operations open on
-//! this flag. An operation that turns out to have only seen the flag costs as much as there are slots.
-//! Memory: the operations open.
+//! **Cost.** O(log n) an event of a recorded history, amortized; of a live one O(1) plus the
+//! operations open on this flag. An operation that turns out to have only seen the flag costs as
+//! much as there are slots. Memory: the operations open.
 //!
 //! **What would make it unsound:** counting flips against open operations without naming slots;
 //! that is right only where every operation returns.

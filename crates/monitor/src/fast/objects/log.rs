@@ -12,8 +12,8 @@
 //! memory: the log.
 //!
 //! **Precondition.** Every value is appended once, else declined. A pending append that nobody saw
-//! is forgotten; one that somebody saw took effect. Where appends return their index, or somebody reads
-//! one index or asks for the length: see `log_index`; online they are declined.
+//! is forgotten; one that somebody saw took effect. Where appends return their index, or somebody
+//! reads one index or asks for the length: see `log_index`; online they are declined.
 
 use crate::fast::containers::container::{NEVER, Span};
 use crate::fast::objects::flag::Moment;
@@ -58,8 +58,8 @@ pub(in crate::fast) fn contents(values: &Values, result: ValueId) -> Option<Vec<
     }
 }
 
-/// The integer that an operation returned which may return nothing: not the argument, where the source
-/// repeats arguments.
+/// The integer that an operation returned which may return nothing: not the argument, where the
+/// source repeats arguments.
 pub(in crate::fast) fn returned_int(history: &History, op: OpId) -> Option<i64> {
     let is_echo = history.echo() == Echo::Argument && history.result(op) == history.arg(op);
     history.values().as_int(history.result(op)).filter(|_| !is_echo)

@@ -1,26 +1,27 @@
 //! Append-only log with indices: `append` that returns an index, `read(index)`, `length`.
 //!
-//! **Decides** whether a history of a log is linearizable in which appends tell, or reads show, at which
-//! index a value stands.
+//! **Decides** whether a history of a log is linearizable in which appends tell, or reads show, at
+//! which index a value stands.
 //!
-//! **Theorem.** The appends have an order, the log. What an append returned, and what a read saw at an
-//! index, *pins* an append to its index; two that are pinned to one index, or one to two, are a
-//! violation. A query needs a number of appends before it between its *least* (beyond the index that it
-//! saw a value at; the length that it saw) and its *most* (the index at which it saw nothing; that
-//! length). Going early never hurts: let every append take effect as soon as it is called, the one
-//! before it has taken effect and so have the queries that must be before it; and every query as soon as
-//! it is called and its least is reached. The history is linearizable iff everything then takes effect
-//! by its return. Indices that nothing is pinned to are filled by the appends that are not pinned, the
-//! lowest first, each by that which returns first of those that are called in time for what is pinned
-//! behind it and for the queries: an append fits the indices from one on up to another, both later for
-//! one that is called, or returns, later, and for such intervals this greedy matching is right.
+//! **Theorem.** The appends have an order, the log. What an append returned, and what a read saw at
+//! an index, *pins* an append to its index; two that are pinned to one index, or one to two, are a
+//! violation. A query needs a number of appends before it between its *least* (beyond the index
+//! that it saw a value at; the length that it saw) and its *most* (the index at which it saw
+//! nothing; that length). Going early never hurts: let every append take effect as soon as it is
+//! called, the one before it has taken effect and so have the queries that must be before it; and
+//! every query as soon as it is called and its least is reached. The history is linearizable iff
+//! everything then takes effect by its return. Indices that nothing is pinned to are filled by the
+//! appends that are not pinned, the lowest first, each by that which returns first of those that
+//! are called in time for what is pinned behind it and for the queries: an append fits the indices
+//! from one on up to another, both later for one that is called, or returns, later, and for such
+//! intervals this greedy matching is right.
 //!
 //! **Cost.** O(n log n + what is read).
 //!
-//! **Precondition.** A value that is seen at an index which no append returned was appended once, else
-//! declined. Pending queries are forgotten; a pending append takes effect only to fill an index, and if
-//! there are such indices and also appends that returned without one, it is declined: which of them
-//! fill the indices is a choice then.
+//! **Precondition.** A value that is seen at an index which no append returned was appended once,
+//! else declined. Pending queries are forgotten; a pending append takes effect only to fill an
+//! index, and if there are such indices and also appends that returned without one, it is declined:
+//! which of them fill the indices is a choice then.
 
 use crate::fast::containers::container::{NEVER, Rank, Span};
 use crate::fast::objects::log::{Method, contents, returned_int};
@@ -278,8 +279,8 @@ fn pin(appends: &[Append], queries: &[Query]) -> Result<Result<Pins, Wrong>, Dec
     Ok(Ok(pinned))
 }
 
-/// By index, when its append must have taken effect for those that are pinned to it or behind it, and
-/// for the queries that come after it.
+/// By index, when its append must have taken effect for those that are pinned to it or behind it,
+/// and for the queries that come after it.
 fn latest(queries: &[Query], appends: &[Append], pinned: &Pins, total: i64) -> Vec<Rank> {
     let mut latest = vec![NEVER; total as usize];
     let mut by = |index: i64, ret: Rank| {

@@ -6,11 +6,11 @@
 //! order, the write first. So `a` must come before `b` iff some operation of `a` returns before
 //! some operation of `b` is called: `f(a) < s(b)`, where `f` is the first return among a value's
 //! operations and `s` the last call. The history is linearizable iff no read returns before its
-//! write is called and no two values must each come before the other: no two *forward zones* `[f,
-//! s]` overlap and no *backward zone* `[s, f]` lies within a forward one. The order by `min(f, s)`
-//! is then right. The initial value is written before everything. Linearizability is local: of several
-//! registers (the keys of a map) each is judged so, all in one sweep over the history, as walking
-//! through it once for each register would miss the cache at every step.
+//! write is called and no two values must each come before the other: no two *forward zones*
+//! `[f, s]` overlap and no *backward zone* `[s, f]` lies within a forward one. The order by
+//! `min(f, s)` is then right. The initial value is written before everything. Linearizability is
+//! local: of several registers (the keys of a map) each is judged so, all in one sweep over the
+//! history, as walking through it once for each register would miss the cache at every step.
 //!
 //! **Cost.** O(n), bucket sort by event rank. For live streams see `online`.
 //!
@@ -51,8 +51,8 @@ impl Method {
         }
     }
 
-    /// The value that an operation with this method read or wrote, given its argument; nothing if it says
-    /// nothing.
+    /// The value that an operation with this method read or wrote, given its argument; nothing if
+    /// it says nothing.
     #[inline]
     pub fn value(self, history: &History, op: OpId, arg: ValueId) -> Option<ValueId> {
         match (self, history.outcome(op)) {
@@ -124,8 +124,8 @@ pub fn check(part: Part<'_>, initial: ValueId) -> Result<Claim, Declined> {
     })
 }
 
-/// Decides a part of a history of registers that all hold `initial` at first. `access` is asked about
-/// each operation once, in call order; nothing means that it says nothing.
+/// Decides a part of a history of registers that all hold `initial` at first. `access` is asked
+/// about each operation once, in call order; nothing means that it says nothing.
 pub(in crate::fast) fn decide(
     part: Part<'_>,
     initial: ValueId,
@@ -228,9 +228,9 @@ impl<'p> Zones<'p> {
         }
     }
 
-    /// Adds some operations to their zones, but does not yet make zones longer for writes. With many registers
-    /// each zone is far from the last; looked up one after the other without a decision in between, the
-    /// processor fetches them together.
+    /// Adds some operations to their zones, but does not yet make zones longer for writes. With
+    /// many registers each zone is far from the last; looked up one after the other without a
+    /// decision in between, the processor fetches them together.
     fn add(&mut self, numbers: &mut Numbers, some: &[(usize, Access)]) -> Result<(), Declined> {
         // For each operation a zone of its value, and the register of that zone.
         let mut guesses = [(NONE, NONE); TOGETHER];
@@ -333,9 +333,9 @@ impl<'p> Zones<'p> {
         order
     }
 
-    /// The operations of several registers, given the order of all zones. Each operation gets the first cell
-    /// that its place in its register's order allows: mostly that of its call, so that most operations stand
-    /// as they were called; the others are sorted and put in between.
+    /// The operations of several registers, given the order of all zones. Each operation gets the
+    /// first cell that its place in its register's order allows: mostly that of its call, so that
+    /// most operations stand as they were called; the others are sorted and put in between.
     fn order_of_several(&self, zones: &[u32]) -> Vec<OpId> {
         let mut latest: Vec<Rank> = vec![0; self.keys];
         // By zone, the first cell that the zones before it and its write allow, and its place.
@@ -372,8 +372,8 @@ impl<'p> Zones<'p> {
         counterexample(operations.collect(), sentence)
     }
 
-    /// Operations that show when a value was in the register: its write, and those whose return is the first
-    /// or whose call is the last.
+    /// Operations that show when a value was in the register: its write, and those whose return is
+    /// the first or whose call is the last.
     fn extremes(&self, index: u32) -> impl Iterator<Item = OpId> {
         let Zone { write, f, s, .. } = self.zones[index as usize];
         let own = self.spans().filter(move |&(zone, _)| zone == index);

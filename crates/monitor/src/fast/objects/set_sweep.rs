@@ -295,7 +295,8 @@ impl Keys<'_> {
         Ok(Ok(()))
     }
 
-    /// Looks at the keys of a stretch, all at once: what is far away in memory comes near meanwhile.
+    /// Looks at the keys of a stretch, all at once: what is far away in memory comes near
+    /// meanwhile.
     #[inline]
     fn touch(&self, stretch: &Stretch) {
         let keys = stretch.arg[..stretch.len].iter();

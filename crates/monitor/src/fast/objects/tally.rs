@@ -3,25 +3,27 @@
 //!
 //! **Decides** whether such a history is linearizable, breadth first.
 //!
-//! **How.** A configuration is the set of open operations that have taken effect; it gives the count. At a
-//! return every configuration is extended until the returning operation has taken effect. Four things
-//! keep them few. A query that fits the count takes effect at once, free of charge. Of the open
-//! raises only the one that returns first need be tried, and of the open lowerings likewise (two
-//! that do the same and are both open can be swapped). Nothing moves without need: what comes right before
-//! the returning operation and shows no query a count that it waits for can as well come right after it,
-//! where nobody forces it yet; so the count goes straight to the next count that an open query waits
-//! for, up or down, or the operation takes effect where the count is. And a configuration is forgotten if
-//! another has satisfied the same queries, or more, with some of the same changes only: it can still
-//! make the others, raises first.
+//! **How.** A configuration is the set of open operations that have taken effect; it gives the
+//! count. At a return every configuration is extended until the returning operation has taken
+//! effect. Four things keep them few. A query that fits the count takes effect at once, free of
+//! charge. Of the open raises only the one that returns first need be tried, and of the open
+//! lowerings likewise (two that do the same and are both open can be swapped). Nothing moves
+//! without need: what comes right before the returning operation and shows no query a count that it
+//! waits for can as well come right after it, where nobody forces it yet; so the count goes
+//! straight to the next count that an open query waits for, up or down, or the operation takes
+//! effect where the count is. And a configuration is forgotten if another has satisfied the same
+//! queries, or more, with some of the same changes only: it can still make the others, raises
+//! first.
 //!
-//! **Cost.** O(n · configurations · operations open). Without open queries there is one configuration; where nobody
-//! looks at the count at all, O(n log n) and no limit.
+//! **Cost.** O(n · configurations · operations open). Without open queries there is one
+//! configuration; where nobody looks at the count at all, O(n log n) and no limit.
 //!
 //! **Precondition.** At most 64 operations open at once and [`CONFIGURATIONS`] configurations, else
 //! declined. Needs a recorded history: it looks ahead to see which operation returns first.
 //!
-//! **What would make it unsound:** lowerings some of which need a positive count and some of which do not, or
-//! raises that are not always possible: then operations that change alike could not be swapped.
+//! **What would make it unsound:** lowerings some of which need a positive count and some of which
+//! do not, or raises that are not always possible: then operations that change alike could not be
+//! swapped.
 
 use crate::fast::shrink::shrink;
 use crate::fast::violation::counterexample_until;
@@ -119,8 +121,9 @@ pub(in crate::fast) fn order(
     Ok(Ok(search.order()))
 }
 
-/// The order of actions none of which looks at the count, or the operation whose return is wrong. Everything happens
-/// as late as possible: at its return, or, for a raise, when somebody needs the count to be positive.
+/// The order of actions none of which looks at the count, or the operation whose return is wrong.
+/// Everything happens as late as possible: at its return, or, for a raise, when somebody needs the
+/// count to be positive.
 fn unobserved(history: &History, actions: &[Action], mut count: i64) -> Result<Vec<OpId>, OpId> {
     let mut order = Vec::with_capacity(actions.len());
     let mut placed = vec![false; actions.len()];
@@ -264,7 +267,8 @@ impl Search {
         Ok(!self.configurations.is_empty())
     }
 
-    /// Keeps a configuration in which the returning operation has taken effect, unless another one is as good.
+    /// Keeps a configuration in which the returning operation has taken effect, unless another one
+    /// is as good.
     fn keep(&mut self, mut configuration: Configuration, row: usize) {
         configuration.done &= !(1 << row);
         let (done, queries) = (configuration.done, self.queries & !(1 << row));
@@ -301,8 +305,8 @@ impl Search {
         }
     }
 
-    /// Lets the returning operation take effect where the count is, and moves the count up and down to where
-    /// an operation waits for it.
+    /// Lets the returning operation take effect where the count is, and moves the count up and down
+    /// to where an operation waits for it.
     fn extend(&mut self, configuration: Configuration, row: usize) {
         let Some((action, _)) = self.open[row] else {
             return;
@@ -400,8 +404,8 @@ pub(in crate::fast) fn violation(
 }
 
 /// The moment at which it was known of all operations called until a moment whether they changed
-/// anything. A removal that found nothing is a query only because of its result: as long as it is open it
-/// may still take what the others miss.
+/// anything. A removal that found nothing is a query only because of its result: as long as it is
+/// open it may still take what the others miss.
 fn told(history: &History, actions: &[Action], until: Time) -> Time {
     let queries = actions.iter().filter(|action| action.change == Change::Same);
     let open = queries.filter(|action| history.call(action.op) <= until);

@@ -1,10 +1,11 @@
 //! Where each value of a live object is kept.
 //!
-//! Ids of values that come one after the other are often consecutive: numbers that are counted up, texts
-//! that are interned as they come. So a window of consecutive ids is a plain array, in which neighbours in
-//! time are neighbours in memory; a hash table would miss the cache at every step once the object is
-//! large. What lies outside the window is in a hash table. Memory: at most four entries of four bytes for
-//! each value there was at once, and the table. O(1) an operation, amortized.
+//! Ids of values that come one after the other are often consecutive: numbers that are counted up,
+//! texts that are interned as they come. So a window of consecutive ids is a plain array, in which
+//! neighbours in time are neighbours in memory; a hash table would miss the cache at every step
+//! once the object is large. What lies outside the window is in a hash table. Memory: at most four
+//! entries of four bytes for each value there was at once, and the table. O(1) an operation,
+//! amortized.
 
 use hashbrown::HashMap;
 use seriatim_history::ValueId;

@@ -1,9 +1,10 @@
 //! Open operations of one kind, by call.
 //!
-//! As a rule few are open: a short list is searched from its beginning. In a long one an operation is found
-//! by its number, if operations were called in the order of their numbers, as in every recorded history;
-//! and what is taken out leaves a hole until half of the list is holes. Then taking one out costs
-//! O(log n), amortized; a live stream, which uses numbers again, pays O(operations open).
+//! As a rule few are open: a short list is searched from its beginning. In a long one an operation
+//! is found by its number, if operations were called in the order of their numbers, as in every
+//! recorded history; and what is taken out leaves a hole until half of the list is holes. Then
+//! taking one out costs O(log n), amortized; a live stream, which uses numbers again, pays
+//! O(operations open).
 
 use crate::fast::objects::flag::Moment;
 use seriatim_history::OpId;

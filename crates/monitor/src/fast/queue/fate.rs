@@ -1,11 +1,11 @@
 //! Which open dequeue may have removed which value of a live queue.
 //!
-//! Of the values that were seen at the front and are not known to have left, at most one can still be
-//! inside; the others must have been removed by open dequeues, one each. All choices are tried, up to a
-//! limit. A choice says until when each of them stayed, and with that by when whatever must be ahead
-//! of it must have left (see `queue::online`). The other values are given to the remaining dequeues in
-//! order, which is as good as anything: their deadlines, and the gaps that an operation that saw the queue
-//! empty needs, ask for prefixes of the same list.
+//! Of the values that were seen at the front and are not known to have left, at most one can still
+//! be inside; the others must have been removed by open dequeues, one each. All choices are tried,
+//! up to a limit. A choice says until when each of them stayed, and with that by when whatever must
+//! be ahead of it must have left (see `queue::online`). The other values are given to the remaining
+//! dequeues in order, which is as good as anything: their deadlines, and the gaps that an operation
+//! that saw the queue empty needs, ask for prefixes of the same list.
 
 use crate::fast::objects::flag::Moment;
 use crate::fast::queue::gaps::{Gap, Undecided};

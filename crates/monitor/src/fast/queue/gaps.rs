@@ -1,12 +1,13 @@
 //! The moments at which a live queue may have been empty.
 //!
-//! An operation that saw the queue empty needs a *gap*: a moment of its own at which each value that was
-//! inside has been returned by a dequeue called before the gap, or can still be, by one that was open
-//! then and still is, and at which no value was that an operation called later has seen. Between two
-//! calls of open dequeues and queries the earliest gap is as good as any later one: fewer values were
-//! inside, the same dequeues were open, and whatever rules it out rules out the later ones. So one is
-//! kept between each two. An operation that depends on others which are open stays *undecided* until they have
-//! returned; one that is right whenever another is, is dropped.
+//! An operation that saw the queue empty needs a *gap*: a moment of its own at which each value
+//! that was inside has been returned by a dequeue called before the gap, or can still be, by one
+//! that was open then and still is, and at which no value was that an operation called later has
+//! seen. Between two calls of open dequeues and queries the earliest gap is as good as any later
+//! one: fewer values were inside, the same dequeues were open, and whatever rules it out rules out
+//! the later ones. So one is kept between each two. An operation that depends on others which are
+//! open stays *undecided* until they have returned; one that is right whenever another is, is
+//! dropped.
 
 use crate::fast::objects::flag::Moment;
 use crate::fast::queue::online::Running;
@@ -31,8 +32,8 @@ impl Gap {
         self.left <= self.open
     }
 
-    /// A dequeue called at `call` returned a value that was inside by `entered`, or none. Whether the
-    /// gap can still be empty.
+    /// A dequeue called at `call` returned a value that was inside by `entered`, or none. Whether
+    /// the gap can still be empty.
     fn left(&mut self, call: Moment, entered: Option<Moment>) -> bool {
         let was_inside = entered.is_some_and(|entered| entered <= self.after);
         let was_open = call <= self.after;
@@ -78,8 +79,8 @@ impl Gaps {
         self.gaps.len() + self.undecided.iter().map(|one| one.gaps.len()).sum::<usize>()
     }
 
-    /// The present moment is a gap if the queue may be empty now. `last` is the last call of an open
-    /// dequeue or query.
+    /// The present moment is a gap if the queue may be empty now. `last` is the last call of an
+    /// open dequeue or query.
     #[inline]
     pub fn look(&mut self, now: Moment, left: u32, open: u32, last: Moment) {
         let gap = Gap { after: now, left, open };

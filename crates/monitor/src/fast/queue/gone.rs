@@ -1,9 +1,9 @@
 //! Values that have left a live queue while a `front` that is still open may return them.
 //!
-//! Such a `front` is right, and says nothing, if the value's dequeue was called after it. If that was called
-//! before it and returned after it, the value stayed until the call of the `front`, and what must be
-//! ahead of what may change: of these, at most one for each operation that was open when the `front` was
-//! called, more is kept.
+//! Such a `front` is right, and says nothing, if the value's dequeue was called after it. If that
+//! was called before it and returned after it, the value stayed until the call of the `front`, and
+//! what must be ahead of what may change: of these, at most one for each operation that was open
+//! when the `front` was called, more is kept.
 
 use crate::fast::objects::flag::Moment;
 use crate::fast::online::rename_keys;
@@ -73,7 +73,8 @@ impl Gone {
         self.left.push_back(Left { value, dequeue, inside, is_repeated });
     }
 
-    /// What it tells that a query called at `call` saw a value; `None` if none that left can be meant.
+    /// What it tells that a query called at `call` saw a value; `None` if none that left can be
+    /// meant.
     pub fn find(&self, value: ValueId, call: Moment) -> Option<Found> {
         let number = *self.last.get(&value)?;
         let left = &self.left[(number - self.first) as usize];

@@ -1,10 +1,11 @@
 //! The values inside a live queue: by value, and in the line in which they entered.
 //!
-//! A queue may hold millions of values of which little is to be known: when their enqueue was called and by
-//! when they were inside. They lie in slots of 24 bytes that are used again; where a value is, a `directory` tells.
-//! More is noted only of the few that were seen at the front or must have left. What left stays in the line
-//! until it comes to the front, or until half of the line is gone; only then its slot is used again. O(1) an
-//! operation, amortized; memory: the most values that were inside at once.
+//! A queue may hold millions of values of which little is to be known: when their enqueue was
+//! called and by when they were inside. They lie in slots of 24 bytes that are used again; where a
+//! value is, a `directory` tells. More is noted only of the few that were seen at the front or must
+//! have left. What left stays in the line until it comes to the front, or until half of the line is
+//! gone; only then its slot is used again. O(1) an operation, amortized; memory: the most values
+//! that were inside at once.
 
 use crate::fast::objects::flag::Moment;
 use crate::fast::online::directory::Directory;

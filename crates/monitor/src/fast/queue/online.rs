@@ -3,28 +3,28 @@
 //! **Decides** after every event whether what has been seen of a queue is linearizable; an open
 //! dequeue has an unknown result and may have removed any value that is inside.
 //!
-//! **Theorem.** (See `queue`.) `a` *must be ahead of* `b` if `lo(a) < in.call(b)` or `fo(a) <
-//! hi(b)`. Let the *deadline* of `a` be the least `fo` of all values that `a` must be ahead of,
-//! directly or through others. The relation has no cycle iff `hi(a)` is at most the deadline of
-//! `a`, for every value: a cycle enters some `a` from an `x` with `fo(x) < hi(a)`. So it is enough to
-//! know the deadline of each value that is still inside. It changes when some `x` is seen at the front
-//! with call `c`: (1) for the first time: the deadline of all values that entered before `x` was enqueued
-//! is now; (2) everything that was at the front before `c`, or must be ahead of something that was, must
-//! be ahead of `x`, too.
+//! **Theorem.** (See `queue`.) `a` *must be ahead of* `b` if `lo(a) < in.call(b)` or
+//! `fo(a) < hi(b)`. Let the *deadline* of `a` be the least `fo` of all values that `a` must be
+//! ahead of, directly or through others. The relation has no cycle iff `hi(a)` is at most the
+//! deadline of `a`, for every value: a cycle enters some `a` from an `x` with `fo(x) < hi(a)`. So
+//! it is enough to know the deadline of each value that is still inside. It changes when some `x`
+//! is seen at the front with call `c`: (1) for the first time: the deadline of all values that
+//! entered before `x` was enqueued is now; (2) everything that was at the front before `c`, or must
+//! be ahead of something that was, must be ahead of `x`, too.
 //!
-//! (3) A value inside whose deadline is over must have been removed by an open dequeue called before
-//! the deadline. Among values that were never seen at the front, deadlines grow with the returns of the
-//! enqueues, so that giving the i-th such value to the i-th open dequeue is as good as anything, and
-//! one comparison each decides. Of those that were seen, all but one must have been removed: there are
-//! never more than open dequeues plus one, and all choices are tried. (4) A moment is empty iff of the
-//! values that were inside, each has been returned by a dequeue called before the moment, or can still
-//! be; see `gaps`.
+//! (3) A value inside whose deadline is over must have been removed by an open dequeue called
+//! before the deadline. Among values that were never seen at the front, deadlines grow with the
+//! returns of the enqueues, so that giving the i-th such value to the i-th open dequeue is as good
+//! as anything, and one comparison each decides. Of those that were seen, all but one must have
+//! been removed: there are never more than open dequeues plus one, and all choices are tried. (4) A
+//! moment is empty iff of the values that were inside, each has been returned by a dequeue called
+//! before the moment, or can still be; see `gaps`.
 //!
-//! **Cost.** O(1 + open operations · list) an event; memory: values inside, operations open, the list, and
-//! what was dequeued while a `front` that is still open ran: it may return any of it.
+//! **Cost.** O(1 + open operations · list) an event; memory: values inside, operations open, the
+//! list, and what was dequeued while a `front` that is still open ran: it may return any of it.
 //!
-//! **Precondition.** No value is enqueued while an equal one is inside, else declined; declined also
-//! if an `is_empty` says no and nothing forces it, and if too many choices are left.
+//! **Precondition.** No value is enqueued while an equal one is inside, else declined; declined
+//! also if an `is_empty` says no and nothing forces it, and if too many choices are left.
 
 use crate::fast::Declined;
 use crate::fast::objects::flag::Moment;

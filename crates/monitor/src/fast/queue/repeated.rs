@@ -22,8 +22,8 @@
 //! one moment.
 //!
 //! **Precondition.** At most [`PAIRS`] pairs, else declined. `size`, and `is_empty` that answered
-//! false, are left out, which keeps a right history right, and woven into the order found (`query_search`); if
-//! they do not fit it, declined.
+//! false, are left out, which keeps a right history right, and woven into the order found
+//! (`query_search`); if they do not fit it, declined.
 
 use crate::fast::containers::container::{Container, Meaning, NEVER, Rank, Span, meaning};
 use crate::fast::containers::container_driver::{Discipline, Solution, solve};

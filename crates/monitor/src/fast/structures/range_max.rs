@@ -1,5 +1,5 @@
-//! A tree of maxima over moments by cell that may grow: cells are added behind and raised, and the largest of
-//! a range is found, in O(log n).
+//! A tree of maxima over moments by cell that may grow: cells are added behind and raised, and the
+//! largest of a range is found, in O(log n).
 
 use crate::fast::objects::flag::Moment;
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! A tree of minima over numbers by cell: the first or last cell of a range whose number is small enough, in
-//! O(log n).
+//! A tree of minima over numbers by cell: the first or last cell of a range whose number is small
+//! enough, in O(log n).
 
 /// Numbers by cell.
 pub(in crate::fast) struct RangeMin {

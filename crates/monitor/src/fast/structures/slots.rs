@@ -1,9 +1,9 @@
 //! Changes that have happened and that no operation has owned up to yet, by time.
 //!
-//! A slot is claimed by an operation that was called before it. As the earlier slots are the harder ones to
-//! find an operation for, an operation claims the first behind its call. Claimed slots are skipped by
-//! links that grow shorter when they are followed, and thrown out when they are most: O(log n) a claim,
-//! amortized.
+//! A slot is claimed by an operation that was called before it. As the earlier slots are the harder
+//! ones to find an operation for, an operation claims the first behind its call. Claimed slots are
+//! skipped by links that grow shorter when they are followed, and thrown out when they are most:
+//! O(log n) a claim, amortized.
 
 use crate::fast::objects::flag::Moment;
 use crate::fast::online::trace::Place;

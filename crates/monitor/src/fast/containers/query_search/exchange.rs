@@ -1,9 +1,9 @@
 //! Exchanging the labels of values inside: which of two values that were inserted at once is which.
 //!
 //! **Theorem.** In a right order two insertions may take each other's places if each lies in the
-//! other's interval, as long as neither has been seen at the head: nothing else tells them apart. So an
-//! order of what is inside stands for all that come out of it by such exchanges, and which of them it is
-//! need not be chosen before a value leaves or is seen.
+//! other's interval, as long as neither has been seen at the head: nothing else tells them apart.
+//! So an order of what is inside stands for all that come out of it by such exchanges, and which of
+//! them it is need not be chosen before a value leaves or is seen.
 //!
 //! Not all exchanges are tried: only of the value at the head with one near it or with one whose
 //! insertion is open. So nothing is concluded where no order is found.
@@ -51,8 +51,8 @@ impl QuerySearch<'_> {
         ValueId(number)
     }
 
-    /// A configuration in which an item has been at the head: as it is, or because it and the one at
-    /// the head take each other's place, as each could have been inserted in the other's cell.
+    /// A configuration in which an item has been at the head: as it is, or because it and the one
+    /// at the head take each other's place, as each could have been inserted in the other's cell.
     pub(super) fn exchanged(
         &mut self,
         from: &Configuration,
@@ -105,8 +105,8 @@ impl QuerySearch<'_> {
         Some(next)
     }
 
-    /// A configuration in which the removal of an item took the one at the head, which is equal: what
-    /// was to take that one takes the item.
+    /// A configuration in which the removal of an item took the one at the head, which is equal:
+    /// what was to take that one takes the item.
     pub(super) fn without_equal(
         &mut self,
         from: &Configuration,

@@ -1,18 +1,21 @@
 //! A register as its events happen.
 //!
-//! **Decides** after every event whether what happened so far is linearizable, if each value is written once.
+//! **Decides** after every event whether what happened so far is linearizable, if each value is
+//! written once.
 //!
-//! **How.** The zones of `register`, as far as they are known: a value's zone begins when one of its operations
-//! returns first (`f` is that moment, so zones are in the order of `f`), and grows to the right when a
-//! read of it returns that was called later (`s`). Two values conflict if each must come before the other:
-//! `f(a) < s(b)` and `f(b) < s(a)`. A new zone conflicts with none, since no call lies ahead of the present;
-//! so only a zone that grows is compared, with all that begin before its end: whether one of those ends
-//! behind its beginning is the question for a maximum over a range.
+//! **How.** The zones of `register`, as far as they are known: a value's zone begins when one of
+//! its operations returns first (`f` is that moment, so zones are in the order of `f`), and grows
+//! to the right when a read of it returns that was called later (`s`). Two values conflict if each
+//! must come before the other: `f(a) < s(b)` and `f(b) < s(a)`. A new zone conflicts with none,
+//! since no call lies ahead of the present; so only a zone that grows is compared, with all that
+//! begin before its end: whether one of those ends behind its beginning is the question for a
+//! maximum over a range.
 //!
-//! **What is forgotten.** A value that no open read can return and that no value kept can conflict with.
+//! **What is forgotten.** A value that no open read can return and that no value kept can conflict
+//! with.
 //!
-//! **Cost.** O(log values kept) an event, amortized. A read that stays open may return whatever is written
-//! meanwhile, so all of that is kept until it returns, or is told to be pending for ever.
+//! **Cost.** O(log values kept) an event, amortized. A read that stays open may return whatever is
+//! written meanwhile, so all of that is kept until it returns, or is told to be pending for ever.
 
 use super::Method;
 use crate::fast::Declined;
@@ -133,8 +136,8 @@ impl Watch {
         Ok(())
     }
 
-    /// Forgets values that no open read can return and that no value kept can conflict with: a value
-    /// is over if another one that began before all open reads must come behind it.
+    /// Forgets values that no open read can return and that no value kept can conflict with: a
+    /// value is over if another one that began before all open reads must come behind it.
     fn forget(&mut self) {
         let zones = &self.zones.zones;
         let earliest = self.reading.first().copied().unwrap_or(self.now + 1);
