@@ -57,7 +57,7 @@ fn in_cluster(paths: &[PathBuf], reader: ChosenReader) -> Option<&'static str> {
     };
     let mut words = Vec::new();
     let outcome = run(&plan, &cluster, &mut |verdict| {
-        words.push(verdict.standing.word());
+        words.push(verdict.judgement.word());
         Ok(())
     });
     if !outcome.ok()?.problems.is_empty() || words.contains(&"refused") {
