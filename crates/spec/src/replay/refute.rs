@@ -42,7 +42,7 @@ pub fn refute(
     reader: &dyn Reader,
     effort: usize,
 ) -> Result<Refutation, InputError> {
-    search_over(history, reader, Events { effort })
+    search_over(history, reader, Events(effort))
 }
 
 /// A search for an order, over objects of whichever kind.
@@ -64,8 +64,8 @@ pub(crate) fn search_over(
         }
     }
     let reading = reader.read(history)?;
-    let own = Own::new(history, &reading);
-    Ok(search.run(history, own))
+    let automaton = reading.alphabet.automaton(&Cancel::never());
+    Ok(search.run(history, Own { history, reading: &reading, automaton }))
 }
 
 struct OverModel<'r, S> {
@@ -80,20 +80,17 @@ impl<S: Search> Visitor for OverModel<'_, S> {
     fn visit<M: Model>(self) -> Refutation {
         intern_items::<M>(self.history);
         let history = &*self.history;
-        let player: Player<'_, M> = Player::new(history, self.reader);
-        self.search.run(history, player)
+        self.search.run(history, Player::<M>::new(history, self.reader))
     }
 }
 
 /// The search along the events.
 #[derive(Clone, Copy)]
-struct Events {
-    effort: usize,
-}
+struct Events(usize);
 
 impl Search for Events {
     fn run<O: Objects>(self, history: &History, objects: O) -> Refutation {
-        Sweep { history, objects, open: Vec::new(), left: self.effort }.run()
+        Sweep { history, objects, open: Vec::new(), left: self.0 }.run()
     }
 }
 
@@ -143,12 +140,6 @@ struct Own<'r> {
     history: &'r History,
     reading: &'r Interpretation,
     automaton: Box<dyn Automaton + 'r>,
-}
-
-impl<'r> Own<'r> {
-    fn new(history: &'r History, reading: &'r Interpretation) -> Self {
-        Own { history, reading, automaton: reading.alphabet.automaton(&Cancel::never()) }
-    }
 }
 
 impl Objects for Own<'_> {
