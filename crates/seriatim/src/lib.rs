@@ -1,15 +1,19 @@
 //! Is a concurrent object linearizable?
 //!
-//! An object is linearizable when its operations, however they overlap in time, could have happened one
-//! after another (Latin: *seriatim*) in an order that respects real time. This crate brings the parts of
-//! Seriatim together under one name; the command `seriatim` is built on it.
+//! An object is linearizable if its operations, however they overlap in time, could have happened one after
+//! another (in Latin: *seriatim*) in an order that respects real time. This crate brings all parts of Seriatim
+//! together under one name; the command `seriatim` is built on it.
+//!
+//! # Check a recorded history
+//!
+//! [`read`] reads a log in any format, [`check`] decides it under a specification, and the answer displays
+//! itself as the report that the command prints.
 //!
 //! ```
 //! let history = seriatim::read_str(
-//!     "# @object queue\n\
-//!      [1] call enq(1)\n[1] return\n\
-//!      [1] call enq(2)\n[1] return\n\
-//!      [2] call deq\n[2] return 2\n",
+//!     r#"{"process":"ann","op":"enqueue","arg":1,"call":10,"return":20}
+//!        {"process":"ann","op":"enqueue","arg":2,"call":30,"return":40}
+//!        {"process":"bob","op":"dequeue","result":2,"call":50,"return":60}"#,
 //! )?;
 //! let answer = seriatim::check(&history, "queue")?;
 //! assert!(answer.is_violation()); // 2 overtook 1
@@ -17,21 +21,86 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! - [`history`]: what happened: operations, histories, file formats.
-//! - [`spec`]: what should happen: specifications, verdicts, the replayer of witnesses.
-//! - [`monitor`]: histories to verdicts.
-//! - `harness`, a feature: real Rust objects to histories and verdicts: record, stress, explore,
-//!   shrink.
-//! - [`lang`]: the algorithm language: text to checked programs to atomic steps.
-//! - [`explore`]: every run of N threads of an algorithm, by refinement.
-//! - [`lists`]: these methods of a list-based set on every list.
-//! - [`prove`]: proofs for any number of threads.
-//! - [`certify`]: the checker of these proofs, which shares only the language with the prover.
-//! - [`verify`]: algorithms to answers: chooses between these engines.
-//! - [`report`]: verdicts to people and programs.
-//! - [`limits`]: time, memory and interruption, for the whole process.
-//! - [`scale`]: logs larger than memory, and shards of them.
-//! - [`transactions`]: histories of transactions to isolation levels.
+//! # Check an object of your own
+//!
+//! A [`Spec`] says what may happen when operations are called one after another. A [`Recording`] collects
+//! what did happen, in your own types.
+//!
+//! ```
+//! use seriatim::{Next, Recording, Spec};
+//!
+//! /// A ticket counter: each call returns the next number.
+//! #[derive(Debug)]
+//! struct Tickets;
+//!
+//! impl Spec for Tickets {
+//!     type State = u32;
+//!     type Op = ();
+//!     type Ret = u32;
+//!     fn initial(&self) -> u32 {
+//!         0
+//!     }
+//!     fn step(&self, last: &u32, _: &(), ticket: Option<&u32>) -> Next<u32> {
+//!         // `None`: the call never returned, and may have got any ticket.
+//!         Next::when(ticket.is_none_or(|ticket| *ticket == last + 1), || last + 1)
+//!     }
+//! }
+//!
+//! let mut recording = Recording::new(Tickets);
+//! recording.call(0, ())?;
+//! recording.call(1, ())?;
+//! recording.ret(0, 1)?;
+//! recording.ret(1, 2)?;
+//! let recorded = recording.finish()?;
+//! assert!(seriatim::check(recorded.history(), &recorded)?.is_linearizable());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Verify an algorithm
+//!
+//! [`verify`](verify::verify) considers every run of an algorithm, not just one.
+//!
+//! ```
+//! use seriatim::verify::{Options, verify};
+//!
+//! let program = seriatim::lang::check(
+//!     "object lost_update : counter
+//!      var n: int = 0
+//!      method increment() -> int {
+//!        let seen = n
+//!        n = seen + 1
+//!        return seen
+//!      }",
+//! )?;
+//! let verified = verify(&program, &Options::default())?;
+//! let run = verified.run().expect("two threads can read the same number");
+//! assert_eq!(run.threads, 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Test a Rust object
+//!
+//! The feature `harness` calls an object from several threads, checks every execution, and shrinks what
+//! fails; see the crate `seriatim-harness`.
+//!
+//! # The parts
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | [`history`] | what happened: operations, histories, file formats |
+//! | [`spec`] | what should happen: specifications, verdicts, the replay of orders |
+//! | [`monitor`] | decides histories |
+//! | [`transactions`] | decides isolation levels of histories of transactions |
+//! | [`scale`] | logs larger than memory, and shards of them |
+//! | `harness` (feature) | tests real Rust objects: records, stresses, explores, shrinks |
+//! | [`lang`] | the algorithm language: from text to atomic steps |
+//! | [`verify`] | decides algorithms, by choosing between the next three |
+//! | [`explore`] | every run of N threads within bounds |
+//! | [`lists`] | some methods of a list-based set, on lists of any length |
+//! | [`prove`] | proofs for any number of threads |
+//! | [`certify`] | the independent checker of these proofs |
+//! | [`report`] | verdicts as text, JSON, JUnit and pages |
+//! | [`limits`] | time, memory and interruption, for the whole process |
 
 #![forbid(unsafe_code)]
 

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// List the algorithms of the library, or print one
 #[derive(clap::Args)]
 pub struct List {
-    /// Print this one
+    /// Print the source of this algorithm
     #[arg(value_name = "NAME")]
     name: Option<String>,
 }
@@ -22,7 +22,7 @@ pub struct Format {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Change nothing; exit with 1 if a file is not formatted
+    /// Change nothing; exit with code 1 if a file is not formatted
     #[arg(long)]
     check: bool,
 }
@@ -30,7 +30,7 @@ pub struct Format {
 /// Show an algorithm as the engines see it: its atomic steps
 #[derive(clap::Args)]
 pub struct Show {
-    /// A file, or a name of the library
+    /// A .seri file, or the name of an algorithm in the library
     #[arg(value_name = "ALGORITHM")]
     algorithm: String,
 

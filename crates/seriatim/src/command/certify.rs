@@ -15,23 +15,23 @@ use std::path::PathBuf;
 
 /// Check the certificate of a proof
 ///
-/// The checker shares the algorithm language with the prover, and nothing else. It says whether the views and
-/// effects of the certificate are an inductive invariant in which every check holds, and what follows, claim by claim.
+/// The checker shares only the algorithm language with the prover. It decides whether the views and effects of the
+/// certificate are an inductive invariant in which every check holds, and says what follows, claim by claim.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A .seri file, or a name of the library (`seriatim algorithms`)
+    /// A .seri file, or the name of an algorithm in the library (`seriatim algorithms`)
     #[arg(value_name = "ALGORITHM")]
     algorithm: String,
 
-    /// What `seriatim verify --certificate` wrote
+    /// The file that `seriatim verify --certificate` wrote
     #[arg(value_name = "CERTIFICATE")]
     certificate: PathBuf,
 
-    /// A constant of the file, as in K=4, if the proof is for another than the file's
+    /// Set a constant, as in K=4, if the proof is for a different value than the one in the file
     #[arg(long = "set", value_name = "NAME=NUMBER", value_parser = constant)]
     constants: Vec<(String, i32)>,
 
-    /// Draw the views and effects of a certificate that is accepted
+    /// Draw the views and effects of an accepted certificate
     #[arg(long)]
     draw: bool,
 }

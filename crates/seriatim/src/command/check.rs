@@ -19,11 +19,11 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use terminal_size::terminal_size;
 
-/// Say whether recorded histories are linearizable
+/// Decide whether recorded histories are linearizable
 ///
-/// A violation comes with the smallest part of the history that shows it, drawn, and with the reason
-/// why every order fails. The order that is found for a linearizable history is replayed, independently
-/// of all engines, before a word is printed.
+/// For a violation, the report draws the smallest part of the history that shows it and says why every
+/// order fails. For a linearizable history, the order that was found is replayed by code that is
+/// independent of all engines before anything is printed.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -32,7 +32,7 @@ pub struct Arguments {
     #[command(flatten)]
     scale: Scale,
 
-    /// Ask whether histories of transactions satisfy isolation levels (with commas between them):
+    /// Ask whether histories of transactions satisfy isolation levels (separated by commas):
     /// strict-serializable, serializable, snapshot-isolation, prefix, causal, read-atomic,
     /// read-committed, read-your-writes, linearizable-per-key, …, or all
     #[arg(long, value_name = "LEVEL", value_parser = transactions::asked)]
@@ -46,11 +46,11 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
 
-    /// Write the report of a history as a page that any browser opens
+    /// Write the report on a history as a web page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
-    /// Write the results as JUnit XML, for pipelines
+    /// Write the results as JUnit XML, for CI
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 
@@ -66,7 +66,7 @@ pub struct Arguments {
     #[arg(long)]
     ascii: bool,
 
-    /// The width of the report, in columns [default: the terminal's, else 100]
+    /// The width of the report in columns [default: that of the terminal, or 100]
     #[arg(long, value_name = "COLUMNS", value_parser = positive)]
     width: Option<usize>,
 }

@@ -25,12 +25,12 @@ use std::time::Duration;
 /// The processes that check a log together.
 #[derive(Args)]
 pub struct Processes {
-    /// Check with so many processes on this machine, which exchange operations by part; 1 is this one
+    /// Use this many processes on this machine, which exchange operations by part; 1 is only this process
     #[arg(long, value_name = "NUMBER", requires = "verdicts", conflicts_with = "shard", value_parser = positive)]
     processes: Option<usize>,
 
-    /// The addresses of the processes, host:port a line; this is the one that --process names. All of them are given
-    /// the same --secret-file
+    /// A file with the addresses of the processes, one host:port per line; this is the one that --process names.
+    /// All of them need the same --secret-file
     #[arg(long, value_name = "FILE", requires_all = ["verdicts", "process"], conflicts_with_all = ["shard", "processes"])]
     cluster: Option<PathBuf>,
 
@@ -38,16 +38,16 @@ pub struct Processes {
     #[arg(long, value_name = "I", requires = "cluster")]
     process: Option<usize>,
 
-    /// What the processes of a cluster know and strangers do not, 16 bytes at least: who does not know it is
-    /// refused, and nothing that travels can be forged
+    /// A secret of at least 16 bytes, shared by the processes of a cluster: others are refused, and messages
+    /// cannot be forged
     #[arg(long, value_name = "FILE", requires = "cluster")]
     secret_file: Option<PathBuf>,
 
-    /// The addresses may be of other machines. What travels is authenticated, but not encrypted
+    /// Allow addresses of other machines. Messages are authenticated, but not encrypted
     #[arg(long, requires_all = ["cluster", "secret_file"])]
     open_network: bool,
 
-    /// How long to wait for the other processes to appear, and for a sign of life of each while operations travel
+    /// How long to wait for the other processes to appear, and for a sign of life from each of them afterwards
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     wait: Duration,
 }

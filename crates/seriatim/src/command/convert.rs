@@ -11,7 +11,8 @@ use std::path::PathBuf;
 /// Write a history in another format
 ///
 /// Formats that can be written: jsonl (one operation per line), jsonl-events (one event per line), edn,
-/// porcupine, limo, polylin; parquet in a command built with that feature. What a format cannot express is refused, not dropped.
+/// porcupine, limo, polylin; parquet in a command built with that feature. A history that the format cannot
+/// express is refused.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]

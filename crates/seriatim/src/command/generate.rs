@@ -9,7 +9,7 @@ use seriatim::SpecChoice;
 use seriatim::history::Format;
 use seriatim::spec::generate::{Generator, Profile, Repetition, Spread, Violation};
 
-/// Make a history: linearizable by construction, or with one planted violation
+/// Generate a history: linearizable by construction, or with one planted violation
 ///
 /// The same arguments give the same history on every machine.
 #[derive(clap::Args)]
@@ -22,11 +22,11 @@ pub struct Arguments {
     #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = 1000)]
     operations: u64,
 
-    /// The number of threads that call them
+    /// The number of threads
     #[arg(long, value_name = "NUMBER", default_value_t = 4)]
     threads: u32,
 
-    /// How much operations overlap: 0 one after another, 1 as much as possible
+    /// How much operations overlap: 0 not at all, 1 as much as possible
     #[arg(long, value_name = "SHARE", default_value = "0.5", value_parser = share)]
     overlap: f64,
 
@@ -38,7 +38,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 10)]
     keys: u64,
 
-    /// The first keys far more often than the last (Zipf)
+    /// Use the first keys far more often than the last (Zipf)
     #[arg(long)]
     skewed: bool,
 
@@ -50,15 +50,15 @@ pub struct Arguments {
     #[arg(long, value_name = "METHOD=SHARE,…", value_delimiter = ',', value_parser = method_share)]
     shares: Vec<(String, f64)>,
 
-    /// How likely an operation on an empty container goes on and finds it empty
+    /// How likely it is that an operation that would find the container empty is kept
     #[arg(long, value_name = "SHARE", default_value = "1", value_parser = share)]
     empties: f64,
 
-    /// Plant one violation, at this place of the history
+    /// Plant one violation, at this position of the history
     #[arg(long, value_name = "SHARE", num_args = 0..=1, default_missing_value = "0.5", value_parser = share)]
     violation: Option<f64>,
 
-    /// Where the random choices start
+    /// The seed of the random choices
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     seed: u64,
 

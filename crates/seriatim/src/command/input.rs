@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 /// Which files to read, and how.
 #[derive(Args)]
 pub struct Input {
-    /// Histories: files, patterns such as 'runs/*.edn', or - for standard input; .gz and .zst are
-    /// unpacked
+    /// Histories: files, patterns such as 'runs/*.edn', or - for standard input; .gz and .zst files are
+    /// decompressed
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
 
@@ -21,7 +21,7 @@ pub struct Input {
     #[arg(long, value_name = "FORMAT", value_parser = format_named)]
     pub format: Option<Format>,
 
-    /// Jepsen's independent keys: a value is [key value], and each key is an object of its own
+    /// Jepsen's independent keys: every value is [key value], and each key is a separate object
     #[arg(long)]
     pub independent: bool,
 }
@@ -42,17 +42,17 @@ impl Input {
 #[derive(Args)]
 pub struct Against {
     /// The specification: queue, 'cas-register(init=0)', … (`seriatim specs` lists them), or a file
-    /// FILE.seri, FILE.seri#NAME that holds one in the algorithm language [default:
-    /// what the file names, or what all specifications that can read it agree on]
+    /// FILE.seri or FILE.seri#NAME with one in the algorithm language [default: the one that the
+    /// history names; if it names none, every specification that can read it is asked, and they must agree]
     #[arg(long, value_name = "SPEC")]
     pub spec: Option<String>,
 
-    /// A constant of a specification FILE.seri, as in K=4
+    /// Set a constant of a specification FILE.seri, as in K=4
     #[arg(long = "set", value_name = "NAME=NUMBER", value_parser = constant)]
     pub constants: Vec<(String, i32)>,
 
-    /// What a failed operation (Jepsen's :fail) tells: it did not happen, or it saw that its
-    /// condition did not hold (a cas that met another value)
+    /// What a failed operation (Jepsen's :fail) means: it did not happen, or it observed that its
+    /// condition did not hold (a cas that found another value)
     #[arg(long, value_name = "drop|observe", default_value = "drop", value_parser = failures_named)]
     pub failures: Failures,
 }

@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 #[derive(Args, Clone, Copy)]
 #[command(next_help_heading = "Limits")]
 pub struct Limits {
-    /// Give up after this time (90s, 5m, …), whatever the command is doing, and say what is known
+    /// Stop after this time (90s, 5m, …), whatever the command is doing, and report what is known
     #[arg(long, global = true, value_name = "TIME", value_parser = duration)]
     time: Option<Duration>,
 
-    /// The memory that the process may take (500M, 8G, …), reading included: a log waits on disk if it must;
-    /// else give up and say how far it came
+    /// The memory that the process may use (500M, 8G, …), including reading. A log that does not fit is kept on
+    /// disk where possible; otherwise the command stops and reports how far it got
     #[arg(long, global = true, value_name = "BYTES", default_value = "4G", value_parser = bytes)]
     memory: usize,
 }

@@ -13,15 +13,15 @@ pub struct Lists {
     #[arg(long, value_name = "COMPOSITION", conflicts_with = "all")]
     methods: Option<String>,
 
-    /// All compositions of so many methods: 2 for every pair, 3 for every triple [default: both]
+    /// All compositions of this many methods: 2 for every pair, 3 for every triple [default: both]
     #[arg(long, value_name = "NUMBER", num_args = 0..=1, value_parser = clap::value_parser!(u8).range(1..=6))]
     all: Option<Option<u8>>,
 
-    /// Lists may hold marked nodes at the start
+    /// Lists may contain marked nodes at the start
     #[arg(long)]
     marked: bool,
 
-    /// What the exit code tells: whether the elements are right, or also the list that holds them
+    /// What the exit code is about: whether the elements are correct, or also the list that contains them
     #[arg(long, value_enum, default_value_t = Equality::Elements)]
     equality: Equality,
 }

@@ -6,7 +6,7 @@ use clap::Command;
 use clap_complete::Shell;
 use std::path::PathBuf;
 
-/// Print the completions of this command for a shell
+/// Print completions for a shell
 ///
 /// For bash: seriatim completions bash > ~/.local/share/bash-completion/completions/seriatim
 #[derive(clap::Args)]
@@ -16,12 +16,12 @@ pub struct Completions {
     shell: Shell,
 }
 
-/// Print the manual page, or write the pages of all commands into a folder
+/// Print the manual page, or write the pages of all commands to a folder
 ///
 /// For example: seriatim man --to ~/.local/share/man/man1
 #[derive(clap::Args)]
 pub struct Manual {
-    /// Write one page per command into this folder
+    /// Write one page per command to this folder
     #[arg(long, value_name = "FOLDER")]
     to: Option<PathBuf>,
 }
@@ -42,7 +42,8 @@ pub fn manual(arguments: &Manual, command: Command) -> Result<Exit, Failure> {
         say_rendered(&Rendered(String::from_utf8_lossy(&page).into_owned()))?;
         return Ok(Exit::Holds);
     };
-    clap_mangen::generate_to(command, folder)
+    std::fs::create_dir_all(folder)
+        .and_then(|()| clap_mangen::generate_to(command, folder))
         .map_err(|error| Failure(format!("{}: cannot write: {error}", folder.display())))?;
     Ok(Exit::Holds)
 }

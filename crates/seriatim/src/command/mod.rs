@@ -35,11 +35,11 @@ use std::time::Instant;
 
 /// Is a concurrent object linearizable?
 ///
-/// An object is linearizable when its operations, however they overlap in time, could have happened one
-/// after another in an order that respects real time.
+/// An object is linearizable if its operations, however they overlap in time, could have happened one after
+/// another in an order that respects real time.
 ///
-/// Exit codes: 0 it is, 1 it is not, 2 bad input or usage, 3 unknown (a limit was reached). With
-/// several files: 1 if any is not linearizable, else 2, else 3.
+/// Exit codes: 0 linearizable, 1 not linearizable, 2 bad input or usage, 3 unknown (a limit was reached). With
+/// several files, the first of 1, 2, 3 that applies to any of them.
 #[derive(Parser)]
 #[command(name = "seriatim", version, max_term_width = 100)]
 struct Arguments {
@@ -68,7 +68,7 @@ enum Command {
     Man(manual::Manual),
 }
 
-/// What a command comes to, by its exit code.
+/// The outcome of a command, by its exit code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Exit {
     Holds = 0,
@@ -78,7 +78,7 @@ enum Exit {
 }
 
 impl Exit {
-    /// What an answer comes to.
+    /// The outcome for an answer.
     fn of(answer: &Answer) -> Exit {
         match answer.exit_code() {
             0 => Exit::Holds,

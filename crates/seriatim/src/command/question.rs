@@ -34,19 +34,19 @@ pub struct Question {
     #[arg(long)]
     no_partition: bool,
 
-    /// Try to refute on this history that the object may be split by key
+    /// Look in this history for evidence that the object must not be split by key
     #[arg(long)]
     check_partition: bool,
 
-    /// Go on after the first violation and decide all parts
+    /// Continue after the first violation and decide all parts
     #[arg(long)]
     all: bool,
 
-    /// Who decides
+    /// Which engine decides
     #[arg(long, value_enum, default_value_t = Engine::Auto)]
     engine: Engine,
 
-    /// The time for making a counterexample small, once there is a verdict
+    /// The time for minimising a counterexample once there is a verdict
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
     explain: Duration,
 
@@ -57,9 +57,9 @@ pub struct Question {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Engine {
-    /// Whatever is fastest and exact
+    /// The fastest exact engine: a monitor where there is one, otherwise the search
     Auto,
-    /// The general search, both ways
+    /// The general search in both directions
     Search,
     /// The general search, depth first
     DepthFirst,

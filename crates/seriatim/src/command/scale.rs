@@ -25,7 +25,7 @@ use std::time::Instant;
 /// Where a log waits while it is checked, and which parts of it are.
 #[derive(Args)]
 pub struct Scale {
-    /// Whether the operations wait on disk, so that a log may be larger than memory
+    /// Whether operations are kept on disk, so that a log may be larger than memory
     #[arg(long, value_enum, default_value_t = Spilling::Auto)]
     spill: Spilling,
 
@@ -33,15 +33,15 @@ pub struct Scale {
     #[arg(long, value_name = "FOLDER")]
     temp: Option<PathBuf>,
 
-    /// The files are one log: whole operations whose times can be compared
+    /// The files form one log: whole operations with comparable times
     #[arg(long)]
     pub one_log: bool,
 
-    /// Check only the parts that fall to shard I of N, counted from 0
+    /// Check only the parts of shard I of N, counted from 0
     #[arg(long, value_name = "I/N", requires = "verdicts", value_parser = shard_named)]
     shard: Option<Shard>,
 
-    /// Append what is found out to this file, one line per part; go on where it ends if it exists
+    /// Append each result to this file, one line per part; if it exists, continue where it ends
     #[arg(long, value_name = "FILE")]
     pub verdicts: Option<PathBuf>,
 
@@ -52,7 +52,7 @@ pub struct Scale {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Spilling {
-    /// If the log may not fit in the memory
+    /// If the log may not fit in memory
     Auto,
     Always,
     Never,

@@ -8,7 +8,7 @@ use seriatim_services::{Service, service, services};
 
 /// List the built-in specifications and the models of services, with their operations and parameters
 ///
-/// A specification is chosen by its name, with parameters in brackets: --spec queue,
+/// Choose a specification by name, with parameters in parentheses: --spec queue,
 /// --spec 'cas-register(init=0)', --spec 'priority-queue(max)'.
 #[derive(clap::Args)]
 pub struct Arguments {

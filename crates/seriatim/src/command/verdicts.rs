@@ -7,18 +7,18 @@ use seriatim::scale::merge::{Merged, merge};
 use seriatim::scale::verdicts::{Contents, Known, Word};
 use std::path::{Path, PathBuf};
 
-/// Put the verdict files of all shards of a log together
+/// Combine the verdict files of all shards of a log
 ///
-/// The files must be about the same log, specification and options, and hold every shard, each complete.
-/// The exit code is that of the whole log: 0 linearizable, 1 not, 2 something could not be read, 3
-/// unknown.
+/// The files must be about the same log, specification and options, and every shard must be there and
+/// complete. The exit code is that of the whole log: 0 linearizable, 1 not linearizable, 2 something could
+/// not be read, 3 unknown.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Verdict files, as `check --verdicts` writes them
     #[arg(required = true, value_name = "VERDICTS")]
     files: Vec<PathBuf>,
 
-    /// Write all verdicts to a file, sorted: the same bytes, however the log was divided
+    /// Write all verdicts to a file, sorted: the same bytes however the log was divided
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }

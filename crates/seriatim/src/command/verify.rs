@@ -28,22 +28,22 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Say whether every run of an algorithm is linearizable
+/// Decide whether every run of an algorithm is linearizable
 ///
-/// Without an engine named: looks for a run that goes wrong and for a proof for any number of threads at the
-/// same time, and says what is known: proved, violated with a run, or unknown with the reason and with what was covered.
-/// An option that only one engine has asks that engine.
+/// If no engine is named, looks for a wrong run and for a proof for any number of threads at the same time. The
+/// answer is proved, violated (with a run), or unknown (with the reason and with what was covered). An option
+/// that only one engine understands selects that engine.
 ///
-/// The engine explore takes every interleaving of some threads, each of which calls methods for ever. Bounds
-/// that are not given come from the first `expect explore` line of the file. A violation comes with the
-/// shortest run that shows it.
+/// The engine explore examines every interleaving of some threads, each of which calls methods for ever.
+/// Bounds that are not given come from the first `expect explore` line of the file. A violation is shown
+/// with a shortest run that leads to it.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A .seri file, or a name of the library (`seriatim algorithms`)
+    /// A .seri file, or the name of an algorithm in the library (`seriatim algorithms`)
     #[arg(value_name = "ALGORITHM")]
     algorithm: String,
 
-    /// Who decides: explore (all runs of N threads within bounds), lists (these methods of a
+    /// Which engine decides: explore (all runs of N threads within bounds), lists (some methods of a
     /// list-based set, on lists of any length) or prove (any number of threads, any heap)
     #[arg(long, value_enum)]
     engine: Option<EngineName>,
@@ -67,23 +67,23 @@ pub struct Arguments {
     #[arg(long, value_name = "NUMBER")]
     keys: Option<u32>,
 
-    /// The most heap nodes alive at once
+    /// The maximum number of heap nodes alive at once
     #[arg(long, value_name = "NUMBER")]
     nodes: Option<u32>,
 
-    /// The most nodes that the object may hold beyond those at the start
+    /// The maximum number of nodes that the object may hold in addition to those at the start
     #[arg(long, value_name = "NUMBER")]
     capacity: Option<u32>,
 
-    /// The client of the file that calls the methods [default: any thread calls any method]
+    /// The client in the file that calls the methods [default: any thread calls any method]
     #[arg(long, value_name = "NAME")]
     client: Option<String>,
 
-    /// A constant of the file, as in K=4
+    /// Set a constant of the file, as in K=4
     #[arg(long = "set", value_name = "NAME=NUMBER", value_parser = constant)]
     constants: Vec<(String, i32)>,
 
-    /// Check the linearization points that the file annotates
+    /// Check the linearization points annotated in the file
     #[arg(long)]
     points: bool,
 
@@ -91,19 +91,19 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "points")]
     progress: bool,
 
-    /// Count states as PAT does: no reductions but what its models have built in
+    /// Count states as PAT does, without reductions
     #[arg(long)]
     compat: bool,
 
-    /// Do without a reduction
+    /// Switch off a reduction
     #[arg(long, value_enum, value_name = "REDUCTION")]
     without: Vec<Reduction>,
 
-    /// Raise the bounds step by step until this time is over, and say what was covered
+    /// Raise the bounds step by step until this time is up, and report what was covered
     #[arg(long, value_name = "TIME", value_parser = duration)]
     budget: Option<Duration>,
 
-    /// The number of workers that search [default: all cores]
+    /// The number of workers [default: all cores]
     #[arg(long, value_name = "NUMBER")]
     jobs: Option<usize>,
 
@@ -111,11 +111,11 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
 
-    /// Write the run of a violation to this file, for --replay
+    /// Save the run of a violation to this file, for --replay
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
 
-    /// Write the report as a page for a browser: the claims, the run with pictures of memory, the source
+    /// Write the report as a web page: the claims, the run with drawings of memory, the source
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
@@ -127,11 +127,11 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 
-    /// Take the steps of a saved run once more
+    /// Repeat the steps of a saved run
     #[arg(long, value_name = "FILE", conflicts_with_all = ["save", "html", "history"])]
     replay: Option<PathBuf>,
 
-    /// Print the verdict only
+    /// Print only the verdict
     #[arg(long, short)]
     quiet: bool,
 }

@@ -16,14 +16,14 @@ use std::time::Duration;
 
 /// Check a history and open its report in a browser
 ///
-/// The page is one file without any link to the network. With --serve nothing is written: the page is
-/// served to this machine only, on a port that the system chooses and that is printed.
+/// The page is a single file that needs no network. With --serve nothing is written: the page is served,
+/// to this machine only, at an address that is printed.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
     question: Question,
 
-    /// Serve the page on this machine instead of opening a file; ends with Ctrl-C
+    /// Serve the page to this machine instead of opening a file, until Ctrl-C
     #[arg(long)]
     serve: bool,
 }

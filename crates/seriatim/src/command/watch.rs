@@ -23,13 +23,13 @@ use std::time::Duration;
 /// Check calls and returns as they happen, and stop at the event that makes the history wrong
 ///
 /// Reads events (one per line) from standard input or a growing file. Open operations count as pending,
-/// so the verdict is correct after every event. Beside the monitor an order is made and replayed, window by
-/// window; without it nothing is called linearizable. Memory follows the open operations and the size of
-/// the object, not the length of the stream. Where so much overlaps that nobody can follow, it says so, and decides at the
-/// end of the events.
+/// so the verdict is correct after every event. While a monitor looks for violations, an order is constructed and
+/// replayed, window by window; nothing is called linearizable without it. Memory depends on the number of open
+/// operations and the size of the object, not on the length of the stream. If too many operations overlap to be
+/// followed, the command says so and decides at the end of the events.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The specification, as for check: queue, 'cas-register(init=0)', …, or FILE.seri, FILE.seri#NAME
+    /// The specification, as for check: queue, 'cas-register(init=0)', …, FILE.seri or FILE.seri#NAME
     #[arg(value_name = "SPEC")]
     spec: String,
 
@@ -41,12 +41,12 @@ pub struct Arguments {
     #[arg(long, value_name = "FORMAT", default_value = "jsonl-events", value_parser = format_named)]
     format: Format,
 
-    /// What a failed operation (Jepsen's :fail) tells: it did not happen, or it saw that its
-    /// condition did not hold (a cas that met another value)
+    /// What a failed operation (Jepsen's :fail) means: it did not happen, or it observed that its
+    /// condition did not hold (a cas that found another value)
     #[arg(long, value_name = "drop|observe", default_value = "drop", value_parser = failures_named)]
     failures: Failures,
 
-    /// Wait for more when the file ends
+    /// Wait for more events at the end of the file
     #[arg(long)]
     follow: bool,
 }

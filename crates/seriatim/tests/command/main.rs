@@ -11,9 +11,11 @@ mod cluster_faults;
 mod convert;
 mod crate_graph;
 mod examples;
+mod first_test;
 mod garbage;
 mod input;
 mod limits;
+mod manual;
 mod packages;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -30,5 +32,7 @@ mod schema;
 mod supply_chain;
 mod testdata;
 mod transactions;
+#[path = "../transcript/mod.rs"]
+mod transcript;
 mod transcripts;
 mod watch;

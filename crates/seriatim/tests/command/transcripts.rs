@@ -2,14 +2,15 @@
 //!
 //! Every command of every `console` block in the readme and the book is run, and its output compared;
 //! `SERIATIM_BLESS=1` writes the blocks anew. A line `$ …` is a command: `seriatim …` and
-//! `cargo run --release -- …` are run by the shell, in a folder of the page's own where `examples`,
+//! `cargo run -- …` are run by the shell, in a folder of the page's own where `examples`,
 //! `testdata` and `algorithms` are those of the repository, so that what one command writes the next
 //! one can read. Commands for the reader's own crate are not run; [`NOT_RUN`] lists how they begin.
-//! What differs from run to run is masked: times, and how far a second opinion got.
+//! What differs from run to run is masked.
 //!
 //! Commands of `sh` blocks are not run, since their files are the reader's; their arguments are parsed.
 
 use super::run::{folder, text};
+use super::transcript::rewritten;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -79,83 +80,16 @@ fn desk(page: &Path) -> PathBuf {
     folder
 }
 
-/// The text with whatever differs from run to run masked: `113 µs` and `2.4 s` become `…`.
-fn masked(text: &str) -> String {
-    text.lines().map(masked_line).collect::<Vec<_>>().join("\n")
-}
-
-fn masked_line(line: &str) -> String {
-    // How many runs fit into its time is a matter of the machine.
-    if line.starts_with("second opinion: ") {
-        return line.chars().filter(|c| !c.is_ascii_digit() && *c != '.').collect();
-    }
-    if let Some((before, after)) = line.split_once("\"elapsed_seconds\":") {
-        let rest = after.trim_start_matches(|c: char| c.is_ascii_digit() || ".e-".contains(c));
-        return format!("{before}\"elapsed_seconds\":…{rest}");
-    }
-    let words: Vec<&str> = line.split(' ').collect();
-    let is_number = |word: &str| {
-        let digits = word.trim_start_matches('(');
-        !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit() || c == '.' || c == ',')
-    };
-    let is_unit = |word: &str| {
-        let unit: String = word.chars().take_while(|c| c.is_alphabetic()).collect();
-        ["s", "ms", "µs", "ns", "min"].contains(&&unit[..])
-    };
-    let mut shown: Vec<String> = Vec::new();
-    for (position, word) in words.iter().enumerate() {
-        let before = position.checked_sub(1).map(|before| words[before]);
-        let next = words.get(position + 1);
-        shown.push(if is_number(word) && next.is_some_and(|next| is_unit(next)) {
-            "…".to_owned()
-        } else if is_unit(word) && before.is_some_and(is_number) {
-            // The unit depends on the time, too.
-            format!("s{}", word.trim_start_matches(char::is_alphabetic))
-        } else {
-            (*word).to_owned()
-        });
-    }
-    shown.join(" ")
-}
-
-/// A page with the output of every command that is run as it is now, and how many were run.
-fn rewritten(page: &str, folder: &Path) -> (String, usize) {
-    let mut lines = page.lines().peekable();
-    let (mut text, mut ran) = (String::new(), 0);
-    let mut in_console = false;
-    while let Some(line) = lines.next() {
-        text.push_str(line);
-        text.push('\n');
-        match line {
-            "```console" => in_console = true,
-            "```" => in_console = false,
-            _ => {}
-        }
-        let Some(command) = line.strip_prefix("$ ").filter(|_| in_console) else { continue };
-        if NOT_RUN.iter().any(|start| command.starts_with(start)) {
-            continue;
-        }
-        let mut shown = String::new();
-        while let Some(line) =
-            lines.next_if(|line| !line.starts_with("```") && !line.starts_with("$ "))
-        {
-            shown.push_str(line);
-            shown.push('\n');
-        }
-        let output = output_of(&command.replace("cargo run --release --", "seriatim"), folder);
-        let is_same = masked(output.trim_end()) == masked(shown.trim_end());
-        text.push_str(if is_same { &shown } else { &output });
-        ran += 1;
-    }
-    (text, ran)
-}
-
 #[test]
 fn every_command_in_the_book_prints_what_the_book_shows() {
     let mut stale = Vec::new();
     for page in pages() {
         let before = std::fs::read_to_string(&page).expect("a page");
-        let (after, ran) = rewritten(&before, &desk(&page));
+        let desk = desk(&page);
+        let (after, ran) = rewritten(&before, |command| {
+            let is_run = !NOT_RUN.iter().any(|start| command.starts_with(start));
+            is_run.then(|| output_of(&command.replace("cargo run --", "seriatim"), &desk))
+        });
         let teaches = !WITHOUT_COMMANDS.contains(&name(&page));
         assert!(ran > 0 || !teaches, "{} shows no command with its output", page.display());
         if after == before {
@@ -188,7 +122,7 @@ fn unrun_commands(page: &str) -> Vec<String> {
         let bare = line.split(" #").next().unwrap_or_default();
         for stage in bare.split(" | ") {
             let stage = stage.split(" > ").next().and_then(|rest| rest.split(" < ").next());
-            let stage = stage.unwrap_or_default().replace("cargo run --release --", "seriatim");
+            let stage = stage.unwrap_or_default().replace("cargo run --", "seriatim");
             if stage.trim_start().starts_with("seriatim ") {
                 commands.push(stage.trim().to_owned());
             }
