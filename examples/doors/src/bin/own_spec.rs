@@ -1,4 +1,4 @@
-//! Checks an object that is not built in: a specification in your own types, and the report of a violation.
+//! An object that is not built in: a specification in your own types, and the report of a violation.
 
 use seriatim::{InputError, Next, Recording, Spec};
 
@@ -27,7 +27,7 @@ impl Spec for Account {
             Do::Deposit(amount) => Some(balance + amount),
             Do::Withdraw(amount) => balance.checked_sub(*amount),
         };
-        // An operation that never returned (`None`) may have had any result.
+        // A result that is not known (`None`) allows whatever is possible.
         Next::when(done.is_none_or(|done| *done == next.is_some()), || next.unwrap_or(*balance))
     }
 }
