@@ -17,17 +17,20 @@ use std::process::Command;
 /// How commands begin that belong to the reader's own crate.
 const NOT_RUN: [&str; 4] = ["cargo add ", "cargo test", "cargo install ", "SERIATIM_REPLAY="];
 
-/// Pages that teach no command: figures, the code's layout, and pages that other tests write.
-const WITHOUT_COMMANDS: [&str; 10] = [
+/// Pages that teach no command: figures, the code's layout, other languages, and pages that other tests write.
+const WITHOUT_COMMANDS: [&str; 13] = [
     "SUMMARY.md",
     "algorithms.md",
     "architecture.md",
+    "c.md",
     "field-study.md",
     "first-test.md",
     "go.md",
     "harness.md",
+    "java.md",
     "performance.md",
     "prove-mutants.md",
+    "python.md",
     "treiber-proof.md",
 ];
 
