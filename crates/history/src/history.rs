@@ -169,6 +169,11 @@ impl History {
         self.seats.is_none() && !self.is_loose
     }
 
+    /// Whether the source names no processes: those of the operations are made up, and mean nothing.
+    pub fn invents_processes(&self) -> bool {
+        self.seats.is_some()
+    }
+
     /// A process's name in the source.
     pub fn process_name(&self, process: ProcessId) -> &Value {
         &self.process_names()[process.index()]

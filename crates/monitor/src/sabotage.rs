@@ -25,6 +25,14 @@ pub(crate) enum Sabotage {
     WrongJoin,
     /// The last operation of every order is lost.
     LostOperation,
+    /// The engine of versions looks neither at real time nor at what keys hold, and fills no gap.
+    BlindVersions,
+    /// The engine of versions never finds a way to fill the gaps.
+    UnfilledGaps,
+    /// The search without real time takes results for granted.
+    AnyResult,
+    /// The search without real time finds no order.
+    NoOrder,
 }
 
 /// Whether this is broken.
@@ -50,6 +58,10 @@ pub(crate) fn is_broken(way: Sabotage) -> bool {
         EarlyEnd,
         WrongJoin,
         LostOperation,
+        BlindVersions,
+        UnfilledGaps,
+        AnyResult,
+        NoOrder,
     ];
     let chosen = CHOSEN.get_or_init(|| {
         let name = std::env::var("SERIATIM_SABOTAGE").ok()?;

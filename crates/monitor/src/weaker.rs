@@ -27,6 +27,7 @@
 use crate::check::check;
 use crate::options::{Detail, Options};
 use crate::partition::{Partitioning, Portion, partition};
+use crate::sabotage::{Sabotage, is_broken};
 use crate::search::Memory;
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{History, Horizon, InputError, OpId, Outcome};
@@ -405,6 +406,9 @@ impl<'q> Search<'q> {
     }
 
     fn run(&mut self, effort: usize, cancel: &Cancel, memory: &Memory) -> Finding {
+        if is_broken(Sabotage::NoOrder) {
+            return Finding::Exhausted(self.longest.clone());
+        }
         let mut stack = Vec::new();
         // Invariant: `trail` leads to the configuration at hand through the frames of the stack.
         loop {
@@ -455,6 +459,9 @@ impl<'q> Search<'q> {
             let before = self.state(item.part);
             after.clear();
             self.automaton.step(before, item.class, &mut after);
+            if after.is_empty() && is_broken(Sabotage::AnyResult) {
+                after.push(before);
+            }
             if !after.is_empty() && self.reads_only(item.class) {
                 return vec![Step { item, place, before, after: before }];
             }

@@ -10,6 +10,7 @@ use seriatim_scale::split::Splitting;
 use seriatim_scale::{JudgedPart, Judgement, Summary, run};
 use seriatim_spec::generate::{Generator, Profile, Repetition, Violation};
 use seriatim_spec::{ChosenReader, Counterexample, DecidedBy, Failures, SpecChoice, Verdict};
+use seriatim_testing::Random;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -222,6 +223,61 @@ fn several_files_of_operations_are_one_log() {
         };
         assert_eq!(words(&together), words(&alone));
     }
+}
+
+/// Operations of a coarse clock, spread over files of which each has lines of the same numbers and operations of the same
+/// processes. What a `put` puts tells its file.
+fn spread_over_files(seed: u64) -> [String; 3] {
+    let mut dice = Random(seed ^ 0x0F11E5);
+    let mut files = [const { String::new() }; 3];
+    let mut put: Vec<u64> = Vec::new();
+    for process in 0..3 {
+        let mut now = 0;
+        for _ in 0..3 {
+            let ret = now + dice.below(2);
+            let file = dice.index(3);
+            let what = match (dice.index(2), put.is_empty()) {
+                (0, false) => format!("\"op\":\"get\",\"result\":{}", put[dice.index(put.len())]),
+                _ => {
+                    put.push(1000 * file as u64 + put.len() as u64);
+                    format!("\"op\":\"put\",\"arg\":{}", put[put.len() - 1])
+                }
+            };
+            let head = format!("\"process\":{process},\"key\":0,\"call\":{now},\"return\":{ret}");
+            files[file] += &format!("{{{head},{what}}}\n");
+            now = ret;
+        }
+    }
+    files
+}
+
+#[test]
+fn operations_keep_their_files_where_ties_are_settled_and_operations_numbered_anew() {
+    let (mut compared, mut settled) = (0, 0);
+    for seed in 0..400 {
+        let paths: Vec<PathBuf> = spread_over_files(seed)
+            .iter()
+            .enumerate()
+            .map(|(index, text)| file(&format!("spread-{index}"), text.as_bytes()))
+            .collect();
+        let (_, parts) = decide(&plan(&paths, "map", 1 << 30));
+        for part in parts {
+            let Judgement::Violation(evidence) = part.judgement else { continue };
+            let Evidence::Shown { history, files, checked } = *evidence else {
+                panic!("a part that fits in memory is shown")
+            };
+            for (operation, file) in history.operations().zip(&files) {
+                if let Some(value) = history.values().as_int(operation.arg()) {
+                    assert_eq!(value / 1000, i64::from(*file), "seed {seed}: {operation}");
+                    compared += 1;
+                }
+            }
+            assert_eq!(files.len(), history.len());
+            let Verdict::Violation(found) = &checked.verdict else { panic!("evidence of nothing") };
+            settled += usize::from(found.explanation.sentence.contains("the last of them"));
+        }
+    }
+    assert!(compared > 500 && settled > 5, "{compared} compared, {settled} with settled ties");
 }
 
 #[test]

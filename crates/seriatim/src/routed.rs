@@ -15,12 +15,12 @@ use crate::{Checked, Counterexample, History, OpId, Options, Verdict, Witness, c
 use seriatim_history::Nil;
 use seriatim_monitor::Monitors;
 use seriatim_spec::{
-    Confirmation, DecidedBy, Explanation, Failures, LeftOut, PartStanding, PartVerdict, Reader,
-    Strategy, replay,
+    Confirmation, DecidedBy, Explanation, Failures, LeftOut, Limit, PartStanding, PartVerdict,
+    Reader, Strategy, Unknown, replay,
 };
 use seriatim_transactions::{
-    self as transactions, End, KeyId, Kind, Level, NilReads, Searched, Standing, Transactions,
-    TxnId, Violation, Witness as Order, of_history, search_through_time, words,
+    self as transactions, Defect, End, KeyId, Kind, Level, NilReads, Searched, Standing,
+    Transactions, TxnId, Violation, Witness as Order, of_history, search_through_time, words,
 };
 use std::time::{Duration, Instant};
 
@@ -44,7 +44,10 @@ pub fn decide(
             Ok(None)
         };
     }
-    let answer = transactions::check(&transactions, Level::StrictSerializable, &limits)?;
+    let answer = match transactions::check(&transactions, Level::StrictSerializable, &limits) {
+        Ok(answer) => answer,
+        Err(Defect(reason)) => return Ok(Some(contradicted(history, reason))),
+    };
     match answer.standing {
         Standing::Satisfied(Order::Serial(order)) => ordered(history, reader, &order, BY_ENGINE),
         Standing::Violated(violation) => {
@@ -58,7 +61,7 @@ pub fn decide(
                 Verdict::Linearizable(_) => {
                     let reason =
                         "the search finds an order for what the engine for transactions refutes";
-                    return Err(Refused(format!("this is a defect of Seriatim: {reason}")));
+                    Some(contradicted(history, reason.to_owned()))
                 }
             })
         }
@@ -81,14 +84,18 @@ fn searched(
         Searched::Order(order) => ordered(history, reader, &order, by_search),
         Searched::GaveUp => Ok(None),
         Searched::Nothing => {
-            let answer = transactions::check(transactions, Level::StrictSerializable, limits)?;
+            let answer = match transactions::check(transactions, Level::StrictSerializable, limits)
+            {
+                Ok(answer) => answer,
+                Err(Defect(reason)) => return Ok(Some(contradicted(history, reason))),
+            };
             match answer.standing {
                 Standing::Violated(violation) => Ok(Some(violated(history, &violation, by_search))),
                 Standing::Unknown(_) => Ok(None),
                 Standing::Satisfied(_) => {
                     let reason =
                         "the engine for transactions finds an order for what the search refutes";
-                    Err(Refused(format!("this is a defect of Seriatim: {reason}")))
+                    Ok(Some(contradicted(history, reason.to_owned())))
                 }
             }
         }
@@ -143,6 +150,14 @@ fn checked(
         fell_back: None,
     };
     Checked { parts: vec![part], ..Checked::new(verdict) }
+}
+
+/// No verdict: two engines contradict each other.
+fn contradicted(history: &History, reason: String) -> Checked {
+    let (decided, open) = (Vec::new(), Vec::new());
+    let defect = Some(reason);
+    let unknown = Unknown { limit: Limit::Defect, linearizable_events: 0, decided, open, defect };
+    checked(history, Verdict::Unknown(unknown), PartStanding::Open, BY_ENGINE)
 }
 
 /// A violation that the general search did not look at.

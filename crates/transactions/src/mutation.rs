@@ -1,6 +1,7 @@
-//! Mistakes that tests can switch on, to see that the tests would notice them.
+//! Mistakes that tests can switch on, to see that the tests would notice them, and that no verdict rests on them.
 //!
-//! Outside the tests of this crate nothing is ever switched on, and the compiler drops the questions.
+//! Outside of tests nothing is ever switched on, and the compiler drops the questions. (The feature `sabotage`, which
+//! no release has, lets the tests of the command choose one by the environment variable `SERIATIM_SABOTAGE`.)
 
 /// A mistake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,8 +73,17 @@ pub enum Mutant {
 #[cfg(test)]
 pub use switch::{is_on, with_mutant};
 
+/// Whether a mistake is switched on.
+#[cfg(all(not(test), feature = "sabotage"))]
+pub fn is_on(mutant: Mutant) -> bool {
+    use std::sync::OnceLock;
+    static CHOSEN: OnceLock<Option<String>> = OnceLock::new();
+    let chosen = CHOSEN.get_or_init(|| std::env::var("SERIATIM_SABOTAGE").ok());
+    chosen.as_ref().is_some_and(|name| *name == format!("{mutant:?}"))
+}
+
 /// Whether a mistake is switched on: never.
-#[cfg(not(test))]
+#[cfg(not(any(test, feature = "sabotage")))]
 #[inline(always)]
 pub const fn is_on(_: Mutant) -> bool {
     false

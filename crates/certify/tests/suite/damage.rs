@@ -182,7 +182,7 @@ fn other_forms(word: &str) -> Vec<String> {
 }
 
 /// All lines that differ from this one in one fact.
-fn variants(line: &str) -> Vec<String> {
+pub fn variants(line: &str) -> Vec<String> {
     let words: Vec<&str> = line.split(' ').collect();
     let mut lines = Vec::new();
     for (at, word) in words.iter().enumerate().skip(1) {

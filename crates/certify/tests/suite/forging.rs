@@ -6,16 +6,22 @@
 //! hole in either of these tests is used against the third one. If all is described in the end and no check has failed,
 //! a broken program has a proof: a defect of the checker. What is broken, `explore` has said.
 //!
+//! Certificates of cells and numbers are forged in a plainer way: the one of a right program is made out for broken mutants of it, facts are
+//! changed, lines left out, repeated and moved to other places of the program, and the checksum is mended.
+//!
 //! `SERIATIM_LONG=1` takes all broken algorithms of the library that are in the class, and more attempts for each.
 
 mod effects;
 mod views;
 
+use crate::common::{body, made_out_for, program, proved, sealed};
+use crate::damage::variants;
+use crate::mutants::prover;
 use effects::Pen;
 use seriatim_certify::object::{Field, Spec};
 use seriatim_certify::pass::Noticed;
 use seriatim_certify::state::State;
-use seriatim_certify::{Certificate, Object, Pass, Rejection, certificate};
+use seriatim_certify::{Certificate, Object, Pass, Refusal, Rejection, certificate, certify};
 use seriatim_lang::{Program, check};
 use std::collections::HashSet;
 
@@ -359,4 +365,70 @@ fn broken_lists() -> Vec<(String, Program)> {
         (object.list.is_some() && !right).then_some((name, program))
     });
     programs.collect()
+}
+
+/// Right programs whose certificates speak of cells and of numbers.
+const CELLS_AND_NUMBERS: [&str; 5] =
+    ["ccas_waits", "lock_counter", "cas_counter", "faa_counter", "int_register"];
+
+/// Changes something of a certificate: a fact, the place in the program, or which lines there are.
+fn edit(lines: &mut Vec<String>, dice: &mut Dice) {
+    // The first lines say which program it is.
+    let at = 2 + dice.roll(lines.len() - 2);
+    match dice.roll(4) {
+        0 => drop(lines.remove(at)),
+        1 => {
+            let other = lines[2 + dice.roll(lines.len() - 2)].clone();
+            lines.insert(at, other);
+        }
+        2 => {
+            let mut words: Vec<String> = lines[at].split(' ').map(str::to_owned).collect();
+            let numbers = (1..words.len()).filter(|&word| words[word].parse::<u32>().is_ok());
+            let numbers: Vec<usize> = numbers.collect();
+            if !numbers.is_empty() {
+                words[numbers[dice.roll(numbers.len())]] = dice.roll(60).to_string();
+                lines[at] = words.join(" ");
+            }
+        }
+        _ => {
+            let all = variants(&lines[at]);
+            if !all.is_empty() {
+                lines[at] = all[dice.roll(all.len())].clone();
+            }
+        }
+    }
+}
+
+/// Mutants of a right program that `explore` finds wrong, and that the checker understands.
+fn broken_mutants(right: &str, most: usize) -> Vec<Program> {
+    let programs = prover::mutants(&prover::algorithm(right)).into_iter();
+    let programs = programs.filter_map(|source| check(&source).ok());
+    let known = programs.filter(|program| Object::of(program).is_ok());
+    let broken = |program: &Program| prover::explored(program, 2_000).contains(&Some(false));
+    known.filter(broken).take(most).collect()
+}
+
+#[test]
+fn no_edited_certificate_of_cells_or_numbers_proves_what_is_broken() {
+    let (mutants, attempts) = if crate::common::long() { (200, 500) } else { (4, 25) };
+    let (mut readable, mut tried) = (0, 0);
+    for right in CELLS_AND_NUMBERS {
+        let honest = proved(&program(right)).expect("it is proved");
+        for wrong in broken_mutants(right, mutants) {
+            let made_out = body(&made_out_for(&wrong, &honest));
+            let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+            for attempt in 0..attempts {
+                let mut forged = made_out.clone();
+                for _ in 0..1 + dice.roll(4) {
+                    edit(&mut forged, &mut dice);
+                }
+                let refused = certify(&wrong, &sealed(&forged));
+                assert!(refused.is_err(), "{right}, attempt {attempt}:\n{}", forged.join("\n"));
+                readable += usize::from(matches!(refused, Err(Refusal::Proof(_))));
+                tried += 1;
+            }
+        }
+    }
+    eprintln!("{tried} forgeries, of which {readable} could be read");
+    assert!(tried > 300 && readable > tried / 10, "of {tried} only {readable} could be read");
 }

@@ -3,7 +3,7 @@
 //! `SERIATIM_LONG=1` takes more algorithms.
 
 #[path = "../../../prove/tests/suite/common/mod.rs"]
-mod prover;
+pub mod prover;
 
 use crate::common::{ELEVEN, made_out_for, proved};
 use seriatim_certify::{Object, Refusal, certify};

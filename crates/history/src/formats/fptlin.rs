@@ -16,13 +16,13 @@
 //! | `semaphore` | `INCR 1`, `DECR 0\|1` | result `false` or `true`; spec `semaphore(init=0)` |
 //! | `rmw` | `READ_MODIFY_WRITE old new` | `cas(old, new) -> true`; spec `cas-register(init=0)` |
 //!
-//! -1 as the value of a removal or a peek means that the object was empty. Every operation has
+//! -1 as the value of a removal or a peek means that the object was empty, so that nobody may add it. Every operation has
 //! returned. Our intervals are closed: an operation that ends when another starts is concurrent
 //! with it.
 
 use super::block::{Block, Line};
 use super::fields::Fields;
-use super::polylin::header_name;
+use super::polylin::{header_name, refuse_empty};
 use crate::{Builder, Call, InputError, Interval, Outcome, Return, ValueId};
 
 /// What follows a method's name.
@@ -132,7 +132,7 @@ fn operation(line: Line<'_>, object: &Object, builder: &mut Builder) -> Result<(
         return Err(line.expected(&expected, word));
     };
     let method = builder.method(name);
-    let (arg, result) = arg_and_result(&mut fields, builder, shape)?;
+    let (arg, result) = arg_and_result(line, &mut fields, builder, shape)?;
     fields.end()?;
     let process = i64::try_from(process)
         .map_err(|_| line.expected("a process number below 2^63", line.bytes))?;
@@ -149,6 +149,7 @@ fn operation(line: Line<'_>, object: &Object, builder: &mut Builder) -> Result<(
 }
 
 fn arg_and_result(
+    line: Line<'_>,
     fields: &mut Fields<'_>,
     builder: &mut Builder,
     shape: Shape,
@@ -157,6 +158,7 @@ fn arg_and_result(
         return Ok((ValueId::ABSENT, fields.truth("0 or 1 as the answer")?));
     }
     let number = fields.integer("a whole number as value")?;
+    refuse_empty(line, matches!(shape, Adds), number)?;
     let value = builder.values().intern_int(number);
     Ok(match shape {
         Takes if number == -1 => (ValueId::ABSENT, ValueId::NIL),

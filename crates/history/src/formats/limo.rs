@@ -10,8 +10,9 @@
 //!
 //! Methods are `push` and `pop`, `enq` and `deq`, or `add` and `remove`, which we call by the names
 //! of the object that the header states. A value is a whole number, a name or `name<thread,index>`.
-//! The value of a removal stands at its call or at its return and is its result; `return empty`, or
-//! a bare `return` when the call has no value either, says that the object was empty: result `nil`.
+//! The value of a removal stands at its call or at its return and is its result; `empty` in either place, or
+//! a bare `return` when the call has no value either, says that the object was empty: result `nil`. So no
+//! value that is added may be called `empty`.
 //! A call that never returns is pending; the value at such a removal's call is kept as its note.
 //! Lines that start with `#` are comments.
 
@@ -108,6 +109,10 @@ impl Log<'_> {
             if !value.is_present() {
                 return Err(line.expected("the value that is added", b""));
             }
+            if value == ValueId::NIL {
+                let expected = "a value of another name: `empty` says that there was none";
+                return Err(line.expected(expected, b"empty"));
+            }
             call.arg = value;
         }
         let op = self.builder.call(line.number, process, call)?;
@@ -152,16 +157,14 @@ impl Log<'_> {
         let odd = |byte: &u8| matches!(byte, b' ' | b'\t' | b'(' | b')' | b'[' | b']');
         match word {
             b"" => Ok(ValueId::ABSENT),
+            b"empty" | b"Empty" => Ok(ValueId::NIL),
             _ if word.iter().any(odd) => Err(line.expected("one value", word)),
             _ => value_of_word(self.builder.values(), line, word),
         }
     }
 
     fn ret(&mut self, line: Line<'_>, process: ProcessId, rest: &[u8]) -> Result<(), InputError> {
-        let stated = match rest.trim_ascii() {
-            b"empty" | b"Empty" => ValueId::NIL,
-            word => self.value(line, word)?,
-        };
+        let stated = self.value(line, rest.trim_ascii())?;
         let result = match self.builder.open_operation(process) {
             Some(op) => self.result(line, op, stated)?,
             None => stated,

@@ -11,7 +11,7 @@
 //! The first line names the object: `stack` (push, pop, peek), `queue` (enq, deq, peek), `pqueue`
 //! (insert, poll, peek; the largest first), `deque` (push, pop and peek of either end: `push_front`
 //! …) and `set` (insert, remove, contains, with 0 or 1 between value and times). A removal's or a
-//! peek's value is its result, and -1 there means that the object was empty. There are no
+//! peek's value is its result, and -1 there means that the object was empty, so that nothing else may add it. There are no
 //! processes, no pending and no failed operations.
 //!
 //! Our intervals are closed: an operation that ends when another starts is concurrent with it.
@@ -157,6 +157,7 @@ fn any_row(line: Line<'_>, object: &Object) -> Result<Row, InputError> {
     let method = object.methods.iter().position(|(name, _)| name.as_bytes() == word);
     let method = method.ok_or_else(|| unknown_method(line, object, word))?;
     let value = fields.integer("a whole number as value")?;
+    refuse_empty(line, object.methods[method].1 == Adds, value)?;
     let answer = match object.methods[method].1 {
         Asks => fields.truth("0 or 1 as the set's answer")?,
         Adds | Takes => ValueId::ABSENT,
@@ -165,6 +166,14 @@ fn any_row(line: Line<'_>, object: &Object) -> Result<Row, InputError> {
     let ret = fields.unsigned("the end, a whole number")?;
     fields.end()?;
     Ok(Row { method, value, answer, call, ret })
+}
+
+/// Refuses to add -1: whoever takes it out could not be told from one who found nothing.
+pub(super) fn refuse_empty(line: Line<'_>, adds: bool, value: i64) -> Result<(), InputError> {
+    match adds && value == -1 {
+        true => Err(line.expected("a value other than -1, which says that there was none", b"-1")),
+        false => Ok(()),
+    }
 }
 
 #[inline]
@@ -257,8 +266,8 @@ fn numbers(operation: Operation<'_>, shape: Shape) -> Result<String, WriteError>
     };
     match shape {
         Adds => match (number(arg), result.is_present()) {
-            (Some(number), false) => Ok(number.to_string()),
-            _ => refuse("it needs a 32-bit argument and no result"),
+            (Some(number), false) if number != -1 => Ok(number.to_string()),
+            _ => refuse("it needs a 32-bit argument other than -1 and no result"),
         },
         Takes => match (arg, result, number(result)) {
             (ValueId::ABSENT, ValueId::NIL, _) => Ok("-1".into()),

@@ -199,7 +199,8 @@ fn logs_of_limo() {
     means(
         "# from a paper\n# @object atomic-stack\n\n[1] call push(a)\n  [2] call pop\n[1] return\n\
          [2] return a\n[3] call pop(?<0,1>)\n[3] return\n[1] call Pop()\n[1] return empty\n\
-         [2] call remove\n[2] return\n[4] call add -7\n[5] call pop(3)\n",
+         [2] call remove\n[2] return\n[3] call pop(empty)\n[3] return\n[3] call pop Empty\n[3] return empty\n\
+         [4] call add -7\n[5] call pop(3)\n",
         Some("stack"),
         &[
             "1: push(a) [0, 2]",
@@ -207,8 +208,10 @@ fn logs_of_limo() {
             "3: pop() -> ?<0,1> [4, 5]",
             "1: pop() -> nil [6, 7]",
             "2: pop() -> nil [8, 9]",
-            "4: push(-7) -> ? [10, …]",
-            "5: pop() -> ? [11, …]",
+            "3: pop() -> nil [10, 11]",
+            "3: pop() -> nil [12, 13]",
+            "4: push(-7) -> ? [14, …]",
+            "5: pop() -> ? [15, …]",
         ],
     );
 }

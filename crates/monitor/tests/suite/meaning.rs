@@ -7,7 +7,7 @@ use seriatim_history::{
 };
 use seriatim_monitor::{Monitors, Options, check};
 use seriatim_spec::generate::{Generator, Profile, Repetition, Violation};
-use seriatim_spec::{ChosenReader, Failures, SpecChoice, catalogue};
+use seriatim_spec::{ChosenReader, Failures, SpecChoice, Verdict, catalogue};
 use seriatim_testing::Random;
 
 /// How many times as often as usual: long campaigns are asked for.
@@ -278,6 +278,26 @@ fn nil_does_not_go_where_it_means_that_there_is_none() {
 }
 
 #[test]
+fn an_owner_is_a_process_of_the_log_and_never_an_invented_one() {
+    // The second operation begins before the first one ends: processes that are made up would differ.
+    let nameless = "{\"op\":\"acquire\",\"call\":0,\"return\":2}\n{\"op\":\"release\",\"call\":1,\"return\":3}\n";
+    assert_eq!(word_of(nameless, "mutex"), "linearizable");
+    assert_eq!(word_of(nameless, "mutex(owner)"), "refused");
+    // Two processes go on at one instant, and the turns are open; they are named all the same.
+    let tied = "{\"process\":0,\"op\":\"acquire\",\"call\":0,\"return\":1}\n\
+                {\"process\":0,\"op\":\"release\",\"call\":1,\"return\":2}\n\
+                {\"process\":1,\"op\":\"is_locked\",\"result\":true,\"call\":0,\"return\":1}\n\
+                {\"process\":1,\"op\":\"is_locked\",\"result\":false,\"call\":1,\"return\":2}\n";
+    assert!(read_str(tied).expect("it is readable").has_open_ties());
+    assert_eq!(word_of(tied, "mutex(owner)"), "linearizable");
+    let other = tied.replace("0,\"op\":\"release", "1,\"op\":\"release").replace(
+        "1,\"op\":\"is_locked\",\"result\":false",
+        "0,\"op\":\"is_locked\",\"result\":false",
+    );
+    assert_eq!(word_of(&other, "mutex(owner)"), "violation");
+}
+
+#[test]
 fn a_read_of_the_whole_shows_each_element_as_often_as_it_is_there() {
     // A set and a multiset after some additions, read as every list of up to three elements.
     for (spec, adds) in
@@ -359,6 +379,45 @@ fn one_process_does_one_thing_after_another_on_a_coarse_clock() {
         seen[usize::from(expected)] += 1;
     }
     assert!(seen.iter().all(|&count| count > 200) && open > 100, "{seen:?}, {open} open");
+}
+
+#[test]
+fn a_violation_in_every_order_of_the_turns_says_how_many_were_tried() {
+    let mut random = Random(0x71E5);
+    let (mut told, mut silent) = (0, 0);
+    for _ in 0..rounds(1500) {
+        let mut rows: Vec<Row> = Vec::new();
+        for process in 0..2 {
+            // Everybody calls again at the instant 1.
+            for (call, ret) in [(0, 1), (1, 2)] {
+                let mut row = Row::new("write", Some(value_of(&mut random)), call, Some(ret));
+                if random.index(2) == 0 {
+                    row = Row::new("read", None, call, Some(ret));
+                    row.result = Some(value_of(&mut random));
+                }
+                row.process = Some(process);
+                rows.push(row);
+            }
+        }
+        let mut history = built(&rows);
+        assert!(history.has_open_ties());
+        let reader = ChosenReader {
+            choice: SpecChoice::parse("register").expect("it is in the catalogue"),
+            failures: Failures::Drop,
+        };
+        let options = Options { threads: 1, ..Options::default() };
+        let overlapping = check(&mut history.overlapping(), &reader, &options).expect("readable");
+        let checked = check(&mut history, &reader, &options).expect("readable");
+        let Verdict::Violation(core) = checked.verdict else { continue };
+        // Two processes, each with one turn: two orders.
+        let count = "All 2 orders were tried, and none is right; this is the last of them.";
+        let is_needed = matches!(overlapping.verdict, Verdict::Linearizable(_));
+        let sentence = &core.explanation.sentence;
+        assert_eq!(sentence.contains(count), is_needed, "{sentence}\n{rows:#?}");
+        assert!(!history.has_open_ties(), "the counterexample is of one order");
+        *if is_needed { &mut told } else { &mut silent } += 1;
+    }
+    assert!(told > 10 && silent > 10, "{told} told, {silent} not");
 }
 
 fn value_of(random: &mut Random) -> Value {

@@ -306,10 +306,15 @@ impl Spilled {
             text.push_str(&format!("  {violations} {noun} {verb} not linearizable{rest}\n"));
         }
         for (label, reason) in open.iter().take(MOST_OPEN) {
+            let label = if label.is_empty() { "all of it" } else { label };
             text.push_str(&format!("  open: {label}: {reason}\n"));
         }
         if open.len() > MOST_OPEN {
             text.push_str(&format!("  and {} more open parts\n", open.len() - MOST_OPEN));
+        }
+        if matches!(&done.answered.checked.verdict, Verdict::Unknown(unknown) if unknown.limit == Limit::Defect)
+        {
+            text.push_str("  This is a defect of Seriatim: please report it, with the log\n");
         }
         if let Some(sentence) = &self.sentence {
             text.push_str(&format!("  {sentence}\n"));

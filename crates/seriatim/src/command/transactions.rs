@@ -8,8 +8,8 @@ pub mod junit;
 
 use serde_json::{Value as Json, json};
 use seriatim::transactions::{
-    Answer, Checker, Confirmation, End, Glyphs, KeyAnswer, Level, Moment, Options, Proof, Standing,
-    Transactions, TxnId, Unknown, Violation, Why, Witness, check_keys, draw, page, read,
+    Answer, Checker, Confirmation, Defect, End, Glyphs, KeyAnswer, Level, Moment, Options, Proof,
+    Standing, Transactions, TxnId, Unknown, Violation, Why, Witness, check_keys, draw, page, read,
     read_independent, standing_word, words,
 };
 use std::path::{Path, PathBuf};
@@ -93,7 +93,17 @@ pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
             }
         };
         for history in histories {
-            let answers = Answers::of(request, &history)?;
+            let answers = match Answers::of(request, &history) {
+                Ok(answers) => answers,
+                Err(defect) => {
+                    let source = history.source();
+                    let text = format!("unknown: {defect}; please report it, with the log");
+                    remark(&format!("{source}: {text}"));
+                    suites += &junit::unreadable(source, &text);
+                    exit = exit.and(Exit::Unknown);
+                    continue;
+                }
+            };
             say(&answers.text(request.print))?;
             exit = exit.and(answers.exit());
             suites += &junit::suite(&answers);
@@ -123,7 +133,7 @@ pub struct Answers<'h> {
 }
 
 impl<'h> Answers<'h> {
-    fn of(request: &Request<'_>, history: &'h Transactions) -> Result<Self, Failure> {
+    fn of(request: &Request<'_>, history: &'h Transactions) -> Result<Self, Defect> {
         let mut options = Options::default();
         options.time = request.time;
         let mut checker = Checker::new(history, &options);
@@ -141,16 +151,13 @@ impl<'h> Answers<'h> {
     }
 
     /// What is strictly serializable is linearizable key by key.
-    fn compare(&self) -> Result<(), Failure> {
+    fn compare(&self) -> Result<(), Defect> {
         let is_strict = self.levels.iter().any(|answer| {
             let holds = matches!(answer.standing, Standing::Satisfied(_));
             answer.level == Level::StrictSerializable && holds
         });
         match is_strict && !self.failing().is_empty() {
-            true => Err(Failure(
-                "this is a defect of Seriatim: strictly serializable, but a key is not linearizable"
-                    .to_owned(),
-            )),
+            true => Err(Defect("strictly serializable, but a key is not linearizable".to_owned())),
             false => Ok(()),
         }
     }

@@ -1,4 +1,5 @@
-//! Mutex: held or free. With `owner`, only the process that acquired it may release it.
+//! Mutex: held or free. With `owner`, only the process that acquired it may release it; a log that names no processes does
+//! not say who that was, and is refused.
 
 use crate::machine::{Answer, Effect, Machine};
 use crate::registry::{Entry, Parameter, Parameters};
@@ -170,6 +171,11 @@ impl Vocabulary for Mutex {
         failures: Failures,
     ) -> Result<Decoded<Op, Answer>, Misfit> {
         let recorded = Recorded { operation, failures };
+        if self.release == Release::ByOwner && operation.history.invents_processes() {
+            return Misfit::expected(
+                "operations with their processes: only the owner may release it",
+            );
+        }
         let caller = self.caller(operation.process());
         let refused = Failure::Speaks(Answer::No);
         match recorded.method(METHODS)? {

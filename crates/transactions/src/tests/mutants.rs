@@ -98,6 +98,37 @@ fn every_mutant_is_killed() {
 }
 
 #[test]
+fn no_mutant_gives_a_wrong_verdict() {
+    let mut noticed = Vec::new();
+    for mutant in Mutant::ALL {
+        for seed in 0..300 {
+            for kind in [Keys::Registers, Keys::Lists] {
+                let history = tiny(seed, kind);
+                for level in Level::ALL {
+                    let expected = brute::satisfies(&history, level).expect("it is small");
+                    let options = Options { conflicts: Some(20_000), ..Options::default() };
+                    let wrong = match with_mutant(mutant, || check(&history, level, &options)) {
+                        Err(_) => {
+                            noticed.push(mutant);
+                            false
+                        }
+                        Ok(answer) => match answer.standing {
+                            Standing::Satisfied(_) => !expected,
+                            Standing::Violated(_) => expected,
+                            Standing::Unknown(_) => false,
+                        },
+                    };
+                    assert!(!wrong, "{mutant:?}, {level}, {kind:?} {seed}");
+                }
+            }
+        }
+    }
+    noticed.dedup();
+    println!("noticed: {noticed:?}");
+    assert!(noticed.len() > 8, "only {noticed:?}: the others are not broken here");
+}
+
+#[test]
 fn long_histories_tell_a_short_learnt_clause() {
     // Small histories have few conflicts to learn from: they alone would not do.
     assert!(with_mutant(Mutant::ShortLearntClause, long_histories_tell));
