@@ -1,23 +1,29 @@
 //! Interference: every effect meets all views that look alike to it at once, on all processors.
 //!
-//! *Lemma.* What an effect does to a view depends on the picture of the view and on the nodes that its thread names, and on nothing else:
-//! [`apply`](crate::interference::apply) reads the registers only as places from which nodes are reached, and hands everything else on
-//! unchanged; what an operation sees at the moment after the effect (`Execution::observe`) is read off the picture alone and added to
-//! what it has seen before. So let views agree in everything but the position, method, arguments, history and registers of their threads, and
-//! let their registers name the same nodes. The states after an effect are then the same for all of them, up to these parts:
-//! 1. a state after the effect that the common part of the views covers, each view covers for itself: counterparts of the named nodes
-//!    are the same, all other registers are as they were, and nothing that was seen is forgotten;
+//! *Lemma.* What an effect does to a view depends on the heap graph of the view and on the nodes
+//! that its thread names, and on nothing else: [`apply`](crate::interference::apply) reads the
+//! registers only as places from which nodes are reached, and hands everything else on unchanged;
+//! what an operation sees at the moment after the effect (`Execution::observe`) is read off the
+//! heap graph alone and added to what it has seen before. So let views agree in everything but the
+//! position, method, arguments, history and registers of their threads, and let their registers
+//! name the same nodes. The states after an effect are then the same for all of them, up to these
+//! parts:
+//! 1. a state after the effect that the common part of the views covers, each view covers for
+//!    itself: counterparts of the named nodes are the same, all other registers are as they were,
+//!    and nothing that was seen is forgotten;
 //! 2. a state that was met before, up to the numbers of its nodes, needs not be met again.
 //!
-//! All other states are completed by what the members of the group do not share, and looked for one by one. The certificate does not change
-//! meanwhile, so that groups can be checked in any order and at the same time; of several rejections the first one is told.
+//! All other states are completed by what the members of the group do not share, and looked for one
+//! by one. The certificate does not change meanwhile, so that groups can be checked in any order
+//! and at the same time; of several rejections the first one is told.
 //!
-//! It would be unsound to group views that differ in anything that `apply` or `observe` reads, or to leave out a group.
+//! It would be unsound to group views that differ in anything that `apply` or `observe` reads, or
+//! to leave out a group.
 
 use crate::interference::can_fit;
 use crate::pass::{Pass, Rejection};
+use crate::scalar::{NodeId, Scalar};
 use crate::state::{Ghost, State};
-use crate::word::{NodeId, Word};
 use seriatim_lang::steps::Pc;
 use std::collections::{HashMap, HashSet};
 use std::panic::resume_unwind;
@@ -95,14 +101,14 @@ fn groups(pass: &Pass) -> Vec<Group> {
 fn common(view: &State) -> State {
     let mut common = view.clone();
     if let Some(operation) = &mut common.operation {
-        let names = operation.registers.iter().filter_map(|word| match word {
-            Word::Node(id) => Some(*id),
+        let names = operation.registers.iter().filter_map(|scalar| match scalar {
+            Scalar::Node(id) => Some(*id),
             _ => None,
         });
         let mut names: Vec<NodeId> = names.collect();
         names.sort();
         names.dedup();
-        operation.registers = names.into_iter().map(Word::Node).collect();
+        operation.registers = names.into_iter().map(Scalar::Node).collect();
         (operation.pc, operation.method) = (Pc(0), 0);
         operation.arguments.clear();
         operation.ghost = Ghost::default();

@@ -1,36 +1,41 @@
 //! Cells: an object that holds one value, its content and checks, and what others notice of a step.
 //!
-//! The content is the value in the cell, or *held* while a record is installed: the record stands for an operation that its
-//! owner or a helper will complete. *Theorem.* Suppose that every step
-//! - leaves the content and the control variable as they are, or changes them as its operation may, once; or
-//! - installs a record that only its thread knew, for its own pending operation, which keeps the control variable; or
-//! - changes the control variable while a record is installed, as its operation may, which does not look at the content; or
-//! - completes the installed operation, to what it yields from the content at the installation and from a value that the
-//!   control variable has had since.
+//! The content is the value in the cell, or *held* while a record is installed: the record stands
+//! for an operation that its owner or a helper will complete. *Theorem.* Suppose that every step
+//! - leaves the content and the control variable as they are, or changes them as its operation may,
+//!   once; or
+//! - installs a record that only its thread knew, for its own pending operation, which keeps the
+//!   control variable; or
+//! - changes the control variable while a record is installed, as its operation may, which does not
+//!   look at the content; or
+//! - completes the installed operation, to what it yields from the content at the installation and
+//!   from a value that the control variable has had since.
 //!
-//! Suppose that an operation returns what its change or its completion requires; or, if there was none, what was right at some
-//! moment since its call at which no record was installed, or at any moment if it does not look at the content. Then
-//! every history is linearizable: a completed operation takes effect at a moment between installation and completion at which the control
-//! variable had that value. No moment of another operation lies between, except of those that do not look at the content.
-//! While a record is installed, its owner may not return, and nobody else can install one. That one tracked value
-//! is enough, is the lemma of [`crate::meaning`].
+//! Suppose that an operation returns what its change or its completion requires; or, if there was
+//! none, what was correct at some moment since its call at which no record was installed, or at any
+//! moment if it does not look at the content. Then every history is linearizable: a completed
+//! operation takes effect at a moment between installation and completion at which the control
+//! variable had that value. No moment of another operation lies between, except of those that do
+//! not look at the content. While a record is installed, its owner may not return, and nobody else
+//! can install one. That one tracked value is enough, is the lemma of [`crate::meaning`].
 //!
-//! A view knows all of the shared state of a cell. What others notice of a step is that state before and after it, which is collected
-//! from the steps; it happens in the views that know the same state. It would be unsound to let a record be
-//! installed twice or by another than its owner, to count a moment with a record as one that others have seen, to skip the check
-//! on a step, or to leave out a view that may know the same state.
+//! A view knows all of the shared state of a cell. What others notice of a step is that state
+//! before and after it, which is collected from the steps; it happens in the views that know the
+//! same state. It would be unsound to let a record be installed twice or by another than its owner,
+//! to count a moment with a record as one that others have seen, to skip the check on a step, or to
+//! leave out a view that may know the same state.
 
 use crate::execute::{Execution, Objection};
 use crate::meaning::{Outcome, Sight, required};
 use crate::object::Cell;
+use crate::scalar::{RecordId, Scalar};
 use crate::sort::Told;
 use crate::state::{Operation, State, Window};
-use crate::word::{RecordId, Word};
 
 /// What a cell holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Content {
-    Plain(Word),
+    Plain(Scalar),
     Held(RecordId),
 }
 
@@ -50,46 +55,46 @@ pub struct Exchange {
 }
 
 impl Cell {
-    fn content(&self, shared: &[Word]) -> Result<Content, Objection> {
+    fn content(&self, shared: &[Scalar]) -> Result<Content, Objection> {
         match (self.installed.map(|i| shared[i]), shared[self.root]) {
-            (Some(Word::Record(id)), _) => Ok(Content::Held(id)),
-            (None | Some(Word::Null), word @ (Word::Null | Word::Value(_))) => {
-                Ok(Content::Plain(word))
+            (Some(Scalar::Record(id)), _) => Ok(Content::Held(id)),
+            (None | Some(Scalar::Null), scalar @ (Scalar::Null | Scalar::Value(_))) => {
+                Ok(Content::Plain(scalar))
             }
             _ => Err("a cell that holds something else".to_owned()),
         }
     }
 
-    fn control(&self, shared: &[Word]) -> Result<i32, Objection> {
+    fn control(&self, shared: &[Scalar]) -> Result<i32, Objection> {
         match self.control.map(|c| shared[c]) {
             None => Ok(0),
-            Some(Word::Int(n)) if (0..32).contains(&n) => Ok(n),
+            Some(Scalar::Int(n)) if (0..32).contains(&n) => Ok(n),
             Some(_) => Err("a control variable that holds something else".to_owned()),
         }
     }
 
     /// Whether the cell holds at the start what the specification says.
-    pub fn starts_right(&self, shared: &[Word]) -> Result<bool, Objection> {
-        let right = self.content(shared)? == Content::Plain(Word::Null);
+    pub fn starts_right(&self, shared: &[Scalar]) -> Result<bool, Objection> {
+        let right = self.content(shared)? == Content::Plain(Scalar::Null);
         Ok(right && self.control(shared)? == self.meaning.control.unwrap_or(0))
     }
 
-    fn known(&self, state: &State, shared: &[Word], window: Option<&Window>) -> Known {
+    fn known(&self, state: &State, shared: &[Scalar], window: Option<&Window>) -> Known {
         let mut held = None;
-        let mut plain = |word: &Word| match word {
-            Word::Record(id) => {
+        let mut plain = |scalar: &Scalar| match scalar {
+            Scalar::Record(id) => {
                 let fields = state.record(*id).fields.iter();
                 held = Some(fields.map(|field| Told::by_actor(*field)).collect());
-                Word::Record(RecordId(0))
+                Scalar::Record(RecordId(0))
             }
             other => *other,
         };
-        let shared = shared.iter().map(|word| Told::by_actor(plain(word))).collect();
+        let shared = shared.iter().map(|scalar| Told::by_actor(plain(scalar))).collect();
         Known { shared, held, window: window.cloned() }
     }
 
     /// The operation of the window is completed: what it must return then.
-    fn completion(&self, window: &Window, to: Word) -> Result<Option<Word>, Objection> {
+    fn completion(&self, window: &Window, to: Scalar) -> Result<Option<Scalar>, Objection> {
         let method = &self.meaning.methods[window.method as usize];
         let call = (&window.arguments[..], window.base);
         let outcomes: Vec<Outcome> = method.completing(call, window.seen, to);
@@ -101,13 +106,13 @@ impl Cell {
 
     /// Notes what the operation of a state shows at this moment.
     pub fn observe(&self, state: &mut State) -> Result<(), Objection> {
-        let content = self.content(&state.picture.shared)?;
-        let control = self.control(&state.picture.shared)?;
+        let content = self.content(&state.graph.shared)?;
+        let control = self.control(&state.graph.shared)?;
         let Some(operation) = &mut state.operation else { return Ok(()) };
         let method = &self.meaning.methods[operation.method as usize];
         let content = match content {
             Content::Plain(content) => content,
-            Content::Held(_) if method.leaves_content => Word::Null,
+            Content::Held(_) if method.leaves_content => Scalar::Null,
             Content::Held(_) => return Ok(()),
         };
         match method.shows(&operation.arguments, content, control) {
@@ -119,7 +124,7 @@ impl Cell {
     }
 
     /// Checks a result.
-    pub fn conclude(&self, state: &State, operation: &Operation, result: &[Word]) -> bool {
+    pub fn conclude(&self, state: &State, operation: &Operation, result: &[Scalar]) -> bool {
         let ghost = &operation.ghost;
         let method = &self.meaning.methods[operation.method as usize];
         if state.window.as_ref().is_some_and(|w| w.mine) {
@@ -132,15 +137,15 @@ impl Cell {
         }
         let vague = method.is_vague(&operation.arguments);
         match result {
-            [] | [Word::Value(1)] | [Word::Int(1)] => ghost.saw_yes || vague,
-            [Word::Null] | [Word::Int(0)] => ghost.saw_no || vague,
-            [Word::Value(0)] => true,
+            [] | [Scalar::Value(1)] | [Scalar::Int(1)] => ghost.saw_yes || vague,
+            [Scalar::Null] | [Scalar::Int(0)] => ghost.saw_no || vague,
+            [Scalar::Value(0)] => true,
             _ => false,
         }
     }
 }
 
-fn take_effect(operation: &mut Operation, got: Option<Word>) -> Result<(), Objection> {
+fn take_effect(operation: &mut Operation, got: Option<Scalar>) -> Result<(), Objection> {
     if std::mem::replace(&mut operation.ghost.done, true) {
         return Err("the operation takes effect a second time".to_owned());
     }
@@ -149,14 +154,15 @@ fn take_effect(operation: &mut Operation, got: Option<Word>) -> Result<(), Objec
 }
 
 impl Execution<'_> {
-    /// Compares the cell before the step with the cell now, and notes what was done; gives what others notice.
+    /// Compares the cell before the step with the cell now, and notes what was done; gives what
+    /// others notice.
     pub fn account_cell(
         &mut self,
         cell: &Cell,
         operation: &mut Operation,
     ) -> Result<Option<Exchange>, Objection> {
-        let picture = &self.state.picture;
-        let (before, now) = (picture.shared_before.clone(), picture.shared.clone());
+        let graph = &self.state.graph;
+        let (before, now) = (graph.shared_before.clone(), graph.shared.clone());
         let window_before = self.state.window.clone();
         let (was, is) = (cell.control(&before)?, cell.control(&now)?);
         let method = &cell.meaning.methods[operation.method as usize];
@@ -184,8 +190,8 @@ impl Execution<'_> {
                 let window = self.state.window.as_mut().ok_or("a record without a window")?;
                 window.seen |= 1 << is;
                 if was != is {
-                    let call = (&operation.arguments[..], Word::Null, was);
-                    let leading = method.leading(call, (Word::Null, is));
+                    let call = (&operation.arguments[..], Scalar::Null, was);
+                    let leading = method.leading(call, (Scalar::Null, is));
                     if !method.leaves_content || leading.is_empty() {
                         return Err("the step changes the control variable".to_owned());
                     }
@@ -214,7 +220,8 @@ impl Execution<'_> {
 }
 
 impl Exchange {
-    /// The state of another thread after the step, if that thread can know the same state before it.
+    /// The state of another thread after the step, if that thread can know the same state before
+    /// it.
     pub fn apply(&self, cell: &Cell, view: &State) -> Result<Option<State>, Objection> {
         if !self.fits(view) {
             return Ok(None);
@@ -225,12 +232,12 @@ impl Exchange {
             if self.before.shared[variable] == *to {
                 continue;
             }
-            state.picture.shared[variable] = match (to.to_others(), &self.after.held) {
-                (Some(word), _) => word,
+            state.graph.shared[variable] = match (to.to_others(), &self.after.held) {
+                (Some(scalar), _) => scalar,
                 // The record has another name here.
                 (None, Some(fields)) if !stays && cell.installed == Some(variable) => {
-                    let seen = |told: &Told| told.to_others().unwrap_or(Word::Unknown);
-                    Word::Record(state.name_record(fields.iter().map(seen).collect())?)
+                    let seen = |told: &Told| told.to_others().unwrap_or(Scalar::Unknown);
+                    Scalar::Record(state.name_record(fields.iter().map(seen).collect())?)
                 }
                 (None, _) => return Err("others cannot understand what is written".to_owned()),
             };
@@ -239,7 +246,7 @@ impl Exchange {
         let still = stays && owner.is_some();
         state.window = self.after.window.clone().map(|w| Window { mine: still, ..w });
         if let (Some(window), None) = (owner, &state.window) {
-            let Content::Plain(to) = cell.content(&state.picture.shared)? else {
+            let Content::Plain(to) = cell.content(&state.graph.shared)? else {
                 return Err("a record without a window".to_owned());
             };
             let got = cell.completion(window, to)?;
@@ -251,12 +258,12 @@ impl Exchange {
 
     /// Whether another thread with this view can be in the state before the step.
     fn fits(&self, view: &State) -> bool {
-        let shared = &view.picture.shared;
+        let shared = &view.graph.shared;
         if !self.before.shared.iter().zip(shared).all(|(told, mine)| told.may_be(*mine)) {
             return false;
         }
-        let held = shared.iter().find_map(|word| match word {
-            Word::Record(id) => Some(*id),
+        let held = shared.iter().find_map(|scalar| match scalar {
+            Scalar::Record(id) => Some(*id),
             _ => None,
         });
         let windows = match (&self.before.window, &view.window) {

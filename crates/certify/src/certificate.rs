@@ -5,11 +5,11 @@ mod text;
 pub use text::{Unreadable, VERSION, end_of, read};
 
 use crate::content::Content;
+use crate::path_constraint::PathConstraint;
 use crate::record::Shape;
+use crate::scalar::{Attribute, Values};
 use crate::sort::{Reference, Told};
 use crate::state::State;
-use crate::way::Way;
-use crate::word::{Attribute, Values};
 
 /// A certificate.
 #[derive(Clone, Debug)]
@@ -63,8 +63,9 @@ pub struct Place {
     pub link: Target,
     /// The values that it may hold; said of fresh nodes only.
     pub values: Values,
-    /// What lay between it and another place before the step, if that is said; never of a fresh node.
-    pub way: Option<Way>,
+    /// What lay between it and another place before the step, if that is said; never of a fresh
+    /// node.
+    pub path: Option<PathConstraint>,
 }
 
 /// What a step does to the views of others.

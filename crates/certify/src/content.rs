@@ -1,20 +1,22 @@
-//! The content of the object, read off a picture, and what a step and a result may do with it.
+//! The content of the object, read off a heap graph, and what a step and a result may do with it.
 //!
-//! *Sequences.* The content is the list of nodes from the root, perhaps behind a dummy. A step leaves it as it is,
-//! or puts one node with the operation's argument to its end (stack: to its front), or takes its first node away;
-//! each only in an operation that may, and once. A result is the value taken; `empty` needs a moment since the call at which
-//! the list was empty, and so does whoever says that it is, or that it is not. A value that is told and not taken needs a moment at
-//! which the first node held it: colours are arbitrary, so take the one under which this value has a colour of its own; a
-//! first node that surely had this colour held this value. *Sets.* The content is whether the tracked key is in the list, marked nodes counted or not. Only an
-//! operation on that key that may change it may, in its direction and once; a result that tells of no change needs a moment since the
-//! call at which it was right. Operations on other keys must leave it alone; their own results are checked where their key is
-//! the tracked one.
+//! *Sequences.* The content is the list of nodes from the root, perhaps behind a dummy. A step
+//! leaves it as it is, or puts one node with the operation's argument to its end (stack: to its
+//! front), or takes its first node away; each only in an operation that may, and once. A result is
+//! the value taken; `empty` needs a moment since the call at which the list was empty, and so does
+//! whoever says that it is, or that it is not. A value that is told and not taken needs a moment at
+//! which the first node held it: colours are arbitrary, so take the one under which this value has
+//! a colour of its own; a first node that surely had this colour held this value. *Sets.* The
+//! content is whether the tracked key is in the list, marked nodes counted or not. Only an
+//! operation on that key that may change it may, in its direction and once; a result that tells of
+//! no change needs a moment since the call at which it was correct. Operations on other keys must
+//! leave it alone; their own results are checked where their key is the tracked one.
 
 use crate::execute::{Execution, Objection};
+use crate::heap_graph::{End, HeapGraph, Item, Time};
 use crate::object::{Object, Role, Spec};
-use crate::picture::{End, Item, Picture, Time};
+use crate::scalar::{Class, Mark, Scalar, Values};
 use crate::state::Operation;
-use crate::word::{Class, Mark, Values, Word};
 
 /// How the list stands for the content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,19 +30,20 @@ pub struct Content {
 }
 
 impl Content {
-    /// The nodes and stretches that make up the content.
-    fn items(&self, spec: Spec, picture: &Picture, time: Time) -> Result<Vec<Item>, Objection> {
+    /// The nodes and segments that make up the content.
+    fn items(&self, spec: Spec, graph: &HeapGraph, time: Time) -> Result<Vec<Item>, Objection> {
         let shared = match time {
-            Time::Before => &picture.shared_before,
-            Time::Now => &picture.shared,
+            Time::Before => &graph.shared_before,
+            Time::Now => &graph.shared,
         };
-        let (mut items, end) = picture.walk(shared[self.root], time);
+        let (mut items, end) = graph.walk(shared[self.root], time);
         match end {
             End::Null => {}
-            // Whether a key can be reached is clear in a list with a cycle, too; a sequence of values it has not.
+            // Whether a key can be reached is clear in a list with a cycle, too; a sequence of
+            // values it has not.
             End::Cycle if spec == Spec::Set => {}
             End::Cycle => return Err("the list may have a cycle".to_owned()),
-            End::Outside => return Err("the list leads out of the picture".to_owned()),
+            End::Outside => return Err("the list leads out of the graph".to_owned()),
         }
         if self.behind_dummy && !items.is_empty() {
             items.remove(0);
@@ -49,12 +52,12 @@ impl Content {
     }
 
     /// Whether the tracked key is in the list.
-    fn is_member(&self, picture: &Picture, time: Time) -> Result<bool, Objection> {
+    fn is_member(&self, graph: &HeapGraph, time: Time) -> Result<bool, Objection> {
         let mut found = false;
-        for item in self.items(Spec::Set, picture, time)? {
+        for item in self.items(Spec::Set, graph, time)? {
             match item {
                 Item::Node(id) => {
-                    let node = picture.node(id);
+                    let node = graph.node(id);
                     let face = match time {
                         Time::Before => node.before.unwrap_or(node.now),
                         Time::Now => node.now,
@@ -62,11 +65,11 @@ impl Content {
                     let counts = self.counts_marked || !face.mark.is_set();
                     found |= node.class == Class::Tracked && counts;
                 }
-                Item::Stretch(id) => {
-                    let mut attributes = picture.stretch(id).attributes.iter();
+                Item::Segment(id) => {
+                    let mut attributes = graph.segment(id).attributes.iter();
                     let counts = |m: Mark| self.counts_marked || !m.is_set();
                     if attributes.any(|a| a.class == Class::Tracked && counts(a.mark)) {
-                        return Err("a stretch that may hold the tracked key".to_owned());
+                        return Err("a segment that may hold the tracked key".to_owned());
                     }
                 }
             }
@@ -75,19 +78,17 @@ impl Content {
     }
 
     /// Whether nothing is in the object, as at the start.
-    pub fn is_empty(&self, object: &Object, picture: &Picture) -> Result<bool, Objection> {
+    pub fn is_empty(&self, object: &Object, graph: &HeapGraph) -> Result<bool, Objection> {
         match object.spec {
-            Spec::Set => Ok(!self.is_member(picture, Time::Now)?),
-            Spec::Stack | Spec::Queue => {
-                Ok(self.items(object.spec, picture, Time::Now)?.is_empty())
-            }
+            Spec::Set => Ok(!self.is_member(graph, Time::Now)?),
+            Spec::Stack | Spec::Queue => Ok(self.items(object.spec, graph, Time::Now)?.is_empty()),
             Spec::Cell => match &object.cell {
-                Some(cell) => cell.starts_right(&picture.shared),
+                Some(cell) => cell.starts_right(&graph.shared),
                 None => Ok(false),
             },
             Spec::Number => {
-                let initial = object.reckoning.as_ref().map(|r| r.initial);
-                Ok(initial == Some(picture.shared[self.root]))
+                let initial = object.number_spec.as_ref().map(|r| r.initial);
+                Ok(initial == Some(graph.shared[self.root]))
             }
         }
     }
@@ -103,19 +104,19 @@ impl Execution<'_> {
         let role = self.object.roles[operation.method as usize];
         match self.object.spec {
             Spec::Set => {
-                let was = content.is_member(&self.state.picture, Time::Before)?;
-                let is = content.is_member(&self.state.picture, Time::Now)?;
+                let was = content.is_member(&self.state.graph, Time::Before)?;
+                let is = content.is_member(&self.state.graph, Time::Now)?;
                 if was == is {
                     return Ok(());
                 }
                 let may = matches!(role, Role::OnKey(does) if does.changes(was));
-                if !may || operation.argument() != Word::Key(Class::Tracked) {
+                if !may || operation.argument() != Scalar::Key(Class::Tracked) {
                     return Err("the step changes the content as its operation must not".to_owned());
                 }
             }
             Spec::Stack | Spec::Queue => {
-                let was = content.items(self.object.spec, &self.state.picture, Time::Before)?;
-                let is = content.items(self.object.spec, &self.state.picture, Time::Now)?;
+                let was = content.items(self.object.spec, &self.state.graph, Time::Before)?;
+                let is = content.items(self.object.spec, &self.state.graph, Time::Now)?;
                 if was == is {
                     return Ok(());
                 }
@@ -133,13 +134,13 @@ impl Execution<'_> {
         Ok(())
     }
 
-    fn puts(&self, was: &[Item], is: &[Item], argument: Word) -> Result<(), Objection> {
+    fn puts(&self, was: &[Item], is: &[Item], argument: Scalar) -> Result<(), Objection> {
         let (new, rest) = match (self.object.spec, is) {
             (Spec::Stack, [new, rest @ ..]) | (Spec::Queue, [rest @ .., new]) => (new, rest),
             _ => return Err("the step empties the content".to_owned()),
         };
         let value = match new {
-            Item::Node(id) if rest == was => Some(self.state.picture.node(*id).values),
+            Item::Node(id) if rest == was => Some(self.state.graph.node(*id).values),
             _ => None,
         };
         match value == Values::only(argument) && value.is_some() {
@@ -148,10 +149,10 @@ impl Execution<'_> {
         }
     }
 
-    fn takes(&mut self, was: &[Item], is: &[Item]) -> Result<Word, Objection> {
+    fn takes(&mut self, was: &[Item], is: &[Item]) -> Result<Scalar, Objection> {
         match was {
             [Item::Node(first), rest @ ..] if rest == is => match self.value_of(*first)? {
-                word @ Word::Value(_) => Ok(word),
+                scalar @ Scalar::Value(_) => Ok(scalar),
                 _ => Err("the node taken holds no value".to_owned()),
             },
             _ => Err("the step does not take just the first value".to_owned()),
@@ -165,7 +166,7 @@ impl Execution<'_> {
         operation: &mut Operation,
     ) -> Result<(), Objection> {
         match self.object.spec {
-            Spec::Set => match content.is_member(&self.state.picture, Time::Now)? {
+            Spec::Set => match content.is_member(&self.state.graph, Time::Now)? {
                 true => operation.ghost.saw_yes = true,
                 false => operation.ghost.saw_no = true,
             },
@@ -176,7 +177,7 @@ impl Execution<'_> {
                 ghost.saw_no |= first.is_some();
                 if let Some(Item::Node(id)) = first {
                     // Of a node that may hold several values, nothing is certain.
-                    let values = self.state.picture.node(id).values;
+                    let values = self.state.graph.node(id).values;
                     ghost.firsts |= if values.0.count_ones() == 1 { values.0 & 0b11 } else { 0 };
                 }
             }
@@ -185,7 +186,8 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// Tells the values apart that the first node of the sequence may hold, if the operation is one that returns it.
+    /// Tells the values apart that the first node of the sequence may hold, if the operation is one
+    /// that returns it.
     pub fn tell_first(
         &mut self,
         content: &Content,
@@ -199,13 +201,14 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// What the sequence begins with now, if anything; decides that where the picture leaves it open.
+    /// What the sequence begins with now, if anything; decides that where the heap graph leaves it
+    /// open.
     fn first(&mut self, content: &Content) -> Result<Option<Item>, Objection> {
         loop {
-            let items = content.items(self.object.spec, &self.state.picture, Time::Now)?;
+            let items = content.items(self.object.spec, &self.state.graph, Time::Now)?;
             match items.first() {
-                Some(Item::Stretch(id)) if self.state.picture.stretch(*id).optional => {
-                    self.state.picture.decide(*id, self.choices);
+                Some(Item::Segment(id)) if self.state.graph.segment(*id).optional => {
+                    self.state.graph.decide(*id, self.choices);
                 }
                 first => return Ok(first.copied()),
             }
@@ -213,27 +216,29 @@ impl Execution<'_> {
     }
 
     /// Checks the result of an operation.
-    pub fn conclude(&self, operation: &Operation, result: &[Word]) -> Result<(), Objection> {
+    pub fn conclude(&self, operation: &Operation, result: &[Scalar]) -> Result<(), Objection> {
         let ghost = &operation.ghost;
         let role = self.object.roles[operation.method as usize];
         let is_set = self.object.spec == Spec::Set;
-        if is_set && operation.argument() != Word::Key(Class::Tracked) {
+        if is_set && operation.argument() != Scalar::Key(Class::Tracked) {
             return Ok(());
         }
         let right = match (role, result) {
             (Role::Put, []) => ghost.done,
-            (Role::Take { waits }, [Word::Null]) => !waits && !ghost.done && ghost.saw_yes,
-            (Role::Take { .. }, [word @ Word::Value(_)]) => ghost.done && ghost.got == Some(*word),
-            (Role::Peek { waits }, [Word::Null]) => !waits && ghost.saw_yes,
-            (Role::Peek { .. }, [Word::Value(colour)]) => ghost.firsts >> colour & 1 == 1,
-            (Role::IsEmpty { says }, [Word::Int(result)]) => match says == (*result != 0) {
+            (Role::Take { waits }, [Scalar::Null]) => !waits && !ghost.done && ghost.saw_yes,
+            (Role::Take { .. }, [scalar @ Scalar::Value(_)]) => {
+                ghost.done && ghost.got == Some(*scalar)
+            }
+            (Role::Peek { waits }, [Scalar::Null]) => !waits && ghost.saw_yes,
+            (Role::Peek { .. }, [Scalar::Value(colour)]) => ghost.firsts >> colour & 1 == 1,
+            (Role::IsEmpty { says }, [Scalar::Int(result)]) => match says == (*result != 0) {
                 true => ghost.saw_yes,
                 false => ghost.saw_no,
             },
             (Role::OnKey(does), result) => {
                 let result = match result {
                     [] => None,
-                    [Word::Int(result)] => Some(*result != 0),
+                    [Scalar::Int(result)] => Some(*result != 0),
                     _ => return Err("a result of another type".to_owned()),
                 };
                 match ghost.done {

@@ -1,21 +1,24 @@
 //! Objects whose content is one number, boolean or variant: counters, locks, semaphores.
 //!
-//! The content is the value of one shared variable. *Theorem.* Suppose that every step leaves the content as it is, or changes it to what the
-//! operation of its thread makes of it, once; that an operation that changed it returns what it then must; and that one that did
-//! not returns what it would have returned, changing nothing, at some moment since its call. Then every history is
-//! linearizable: changes take effect at their step, the others at that moment. A state lists the *moments*: what the content has been
-//! since the call. Whole numbers have no bounds here; that a word may overflow is not looked at.
+//! The content is the value of one shared variable. *Theorem.* Suppose that every step leaves the
+//! content as it is, or changes it to what the operation of its thread makes of it, once; that an
+//! operation that changed it returns what it then must; and that one that did not returns what it
+//! would have returned, changing nothing, at some moment since its call. Then every history is
+//! linearizable: changes take effect at their step, the others at that moment. A state lists the
+//! *moments*: what the content has been since the call. Whole numbers have no bounds here; that a
+//! word may overflow is not looked at.
 //!
-//! Others notice of a step the variables with few values before it and what was written; a variable without bounds gets a number
-//! of which nothing is known. This is collected from the steps. It would be unsound to keep a moment from before the call, to
-//! justify a result by a moment at which the operation would have changed something, or to leave out a view in which a step may happen.
+//! Others notice of a step the variables with few values before it and what was written; a variable
+//! without bounds gets a number of which nothing is known. This is collected from the steps. It
+//! would be unsound to keep a moment from before the call, to justify a result by a moment at which
+//! the operation would have changed something, or to leave out a view in which a step may happen.
 
 use crate::execute::{Execution, Objection};
 use crate::number::{Numbers, is_unbounded};
-use crate::reckon::{Becomes, Reckoning};
+use crate::number_spec::{Becomes, NumberSpec};
+use crate::scalar::Scalar;
 use crate::sort::Told;
 use crate::state::{Operation, State};
-use crate::word::Word;
 
 /// What others notice of a step.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -32,30 +35,31 @@ enum Written {
     /// A number of which they know nothing.
     AnyNumber,
     /// This.
-    Just(Word),
+    Just(Scalar),
 }
 
 fn outcome(
-    reckoning: &Reckoning,
+    number_spec: &NumberSpec,
     state: &State,
     operation: &Operation,
-    content: Word,
+    content: Scalar,
 ) -> Option<Becomes> {
     let call = (operation.method as usize, &operation.arguments[..]);
-    reckoning.outcome(call, content, &state.numbers.facts)
+    number_spec.outcome(call, content, &state.numbers.facts)
 }
 
 impl Execution<'_> {
-    /// Compares the content before the step with the content now, and notes what was done; gives what others notice.
+    /// Compares the content before the step with the content now, and notes what was done; gives
+    /// what others notice.
     pub fn account_number(
         &mut self,
-        (reckoning, root): (&Reckoning, usize),
+        (number_spec, root): (&NumberSpec, usize),
         operation: &mut Operation,
     ) -> Result<Option<Update>, Objection> {
-        let picture = &self.state.picture;
-        let (was, is) = (picture.shared_before[root].plain(), picture.shared[root].plain());
+        let graph = &self.state.graph;
+        let (was, is) = (graph.shared_before[root].plain(), graph.shared[root].plain());
         if was != is {
-            let right = outcome(reckoning, &self.state, operation, was);
+            let right = outcome(number_spec, &self.state, operation, was);
             let Some((_, result)) = right.filter(|(content, _)| *content == is) else {
                 return Err("the step changes the content as its operation must not".to_owned());
             };
@@ -69,8 +73,8 @@ impl Execution<'_> {
     }
 
     fn update(&self) -> Result<Option<Update>, Objection> {
-        let picture = &self.state.picture;
-        let variables = picture.shared_before.iter().zip(&picture.shared).enumerate();
+        let graph = &self.state.graph;
+        let variables = graph.shared_before.iter().zip(&graph.shared).enumerate();
         let (mut before, mut written) = (Vec::new(), Vec::new());
         for (variable, (was, is)) in variables {
             let unbounded = is_unbounded(self.object.steps.shared[variable].kind.scalar);
@@ -89,31 +93,32 @@ impl Execution<'_> {
 }
 
 /// Notes the content at this moment, and forgets moments that are of no use.
-pub fn observe(reckoning: &Reckoning, root: usize, state: &mut State) {
-    let content = state.picture.shared[root].plain();
+pub fn observe(number_spec: &NumberSpec, root: usize, state: &mut State) {
+    let content = state.graph.shared[root].plain();
     let Some(operation) = state.operation.as_ref().filter(|o| !o.ghost.done) else { return };
     let call = (operation.method as usize, &operation.arguments[..]);
     let Numbers { facts, moments, .. } = &mut state.numbers;
     if !moments.contains(&content) {
         moments.push(content);
     }
-    moments.retain(|moment| !reckoning.is_busy(call, *moment, facts));
+    moments.retain(|moment| !number_spec.is_busy(call, *moment, facts));
 }
 
 /// Whether an operation may return this.
 pub fn may_return(
-    reckoning: &Reckoning,
+    number_spec: &NumberSpec,
     state: &State,
     operation: &Operation,
-    result: &[Word],
+    result: &[Scalar],
 ) -> bool {
     let result = match result {
-        [] => Word::Null,
-        [word @ (Word::Int(_) | Word::Number(..))] => *word,
+        [] => Scalar::Null,
+        [scalar @ (Scalar::Int(_) | Scalar::Number(..))] => *scalar,
         _ => return false,
     };
-    let right =
-        |moment: &Word| outcome(reckoning, state, operation, *moment) == Some((*moment, result));
+    let right = |moment: &Scalar| {
+        outcome(number_spec, state, operation, *moment) == Some((*moment, result))
+    };
     match state.numbers.answer {
         Some(answer) => answer == result,
         None => state.numbers.moments.iter().any(right),
@@ -123,16 +128,16 @@ pub fn may_return(
 impl Update {
     /// The state of another thread after the step, if the step can happen there.
     pub fn apply(&self, view: &State) -> Option<State> {
-        let mut before = self.before.iter().zip(&view.picture.shared);
+        let mut before = self.before.iter().zip(&view.graph.shared);
         if !before.all(|(told, mine)| told.may_be(*mine)) {
             return None;
         }
         let mut state = view.clone();
         for (variable, written) in self.written.iter().enumerate() {
-            state.picture.shared[variable] = match written {
+            state.graph.shared[variable] = match written {
                 None => continue,
                 Some(Written::AnyNumber) => state.new_number(&[]),
-                Some(Written::Just(word)) => *word,
+                Some(Written::Just(scalar)) => *scalar,
             };
         }
         Some(state)

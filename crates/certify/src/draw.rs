@@ -1,15 +1,16 @@
 //! Views and effects of a certificate as drawings, for people.
 //!
-//! A chain of nodes is a line: `top ─→ (a red) ─→ ⋯ ─→ (b any, t) ─→ null` reads: `top` points to a node with a red value, some
-//! nodes further comes one to which the register `t` points, and it is the last. `⋯` is a stretch of one or more nodes, `(⋯)` one of
-//! any number. A chain that runs into a node drawn before ends with its letter.
-//! `b ─→ ? ─→ (below marked) ─→ c`, in an effect: only such nodes lie between b and c, if any.
+//! A chain of nodes is a line: `top ─→ (a red) ─→ ⋯ ─→ (b any, t) ─→ null` reads: `top` points to a
+//! node with a red value, some nodes further comes one to which the register `t` points, and it is
+//! the last. `⋯` is a segment of one or more nodes, `(⋯)` one of any number. A chain that runs into
+//! a node drawn before ends with its letter. `b ─→ ? ─→ (below marked) ─→ c`, in an effect: only
+//! such nodes lie between b and c, if any.
 
 use crate::certificate::{Effect, Target};
+use crate::heap_graph::{Face, HeapGraph, Item, Node, Time, To};
 use crate::object::{Field, Object};
-use crate::picture::{Face, Item, Node, Picture, Time, To};
+use crate::scalar::{Attribute, Class, Holder, Mark, NodeId, Scalar, Values};
 use crate::state::{Operation, State};
-use crate::word::{Attribute, Class, Holder, Mark, NodeId, Values, Word};
 use seriatim_lang::Program;
 use seriatim_lang::steps::Reg;
 
@@ -33,14 +34,14 @@ impl<'a> Draw<'a> {
         }];
         let names = self.names(view);
         let mut drawn: Vec<NodeId> = Vec::new();
-        for (name, word) in &names {
-            match word {
-                Word::Node(id) if drawn.contains(id) => {}
-                Word::Node(_) => {
-                    let chain = self.chain(&view.picture, *word, (&names, &mut drawn));
+        for (name, scalar) in &names {
+            match scalar {
+                Scalar::Node(id) if drawn.contains(id) => {}
+                Scalar::Node(_) => {
+                    let chain = self.chain(&view.graph, *scalar, (&names, &mut drawn));
                     lines.push(format!("  {chain}"));
                 }
-                word => lines.push(format!("  {name} = {}", word_text(*word))),
+                scalar => lines.push(format!("  {name} = {}", scalar_text(*scalar))),
             }
         }
         lines.join("\n")
@@ -51,7 +52,7 @@ impl<'a> Draw<'a> {
         let span = self.object.steps.code[operation.pc.0 as usize].span;
         let line = span.line(&self.program.source);
         let text = self.program.source.lines().nth(line - 1).unwrap_or_default().trim();
-        let arguments: Vec<String> = operation.arguments.iter().map(|w| word_text(*w)).collect();
+        let arguments: Vec<String> = operation.arguments.iter().map(|w| scalar_text(*w)).collect();
         let argument = arguments.join(", ");
         let ghost = &operation.ghost;
         let moments =
@@ -62,22 +63,22 @@ impl<'a> Draw<'a> {
             (ghost.firsts & 1 != 0).then(|| "; has seen: red first".to_owned()),
             (ghost.firsts & 2 != 0).then(|| "; has seen: blue first".to_owned()),
             ghost.done.then(|| "; has taken effect".to_owned()),
-            ghost.got.map(|word| format!(" on {}", word_text(word))),
+            ghost.got.map(|scalar| format!(" on {}", scalar_text(scalar))),
         ];
         let seen: String = seen.into_iter().flatten().collect();
         format!("{method}({argument}), next: `{text}`{seen}")
     }
 
     /// The shared variables and registers of which something is known.
-    fn names(&self, view: &State) -> Vec<(String, Word)> {
+    fn names(&self, view: &State) -> Vec<(String, Scalar)> {
         let shared = self.object.steps.shared.iter().map(|s| s.name.clone());
-        let mut names: Vec<(String, Word)> =
-            shared.zip(view.picture.shared.iter().copied()).collect();
+        let mut names: Vec<(String, Scalar)> =
+            shared.zip(view.graph.shared.iter().copied()).collect();
         if let Some(operation) = &view.operation {
-            for (number, word) in operation.registers.iter().enumerate() {
+            for (number, scalar) in operation.registers.iter().enumerate() {
                 let slot = self.object.steps.register(operation.pc, Reg(number as u32));
-                if let (Some(slot), false) = (slot, *word == Word::Unknown) {
-                    names.push((slot.name.clone(), *word));
+                if let (Some(slot), false) = (slot, *scalar == Scalar::Unknown) {
+                    names.push((slot.name.clone(), *scalar));
                 }
             }
         }
@@ -86,36 +87,36 @@ impl<'a> Draw<'a> {
 
     fn chain(
         &self,
-        picture: &Picture,
-        from: Word,
-        (names, drawn): (&[(String, Word)], &mut Vec<NodeId>),
+        graph: &HeapGraph,
+        from: Scalar,
+        (names, drawn): (&[(String, Scalar)], &mut Vec<NodeId>),
     ) -> String {
-        let pointing = |word: Word| -> Vec<&str> {
-            names.iter().filter(|(_, w)| *w == word).map(|(name, _)| name.as_str()).collect()
+        let pointing = |scalar: Scalar| -> Vec<&str> {
+            names.iter().filter(|(_, w)| *w == scalar).map(|(name, _)| name.as_str()).collect()
         };
         let mut text = pointing(from).join(", ");
-        let (items, _) = picture.walk(from, Time::Now);
+        let (items, _) = graph.walk(from, Time::Now);
         for item in items {
             text += " ─→ ";
             match item {
-                Item::Stretch(id) if picture.stretch(id).optional => text += "(⋯)",
-                Item::Stretch(_) => text += "⋯",
+                Item::Segment(id) if graph.segment(id).optional => text += "(⋯)",
+                Item::Segment(_) => text += "⋯",
                 Item::Node(id) if drawn.contains(&id) => return text + &letter(drawn, id),
                 Item::Node(id) => {
                     drawn.push(id);
-                    let node = picture.node(id);
+                    let node = graph.node(id);
                     let mut parts = self.facts(node, &node.now);
-                    if Word::Node(id) != from {
-                        parts.extend(pointing(Word::Node(id)).into_iter().map(str::to_owned));
+                    if Scalar::Node(id) != from {
+                        parts.extend(pointing(Scalar::Node(id)).into_iter().map(str::to_owned));
                     }
                     let letter = letter(drawn, id);
                     text += &format!("({letter} {})", parts.join(", "));
                 }
             }
         }
-        let ends = picture.walk(from, Time::Now).0.last().map(|item| match item {
-            Item::Node(id) => picture.link(*id, Time::Now),
-            Item::Stretch(id) => picture.stretch(*id).to,
+        let ends = graph.walk(from, Time::Now).0.last().map(|item| match item {
+            Item::Node(id) => graph.link(*id, Time::Now),
+            Item::Segment(id) => graph.segment(*id).to,
         });
         match ends {
             Some(To::Node(id)) => text + " ─→ " + &letter(drawn, id),
@@ -159,18 +160,19 @@ impl<'a> Draw<'a> {
         let references = references.map(|(v, said)| format!("{} ─→ {}", name(v), target(said)));
         let scalars = effect.scalars.iter().enumerate();
         let scalars = scalars.filter(|(_, told)| told.is_something());
-        let scalars = scalars.map(|(v, told)| format!("{} = {}", name(v), word_text(told.shown())));
+        let scalars =
+            scalars.map(|(v, told)| format!("{} = {}", name(v), scalar_text(told.shown())));
         let places = effect.places.iter().enumerate().map(|(number, place)| {
             let fresh = if place.fresh { "new " } else { "" };
-            let way = place.way.map_or(String::new(), |way| {
+            let path = place.path.map_or(String::new(), |path| {
                 let looks = |a: Attribute| {
                     let mark = if a.mark.is_set() { " marked" } else { "" };
                     format!("{}{mark}", class_text(a.class))
                 };
-                let between: Vec<String> = way.between.iter().map(looks).collect();
-                format!(" ─→ ({}) ─→ {}", between.join(" or "), place_letter(way.to))
+                let between: Vec<String> = path.between.iter().map(looks).collect();
+                format!(" ─→ ({}) ─→ {}", between.join(" or "), place_letter(path.to))
             });
-            format!("{fresh}{} ─→ {}{way}", place_letter(number), target(&place.link))
+            format!("{fresh}{} ─→ {}{path}", place_letter(number), target(&place.link))
         });
         let moves = effect.moves.iter();
         let moves = moves.map(|(v, t)| format!("{} ─→ {}", name(v.variable()), target(t)));
@@ -181,7 +183,8 @@ impl<'a> Draw<'a> {
             format!("{} is {mark}", place_letter(*p))
         });
         let stores = effect.stores.iter();
-        let stores = stores.map(|(v, told)| format!("{} = {}", name(*v), word_text(told.shown())));
+        let stores =
+            stores.map(|(v, told)| format!("{} = {}", name(*v), scalar_text(told.shown())));
         let before: Vec<String> = references.chain(scalars).chain(places).collect();
         let after: Vec<String> = moves.chain(links).chain(marks).chain(stores).collect();
         format!("before: {}\n after: {}", before.join(", "), after.join(", "))
@@ -197,8 +200,8 @@ fn place_letter(number: usize) -> String {
 }
 
 fn values_text(values: Values) -> String {
-    let words: Vec<String> = values.iter().map(word_text).collect();
-    if values == Values(3) { "any value".to_owned() } else { words.join(" or ") }
+    let scalars: Vec<String> = values.iter().map(scalar_text).collect();
+    if values == Values(3) { "any value".to_owned() } else { scalars.join(" or ") }
 }
 
 fn class_text(class: Class) -> &'static str {
@@ -211,21 +214,21 @@ fn class_text(class: Class) -> &'static str {
     }
 }
 
-fn word_text(word: Word) -> String {
-    match word {
-        Word::Unknown | Word::Outside | Word::Node(_) => "?".to_owned(),
-        Word::Number(base, offset) => format!("n{base}{offset:+}"),
-        Word::Record(id) => format!("record {}", id.0),
-        Word::Thread(0) => "me".to_owned(),
-        Word::Thread(number) => format!("thread {number}"),
-        Word::Null => "null".to_owned(),
-        Word::Key(class) => class_text(class).to_owned(),
-        Word::Value(0) => "red".to_owned(),
-        Word::Value(_) => "blue".to_owned(),
-        Word::Int(number) => number.to_string(),
-        Word::Own(number) => format!("{number}, changed by me"),
-        Word::Lock(Holder::Free) => "free".to_owned(),
-        Word::Lock(Holder::Mine) => "mine".to_owned(),
-        Word::Lock(Holder::Other) => "another's".to_owned(),
+fn scalar_text(scalar: Scalar) -> String {
+    match scalar {
+        Scalar::Unknown | Scalar::Outside | Scalar::Node(_) => "?".to_owned(),
+        Scalar::Number(base, offset) => format!("n{base}{offset:+}"),
+        Scalar::Record(id) => format!("record {}", id.0),
+        Scalar::Thread(0) => "me".to_owned(),
+        Scalar::Thread(number) => format!("thread {number}"),
+        Scalar::Null => "null".to_owned(),
+        Scalar::Key(class) => class_text(class).to_owned(),
+        Scalar::Value(0) => "red".to_owned(),
+        Scalar::Value(_) => "blue".to_owned(),
+        Scalar::Int(number) => number.to_string(),
+        Scalar::Own(number) => format!("{number}, changed by me"),
+        Scalar::Lock(Holder::Free) => "free".to_owned(),
+        Scalar::Lock(Holder::Mine) => "mine".to_owned(),
+        Scalar::Lock(Holder::Other) => "another's".to_owned(),
     }
 }

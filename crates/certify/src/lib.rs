@@ -1,41 +1,51 @@
-//! Checks certificates of proofs. It shares the language with the prover, and nothing else: what a view means, what a step
-//! does to it, what others notice of a step and what must hold are written down here a second time, from the theorem.
+//! Checks certificates of proofs. It shares the language with the prover, and nothing else: what a
+//! view means, what a step does to it, what others notice of a step and what must hold are written
+//! down here a second time, from the theorem.
 //!
-//! A certificate is a set of *views* and a set of *effects*. A view describes pairs of a concrete state and a
-//! thread: where the thread is, what it has seen and done since its call, and everything that it can reach, as a picture with
-//! stretches of nodes that nobody names ([`picture`]). An effect describes pairs of shared states before and after a step
-//! ([`effect`], `way`).
+//! A certificate is a set of *views* and a set of *effects*. A view describes pairs of a concrete
+//! state and a thread: where the thread is, what it has seen and done since its call, and
+//! everything that it can reach, as a heap graph with segments of nodes that nobody names
+//! ([`heap_graph`]). An effect describes pairs of shared states before and after a step
+//! ([`effect`], `path_constraint`).
 //!
 //! *Theorem.* Suppose that
-//! 1. the content of the object is empty at the start, and an idle thread is described there by a view;
-//! 2. for every view, every step of its thread changes the content as its operation may or not at all, a result that is
-//!    returned is the right one (`content`), and the thread is described by a view afterwards;
+//! 1. the content of the object is empty at the start, and an idle thread is described there by a
+//!    view;
+//! 2. for every view, every step of its thread changes the content as its operation may or not at
+//!    all, a result that is returned is the correct one (`content`), and the thread is described by
+//!    a view afterwards;
 //! 3. every such step that others can see is described by an effect;
-//! 4. every effect, in every way in which it fits a view of another thread, leads to a state described by a view.
+//! 4. every effect, in every way in which it fits a view of another thread, leads to a state
+//!    described by a view.
 //!
-//! Then, by induction on the length of a run with any number of threads, every thread is described by a view in every state, so
-//! that every step of every run passed the checks of 2, and every history is linearizable: an operation that
-//! changes the content takes effect at that step, another one at the moment that its history bit stands for. That one tracked
-//! key stands for all, and two colours for all values, is the locality of linearizability (Herlihy and Wing, TOPLAS 1990)
-//! and data independence (Wolper, POPL 1986); the checker refuses programs that do more with keys than compare them, or more with
-//! values than copy them.
+//! Then, by induction on the length of a run with any number of threads, every thread is described
+//! by a view in every state, so that every step of every run passed the checks of 2, and every
+//! history is linearizable: an operation that changes the content takes effect at that step,
+//! another one at the moment that its history bit stands for. That one tracked key stands for all,
+//! and two colours for all values, is the locality of linearizability (Herlihy and Wing, TOPLAS 1990)
+//! and data independence (Wolper, POPL 1986); the checker refuses programs that do more with keys
+//! than compare them, or more with values than copy them.
 //!
-//! Published records and elimination (`record`, `help`), cells with installed operations (`cell`, `meaning`) and contents that are a
-//! number (`counter`, `reckon`) have theorems of their own, in these files, with the same induction. What others notice of
-//! such steps is not in the certificate but collected from all steps, between 2 and 4.
+//! Published records and elimination (`record`, `help`), cells with installed operations (`cell`,
+//! `meaning`) and contents that are a number (`counter`, `number_spec`) have theorems of their own,
+//! in these files, with the same induction. What others notice of such steps is not in the
+//! certificate but collected from all steps, between 2 and 4.
 //!
-//! *Side conditions*, each with its place in the code: facts are compared only by those for whom they mean the same (`sort`); a view claims
-//! nothing that the state does not ([`cover`]); an effect says nothing that is not certain for the acting thread, and everything that the step
-//! changed ([`effect`]); an effect is left out of a view only where it cannot happen (`interference`); what the checker does not understand,
-//! in the program ([`object`]), in a step (`execute`) or in the text ([`certificate`]), it rejects; and it gives up within limits, which is a
-//! rejection as well (`limits`). The certificate is taken to be written by an enemy. What such a one might try is listed in
-//! `docs/certificates.md`, with a test for each.
+//! *Side conditions*, each with its place in the code: facts are compared only by those for whom
+//! they mean the same (`sort`); a view claims nothing that the state does not ([`cover`]); an
+//! effect says nothing that is not certain for the acting thread, and everything that the step
+//! changed ([`effect`]); an effect is left out of a view only where it cannot happen
+//! (`interference`); what the checker does not understand, in the program ([`object`]), in a step
+//! (`execute`) or in the text ([`certificate`]), it rejects; and it gives up within limits, which
+//! is a rejection as well (`limits`). The certificate is taken to be written by an enemy. What such
+//! a one might try is listed in `docs/certificates.md`, with a test for each.
 //!
-//! There is no search, no join and no fixpoint here: every state that comes up is looked for in the certificate
-//! ([`cover`]). *Cost:* views times effects, times the ways to fit. What the checker does not understand, it rejects.
-//! *What would make it unsound*: a view that is held to cover a state that it does not describe; a case that is forgotten when a stretch is
-//! split or an effect is fitted; an effect that says more than is certain; a check that is left out. Each file
-//! says which of these it has to avoid.
+//! There is no search, no join and no fixpoint here: every state that comes up is looked for in the
+//! certificate ([`cover`]). *Cost:* views times effects, times the ways to fit. What the checker
+//! does not understand, it rejects. *What would make it unsound*: a view that is held to cover a
+//! state that it does not describe; a case that is forgotten when a segment is split or an effect
+//! is fitted; an effect that says more than is certain; a check that is left out. Each file says
+//! which of these it has to avoid.
 //!
 //! ```
 //! let source = "object o : stack
@@ -69,6 +79,7 @@ pub mod cover;
 pub mod draw;
 pub mod effect;
 mod execute;
+pub mod heap_graph;
 mod help;
 mod interference;
 mod limits;
@@ -77,16 +88,15 @@ mod meaning;
 mod names;
 pub mod needs;
 mod number;
+mod number_spec;
 pub mod object;
 pub mod pass;
-pub mod picture;
-mod reckon;
+mod path_constraint;
 mod record;
+pub mod scalar;
 mod sort;
 pub mod state;
 mod trim;
-mod way;
-pub mod word;
 
 pub use certificate::{Certificate, Unreadable};
 pub use object::Object;
@@ -102,7 +112,7 @@ pub struct Accepted {
     pub views: usize,
     /// How many effects.
     pub effects: usize,
-    /// The shared variable from which the content hangs.
+    /// The shared variable from which the content is reached.
     pub root: String,
 }
 

@@ -1,16 +1,17 @@
 //! Limits: no certificate, however it is made, takes the checker unbounded time or memory.
 //!
-//! A certificate can be made so that a step has more cases than can be tried: many stretches that may be empty, many places that look
-//! alike, many threads with names. Every enumeration therefore has a limit of its own, far above what any proof of the library needs, and
-//! beyond it the certificate is rejected: a limit never makes a check succeed. What is read is limited, too, so that memory is
-//! a multiple of the length of the text, and all work together is.
+//! A certificate can be made so that a step has more cases than can be tried: many segments that
+//! may be empty, many places that look alike, many threads with names. Every enumeration therefore
+//! has a limit of its own, far above what any proof of the library needs, and beyond it the
+//! certificate is rejected: a limit never makes a check succeed. What is read is limited, too, so
+//! that memory is a multiple of the length of the text, and all work together is.
 
 use seriatim_limits::checkpoint;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many nodes a view may draw, and how many records it may name.
 pub const NODES: usize = 64;
-/// How many facts, moments and words of a part there may be.
+/// How many facts, moments and scalars of a part there may be.
 pub const WORDS: usize = 256;
 /// How many places an effect may have.
 pub const PLACES: usize = 12;
@@ -18,9 +19,10 @@ pub const PLACES: usize = 12;
 pub const INSIDE: usize = 50_000;
 /// How many cases the steps of a view, or an effect in a view, may have.
 pub const CASES: u32 = 500_000;
-/// How many cases of optional stretches are told apart when a state or step is looked up.
+/// How many cases of optional segments are told apart when a state or step is looked up.
 pub const SPLITS: u32 = 4_096;
-/// How many nodes are tried as the places of an effect, or ways through a stretch, when one is compared with one step or state.
+/// How many nodes are tried as the places of an effect, or ways through a segment, when one is
+/// compared with one step or state.
 pub const TRIES: u32 = 100_000;
 /// How many cases there may be in all, if nothing else is asked for.
 pub const WORK: u64 = 4_000_000_000;

@@ -1,13 +1,18 @@
-//! What the methods of a stack, a queue or a set are for, read off the bodies of their specifications.
+//! What the methods of a stack, a queue or a set are for, read off the bodies of their
+//! specifications.
 //!
-//! *Theorem.* A sequence is empty, or one item next to a *remainder* that is any sequence at all. A body is run on the empty sequence and on
-//! one with a remainder, which the run may keep and join with items; a question whose answer depends on the remainder ends the run without
-//! a result. So what a finished run says is true for every sequence, by induction over the statements of the body. A set is seen from
-//! the key of the call: a body is run where the key is a member and where it is not; it may ask for this key, add it and remove it,
-//! and nothing else, so that what it does to one key depends on that key alone, and linearizability of the set is that of each key (locality).
+//! *Theorem.* A sequence is empty, or one item next to a *remainder* that is any sequence at all. A
+//! body is run on the empty sequence and on one with a remainder, which the run may keep and join
+//! with items; a question whose answer depends on the remainder ends the run without a result. So
+//! what a finished run says is true for every sequence, by induction over the statements of the
+//! body. A set is seen from the key of the call: a body is run where the key is a member and where
+//! it is not; it may ask for this key, add it and remove it, and nothing else, so that what it does
+//! to one key depends on that key alone, and linearizability of the set is that of each key
+//! (locality).
 //!
-//! Nothing follows from the name of a specification or of a method, nor from trying it on some sequences. *It would be unsound* to answer a
-//! question that depends on the remainder, to compare values, or to take a body for something that it does in one of the two cases only.
+//! Nothing follows from the name of a specification or of a method, nor from trying it on some
+//! sequences. *It would be unsound* to answer a question that depends on the remainder, to compare
+//! values, or to take a body for something that it does in one of the two cases only.
 
 use crate::object::{Role, Spec};
 use seriatim_lang::Program;
@@ -15,7 +20,8 @@ use seriatim_lang::ast::{BinaryOp, Block, Expr, ExprKind, Pattern, StmtKind, Una
 use seriatim_lang::program::{Builtin, FunctionInfo, LocalId, Meaning, SpecInfo};
 use seriatim_lang::types::Type;
 
-/// What a method of a set does where the key of the call is no member, and where it is; none where it waits.
+/// What a method of a set does where the key of the call is no member, and where it is; none where
+/// it waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OnKey(pub [Option<KeyOutcome>; 2]);
 
@@ -28,7 +34,8 @@ impl OnKey {
         self.0[usize::from(member)].is_some_and(|(after, _)| after != member)
     }
 
-    /// Whether this is what it returns when it changes something. At most one of the two cases is a change.
+    /// Whether this is what it returns when it changes something. At most one of the two cases is a
+    /// change.
     pub fn returns_after_change(self, result: Option<bool>) -> bool {
         let mut changes = [false, true].into_iter().filter(|member| self.changes(*member));
         changes.any(|member| self.0[usize::from(member)] == Some((!member, result)))
@@ -40,7 +47,8 @@ impl OnKey {
     }
 }
 
-/// The specification of a program and the roles of its methods; none if it is not that of a stack, queue or set.
+/// The specification of a program and the roles of its methods; none if it is not that of a stack,
+/// queue or set.
 pub fn of(program: &Program) -> Option<(Spec, Vec<Role>)> {
     let info = program.spec.as_ref()?;
     let [var] = &info.vars[..] else { return None };
@@ -295,7 +303,8 @@ impl Run<'_> {
         if let Known::Sequence(pieces) = self.known(expr)? { Some(pieces) } else { None }
     }
 
-    /// How many pieces lie before an index: it must be one between two pieces, whatever the length of the remainder.
+    /// How many pieces lie before an index: it must be one between two pieces, whatever the length
+    /// of the remainder.
     fn border(&self, pieces: &[Piece], index: &Expr) -> Option<usize> {
         let wanted = self.known(index)?;
         let length = |before: &[Piece]| {
@@ -360,7 +369,8 @@ fn equal(a: &Known, b: &Known) -> Option<bool> {
     }
 }
 
-/// Whether a number is less than another one, if that does not depend on the remainder, which has a length of 0 or more.
+/// Whether a number is less than another one, if that does not depend on the remainder, which has a
+/// length of 0 or more.
 fn less(a: &Known, b: &Known) -> Option<bool> {
     match (a, b) {
         (Known::Count(a, x), Known::Count(b, y)) if x == y => Some(a < b),

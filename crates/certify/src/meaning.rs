@@ -1,23 +1,29 @@
-//! The meaning of the methods of a cell, found by running the specification, and the lemma that one tracked value is enough.
+//! The meaning of the methods of a cell, found by running the specification, and the lemma that one
+//! tracked value is enough.
 //!
-//! A cell has one value and at most one control variable (a boolean or an enum). A specification can only copy and compare
-//! values, so what a method does is known from its outcomes on null and four values: content and two arguments
-//! are equal and different in all ways, and a fourth value is there for what a program wrongly makes of them.
+//! A cell has one value and at most one control variable (a boolean or an enum). A specification
+//! can only copy and compare values, so what a method does is known from its outcomes on null and
+//! four values: content and two arguments are equal and different in all ways, and a fourth value
+//! is there for what a program wrongly makes of them.
 //!
-//! The checker sees values through one arbitrary value x: null, x (`Value(1)`), or another one (`Value(0)`); two others may be
-//! equal or not. A method has the *outcomes* of all cases. *Lemma*, checked here on all concrete cases, for the
-//! specification at hand (a method for which it fails is refused):
-//! 1. all changes that a method makes to the content, with the same arguments, lead to the same value;
-//! 2. a change of the content or of the control variable, with a result, that is accepted with every x is what the method does;
-//! 3. the same for the completion of an installed operation that keeps the control variable, at one of the values that this has had;
-//! 4. for every result of an operation that changes nothing there is an x with which every moment that is taken
-//!    to justify it does.
+//! The checker sees values through one arbitrary value x: null, x (`Value(1)`), or another one
+//! (`Value(0)`); two others may be equal or not. A method has the *outcomes* of all cases. *Lemma*,
+//! checked here on all concrete cases, for the specification at hand (a method for which it fails
+//! is refused):
+//! 1. all changes that a method makes to the content, with the same arguments, lead to the same
+//!    value;
+//! 2. a change of the content or of the control variable, with a result, that is accepted with
+//!    every x is what the method does;
+//! 3. the same for the completion of an installed operation that keeps the control variable, at one
+//!    of the values that this has had;
+//! 4. for every result of an operation that changes nothing there is an x with which every moment
+//!    that is taken to justify it does.
 //!
-//! A run of the program is covered with every x, so by 2 to 4 every change and every result in it is right; by 1, two
-//! changes by one operation are both seen with the value to which they lead as x, and the second one is rejected. It
-//! would be unsound to leave a case of the lemma out.
+//! A run of the program is covered with every x, so by 2 to 4 every change and every result in it
+//! is correct; by 1, two changes by one operation are both seen with the value to which they lead
+//! as x, and the second one is rejected. It would be unsound to leave a case of the lemma out.
 
-use crate::word::Word;
+use crate::scalar::Scalar;
 use seriatim_lang::Program;
 use seriatim_lang::machine::Bounds;
 use seriatim_lang::spec::{Datum, Spec};
@@ -28,24 +34,24 @@ use std::collections::{BTreeSet, HashMap};
 const VALUES: i32 = 4;
 
 /// The tracked value.
-pub const TRACKED: Word = Word::Value(1);
+pub const TRACKED: Scalar = Scalar::Value(1);
 /// Some other value.
-pub const OTHER: Word = Word::Value(0);
+pub const OTHER: Scalar = Scalar::Value(0);
 
 /// One way in which a method may go.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Outcome {
     /// The content after it.
-    pub content: Word,
+    pub content: Scalar,
     /// The control variable after it.
     pub control: i32,
     /// Its result, if it has one.
-    pub result: Option<Word>,
+    pub result: Option<Scalar>,
     /// Whether nothing is changed by it.
     pub unchanged: bool,
 }
 
-/// What a result without a change shows of the moment at which it was right.
+/// What a result without a change shows of the moment at which it was correct.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sight {
     /// The tracked value, true, or nothing: the bit `yes`.
@@ -59,12 +65,13 @@ pub enum Sight {
 /// What a method does.
 #[derive(Clone, Debug)]
 pub struct Method {
-    outcomes: HashMap<(Vec<Word>, Word, i32), Vec<Outcome>>,
+    outcomes: HashMap<(Vec<Scalar>, Scalar, i32), Vec<Outcome>>,
     /// Whether it neither looks at the content nor changes it.
     pub leaves_content: bool,
     /// Whether it never changes the control variable.
     pub keeps_control: bool,
-    /// The argument that must be null or tracked for the outcome to be certain, where a result does not tell values apart.
+    /// The argument that must be null or tracked for the outcome to be certain, where a result does
+    /// not tell values apart.
     decisive: Option<usize>,
 }
 
@@ -89,13 +96,13 @@ struct Case {
 }
 
 /// What is known of a value if `x` is tracked; a boolean or a variant is known. None for no result.
-fn seen(datum: &Datum, x: i32) -> Option<Word> {
+fn seen(datum: &Datum, x: i32) -> Option<Scalar> {
     Some(match datum {
-        Datum::Null => Word::Null,
+        Datum::Null => Scalar::Null,
         Datum::Value(v) if *v == x => TRACKED,
         Datum::Value(_) => OTHER,
-        Datum::Bool(b) => Word::Int(i32::from(*b)),
-        Datum::Variant(v) => Word::Int(*v as i32),
+        Datum::Bool(b) => Scalar::Int(i32::from(*b)),
+        Datum::Variant(v) => Scalar::Int(*v as i32),
         _ => return None,
     })
 }
@@ -105,50 +112,53 @@ fn data() -> Vec<Datum> {
 }
 
 /// What a result shows.
-pub fn sight(result: Option<Word>) -> Option<Sight> {
+pub fn sight(result: Option<Scalar>) -> Option<Sight> {
     Some(match result {
-        None | Some(TRACKED) | Some(Word::Int(1)) => Sight::Yes,
-        Some(Word::Null) | Some(Word::Int(0)) => Sight::No,
+        None | Some(TRACKED) | Some(Scalar::Int(1)) => Sight::Yes,
+        Some(Scalar::Null) | Some(Scalar::Int(0)) => Sight::No,
         Some(OTHER) => Sight::Nothing,
         _ => return None,
     })
 }
 
 /// What the results of outcomes have in common: nothing in particular, if they differ.
-pub fn required(outcomes: &[Outcome]) -> Option<Word> {
+pub fn required(outcomes: &[Outcome]) -> Option<Scalar> {
     let first = outcomes.first()?.result;
     first.filter(|_| outcomes.iter().all(|o| o.result == first))
 }
 
 impl Method {
     /// All outcomes of a call; none if there is no such call.
-    pub fn outcomes(&self, arguments: &[Word], content: Word, control: i32) -> &[Outcome] {
+    pub fn outcomes(&self, arguments: &[Scalar], content: Scalar, control: i32) -> &[Outcome] {
         let found = self.outcomes.get(&(arguments.to_vec(), content, control));
         found.map_or(&[], |o| o)
     }
 
     /// The outcomes of a call that lead to this content and control variable.
-    pub fn leading(&self, call: (&[Word], Word, i32), to: (Word, i32)) -> Vec<Outcome> {
+    pub fn leading(&self, call: (&[Scalar], Scalar, i32), to: (Scalar, i32)) -> Vec<Outcome> {
         let all = self.outcomes(call.0, call.1, call.2).iter();
         all.filter(|o| (o.content, o.control) == to).copied().collect()
     }
 
-    /// The outcomes of an installed call that lead to this content, at one of the values of the control variable.
-    pub fn completing(&self, call: (&[Word], Word), seen: u32, to: Word) -> Vec<Outcome> {
+    /// The outcomes of an installed call that lead to this content, at one of the values of the
+    /// control variable.
+    pub fn completing(&self, call: (&[Scalar], Scalar), seen: u32, to: Scalar) -> Vec<Outcome> {
         let controls = (0..32).filter(|c| seen >> c & 1 == 1);
         controls.flat_map(|c| self.leading((call.0, call.1, c), (to, c))).collect()
     }
 
-    /// What the operation would show if it took effect at this moment, if it certainly changed nothing then.
-    pub fn shows(&self, arguments: &[Word], content: Word, control: i32) -> Option<Sight> {
+    /// What the operation would show if it took effect at this moment, if it certainly changed
+    /// nothing then.
+    pub fn shows(&self, arguments: &[Scalar], content: Scalar, control: i32) -> Option<Sight> {
         let all = self.outcomes(arguments, content, control);
         let first = all.first()?;
         let certain = all.iter().all(|o| o.unchanged && o.result == first.result);
         if certain { sight(first.result) } else { None }
     }
 
-    /// Whether a result needs no moment with these arguments: it is checked with another tracked value.
-    pub fn is_vague(&self, arguments: &[Word]) -> bool {
+    /// Whether a result needs no moment with these arguments: it is checked with another tracked
+    /// value.
+    pub fn is_vague(&self, arguments: &[Scalar]) -> bool {
         self.decisive.is_some_and(|i| arguments[i] == OTHER)
     }
 }
@@ -252,7 +262,8 @@ impl Runner {
         }
     }
 
-    /// All calls; none if one of them has not exactly one outcome, or if the data are not those of a cell.
+    /// All calls; none if one of them has not exactly one outcome, or if the data are not those of
+    /// a cell.
     fn cases(&self, method: usize) -> Option<Vec<Case>> {
         let info = &self.spec.info().methods[method];
         let mut calls: Vec<Vec<Datum>> = vec![vec![]];
@@ -313,8 +324,8 @@ fn leaves_content(cases: &[Case]) -> bool {
     })
 }
 
-/// The first value among the arguments that makes all outcomes certain if it is null or tracked; only where results do not
-/// tell values apart.
+/// The first value among the arguments that makes all outcomes certain if it is null or tracked;
+/// only where results do not tell values apart.
 fn decisive(method: &Method, cases: &[Case]) -> Option<usize> {
     let is_value = |d: &Datum| matches!(d, Datum::Null | Datum::Value(_));
     if cases.iter().any(|c| is_value(&c.result)) {
@@ -359,7 +370,7 @@ impl Lemma<'_> {
         }
     }
 
-    fn words(arguments: &[Datum], x: i32) -> Vec<Word> {
+    fn scalars(arguments: &[Datum], x: i32) -> Vec<Scalar> {
         arguments.iter().filter_map(|d| seen(d, x)).collect()
     }
 
@@ -391,7 +402,7 @@ impl Lemma<'_> {
         if (from, case.control) == (now, to.1) {
             return true;
         }
-        let arguments = Self::words(&case.arguments, x);
+        let arguments = Self::scalars(&case.arguments, x);
         let leading = self.method.leading((&arguments, from, case.control), (now, to.1));
         !leading.is_empty() && Self::may_return(&leading, result, x)
     }
@@ -432,7 +443,7 @@ impl Lemma<'_> {
         x: i32,
     ) -> bool {
         let (Some(base), Some(to)) = (seen(base, x), seen(to, x)) else { return true };
-        let arguments = Self::words(arguments, x);
+        let arguments = Self::scalars(arguments, x);
         let all = self.method.completing((&arguments, base), moments, to);
         !all.is_empty() && Self::may_return(&all, result, x)
     }
@@ -444,17 +455,17 @@ impl Lemma<'_> {
         let mut claims = arguments.iter().flat_map(|a| results.iter().map(move |r| (*a, r)));
         claims.all(|(arguments, result)| {
             (0..VALUES).any(|x| {
-                let words = Self::words(arguments, x);
+                let scalars = Self::scalars(arguments, x);
                 let told = sight(seen(result, x));
                 let exact = !matches!(told, None | Some(Sight::Nothing));
                 let moments = self.cases.iter().filter(|c| c.arguments == arguments);
                 let mut shown = moments.filter(|c| {
-                    let content = seen(&c.content, x).unwrap_or(Word::Unknown);
-                    self.method.shows(&words, content, c.control) == told
+                    let content = seen(&c.content, x).unwrap_or(Scalar::Unknown);
+                    self.method.shows(&scalars, content, c.control) == told
                 });
                 let right =
                     |c: &Case| c.to == (c.content.clone(), c.control) && c.result == *result;
-                exact && !self.method.is_vague(&words) && shown.all(right)
+                exact && !self.method.is_vague(&scalars) && shown.all(right)
             })
         })
     }
@@ -498,7 +509,8 @@ mod tests {
         assert!(swap.leading((&[TRACKED, OTHER], OTHER, 0), (TRACKED, 0)).is_empty());
     }
 
-    /// A method whose changes lead to different values could make two of them that no tracked value shows both.
+    /// A method whose changes lead to different values could make two of them that no tracked value
+    /// shows both.
     #[test]
     fn a_method_with_two_targets_is_refused() {
         let spec = "method m(a: value?, b: value?) { if c == a { c = b } else { c = a } }";

@@ -1,12 +1,12 @@
 //! Which of the values that are not tracked are equal, during one step on a cell.
 //!
-//! All of them look alike in a view, and two may be equal or not. A step may compare the same two twice and must get the same
-//! answer: at its begin every place gets a name for its value, copies keep it, and answers are remembered. Afterwards the names
-//! are forgotten. For every concrete step there are answers that it gives, so no case is lost; answers that no values
-//! give are not given.
+//! All of them look alike in a view, and two may be equal or not. A step may compare the same two
+//! twice and must get the same answer: at its begin every place gets a name for its value, copies
+//! keep it, and answers are remembered. Afterwards the names are forgotten. For every concrete step
+//! there are answers that it gives, so no case is lost; answers that no values give are not given.
 
+use crate::scalar::Scalar;
 use crate::state::State;
-use crate::word::Word;
 use seriatim_lang::choices::Choices;
 
 /// The first name: below are the colours.
@@ -22,22 +22,23 @@ pub struct Names {
 }
 
 impl Names {
-    /// A value that is not tracked, of which nothing else is known; without a name if there are too many.
-    pub fn another(&mut self) -> Word {
+    /// A value that is not tracked, of which nothing else is known; without a name if there are too
+    /// many.
+    pub fn another(&mut self) -> Scalar {
         let name = self.group.len() as u8;
         if usize::from(FIRST) + self.group.len() >= 250 {
-            return Word::Value(0);
+            return Scalar::Value(0);
         }
         self.group.push(name);
-        Word::Value(FIRST + name)
+        Scalar::Value(FIRST + name)
     }
 
     /// Gives names to all values of a state that are not tracked.
-    pub fn give(&mut self, state: &mut State, registers: &mut [Word]) {
+    pub fn give(&mut self, state: &mut State, registers: &mut [Scalar]) {
         let fields = state.records.iter_mut().flat_map(|r| &mut r.fields);
-        let words = state.picture.shared.iter_mut().chain(registers).chain(fields);
-        for word in words.filter(|w| **w == Word::Value(0)) {
-            *word = self.another();
+        let scalars = state.graph.shared.iter_mut().chain(registers).chain(fields);
+        for scalar in scalars.filter(|w| **w == Scalar::Value(0)) {
+            *scalar = self.another();
         }
     }
 
@@ -74,26 +75,27 @@ impl Names {
     }
 }
 
-/// A word without its name.
-pub fn nameless(word: Word) -> Word {
-    match word {
-        Word::Value(name) if name >= FIRST => Word::Value(0),
+/// A scalar without its name.
+pub fn nameless(scalar: Scalar) -> Scalar {
+    match scalar {
+        Scalar::Value(name) if name >= FIRST => Scalar::Value(0),
         other => other,
     }
 }
 
 /// Forgets all names in a state.
-pub fn forget(state: &mut State, registers: &mut [Word]) {
+pub fn forget(state: &mut State, registers: &mut [Scalar]) {
     let fields = state.records.iter_mut().flat_map(|r| &mut r.fields);
-    let words = state.picture.shared.iter_mut().chain(registers).chain(fields);
-    words.for_each(|w| *w = nameless(*w));
+    let scalars = state.graph.shared.iter_mut().chain(registers).chain(fields);
+    scalars.for_each(|w| *w = nameless(*w));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// All answers to all questions about four values, each asked twice, are those of the fifteen ways to be equal.
+    /// All answers to all questions about four values, each asked twice, are those of the fifteen
+    /// ways to be equal.
     #[test]
     fn answers_are_those_of_some_values_and_all_of_them_come_up() {
         let pairs: Vec<(u8, u8)> = (0..4).flat_map(|a| (0..a).map(move |b| (a, b))).collect();
@@ -102,7 +104,7 @@ mod tests {
         loop {
             let mut names = Names::default();
             let values: Vec<u8> = (0..4)
-                .map(|_| if let Word::Value(name) = names.another() { name } else { 0 })
+                .map(|_| if let Scalar::Value(name) = names.another() { name } else { 0 })
                 .collect();
             let mut ask = |(a, b): &(u8, u8)| {
                 names.equal(values[*a as usize], values[*b as usize], &mut choices)

@@ -1,9 +1,10 @@
 //! Which views a certificate needs: those without which the checker rejects it.
 //!
-//! A view is needed if some state that has to be described, and that does not come from the view itself, is described by no other
-//! one. Found in one pass over all such states, together with a view from which such a state comes. A certificate in
-//! which all views are needed is minimal: without any one of them it is rejected. Nothing here decides whether a certificate is
-//! accepted; a mistake would only leave needless lines in it.
+//! A view is needed if some state that has to be described, and that does not come from the view
+//! itself, is described by no other one. Found in one pass over all such states, together with a
+//! view from which such a state comes. A certificate in which all views are needed is minimal:
+//! without any one of them it is rejected. Nothing here decides whether a certificate is accepted;
+//! a mistake would only leave needless lines in it.
 
 use crate::cover::covers;
 use crate::pass::{Noticed, Pass, Rejection};
@@ -57,8 +58,8 @@ impl Needs {
         (0..pass.certificate.effects.len()).find(|effect| !needed.contains(effect))
     }
 
-    /// A view that is gone takes its own steps with it, and what others notice of these: for a need that rests on them,
-    /// another one is looked for.
+    /// A view that is gone takes its own steps with it, and what others notice of these: for a need
+    /// that rests on them, another one is looked for.
     fn confirm(&mut self, pass: &Pass) {
         if !pass.object.has_records() {
             return;

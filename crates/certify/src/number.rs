@@ -1,18 +1,21 @@
-//! Whole numbers that are not known: a base plus a constant, and what comparisons have said about them.
+//! Whole numbers that are not known: a base plus a constant, and what comparisons have said about
+//! them.
 //!
-//! Where the content of an object is a number, an `int` without bounds stands for any whole number. `Word::Number(base, offset)` is
-//! the number of the base plus the offset; in one state a base is one number, and two bases may be equal or not. A sum with a constant
-//! keeps the base, any other sum is a new number. A comparison of which nothing is known goes both ways; the answer is remembered as
-//! a *fact*, or, if the numbers are equal, one base is replaced by the other everywhere, before the step and now.
+//! Where the content of an object is a number, an `int` without bounds stands for any whole number.
+//! `Scalar::Number(base, offset)` is the number of the base plus the offset; in one state a base is
+//! one number, and two bases may be equal or not. A sum with a constant keeps the base, any other
+//! sum is a new number. A comparison of which nothing is known goes both ways; the answer is
+//! remembered as a *fact*, or, if the numbers are equal, one base is replaced by the other
+//! everywhere, before the step and now.
 //!
-//! It would be unsound to give an answer that not all numbers give that fulfil the facts, to replace a base in some places
-//! only, or to give a new number the base of an old one.
+//! It would be unsound to give an answer that not all numbers give that fulfil the facts, to
+//! replace a base in some places only, or to give a new number the base of an old one.
 
 use crate::execute::{Execution, Objection};
+use crate::scalar::Scalar;
 use crate::state::State;
-use crate::word::Word;
 use seriatim_lang::steps::BinOp;
-use seriatim_lang::types::Scalar;
+use seriatim_lang::types::Scalar as ScalarType;
 
 /// How two numbers compare.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -29,11 +32,11 @@ pub enum Relation {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Fact {
     /// The first number.
-    pub first: Word,
+    pub first: Scalar,
     /// How it compares.
     pub relation: Relation,
     /// The second number.
-    pub second: Word,
+    pub second: Scalar,
 }
 
 /// What is known about numbers, and about the past of a content that is one.
@@ -42,60 +45,61 @@ pub struct Numbers {
     /// What comparisons have said.
     pub facts: Vec<Fact>,
     /// What the content was at moments since the call.
-    pub moments: Vec<Word>,
+    pub moments: Vec<Scalar>,
     /// What an operation that took effect must return; null if nothing.
-    pub answer: Option<Word>,
+    pub answer: Option<Scalar>,
 }
 
 /// Whether a scalar stands for any whole number, where numbers are the content.
-pub fn is_unbounded(scalar: Scalar) -> bool {
-    matches!(scalar, Scalar::Int(range) if range.is_default())
+pub fn is_unbounded(scalar: ScalarType) -> bool {
+    matches!(scalar, ScalarType::Int(range) if range.is_default())
 }
 
-/// Whether a word is a number.
-pub fn is_number(word: Word) -> bool {
-    matches!(word, Word::Int(_) | Word::Number(..))
+/// Whether a scalar is a number.
+pub fn is_number(scalar: Scalar) -> bool {
+    matches!(scalar, Scalar::Int(_) | Scalar::Number(..))
 }
 
 /// A number plus a constant.
-pub fn shifted(word: Word, by: i32) -> Option<Word> {
-    match word {
-        Word::Int(n) => n.checked_add(by).map(Word::Int),
-        Word::Number(base, offset) => Some(Word::Number(base, offset.checked_add(by)?)),
+pub fn shifted(scalar: Scalar, by: i32) -> Option<Scalar> {
+    match scalar {
+        Scalar::Int(n) => n.checked_add(by).map(Scalar::Int),
+        Scalar::Number(base, offset) => Some(Scalar::Number(base, offset.checked_add(by)?)),
         _ => None,
     }
 }
 
 /// The sum or difference of two numbers, if it can be said.
-pub fn sum(op: BinOp, a: Word, b: Word) -> Option<Word> {
+pub fn sum(op: BinOp, a: Scalar, b: Scalar) -> Option<Scalar> {
     match (op, a, b) {
-        (BinOp::Add, a, Word::Int(b)) => shifted(a, b),
-        (BinOp::Add, Word::Int(a), b) => shifted(b, a),
-        (BinOp::Sub, a, Word::Int(b)) => shifted(a, b.checked_neg()?),
-        (BinOp::Sub, Word::Number(a, i), Word::Number(b, j)) if a == b => {
-            i.checked_sub(j).map(Word::Int)
+        (BinOp::Add, a, Scalar::Int(b)) => shifted(a, b),
+        (BinOp::Add, Scalar::Int(a), b) => shifted(b, a),
+        (BinOp::Sub, a, Scalar::Int(b)) => shifted(a, b.checked_neg()?),
+        (BinOp::Sub, Scalar::Number(a, i), Scalar::Number(b, j)) if a == b => {
+            i.checked_sub(j).map(Scalar::Int)
         }
         _ => None,
     }
 }
 
 /// The base and the constant of a number.
-fn parts(word: Word) -> Option<(Option<u32>, i64)> {
-    match word {
-        Word::Int(n) => Some((None, n.into())),
-        Word::Number(base, offset) => Some((Some(base), offset.into())),
+fn parts(scalar: Scalar) -> Option<(Option<u32>, i64)> {
+    match scalar {
+        Scalar::Int(n) => Some((None, n.into())),
+        Scalar::Number(base, offset) => Some((Some(base), offset.into())),
         _ => None,
     }
 }
 
-/// What is known of the difference of two numbers: the least and the greatest that it can be, and whether it can be zero.
+/// What is known of the difference of two numbers: the least and the greatest that it can be, and
+/// whether it can be zero.
 struct Difference {
     low: i64,
     high: i64,
     zero: bool,
 }
 
-fn difference(a: Word, b: Word, facts: &[Fact]) -> Option<Difference> {
+fn difference(a: Scalar, b: Scalar, facts: &[Fact]) -> Option<Difference> {
     let ((x, i), (y, j)) = (parts(a)?, parts(b)?);
     if x == y {
         return Some(Difference { low: i - j, high: i - j, zero: i == j });
@@ -123,7 +127,7 @@ fn difference(a: Word, b: Word, facts: &[Fact]) -> Option<Difference> {
 }
 
 /// Whether two numbers are equal, if the facts decide that.
-pub fn equal(a: Word, b: Word, facts: &[Fact]) -> Option<bool> {
+pub fn equal(a: Scalar, b: Scalar, facts: &[Fact]) -> Option<bool> {
     let Difference { low, high, zero } = difference(a, b, facts)?;
     match (low, high) {
         (0, 0) if zero => Some(true),
@@ -133,7 +137,7 @@ pub fn equal(a: Word, b: Word, facts: &[Fact]) -> Option<bool> {
 }
 
 /// Whether a number is less than another, if the facts decide that.
-pub fn less(a: Word, b: Word, facts: &[Fact]) -> Option<bool> {
+pub fn less(a: Scalar, b: Scalar, facts: &[Fact]) -> Option<bool> {
     let Difference { low, high, zero } = difference(a, b, facts)?;
     match () {
         () if high < 0 || (high == 0 && !zero) => Some(true),
@@ -153,9 +157,9 @@ pub fn implied(fact: &Fact, facts: &[Fact]) -> bool {
 
 impl State {
     /// All places of a state in which a number may stand.
-    fn numbers_mut(&mut self) -> impl Iterator<Item = &mut Word> {
-        let picture = &mut self.picture;
-        let shared = picture.shared.iter_mut().chain(&mut picture.shared_before);
+    fn numbers_mut(&mut self) -> impl Iterator<Item = &mut Scalar> {
+        let graph = &mut self.graph;
+        let shared = graph.shared.iter_mut().chain(&mut graph.shared_before);
         let operation = self.operation.iter_mut();
         let operation = operation.flat_map(|o| o.arguments.iter_mut().chain(&mut o.registers));
         let Numbers { facts, moments, answer } = &mut self.numbers;
@@ -164,20 +168,20 @@ impl State {
     }
 
     /// A number of which nothing is known.
-    pub fn new_number(&mut self, registers: &[Word]) -> Word {
-        let base = |word: &Word| match word {
-            Word::Number(base, _) => Some(*base),
+    pub fn new_number(&mut self, registers: &[Scalar]) -> Scalar {
+        let base = |scalar: &Scalar| match scalar {
+            Scalar::Number(base, _) => Some(*base),
             _ => None,
         };
         let most = self.numbers_mut().filter_map(|w| base(w)).max();
         let most = most.max(registers.iter().filter_map(base).max());
-        Word::Number(most.map_or(0, |base| base + 1), 0)
+        Scalar::Number(most.map_or(0, |base| base + 1), 0)
     }
 }
 
 impl Execution<'_> {
     /// The result of a calculation with numbers of which one is not known.
-    pub fn calculate(&mut self, op: BinOp, a: Word, b: Word) -> Result<Word, Objection> {
+    pub fn calculate(&mut self, op: BinOp, a: Scalar, b: Scalar) -> Result<Scalar, Objection> {
         if !is_number(a) || !is_number(b) {
             return Err(format!("{op:?} of {a:?} and {b:?}"));
         }
@@ -191,7 +195,7 @@ impl Execution<'_> {
     }
 
     /// Whether two numbers are equal.
-    pub fn equal_numbers(&mut self, a: Word, b: Word) -> Result<bool, Objection> {
+    pub fn equal_numbers(&mut self, a: Scalar, b: Scalar) -> Result<bool, Objection> {
         if let Some(known) = equal(a, b, &self.state.numbers.facts) {
             return Ok(known);
         }
@@ -201,24 +205,24 @@ impl Execution<'_> {
             return Ok(false);
         }
         let (base, by) = match (a, b) {
-            (Word::Number(base, offset), other) | (other, Word::Number(base, offset)) => {
+            (Scalar::Number(base, offset), other) | (other, Scalar::Number(base, offset)) => {
                 (base, offset.checked_neg().and_then(|back| shifted(other, back)))
             }
             _ => return Err("numbers that cannot be compared".to_owned()),
         };
         let by = by.ok_or("a number that is too large")?;
-        for word in self.state.numbers_mut().chain(&mut self.registers) {
-            if let Word::Number(found, offset) = *word
+        for scalar in self.state.numbers_mut().chain(&mut self.registers) {
+            if let Scalar::Number(found, offset) = *scalar
                 && found == base
             {
-                *word = shifted(by, offset).ok_or("a number that is too large")?;
+                *scalar = shifted(by, offset).ok_or("a number that is too large")?;
             }
         }
         Ok(true)
     }
 
     /// Whether a number is less than another.
-    pub fn less_number(&mut self, a: Word, b: Word) -> bool {
+    pub fn less_number(&mut self, a: Scalar, b: Scalar) -> bool {
         if let Some(known) = less(a, b, &self.state.numbers.facts) {
             return known;
         }
@@ -231,11 +235,11 @@ impl Execution<'_> {
 
 /// The numbers that the bases of a view are in a state.
 #[derive(Clone, Default)]
-pub struct Translation(Vec<(u32, Word)>);
+pub struct Translation(Vec<(u32, Scalar)>);
 
 impl Translation {
     /// Whether a number of the view can be this one of the state; a base is one number.
-    pub fn pair(&mut self, (base, offset): (u32, i32), state: Word) -> bool {
+    pub fn pair(&mut self, (base, offset): (u32, i32), state: Scalar) -> bool {
         let meant = offset.checked_neg().and_then(|back| shifted(state, back));
         let Some(meant) = meant else { return false };
         match self.0.iter().find(|(known, _)| *known == base) {
@@ -248,9 +252,9 @@ impl Translation {
     }
 
     /// A number of the view as one of the state; none if its base is not known there.
-    pub fn word(&self, word: Word) -> Option<Word> {
-        match word {
-            Word::Number(base, offset) => {
+    pub fn scalar(&self, scalar: Scalar) -> Option<Scalar> {
+        match scalar {
+            Scalar::Number(base, offset) => {
                 let known = self.0.iter().find(|(known, _)| *known == base)?;
                 shifted(known.1, offset)
             }
@@ -261,13 +265,13 @@ impl Translation {
     /// Whether all that a view says about numbers is true in a state.
     pub fn describes(&self, view: &Numbers, state: &Numbers) -> bool {
         let fact = |fact: &Fact| {
-            let both = self.word(fact.first).zip(self.word(fact.second));
+            let both = self.scalar(fact.first).zip(self.scalar(fact.second));
             both.is_some_and(|(first, second)| {
                 implied(&Fact { first, second, ..*fact }, &state.facts)
             })
         };
-        let moment = |m: &Word| self.word(*m).is_some_and(|m| state.moments.contains(&m));
-        let answer = view.answer.map(|a| self.word(a));
+        let moment = |m: &Scalar| self.scalar(*m).is_some_and(|m| state.moments.contains(&m));
+        let answer = view.answer.map(|a| self.scalar(a));
         view.facts.iter().all(fact)
             && view.moments.iter().all(moment)
             && answer == state.answer.map(Some)
@@ -278,20 +282,21 @@ impl Translation {
 mod tests {
     use super::*;
 
-    /// For two facts about two bases and a constant, and all worlds that fulfil them: an answer that is given is theirs.
+    /// For two facts about two bases and a constant, and all worlds that fulfil them: an answer
+    /// that is given is theirs.
     #[test]
     fn answers_are_those_of_all_numbers_that_fulfil_the_facts() {
-        let words = [
-            Word::Int(0),
-            Word::Int(1),
-            Word::Number(0, 0),
-            Word::Number(0, 1),
-            Word::Number(1, 0),
-            Word::Number(1, -1),
+        let scalars = [
+            Scalar::Int(0),
+            Scalar::Int(1),
+            Scalar::Number(0, 0),
+            Scalar::Number(0, 1),
+            Scalar::Number(1, 0),
+            Scalar::Number(1, -1),
         ];
-        let meaning = |word: Word, world: &[i32; 2]| match word {
-            Word::Number(base, offset) => world[base as usize] + offset,
-            Word::Int(n) => n,
+        let meaning = |scalar: Scalar, world: &[i32; 2]| match scalar {
+            Scalar::Number(base, offset) => world[base as usize] + offset,
+            Scalar::Int(n) => n,
             _ => 0,
         };
         let holds = |f: &Fact, world: &[i32; 2]| {
@@ -303,8 +308,8 @@ mod tests {
             }
         };
         let mut facts = Vec::new();
-        for first in words {
-            for second in words {
+        for first in scalars {
+            for second in scalars {
                 for relation in [Relation::Less, Relation::AtLeast, Relation::Differ] {
                     facts.push(Fact { first, relation, second });
                 }
@@ -315,7 +320,7 @@ mod tests {
         for (f, g) in facts.iter().flat_map(|f| facts.iter().map(move |g| (*f, *g))) {
             let right = worlds.iter().filter(|w| holds(&f, w) && holds(&g, w));
             let right: Vec<_> = right.collect();
-            for (a, b) in words.iter().flat_map(|a| words.iter().map(move |b| (*a, *b))) {
+            for (a, b) in scalars.iter().flat_map(|a| scalars.iter().map(move |b| (*a, *b))) {
                 let said = (equal(a, b, &[f, g]), less(a, b, &[f, g]));
                 for world in &right {
                     let (x, y) = (meaning(a, world), meaning(b, world));

@@ -1,21 +1,24 @@
 //! The program as the checker sees it, and the class of programs that it understands.
 //!
-//! In the class: a specification of a stack, queue or set (`crate::list_spec`), or of a cell (`crate::meaning`). A list has one struct with
-//! one link to itself and at most one key, value, mark and lock; shared variables are references to its nodes, locks,
-//! booleans, numbers or variants. Other structs are *records*: they have no links, and are found in shared arrays only. A cell
-//! has no list and no arrays; it has one shared value, at most one reference to a record and at most one truth
-//! value or enum, the control variable. A number (`crate::reckon`) has no structs and no arrays at all. No thread variables, no `free`, no load-linked. Values may only be copied and keys only
-//! compared; the execution of steps sees to that. Threads may be compared, stored and used as indices; that the code is
-//! the same for any number of them is checked by comparing it for two numbers, and the arrays with one element for each thread are those
-//! whose length differs.
+//! In the class: a specification of a stack, queue or set (`crate::list_spec`), or of a cell
+//! (`crate::meaning`). A list has one struct with one link to itself and at most one key, value,
+//! mark and lock; shared variables are references to its nodes, locks, booleans, numbers or
+//! variants. Other structs are *records*: they have no links, and are found in shared arrays only.
+//! A cell has no list and no arrays; it has one shared value, at most one reference to a record and
+//! at most one truth value or enum, the control variable. A number (`crate::number_spec`) has no
+//! structs and no arrays at all. No thread variables, no `free`, no load-linked. Values may only be
+//! copied and keys only compared; the execution of steps sees to that. Threads may be compared,
+//! stored and used as indices; that the code is the same for any number of them is checked by
+//! comparing it for two numbers, and the arrays with one element for each thread are those whose
+//! length differs.
 
 use crate::list_spec::{self, OnKey};
 use crate::meaning::Meaning;
 use crate::number::is_unbounded;
-use crate::reckon::Reckoning;
-use crate::word::Word;
+use crate::number_spec::NumberSpec;
+use crate::scalar::Scalar;
 use seriatim_lang::steps::{Place, Root, Steps};
-use seriatim_lang::types::{Kind, Scalar, StructId};
+use seriatim_lang::types::{Kind, Scalar as ScalarType, StructId};
 use seriatim_lang::{Program, lower};
 
 /// Positions in certificates are those of the program as lowered for so many threads.
@@ -87,7 +90,8 @@ pub struct Array {
     pub first: u32,
     /// How many slots there are, for two threads.
     pub len: u32,
-    /// If there is one element for each thread: the place of the thread's own among those of a state.
+    /// If there is one element for each thread: the place of the thread's own among those of a
+    /// state.
     pub own: Option<usize>,
 }
 
@@ -122,7 +126,7 @@ pub struct Object {
     /// Its variables, if it is a cell.
     pub cell: Option<Cell>,
     /// Its specification, if its content is a number.
-    pub reckoning: Option<Reckoning>,
+    pub number_spec: Option<NumberSpec>,
 }
 
 impl Object {
@@ -132,7 +136,7 @@ impl Object {
         let on_cell = |spec| (spec, vec![Role::OnCell; program.methods.len()]);
         let (spec, roles) = match list_spec::of(program) {
             Some(found) => found,
-            None if Reckoning::of(program).is_ok() => on_cell(Spec::Number),
+            None if NumberSpec::of(program).is_ok() => on_cell(Spec::Number),
             None => on_cell(Spec::Cell),
         };
         let lowered = |threads| lower(program, threads, None).map_err(|d| d.message.clone());
@@ -156,11 +160,11 @@ impl Object {
         if !names.eq(program.methods.iter().map(|m| &m.name)) {
             return Err("its methods are not those of its steps".to_owned());
         }
-        let reckoning = match spec {
-            Spec::Number => Some(Reckoning::of(program)?),
+        let number_spec = match spec {
+            Spec::Number => Some(NumberSpec::of(program)?),
             _ => None,
         };
-        let object = Object { steps, spec, roles, list, fields, arrays, cell, reckoning };
+        let object = Object { steps, spec, roles, list, fields, arrays, cell, number_spec };
         (0..object.roles.len()).try_for_each(|m| object.check_parameters(m))?;
         (0..object.roles.len()).try_for_each(|m| object.check_calls(m))?;
         Ok(object)
@@ -176,18 +180,20 @@ impl Object {
     /// Whether a shared variable has a last changer ([`crate::sort`]).
     pub fn has_changer(&self, variable: usize) -> bool {
         let kind = self.steps.shared[variable].kind;
-        let discrete = matches!(kind.scalar, Scalar::Bool | Scalar::Int(_) | Scalar::Enum(_));
+        let discrete =
+            matches!(kind.scalar, ScalarType::Bool | ScalarType::Int(_) | ScalarType::Enum(_));
         let unbounded = self.spec == Spec::Number && is_unbounded(kind.scalar);
         let beside = self.spec != Spec::Cell && self.array(variable).is_none();
         beside && discrete && !unbounded && !kind.nullable
     }
 
-    /// What a variable holds after the observed operation wrote to it: before the step it held `before`.
-    pub fn with_changer(&self, variable: usize, word: Word, before: Word) -> Word {
-        match word {
-            _ if before.plain() == word => before,
-            Word::Int(number) if self.has_changer(variable) => Word::Own(number),
-            word => word,
+    /// What a variable holds after the observed operation wrote to it: before the step it held
+    /// `before`.
+    pub fn with_changer(&self, variable: usize, scalar: Scalar, before: Scalar) -> Scalar {
+        match scalar {
+            _ if before.plain() == scalar => before,
+            Scalar::Int(number) if self.has_changer(variable) => Scalar::Own(number),
+            scalar => scalar,
         }
     }
 
@@ -203,31 +209,31 @@ impl Object {
     }
 
     /// All arguments with which a method can be called, as far as data is told apart.
-    pub fn calls(&self, method: usize) -> Vec<Vec<Word>> {
-        let mut calls: Vec<Vec<Word>> = vec![vec![]];
+    pub fn calls(&self, method: usize) -> Vec<Vec<Scalar>> {
+        let mut calls: Vec<Vec<Scalar>> = vec![vec![]];
         for (place, kind) in self.steps.methods[method].params.iter().enumerate() {
             let options = match self.spec == Spec::Number && is_unbounded(kind.scalar) {
-                true => vec![Word::Number(NEW + place as u32, 0)],
+                true => vec![Scalar::Number(NEW + place as u32, 0)],
                 false => self.arguments(*kind),
             };
-            let longer = |call: &Vec<Word>, o: &Word| [&call[..], &[*o]].concat();
+            let longer = |call: &Vec<Scalar>, o: &Scalar| [&call[..], &[*o]].concat();
             calls = calls.iter().flat_map(|c| options.iter().map(move |o| longer(c, o))).collect();
         }
         calls
     }
 
-    fn arguments(&self, kind: Kind) -> Vec<Word> {
-        use crate::word::Class::{Above, Below, Tracked};
-        let mut options: Vec<Word> = match kind.scalar {
-            Scalar::Key => [Below, Tracked, Above].map(Word::Key).to_vec(),
-            Scalar::Value => vec![Word::Value(0), Word::Value(1)],
-            Scalar::Bool => vec![Word::Int(0), Word::Int(1)],
-            Scalar::Enum(count) => (0..count as i32).map(Word::Int).collect(),
-            Scalar::Int(range) => (range.low..=range.high).map(Word::Int).collect(),
+    fn arguments(&self, kind: Kind) -> Vec<Scalar> {
+        use crate::scalar::Class::{Above, Below, Tracked};
+        let mut options: Vec<Scalar> = match kind.scalar {
+            ScalarType::Key => [Below, Tracked, Above].map(Scalar::Key).to_vec(),
+            ScalarType::Value => vec![Scalar::Value(0), Scalar::Value(1)],
+            ScalarType::Bool => vec![Scalar::Int(0), Scalar::Int(1)],
+            ScalarType::Enum(count) => (0..count as i32).map(Scalar::Int).collect(),
+            ScalarType::Int(range) => (range.low..=range.high).map(Scalar::Int).collect(),
             _ => vec![],
         };
         if kind.nullable {
-            options.push(Word::Null);
+            options.push(Scalar::Null);
         }
         options
     }
@@ -247,14 +253,16 @@ impl Object {
 
     fn check_parameters(&self, method: usize) -> Result<(), String> {
         let code = &self.steps.methods[method];
-        let scalars: Vec<Scalar> = code.params.iter().map(|k| k.scalar).collect();
+        let scalars: Vec<ScalarType> = code.params.iter().map(|k| k.scalar).collect();
         let nullable = code.params.iter().any(|k| k.nullable);
         let right = match (self.roles[method], &scalars[..]) {
-            (Role::Put, [Scalar::Value]) | (Role::OnKey(_), [Scalar::Key]) => !nullable,
+            (Role::Put, [ScalarType::Value]) | (Role::OnKey(_), [ScalarType::Key]) => !nullable,
             (Role::Take { .. } | Role::Peek { .. } | Role::IsEmpty { .. }, []) => true,
             (Role::OnCell, scalars) => scalars.iter().all(|s| match (self.spec, s) {
-                (_, Scalar::Bool | Scalar::Enum(_)) | (Spec::Cell, Scalar::Value) => true,
-                (Spec::Number, Scalar::Int(range)) => {
+                (_, ScalarType::Bool | ScalarType::Enum(_)) | (Spec::Cell, ScalarType::Value) => {
+                    true
+                }
+                (Spec::Number, ScalarType::Int(range)) => {
                     !nullable && (is_unbounded(*s) || range.count() <= 64)
                 }
                 _ => false,
@@ -264,8 +272,9 @@ impl Object {
         right.then_some(()).ok_or(format!("the parameters of `{}` are strange", code.name))
     }
 
-    /// A number that tells this program from others: Fowler, Noll and Vo's hash of its steps. A certificate of another
-    /// program is refused by it with a clear message; that no wrong proof is accepted does not rest on it.
+    /// A number that tells this program from others: Fowler, Noll and Vo's hash of its steps. A
+    /// certificate of another program is refused by it with a clear message; that no wrong proof is
+    /// accepted does not rest on it.
     pub fn hash(&self) -> u64 {
         hash(&seriatim_lang::show::listing(&self.steps))
     }
@@ -278,7 +287,7 @@ impl Object {
     /// Whether a shared variable is a reference to a node.
     pub fn is_reference(&self, variable: usize) -> bool {
         match self.steps.shared[variable].kind.scalar {
-            Scalar::Ref(of) => Some(of) == self.list,
+            ScalarType::Ref(of) => Some(of) == self.list,
             _ => false,
         }
     }
@@ -304,7 +313,7 @@ fn outside(steps: &Steps) -> Option<&'static str> {
 fn fields(steps: &Steps) -> Result<(StructId, Vec<Field>), String> {
     let links = |id: &StructId| {
         let mut slots = steps.structs[id.0 as usize].slots.iter();
-        slots.any(|s| s.kind.scalar == Scalar::Ref(*id))
+        slots.any(|s| s.kind.scalar == ScalarType::Ref(*id))
     };
     let lists: Vec<StructId> =
         (0..steps.structs.len() as u32).map(StructId).filter(links).collect();
@@ -314,11 +323,11 @@ fn fields(steps: &Steps) -> Result<(StructId, Vec<Field>), String> {
     let mut fields = Vec::new();
     for slot in &steps.structs[list.0 as usize].slots {
         let field = match slot.kind.scalar {
-            Scalar::Ref(of) if of == list => Field::Link,
-            Scalar::Key if !slot.kind.nullable => Field::Key,
-            Scalar::Value => Field::Value,
-            Scalar::Bool if !slot.kind.nullable => Field::Mark,
-            Scalar::Lock => Field::Lock,
+            ScalarType::Ref(of) if of == list => Field::Link,
+            ScalarType::Key if !slot.kind.nullable => Field::Key,
+            ScalarType::Value => Field::Value,
+            ScalarType::Bool if !slot.kind.nullable => Field::Mark,
+            ScalarType::Lock => Field::Lock,
             _ => return Err(format!("the checker knows no use of the field `{}`", slot.name)),
         };
         if fields.contains(&field) {
@@ -329,16 +338,17 @@ fn fields(steps: &Steps) -> Result<(StructId, Vec<Field>), String> {
     Ok((list, fields))
 }
 
-/// Shared variables beside a list: no data, records and threads in arrays only, nodes never in arrays.
+/// Shared variables beside a list: no data, records and threads in arrays only, nodes never in
+/// arrays.
 fn check_shared(steps: &Steps, list: StructId, arrays: &[Array]) -> Result<(), String> {
     for (number, slot) in steps.shared.iter().enumerate() {
         let indexed = arrays.iter().any(|a| (a.first..a.first + a.len).contains(&(number as u32)));
         let fits = match slot.kind.scalar {
-            Scalar::Ref(of) => (of == list) != indexed,
-            Scalar::Tid => indexed,
-            Scalar::Lock => !indexed,
-            Scalar::Key | Scalar::Value => false,
-            Scalar::Bool | Scalar::Int(..) | Scalar::Enum(_) => true,
+            ScalarType::Ref(of) => (of == list) != indexed,
+            ScalarType::Tid => indexed,
+            ScalarType::Lock => !indexed,
+            ScalarType::Key | ScalarType::Value => false,
+            ScalarType::Bool | ScalarType::Int(..) | ScalarType::Enum(_) => true,
         };
         if !fits {
             return Err(format!("the checker knows no use of the variable `{}`", slot.name));
@@ -347,11 +357,12 @@ fn check_shared(steps: &Steps, list: StructId, arrays: &[Array]) -> Result<(), S
     Ok(())
 }
 
-/// Structs other than that of the list: their fields are values, threads, booleans, numbers or variants.
+/// Structs other than that of the list: their fields are values, threads, booleans, numbers or
+/// variants.
 fn check_records(steps: &Steps, list: Option<StructId>) -> Result<(), String> {
     let records = (0..steps.structs.len() as u32).map(StructId).filter(|id| Some(*id) != list);
     for slot in records.flat_map(|id| &steps.structs[id.0 as usize].slots) {
-        if matches!(slot.kind.scalar, Scalar::Ref(_) | Scalar::Key | Scalar::Lock) {
+        if matches!(slot.kind.scalar, ScalarType::Ref(_) | ScalarType::Key | ScalarType::Lock) {
             return Err(format!("the checker knows no use of the field `{}`", slot.name));
         }
     }
@@ -363,10 +374,11 @@ fn cell(program: &Program, steps: &Steps, arrays: &[Array]) -> Result<Cell, Stri
     let of_sort = |sort: &dyn Fn(Kind) -> bool| -> Vec<usize> {
         (0..steps.shared.len()).filter(|v| sort(steps.shared[*v].kind)).collect()
     };
-    let roots = of_sort(&|k| k.scalar == Scalar::Value);
-    let records = of_sort(&|k| matches!(k.scalar, Scalar::Ref(_)));
-    let controls = of_sort(&|k| matches!(k.scalar, Scalar::Bool | Scalar::Enum(_)) && !k.nullable);
-    let odd = of_sort(&|k| matches!(k.scalar, Scalar::Key | Scalar::Tid));
+    let roots = of_sort(&|k| k.scalar == ScalarType::Value);
+    let records = of_sort(&|k| matches!(k.scalar, ScalarType::Ref(_)));
+    let controls =
+        of_sort(&|k| matches!(k.scalar, ScalarType::Bool | ScalarType::Enum(_)) && !k.nullable);
+    let odd = of_sort(&|k| matches!(k.scalar, ScalarType::Key | ScalarType::Tid));
     let (&[root], [] | [_], [] | [_], [], []) =
         (&roots[..], &records[..], &controls[..], &odd[..], arrays)
     else {
@@ -374,7 +386,7 @@ fn cell(program: &Program, steps: &Steps, arrays: &[Array]) -> Result<Cell, Stri
     };
     let control = controls.first().copied().filter(|_| meaning.control.is_some());
     let count = |kind: Kind| match kind.scalar {
-        Scalar::Enum(count) => count as i32,
+        ScalarType::Enum(count) => count as i32,
         _ => 2,
     };
     let ranges = control.map(|c| count(steps.shared[c].kind));
@@ -387,7 +399,9 @@ fn cell(program: &Program, steps: &Steps, arrays: &[Array]) -> Result<Cell, Stri
 /// A number has no heap: locks, booleans, numbers and variants.
 fn check_numbers(steps: &Steps) -> Result<(), String> {
     let fits = |kind: Kind| match kind.scalar {
-        Scalar::Lock | Scalar::Bool | Scalar::Int(..) | Scalar::Enum(_) => !kind.nullable,
+        ScalarType::Lock | ScalarType::Bool | ScalarType::Int(..) | ScalarType::Enum(_) => {
+            !kind.nullable
+        }
         _ => false,
     };
     match steps.structs.is_empty() && steps.shared.iter().all(|s| fits(s.kind)) {

@@ -7,18 +7,18 @@ use crate::counter::{self, Update};
 use crate::cover::{Index, covers};
 use crate::effect::{describes, is_visible};
 use crate::execute::{Ended, Execution, Objection, Start};
+use crate::heap_graph::{HeapGraph, Time};
 use crate::help::Help;
 use crate::interference::{apply, can_fit};
 use crate::limits::{CASES, INSIDE, Left, SPLITS, WORK, Work};
 use crate::names;
 use crate::object::{Object, Spec};
-use crate::picture::{Item, Picture, Time};
+use crate::scalar::{Holder, Scalar};
 use crate::state::{Ghost, Operation, State};
-use crate::word::{Holder, Word};
 use seriatim_lang::Program;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::steps::Pc;
-use seriatim_lang::types::Scalar;
+use seriatim_lang::types::Scalar as ScalarType;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -62,13 +62,15 @@ pub struct Pass<'a> {
 /// Says whether a state is described, as it must be, that comes from this view (none at the start).
 pub type Meets<'m> = &'m mut dyn FnMut(Option<usize>, &State) -> bool;
 
-/// What others notice of steps with records: it is not in the certificate, but collected from all steps.
+/// What others notice of steps with records: it is not in the certificate, but collected from all
+/// steps.
 #[derive(Clone, Default)]
 pub struct Noticed {
     /// Effects without which some step is not described, if that is asked for.
     pub effects: Option<BTreeSet<usize>>,
-    /// Steps that no effect describes, if they are to be collected: then they are no reason to reject.
-    pub untold: Option<Vec<Picture>>,
+    /// Steps that no effect describes, if they are to be collected: then they are no reason to
+    /// reject.
+    pub untold: Option<Vec<HeapGraph>>,
     helps: HashMap<Help, Origins>,
     exchanges: HashMap<Exchange, Origins>,
     updates: HashMap<Update, Origins>,
@@ -164,14 +166,14 @@ impl<'a> Pass<'a> {
     /// The state after the initialisation, in all ways that it can go.
     pub fn start(&self, meets: Meets) -> Result<(), Rejection> {
         let steps = &self.object.steps;
-        let is_lock = |i: usize| steps.shared[i].kind.scalar == Scalar::Lock;
-        let free = |i| if is_lock(i) { Word::Lock(Holder::Free) } else { Word::Null };
-        let shared: Vec<Word> = (0..steps.shared.len()).map(free).collect();
+        let is_lock = |i: usize| steps.shared[i].kind.scalar == ScalarType::Lock;
+        let free = |i| if is_lock(i) { Scalar::Lock(Holder::Free) } else { Scalar::Null };
+        let shared: Vec<Scalar> = (0..steps.shared.len()).map(free).collect();
         let mut choices = Choices::default();
         loop {
-            let picture = Picture { shared: shared.clone(), ..Picture::default() };
+            let graph = HeapGraph { shared: shared.clone(), ..HeapGraph::default() };
             let numerical = self.object.spec == Spec::Number;
-            let state = State { picture, numerical, ..State::default() };
+            let state = State { graph, numerical, ..State::default() };
             let mut execution = self.execution(state, &mut choices);
             let (mut pc, mut start) = (steps.init, Start::Within);
             while let (next, Ended::Rests) = execution.run(pc, start).map_err(Rejection::Start)? {
@@ -180,7 +182,7 @@ impl<'a> Pass<'a> {
             let mut state = execution.state;
             self.hide_arrays(&mut state)?;
             state.settle();
-            let empty = self.certificate.content.is_empty(self.object, &state.picture);
+            let empty = self.certificate.content.is_empty(self.object, &state.graph);
             if !empty.map_err(Rejection::Start)? {
                 return Err(Rejection::NotEmpty);
             }
@@ -197,7 +199,7 @@ impl<'a> Pass<'a> {
         let count = self.object.steps.register_count();
         let registers = match &state.operation {
             Some(operation) => operation.registers.clone(),
-            None => vec![Word::Null; count],
+            None => vec![Scalar::Null; count],
         };
         Execution {
             object: self.object,
@@ -210,21 +212,21 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Of arrays, states know nothing but the thread's own elements, and these are null at the start, as no thread has published
-    /// anything. There are no records at the start.
+    /// Of arrays, states know nothing but the thread's own elements, and these are null at the
+    /// start, as no thread has published anything. There are no records at the start.
     fn hide_arrays(&self, state: &mut State) -> Result<(), Rejection> {
         for array in &self.object.arrays {
             let first = array.first as usize;
             for slot in first..first + array.len as usize {
-                let word = std::mem::replace(&mut state.picture.shared[slot], Word::Unknown);
-                let number = matches!(word, Word::Int(_)) && array.own.is_none();
-                if word != Word::Null && !number {
+                let scalar = std::mem::replace(&mut state.graph.shared[slot], Scalar::Unknown);
+                let number = matches!(scalar, Scalar::Int(_)) && array.own.is_none();
+                if scalar != Scalar::Null && !number {
                     let why = "an array that is not empty".to_owned();
                     return Err(Rejection::Start(why));
                 }
             }
         }
-        state.own = vec![Word::Null; self.object.own_elements()];
+        state.own = vec![Scalar::Null; self.object.own_elements()];
         match state.records.is_empty() {
             true => Ok(()),
             false => Err(Rejection::Start("a record".to_owned())),
@@ -272,7 +274,7 @@ impl<'a> Pass<'a> {
         let mut calls = Vec::new();
         for (number, method) in self.object.steps.methods.iter().enumerate() {
             for arguments in self.object.calls(number) {
-                let mut registers = vec![Word::Null; self.object.steps.register_count()];
+                let mut registers = vec![Scalar::Null; self.object.steps.register_count()];
                 let first = method.first_param.0 as usize;
                 registers[first..first + arguments.len()].copy_from_slice(&arguments);
                 let (method_number, ghost) = (number as u32, Ghost::default());
@@ -319,20 +321,20 @@ impl<'a> Pass<'a> {
                     let mut state =
                         self.finish(execution, (pc, &ended), (number, noticed)).map_err(check)?;
                     let lists = !matches!(self.object.spec, Spec::Cell | Spec::Number);
-                    if lists && is_visible(&state.picture) {
-                        if !self.has_effect(&state.picture, usize::MAX) {
+                    if lists && is_visible(&state.graph) {
+                        if !self.has_effect(&state.graph, usize::MAX) {
                             match &mut noticed.untold {
-                                Some(untold) => untold.push(state.picture.clone()),
+                                Some(untold) => untold.push(state.graph.clone()),
                                 None => return Err(Rejection::NoEffect(line, first)),
                             }
                         }
                         if let Some(effects) = &mut noticed.effects {
-                            effects.extend(self.needed_effect(&state.picture));
+                            effects.extend(self.needed_effect(&state.graph));
                         }
                     }
                     if ended != Ended::Rests {
                         state.operation = None;
-                        state.picture.forget_me();
+                        state.graph.forget_me();
                         state.numbers.moments.clear();
                         state.numbers.answer = None;
                     }
@@ -392,15 +394,15 @@ impl<'a> Pass<'a> {
             {
                 return Err("the result was perhaps right at no moment since the call".to_owned());
             }
-        } else if let Some(reckoning) = &self.object.reckoning {
+        } else if let Some(number_spec) = &self.object.number_spec {
             let root = self.certificate.content.root;
-            let update = run.account_number((reckoning, root), &mut operation)?;
+            let update = run.account_number((number_spec, root), &mut operation)?;
             Noticed::add(&mut noticed.updates, update, view);
             run.state.operation = Some(operation);
-            counter::observe(reckoning, root, &mut run.state);
+            counter::observe(number_spec, root, &mut run.state);
             operation = run.state.operation.take().ok_or("a step of an idle thread")?;
             if let Ended::Returned(result) = ended
-                && !counter::may_return(reckoning, &run.state, &operation, result)
+                && !counter::may_return(number_spec, &run.state, &operation, result)
             {
                 return Err("the result was perhaps right at no moment since the call".to_owned());
             }
@@ -408,7 +410,7 @@ impl<'a> Pass<'a> {
             let content = &self.certificate.content;
             run.account(content, &mut operation)?;
             let help = run.help(&mut operation)?;
-            if help.is_some() && is_visible(&run.state.picture) {
+            if help.is_some() && is_visible(&run.state.graph) {
                 return Err("an exchange in a step that does more".to_owned());
             }
             Noticed::add(&mut noticed.helps, help, view);
@@ -462,11 +464,11 @@ impl<'a> Pass<'a> {
 
     /// What steps of others on a number do to a view.
     fn updated(&self, number: usize, noticed: &Noticed, meets: Meets) -> Result<(), Rejection> {
-        let Some(reckoning) = &self.object.reckoning else { return Ok(()) };
+        let Some(number_spec) = &self.object.number_spec else { return Ok(()) };
         let (view, line) = &self.certificate.views[number];
         for update in noticed.updates.keys() {
             let Some(mut state) = update.apply(view) else { continue };
-            counter::observe(reckoning, self.certificate.content.root, &mut state);
+            counter::observe(number_spec, self.certificate.content.root, &mut state);
             state.settle();
             if !meets(Some(number), &state) {
                 return Err(Rejection::RecordInterference(*line));
@@ -475,31 +477,27 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    /// Whether an effect of the certificate, but not this one, describes a step; optional stretches are decided if that is
-    /// needed.
-    fn has_effect(&self, picture: &Picture, missing: usize) -> bool {
-        self.has_effect_within(picture, missing, &mut Left::of(SPLITS))
+    /// Whether an effect of the certificate, but not this one, describes a step; optional segments
+    /// are decided if that is needed.
+    fn has_effect(&self, graph: &HeapGraph, missing: usize) -> bool {
+        self.has_effect_within(graph, missing, &mut Left::of(SPLITS))
     }
 
-    fn has_effect_within(&self, picture: &Picture, missing: usize, left: &mut Left) -> bool {
+    fn has_effect_within(&self, graph: &HeapGraph, missing: usize, left: &mut Left) -> bool {
         if !left.take() {
             return false;
         }
         let mut effects = self.certificate.effects.iter().enumerate();
-        if effects.any(|(number, (e, _))| number != missing && describes(e, picture)) {
+        if effects.any(|(number, (e, _))| number != missing && describes(e, graph)) {
             return true;
         }
-        let shared = picture.shared_before.iter();
-        let drawn = picture.ids().map(Word::Node);
-        let mut items = shared.copied().chain(drawn).flat_map(|w| picture.walk(w, Time::Before).0);
-        let open = items.find_map(|item| match item {
-            Item::Stretch(id) if picture.stretch(id).optional => Some(id),
-            _ => None,
-        });
+        let shared = graph.shared_before.iter();
+        let drawn = graph.ids().map(Scalar::Node);
+        let open = graph.first_optional(shared.copied().chain(drawn), Time::Before);
         let Some(open) = open else { return false };
         let mut choices = Choices::default();
         loop {
-            let mut case = picture.clone();
+            let mut case = graph.clone();
             case.decide(open, &mut choices);
             if !self.has_effect_within(&case, missing, left) {
                 return false;
@@ -511,16 +509,16 @@ impl<'a> Pass<'a> {
     }
 
     /// The effects without which no effect describes a step.
-    fn needed_effect(&self, picture: &Picture) -> Vec<usize> {
+    fn needed_effect(&self, graph: &HeapGraph) -> Vec<usize> {
         let effects = self.certificate.effects.iter().enumerate();
-        let describing = effects.filter(|(_, (e, _))| describes(e, picture)).map(|(n, _)| n);
+        let describing = effects.filter(|(_, (e, _))| describes(e, graph)).map(|(n, _)| n);
         let describing: Vec<usize> = describing.take(2).collect();
         match describing[..] {
             [_, _] => vec![],
-            [only] if !self.has_effect(picture, only) => vec![only],
+            [only] if !self.has_effect(graph, only) => vec![only],
             [_] => vec![],
             _ => (0..self.certificate.effects.len())
-                .filter(|effect| !self.has_effect(picture, *effect))
+                .filter(|effect| !self.has_effect(graph, *effect))
                 .collect(),
         }
     }

@@ -1,8 +1,9 @@
 //! Leaves out of a certificate what it does not need.
 //!
-//! Views that another view covers are left out, and effects of which another one says the same or less: what is
-//! left describes as much as before, and asks for no more. In all certificates of the library, every view and every effect that is left is
-//! needed ([`crate::needs`]). Only a convenience: the checker accepts the result or not, like any other certificate.
+//! Views that another view covers are left out, and effects of which another one says the same or
+//! less: what is left describes as much as before, and asks for no more. In all certificates of the
+//! library, every view and every effect that is left is needed ([`crate::needs`]). Only a
+//! convenience: the checker accepts the result or not, like any other certificate.
 
 use crate::certificate::{Certificate, end_of, read};
 use crate::cover::Index;

@@ -16,7 +16,7 @@
 //!   threads call, until somebody can go on or nobody.
 //!
 //! *Theorem*: every state of a plain run in which all threads are idle is stored by a search that
-//! is right. Fusion and lock movers only reorder steps that commute, and no step is left half done
+//! is correct. Fusion and lock movers only reorder steps that commute, and no step is left half done
 //! when all threads are idle; a pure iteration that is left out leaves the state at the end of the
 //! operation as it was; a better state of the antichain has the same encoding; symmetry is undone
 //! by comparing representatives. *Exception*: where the bound on nodes cut off a run, the order of

@@ -24,7 +24,7 @@ pub struct Findings {
     pub fault: bool,
     /// The results can be explained, but not together with the elements at the end.
     pub wrong_elements: bool,
-    /// The elements are right, but the list is not.
+    /// The elements are correct, but the list is not.
     pub wrong_list: bool,
 }
 

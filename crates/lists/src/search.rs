@@ -19,12 +19,12 @@ pub enum Violation {
     WrongResult,
     /// An error of the algorithm.
     Fault(Fault, Pc),
-    /// Results are right, but the elements at the end are not those of any linearization that
+    /// Results are correct, but the elements at the end are not those of any linearization that
     /// explains them.
     WrongElements,
     /// Threads wait for each other for ever.
     Deadlock,
-    /// The elements are right, but the list is not the sorted list of the elements: a marked node
+    /// The elements are correct, but the list is not the sorted list of the elements: a marked node
     /// is still linked, a key occurs twice, or the order is wrong.
     WrongList,
 }
@@ -50,7 +50,7 @@ pub struct Searched {
     pub transitions: u64,
     /// A run with a wrong result or wrong elements, or an error; the search ends there.
     pub elements: Option<Found>,
-    /// A run with right elements and a wrong list.
+    /// A run with correct elements and a wrong list.
     pub list: Option<Found>,
     /// A run after which threads wait for ever.
     pub deadlock: Option<Found>,

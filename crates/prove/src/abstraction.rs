@@ -1,4 +1,5 @@
-//! From a concrete state to the view that describes it: where the fixpoint begins, and what it is tested against.
+//! From a concrete state to the view that describes it: where the fixpoint begins, and what it is
+//! tested against.
 
 use crate::model::{Field, Model, Tracking};
 use crate::number::is_unbounded;
@@ -36,8 +37,8 @@ impl Lens {
         }
     }
 
-    /// A concrete scalar as a view shows it. References lead to nodes and records by their place in the heap; thread t is
-    /// called t + 1, as nobody observes here.
+    /// A concrete scalar as a view shows it. References lead to nodes and records by their place in
+    /// the heap; thread t is called t + 1, as nobody observes here.
     pub fn scalar(self, model: &Model, scalar: Scalar, word: i32) -> Option<Val> {
         Some(match scalar {
             _ if word == NULL => Val::Null,
@@ -59,8 +60,8 @@ impl Lens {
 
 const DATA: Obstacle = Obstacle::NotUnderstood("data at the start");
 
-/// The shared part of a concrete state as a view of an idle thread; a held lock is someone else's, all nodes and records are
-/// public.
+/// The shared part of a concrete state as a view of an idle thread; a held lock is someone else's,
+/// all nodes and records are public.
 pub fn shared_view(model: &Model, state: &State, lens: Lens) -> Result<View, Obstacle> {
     let global = |(index, word): (usize, &i32)| match model.array(index) {
         Some(_) => Some(Val::Hidden),

@@ -1,13 +1,15 @@
-//! The canonical form of a view: what nobody names is folded into segments, what nobody reaches is dropped, and the nodes are
-//! numbered in the order in which the shared variables and the registers lead to them. So are records and threads.
+//! The canonical form of a view: what nobody names is folded into segments, what nobody reaches is
+//! dropped, and the nodes are numbered in the order in which the shared variables and the registers
+//! lead to them. So are records and threads.
 //!
-//! Nodes stay explicit if a shared variable or a register points to them, if they are private, if two represented nodes
-//! lead to them, or, where keys are tracked, if they are sentinels or if they hold the tracked key and a shared variable
-//! leads to them. Each of these is a function of the concrete state, so equal concrete states get equal skeletons. A node
-//! with the tracked key that no shared variable leads to counts nowhere, and lies in segments like any other; should it come
-//! back, the content says that it cannot be told ([`crate::content`]). What is forgotten on the way (that I hold the
-//! lock of a node to which I have lost all references) only weakens the view. Law: the canonical form describes every
-//! state that the view described.
+//! Nodes stay explicit if a shared variable or a register points to them, if they are private, if
+//! two represented nodes lead to them, or, where keys are tracked, if they are sentinels or if they
+//! hold the tracked key and a shared variable leads to them. Each of these is a function of the
+//! concrete state, so equal concrete states get equal skeletons. A node with the tracked key that
+//! no shared variable leads to counts nowhere, and lies in segments like any other; should it come
+//! back, the content says that it cannot be told ([`crate::content`]). What is forgotten on the way
+//! (that I hold the lock of a node to which I have lost all references) only weakens the view. Law:
+//! the canonical form describes every state that the view described.
 
 use crate::model::Tracking;
 use crate::value::{Class, Val, attrs};
@@ -191,7 +193,8 @@ mod tests {
     use crate::segment::describes;
     use crate::value::Attr;
 
-    /// A list from the only shared variable, with nodes 0, 1, … in this order, and a second reference into it.
+    /// A list from the only shared variable, with nodes 0, 1, … in this order, and a second
+    /// reference into it.
     fn list(nodes: &[Attr], second: Option<usize>) -> View {
         let node = |(i, attr): (usize, &Attr)| Node {
             attr: *attr,
@@ -222,7 +225,8 @@ mod tests {
         found
     }
 
-    /// Whether the nodes of the list can be read off the view from `at` on: explicit ones one by one, others in segments.
+    /// Whether the nodes of the list can be read off the view from `at` on: explicit ones one by
+    /// one, others in segments.
     fn reads(view: &View, at: Val, rest: &[Attr]) -> bool {
         let Some(n) = at.node() else { return rest.is_empty() };
         let node = &view.nodes[n];

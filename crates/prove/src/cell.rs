@@ -1,22 +1,27 @@
-//! Cells: the content of an object that holds one value, the checks on every step, and what other threads see of a step.
+//! Cells: the content of an object that holds one value, the checks on every step, and what other
+//! threads see of a step.
 //!
-//! The content is the value in the cell, or *held* while a record is installed there: the record stands for an operation that
-//! some thread, its owner or a helper, will complete. *Theorem.* Let every step leave the content and the control variable
-//! alone, or change them as the operation of its thread may, once; or install a record that only its thread knew, for its
-//! own pending swap; or complete the installed record, to what the swap yields from the content at the installation and
-//! from a value that the control variable had at some moment since. Let an operation that took effect return what the
-//! change says, and let one that did not return what was right at some moment without a record. Then every history is
-//! linearizable: a completed swap takes effect at that moment between installation and completion. Nobody else's moment
-//! lies there, except those of operations on the control variable, which do not look at the content.
+//! The content is the value in the cell, or *held* while a record is installed there: the record
+//! stands for an operation that some thread, its owner or a helper, will complete. *Theorem.* Let
+//! every step leave the content and the control variable alone, or change them as the operation of
+//! its thread may, once; or install a record that only its thread knew, for its own pending swap;
+//! or complete the installed record, to what the swap yields from the content at the installation
+//! and from a value that the control variable had at some moment since. Let an operation that took
+//! effect return what the change says, and let one that did not return what was correct at some
+//! moment without a record. Then every history is linearizable: a completed swap takes effect at
+//! that moment between installation and completion. Nobody else's moment lies there, except those
+//! of operations on the control variable, which do not look at the content.
 //!
-//! Values are seen through one arbitrary value x: they are null, x, or another one. Two others may be equal or not. A
-//! wrong content w after a change from b shows for x = w, if w is neither b nor the argument that may be written; and for
-//! x = b otherwise, because all comparisons of a cell are with its content and b is then distinguished from all others. A wrong
-//! result r shows for x = r or x = b in the same way. So results that are no tracked value need no justification: the same
+//! Values are seen through one arbitrary value x: they are null, x, or another one. Two others may
+//! be equal or not. A wrong content w after a change from b shows for x = w, if w is neither b nor
+//! the argument that may be written; and for x = b otherwise, because all comparisons of a cell are
+//! with its content and b is then distinguished from all others. A wrong result r shows for x = r
+//! or x = b in the same way. So results that are no tracked value need no justification: the same
 //! run is covered with them as x.
 //!
-//! It would be unsound to let a record be installed twice, to let an operation return while its record is installed, to
-//! count a moment with a record as one that others may have seen, or to skip the check on any step.
+//! It would be unsound to let a record be installed twice, to let an operation return while its
+//! record is installed, to count a moment with a record as one that others may have seen, or to
+//! skip the check on any step.
 
 use crate::cell_spec::{Answer, CellRole};
 use crate::content::Abstraction;
@@ -46,8 +51,8 @@ pub struct Shared {
     pub window: Option<Window>,
 }
 
-/// A step on the shared state of a cell, as the acting thread sees it. Everything here is a function of the shared state and
-/// its past, or of who acts.
+/// A step on the shared state of a cell, as the acting thread sees it. Everything here is a
+/// function of the shared state and its past, or of who acts.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Exchange {
     /// The step.
@@ -79,7 +84,8 @@ fn code(result: Val) -> Option<u8> {
     }
 }
 
-/// What the operation must return, if some outcome leads to `to`: nothing in particular, if several results would be right.
+/// What the operation must return, if some outcome leads to `to`: nothing in particular, if several
+/// results would be correct.
 fn result(
     outcomes: impl Iterator<Item = (Val, i32, Option<Val>)>,
     to: (Val, i32),
@@ -89,7 +95,8 @@ fn result(
     Some(first.filter(|f| results.all(|r| r == Some(*f))))
 }
 
-/// What the operation of an installed record must return when the content becomes `to`; `None` if it may not become that.
+/// What the operation of an installed record must return when the content becomes `to`; `None` if
+/// it may not become that.
 fn completion(model: &Model, window: &Window, to: Val) -> Option<Option<u8>> {
     completed(model.cell_role(window.method as usize)?, window, to)
 }
@@ -166,8 +173,8 @@ fn take_effect(busy: &mut Busy, result: Option<u8>) -> Result<(), Obstacle> {
     Ok(())
 }
 
-/// Records which results would be right now without a change. While a record is installed, that is nobody's moment except
-/// for the control variable.
+/// Records which results would be right now without a change. While a record is installed, that is
+/// nobody's moment except for the control variable.
 pub fn observe(model: &Model, abstraction: &Abstraction, view: &mut View) {
     let (content, control) = (content(model, abstraction, view), control(model, view));
     let Some(busy) = &mut view.busy else { return };
@@ -201,7 +208,8 @@ pub fn is_justified(model: &Model, busy: &Busy, result: &[Val]) -> bool {
             (Some(_), _) => false,
         };
     }
-    // Of two values that are not tracked, nobody knows whether they are equal; the same run is covered with either as x.
+    // Of two values that are not tracked, nobody knows whether they are equal; the same run is
+    // covered with either as x.
     let vague = match role {
         CellRole::Write => busy.args[0] == OTHER_VALUE,
         CellRole::Swap(swap) if swap.answer == Answer::Success => {
@@ -244,8 +252,9 @@ fn windows_agree(acting: Option<Window>, mine: Option<Window>) -> bool {
 }
 
 impl Exchange {
-    /// The view after the step of another thread, if it can take place there. Law: a view knows the whole shared state of
-    /// a cell, so the step takes place if both threads see the same state, and leaves what the acting thread sees.
+    /// The view after the step of another thread, if it can take place there. Law: a view knows the
+    /// whole shared state of a cell, so the step takes place if both threads see the same state,
+    /// and leaves what the acting thread sees.
     pub fn applied(
         &self,
         (model, abstraction): (&Model, &Abstraction),
@@ -327,8 +336,9 @@ mod tests {
         if base == args[0] && fits { args[1] } else { base }
     }
 
-    /// The argument of the header, for every content, all arguments, all contents after the step and all values of the control
-    /// variable: a right completion is accepted with every x, a wrong one is rejected with some x.
+    /// The argument of the header, for every content, all arguments, all contents after the step
+    /// and all values of the control variable: a correct completion is accepted with every x, a
+    /// wrong one is rejected with some x.
     #[test]
     fn a_wrong_completion_is_rejected_for_some_tracked_value() {
         for role in swaps() {
@@ -353,7 +363,8 @@ mod tests {
         }
     }
 
-    /// The same for results without a change: what is justified with every x was right at one of the moments.
+    /// The same for results without a change: what is justified with every x was correct at one of
+    /// the moments.
     #[test]
     fn a_wrong_result_is_not_justified_for_some_tracked_value() {
         for role in swaps() {

@@ -1,10 +1,12 @@
-//! Which methods of a specification are operations on one cell: reads, writes, conditional swaps, and settings of a control
-//! variable. Built-in and own specifications are treated alike: a method is what it does.
+//! Which methods of a specification are operations on one cell: reads, writes, conditional swaps,
+//! and settings of a control variable. Built-in and own specifications are treated alike: a method
+//! is what it does.
 //!
-//! Decided: whether a method equals one of the templates of [`CellRole`], on every state and all arguments. A specification
-//! can only copy and compare values, so its behaviour depends on which of the content and the arguments are equal or
-//! null; content and two arguments need three values besides null to be equal and different in all ways. The specification is
-//! run on all of these, and on all values of the control variable: equal there means equal everywhere. A template
+//! Decided: whether a method equals one of the templates of [`CellRole`], on every state and all
+//! arguments. A specification can only copy and compare values, so its behaviour depends on which
+//! of the content and the arguments are equal or null; content and two arguments need three values
+//! besides null to be equal and different in all ways. The specification is run on all of these,
+//! and on all values of the control variable: equal there means equal everywhere. A template
 //! accepted without this comparison would make proofs unsound.
 
 use crate::value::{OTHER_VALUE, Val};
@@ -73,7 +75,8 @@ fn equal(a: Val, b: Val) -> [bool; 2] {
 }
 
 impl CellRole {
-    /// What it may do to a cell with this content and control variable; all outcomes, if equality is not known.
+    /// What it may do to a cell with this content and control variable; all outcomes, if equality
+    /// is not known.
     pub fn outcomes(self, args: &[Val; ARGS], content: Val, control: i32) -> Vec<After> {
         let truth = |t: bool| Val::Int(i32::from(t));
         match self {
@@ -115,7 +118,8 @@ pub struct CellSpec {
     pub control: Option<i32>,
 }
 
-/// A specification in the form of a cell: which of its variables is the content, which the control variable.
+/// A specification in the form of a cell: which of its variables is the content, which the control
+/// variable.
 struct Shape {
     spec: Spec,
     content: usize,

@@ -1,9 +1,10 @@
 //! Checking a proof again, in one pass and without the search that found it.
 //!
-//! A proof is a set of views. It is accepted if the start is covered, if every own step of every view passes its checks
-//! and leads to a covered view, and if every effect that these steps have on others takes every view to a covered one.
-//! That is the induction of [`crate::fixpoint`], without its queue, its joins and its order of work. The pass shares
-//! the meaning of steps and effects with the search; a mistake in those is for the concrete runs to find.
+//! A proof is a set of views. It is accepted if the start is covered, if every own step of every
+//! view passes its checks and leads to a covered view, and if every effect that these steps have on
+//! others takes every view to a covered one. That is the induction of [`crate::fixpoint`], without
+//! its queue, its joins and its order of work. The pass shares the meaning of steps and effects
+//! with the search; a mistake in those is for the concrete runs to find.
 
 use crate::abstraction::initial_view;
 use crate::effect::Outlook;
@@ -58,7 +59,7 @@ impl std::error::Error for Rejection {}
 pub fn certify(program: &Program, proof: &Proof) -> Result<(), Rejection> {
     let model = Model::of(program, 2).map_err(Rejection::Refused)?;
     let candidates = crate::content::Abstraction::candidates(&model);
-    if !candidates.iter().any(|c| [*c, c.with_ways()].contains(&proof.abstraction)) {
+    if !candidates.iter().any(|c| [*c, c.with_paths()].contains(&proof.abstraction)) {
         return Err(Rejection::WrongAbstraction);
     }
     Pass::new(&model, proof)?.run()

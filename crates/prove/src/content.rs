@@ -1,16 +1,18 @@
 //! The abstract content of the object, read off a view, and the checks that make a proof.
 //!
-//! *Theorem* (Herlihy and Wing's forward simulation, with results justified by a moment of the interval). Let the content be a
-//! function of the shared state, empty at the start. If every step leaves the content as it is or changes it as the
-//! operation of its thread may, at most once per operation; if an operation that changed it returns what the change
-//! says; and if one that did not returns what was right at some moment between its call and its return; then every
-//! history is linearizable: changes take effect at their step, the others at that moment. Sets are products of one
-//! object per key, and linearizability is local (Herlihy and Wing, TOPLAS 1990), so it is enough to do this for one
-//! arbitrary key. A value is represented by its colour: programs only copy values, so a result that differs from the
-//! value removed differs in colour under some colouring, and all colourings are covered.
+//! *Theorem* (Herlihy and Wing's forward simulation, with results justified by a moment of the
+//! interval). Let the content be a function of the shared state, empty at the start. If every step
+//! leaves the content as it is or changes it as the operation of its thread may, at most once per
+//! operation; if an operation that changed it returns what the change says; and if one that did not
+//! returns what was correct at some moment between its call and its return; then every history is
+//! linearizable: changes take effect at their step, the others at that moment. Sets are products of
+//! one object per key, and linearizability is local (Herlihy and Wing, TOPLAS 1990), so it is
+//! enough to do this for one arbitrary key. A value is represented by its colour: programs only
+//! copy values, so a result that differs from the value removed differs in colour under some
+//! colouring, and all colourings are covered.
 //!
-//! It would be unsound to skip the check on any step, to let an operation change the content twice, or to take a content that
-//! is no function of the shared state.
+//! It would be unsound to skip the check on any step, to let an operation change the content twice,
+//! or to take a content that is no function of the shared state.
 
 use crate::cell;
 use crate::counter;
@@ -23,19 +25,19 @@ use seriatim_lang::types::Scalar;
 /// Which nodes make up the content.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Abstraction {
-    /// The shared variable from which they hang.
+    /// The shared variable from which they are reached.
     pub root: usize,
     /// Where the content begins.
     pub begin: Begin,
     /// Which nodes count.
     pub counted: Counted,
     /// How much effects tell, where the first proof gets stuck.
-    pub ways: Ways,
+    pub paths: Paths,
 }
 
-/// Whether effects tell what lies on the way between two nodes.
+/// Whether effects tell what lies on the path between two nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Ways {
+pub enum Paths {
     /// They do not.
     Untold,
     /// They do, where a step takes out several nodes at once.
@@ -83,7 +85,7 @@ impl Abstraction {
             for begin in begins {
                 for counted in counted {
                     let (begin, counted) = (*begin, *counted);
-                    found.push(Abstraction { root, begin, counted, ways: Ways::Untold });
+                    found.push(Abstraction { root, begin, counted, paths: Paths::Untold });
                 }
             }
         }
@@ -91,8 +93,8 @@ impl Abstraction {
     }
 
     /// The same content, with effects that tell more.
-    pub fn with_ways(self) -> Abstraction {
-        Abstraction { ways: Ways::Told, ..self }
+    pub fn with_paths(self) -> Abstraction {
+        Abstraction { paths: Paths::Told, ..self }
     }
 
     /// In words.

@@ -1,25 +1,28 @@
-//! Objects whose content is one number: counters, and whatever else [`crate::number_spec`] understands. The checks on every
-//! step, and what other threads see of a step.
+//! Objects whose content is one number: counters, and whatever else [`crate::number_spec`]
+//! understands. The checks on every step, and what other threads see of a step.
 //!
-//! The content is the value of one shared variable. *Theorem.* Let every step leave the content as it is, or change it to what
-//! the operation of its thread makes of it by the specification, once per operation. Let an operation that changed it
-//! return what the specification says for that change, and let one that did not return what it would have returned, without
-//! a change, at some moment since its call. Then every history is linearizable: the first take effect at their step, the
-//! others at that moment. The view lists the *moments*: what the content was since the call. Which results are right
-//! there is asked when the operation returns, with all that it has found out by then.
+//! The content is the value of one shared variable. *Theorem.* Let every step leave the content as
+//! it is, or change it to what the operation of its thread makes of it by the specification, once
+//! per operation. Let an operation that changed it return what the specification says for that
+//! change, and let one that did not return what it would have returned, without a change, at some
+//! moment since its call. Then every history is linearizable: the first take effect at their step,
+//! the others at that moment. The view lists the *moments*: what the content was since the call.
+//! Which results are correct there is asked when the operation returns, with all that it has found
+//! out by then.
 //!
-//! Numbers without bounds are whole numbers here: a proof says nothing about what happens when a word overflows, and
-//! `explore` counts that as an error. Numbers with bounds are exact up to 128 and unknown numbers beyond, and to
-//! leave the bounds is an error of the algorithm here, too.
+//! Numbers without bounds are whole numbers here: a proof says nothing about what happens when a
+//! word overflows, and `explore` counts that as an error. Numbers with bounds are exact up to 128
+//! and unknown numbers beyond, and to leave the bounds is an error of the algorithm here, too.
 //!
-//! What others see: the shared variables that the acting thread knows exactly and locks before the step, and what was written. A
-//! variable that is written with a number that has a base only gets a new unknown number in their views, so nothing is claimed about
-//! how it relates to what they have read. Variables without bounds are never compared; one with bounds may have a base,
-//! too, if it holds a large number ([`crate::number`]).
+//! What others see: the shared variables that the acting thread knows exactly and locks before the
+//! step, and what was written. A variable that is written with a number that has a base only gets a
+//! new unknown number in their views, so nothing is claimed about how it relates to what they have
+//! read. Variables without bounds are never compared; one with bounds may have a base, too, if it
+//! holds a large number ([`crate::number`]).
 //!
-//! It would be unsound to keep a moment before the call, to justify a result by a moment at which the operation would also
-//! change the content, to keep the relation of a register to a variable that another thread has written, or to compare the
-//! bases of two views.
+//! It would be unsound to keep a moment before the call, to justify a result by a moment at which
+//! the operation would also change the content, to keep the relation of a register to a variable
+//! that another thread has written, or to compare the bases of two views.
 
 use crate::content::Abstraction;
 use crate::difference::compare;
@@ -49,7 +52,8 @@ pub enum Written {
 pub struct Update {
     /// The step.
     pub pc: Pc,
-    /// The variables before it; [`Val::Dead`] for those without bounds and for those that are not known exactly.
+    /// The variables before it; [`Val::Dead`] for those without bounds and for those that are not
+    /// known exactly.
     pub before: Vec<Val>,
     /// What was written.
     pub written: Vec<Written>,
@@ -94,7 +98,8 @@ pub fn advance(
     }
 }
 
-/// Adds the moment at hand; leaves out moments at which the operation surely waits or changes something.
+/// Adds the moment at hand; leaves out moments at which the operation surely waits or changes
+/// something.
 pub fn observe(model: &Model, abstraction: &Abstraction, view: &mut View) {
     let content = view.globals[abstraction.root].plain();
     if view.busy.as_ref().is_none_or(|b| b.ghost.done) {
@@ -156,8 +161,9 @@ pub fn update(model: &Model, pc: Pc, before: &View, after: &View) -> Option<Upda
 }
 
 impl Update {
-    /// The view after the step of another thread, if it can take place there. Law: the step takes place if both threads
-    /// may see the same variables; what it writes is what the acting thread wrote, or some number.
+    /// The view after the step of another thread, if it can take place there. Law: the step takes
+    /// place if both threads may see the same variables; what it writes is what the acting thread
+    /// wrote, or some number.
     pub fn applied(&self, view: &View) -> Option<View> {
         let mut pairs = self.before.iter().zip(&view.globals);
         if !pairs.all(|(acting, mine)| mine.base().is_some() || scalars_agree(*acting, *mine)) {

@@ -1,7 +1,8 @@
-//! The insurance: concrete runs of two to four threads, on the machine of `seriatim-lang`; after every step, every
-//! thread's view of the state must be covered by the invariant that the prover computed. What the ghost state should be is
-//! worked out here from the concrete states, not with the prover's own code. `SERIATIM_LONG=1` makes the runs longer,
-//! `SERIATIM_COVER=name,name` chooses algorithms.
+//! The insurance: concrete runs of two to four threads, on the machine of `seriatim-lang`; after
+//! every step, every thread's view of the state must be covered by the invariant that the prover
+//! computed. What the ghost state should be is worked out here from the concrete states, not with
+//! the prover's own code. `SERIATIM_LONG=1` makes the runs longer, `SERIATIM_COVER=name,name`
+//! chooses algorithms.
 
 use crate::abstraction::{Lens, shared_view};
 use crate::cell_spec::{CellRole, When};
@@ -200,7 +201,8 @@ impl Walk<'_> {
         running.ghost.saw_no |= saw && content == NULL;
     }
 
-    /// What a step of `thread` did to the cell: installations, completions, changes of the control variable.
+    /// What a step of `thread` did to the cell: installations, completions, changes of the control
+    /// variable.
     fn cell_effect(&mut self, thread: usize, from: &State) {
         let (old, new) = (self.descriptor(from), self.descriptor(&self.state));
         let control = self.control(&self.state);
@@ -461,8 +463,8 @@ impl Walk<'_> {
     }
 }
 
-/// Whether the invariant covers a view, or the view without some of what an abstract view may forget: that a lock is
-/// held or a mark was set by the thread itself.
+/// Whether the invariant covers a view, or the view without some of what an abstract view may
+/// forget: that a lock is held or a mark was set by the thread itself.
 fn covered(model: &Model, invariant: &Fixpoint, view: &View) -> bool {
     if model.tracking == Tracking::Number {
         return invariant.views.list.iter().any(|general| fits(general, view));
@@ -557,7 +559,8 @@ fn successors(machine: &Machine, state: &State, thread: usize) -> Vec<(State, Se
     }
 }
 
-/// Runs `steps` steps of `threads` threads in walks from the start; gives the number of views compared.
+/// Runs `steps` steps of `threads` threads in walks from the start; gives the number of views
+/// compared.
 fn compare(
     (name, spec): (&str, &Spec),
     model: &Model,
@@ -625,7 +628,7 @@ fn concrete_runs_stay_inside_the_invariant() {
                 let mut invariant = Fixpoint::new(&model, *abstraction);
                 invariant.run(&Options::default()).ok().map(|()| (invariant, *abstraction))
             };
-            let proved = [first, first.with_ways()].iter().find_map(prove);
+            let proved = [first, first.with_paths()].iter().find_map(prove);
             let (invariant, abstraction) = proved.expect("it is proved");
             compared += compare((name, &spec), &model, (&invariant, abstraction), steps);
             if !long && invariant.views.list.len() > 5_000 {

@@ -1,9 +1,10 @@
 //! What is known about the differences of unknown numbers: the answers that comparisons gave.
 //!
-//! A fact is about the difference of two bases, or about one base: that it is not `d`, is less than `d`, or is at least `d`. A
-//! base stands for one number as long as a view names it, so a fact stays true whatever other threads do. Law: an answer
-//! is given only if all numbers that fulfil the facts agree on it. It would be unsound to keep a fact about a base
-//! whose name has gone to another number.
+//! A fact is about the difference of two bases, or about one base: that it is not `d`, is less than
+//! `d`, or is at least `d`. A base stands for one number as long as a view names it, so a fact
+//! stays true whatever other threads do. Law: an answer is given only if all numbers that fulfil
+//! the facts agree on it. It would be unsound to keep a fact about a base whose name has gone to
+//! another number.
 
 use crate::value::Val;
 use std::cmp::Ordering;
@@ -37,8 +38,8 @@ pub struct Fact {
     pub by: i32,
 }
 
-/// The difference of two numbers as that of two bases and a constant: `a - b + by`, with `a` before `b`; and whether it is
-/// the negated one.
+/// The difference of two numbers as that of two bases and a constant: `a - b + by`, with `a` before
+/// `b`; and whether it is the negated one.
 fn difference(x: Val, y: Val) -> Option<(u8, Option<u8>, i32, bool)> {
     match (x, y) {
         (Val::Num(a, i), Val::Int(n)) => Some((a, None, i32::from(i).checked_sub(n)?, false)),
@@ -136,8 +137,8 @@ fn learn(fact: Fact, facts: &mut Vec<Fact>) {
     }
 }
 
-/// The facts in terms of other bases: `to` gives a base as a number of those, or `None` if it is gone. What becomes a fact about
-/// constants is known without.
+/// The facts in terms of other bases: `to` gives a base as a number of those, or `None` if it is
+/// gone. What becomes a fact about constants is known without.
 pub fn translated(facts: &[Fact], to: impl Fn(u8) -> Option<Val>) -> Vec<Fact> {
     let mut found = Vec::new();
     for fact in facts {
@@ -174,8 +175,8 @@ mod tests {
         }
     }
 
-    /// Every pair of answers to two comparisons, and every third comparison: an answer that is given is that of all numbers
-    /// which agree with the first two.
+    /// Every pair of answers to two comparisons, and every third comparison: an answer that is
+    /// given is that of all numbers which agree with the first two.
     #[test]
     fn answers_are_those_of_all_numbers_that_fulfil_the_facts() {
         let pairs: Vec<(Val, Val)> =

@@ -1,9 +1,10 @@
-//! The effect of one thread's step, as other threads see it: a small graph before the step and what is written to it.
+//! The effect of one thread's step, as other threads see it: a small graph before the step and what
+//! is written to it.
 //!
-//! Soundness rests on one discipline: every fact recorded here is a function of the concrete shared state at the moment of
-//! the step (or of who holds what), or it is *don't know*. Facts about values are left out, so that effects
-//! do not multiply with colours. Lost precision costs proofs, never soundness; a recorded fact that is not
-//! guaranteed would make the prover miss interference.
+//! Soundness rests on one discipline: every fact recorded here is a function of the concrete shared
+//! state at the moment of the step (or of who holds what), or it is *don't know*. Facts about
+//! values are left out, so that effects do not multiply with colours. Lost precision costs proofs,
+//! never soundness; a recorded fact that is not guaranteed would make the prover miss interference.
 
 use crate::own::colour_blind;
 use crate::value::{Attr, Holder, Val, Values, attrs};
@@ -36,19 +37,20 @@ pub enum Behind {
     Unknown,
 }
 
-/// The way from a node to another node of the effect, where several nodes are unlinked at once: the first node of the
-/// effect on it, and all attributes that the nodes in between can have. Law: in the state before the step, the link of
-/// the one node leads to the other by nodes that have these attributes and are not in the effect.
+/// What an effect says of the path from a node to another node of it, where several nodes are
+/// unlinked at once: the first node of the effect on it, and all attributes that the nodes in
+/// between can have. Law: in the state before the step, the link of the one node leads to the other
+/// by nodes that have these attributes and are not in the effect.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Path {
+pub struct PathConstraint {
     /// Where it leads.
     pub to: u8,
     /// What lies in between, as every thread sees it.
     pub attrs: u64,
 }
 
-impl Path {
-    /// Those of the attributes that nodes on the way can have.
+impl PathConstraint {
+    /// Those of the attributes that nodes on the path can have.
     pub fn of(self, set: u64) -> u64 {
         let fits = |a: &Attr| a.common().bit() & self.attrs != 0;
         attrs(set).filter(fits).fold(0, |set, a| set | a.bit())
@@ -66,8 +68,8 @@ pub struct Place {
     pub reach: u32,
     /// Its link before the step (of a fresh node: after it).
     pub link: Target,
-    /// The way that the step cut out, if it begins here and its nodes are not all in the effect.
-    pub path: Option<Path>,
+    /// The path that the step cut out, if it begins here and its nodes are not all in the effect.
+    pub path: Option<PathConstraint>,
     /// Its values, without colours (of a fresh node only).
     pub values: Values,
 }
@@ -96,8 +98,9 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// Whether this says the same as another one or less. Then it fits wherever the other one does, and what it leaves there
-    /// describes what the other one leaves: with this one known, the other one adds nothing.
+    /// Whether this says the same as another one or less. Then it fits wherever the other one does,
+    /// and what it leaves there describes what the other one leaves: with this one known, the other
+    /// one adds nothing.
     pub fn is_weaker(&self, other: &Effect) -> bool {
         let target = |a: &Target, b: &Target| *a == Target::Unknown || a == b;
         let place = |(a, b): (&Place, &Place)| {
@@ -119,10 +122,10 @@ impl Effect {
             && (&self.moves, &self.stores) == (&other.moves, &other.stores)
     }
 
-    /// Leaves out what lies on the way between nodes; says whether there was something to leave out.
-    pub fn forget_ways(&mut self) -> bool {
-        let ways = self.places.iter_mut().filter_map(|place| place.path.take());
-        ways.count() > 0
+    /// Leaves out what lies on paths between nodes; says whether there was something to leave out.
+    pub fn forget_paths(&mut self) -> bool {
+        let paths = self.places.iter_mut().filter_map(|place| place.path.take());
+        paths.count() > 0
     }
 }
 
@@ -224,8 +227,8 @@ impl Changes {
     }
 }
 
-/// The effect of a step between two views that number their nodes alike, or `None` if others see nothing of it.
-/// `fresh` are the nodes that it published.
+/// The effect of a step between two views that number their nodes alike, or `None` if others see
+/// nothing of it. `fresh` are the nodes that it published.
 pub fn effect(pc: Pc, before: &View, after: &View, fresh: &[usize]) -> Option<Effect> {
     let changes = Changes::between(before, after);
     if changes.links.is_empty() && changes.marks.is_empty() && changes.globals.is_empty() {
@@ -272,19 +275,29 @@ pub fn effect(pc: Pc, before: &View, after: &View, fresh: &[usize]) -> Option<Ef
     })
 }
 
-/// The way from the node `from` to the next node of the footprint, if some link or shared variable led to `from` before the
-/// step and leads to that node after it.
-fn cut_out(before: &View, after: &View, footprint: &[usize], from: usize) -> Option<Path> {
-    let (to, attrs) = way(before, from, &|n| footprint.contains(&n))?;
+/// The path from the node `from` to the next node of the footprint, if some link or shared variable
+/// led to `from` before the step and leads to that node after it.
+fn cut_out(
+    before: &View,
+    after: &View,
+    footprint: &[usize],
+    from: usize,
+) -> Option<PathConstraint> {
+    let (to, attrs) = first_on_path(before, from, &|n| footprint.contains(&n))?;
     let skips = |old: Val, new: Val| old.node() == Some(from) && new.node() == Some(to);
     let links = before.nodes.iter().zip(&after.nodes).any(|(b, a)| skips(b.to, a.to));
     let globals = before.globals.iter().zip(&after.globals).any(|(b, a)| skips(*b, *a));
     let index = footprint.iter().position(|f| *f == to)?;
-    (links || globals).then_some(Path { to: index as u8, attrs })
+    (links || globals).then_some(PathConstraint { to: index as u8, attrs })
 }
 
-/// The first node behind `from` that is wanted, and the attributes of all nodes before it, as every thread sees them.
-pub fn way(view: &View, from: usize, wanted: &dyn Fn(usize) -> bool) -> Option<(usize, u64)> {
+/// The first node behind `from` that is wanted, and the attributes of all nodes before it, as every
+/// thread sees them.
+pub fn first_on_path(
+    view: &View,
+    from: usize,
+    wanted: &dyn Fn(usize) -> bool,
+) -> Option<(usize, u64)> {
     let (mut at, mut between) = (from, 0);
     for _ in 0..=view.nodes.len() {
         let node = &view.nodes[at];
@@ -299,7 +312,8 @@ pub fn way(view: &View, from: usize, wanted: &dyn Fn(usize) -> bool) -> Option<(
     None
 }
 
-/// Whether a shared variable can look like `acting` to the acting thread and like `mine` to another one.
+/// Whether a shared variable can look like `acting` to the acting thread and like `mine` to another
+/// one.
 pub fn scalars_agree(acting: Val, mine: Val) -> bool {
     match (acting, mine) {
         (Val::Lock(Holder::Mine), Val::Lock(mine)) => mine == Holder::Other,

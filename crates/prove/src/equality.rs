@@ -1,9 +1,10 @@
 //! Which values that are not tracked are equal, during one step.
 //!
-//! In a view, all values other than the tracked one look alike, and two of them may be equal or not. Within one step a
-//! program may compare the same two values twice, and must get the same answer: at the begin of a step each place gets a
-//! name for its value, copies keep the name, and answers are remembered. At the end the names are forgotten. Law: for every
-//! concrete step there are answers that it gives; answers that contradict each other are given by none.
+//! In a view, all values other than the tracked one look alike, and two of them may be equal or
+//! not. Within one step a program may compare the same two values twice, and must get the same
+//! answer: at the begin of a step each place gets a name for its value, copies keep the name, and
+//! answers are remembered. At the end the names are forgotten. Law: for every concrete step there
+//! are answers that it gives; answers that contradict each other are given by none.
 
 use crate::value::{OTHER_VALUE, Val};
 use crate::view::View;
@@ -98,8 +99,8 @@ impl View {
 mod tests {
     use super::*;
 
-    /// All answers to all comparisons of three values, each asked twice: exactly those of the five ways in which three
-    /// values can be equal.
+    /// All answers to all comparisons of three values, each asked twice: exactly those of the five
+    /// ways in which three values can be equal.
     #[test]
     fn answers_are_those_of_some_values() {
         let mut choices = Choices::default();

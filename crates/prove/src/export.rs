@@ -1,7 +1,8 @@
 //! A proof as a file that others can check: the text that `seriatim certify` reads.
 //!
-//! The format is described in the book (`docs/certificates.md`). The checker is a crate of its own that shares the language with
-//! this one and nothing else; this file is all that the prover knows about it.
+//! The format is described in the book (`docs/certificates.md`). The checker is a crate of its own
+//! that shares the language with this one and nothing else; this file is all that the prover knows
+//! about it.
 
 use crate::content::{Begin, Counted};
 use crate::difference::{Fact, Relation};
@@ -225,13 +226,13 @@ fn place(model: &Model, place: &Place) -> String {
     let from = model.steps.shared.iter().enumerate();
     let from = from.filter(|(i, _)| place.reach >> i & 1 == 1).map(|(_, s)| s.name.as_str());
     let (from, attribute) = (from.collect::<Vec<_>>().join(","), attribute(place.attr));
-    let way = match place.path {
+    let path = match place.path {
         None => String::new(),
         Some(path) => {
             format!(":{}:{}", target(&Target::At(path.to)), listed_attributes(path.attrs))
         }
     };
-    format!("{fresh}:{attribute}:{from}:{}:{}{way}", target(&place.link), values(place.values))
+    format!("{fresh}:{attribute}:{from}:{}:{}{path}", target(&place.link), values(place.values))
 }
 
 fn effect_text(model: &Model, effect: &Effect) -> String {

@@ -1,11 +1,12 @@
 //! The least set of views that contains the start and is closed under own steps and interference.
 //!
-//! Decided: whether every check holds in every view of that set. By induction over the steps of a run of any number of
-//! threads, each thread's view of each state is then described by a view of the set: an own step stays inside by
-//! the laws of [`crate::own`], a foreign one by those of [`crate::effect`] and [`crate::interference`], because the acting
-//! thread's view is in the set, too, and so is its effect. Cost: views times effects; the views are bounded by the
-//! options, beyond which the verdict is unknown. A view that is worked off before all its effects and widenings have
-//! arrived would make it unsound; whatever grows is therefore queued again.
+//! Decided: whether every check holds in every view of that set. By induction over the steps of a
+//! run of any number of threads, each thread's view of each state is then described by a view of
+//! the set: an own step stays inside by the laws of [`crate::own`], a foreign one by those of
+//! [`crate::effect`] and [`crate::interference`], because the acting thread's view is in the set,
+//! too, and so is its effect. Cost: views times effects; the views are bounded by the options,
+//! beyond which the verdict is unknown. A view that is worked off before all its effects and
+//! widenings have arrived would make it unsound; whatever grows is therefore queued again.
 
 use crate::abstraction::initial_view;
 use crate::content::Abstraction;
@@ -34,8 +35,9 @@ pub struct Fixpoint<'m> {
     pub effects: Vec<Rc<Interference>>,
     /// The records that threads publish.
     pub shapes: Vec<Shape>,
-    /// Whether a step took out several nodes at once, and its effect leaves out what lay on the way.
-    pub way_untold: bool,
+    /// Whether a step took out several nodes at once, and its effect leaves out what lay on the
+    /// path.
+    pub path_untold: bool,
     known: FxHashSet<Rc<Interference>>,
     work: u64,
     cancel: Cancel,
@@ -62,7 +64,7 @@ impl<'m> Fixpoint<'m> {
             views: Views::new(model.tracking),
             effects: vec![],
             shapes: vec![],
-            way_untold: false,
+            path_untold: false,
             known: FxHashSet::default(),
             work: 0,
             cancel: Cancel::never(),
@@ -97,8 +99,8 @@ impl<'m> Fixpoint<'m> {
         Ok(())
     }
 
-    /// Adds what the steps of the view's thread and the known effects of others make of a view. If the view itself grows
-    /// by that, it waits again.
+    /// Adds what the steps of the view's thread and the known effects of others make of a view. If
+    /// the view itself grows by that, it waits again.
     fn close(&mut self, number: usize) -> Result<(), Block> {
         let view = self.views.list[number].clone();
         let setting =
@@ -110,7 +112,7 @@ impl<'m> Fixpoint<'m> {
         })?;
         for stepped in stepped {
             self.views.add(&stepped.view, (number, stepped.at));
-            self.way_untold |= stepped.way_untold;
+            self.path_untold |= stepped.path_untold;
             for shape in stepped.shapes {
                 self.publish(shape);
             }
@@ -139,7 +141,8 @@ impl<'m> Fixpoint<'m> {
         }
     }
 
-    /// A new effect meets all views that were worked off before it was known; the one at hand meets it later.
+    /// A new effect meets all views that were worked off before it was known; the one at hand meets
+    /// it later.
     fn disturb_all(&mut self, at_hand: usize, effect: &Interference) -> Result<(), Block> {
         for other in 0..self.views.list.len() {
             if !self.views.is_waiting(other) && other != at_hand {

@@ -1,15 +1,18 @@
 //! Helping by elimination: one step that completes two operations, a `push` and a `pop` that meet.
 //!
-//! Threads publish records in their own element (*slot*) of a shared array. A step that exchanges another thread's slot
-//! is taken as the moment at which both operations take effect, the `push` immediately before the `pop`: the content of a stack is
-//! the same after both. Nothing is assumed about the owner of the slot. What the acting thread knows of the record
-//! that it displaced becomes an effect, and *every* view whose own slot holds such a record must be a pending operation of
-//! the other sort that has not taken effect; if the owner pushes, its argument must be the value that the acting `pop`
-//! takes from the record. The owner is a thread like all others, so its view is among these.
+//! Threads publish records in their own element (*slot*) of a shared array. A step that exchanges
+//! another thread's slot is taken as the moment at which both operations take effect, the `push`
+//! immediately before the `pop`: the content of a stack is the same after both. Nothing is assumed
+//! about the owner of the slot. What the acting thread knows of the record that it displaced
+//! becomes an effect, and *every* view whose own slot holds such a record must be a pending
+//! operation of the other sort that has not taken effect; if the owner pushes, its argument must be
+//! the value that the acting `pop` takes from the record. The owner is a thread like all others, so
+//! its view is among these.
 //!
-//! Theorem: as in [`crate::content`]; two operations take effect in one step, each once, with matching values. Unsound
-//! would be: to accept an owner that is idle or done; to let the acting thread's own slot count as another's; to do this
-//! for queues, where an exchange is legal only while they are empty.
+//! Theorem: as in [`crate::content`]; two operations take effect in one step, each once, with
+//! matching values. Unsound would be: to accept an owner that is idle or done; to let the acting
+//! thread's own slot count as another's; to do this for queues, where an exchange is legal only
+//! while they are empty.
 
 use crate::model::{Kind, Model, Role};
 use crate::outcome::Obstacle;
@@ -18,7 +21,8 @@ use crate::value::{ME, Val};
 use crate::view::{FIELDS, MOST, Record, View};
 use seriatim_lang::steps::Pc;
 
-/// The fields of a record as an effect tells them: thread 0 is the acting one, 1 the owner of the slot, 2 any other.
+/// The fields of a record as an effect tells them: thread 0 is the acting one, 1 the owner of the
+/// slot, 2 any other.
 pub type Told = [Val; FIELDS];
 
 /// The effect of a step that exchanged another thread's slot.
@@ -92,8 +96,9 @@ fn agrees(told: &Told, fields: &[Val; FIELDS]) -> bool {
 }
 
 impl Help {
-    /// The views of the owner after the step; none if the view cannot be the owner's. Law: the owner's view of a state in
-    /// which the step takes place goes to one that describes the state after it.
+    /// The views of the owner after the step; none if the view cannot be the owner's. Law: the
+    /// owner's view of a state in which the step takes place goes to one that describes the state
+    /// after it.
     pub fn applied(&self, model: &Model, view: &View) -> Result<Vec<View>, Obstacle> {
         let slot = self.slot as usize;
         let holds = view.slots[slot].record().map(|r| &view.records[r].fields);
@@ -134,8 +139,8 @@ impl Help {
     }
 }
 
-/// The views in which the last record has the fields of which the effect tells, from the field `at` on: a thread that is not the
-/// owner is any other one.
+/// The views in which the last record has the fields of which the effect tells, from the field `at`
+/// on: a thread that is not the owner is any other one.
 fn filled(view: View, told: &Told, at: usize) -> Vec<View> {
     let Some(field) = told.get(at) else { return vec![view] };
     let options: Vec<Val> = match field {
@@ -161,8 +166,8 @@ mod tests {
         [Val::Tid(tid), Val::Int(0), Val::Colour(colour), Val::Dead]
     }
 
-    /// For three threads and all ways in which a record can name one: the acting thread's telling agrees with the owner's
-    /// view exactly if both can speak of the same record.
+    /// For three threads and all ways in which a record can name one: the acting thread's telling
+    /// agrees with the owner's view exactly if both can speak of the same record.
     #[test]
     fn a_telling_agrees_with_the_view_of_the_owner_alone() {
         for named in 0..3u8 {

@@ -1,18 +1,20 @@
 //! Interference: what one thread's step does to the view of another.
 //!
-//! The proof is thread-modular, in the manner of rely and guarantee: each step of a thread in some view leaves an
-//! effect, without regard to who took it, and every effect is applied to every view.
+//! The proof is thread-modular, in the manner of rely and guarantee: each step of a thread in some
+//! view leaves an effect, without regard to who took it, and every effect is applied to every view.
 //!
-//! *Theorem.* Let the views describe every thread in a state, and let another thread take a step. If the step's effect
-//! is among the effects, and all that [`Interference::disturb`] gives for the observed thread's view is among the
-//! views, then a view describes the observed thread after the step. By induction on the length of a run, views that are
-//! closed under own steps and under interference describe every thread in every reachable state.
+//! *Theorem.* Let the views describe every thread in a state, and let another thread take a step.
+//! If the step's effect is among the effects, and all that [`Interference::disturb`] gives for the
+//! observed thread's view is among the views, then a view describes the observed thread after the
+//! step. By induction on the length of a run, views that are closed under own steps and under
+//! interference describe every thread in every reachable state.
 //!
-//! There are four forms, by what the object is: a list (`list`), a cell, a number, and an operation that another thread
-//! completed (`help`). Each has its own law, tested against the concrete machine.
+//! There are four forms, by what the object is: a list (`list`), a cell, a number, and an operation
+//! that another thread completed (`help`). Each has its own law, tested against the concrete
+//! machine.
 //!
-//! *It would be unsound to* leave out a result for one way in which an effect can fit a view, or to take facts of the
-//! acting thread (that it holds a lock) for facts of the observed one.
+//! *It would be unsound to* leave out a result for one way in which an effect can fit a view, or to
+//! take facts of the acting thread (that it holds a lock) for facts of the observed one.
 
 pub mod list;
 
@@ -51,7 +53,8 @@ impl Interference {
         }
     }
 
-    /// Whether this does to every view what the other one does to it, or leaves something that says less.
+    /// Whether this does to every view what the other one does to it, or leaves something that says
+    /// less.
     pub fn is_weaker(&self, other: &Interference) -> bool {
         match (self, other) {
             (Interference::List(a), Interference::List(b)) => a.is_weaker(b),
@@ -59,8 +62,8 @@ impl Interference {
         }
     }
 
-    /// Calls `found` for every view after the step of another thread, with the history bits up to date and not yet
-    /// in canonical form; `outlook` is that of the view.
+    /// Calls `found` for every view after the step of another thread, with the history bits up to
+    /// date and not yet in canonical form; `outlook` is that of the view.
     pub fn disturb(
         &self,
         (model, abstraction): (&Model, &Abstraction),

@@ -1,17 +1,18 @@
 //! Joining views.
 //!
-//! The *skeleton* of a view is all of it but its weights: the content of segments and, where values are coloured, the colours
-//! of public nodes. Two views with one skeleton are joined weight by weight; the set of weights is finite and so is the
-//! set of skeletons that canonical views of a program have, as far as the number of explicit nodes is. Law: the join
-//! covers both, and a view that covers another describes all its states.
+//! The *skeleton* of a view is all of it but its weights: the content of segments and, where values
+//! are coloured, the colours of public nodes. Two views with one skeleton are joined weight by
+//! weight; the set of weights is finite and so is the set of skeletons that canonical views of a
+//! program have, as far as the number of explicit nodes is. Law: the join covers both, and a view
+//! that covers another describes all its states.
 
 use crate::model::Tracking;
 use crate::value::Val;
 use crate::view::{Numbers, Segment, View};
 
 impl View {
-    /// The skeleton, as a text that is equal for equal skeletons only: every part has a fixed width or its length
-    /// before it.
+    /// The skeleton, as a text that is equal for equal skeletons only: every part has a fixed width
+    /// or its length before it.
     pub fn skeleton(&self, tracking: Tracking) -> Vec<u8> {
         let mut text = Vec::with_capacity(64);
         self.write_skeleton(tracking, &mut text);
@@ -68,7 +69,8 @@ impl View {
         moments.iter().chain(answer).for_each(|v| write(text, *v));
     }
 
-    /// Widens this view so that it covers another one with the same skeleton; says whether it changed.
+    /// Widens this view so that it covers another one with the same skeleton; says whether it
+    /// changed.
     pub fn widen(&mut self, other: &View) -> bool {
         let mut changed = false;
         for (mine, theirs) in self.nodes.iter_mut().zip(&other.nodes) {

@@ -1,10 +1,11 @@
-//! Proofs of linearizability for any number of threads, any heap and any data, without annotations: takes a checked
-//! program, gives a proof (an inductive set of views) or says where the proof got stuck. It never says that an algorithm is
-//! wrong: that is for `explore`.
+//! Proofs of linearizability for any number of threads, any heap and any data, without annotations:
+//! takes a checked program, gives a proof (an inductive set of views) or says where the proof got
+//! stuck. It never says that an algorithm is wrong: that is for `explore`.
 //!
-//! The engine is a thread-modular abstract interpretation over lists. A [`View`] is all that one thread can name;
-//! `own` is what its own steps do, `effect` what others see of them, `interference` what that does to a view,
-//! `fixpoint` closes the set, and `content` holds the theorem and the checks on every single step.
+//! The engine is a thread-modular abstract interpretation over lists. A [`View`] is all that one
+//! thread can name; `own` is what its own steps do, `effect` what others see of them,
+//! `interference` what that does to a view, `fixpoint` closes the set, and `content` holds the
+//! theorem and the checks on every single step.
 
 #![forbid(unsafe_code)]
 
@@ -93,8 +94,8 @@ pub fn prove(program: &Program, options: &Options) -> Outcome {
                 });
             }
             Err(block) => {
-                if fixpoint.way_untold && block.obstacle != Obstacle::Limit {
-                    candidates.push_back(abstraction.with_ways());
+                if fixpoint.path_untold && block.obstacle != Obstacle::Limit {
+                    candidates.push_back(abstraction.with_paths());
                 }
                 attempts.push(stuck::stuck(program, &model, &fixpoint, (abstraction, block)));
             }
@@ -108,9 +109,9 @@ pub fn prove(program: &Program, options: &Options) -> Outcome {
     }
 }
 
-/// Of several attempts, the one that says most: one that got stuck at a check rather than at a limit, and of these the one that
-/// got farthest. A content that fails at once, where another one leads to many views, is only a wrong guess. The
-/// others are told in a line each.
+/// Of several attempts, the one that says most: one that got stuck at a check rather than at a
+/// limit, and of these the one that got farthest. A content that fails at once, where another one
+/// leads to many views, is only a wrong guess. The others are told in a line each.
 fn most_telling(model: &Model, mut attempts: Vec<Stuck>) -> Option<Stuck> {
     let farthest = attempts.iter().map(|a| a.views).max()?;
     let rank = |s: &Stuck| match s.obstacle {

@@ -1,13 +1,16 @@
-//! Specifications of stacks, queues and sets, by what they do and not by their names: which part each method plays is found by following
-//! its body on all sequences, or sets, at once.
+//! Specifications of stacks, queues and sets, by what they do and not by their names: which part
+//! each method plays is found by following its body on all sequences, or sets, at once.
 //!
-//! A sequence is empty, or an item with a rest behind it, or an item with a rest before it. The rest is opaque: it can be kept and put together
-//! with items, and whatever else is done with it is not understood. So a body that can be followed does the same for
-//! every rest, and the two cases, empty and not, say all that it does. A set is seen from the key of the call: it has it or has it not, and all
-//! that a body may do is ask for that key, put it in and take it out; then operations on different keys have nothing to do with each
-//! other. Values are never compared, and what is not understood has no role.
+//! A sequence is empty, or an item with a rest behind it, or an item with a rest before it. The
+//! rest is opaque: it can be kept and put together with items, and whatever else is done with it is
+//! not understood. So a body that can be followed does the same for every rest, and the two cases,
+//! empty and not, say all that it does. A set is seen from the key of the call: it has it or has it
+//! not, and all that a body may do is ask for that key, put it in and take it out; then operations
+//! on different keys have nothing to do with each other. Values are never compared, and what is not
+//! understood has no role.
 //!
-//! It would be unsound to decide a condition that depends on the rest, or to give a role to a body that was not followed to its end.
+//! It would be unsound to decide a condition that depends on the rest, or to give a role to a body
+//! that was not followed to its end.
 
 use crate::model::{Kind, Role};
 use seriatim_lang::Program;
@@ -79,7 +82,8 @@ enum Does {
     IsEmpty(Role),
 }
 
-/// The kind of a specification and the roles of the program's methods; an error says what is not understood.
+/// The kind of a specification and the roles of the program's methods; an error says what is not
+/// understood.
 pub fn roles(program: &Program) -> Result<(Kind, Vec<Role>), String> {
     let info = program.spec.as_ref().ok_or("it names no specification")?;
     let [var] = &info.vars[..] else {
@@ -439,7 +443,8 @@ fn equal(a: &Term, b: &Term) -> Option<bool> {
     }
 }
 
-/// Whether a number is less than another one, if that is the same for every rest; no rest is shorter than 0.
+/// Whether a number is less than another one, if that is the same for every rest; no rest is
+/// shorter than 0.
 fn less(a: &Term, b: &Term) -> Option<bool> {
     match (a, b) {
         (Term::Number(a, x), Term::Number(b, y)) if x == y => Some(a < b),
@@ -539,7 +544,8 @@ method none() -> bool { return true }
         }
     }
 
-    /// What the roles say is what the interpreter of the language does, on all sequences of up to four values.
+    /// What the roles say is what the interpreter of the language does, on all sequences of up to
+    /// four values.
     #[test]
     fn roles_do_what_the_specification_does() {
         let program = seriatim_lang::check(SOURCE).expect("a program");

@@ -1,12 +1,15 @@
-//! The program as the prover sees it: which slot plays which part, and whether the program is in the class at all.
+//! The program as the prover sees it: which slot plays which part, and whether the program is in
+//! the class at all.
 //!
-//! In the class: a specification of a stack, queue or set ([`crate::list_spec`]), of a cell ([`crate::cell_spec`]) or of a number
-//! ([`crate::number_spec`]); one struct for the nodes of a list (none for a cell or a number), with one link to itself and at most one key, value, mark and lock; structs
-//! without links, for records; shared variables that are references, locks, booleans or numbers, and arrays of
-//! these; garbage collection; no thread variables, no load-linked. Everything else is refused here, or stops the
-//! abstract semantics where it is met. Keys are only compared and values only copied in this language; comparing values stops
-//! the semantics, too, except in cells. Threads can only be compared, stored and used as indices: their number
-//! shows in the lengths of arrays and nowhere else, and nothing here looks at those.
+//! In the class: a specification of a stack, queue or set ([`crate::list_spec`]), of a cell
+//! ([`crate::cell_spec`]) or of a number ([`crate::number_spec`]); one struct for the nodes of a
+//! list (none for a cell or a number), with one link to itself and at most one key, value, mark and
+//! lock; structs without links, for records; shared variables that are references, locks, booleans
+//! or numbers, and arrays of these; garbage collection; no thread variables, no load-linked.
+//! Everything else is refused here, or stops the abstract semantics where it is met. Keys are only
+//! compared and values only copied in this language; comparing values stops the semantics, too,
+//! except in cells. Threads can only be compared, stored and used as indices: their number shows in
+//! the lengths of arrays and nowhere else, and nothing here looks at those.
 
 use crate::cell_spec::{CellRole, CellSpec};
 use crate::list_spec::{self, OnKey};
@@ -93,7 +96,8 @@ pub struct Array {
     pub first: u32,
     /// How many slots there are.
     pub len: u32,
-    /// The number of the thread's own element among those that a view knows, if there is one for each thread.
+    /// The number of the thread's own element among those that a view knows, if there is one for
+    /// each thread.
     pub slot: Option<u8>,
 }
 
@@ -209,8 +213,8 @@ impl Model {
         }
     }
 
-    /// Whether views know if their operation was the last one to change a shared variable: it is a boolean, number or variant beside
-    /// the content, as that of a lock that somebody wrote.
+    /// Whether views know if their operation was the last one to change a shared variable: it is a
+    /// boolean, number or variant beside the content, as that of a lock that somebody wrote.
     pub fn has_changer(&self, global: usize) -> bool {
         let kind = self.steps.shared[global].kind;
         let beside = match self.kind {
@@ -288,7 +292,8 @@ fn kind(program: &Program) -> Result<(Kind, Vec<Role>), String> {
     }
 }
 
-/// Whether the initialisation makes no choices: the proof begins in the one state that the machine finds.
+/// Whether the initialisation makes no choices: the proof begins in the one state that the machine
+/// finds.
 fn starts_in_one_state(steps: &Steps) -> bool {
     let first = steps.init.min(steps.thread_init).0 as usize;
     let end = steps.methods.iter().map(|m| m.entry.0 as usize).min().unwrap_or(steps.code.len());

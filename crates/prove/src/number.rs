@@ -1,15 +1,18 @@
 //! Numbers without bounds, in views and during one step.
 //!
-//! Where the content of an object is a number, an `int` without bounds stands for any whole number: [`Val::Num`] is an
-//! unknown number, its *base*, plus a constant. In one view, the same base is the same number; two bases may be equal or
-//! not. A sum with a constant keeps the base; a sum of two unknown numbers is a new one. An equation of two numbers goes
-//! both ways where it is not known, and where it holds, one base is expressed by the other, before and after the step, in
-//! registers, arguments and ghost state alike. Other answers are remembered as facts ([`crate::difference`]). Numbers of
-//! types with bounds are known exactly, as [`Val::Int`], as long as they are small (128 at most); beyond that they have a base, too.
+//! Where the content of an object is a number, an `int` without bounds stands for any whole number:
+//! [`Val::Num`] is an unknown number, its *base*, plus a constant. In one view, the same base is
+//! the same number; two bases may be equal or not. A sum with a constant keeps the base; a sum of
+//! two unknown numbers is a new one. An equation of two numbers goes both ways where it is not
+//! known, and where it holds, one base is expressed by the other, before and after the step, in
+//! registers, arguments and ghost state alike. Other answers are remembered as facts
+//! ([`crate::difference`]). Numbers of types with bounds are known exactly, as [`Val::Int`], as
+//! long as they are small (128 at most); beyond that they have a base, too.
 //!
-//! Law: each base has one meaning during a step, no new base gets the name of an old one, and a base is replaced by what is
-//! equal to it only. It would be unsound to take two offsets of one base for equal, or two bases for different. That
-//! `x + 1` differs from `x` is true of whole numbers and of words of two or more values; that is all that is used.
+//! Law: each base has one meaning during a step, no new base gets the name of an old one, and a
+//! base is replaced by what is equal to it only. It would be unsound to take two offsets of one
+//! base for equal, or two bases for different. That `x + 1` differs from `x` is true of whole
+//! numbers and of words of two or more values; that is all that is used.
 
 use crate::difference::{compare, learn_different, learn_order, translated};
 use crate::model::Tracking;
@@ -19,7 +22,8 @@ use crate::view::{Numbers, View};
 use seriatim_lang::steps::BinOp;
 use seriatim_lang::types::Scalar;
 
-/// Offsets beyond this one, and constants in registers beyond [`LARGEST`], are forgotten between steps.
+/// Offsets beyond this one, and constants in registers beyond [`LARGEST`], are forgotten between
+/// steps.
 const FARTHEST: i16 = 4;
 /// See [`FARTHEST`].
 const LARGEST: i32 = 128;
@@ -68,8 +72,8 @@ impl View {
         bases.max().map_or(0, |base| base.saturating_add(1))
     }
 
-    /// Replaces a base by what it is equal to, a number or another base with an offset. Gives `None` if the result has no
-    /// name.
+    /// Replaces a base by what it is equal to, a number or another base with an offset. Gives
+    /// `None` if the result has no name.
     pub fn replace_base(&mut self, base: u8, by: Val) -> Option<()> {
         for value in self.numbers_mut() {
             if let Val::Num(b, offset) = *value
@@ -83,9 +87,9 @@ impl View {
         Some(())
     }
 
-    /// Names the bases in the order of the places in which they stand; the first place of a base has the offset 0. What
-    /// is far from that gets a base of its own, the same for equal numbers. A moment whose base nobody names is of no use:
-    /// no result can be based on it.
+    /// Names the bases in the order of the places in which they stand; the first place of a base
+    /// has the offset 0. What is far from that gets a base of its own, the same for equal numbers.
+    /// A moment whose base nobody names is of no use: no result can be based on it.
     pub fn rename_numbers(&mut self) {
         let Numbers { facts, moments, answer } = std::mem::take(&mut self.numbers);
         let mut names = Names::default();
@@ -184,7 +188,8 @@ impl Run<'_> {
         }
     }
 
-    /// Whether two numbers are equal; where it is not known, both answers are picked and remembered.
+    /// Whether two numbers are equal; where it is not known, both answers are picked and
+    /// remembered.
     pub(crate) fn same_number(&mut self, a: Val, b: Val) -> Ran<bool> {
         if let Some(equal) = compare(a, b, &self.after.numbers.facts).equal {
             return Ok(equal);
@@ -249,7 +254,8 @@ mod tests {
         found
     }
 
-    /// For all views and all meanings of their bases, the view with new names has the same meaning for some bases.
+    /// For all views and all meanings of their bases, the view with new names has the same meaning
+    /// for some bases.
     #[test]
     fn new_names_describe_what_the_old_ones_described() {
         for old in views() {

@@ -1,9 +1,11 @@
-//! Specifications whose state is one number, boolean or variant: counters, registers of numbers, locks, semaphores.
+//! Specifications whose state is one number, boolean or variant: counters, registers of numbers,
+//! locks, semaphores.
 //!
-//! Decided: what a method makes of a content of which a view knows as much as [`crate::number`] says. The body of the method
-//! is followed on that content; a condition that the view does not decide gives no answer, and then nothing is
-//! justified by it. Understood are assignments, local variables, conditions, `assume`, `return` and arithmetic. What is not
-//! understood gives no answer either. It would be unsound to answer where the body does something else.
+//! Decided: what a method makes of a content of which a view knows as much as [`crate::number`]
+//! says. The body of the method is followed on that content; a condition that the view does not
+//! decide gives no answer, and then nothing is justified by it. Understood are assignments, local
+//! variables, conditions, `assume`, `return` and arithmetic. What is not understood gives no answer
+//! either. It would be unsound to answer where the body does something else.
 
 use crate::difference::{Fact, compare};
 use crate::number::combine;
@@ -111,7 +113,8 @@ impl Walk<'_> {
         Ok(self.block(&self.method.body)?.unwrap_or(Val::Null))
     }
 
-    /// The value of an expression where a type is wanted. What was read from a variable with bounds is within them.
+    /// The value of an expression where a type is wanted. What was read from a variable with bounds
+    /// is within them.
     fn coerced(&mut self, value: &Expr, wanted: &Type) -> Result<Val, Stop> {
         let found = self.value(value)?;
         match self.spec.facts.type_of(value).fits(wanted) {
@@ -120,8 +123,8 @@ impl Walk<'_> {
         }
     }
 
-    /// A value that is surely within the bounds stated for its type. One that may leave them has no known outcome: the
-    /// specification itself would be wrong there.
+    /// A value that is surely within the bounds stated for its type. One that may leave them has no
+    /// known outcome: the specification itself would be wrong there.
     fn bounded(&self, value: Val, ty: &Type) -> Result<Val, Stop> {
         let Type::Int(range) = ty else { return Ok(value) };
         let inside = || {
@@ -270,7 +273,8 @@ method drop(k: int) -> bool { return true }
 method clear() { n = 0 }
 ";
 
-    /// On contents and arguments that are known, the answer is that of the interpreter of specifications.
+    /// On contents and arguments that are known, the answer is that of the interpreter of
+    /// specifications.
     #[test]
     fn answers_about_known_contents_are_those_of_the_specification() {
         let program = check(SOURCE).expect("right");

@@ -51,7 +51,7 @@ pub enum Outcome {
 pub struct Proof {
     /// How the heap stands for the content of the object.
     pub abstraction: Abstraction,
-    /// The name of the shared variable from which the content hangs.
+    /// The name of the shared variable from which the content is reached.
     pub root: String,
     /// The invariant.
     pub views: Vec<View>,
@@ -76,9 +76,11 @@ pub struct Stuck {
     pub abstraction: Abstraction,
     /// How many views there were.
     pub views: usize,
-    /// Whether this attempt, or one with another content, stopped at a limit: with a larger one there may be a proof.
+    /// Whether this attempt, or one with another content, stopped at a limit: with a larger one
+    /// there may be a proof.
     pub limited: bool,
-    /// The same for a report: the trail, what is known after each step, and the other contents that were tried.
+    /// The same for a report: the trail, what is known after each step, and the other contents that
+    /// were tried.
     pub told: StuckProof,
 }
 
@@ -100,9 +102,10 @@ pub enum At {
 pub enum Obstacle {
     /// A step may be an error of the algorithm.
     Fault(Fault),
-    /// A step changes the abstract content in a way in which its operation may not, or a second time.
+    /// A step changes the abstract content in a way in which its operation may not, or a second
+    /// time.
     IllegalChange,
-    /// A result that was right at no moment of the operation, as far as the views tell.
+    /// A result that was correct at no moment of the operation, as far as the views tell.
     UnjustifiedResult,
     /// The list may have a cycle.
     Cyclic,

@@ -1,11 +1,14 @@
-//! The abstract meaning of a thread's own step: the instructions of `seriatim-lang`, executed on a view.
+//! The abstract meaning of a thread's own step: the instructions of `seriatim-lang`, executed on a
+//! view.
 //!
-//! Decided: all views after one step. Every nondeterminism (the order of two keys of one class, the first node of a segment, the
-//! colour of a node, a choice of the program) is a pick, and the caller enumerates the picks. What the semantics does
-//! not cover is an [`Obstacle`], never a skipped case; that is what keeps it sound. The view before the step is narrowed along
-//! with the view after it, so that both number the same nodes alike and can be compared.
+//! Decided: all views after one step. Every nondeterminism (the order of two keys of one class, the
+//! first node of a segment, the colour of a node, a choice of the program) is a pick, and the
+//! caller enumerates the picks. What the semantics does not cover is an [`Obstacle`], never a
+//! skipped case; that is what keeps it sound. The view before the step is narrowed along with the
+//! view after it, so that both number the same nodes alike and can be compared.
 //!
-//! Law (tested against the concrete machine): if a view describes a state, the views after a step describe the state after it.
+//! Law (tested against the concrete machine): if a view describes a state, the views after a step
+//! describe the state after it.
 
 use crate::equality::Equality;
 use crate::model::{Field, Model, Tracking};
@@ -87,8 +90,8 @@ pub(crate) enum Spot {
     Field(usize, usize, StructId),
     /// The thread's own element of an array.
     Mine(usize),
-    /// An element of an array, at this shared slot or another one of the array; of this thread, if it is one of an array
-    /// with one element for each.
+    /// An element of an array, at this shared slot or another one of the array; of this thread, if
+    /// it is one of an array with one element for each.
     Hidden(usize, Option<(u8, u8)>),
 }
 
@@ -97,7 +100,8 @@ pub(crate) fn strange<T>(what: &'static str) -> Ran<T> {
 }
 
 impl Run<'_> {
-    /// Executes from `pc` until the next shared access after `accesses` of them, or until the method returns.
+    /// Executes from `pc` until the next shared access after `accesses` of them, or until the
+    /// method returns.
     pub fn execute(&mut self, mut pc: Pc, mut accesses: u32) -> Ran<End> {
         let model = self.model;
         for _ in 0..FUEL {
@@ -376,7 +380,8 @@ impl Run<'_> {
         }
     }
 
-    /// The next node behind `node`: the next explicit one, or the first one of the segment, made explicit.
+    /// The next node behind `node`: the next explicit one, or the first one of the segment, made
+    /// explicit.
     fn follow(&mut self, node: usize) -> Ran<Val> {
         let segment = self.after.nodes[node].segment;
         if segment.is_empty() {
@@ -451,8 +456,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What a shared variable holds after a write, and whether the observed operation changed it last. A step that leaves what was there
-    /// before it, whatever it wrote meanwhile, changes nothing: others see no change. Of 0 nobody asks who wrote it.
+    /// What a shared variable holds after a write, and whether the observed operation changed it
+    /// last. A step that leaves what was there before it, whatever it wrote meanwhile, changes
+    /// nothing: others see no change. Of 0 nobody asks who wrote it.
     fn with_changer(&self, global: usize, value: Val) -> Val {
         match value {
             Val::Int(number) if self.model.has_changer(global) => {
@@ -478,8 +484,8 @@ impl Run<'_> {
                 node.to = value;
                 node.segment = Segment::EMPTY;
             }
-            // A mark that was there before the step is not mine, even if the step took it away for a moment: others
-            // see no change and keep what they know about who set it.
+            // A mark that was there before the step is not mine, even if the step took it away for
+            // a moment: others see no change and keep what they know about who set it.
             (Field::Mark, Val::Int(1)) if !private && !self.before.nodes[n].attr.marked() => {
                 node.attr = node.attr.with_my_mark();
             }

@@ -1,14 +1,15 @@
 //! Records and shared arrays, as a thread's own steps see them.
 //!
-//! Of a shared array, the view knows at most the thread's own element. Any other element may hold whatever fits: no
-//! record, a record that the view names, or one that it does not name and that some thread has published. What records threads
-//! publish is collected over all views as *shapes*, and a new shape sends all views back to work; a record found in an
-//! array has one of the shapes, with any threads in the place of the threads that it names. A record never changes once it
-//! is public (the semantics stops otherwise), so a shape stays true. Threads that a view names are different; a thread
-//! found in an array is any of these, or another one.
+//! Of a shared array, the view knows at most the thread's own element. Any other element may hold
+//! whatever fits: no record, a record that the view names, or one that it does not name and that
+//! some thread has published. What records threads publish is collected over all views as *shapes*,
+//! and a new shape sends all views back to work; a record found in an array has one of the shapes,
+//! with any threads in the place of the threads that it names. A record never changes once it is
+//! public (the semantics stops otherwise), so a shape stays true. Threads that a view names are
+//! different; a thread found in an array is any of these, or another one.
 //!
-//! A comparison with an element that is not known goes both ways. To write an element of another thread is a step that
-//! its owner must learn of: that is [`crate::help`].
+//! A comparison with an element that is not known goes both ways. To write an element of another
+//! thread is a step that its owner must learn of: that is [`crate::help`].
 //!
 //! It would be unsound to leave a shape out, or to let a record change in public.
 
@@ -19,8 +20,8 @@ use seriatim_lang::machine::Fault;
 use seriatim_lang::steps::{Ex, Place};
 use seriatim_lang::types::{Scalar, StructId};
 
-/// What is known about a published record: its fields, where thread 0 is the one that published it and any other number
-/// stands for any other thread.
+/// What is known about a published record: its fields, where thread 0 is the one that published it
+/// and any other number stands for any other thread.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Shape {
     /// The fields.
@@ -218,8 +219,8 @@ impl View {
         }
     }
 
-    /// Drops the records that nobody names, numbers the others in the order of the places that name them, and does the same
-    /// with threads.
+    /// Drops the records that nobody names, numbers the others in the order of the places that name
+    /// them, and does the same with threads.
     pub fn renumber_records(&mut self) {
         let old = std::mem::take(&mut self.records);
         let mut numbers = [u8::MAX; MOST];

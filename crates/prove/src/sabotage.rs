@@ -1,4 +1,5 @@
-//! Provers that are broken on purpose, for the test that the checker of certificates notices. Only with the feature `sabotage`.
+//! Provers that are broken on purpose, for the test that the checker of certificates notices. Only
+//! with the feature `sabotage`.
 
 /// What the prover does wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,9 +1,10 @@
 //! Pulling a node out of a segment.
 //!
-//! An anonymous node becomes explicit when somebody names it: the thread by reading a link, another thread by an effect
-//! on it. All ways in which the segment can be cut into a left rest, the node, and a right rest are enumerated; in a segment that
-//! ascends, the left rest lies at or below the node's class and the right rest at or above it. Law: every concrete
-//! sequence of the segment with a chosen node in it is described by one of the cuts.
+//! An anonymous node becomes explicit when somebody names it: the thread by reading a link, another
+//! thread by an effect on it. All ways in which the segment can be cut into a left rest, the node,
+//! and a right rest are enumerated; in a segment that ascends, the left rest lies at or below the
+//! node's class and the right rest at or above it. Law: every concrete sequence of the segment with
+//! a chosen node in it is described by one of the cuts.
 
 use crate::value::{Attr, Val, Values, attrs};
 use crate::view::{Node, Segment, View};

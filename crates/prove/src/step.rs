@@ -1,7 +1,8 @@
-//! One transition of the observed thread: an abstract step, together with every check of the specification.
+//! One transition of the observed thread: an abstract step, together with every check of the
+//! specification.
 
 use crate::cell;
-use crate::content::{Abstraction, Change, Ways, is_justified};
+use crate::content::{Abstraction, Change, Paths, is_justified};
 use crate::counter;
 use crate::effect::{Effect, effect};
 use crate::equality::{Equality, unnamed};
@@ -37,13 +38,13 @@ pub struct Stepped {
     pub interference: Option<Interference>,
     /// The records that it published.
     pub shapes: Vec<Shape>,
-    /// Whether it took out several nodes at once, and its effect leaves out what lay on the way.
-    pub way_untold: bool,
+    /// Whether it took out several nodes at once, and its effect leaves out what lay on the path.
+    pub path_untold: bool,
     /// The step.
     pub at: At,
 }
 
-/// What others see of a transition, the records that it published, and whether a way was left out.
+/// What others see of a transition, the records that it published, and whether a path was left out.
 type Took = (Option<Interference>, Vec<Shape>, bool);
 
 /// All transitions of the observed thread out of a view; an error says where the proof is stuck.
@@ -83,9 +84,9 @@ fn each(
         let (foreign, pc) = (None, Pc(0));
         let mut run = Run { model, before, after, choices, shapes, equality, foreign, bases, pc };
         match transition(&mut run) {
-            Ok((interference, shapes, way_untold)) => {
+            Ok((interference, shapes, path_untold)) => {
                 let view = run.after.canonical(model.tracking);
-                found.push(Stepped { view, interference, shapes, way_untold, at });
+                found.push(Stepped { view, interference, shapes, path_untold, at });
             }
             Err(Halt::Waits) => {}
             Err(Halt::Stuck(obstacle)) => {
@@ -149,7 +150,7 @@ fn step(abstraction: &Abstraction, run: &mut Run, pc: Pc) -> Ran<Took> {
     let end = execute(run, pc, 1)?;
     let fresh = run.after.publish();
     let shapes = published(&run.before, &run.after).collect();
-    let mut way_untold = false;
+    let mut path_untold = false;
     let interference = match model.kind {
         Kind::Cell if run.foreign.is_some() => {
             return Err(Obstacle::NotUnderstood("an exchange that is no help").into());
@@ -169,8 +170,8 @@ fn step(abstraction: &Abstraction, run: &mut Run, pc: Pc) -> Ran<Took> {
             let help = help(model, run, pc)?;
             observe(abstraction, run)?;
             let mut effect = effect(pc, &run.before, &run.after, &fresh);
-            if abstraction.ways == Ways::Untold {
-                way_untold = effect.as_mut().is_some_and(Effect::forget_ways);
+            if abstraction.paths == Paths::Untold {
+                path_untold = effect.as_mut().is_some_and(Effect::forget_paths);
             }
             match (help, effect) {
                 (None, effect) => effect.map(Interference::List),
@@ -180,10 +181,11 @@ fn step(abstraction: &Abstraction, run: &mut Run, pc: Pc) -> Ran<Took> {
         }
     };
     finish(run, end)?;
-    Ok((interference, shapes, way_untold))
+    Ok((interference, shapes, path_untold))
 }
 
-/// Records what the operation can see of the content now; of an item that it is to tell, the colour is picked.
+/// Records what the operation can see of the content now; of an item that it is to tell, the colour
+/// is picked.
 fn observe(abstraction: &Abstraction, run: &mut Run) -> Ran<()> {
     if let Some(first) = abstraction.told_item(run.model, &run.after)? {
         run.value(first)?;

@@ -1,5 +1,5 @@
-//! A stuck proof as a run: the steps that led to the view, the view after each of them as memory, and the step at which the
-//! proof got stuck.
+//! A stuck proof as a run: the steps that led to the view, the view after each of them as memory,
+//! and the step at which the proof got stuck.
 
 use crate::content::Abstraction;
 use crate::fixpoint::{Block, Fixpoint};
@@ -55,7 +55,8 @@ impl Words<'_> {
         let views = &fixpoint.views;
         let mut trail = Vec::new();
         let mut number = block.view;
-        // `trail` has the steps that lead from view `number` to the view of the block, the latest first.
+        // `trail` has the steps that lead from view `number` to the view of the block, the latest
+        // first.
         while let Some((from, at)) = views.origins.get(number).copied() {
             if at == At::Start || trail.len() == TRAIL {
                 break;

@@ -1,8 +1,10 @@
-//! What a view knows about single words: abstract scalars, key classes, and the attributes of a node.
+//! What a view knows about single words: abstract scalars, key classes, and the attributes of a
+//! node.
 //!
-//! Data is abstracted without loss for the question asked. Keys are seen relative to one arbitrary tracked key `x`; values
-//! as one of two colours, for every colouring; a lock as mine, someone else's, or free. Whatever is not understood is
-//! not represented at all: the semantics stops instead ([`crate::outcome::Obstacle`]).
+//! Data is abstracted without loss for the question asked. Keys are seen relative to one arbitrary
+//! tracked key `x`; values as one of two colours, for every colouring; a lock as mine, someone
+//! else's, or free. Whatever is not understood is not represented at all: the semantics stops
+//! instead ([`crate::outcome::Obstacle`]).
 
 /// Where a key lies, relative to the tracked key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -58,13 +60,15 @@ pub enum Val {
     Int(i32),
     /// A lock.
     Lock(Holder),
-    /// In a shared variable, never in a register: a boolean, a number or a variant, and the last step that changed the variable was
-    /// one of the observed operation. Who changed it last is one operation, so that of all views of a state at most one says this: a
-    /// boolean that is taken and given back is a lock, whoever wrote the code.
+    /// In a shared variable, never in a register: a boolean, a number or a variant, and the last
+    /// step that changed the variable was one of the observed operation. Who changed it last is one
+    /// operation, so that of all views of a state at most one says this: a boolean that is taken
+    /// and given back is a lock, whoever wrote the code.
     Own(i32),
     /// A record of the view: a struct without links, whose fields do not change once it is public.
     Record(u8),
-    /// A thread: 0 is the observed one, others are numbered in the order in which the view names them.
+    /// A thread: 0 is the observed one, others are numbered in the order in which the view names
+    /// them.
     Tid(u8),
     /// An element of a shared array: not represented.
     Hidden,
@@ -137,9 +141,9 @@ pub fn only(value: Val) -> Option<Values> {
     }
 }
 
-/// What is known about a node apart from its value and its link: the class of its key, whether it is marked, whether the
-/// observed operation is known to have set the mark, whether it is known to hold the node's lock. The last two say
-/// nothing when they are absent.
+/// What is known about a node apart from its value and its link: the class of its key, whether it
+/// is marked, whether the observed operation is known to have set the mark, whether it is known to
+/// hold the node's lock. The last two say nothing when they are absent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Attr(pub u8);
 
@@ -209,7 +213,8 @@ impl Attr {
         1 << self.0
     }
 
-    /// Whether one node can look like this to one operation and like `other` to another operation at the same moment.
+    /// Whether one node can look like this to one operation and like `other` to another operation
+    /// at the same moment.
     pub fn agrees(self, other: Attr) -> bool {
         self.common() == other.common()
             && !(self.marked_by_me() && other.marked_by_me())

@@ -1,21 +1,24 @@
 //! A view: everything that one thread can name, at one moment.
 //!
-//! It consists of the thread (position, operation, argument, registers, history bits), the shared variables, and the part
-//! of the heap that hangs from them. Explicit nodes are distinct concrete nodes; the nodes between them are
-//! anonymous and lie in *segments*, of which only the set of attributes is known, whether it may be empty, and whether the
-//! key classes in it ascend. A view stands for all concrete states that it describes; every node that can be reached from
-//! a shared variable, or from a register of the thread, is explicit or lies in exactly one segment.
+//! It consists of the thread (position, operation, argument, registers, history bits), the shared
+//! variables, and the part of the heap that is reached from them. Explicit nodes are distinct
+//! concrete nodes; the nodes between them are anonymous and lie in *segments*, of which only the
+//! set of attributes is known, whether it may be empty, and whether the key classes in it ascend. A
+//! view stands for all concrete states that it describes; every node that can be reached from a
+//! shared variable, or from a register of the thread, is explicit or lies in exactly one segment.
 //!
-//! *Records* are structs without links, as helping algorithms publish them: the view lists those to which a shared variable,
-//! the thread's own element of a shared array, or a register points; different numbers are different concrete records, and
-//! all fields are known. *Threads* are known by names: 0 is the observed one, different names are different threads.
-//! Of a shared array that has one element per thread, the view knows the element of the observed thread (its *slot*) and
-//! nothing else; of other shared arrays it knows nothing. Of a cell's records, those that are public and not installed can
-//! never be installed again, and their fields are not represented. The *window* is ghost state about the record that is
-//! installed in a cell: whose operation it stands for, and what could be seen since it was installed.
+//! *Records* are structs without links, as helping algorithms publish them: the view lists those to
+//! which a shared variable, the thread's own element of a shared array, or a register points;
+//! different numbers are different concrete records, and all fields are known. *Threads* are known
+//! by names: 0 is the observed one, different names are different threads. Of a shared array that
+//! has one element per thread, the view knows the element of the observed thread (its *slot*) and
+//! nothing else; of other shared arrays it knows nothing. Of a cell's records, those that are
+//! public and not installed can never be installed again, and their fields are not represented. The
+//! *window* is ghost state about the record that is installed in a cell: whose operation it stands
+//! for, and what could be seen since it was installed.
 //!
-//! Where the content is a number ([`crate::counter`]), numbers are known up to unknown *bases*, and the view lists what the
-//! content was since the call.
+//! Where the content is a number ([`crate::counter`]), numbers are known up to unknown *bases*, and
+//! the view lists what the content was since the call.
 
 use crate::difference::Fact;
 use crate::value::{Attr, Val, Values};
@@ -73,7 +76,8 @@ pub struct Record {
     pub private: bool,
 }
 
-/// What is known about the operation whose record is installed in the cell: ghost state, in no program.
+/// What is known about the operation whose record is installed in the cell: ghost state, in no
+/// program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Window {
     /// Whether it is the operation of the observed thread.
@@ -88,22 +92,24 @@ pub struct Window {
     pub seen: u32,
 }
 
-/// What the operation of the thread has seen and done: ghost state, in no program. Once it is done, nothing that it saw
-/// matters any more, and both bits are down.
+/// What the operation of the thread has seen and done: ghost state, in no program. Once it is done,
+/// nothing that it saw matters any more, and both bits are down.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Ghost {
-    /// At some moment since the call: the tracked key was a member; the sequence was empty; the operation could have
-    /// returned the tracked value, `true` or nothing without changing the cell.
+    /// At some moment since the call: the tracked key was a member; the sequence was empty; the
+    /// operation could have returned the tracked value, `true` or nothing without changing the
+    /// cell.
     pub saw_yes: bool,
-    /// At some moment since the call: the tracked key was not a member; the operation could have returned `null` or `false`
-    /// without changing the cell.
+    /// At some moment since the call: the tracked key was not a member; the operation could have
+    /// returned `null` or `false` without changing the cell.
     pub saw_no: bool,
     /// Whether the operation has taken effect, by a step of its own or of a helper.
     pub done: bool,
     /// The colour of the value that it must return for it; 2 stands for `null`.
     pub got: Option<u8>,
-    /// The colours of values, as bits, that the first item of a sequence had at some moments since the call. The item that is returned is
-    /// the only one of its colour under some colouring, and then it was the first one itself.
+    /// The colours of values, as bits, that the first item of a sequence had at some moments since
+    /// the call. The item that is returned is the only one of its colour under some colouring, and
+    /// then it was the first one itself.
     pub firsts: u8,
 }
 
@@ -133,7 +139,8 @@ pub struct Busy {
     pub ghost: Ghost,
 }
 
-/// Copies into memory that is there already: most views are made only to be compared with one that is known.
+/// Copies into memory that is there already: most views are made only to be compared with one that
+/// is known.
 impl Clone for Busy {
     fn clone(&self) -> Busy {
         Busy { regs: self.regs.clone(), ..*self }
@@ -245,7 +252,8 @@ impl View {
         all.filter_map(|v| v.tid()).max().map_or(1, |most| most + 1)
     }
 
-    /// Makes private nodes and records public that other threads can reach now, and says which nodes.
+    /// Makes private nodes and records public that other threads can reach now, and says which
+    /// nodes.
     pub fn publish(&mut self) -> Vec<usize> {
         for place in self.globals.iter().chain(&self.slots) {
             if let Some(record) = place.record() {

@@ -1,5 +1,5 @@
-//! The set of views as far as it has grown: one view for each skeleton, which covers all that were added with it, and a
-//! queue of those that are new or have grown.
+//! The set of views as far as it has grown: one view for each skeleton, which covers all that were
+//! added with it, and a queue of those that are new or have grown.
 
 use crate::model::Tracking;
 use crate::outcome::At;
@@ -19,7 +19,8 @@ pub struct Views {
     pub origins: Vec<(usize, At)>,
     index: FxHashMap<Vec<u8>, u32>,
     waiting: Vec<bool>,
-    /// The oldest first: what a late view adds to an old one is then collected before the old one is worked off again.
+    /// The oldest first: what a late view adds to an old one is then collected before the old one
+    /// is worked off again.
     queue: BinaryHeap<Reverse<usize>>,
     skeleton: Vec<u8>,
     /// What goes wrong on purpose.

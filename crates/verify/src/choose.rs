@@ -100,7 +100,7 @@ fn all_engines(program: &Program, options: &Options<'_>) -> Result<Verified, Err
     if let Attempt::Proved { .. } = attempt {
         return Ok(attempt.beside(program, hunt));
     }
-    // Pairs that were not decided in time say nothing, neither that they are right nor that one is wrong.
+    // Pairs that were not decided in time say nothing, neither that they are correct nor that one is wrong.
     let pairs = cancel.during(|| compositions::pairs(program)).unwrap_or(Pairs::Right(None));
     let attempt = match pairs {
         Pairs::Wrong(violated) => return Ok(*violated),

@@ -21,7 +21,7 @@ pub fn decided(program: &Program, asked: &Lists) -> Result<Verified, Error> {
 
 /// What the pairs of methods show.
 pub enum Pairs {
-    /// So many are right, if that could be asked.
+    /// So many are correct, if that could be asked.
     Right(Option<usize>),
     /// One goes wrong.
     Wrong(Box<Verified>),

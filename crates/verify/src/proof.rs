@@ -61,7 +61,7 @@ fn checked(program: &Program, proof: &Proof) -> Result<Attempt, String> {
 }
 
 impl Attempt {
-    /// The attempt, with the number of pairs of methods that are right on lists of any length.
+    /// The attempt, with the number of pairs of methods that are correct on lists of any length.
     #[must_use]
     pub fn noting(self, pairs: Option<usize>) -> Attempt {
         match (self, pairs) {

@@ -107,7 +107,7 @@ fn compositions_hold_together_only_if_each_of_them_holds() {
     assert_eq!(verify(&set, &nothing).err(), Some(Error::NothingToCompose));
 }
 
-/// Two removals may leave a marked node in Michael's list: the elements are right, the list is
+/// Two removals may leave a marked node in Michael's list: the elements are correct, the list is
 /// another one.
 #[test]
 fn comparing_lists_is_a_stronger_question_than_comparing_their_elements() {

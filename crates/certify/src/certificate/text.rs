@@ -1,19 +1,20 @@
 //! How a certificate is read from text.
 //!
-//! The text has one line per entry; words are separated by blanks, the parts of an entry by ` | `. The book describes it
-//! (`docs/certificates.md`). Reading is strict: whatever is not expected is an error with its line.
+//! The text has one line per entry; words are separated by blanks, the parts of an entry by ` | `.
+//! The book describes it (`docs/certificates.md`). Reading is strict: whatever is not expected is
+//! an error with its line.
 
 use super::{Behind, Certificate, Effect, Place, Target};
 use crate::content::Content;
+use crate::heap_graph::{Face, HeapGraph, Node, Segment, SegmentId, To};
 use crate::limits::{NODES, PLACES, WORDS};
 use crate::number::{Fact, Numbers, Relation, is_number};
 use crate::object::{Field, Object, Spec, hash};
-use crate::picture::{Face, Node, Picture, Stretch, StretchId, To};
+use crate::path_constraint::PathConstraint;
 use crate::record::Shape;
+use crate::scalar::{Attribute, Attributes, Class, Holder, Mark, NodeId, RecordId, Scalar, Values};
 use crate::sort::{Place as Spot, Reference, Told, ill_sorted};
 use crate::state::{Ghost, Operation, Record, State, Window};
-use crate::way::Way;
-use crate::word::{Attribute, Attributes, Class, Holder, Mark, NodeId, RecordId, Values, Word};
 use seriatim_lang::steps::Pc;
 
 /// The version of the format that this checker reads.
@@ -80,7 +81,8 @@ pub fn read(text: &str, object: &Object) -> Result<Certificate, Unreadable> {
     read_body(body, object)
 }
 
-/// The last line of a certificate with this body: a sum against accidents, not against forgers, from whom the checks protect.
+/// The last line of a certificate with this body: a sum against accidents, not against forgers,
+/// from whom the checks protect.
 pub fn end_of(body: &str) -> String {
     format!("end {:016x}", hash(body))
 }
@@ -126,7 +128,7 @@ impl Reader<'_> {
             Some(_) => return Err("the content is the value of the cell".to_owned()),
             None if self.object.spec == Spec::Number => {}
             None if self.object.is_reference(root) => {}
-            None => return Err("the content hangs from a reference".to_owned()),
+            None => return Err("the content is reached from a reference".to_owned()),
         }
         let behind_dummy = match begin {
             "first" => false,
@@ -150,31 +152,31 @@ impl Reader<'_> {
             (_, false) => return Err("three parts expected".to_owned()),
             (_, true) => return Err("six or nine parts expected".to_owned()),
         };
-        let shared: Vec<Word> = shared.iter().map(|w| word(w)).collect::<Read<_>>()?;
+        let shared: Vec<Scalar> = shared.iter().map(|w| scalar(w)).collect::<Read<_>>()?;
         if shared.len() != self.object.steps.shared.len() {
             return Err("not as many shared variables as the program has".to_owned());
         }
-        let mut picture = Picture { shared, ..Picture::default() };
+        let mut graph = HeapGraph { shared, ..HeapGraph::default() };
         at_most(NODES, nodes.len(), "nodes")?;
         for text in nodes {
-            self.node(text, &mut picture)?;
+            self.node(text, &mut graph)?;
         }
-        picture.settle();
-        let mut state = State { operation: self.operation(who)?, picture, ..State::default() };
+        graph.settle();
+        let mut state = State { operation: self.operation(who)?, graph, ..State::default() };
         state.numerical = self.object.spec == Spec::Number;
         if let Some((records, own, window, numbers)) = more {
             state.numbers = self.numbers(numbers)?;
             at_most(NODES, records.len(), "records")?;
             state.records = records.iter().map(|text| record(text)).collect::<Read<_>>()?;
-            state.own = own.iter().map(|text| word(text)).collect::<Read<_>>()?;
+            state.own = own.iter().map(|text| scalar(text)).collect::<Read<_>>()?;
             state.window = self.window(window)?;
             if state.own.len() != self.object.own_elements() {
                 return Err("not as many elements of arrays as a thread has".to_owned());
             }
         }
-        let count = state.picture.nodes.len();
-        let links = state.picture.nodes.iter().map(|n| n.now.link);
-        let mut links = links.chain(state.picture.stretches.iter().map(|s| s.to));
+        let count = state.graph.nodes.len();
+        let links = state.graph.nodes.iter().map(|n| n.now.link);
+        let mut links = links.chain(state.graph.segments.iter().map(|s| s.to));
         if links.any(|to| matches!(to, To::Node(id) if id.0 as usize >= count)) {
             return Err("a link to a node that the view does not have".to_owned());
         }
@@ -203,7 +205,7 @@ impl Reader<'_> {
             mine: flag(whose, "mine", "other")?,
             method: method as u32,
             arguments: self.arguments(method, arguments)?,
-            base: word(base)?,
+            base: scalar(base)?,
             seen: bits,
         }))
     }
@@ -217,13 +219,13 @@ impl Reader<'_> {
         };
         let answer = match &answer[..] {
             ["-"] => None,
-            [text] => Some(word(text)?),
+            [text] => Some(scalar(text)?),
             _ => return Err("an answer expected".to_owned()),
         };
         at_most(WORDS, facts.len().max(moments.len()), "facts or moments")?;
         Ok(Numbers {
             facts: facts.iter().map(|text| fact(text)).collect::<Read<_>>()?,
-            moments: moments.iter().map(|text| word(text)).collect::<Read<_>>()?,
+            moments: moments.iter().map(|text| scalar(text)).collect::<Read<_>>()?,
             answer,
         })
     }
@@ -234,11 +236,12 @@ impl Reader<'_> {
     }
 
     /// Reads the arguments of a method, separated by commas; `?` if it has none.
-    fn arguments(&self, method: usize, text: &str) -> Read<Vec<Word>> {
+    fn arguments(&self, method: usize, text: &str) -> Read<Vec<Scalar>> {
         let count = self.object.steps.methods[method].params.len();
-        let words = text.split(',').filter(|_| count > 0).map(word).collect::<Read<Vec<_>>>()?;
-        match words.len() == count && (count > 0 || text == "?") {
-            true => Ok(words),
+        let scalars =
+            text.split(',').filter(|_| count > 0).map(scalar).collect::<Read<Vec<_>>>()?;
+        match scalars.len() == count && (count > 0 || text == "?") {
+            true => Ok(scalars),
             false => Err(format!("`{text}` are not the arguments")),
         }
     }
@@ -248,7 +251,7 @@ impl Reader<'_> {
         match parts {
             [words] if words.len() == 1 => {
                 let shape = fields(words[0])?;
-                match shape.iter().all(|word| Spot::Field.admits(self.object, *word)) {
+                match shape.iter().all(|scalar| Spot::Field.admits(self.object, *scalar)) {
                     true => Ok(shape),
                     false => Err("a shape with a field that no record has".to_owned()),
                 }
@@ -269,7 +272,7 @@ impl Reader<'_> {
         if !rests || !self.object.steps.code[pc.0 as usize].is_step() {
             return Err("no thread rests there in that method".to_owned());
         }
-        let registers: Vec<Word> = registers.iter().map(|w| word(w)).collect::<Read<_>>()?;
+        let registers: Vec<Scalar> = registers.iter().map(|w| scalar(w)).collect::<Read<_>>()?;
         if registers.len() != self.object.steps.register_count() {
             return Err("not as many registers as the program has".to_owned());
         }
@@ -277,34 +280,35 @@ impl Reader<'_> {
         Ok(Some(Operation { pc, method: method as u32, arguments, ghost, registers }))
     }
 
-    /// Reads `attribute:values:privacy:link` or the same with a stretch, `…:attributes:values:may:order`.
-    fn node(&self, text: &str, picture: &mut Picture) -> Read<()> {
+    /// Reads `attribute:values:privacy:link` or the same with a segment,
+    /// `…:attributes:values:may:order`.
+    fn node(&self, text: &str, graph: &mut HeapGraph) -> Read<()> {
         let parts: Vec<&str> = text.split(':').collect();
-        let [attribute, values, privacy, link, stretch @ ..] = &parts[..] else {
+        let [attribute, values, privacy, link, segment @ ..] = &parts[..] else {
             return Err(format!("`{text}` is no node"));
         };
         let Attribute { class, mark, locked } = self.attribute(attribute)?;
         let private = flag(privacy, "private", "public")?;
-        let mut link = match word(link)? {
-            Word::Null => To::Null,
-            Word::Node(id) => To::Node(id),
-            Word::Unknown => To::Outside,
+        let mut link = match scalar(link)? {
+            Scalar::Null => To::Null,
+            Scalar::Node(id) => To::Node(id),
+            Scalar::Unknown => To::Outside,
             _ => return Err(format!("`{text}` has no link")),
         };
-        match stretch {
+        match segment {
             [] => {}
             [attributes, values, may, order] => {
                 let attributes = self.attributes(attributes)?;
                 let optional = flag(may, "optional", "some")?;
                 let sorted = flag(order, "sorted", "any")?;
                 let values = self.values(values)?;
-                picture.stretches.push(Stretch { attributes, values, optional, sorted, to: link });
-                link = To::Stretch(StretchId(picture.stretches.len() as u32 - 1));
+                graph.segments.push(Segment { attributes, values, optional, sorted, to: link });
+                link = To::Segment(SegmentId(graph.segments.len() as u32 - 1));
             }
             _ => return Err(format!("`{text}` is no node")),
         }
         let now = Face { link, mark, locked, private };
-        picture.draw(Node { class, values: self.values(values)?, before: Some(now), now });
+        graph.draw(Node { class, values: self.values(values)?, before: Some(now), now });
         Ok(())
     }
 
@@ -329,7 +333,8 @@ impl Reader<'_> {
         text.split(',').map(|a| self.attribute(a)).collect()
     }
 
-    /// Reads a set of values such as `01n`, or `-` for none; nodes without a value all hold the same.
+    /// Reads a set of values such as `01n`, or `-` for none; nodes without a value all hold the
+    /// same.
     fn values(&self, text: &str) -> Read<Values> {
         let mut set = 0;
         for letter in text.chars().filter(|_| text != "-") {
@@ -376,10 +381,10 @@ impl Reader<'_> {
             return Err("a place that the effect does not have".to_owned());
         }
         for (number, place) in effect.places.iter().enumerate() {
-            let to = place.way.map(|way| way.to);
+            let to = place.path.map(|path| path.to);
             let old = |place: usize| effect.places.get(place).is_some_and(|p| !p.fresh);
             if to.is_some_and(|to| place.fresh || to == number || !old(to)) {
-                return Err("a way leads from an old place to another old place".to_owned());
+                return Err("a path leads from an old place to another old place".to_owned());
             }
             if place.fresh && place.reach != 0 {
                 return Err("a fresh place that could be reached before the step".to_owned());
@@ -391,9 +396,9 @@ impl Reader<'_> {
         }
         for text in scalars {
             let (variable, value) = pair(text, "=")?;
-            let (variable, word) = (self.variable(variable)?, word(value)?);
-            match Spot::Before(variable).admits(self.object, word) {
-                true => effect.scalars[variable] = Told::by_actor(word),
+            let (variable, scalar) = (self.variable(variable)?, scalar(value)?);
+            match Spot::Before(variable).admits(self.object, scalar) {
+                true => effect.scalars[variable] = Told::by_actor(scalar),
                 false => return Err(format!("`{text}` has no meaning here")),
             }
         }
@@ -407,7 +412,7 @@ impl Reader<'_> {
 
     fn place(&self, text: &str) -> Read<Place> {
         let parts: Vec<&str> = text.split(':').collect();
-        let [fresh, attribute, reach, link, values, way @ ..] = &parts[..] else {
+        let [fresh, attribute, reach, link, values, path @ ..] = &parts[..] else {
             return Err(format!("`{text}` is no place"));
         };
         let variables = reach.split(',').filter(|v| !v.is_empty());
@@ -418,21 +423,21 @@ impl Reader<'_> {
             reach: variables.iter().fold(0, |bits, v| bits | 1 << v),
             link: target(link)?,
             values: self.values(values)?,
-            way: self.way(way)?,
+            path: self.path(path)?,
         })
     }
 
     /// Reads `p2:<m,=m`, or nothing.
-    fn way(&self, parts: &[&str]) -> Read<Option<Way>> {
+    fn path(&self, parts: &[&str]) -> Read<Option<PathConstraint>> {
         let (to, between) = match parts {
             [] => return Ok(None),
             [to, between] => (target(to)?, self.attributes(between)?),
-            _ => return Err(format!("`{}` is no way", parts.join(":"))),
+            _ => return Err(format!("`{}` is no path", parts.join(":"))),
         };
-        let Target::At(to) = to else { return Err("a way leads to a place".to_owned()) };
+        let Target::At(to) = to else { return Err("a path leads to a place".to_owned()) };
         match between.iter().all(|a| a == a.of_another()) {
-            true => Ok(Some(Way { to, between })),
-            false => Err("a way tells what everybody can see".to_owned()),
+            true => Ok(Some(PathConstraint { to, between })),
+            false => Err("a path tells what everybody can see".to_owned()),
         }
     }
 
@@ -475,11 +480,11 @@ impl Reader<'_> {
                 match Reference::of(self.object, variable) {
                     Some(reference) => effect.moves.push((reference, effect.target(value)?)),
                     None => {
-                        let word = word(value)?;
-                        if !Spot::Written(variable).admits(self.object, word) {
+                        let scalar = scalar(value)?;
+                        if !Spot::Written(variable).admits(self.object, scalar) {
                             return Err(format!("`{text}` is nothing that a step can write"));
                         }
-                        effect.stores.push((variable, Told::by_actor(word)));
+                        effect.stores.push((variable, Told::by_actor(scalar)));
                     }
                 }
             }
@@ -507,7 +512,8 @@ impl Effect {
         }
     }
 
-    /// A place that is written. Of a fresh node, the place itself tells what it holds after the step.
+    /// A place that is written. Of a fresh node, the place itself tells what it holds after the
+    /// step.
     fn written_place(&self, text: &str) -> Read<usize> {
         match self.target(text)? {
             Target::At(place) if !self.places[place].fresh => Ok(place),
@@ -552,29 +558,29 @@ fn target(text: &str) -> Read<Target> {
     })
 }
 
-fn word(text: &str) -> Read<Word> {
+fn scalar(text: &str) -> Read<Scalar> {
     let rest = text.get(1..).unwrap_or_default();
     Ok(match text {
-        "?" => Word::Unknown,
-        "null" => Word::Null,
-        "free" => Word::Lock(Holder::Free),
-        "mine" => Word::Lock(Holder::Mine),
-        "other" => Word::Lock(Holder::Other),
-        "v0" => Word::Value(0),
-        "v1" => Word::Value(1),
-        _ if text.starts_with('#') => Word::Node(NodeId(number(rest)?)),
-        _ if text.starts_with('r') => Word::Record(RecordId(number(rest)?)),
+        "?" => Scalar::Unknown,
+        "null" => Scalar::Null,
+        "free" => Scalar::Lock(Holder::Free),
+        "mine" => Scalar::Lock(Holder::Mine),
+        "other" => Scalar::Lock(Holder::Other),
+        "v0" => Scalar::Value(0),
+        "v1" => Scalar::Value(1),
+        _ if text.starts_with('#') => Scalar::Node(NodeId(number(rest)?)),
+        _ if text.starts_with('r') => Scalar::Record(RecordId(number(rest)?)),
         _ if text.starts_with('n') => unknown_number(rest)?,
         _ if text.starts_with('t') => match number(rest)? {
-            name @ 0..64 => Word::Thread(name),
+            name @ 0..64 => Scalar::Thread(name),
             _ => return Err(format!("`{text}` is one thread too many")),
         },
-        _ if text.starts_with('k') && rest.len() == 1 => {
-            Word::Key(rest.chars().next().and_then(class).ok_or(format!("`{text}` is no word"))?)
-        }
+        _ if text.starts_with('k') && rest.len() == 1 => Scalar::Key(
+            rest.chars().next().and_then(class).ok_or(format!("`{text}` is no scalar"))?,
+        ),
         _ => match text.strip_prefix("mine:") {
-            Some(value) => Word::Own(number(value)?),
-            None => Word::Int(number(text)?),
+            Some(value) => Scalar::Own(number(value)?),
+            None => Scalar::Int(number(text)?),
         },
     })
 }
@@ -596,7 +602,7 @@ fn fact(text: &str) -> Read<Fact> {
         "differs" => Relation::Differ,
         _ => return Err(format!("`{text}` is no fact")),
     };
-    let (first, second) = (word(first)?, word(second)?);
+    let (first, second) = (scalar(first)?, scalar(second)?);
     match is_number(first) && is_number(second) {
         true => Ok(Fact { first, relation, second }),
         false => Err(format!("`{text}` is no fact")),
@@ -604,17 +610,17 @@ fn fact(text: &str) -> Read<Fact> {
 }
 
 /// Reads `0+3`: a base and an offset, both small.
-fn unknown_number(text: &str) -> Read<Word> {
+fn unknown_number(text: &str) -> Read<Scalar> {
     let (base, offset) = pair(text, "+")?;
     match (number(base)?, number(offset)?) {
-        (base @ 0..256u32, offset @ -100_000..100_000i32) => Ok(Word::Number(base, offset)),
+        (base @ 0..256u32, offset @ -100_000..100_000i32) => Ok(Scalar::Number(base, offset)),
         _ => Err(format!("`n{text}` is too large")),
     }
 }
 
-/// Reads words that are separated by commas.
-fn fields(text: &str) -> Read<Vec<Word>> {
-    text.split(',').map(word).collect()
+/// Reads scalars that are separated by commas.
+fn fields(text: &str) -> Read<Vec<Scalar>> {
+    text.split(',').map(scalar).collect()
 }
 
 /// Reads `-` or a list such as `yes,no,done,got0`.
@@ -627,11 +633,11 @@ fn ghost_of(text: &str) -> Read<Ghost> {
             "first0" => ghost.firsts |= 1,
             "first1" => ghost.firsts |= 2,
             "done" => ghost.done = true,
-            "got0" => ghost.got = Some(Word::Value(0)),
-            "got1" => ghost.got = Some(Word::Value(1)),
-            "gotnull" => ghost.got = Some(Word::Null),
-            "gotno" => ghost.got = Some(Word::Int(0)),
-            "gotyes" => ghost.got = Some(Word::Int(1)),
+            "got0" => ghost.got = Some(Scalar::Value(0)),
+            "got1" => ghost.got = Some(Scalar::Value(1)),
+            "gotnull" => ghost.got = Some(Scalar::Null),
+            "gotno" => ghost.got = Some(Scalar::Int(0)),
+            "gotyes" => ghost.got = Some(Scalar::Int(1)),
             _ => return Err(format!("`{text}` does not say what an operation has seen")),
         }
     }

@@ -236,8 +236,8 @@ impl Forger<'_> {
             if forged.views.len() + missing.len() > self.most {
                 return Ended::TooLarge;
             }
-            for picture in untold {
-                let pen = Pen { object: self.object, header, picture: &picture };
+            for graph in untold {
+                let pen = Pen { object: self.object, header, graph: &graph };
                 let (effect, tried) = pen.write(&mut self.dice, self.zeal.effects);
                 self.tally.edits += tried;
                 forged.effects.push((effect, 0));
@@ -254,7 +254,7 @@ impl Forger<'_> {
     fn missing(
         &self,
         forged: &Certificate,
-    ) -> Result<(Vec<State>, Vec<seriatim_certify::picture::Picture>), Rejection> {
+    ) -> Result<(Vec<State>, Vec<seriatim_certify::heap_graph::HeapGraph>), Rejection> {
         let pass = Pass::new(self.object, forged);
         let mut missing: HashSet<State> = HashSet::new();
         let mut meets = |_: Option<usize>, state: &State| {
@@ -274,7 +274,7 @@ impl Forger<'_> {
         }
         let mut untold: Vec<_> = noticed.untold.take().unwrap_or_default();
         let mut seen = HashSet::new();
-        untold.retain(|picture| seen.insert(picture.clone()));
+        untold.retain(|graph| seen.insert(graph.clone()));
         // One effect at a time: it may describe the other steps as well.
         untold.truncate(1);
         let mut missing: Vec<State> = missing.into_iter().collect();
@@ -360,7 +360,7 @@ fn broken_lists() -> Vec<(String, Program)> {
         let program = check(&source).ok()?;
         let object = Object::of(&program).ok()?;
         let name = path.file_stem()?.display().to_string();
-        // Judged by the elements at all times, not by the list at the end: those are right.
+        // Judged by the elements at all times, not by the list at the end: those are correct.
         let right = source.contains("expect lists") && !source.contains("expect explore");
         (object.list.is_some() && !right).then_some((name, program))
     });

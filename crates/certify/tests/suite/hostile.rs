@@ -1,7 +1,9 @@
-//! What a forger might try, one test each. The list is that of `docs/certificates.md`; the checksum at the end is always fixed.
+//! What a forger might try, one test each. The list is that of `docs/certificates.md`; the checksum
+//! at the end is always fixed.
 //!
-//! The last test is a fuzzer: random changes of certificates of all sorts, lines and words exchanged, doubled, dropped and spliced in from
-//! other certificates. Whatever it makes, the checker answers, without a panic and within its limits.
+//! The last test is a fuzzer: random changes of certificates of all sorts, lines and words
+//! exchanged, doubled, dropped and spliced in from other certificates. Whatever it makes, the
+//! checker answers, without a panic and within its limits.
 
 use crate::common::{body, long, made_out_for, program, proved, sealed};
 use seriatim_certify::{Refusal, Unreadable, certify, certify_within};
@@ -38,7 +40,8 @@ impl Base {
         certify(&self.program, &sealed(&lines)).map(drop)
     }
 
-    /// What is said of the certificate with one part of a word replaced, in the first line that has it.
+    /// What is said of the certificate with one part of a word replaced, in the first line that has
+    /// it.
     fn replaced(&self, sort: &str, old: &str, new: &str) -> Result<(), Refusal> {
         let at = self.at(sort, old);
         self.with(at, &self.lines[at].replacen(old, new, 1))
@@ -65,7 +68,8 @@ fn the_base_is_accepted() {
     certify(&base.program, &sealed(&base.lines)).unwrap_or_else(|r| panic!("{r}"));
 }
 
-/// The word of a lock depends on who looks: equality of locks would hide a step from those who look differently.
+/// The word of a lock depends on who looks: equality of locks would hide a step from those who look
+/// differently.
 #[test]
 fn equality_of_anything_but_references_is_no_fact() {
     let base = Base::of("two_lock_queue");
@@ -138,7 +142,8 @@ fn no_word_stands_where_its_sort_has_no_meaning() {
 #[test]
 fn claims_that_a_state_does_not_make_cover_nothing() {
     let base = Base::stack();
-    // A view that has seen an empty stack, owns a node alone, holds a lock, or has taken effect, where it has not.
+    // A view that has seen an empty stack, owns a node alone, holds a lock, or has taken effect,
+    // where it has not.
     for (old, new) in [
         ("push v0 -", "push v0 done"),
         ("pop ? -", "pop ? yes"),
@@ -238,7 +243,7 @@ fn huge_counts_are_refused_before_they_cost_anything() {
     unreadable(hsy.with(idle, &line));
 }
 
-/// Sixty stretches that may be empty: two to the sixtieth cases, none of which is described.
+/// Sixty segments that may be empty: two to the sixtieth cases, none of which is described.
 #[test]
 fn a_view_with_too_many_cases_is_rejected_soon() {
     let base = Base::stack();
@@ -266,7 +271,8 @@ fn the_certificate_of_another_program_is_told_by_its_name_and_rejected_under_a_f
     );
 }
 
-/// The program is changed, and the certificate made out for the new one: in a step, in the specification, in the initial state.
+/// The program is changed, and the certificate made out for the new one: in a step, in the
+/// specification, in the initial state.
 #[test]
 fn a_changed_program_needs_another_proof() {
     let source = program("coarse_stack").source.to_string();

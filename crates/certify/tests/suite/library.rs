@@ -137,7 +137,7 @@ fn a_program_outside_of_the_class_is_refused_with_the_reason() {
     assert!(matches!(refusal, Refusal::Program(_)), "{refusal}");
 }
 
-/// The certificate of a right program, made out for a wrong one that differs in a single step.
+/// The certificate of a correct program, made out for a wrong one that differs in a single step.
 #[test]
 fn a_proof_does_not_fit_a_program_that_is_almost_the_same() {
     let right = program("two_lock_queue");

@@ -1,4 +1,5 @@
-//! The checker of certificates, tested as those meet it who would deceive it. One program, so that it is linked once.
+//! The checker of certificates, tested as those meet it who would deceive it. One program, so that
+//! it is linked once.
 
 mod book;
 mod common;
@@ -7,6 +8,6 @@ mod forging;
 mod hostile;
 mod library;
 mod mutants;
+mod path_constraints;
 mod sabotage;
 mod trusted_base;
-mod ways;

@@ -57,7 +57,7 @@ fn the_certificates_of_proved_mutants_are_accepted() {
     assert!(accepted > 50, "only {accepted}");
 }
 
-/// A mutant for which the certificate is accepted must be right; `explore` judges.
+/// A mutant for which the certificate is accepted must be correct; `explore` judges.
 #[test]
 fn the_certificate_of_a_right_program_proves_no_wrong_mutant() {
     let (mut rejected, mut right) = (0, 0);

@@ -1,4 +1,5 @@
-//! Provers that are broken on purpose: what they take for a proof is rejected, and nobody reads *proved*.
+//! Provers that are broken on purpose: what they take for a proof is rejected, and nobody reads
+//! *proved*.
 
 use seriatim_certify::{Object, certify};
 use seriatim_lang::Program;
@@ -31,7 +32,8 @@ fn what_a_broken_prover_takes_for_a_proof_is_rejected() {
     }
 }
 
-/// On programs that are wrong, a broken prover can be wrong, and the checker is all that stands between it and the user.
+/// On programs that are wrong, a broken prover can be wrong, and the checker is all that stands
+/// between it and the user.
 #[test]
 fn a_broken_prover_and_a_broken_program_are_not_proved() {
     let mut claims = [0; WAYS.len()];

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// What the checker uses of the language: reading and checking programs, lowering them to steps, the
-/// meaning of specifications. Neither the machine nor the analyses of the explorer.
+/// What the checker uses of the language: reading and checking programs, lowering them to steps,
+/// the meaning of specifications. Neither the machine nor the analyses of the explorer.
 const OF_LANG: &[&str] = &[
     "front/ast.rs",
     "front/check.rs",
@@ -29,8 +29,8 @@ const OF_LANG: &[&str] = &[
     "machine/choices.rs",
 ];
 
-/// The words behind `seriatim_lang::` in the checker, all of which are in these files. (`machine` for the
-/// bounds of a specification's values; `show` prints steps for people.)
+/// The words behind `seriatim_lang::` in the checker, all of which are in these files. (`machine`
+/// for the bounds of a specification's values; `show` prints steps for people.)
 const NAMES: &[&str] = &[
     "Program",
     "ast",

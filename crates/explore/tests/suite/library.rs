@@ -1,6 +1,6 @@
 //! Every `expect explore` line of the library is run, and its verdict demanded; every history that
 //! refutes an algorithm is rejected by an independent judge, too; linearization points that the
-//! library names are right.
+//! library names are correct.
 //!
 //! Larger bounds are left to a long run: a line other than the first of its file may end at a limit
 //! of states, which is said on the error output. `SERIATIM_LONG=1` takes the limit away.

@@ -52,7 +52,7 @@ const READS: &[&str] = &[
 ];
 
 /// A register with two cells, a box, two locks and two variables that nobody writes, put together
-/// at random; some are right, most are wrong, some wait for ever.
+/// at random; some are correct, most are wrong, some wait for ever.
 fn random_register(random: &mut Random) -> String {
     let (write, read) = (random.pick(WRITES), random.pick(READS));
     let again = random.pick(&["", "x = x", "let z = y; y = z", "if x == y { x = y }"]);

@@ -1,15 +1,19 @@
 //! Interference on lists: what an effect of another thread does to a view.
 //!
-//! Decided: all views after the effect. Each node of the effect is an explicit node of the view, a node in one of its
-//! segments, or, if no shared variable leads to it, a node of which the view knows nothing; all ways are enumerated, and those
-//! that contradict a fact on either side are dropped. Nodes that were private to the acting thread are in no other view.
-//! If a node of which the view knows nothing becomes visible, the proof is stuck. Where an effect tells what lies on the way between
-//! two nodes, the segments on that way keep only such nodes: they are on the same way, so it is the same nodes.
+//! Decided: all views after the effect. Each node of the effect is an explicit node of the view, a
+//! node in one of its segments, or, if no shared variable leads to it, a node of which the view
+//! knows nothing; all ways are enumerated, and those that contradict a fact on either side are
+//! dropped. Nodes that were private to the acting thread are in no other view. If a node of which
+//! the view knows nothing becomes visible, the proof is stuck. Where an effect tells what lies on
+//! the path between two nodes, the segments on that path keep only such nodes: the path is the
+//! same, so the nodes are the same.
 //!
-//! Law (tested against the concrete machine, through the invariant): if the view describes a state in which the effect
-//! takes place, one of the results describes the state after it.
+//! Law (tested against the concrete machine, through the invariant): if the view describes a state
+//! in which the effect takes place, one of the results describes the state after it.
 
-use crate::effect::{Effect, Outlook, Path, Place, Target, as_seen_by_others, scalars_agree};
+use crate::effect::{
+    Effect, Outlook, PathConstraint, Place, Target, as_seen_by_others, scalars_agree,
+};
 use crate::model::Model;
 use crate::outcome::Obstacle;
 use crate::segment::{Cut, Which, each_cut};
@@ -30,7 +34,8 @@ enum Seat {
 /// What to do with a view after an effect, in memory that is used again.
 type Found<'f> = &'f mut dyn FnMut(&mut View) -> Result<(), Obstacle>;
 
-/// The search for matchings, depth first: a choice is made, followed, and taken back. Keeps its memory between searches.
+/// The search for matchings, depth first: a choice is made, followed, and taken back. Keeps its
+/// memory between searches.
 #[derive(Default)]
 pub struct Matcher {
     /// The view without its thread, which takes no part in the matching.
@@ -47,7 +52,8 @@ struct Job<'j> {
 }
 
 impl Matcher {
-    /// Calls `found` for every view after the effect of another thread; `outlook` is that of the view.
+    /// Calls `found` for every view after the effect of another thread; `outlook` is that of the
+    /// view.
     pub fn interfere(
         &mut self,
         model: &Model,
@@ -110,7 +116,8 @@ impl Matcher {
         result
     }
 
-    /// The next place to seat: one that a seated place leads to, if there is any; with the node that leads to it.
+    /// The next place to seat: one that a seated place leads to, if there is any; with the node
+    /// that leads to it.
     fn next_open(&self, effect: &Effect) -> Option<(usize, Option<usize>)> {
         let open = |i: &usize| self.seats[*i] == Seat::Open;
         let leader = |i: usize| {
@@ -228,8 +235,9 @@ impl Matcher {
             && !effect.references.iter().zip(&self.heap.globals).any(stray)
     }
 
-    /// Whether the first seated node behind a node can be the one to which a path leads, by nodes as on the path.
-    fn may_lead_along(&self, from: usize, path: Path) -> bool {
+    /// Whether the first seated node behind a node can be the one to which a path leads, by nodes
+    /// as on the path.
+    fn may_lead_along(&self, from: usize, path: PathConstraint) -> bool {
         let Seat::Node(to) = self.seats[path.to as usize] else { return false };
         let mut at = from;
         for _ in 0..=self.heap.nodes.len() {
@@ -252,8 +260,8 @@ impl Matcher {
         false
     }
 
-    /// Leaves on the way of a path only nodes that it may have.
-    fn narrow(&self, from: usize, path: Path, after: &mut View) {
+    /// Leaves on a path only nodes that it may have.
+    fn narrow(&self, from: usize, path: PathConstraint, after: &mut View) {
         let Seat::Node(to) = self.seats[path.to as usize] else { return };
         let mut at = from;
         for _ in 0..=self.heap.nodes.len() {
@@ -367,8 +375,8 @@ fn may_sit(view: &View, seats: &[Seat], (i, place): (usize, &Place), node: usize
     }
 }
 
-/// Whether a node with this link may be the place, as far as that is decided. Only saves work: what it drops is what
-/// `holds` would drop.
+/// Whether a node with this link may be the place, as far as that is decided. Only saves work: what
+/// it drops is what `holds` would drop.
 fn may_lead(place: &Place, seats: &[Seat], (to, segment): (Val, Segment)) -> bool {
     match place.link {
         Target::Null => to == Val::Null && segment.optional,

@@ -75,7 +75,8 @@ fn poling_accepts_a_contains_that_skips_its_walk() {
     is_not_proved("orvyy_set_skipping_contains");
 }
 
-/// What Poling ships as a right conditional compare-and-swap, and its own broken elimination stacks.
+/// What Poling ships as a right conditional compare-and-swap, and its own broken elimination
+/// stacks.
 #[test]
 fn what_poling_ships_of_helping_is_not_proved() {
     for name in ["ccas_overwrite", "ccas_no_writes", "hsy_stack_top_not_moved"] {

@@ -1,5 +1,5 @@
-//! Registers and other cells: correct ones are proved, whether their specification is built in or their own; incorrect ones are
-//! not.
+//! Registers and other cells: correct ones are proved, whether their specification is built in or
+//! their own; incorrect ones are not.
 
 use crate::common::program;
 use seriatim_prove::{Obstacle, Options, Outcome, prove};
@@ -62,8 +62,8 @@ fn wrong_compare_and_swaps_are_not_proved() {
     }
 }
 
-/// A descriptor that is installed by somebody who is not its owner, a second time, or over another one, and an operation that
-/// returns while its descriptor is still there.
+/// A descriptor that is installed by somebody who is not its owner, a second time, or over another
+/// one, and an operation that returns while its descriptor is still there.
 #[test]
 fn descriptors_are_installed_once_and_by_their_owners() {
     let ccas = crate::common::algorithm("ccas");
@@ -83,7 +83,8 @@ fn descriptors_are_installed_once_and_by_their_owners() {
     }
 }
 
-/// The values of the control variable since an installation are bits of a word: more of them than it has would be confused.
+/// The values of the control variable since an installation are bits of a word: more of them than
+/// it has would be confused.
 #[test]
 fn a_control_variable_with_too_many_values_is_refused() {
     let names: Vec<String> = (0..33).map(|i| format!("M{i}")).collect();

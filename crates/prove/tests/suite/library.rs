@@ -1,4 +1,5 @@
-//! The correct algorithms of the library: which are proved, with which content; which are refused, and why.
+//! The correct algorithms of the library: which are proved, with which content; which are refused,
+//! and why.
 
 use crate::common::{algorithm, long, program};
 use seriatim_prove::{Begin, Counted};
@@ -90,8 +91,8 @@ fn an_initialisation_that_chooses_is_refused() {
     assert!(matches!(prove(&program(&source), &Options::default()), Outcome::Refused(_)));
 }
 
-/// Locks that are held by nobody in particular, a lock released by another operation, a list made a ring: each must stop
-/// the proof, because the laws of the domain do not hold without it.
+/// Locks that are held by nobody in particular, a lock released by another operation, a list made a
+/// ring: each must stop the proof, because the laws of the domain do not hold without it.
 #[test]
 fn what_breaks_the_laws_of_the_domain_stops_the_proof() {
     let queue = algorithm("two_lock_queue");
@@ -133,8 +134,8 @@ fn a_limit_makes_the_verdict_unknown() {
     assert!(stuck.limited);
 }
 
-/// Two contents are tried for lists with marks. A limit is not what the reader wants to see if there is a check that fails,
-/// except where a wrong guess fails at once.
+/// Two contents are tried for lists with marks. A limit is not what the reader wants to see if
+/// there is a check that fails, except where a wrong guess fails at once.
 #[test]
 fn of_several_contents_the_one_that_says_most_is_shown() {
     for (name, views, shown, limited) in [

@@ -1,4 +1,5 @@
-//! Counters, locks, semaphores and registers of numbers: correct ones are proved for any numbers, incorrect ones are not.
+//! Counters, locks, semaphores and registers of numbers: correct ones are proved for any numbers,
+//! incorrect ones are not.
 
 use crate::common::{algorithm, program};
 use seriatim_lang::check;
@@ -180,7 +181,8 @@ method read() -> int { let i: int 0..1 = 0 let a = halves[i] i = 1 let b = halve
     assert!(matches!(prove(&program(source), &Options::default()), Outcome::Refused(_)));
 }
 
-/// A thread that knows a large number as a constant, and one that has forgotten it, must not miss each other's steps.
+/// A thread that knows a large number as a constant, and one that has forgotten it, must not miss
+/// each other's steps.
 #[test]
 fn large_numbers_in_variables_with_bounds_are_seen_by_all() {
     let wide = algorithm("broken/int_register_wide");
@@ -217,8 +219,8 @@ method get() -> {result} {{ return n }}
     )
 }
 
-/// Bounds that are stated are bounds, wherever they stand and whatever they are: those of `int` in an algorithm and in a
-/// specification, narrower and wider ones. A counter runs into all of them.
+/// Bounds that are stated are bounds, wherever they stand and whatever they are: those of `int` in
+/// an algorithm and in a specification, narrower and wider ones. A counter runs into all of them.
 #[test]
 fn a_counter_with_stated_bounds_anywhere_is_not_proved() {
     let is_proved = |source: &str| {

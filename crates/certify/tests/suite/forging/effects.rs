@@ -1,17 +1,18 @@
-//! Writes effects: an honest one for a step, and dishonest ones that the checker still takes for it.
+//! Writes effects: an honest one for a step, and dishonest ones that the checker still takes for
+//! it.
 
 use super::Dice;
 use seriatim_certify::Object;
 use seriatim_certify::certificate::{self, Effect};
 use seriatim_certify::effect::describes;
-use seriatim_certify::picture::{Item, Picture, Time, To};
-use seriatim_certify::word::{Attribute, Class, Holder, Mark, NodeId, Values, Word};
+use seriatim_certify::heap_graph::{HeapGraph, Item, Time, To};
+use seriatim_certify::scalar::{Attribute, Class, Holder, Mark, NodeId, Scalar, Values};
 
 /// Writes effects for one step.
 pub struct Pen<'a> {
     pub object: &'a Object,
     pub header: &'a [String],
-    pub picture: &'a Picture,
+    pub graph: &'a HeapGraph,
 }
 
 /// What stands in effects.
@@ -56,10 +57,10 @@ impl Pen<'_> {
         let honest = self.honest();
         let mut line = honest.clone();
         let mut best = self.read(&line).unwrap_or_else(|| panic!("unreadable: {honest}"));
-        assert!(describes(&best, self.picture), "{honest} for {:?}", self.picture);
+        assert!(describes(&best, self.graph), "{honest} for {:?}", self.graph);
         for _ in 0..tries {
             let changed = self.changed(&line, dice);
-            if let Some(effect) = self.read(&changed).filter(|e| describes(e, self.picture)) {
+            if let Some(effect) = self.read(&changed).filter(|e| describes(e, self.graph)) {
                 (line, best) = (changed, effect);
             }
         }
@@ -130,7 +131,7 @@ impl Pen<'_> {
 
     /// What happened.
     fn honest(&self) -> String {
-        let picture = self.picture;
+        let graph = self.graph;
         let places = self.places();
         let target = |to: To| match to {
             To::Null => "null".to_owned(),
@@ -138,16 +139,16 @@ impl Pen<'_> {
                 Some(place) => format!("p{place}"),
                 None => "elsewhere".to_owned(),
             },
-            To::Stretch(_) | To::Outside => "?".to_owned(),
+            To::Segment(_) | To::Outside => "?".to_owned(),
         };
-        let to = |word: Word| match word {
-            Word::Node(id) => target(To::Node(id)),
+        let to = |scalar: Scalar| match scalar {
+            Scalar::Node(id) => target(To::Node(id)),
             _ => "null".to_owned(),
         };
         let texts = places.iter().map(|id| self.place(*id, &target));
         let mut parts: [Vec<String>; 5] = [texts.collect(), vec![], vec![], vec![], vec![]];
         for (place, id) in places.iter().enumerate().filter(|(_, id)| !self.is_fresh(**id)) {
-            let (before, now) = (picture.node(*id).before.expect("old"), picture.node(*id).now);
+            let (before, now) = (graph.node(*id).before.expect("old"), graph.node(*id).now);
             if before.link != now.link {
                 parts[4].push(format!("p{place}.link={}", target(now.link)));
             }
@@ -157,40 +158,40 @@ impl Pen<'_> {
             }
         }
         for (variable, slot) in self.object.steps.shared.iter().enumerate() {
-            let (was, is) = (picture.shared_before[variable], picture.shared[variable]);
+            let (was, is) = (graph.shared_before[variable], graph.shared[variable]);
             let name = &slot.name;
             if self.object.is_reference(variable) {
                 parts[1].push(format!("{name}={}", to(was)));
                 parts[4].extend((was != is).then(|| format!("{name}={}", to(is))));
             } else if self.object.array(variable).is_none() {
-                parts[2].push(format!("{name}={}", word(was)));
-                parts[4].extend((was != is).then(|| format!("{name}={}", word(is))));
+                parts[2].push(format!("{name}={}", scalar(was)));
+                parts[4].extend((was != is).then(|| format!("{name}={}", scalar(is))));
             }
         }
         format!("effect {}", parts.map(|part| part.join(" ")).join(" | "))
     }
 
     fn is_fresh(&self, id: NodeId) -> bool {
-        let node = self.picture.node(id);
+        let node = self.graph.node(id);
         !node.now.private && node.before.is_none_or(|face| face.private)
     }
 
     /// Nodes that appeared or changed, and those to which something leads now that did not.
     fn places(&self) -> Vec<NodeId> {
-        let picture = self.picture;
+        let graph = self.graph;
         let changed = |id: &NodeId| {
-            let node = picture.node(*id);
+            let node = graph.node(*id);
             let seen = node.before.filter(|face| !face.private);
             let differs = seen.is_some_and(|face| {
                 face.link != node.now.link || face.mark.is_set() != node.now.mark.is_set()
             });
             self.is_fresh(*id) || differs
         };
-        let mut places: Vec<NodeId> = picture.ids().filter(changed).collect();
-        let links = places.iter().map(|id| picture.link(*id, Time::Now));
-        let moved = picture.shared.iter().zip(&picture.shared_before).filter(|(is, was)| is != was);
+        let mut places: Vec<NodeId> = graph.ids().filter(changed).collect();
+        let links = places.iter().map(|id| graph.link(*id, Time::Now));
+        let moved = graph.shared.iter().zip(&graph.shared_before).filter(|(is, was)| is != was);
         let moved = moved.filter_map(|(is, _)| match is {
-            Word::Node(id) => Some(To::Node(*id)),
+            Scalar::Node(id) => Some(To::Node(*id)),
             _ => None,
         });
         let targets: Vec<To> = links.chain(moved).collect();
@@ -205,13 +206,13 @@ impl Pen<'_> {
     }
 
     fn place(&self, id: NodeId, target: &dyn Fn(To) -> String) -> String {
-        let (picture, node) = (self.picture, self.picture.node(id));
+        let (graph, node) = (self.graph, self.graph.node(id));
         if self.is_fresh(id) {
             let (looks, link) = (attribute(node.attribute(&node.now)), target(node.now.link));
             return format!("fresh:{looks}::{link}:{}", values(node.values));
         }
         let before = node.before.expect("old");
-        let reach = picture.reach(Item::Node(id), Time::Before);
+        let reach = graph.reach(Item::Node(id), Time::Before);
         let names = self.object.steps.shared.iter().enumerate();
         let names = names.filter(|(v, _)| reach >> v & 1 == 1).map(|(_, slot)| slot.name.as_str());
         let (names, looks) =
@@ -242,14 +243,14 @@ fn values(values: Values) -> String {
     if text.is_empty() { "-".to_owned() } else { text }
 }
 
-fn word(word: Word) -> String {
-    match word {
-        Word::Lock(Holder::Free) => "free".to_owned(),
-        Word::Lock(Holder::Mine) => "mine".to_owned(),
-        Word::Lock(Holder::Other) => "other".to_owned(),
-        Word::Int(number) => number.to_string(),
-        Word::Own(number) => format!("mine:{number}"),
-        Word::Null => "null".to_owned(),
+fn scalar(scalar: Scalar) -> String {
+    match scalar {
+        Scalar::Lock(Holder::Free) => "free".to_owned(),
+        Scalar::Lock(Holder::Mine) => "mine".to_owned(),
+        Scalar::Lock(Holder::Other) => "other".to_owned(),
+        Scalar::Int(number) => number.to_string(),
+        Scalar::Own(number) => format!("mine:{number}"),
+        Scalar::Null => "null".to_owned(),
         _ => "?".to_owned(),
     }
 }

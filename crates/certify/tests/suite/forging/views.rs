@@ -1,14 +1,15 @@
-//! Changes views at random, as long as the checker takes them to cover the state that they stand for.
+//! Changes views at random, as long as the checker takes them to cover the state that they stand
+//! for.
 
 use super::Dice;
 use seriatim_certify::cover::covers;
-use seriatim_certify::picture::To;
+use seriatim_certify::heap_graph::To;
+use seriatim_certify::scalar::{Class, Holder, Mark, NodeId, Scalar, Values};
 use seriatim_certify::state::State;
-use seriatim_certify::word::{Class, Holder, Mark, NodeId, Values, Word};
 
 /// A view that covers the state as far as the checker can tell, and how many changes were tried.
 pub fn forge(state: &State, dice: &mut Dice, tries: usize) -> (State, usize) {
-    // Nodes that nobody names go back into stretches, or there would be no end.
+    // Nodes that nobody names go back into segments, or there would be no end.
     let folded = state.folded();
     let mut view = if covers(&folded, state) { folded } else { state.clone() };
     for _ in 0..tries {
@@ -23,12 +24,12 @@ pub fn forge(state: &State, dice: &mut Dice, tries: usize) -> (State, usize) {
 }
 
 fn change(view: &mut State, dice: &mut Dice) {
-    let nodes = view.picture.nodes.len();
+    let nodes = view.graph.nodes.len();
     match dice.roll(4) {
         0 => {
-            let shared = &mut view.picture.shared;
+            let shared = &mut view.graph.shared;
             let at = dice.roll(shared.len());
-            shared[at] = word(shared[at], nodes, dice);
+            shared[at] = scalar(shared[at], nodes, dice);
         }
         1 => {
             let Some(operation) = &mut view.operation else { return };
@@ -40,13 +41,13 @@ fn change(view: &mut State, dice: &mut Dice) {
                 _ if operation.registers.is_empty() => {}
                 _ => {
                     let at = dice.roll(operation.registers.len());
-                    let word = word(operation.registers[at], nodes, dice);
-                    operation.registers[at] = word;
+                    let scalar = scalar(operation.registers[at], nodes, dice);
+                    operation.registers[at] = scalar;
                 }
             }
         }
         2 if nodes > 0 => {
-            let node = &mut view.picture.nodes[dice.roll(nodes)];
+            let node = &mut view.graph.nodes[dice.roll(nodes)];
             match dice.roll(6) {
                 0 => node.now.private ^= true,
                 1 => node.now.locked ^= true,
@@ -59,19 +60,19 @@ fn change(view: &mut State, dice: &mut Dice) {
                 }
             }
         }
-        _ if !view.picture.stretches.is_empty() => {
-            let count = view.picture.stretches.len();
-            let stretch = &mut view.picture.stretches[dice.roll(count)];
+        _ if !view.graph.segments.is_empty() => {
+            let count = view.graph.segments.len();
+            let segment = &mut view.graph.segments[dice.roll(count)];
             match dice.roll(4) {
-                0 => stretch.optional ^= true,
-                1 => stretch.sorted ^= true,
-                2 => stretch.values = Values(dice.roll(8) as u8),
+                0 => segment.optional ^= true,
+                1 => segment.sorted ^= true,
+                2 => segment.values = Values(dice.roll(8) as u8),
                 _ => {
-                    let all: Vec<_> = stretch.attributes.iter().collect();
+                    let all: Vec<_> = segment.attributes.iter().collect();
                     let gone = all[dice.roll(all.len())];
-                    stretch.attributes = all.into_iter().filter(|a| *a != gone).collect();
-                    if stretch.attributes.is_empty() {
-                        stretch.attributes = stretch.attributes.with(gone.of_another());
+                    segment.attributes = all.into_iter().filter(|a| *a != gone).collect();
+                    if segment.attributes.is_empty() {
+                        segment.attributes = segment.attributes.with(gone.of_another());
                     }
                 }
             }
@@ -80,15 +81,19 @@ fn change(view: &mut State, dice: &mut Dice) {
     }
 }
 
-fn word(old: Word, nodes: usize, dice: &mut Dice) -> Word {
+fn scalar(old: Scalar, nodes: usize, dice: &mut Dice) -> Scalar {
     match (old, dice.roll(3)) {
-        (Word::Lock(_), _) => Word::Lock([Holder::Free, Holder::Mine, Holder::Other][dice.roll(3)]),
-        (Word::Int(n), 0) => Word::Int(1 - n),
-        (Word::Int(n), _) => Word::Own(n),
-        (Word::Own(n), 0) => Word::Own(1 - n),
-        (Word::Own(n), _) => Word::Int(n),
-        (_, 0) => Word::Null,
-        (Word::Node(_) | Word::Null, 1) if nodes > 0 => Word::Node(NodeId(dice.roll(nodes) as u32)),
-        _ => Word::Unknown,
+        (Scalar::Lock(_), _) => {
+            Scalar::Lock([Holder::Free, Holder::Mine, Holder::Other][dice.roll(3)])
+        }
+        (Scalar::Int(n), 0) => Scalar::Int(1 - n),
+        (Scalar::Int(n), _) => Scalar::Own(n),
+        (Scalar::Own(n), 0) => Scalar::Own(1 - n),
+        (Scalar::Own(n), _) => Scalar::Int(n),
+        (_, 0) => Scalar::Null,
+        (Scalar::Node(_) | Scalar::Null, 1) if nodes > 0 => {
+            Scalar::Node(NodeId(dice.roll(nodes) as u32))
+        }
+        _ => Scalar::Unknown,
     }
 }

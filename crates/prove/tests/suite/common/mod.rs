@@ -1,4 +1,5 @@
-//! What the tests share (not every test uses all of it): the algorithms, mutants of them, and a judge of mutants.
+//! What the tests share (not every test uses all of it): the algorithms, mutants of them, and a
+//! judge of mutants.
 
 #![allow(dead_code)]
 
@@ -18,8 +19,8 @@ pub fn long() -> bool {
     seriatim_testing::long()
 }
 
-/// What `explore` says about a program at small bounds: with two and with three threads that call whatever they like, and with
-/// the clients of the file.
+/// What `explore` says about a program at small bounds: with two and with three threads that call
+/// whatever they like, and with the clients of the file.
 pub fn explored(program: &Program, states: u64) -> Vec<Option<bool>> {
     let mut runs = vec![(2, None), (3, None)];
     for client in program.clients.iter().filter(|c| !c.name.is_empty()) {
@@ -34,8 +35,9 @@ pub fn explored(program: &Program, states: u64) -> Vec<Option<bool>> {
         .collect()
 }
 
-/// What `explore` says: `Some(false)` if it found a run that is not linearizable or an error (deadlocks and endless walks are
-/// no business of linearizability), `Some(true)` if it saw all runs.
+/// What `explore` says: `Some(false)` if it found a run that is not linearizable or an error
+/// (deadlocks and endless walks are no business of linearizability), `Some(true)` if it saw all
+/// runs.
 fn explored_by(
     program: &Program,
     threads: u32,
@@ -101,8 +103,9 @@ const EXCHANGES: [(&str, &str); 31] = [
     ("return c", "return c + 1"),
 ];
 
-/// The text with one line of a method dropped, doubled, exchanged with the next one, or changed in one place: a guard made
-/// constant or negated, a token exchanged, two arguments of a `cas` swapped, a `cas` turned into a store.
+/// The text with one line of a method dropped, doubled, exchanged with the next one, or changed in
+/// one place: a guard made constant or negated, a token exchanged, two arguments of a `cas`
+/// swapped, a `cas` turned into a store.
 pub fn mutants(source: &str) -> Vec<String> {
     let lines: Vec<&str> = source.lines().filter(|l| !l.starts_with("expect")).collect();
     let mut found = Vec::new();

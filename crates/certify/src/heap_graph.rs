@@ -1,19 +1,23 @@
-//! A picture of what one thread can reach: nodes, and between them stretches of nodes that nobody names.
+//! A heap graph of what one thread can reach: nodes, and between them segments of nodes that nobody
+//! names.
 //!
-//! Every link has two values: before the step under consideration, and now. A *stretch* stands for the nodes between
-//! two nodes: their attributes, their values, whether there may be none, whether their key classes ascend. Nothing
-//! inside of a stretch can be read or written; `Picture::open` and [`Picture::cut`] first split it into all cases with the
-//! node in question drawn. Because a stretch is an object of its own, to which links point as they point to nodes, such a
-//! split changes the picture before the step and now at once, and both stay pictures of the same nodes.
+//! Every link has two values: before the step under consideration, and now. A *segment* stands for
+//! the nodes between two nodes: their attributes, their values, whether there may be none, whether
+//! their key classes ascend. Nothing inside of a segment can be read or written; `HeapGraph::open`
+//! and [`HeapGraph::cut`] first split it into all cases with the node in question drawn. Because a
+//! segment is an object of its own, to which links point as they point to nodes, such a split
+//! changes the heap graph before the step and now at once, and both stay heap graphs of the same
+//! nodes.
 //!
-//! It would be unsound to forget a case in a split, or to leave a reachable node out of the picture.
+//! It would be unsound to forget a case in a split, or to leave a reachable node out of the heap
+//! graph.
 
-use crate::word::{Attribute, Attributes, Holder, Mark, NodeId, Values, Word};
+use crate::scalar::{Attribute, Attributes, Holder, Mark, NodeId, Scalar, Values};
 use seriatim_lang::choices::Choices;
 
-/// Numbers the stretches of a picture.
+/// Numbers the segments of a heap graph.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct StretchId(pub u32);
+pub struct SegmentId(pub u32);
 
 /// Where a link leads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -22,9 +26,9 @@ pub enum To {
     Null,
     /// To a node.
     Node(NodeId),
-    /// Into a stretch of nodes.
-    Stretch(StretchId),
-    /// To something that is not in the picture.
+    /// Into a segment of nodes.
+    Segment(SegmentId),
+    /// To something that is not in the heap graph.
     Outside,
 }
 
@@ -45,7 +49,7 @@ pub struct Face {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Node {
     /// The class of its key; its mark and lock are those of the faces.
-    pub class: crate::word::Class,
+    pub class: crate::scalar::Class,
     /// The values that it may hold.
     pub values: Values,
     /// Before the step; none if the step allocated it.
@@ -61,9 +65,9 @@ impl Node {
     }
 }
 
-/// A stretch of nodes that nobody names.
+/// A segment of nodes that nobody names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Stretch {
+pub struct Segment {
     /// The attributes that occur.
     pub attributes: Attributes,
     /// The values that occur.
@@ -76,7 +80,7 @@ pub struct Stretch {
     pub to: To,
 }
 
-/// Which of the two pictures.
+/// Which of the two heap graphs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Time {
     /// Before the step.
@@ -90,21 +94,21 @@ pub enum Time {
 pub enum Item {
     /// A node.
     Node(NodeId),
-    /// A stretch.
-    Stretch(StretchId),
+    /// A segment.
+    Segment(SegmentId),
 }
 
-/// A picture.
+/// A heap graph.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Picture {
+pub struct HeapGraph {
     /// The nodes.
     pub nodes: Vec<Node>,
-    /// The stretches.
-    pub stretches: Vec<Stretch>,
+    /// The segments.
+    pub segments: Vec<Segment>,
     /// The shared variables before the step.
-    pub shared_before: Vec<Word>,
+    pub shared_before: Vec<Scalar>,
     /// The shared variables now.
-    pub shared: Vec<Word>,
+    pub shared: Vec<Scalar>,
 }
 
 /// How a walk ends.
@@ -114,11 +118,11 @@ pub enum End {
     Null,
     /// At a node that it has met already.
     Cycle,
-    /// At a link out of the picture.
+    /// At a link out of the heap graph.
     Outside,
 }
 
-impl Picture {
+impl HeapGraph {
     /// A node.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
@@ -129,9 +133,9 @@ impl Picture {
         &mut self.nodes[id.0 as usize]
     }
 
-    /// A stretch.
-    pub fn stretch(&self, id: StretchId) -> &Stretch {
-        &self.stretches[id.0 as usize]
+    /// A segment.
+    pub fn segment(&self, id: SegmentId) -> &Segment {
+        &self.segments[id.0 as usize]
     }
 
     /// All nodes.
@@ -145,12 +149,12 @@ impl Picture {
         NodeId(self.nodes.len() as u32 - 1)
     }
 
-    fn add_stretch(&mut self, stretch: Stretch) -> To {
-        if stretch.attributes.is_empty() {
-            return stretch.to;
+    fn add_segment(&mut self, segment: Segment) -> To {
+        if segment.attributes.is_empty() {
+            return segment.to;
         }
-        self.stretches.push(stretch);
-        To::Stretch(StretchId(self.stretches.len() as u32 - 1))
+        self.segments.push(segment);
+        To::Segment(SegmentId(self.segments.len() as u32 - 1))
     }
 
     /// The link of a node; a node that did not exist has none.
@@ -162,11 +166,11 @@ impl Picture {
         }
     }
 
-    /// Everything on the way from a word, and how the way ends.
-    pub fn walk(&self, from: Word, time: Time) -> (Vec<Item>, End) {
+    /// Everything on the way from a scalar, and how the way ends.
+    pub fn walk(&self, from: Scalar, time: Time) -> (Vec<Item>, End) {
         let mut met = Vec::with_capacity(8);
         let mut to = match from {
-            Word::Node(id) => To::Node(id),
+            Scalar::Node(id) => To::Node(id),
             _ => To::Null,
         };
         loop {
@@ -174,7 +178,7 @@ impl Picture {
                 To::Null => return (met, End::Null),
                 To::Outside => return (met, End::Outside),
                 To::Node(id) => Item::Node(id),
-                To::Stretch(id) => Item::Stretch(id),
+                To::Segment(id) => Item::Segment(id),
             };
             if met.contains(&item) {
                 return (met, End::Cycle);
@@ -194,17 +198,31 @@ impl Picture {
         hits.fold(0, |bits, (i, _)| bits | 1 << i)
     }
 
-    /// Whether something lies on the way from a word. No way is longer than all nodes and stretches together.
-    fn leads_to(&self, from: Word, item: Item, time: Time) -> bool {
-        let Word::Node(id) = from else { return false };
+    /// The first segment on the way from one of these scalars that may be empty.
+    pub fn first_optional(
+        &self,
+        from: impl Iterator<Item = Scalar>,
+        time: Time,
+    ) -> Option<SegmentId> {
+        let mut items = from.flat_map(|scalar| self.walk(scalar, time).0);
+        items.find_map(|item| match item {
+            Item::Segment(id) if self.segment(id).optional => Some(id),
+            _ => None,
+        })
+    }
+
+    /// Whether something lies on the way from a scalar. No way is longer than all nodes and
+    /// segments together.
+    fn leads_to(&self, from: Scalar, item: Item, time: Time) -> bool {
+        let Scalar::Node(id) = from else { return false };
         let mut at = Item::Node(id);
-        for _ in 0..=self.nodes.len() + self.stretches.len() {
+        for _ in 0..=self.nodes.len() + self.segments.len() {
             if at == item {
                 return true;
             }
             match self.behind_item(at, time) {
                 To::Node(id) => at = Item::Node(id),
-                To::Stretch(id) => at = Item::Stretch(id),
+                To::Segment(id) => at = Item::Segment(id),
                 To::Null | To::Outside => return false,
             }
         }
@@ -215,18 +233,18 @@ impl Picture {
     pub fn behind_item(&self, item: Item, time: Time) -> To {
         match item {
             Item::Node(id) => self.link(id, time),
-            Item::Stretch(id) => self.stretch(id).to,
+            Item::Segment(id) => self.segment(id).to,
         }
     }
 
-    /// Whether a link on the way from a word leads out of the picture now.
-    pub fn leads_out(&self, from: Word) -> bool {
-        let Word::Node(id) = from else { return false };
+    /// Whether a link on the way from a scalar leads out of the heap graph now.
+    pub fn leads_out(&self, from: Scalar) -> bool {
+        let Scalar::Node(id) = from else { return false };
         let mut at = Item::Node(id);
-        for _ in 0..=self.nodes.len() + self.stretches.len() {
+        for _ in 0..=self.nodes.len() + self.segments.len() {
             match self.behind_item(at, Time::Now) {
                 To::Node(id) => at = Item::Node(id),
-                To::Stretch(id) => at = Item::Stretch(id),
+                To::Segment(id) => at = Item::Segment(id),
                 To::Null => return false,
                 To::Outside => return true,
             }
@@ -234,33 +252,33 @@ impl Picture {
         false
     }
 
-    fn replace(&mut self, stretch: StretchId, by: To) {
-        let old = To::Stretch(stretch);
+    fn replace(&mut self, segment: SegmentId, by: To) {
+        let old = To::Segment(segment);
         for node in &mut self.nodes {
             let faces = node.before.iter_mut().chain([&mut node.now]);
             faces.filter(|f| f.link == old).for_each(|f| f.link = by);
         }
-        self.stretches.iter_mut().filter(|s| s.to == old).for_each(|s| s.to = by);
+        self.segments.iter_mut().filter(|s| s.to == old).for_each(|s| s.to = by);
     }
 
-    /// Decides whether an optional stretch is empty.
-    pub fn decide(&mut self, id: StretchId, choices: &mut Choices) {
+    /// Decides whether an optional segment is empty.
+    pub fn decide(&mut self, id: SegmentId, choices: &mut Choices) {
         match choices.pick(2) {
             0 => self.close(id),
             _ => self.fill(id),
         }
     }
 
-    /// There is no node in a stretch.
-    pub fn close(&mut self, id: StretchId) {
-        self.replace(id, self.stretch(id).to);
+    /// There is no node in a segment.
+    pub fn close(&mut self, id: SegmentId) {
+        self.replace(id, self.segment(id).to);
     }
 
-    /// Only nodes with such attributes are in a stretch; says whether that is possible.
-    pub fn narrow(&mut self, id: StretchId, keep: impl Fn(Attribute) -> bool) -> bool {
-        let stretch = &mut self.stretches[id.0 as usize];
-        stretch.attributes = stretch.attributes.filter(keep);
-        match (stretch.attributes.is_empty(), stretch.optional) {
+    /// Only nodes with such attributes are in a segment; says whether that is possible.
+    pub fn narrow(&mut self, id: SegmentId, keep: impl Fn(Attribute) -> bool) -> bool {
+        let segment = &mut self.segments[id.0 as usize];
+        segment.attributes = segment.attributes.filter(keep);
+        match (segment.attributes.is_empty(), segment.optional) {
             (false, _) => true,
             (true, true) => {
                 self.close(id);
@@ -270,73 +288,73 @@ impl Picture {
         }
     }
 
-    /// There is a node in a stretch.
-    pub fn fill(&mut self, id: StretchId) {
-        self.stretches[id.0 as usize].optional = false;
+    /// There is a node in a segment.
+    pub fn fill(&mut self, id: SegmentId) {
+        self.segments[id.0 as usize].optional = false;
     }
 
-    /// Where a link of a node leads now: a node or nothing. A stretch is split at its first node.
-    pub fn follow(&mut self, id: NodeId, choices: &mut Choices) -> Option<Word> {
+    /// Where a link of a node leads now: a node or nothing. A segment is split at its first node.
+    pub fn follow(&mut self, id: NodeId, choices: &mut Choices) -> Option<Scalar> {
         loop {
             match self.node(id).now.link {
-                To::Null => return Some(Word::Null),
-                To::Node(next) => return Some(Word::Node(next)),
+                To::Null => return Some(Scalar::Null),
+                To::Node(next) => return Some(Scalar::Node(next)),
                 To::Outside => return None,
-                To::Stretch(stretch) => self.open(stretch, choices),
+                To::Segment(segment) => self.open(segment, choices),
             }
         }
     }
 
-    /// Draws the first node of a stretch, which has this attribute.
-    pub fn begin(&mut self, id: StretchId, first: Attribute) {
-        let stretch = *self.stretch(id);
-        let node = self.behind(&stretch, first);
+    /// Draws the first node of a segment, which has this attribute.
+    pub fn begin(&mut self, id: SegmentId, first: Attribute) {
+        let segment = *self.segment(id);
+        let node = self.behind(&segment, first);
         self.replace(id, To::Node(node));
     }
 
-    /// Draws the first node of a stretch, or decides that there is none.
-    fn open(&mut self, id: StretchId, choices: &mut Choices) {
-        let stretch = *self.stretch(id);
-        let firsts: Vec<Attribute> = stretch.attributes.iter().collect();
-        let cases = firsts.len() as u32 + u32::from(stretch.optional);
+    /// Draws the first node of a segment, or decides that there is none.
+    fn open(&mut self, id: SegmentId, choices: &mut Choices) {
+        let segment = *self.segment(id);
+        let firsts: Vec<Attribute> = segment.attributes.iter().collect();
+        let cases = firsts.len() as u32 + u32::from(segment.optional);
         match firsts.get(choices.pick(cases) as usize) {
             None => self.close(id),
             Some(first) => self.begin(id, *first),
         }
     }
 
-    /// Draws some node of a stretch that has this attribute, anywhere in it.
-    pub fn cut(&mut self, id: StretchId, attribute: Attribute) -> NodeId {
-        let stretch = *self.stretch(id);
-        let node = self.behind(&stretch, attribute);
-        let before = |a: Attribute| !stretch.sorted || a.class <= attribute.class;
-        let left = Stretch {
-            attributes: stretch.attributes.filter(before),
+    /// Draws some node of a segment that has this attribute, anywhere in it.
+    pub fn cut(&mut self, id: SegmentId, attribute: Attribute) -> NodeId {
+        let segment = *self.segment(id);
+        let node = self.behind(&segment, attribute);
+        let before = |a: Attribute| !segment.sorted || a.class <= attribute.class;
+        let left = Segment {
+            attributes: segment.attributes.filter(before),
             optional: true,
             to: To::Node(node),
-            ..stretch
+            ..segment
         };
-        let left = self.add_stretch(left);
+        let left = self.add_segment(left);
         self.replace(id, left);
         node
     }
 
-    /// A node of a stretch and the rest of the stretch behind it.
-    fn behind(&mut self, stretch: &Stretch, attribute: Attribute) -> NodeId {
-        let after = |a: Attribute| !stretch.sorted || a.class >= attribute.class;
+    /// A node of a segment and the rest of the segment behind it.
+    fn behind(&mut self, segment: &Segment, attribute: Attribute) -> NodeId {
+        let after = |a: Attribute| !segment.sorted || a.class >= attribute.class;
         let rest =
-            Stretch { attributes: stretch.attributes.filter(after), optional: true, ..*stretch };
-        let link = self.add_stretch(rest);
+            Segment { attributes: segment.attributes.filter(after), optional: true, ..*segment };
+        let link = self.add_segment(rest);
         let Attribute { class, mark, locked } = attribute;
         let face = Face { link, mark, locked, private: false };
-        self.draw(Node { class, values: stretch.values, before: Some(face), now: face })
+        self.draw(Node { class, values: segment.values, before: Some(face), now: face })
     }
 
     /// Makes nodes public that others can reach now.
     pub fn publish(&mut self) {
         let shared = self.shared.iter().copied();
-        let roots: Vec<Word> = shared
-            .chain(self.ids().filter(|n| !self.node(*n).now.private).map(Word::Node))
+        let roots: Vec<Scalar> = shared
+            .chain(self.ids().filter(|n| !self.node(*n).now.private).map(Scalar::Node))
             .collect();
         for root in roots {
             for item in self.walk(root, Time::Now).0 {
@@ -359,12 +377,12 @@ impl Picture {
             node.now.mark = node.now.mark.by_anybody();
             node.now.locked = false;
         }
-        for stretch in &mut self.stretches {
-            stretch.attributes = stretch.attributes.iter().map(Attribute::of_another).collect();
+        for segment in &mut self.segments {
+            segment.attributes = segment.attributes.iter().map(Attribute::of_another).collect();
         }
-        for word in &mut self.shared {
-            *word = match *word {
-                Word::Lock(Holder::Mine) => Word::Lock(Holder::Other),
+        for scalar in &mut self.shared {
+            *scalar = match *scalar {
+                Scalar::Lock(Holder::Mine) => Scalar::Lock(Holder::Other),
                 other => other.plain(),
             };
         }

@@ -1,6 +1,6 @@
-//! Certificates of programs that take out several nodes with one step: what their effects say of the nodes on the way is
-//! checked like everything else. The everyday program is a set with a chain cut under a lock; `SERIATIM_LONG=1` takes the set
-//! of Harris as well.
+//! Certificates of programs that take out several nodes with one step: what their effects say of
+//! the nodes on a path is checked like everything else. The everyday program is a set with a chain
+//! cut under a lock; `SERIATIM_LONG=1` takes the set of Harris as well.
 
 use crate::common::{body, long, made_out_for, program, proved, sealed};
 use seriatim_certify::{Refusal, certify};
@@ -48,8 +48,8 @@ method remove(k: key) -> bool {
 }
 ";
 
-/// The place of an effect that has a way: everything up to the way, its end and its list.
-fn way(line: &str) -> Option<(String, String, String)> {
+/// The place of an effect that has a path constraint: everything before it, its end and its list.
+fn path(line: &str) -> Option<(String, String, String)> {
     let word = line.split(' ').find(|w| w.starts_with("old:") && w.split(':').count() == 7)?;
     let (rest, between) = word.rsplit_once(':')?;
     let (place, to) = rest.rsplit_once(':')?;
@@ -59,9 +59,9 @@ fn way(line: &str) -> Option<(String, String, String)> {
 fn swept() -> (Program, Vec<String>, Vec<usize>) {
     let program = check(SWEPT).expect("a program");
     let lines = body(&proved(&program).expect("it is proved"));
-    let ways: Vec<usize> = (0..lines.len()).filter(|i| way(&lines[*i]).is_some()).collect();
-    assert!(ways.len() > 20, "only {} effects tell of ways", ways.len());
-    (program, lines, ways)
+    let paths: Vec<usize> = (0..lines.len()).filter(|i| path(&lines[*i]).is_some()).collect();
+    assert!(paths.len() > 20, "only {} effects have a path constraint", paths.len());
+    (program, lines, paths)
 }
 
 fn rejected(program: &Program, lines: &[String], at: usize, line: String) {
@@ -73,24 +73,24 @@ fn rejected(program: &Program, lines: &[String], at: usize, line: String) {
 }
 
 #[test]
-fn the_certificate_of_a_cut_chain_is_accepted_and_needs_its_ways() {
-    let (program, lines, ways) = swept();
+fn the_certificate_of_a_cut_chain_is_accepted_and_needs_its_paths() {
+    let (program, lines, paths) = swept();
     certify(&program, &sealed(&lines)).unwrap_or_else(|refusal| panic!("{refusal}"));
     let mut silent = lines;
-    for at in ways {
-        let (place, to, between) = way(&silent[at]).expect("a way");
+    for at in paths {
+        let (place, to, between) = path(&silent[at]).expect("a path");
         silent[at] = silent[at].replacen(&format!("{place}:{to}:{between}"), &place, 1);
     }
     assert!(matches!(certify(&program, &sealed(&silent)), Err(Refusal::Proof(_))));
 }
 
-/// No step is described by an effect that says more of a way than is certain.
+/// No step is described by an effect that says more of a path than is certain.
 #[test]
-fn a_way_that_says_too_much_is_rejected() {
-    let (program, lines, ways) = swept();
+fn a_path_that_says_too_much_is_rejected() {
+    let (program, lines, paths) = swept();
     let mut shortened = 0;
-    for at in ways.into_iter().step_by(if long() { 1 } else { 4 }) {
-        let (place, to, between) = way(&lines[at]).expect("a way");
+    for at in paths.into_iter().step_by(if long() { 1 } else { 4 }) {
+        let (place, to, between) = path(&lines[at]).expect("a path");
         let whole = format!("{place}:{to}:{between}");
         let with = |list: &str| lines[at].replacen(&whole, &format!("{place}:{to}:{list}"), 1);
         rejected(&program, &lines, at, with(&between.replace('m', "")));
@@ -100,7 +100,7 @@ fn a_way_that_says_too_much_is_rejected() {
             rejected(&program, &lines, at, with(&list.join(",")));
             shortened += 1;
         }
-        // The way leads back instead.
+        // The path leads back instead.
         let mut words: Vec<&str> = lines[at].split(' ').collect();
         let back = format!("{}:p1:{between}", words[3]);
         (words[2], words[3]) = (&place, &back);
@@ -109,9 +109,9 @@ fn a_way_that_says_too_much_is_rejected() {
     assert!(shortened > 0, "no list had two attributes");
 }
 
-/// Effects without a way that get one: the first place leads to the second one, and not back.
+/// Effects without a path that get one: the first place leads to the second one, and not back.
 #[test]
-fn a_way_is_not_accepted_where_there_is_none() {
+fn a_path_is_not_accepted_where_there_is_none() {
     let (program, lines, _) = swept();
     let adds = (0..lines.len()).filter(|i| lines[*i].contains(" fresh:"));
     for at in adds.step_by(if long() { 1 } else { 5 }) {
@@ -122,10 +122,10 @@ fn a_way_is_not_accepted_where_there_is_none() {
 }
 
 #[test]
-fn a_way_that_is_no_way_is_unreadable() {
-    let (program, lines, ways) = swept();
-    let at = ways[0];
-    let (place, to, between) = way(&lines[at]).expect("a way");
+fn a_path_that_is_no_path_is_unreadable() {
+    let (program, lines, paths) = swept();
+    let at = paths[0];
+    let (place, to, between) = path(&lines[at]).expect("a path");
     let whole = format!("{place}:{to}:{between}");
     for wrong in ["p9:<m", "p1:<m", "null:<m", "?:<m", "p2:", "p2:<M", "p2:<mL", "p2", "p2:<m:"] {
         let mut changed = lines.clone();
@@ -140,7 +140,8 @@ fn a_way_that_is_no_way_is_unreadable() {
     assert!(matches!(certify(&program, &sealed(&changed)), Err(Refusal::Text(_))));
 }
 
-/// The certificate of the right program, made out for programs that cut out what is not marked, or forget to mark.
+/// The certificate of the correct program, made out for programs that cut out what is not marked,
+/// or forget to mark.
 #[test]
 fn the_certificate_proves_no_program_that_cuts_out_too_much() {
     let (_, lines, _) = swept();
@@ -160,7 +161,7 @@ fn the_certificate_proves_no_program_that_cuts_out_too_much() {
     }
 }
 
-/// The set of Harris, its broken variant, and its certificate with a way that says too much.
+/// The set of Harris, its broken variant, and its certificate with a path that says too much.
 #[test]
 fn the_set_of_harris_is_certified_and_its_broken_variant_is_not() {
     if !long() {
@@ -173,8 +174,8 @@ fn the_set_of_harris_is_certified_and_its_broken_variant_is_not() {
     let wrong = program("broken/harris_set_ignores_mark");
     assert!(certify(&wrong, &made_out_for(&wrong, &certificate)).is_err());
     let lines = body(&certificate);
-    let at = (0..lines.len()).find(|i| way(&lines[*i]).is_some()).expect("a way");
-    let (place, to, between) = way(&lines[at]).expect("a way");
+    let at = (0..lines.len()).find(|i| path(&lines[*i]).is_some()).expect("a path");
+    let (place, to, between) = path(&lines[at]).expect("a path");
     let list = between.replace('m', "");
     let whole = format!("{place}:{to}:{between}");
     rejected(&right, &lines, at, lines[at].replacen(&whole, &format!("{place}:{to}:{list}"), 1));

@@ -1,4 +1,5 @@
-//! Single words as a certificate speaks of them: key classes, attributes of nodes and sets of these, data values, locks.
+//! Single scalars as a certificate speaks of them: key classes, attributes of nodes and sets of
+//! these, data values, locks.
 
 /// Where a key lies, relative to one arbitrary key that is tracked.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -66,7 +67,8 @@ impl Attribute {
         self.class as u32 + 5 * self.mark as u32 + 15 * u32::from(self.locked)
     }
 
-    /// Whether this says no more than `other` says: every node that looks like `other` also looks like this.
+    /// Whether this says no more than `other` says: every node that looks like `other` also looks
+    /// like this.
     pub fn is_weaker(self, other: Attribute) -> bool {
         self.class == other.class
             && self.mark.is_set() == other.mark.is_set()
@@ -74,7 +76,8 @@ impl Attribute {
             && (!self.locked || other.locked)
     }
 
-    /// Whether one node can look like this to one operation and like `other` to another one at the same moment.
+    /// Whether one node can look like this to one operation and like `other` to another one at the
+    /// same moment.
     pub fn agrees(self, other: Attribute) -> bool {
         self.class == other.class
             && self.mark.is_set() == other.mark.is_set()
@@ -128,8 +131,9 @@ impl Attributes {
         })
     }
 
-    /// Whether of each attribute of another set, some attribute of this one says no more ([`Attribute::is_weaker`]): a set that
-    /// has a node without my lock has the same with it, and one with somebody's mark has the same with mine.
+    /// Whether of each attribute of another set, some attribute of this one says no more
+    /// ([`Attribute::is_weaker`]): a set that has a node without my lock has the same with it, and
+    /// one with somebody's mark has the same with mine.
     pub fn covers(self, other: Attributes) -> bool {
         const SOMEBODYS: u32 = 0b11111 << 5;
         let any_lock = self.0 | self.0 << 15;
@@ -153,19 +157,19 @@ impl Values {
     pub const NULL: Values = Values(4);
 
     /// The values of the set.
-    pub fn iter(self) -> impl Iterator<Item = Word> {
-        [Word::Value(0), Word::Value(1), Word::Null]
+    pub fn iter(self) -> impl Iterator<Item = Scalar> {
+        [Scalar::Value(0), Scalar::Value(1), Scalar::Null]
             .into_iter()
             .enumerate()
             .filter(move |(i, _)| self.0 >> i & 1 == 1)
-            .map(|(_, word)| word)
+            .map(|(_, scalar)| scalar)
     }
 
-    /// The set of a single value; none if the word is no value.
-    pub fn only(word: Word) -> Option<Values> {
-        match word {
-            Word::Value(colour) => Some(Values(1 << colour)),
-            Word::Null => Some(Values::NULL),
+    /// The set of a single value; none if the scalar is no value.
+    pub fn only(scalar: Scalar) -> Option<Values> {
+        match scalar {
+            Scalar::Value(colour) => Some(Values(1 << colour)),
+            Scalar::Null => Some(Values::NULL),
             _ => None,
         }
     }
@@ -187,7 +191,7 @@ pub enum Holder {
     Other,
 }
 
-/// Numbers the nodes of a picture.
+/// Numbers the nodes of a heap graph.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(pub u32);
 
@@ -197,14 +201,14 @@ pub struct RecordId(pub u32);
 
 /// The content of a register or of a shared variable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Word {
+pub enum Scalar {
     /// Nothing is known.
     Unknown,
     /// `null` or `empty`.
     Null,
-    /// A node of the picture.
+    /// A node of the heap graph.
     Node(NodeId),
-    /// A node that is not in the picture.
+    /// A node that is not in the heap graph.
     Outside,
     /// A key.
     Key(Class),
@@ -216,8 +220,8 @@ pub enum Word {
     Thread(u32),
     /// A boolean, a number, a variant.
     Int(i32),
-    /// In a shared variable, never in a register: a boolean, a number or a variant, and the last step that changed the variable was
-    /// one of the observed operation.
+    /// In a shared variable, never in a register: a boolean, a number or a variant, and the last
+    /// step that changed the variable was one of the observed operation.
     Own(i32),
     /// A lock.
     Lock(Holder),
@@ -225,11 +229,11 @@ pub enum Word {
     Number(u32, i32),
 }
 
-impl Word {
+impl Scalar {
     /// As everybody sees it: without who changed it last.
-    pub fn plain(self) -> Word {
+    pub fn plain(self) -> Scalar {
         match self {
-            Word::Own(number) => Word::Int(number),
+            Scalar::Own(number) => Scalar::Int(number),
             other => other,
         }
     }

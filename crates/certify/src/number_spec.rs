@@ -1,12 +1,14 @@
-//! A specification whose state is one number, boolean or variant, run on numbers that may not be known.
+//! A specification whose state is one number, boolean or variant, run on numbers that may not be
+//! known.
 //!
-//! The body of a method is followed as the language says. A condition that the facts do not decide, and everything that is not
-//! understood, has no outcome, and then nothing is justified by it. So it is with a number that may leave the bounds which the
-//! specification states for a variable, a parameter or a result. It would be unsound to give an outcome that the body has not for
-//! all numbers that fulfil the facts.
+//! The body of a method is followed as the language says. A condition that the facts do not decide,
+//! and everything that is not understood, has no outcome, and then nothing is justified by it. So
+//! it is with a number that may leave the bounds which the specification states for a variable, a
+//! parameter or a result. It would be unsound to give an outcome that the body has not for all
+//! numbers that fulfil the facts.
 
 use crate::number::{Fact, equal, less, sum};
-use crate::word::Word;
+use crate::scalar::Scalar;
 use seriatim_lang::Program;
 use seriatim_lang::ast::{BinaryOp, Block, Expr, ExprKind, Pattern, Stmt, StmtKind, UnaryOp};
 use seriatim_lang::machine::Bounds;
@@ -18,20 +20,20 @@ use seriatim_lang::types::{Fit, Type};
 
 /// A specification of a number.
 #[derive(Clone, Debug)]
-pub struct Reckoning {
+pub struct NumberSpec {
     info: SpecInfo,
     /// The methods of the program, by their places in the specification.
     methods: Vec<usize>,
     /// The content at the start.
-    pub initial: Word,
+    pub initial: Scalar,
 }
 
 /// The content after a method, and its result; null if it has none.
-pub type Becomes = (Word, Word);
+pub type Becomes = (Scalar, Scalar);
 
-impl Reckoning {
+impl NumberSpec {
     /// The specification of a program, or why it is not that of a number.
-    pub fn of(program: &Program) -> Result<Reckoning, String> {
+    pub fn of(program: &Program) -> Result<NumberSpec, String> {
         let info = program.spec.clone().ok_or("it names no specification")?;
         let is_scalar = |ty: &Type| matches!(ty, Type::Int(..) | Type::Bool | Type::Enum(_));
         let [var] = &info.vars[..] else {
@@ -39,9 +41,9 @@ impl Reckoning {
         };
         let bounds = Bounds { values: 1, keys: 1, nodes: None, capacity: None };
         let initial = match Spec::new(info.clone(), bounds).initial().as_deref() {
-            Ok([Datum::Int(n)]) => Word::Int(*n),
+            Ok([Datum::Int(n)]) => Scalar::Int(*n),
             Ok([Datum::Bool(b)]) => truth(*b),
-            Ok([Datum::Variant(v)]) => Word::Int(*v as i32),
+            Ok([Datum::Variant(v)]) => Scalar::Int(*v as i32),
             _ => return Err("its specification has no beginning".to_owned()),
         };
         let mut methods = Vec::new();
@@ -54,21 +56,22 @@ impl Reckoning {
             }
             methods.push(known);
         }
-        Ok(Reckoning { info, methods, initial })
+        Ok(NumberSpec { info, methods, initial })
     }
 
     /// What a method makes of a content; none if it waits, or if that is not known.
     pub fn outcome(
         &self,
-        (method, arguments): (usize, &[Word]),
-        content: Word,
+        (method, arguments): (usize, &[Scalar]),
+        content: Scalar,
         facts: &[Fact],
     ) -> Option<Becomes> {
         self.run((method, arguments), content, facts).0
     }
 
-    /// Whether a method surely waits or changes something at a content: such a moment justifies no result.
-    pub fn is_busy(&self, call: (usize, &[Word]), content: Word, facts: &[Fact]) -> bool {
+    /// Whether a method surely waits or changes something at a content: such a moment justifies no
+    /// result.
+    pub fn is_busy(&self, call: (usize, &[Scalar]), content: Scalar, facts: &[Fact]) -> bool {
         match self.run(call, content, facts) {
             (Some((to, _)), _) => equal(to, content, facts) == Some(false),
             (None, waits) => waits,
@@ -78,8 +81,8 @@ impl Reckoning {
     /// The outcome, and whether there is none because the method waits.
     fn run(
         &self,
-        (method, arguments): (usize, &[Word]),
-        content: Word,
+        (method, arguments): (usize, &[Scalar]),
+        content: Scalar,
         facts: &[Fact],
     ) -> (Option<Becomes>, bool) {
         let Some(place) = self.methods.get(method) else { return (None, false) };
@@ -95,52 +98,52 @@ struct Run<'s> {
     info: &'s SpecInfo,
     method: &'s FunctionInfo,
     facts: &'s [Fact],
-    content: Word,
-    locals: Vec<(LocalId, Word)>,
+    content: Scalar,
+    locals: Vec<(LocalId, Scalar)>,
     waits: bool,
 }
 
-fn truth(holds: bool) -> Word {
-    Word::Int(i32::from(holds))
+fn truth(holds: bool) -> Scalar {
+    Scalar::Int(i32::from(holds))
 }
 
 impl Run<'_> {
     /// Runs a method: what it returns.
-    fn call(&mut self, arguments: &[Word]) -> Option<Word> {
+    fn call(&mut self, arguments: &[Scalar]) -> Option<Scalar> {
         for (param, argument) in self.method.params.iter().zip(arguments) {
             self.locals.push((param.local, self.bounded(*argument, &param.ty)?));
         }
-        Some(self.block(&self.method.body)?.unwrap_or(Word::Null))
+        Some(self.block(&self.method.body)?.unwrap_or(Scalar::Null))
     }
 
-    /// The value of an expression where a type is wanted. What comes from a variable with bounds is within them, since
-    /// everything that was put there was.
-    fn coerced(&self, value: &Expr, wanted: &Type) -> Option<Word> {
-        let word = self.word(value)?;
+    /// The value of an expression where a type is wanted. What comes from a variable with bounds is
+    /// within them, since everything that was put there was.
+    fn coerced(&self, value: &Expr, wanted: &Type) -> Option<Scalar> {
+        let scalar = self.scalar(value)?;
         match self.info.facts.type_of(value).fits(wanted) {
-            Fit::Always => Some(word),
-            _ => self.bounded(word, wanted),
+            Fit::Always => Some(scalar),
+            _ => self.bounded(scalar, wanted),
         }
     }
 
-    /// A word that surely lies in the bounds stated for its type, if any are.
-    fn bounded(&self, word: Word, ty: &Type) -> Option<Word> {
-        let Type::Int(range) = ty else { return Some(word) };
+    /// A scalar that surely lies in the bounds stated for its type, if any are.
+    fn bounded(&self, scalar: Scalar, ty: &Type) -> Option<Scalar> {
+        let Type::Int(range) = ty else { return Some(scalar) };
         let inside = |range: &Range| {
-            less(word, Word::Int(range.low), self.facts) == Some(false)
-                && less(Word::Int(range.high), word, self.facts) == Some(false)
+            less(scalar, Scalar::Int(range.low), self.facts) == Some(false)
+                && less(Scalar::Int(range.high), scalar, self.facts) == Some(false)
         };
-        (range.is_default() || inside(range)).then_some(word)
+        (range.is_default() || inside(range)).then_some(scalar)
     }
 
     fn set_local(&mut self, local: LocalId, value: &Expr) -> Option<()> {
-        let word = self.coerced(value, &self.info.facts.locals[local.0 as usize].1)?;
-        self.locals.push((local, word));
+        let scalar = self.coerced(value, &self.info.facts.locals[local.0 as usize].1)?;
+        self.locals.push((local, scalar));
         Some(())
     }
 
     /// Runs a block: what it returns, if it does. None if it waits, or if that is not known.
-    fn block(&mut self, block: &Block) -> Option<Option<Word>> {
+    fn block(&mut self, block: &Block) -> Option<Option<Scalar>> {
         for statement in block {
             let returned = self.statement(statement)?;
             if returned.is_some() {
@@ -150,7 +153,7 @@ impl Run<'_> {
         Some(None)
     }
 
-    fn statement(&mut self, statement: &Stmt) -> Option<Option<Word>> {
+    fn statement(&mut self, statement: &Stmt) -> Option<Option<Scalar>> {
         match &statement.kind {
             StmtKind::Let(Pattern::Bind(binding), _, value) => {
                 let Meaning::Local(local) = self.info.facts.meaning(binding.id)? else {
@@ -173,7 +176,7 @@ impl Run<'_> {
                 return self.block(taken);
             }
             StmtKind::Atomic(block) => return self.block(block),
-            StmtKind::Return(None) => return Some(Some(Word::Null)),
+            StmtKind::Return(None) => return Some(Some(Scalar::Null)),
             StmtKind::Return(Some(value)) => {
                 return Some(Some(self.coerced(value, &self.method.result)?));
             }
@@ -189,52 +192,52 @@ impl Run<'_> {
     }
 
     fn holds(&self, condition: &Expr) -> Option<bool> {
-        match self.word(condition)? {
-            Word::Int(n) => Some(n != 0),
+        match self.scalar(condition)? {
+            Scalar::Int(n) => Some(n != 0),
             _ => None,
         }
     }
 
-    fn word(&self, expr: &Expr) -> Option<Word> {
+    fn scalar(&self, expr: &Expr) -> Option<Scalar> {
         Some(match &expr.kind {
-            ExprKind::Int(n) => Word::Int(i32::try_from(*n).ok()?),
+            ExprKind::Int(n) => Scalar::Int(i32::try_from(*n).ok()?),
             ExprKind::Bool(b) => truth(*b),
             ExprKind::Name(_) => match self.info.facts.meaning(expr.id)? {
                 Meaning::Local(local) => {
                     self.locals.iter().rev().find(|(known, _)| *known == local)?.1
                 }
                 Meaning::Shared(_) => self.content,
-                Meaning::Const(n) => Word::Int(n),
-                Meaning::Variant(_, n) => Word::Int(n as i32),
+                Meaning::Const(n) => Scalar::Int(n),
+                Meaning::Variant(_, n) => Scalar::Int(n as i32),
                 _ => return None,
             },
             ExprKind::Unary(UnaryOp::Not, a) => truth(!self.holds(a)?),
-            ExprKind::Unary(UnaryOp::Neg, a) => match self.word(a)? {
-                Word::Int(n) => Word::Int(n.checked_neg()?),
+            ExprKind::Unary(UnaryOp::Neg, a) => match self.scalar(a)? {
+                Scalar::Int(n) => Scalar::Int(n.checked_neg()?),
                 _ => return None,
             },
             ExprKind::Binary(BinaryOp::And, a, b) => truth(self.holds(a)? && self.holds(b)?),
             ExprKind::Binary(BinaryOp::Or, a, b) => truth(self.holds(a)? || self.holds(b)?),
-            ExprKind::Binary(op, a, b) => self.binary(*op, self.word(a)?, self.word(b)?)?,
+            ExprKind::Binary(op, a, b) => self.binary(*op, self.scalar(a)?, self.scalar(b)?)?,
             ExprKind::If(condition, a, b) => {
-                self.word(if self.holds(condition)? { a } else { b })?
+                self.scalar(if self.holds(condition)? { a } else { b })?
             }
             _ => return None,
         })
     }
 
-    fn binary(&self, op: BinaryOp, a: Word, b: Word) -> Option<Word> {
+    fn binary(&self, op: BinaryOp, a: Scalar, b: Scalar) -> Option<Scalar> {
         let facts = self.facts;
         let exact = match (a, b) {
-            (Word::Int(a), Word::Int(b)) => Some((a, b)),
+            (Scalar::Int(a), Scalar::Int(b)) => Some((a, b)),
             _ => None,
         };
         Some(match op {
             BinaryOp::Add => sum(BinOp::Add, a, b)?,
             BinaryOp::Sub => sum(BinOp::Sub, a, b)?,
-            BinaryOp::Mul => Word::Int(exact?.0.checked_mul(exact?.1)?),
-            BinaryOp::Div => Word::Int(exact?.0.checked_div_euclid(exact?.1)?),
-            BinaryOp::Rem => Word::Int(exact?.0.checked_rem_euclid(exact?.1)?),
+            BinaryOp::Mul => Scalar::Int(exact?.0.checked_mul(exact?.1)?),
+            BinaryOp::Div => Scalar::Int(exact?.0.checked_div_euclid(exact?.1)?),
+            BinaryOp::Rem => Scalar::Int(exact?.0.checked_rem_euclid(exact?.1)?),
             BinaryOp::Eq => truth(equal(a, b, facts)?),
             BinaryOp::Ne => truth(!equal(a, b, facts)?),
             BinaryOp::Lt => truth(less(a, b, facts)?),
@@ -272,10 +275,10 @@ method clear() { n = 0 }
     #[test]
     fn outcomes_of_known_numbers_are_those_of_the_specification() {
         let program = seriatim_lang::check(SOURCE).expect("a program");
-        let reckoning = Reckoning::of(&program).expect("one number");
+        let number_spec = NumberSpec::of(&program).expect("one number");
         let bounds = Bounds { values: 1, keys: 1, nodes: None, capacity: None };
         let oracle = Spec::new(program.spec.clone().expect("named"), bounds);
-        assert_eq!(reckoning.initial, Word::Int(3));
+        assert_eq!(number_spec.initial, Scalar::Int(3));
         for (method, arity) in [(0, 0), (1, 1), (2, 0)] {
             for content in -3..8 {
                 for argument in -2..4 {
@@ -285,25 +288,25 @@ method clear() { n = 0 }
                         [(state, result)] => {
                             let [Datum::Int(n)] = &state[..] else { panic!("one number") };
                             Some((
-                                Word::Int(*n),
+                                Scalar::Int(*n),
                                 match result {
-                                    Datum::Int(n) => Word::Int(*n),
+                                    Datum::Int(n) => Scalar::Int(*n),
                                     Datum::Bool(b) => truth(*b),
-                                    _ => Word::Null,
+                                    _ => Scalar::Null,
                                 },
                             ))
                         }
                         _ => None,
                     };
-                    let call = (method, &[Word::Int(argument)][..arity]);
-                    assert_eq!(reckoning.outcome(call, Word::Int(content), &[]), wanted);
+                    let call = (method, &[Scalar::Int(argument)][..arity]);
+                    assert_eq!(number_spec.outcome(call, Scalar::Int(content), &[]), wanted);
                 }
             }
         }
-        let unknown = Word::Number(0, 0);
-        let drop = reckoning.outcome((1, &[Word::Int(0)]), unknown, &[]);
+        let unknown = Scalar::Number(0, 0);
+        let drop = number_spec.outcome((1, &[Scalar::Int(0)]), unknown, &[]);
         assert_eq!(drop, None, "it depends on the content");
-        let inc = reckoning.outcome((0, &[]), unknown, &[]);
-        assert_eq!(inc, Some((Word::Number(0, 1), unknown)));
+        let inc = number_spec.outcome((0, &[]), unknown, &[]);
+        assert_eq!(inc, Some((Scalar::Number(0, 1), unknown)));
     }
 }
