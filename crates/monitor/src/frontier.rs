@@ -215,9 +215,12 @@ fn is_covered<A: Eq>(one: &Noted<A>, other: &Noted<A>) -> bool {
     })
 }
 
+/// What the effects so far have made: the state, and what has changed.
+type Effects<L> = (<L as Live>::State, Changes<<L as Live>::Answer>);
+
 /// Configurations of which none covers another.
 struct Antichain<L: Live> {
-    by_effects: HashMap<(L::State, Changes<L::Answer>), Vec<Noted<L::Answer>>>,
+    by_effects: HashMap<Effects<L>, Vec<Noted<L::Answer>>>,
     /// How many were ever added.
     count: usize,
 }

@@ -471,13 +471,13 @@ spec s {
     return last
   }
   method top() -> value { assume items != []; return items[len(items) - 1] }
-  method none() -> bool { return items == [] }
+  method void() -> bool { return items == [] }
 }
 var x: int = 0
 method push(v: value) { x = 0 }
 method pop() -> value? { return empty }
 method top() -> value { assume x > 0; loop { x = 0 } }
-method none() -> bool { return true }
+method void() -> bool { return true }
 ";
 
     fn of(source: &str) -> Result<(Kind, Vec<Role>), String> {
@@ -571,7 +571,7 @@ method none() -> bool { return true }
                     assert_eq!(run("top", &[]), [(state.clone(), last.clone())]);
                 }
             }
-            assert_eq!(run("none", &[]), [(state.clone(), Datum::Bool(count == 0))]);
+            assert_eq!(run("void", &[]), [(state.clone(), Datum::Bool(count == 0))]);
         }
     }
 }

@@ -29,7 +29,7 @@ const NODES: usize = 4096;
 /// What became of the search for an assignment.
 pub(in crate::fast) enum Assigned<P> {
     /// With these removals the monitor has a plan.
-    Decided(Container, (Coverage, P)),
+    Decided(Box<Container>, (Coverage, P)),
     /// There is none: the cores that it was stuck on.
     Stuck(Vec<Core>),
 }
@@ -50,7 +50,7 @@ pub(in crate::fast) fn assign<D: Discipline>(
         cores: Vec::new(),
     };
     Ok(match search.branch(core)? {
-        Some(decided) => Assigned::Decided(search.container, decided),
+        Some(decided) => Assigned::Decided(Box::new(search.container), decided),
         None => Assigned::Stuck(search.cores),
     })
 }
