@@ -145,6 +145,8 @@ impl Campaign {
         progress: &mut Progress,
     ) -> Result<Option<Found>, Trouble> {
         let until = progress.begin + self.budget.time;
+        // Few executions are better spent on several scenarios than on the first.
+        let share = (self.budget.executions / 10).max(1);
         let mut turn = 0;
         while turn == 0
             || Instant::now() < until && progress.judge.executions < self.budget.executions
@@ -152,7 +154,8 @@ impl Campaign {
             let scenario = self.draw(engine, turn, &mut progress.random);
             turn += 1;
             let left = self.budget.executions.saturating_sub(progress.judge.executions).max(1);
-            let effort = Effort { executions: engine.patience(&scenario).min(left), until };
+            let patience = engine.patience(&scenario).min(share);
+            let effort = Effort { executions: patience.min(left), until };
             if let Some(found) = self.hunt(engine, progress, scenario, effort)? {
                 return Ok(Some(found));
             }

@@ -7,6 +7,7 @@
 //! [`Recorder`] is the part that writes histories down, for programs that drive their own load.
 
 mod argument;
+mod asynchronous;
 mod borrowing;
 mod campaign;
 mod clock;
@@ -48,6 +49,7 @@ mod tracked;
 mod tuples;
 
 pub use argument::Argument;
+pub use asynchronous::{AsyncTest, Operation, test_async};
 pub use borrowing::{Borrowed, Borrowing, Borrows};
 pub use clock::Clock;
 pub use coverage::Overlap;

@@ -41,7 +41,7 @@ impl ModelCall {
 
     /// A step of a scenario as a model is asked about it.
     pub(crate) fn of(subject: &dyn Subject, step: &Step, caller: Caller) -> Self {
-        let name = subject.kind(step.kind).name.clone();
+        let name = subject.kind(step.kind).method.clone();
         ModelCall { name, arg: step.arg.clone(), caller }
     }
 

@@ -163,14 +163,14 @@ impl Run {
         let process = builder.process(&process);
         let (name, interval, reply) = match (&called.slot.end, &kind.blocking) {
             (End::Returned(ret, reply), _) => {
-                (&kind.name, Interval { call: called.slot.call, ret: Some(*ret) }, Some(reply))
+                (&kind.method, Interval { call: called.slot.call, ret: Some(*ret) }, Some(reply))
             }
             // It waits to the end: judged by a call at the end that would not have had to wait.
             (End::Stuck, Blocking::While(name, reply)) => {
                 let end = self.last_stamp() + 1;
                 (name, Interval { call: end, ret: Some(end + 1) }, Some(reply))
             }
-            _ => (&kind.name, Interval { call: called.slot.call, ret: None }, None),
+            _ => (&kind.method, Interval { call: called.slot.call, ret: None }, None),
         };
         let mut call = Call::new(builder.method(name));
         if let Some(arg) = &called.step.arg {

@@ -460,13 +460,18 @@ impl Engine for Shuttle {
             // When a slice showed nothing new, there is little more to be seen in this scenario.
             let last = left <= SLICE || quiet >= 1;
             let strategy = match (last, turn % 2) {
-                (true, _) if scenario.parallel() <= 2 => Strategy::DepthFirst,
+                (true, _) if scenario.parallel() <= 2 && effort.executions >= SLICE => {
+                    Strategy::DepthFirst
+                }
                 // PCT refuses to schedule what has no choice.
                 (_, 1) if busy_threads(scenario) > 1 => Strategy::Pct(self.random.any()),
                 _ => Strategy::Random(self.random.any()),
             };
             // What is small deserves to be seen whole.
-            let executions = if strategy == Strategy::DepthFirst { 10 * SLICE } else { SLICE };
+            let executions = match strategy {
+                Strategy::DepthFirst => 10 * SLICE,
+                _ => SLICE.min(left),
+            };
             let slice = Effort { executions, ..effort };
             let different = judge.different;
             let hunted = self.slice(judge, scenario, strategy, slice)?;

@@ -67,7 +67,7 @@ struct Row {
 /// A call, and how it ends.
 fn rows_of(called: &Called, subject: &dyn Subject, thread: usize) -> Vec<Row> {
     let call = called.step.text(subject);
-    let method = subject.kind(called.step.kind).name.to_string();
+    let method = subject.kind(called.step.kind).method.to_string();
     let args = called.step.arg.iter().cloned().collect();
     let stops = |why: &str| Access {
         source: call.clone(),

@@ -48,7 +48,10 @@ pub enum Caller {
 /// What a declared operation is called and how it may be used.
 #[derive(Clone, Debug)]
 pub(crate) struct Kind {
+    /// What scenarios call it.
     pub name: Arc<str>,
+    /// What the specification calls it.
+    pub method: Arc<str>,
     /// How often it is drawn, compared with the others.
     pub weight: u32,
     pub callers: Callers,
@@ -158,6 +161,7 @@ impl<H: 'static> Declared<H> {
         Declared {
             kind: Kind {
                 name: name.into(),
+                method: name.into(),
                 weight: 1,
                 callers: Callers::Anyone,
                 at_most: usize::MAX,

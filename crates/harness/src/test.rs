@@ -16,7 +16,7 @@ use crate::scenario::KindId;
 use crate::sequential::Sequential;
 use crate::stress::{MainCall, Manner, Stress};
 use crate::subject::{
-    Blocking, Caller, Callers, Declaration, Declared, Erased, MakeHandle, Subject,
+    Blocking, Caller, Callers, Declaration, Declared, Erased, Kind, MakeHandle, Subject,
 };
 use crate::tracked::Ledger;
 use seriatim_spec::{ChosenReader, Failures, Reader, Spec, SpecChoice};
@@ -210,7 +210,14 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
         self
     }
 
-    fn last(&mut self) -> &mut Declared<H> {
+    /// Says how often each operation is drawn.
+    pub(crate) fn weigh(&mut self, weight: impl Fn(&Kind) -> u32) {
+        for declared in &mut self.declaration.operations {
+            declared.kind.weight = weight(&declared.kind);
+        }
+    }
+
+    pub(crate) fn last(&mut self) -> &mut Declared<H> {
         self.declaration.operations.last_mut().expect("say this after the operation that is meant")
     }
 

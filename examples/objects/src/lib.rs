@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arena;
+pub mod async_queue;
 pub mod bounded;
 pub mod channel;
 pub mod lazy_set;
