@@ -623,12 +623,12 @@ fn concrete_runs_stay_inside_the_invariant() {
         let spec = Spec::new(program.spec.clone().expect("named"), bounds);
         for threads in 2..=4 {
             let model = Model::of(&program, threads).expect("in the class");
-            let first = Abstraction::candidates(&model)[0];
-            let prove = |abstraction: &Abstraction| {
-                let mut invariant = Fixpoint::new(&model, *abstraction);
-                invariant.run(&Options::default()).ok().map(|()| (invariant, *abstraction))
-            };
-            let proved = [first, first.with_paths()].iter().find_map(prove);
+            let candidates = Abstraction::candidates(&model);
+            let mut candidates = candidates.iter().flat_map(|first| [*first, first.with_paths()]);
+            let proved = candidates.find_map(|abstraction| {
+                let mut invariant = Fixpoint::new(&model, abstraction);
+                invariant.run(&Options::default()).ok().map(|()| (invariant, abstraction))
+            });
             let (invariant, abstraction) = proved.expect("it is proved");
             compared += compare((name, &spec), &model, (&invariant, abstraction), steps);
             if !long && invariant.views.list.len() > 5_000 {

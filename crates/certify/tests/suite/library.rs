@@ -157,3 +157,27 @@ fn a_proof_does_not_fit_a_program_that_is_almost_the_same() {
         assert!(matches!(refusal, Refusal::Proof(_)), "{refusal}");
     }
 }
+
+/// The certificate speaks of the steps alone; what they have to do is read off the bodies of the specification each time.
+#[test]
+fn a_certificate_proves_nothing_of_another_specification() {
+    let right = program("treiber_peek");
+    let certificate = proved(&right).expect("it is proved");
+    assert!(certify(&right, &certificate).is_ok());
+    let changes = [
+        ("items ++ [v]", "[v] ++ items"),
+        ("items ++ [v]", "items ++ [v] ++ [v]"),
+        ("if len(items) == 0 { return empty }\n    let last", "assume items != []\n    let last"),
+        ("if len(items) == 0 { return empty }\n    return", "assume items != []\n    return"),
+        ("return items[len(items) - 1]", "return items[0]"),
+        ("items == []", "items != []"),
+        ("items == []", "len(items) < 2"),
+        ("items = items[..len(items) - 1]", "items = []"),
+    ];
+    for (old, new) in changes {
+        let source = right.source.replacen(old, new, 1);
+        assert_ne!(source, &*right.source, "{old}");
+        let other = seriatim_lang::check(&source).expect("it is a program");
+        assert!(certify(&other, &certificate).is_err(), "{new}");
+    }
+}

@@ -6,7 +6,7 @@ use seriatim_lang::check;
 use seriatim_prove::{Options, Outcome, prove};
 
 /// Algorithms, and how many views their mutants may need in the short run.
-const ALGORITHMS: [(&str, usize); 17] = [
+const ALGORITHMS: [(&str, usize); 26] = [
     ("treiber", 2_500),
     ("two_lock_queue", 2_500),
     ("michael_scott", 2_500),
@@ -24,6 +24,15 @@ const ALGORITHMS: [(&str, usize); 17] = [
     ("lock_counter", 2_000),
     ("int_register", 2_000),
     ("spin_lock", 2_000),
+    ("spin_stack", 2_500),
+    ("spin_counter", 2_000),
+    ("spin_queue", 0),
+    ("spin_set", 0),
+    ("spin_coupling", 0),
+    ("treiber_peek", 2_500),
+    ("michael_scott_front", 0),
+    ("blocking_buffer", 0),
+    ("named_set", 2_500),
 ];
 
 #[test]
