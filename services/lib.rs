@@ -9,7 +9,7 @@ pub struct Service {
     pub source: &'static str,
 }
 
-const SERVICES: [Service; 11] = [
+const SERVICES: [Service; 12] = [
     Service { name: "ack-queue", source: include_str!("ack_queue.seri") },
     Service { name: "bank", source: include_str!("bank.seri") },
     Service { name: "dynamo", source: include_str!("dynamo.seri") },
@@ -19,6 +19,7 @@ const SERVICES: [Service; 11] = [
     Service { name: "lease-lock", source: include_str!("lease_lock.seri") },
     Service { name: "object-store", source: include_str!("object_store.seri") },
     Service { name: "redis", source: include_str!("redis.seri") },
+    Service { name: "s2", source: include_str!("s2.seri") },
     Service { name: "set-full", source: include_str!("set_full.seri") },
     Service { name: "zookeeper", source: include_str!("zookeeper.seri") },
 ];

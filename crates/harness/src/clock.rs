@@ -9,6 +9,7 @@
 //! | --- | --- | --- | --- |
 //! | [`Clock::fenced`] on x86-64 with a trusted counter | `rdtsc; lfence` | `mfence; lfence; rdtsc` | 15 to 35 ns, threads do not touch each other |
 //! | [`Clock::fenced`] elsewhere | `Instant`, then `fence(SeqCst)` | `fence(SeqCst)`, then `Instant` | 25 to 50 ns |
+//! | [`Clock::system`], [`Clock::wall`] | the same | the same | the same, with a unit; `wall` in nanoseconds since 1970 |
 //! | [`Clock::counter`] | `fetch_add(SeqCst)` | the same | 2 to 5 ns, but all threads share a cache line: it slows them, orders them, and can hide a race |
 //!
 //! `lfence` lets nothing later start before the counter was read; `mfence` first drains the store buffer,
@@ -17,10 +18,10 @@
 //! runs at one rate and agrees between cores. What would make this unsound: a machine whose cores disagree
 //! although the kernel believes that they agree. `docs/harness.md` has the measurements.
 
-use seriatim_history::Time;
+use seriatim_history::{Since, Time, Timescale, Unit};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence, fence};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 /// Where time stamps come from. Stamps of one clock are comparable between threads.
 ///
@@ -42,6 +43,8 @@ enum Source {
     Counter64,
     /// The system's monotonic clock, in nanoseconds since this instant.
     System(Instant),
+    /// The same, in nanoseconds since the Unix epoch: how many there were at an instant.
+    Wall(Instant, Time),
     /// One number a stamp.
     Shared(Box<Line>),
 }
@@ -67,6 +70,29 @@ impl Clock {
         Clock(Source::System(*BASE.get_or_init(Instant::now)))
     }
 
+    /// The system's monotonic clock with fences, told the wall-clock time once, when the first such clock is made: stamps can be
+    /// looked up in the logs of servers, and do not jump when somebody sets the clock. Price: that of
+    /// [`system`](Clock::system).
+    pub fn wall() -> Self {
+        static BASE: OnceLock<(Instant, Time)> = OnceLock::new();
+        let (base, epoch) = *BASE.get_or_init(|| {
+            let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+            (Instant::now(), since.map_or(0, |since| since.as_nanos() as Time))
+        });
+        Clock(Source::Wall(base, epoch))
+    }
+
+    /// What the stamps count, and since when.
+    pub fn timescale(&self) -> Timescale {
+        match &self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Source::Counter64 => Timescale::default(),
+            Source::System(_) => Timescale { unit: Unit::Nanoseconds, since: Since::Start },
+            Source::Wall(..) => Timescale::UNIX_NANOSECONDS,
+            Source::Shared(_) => Timescale::default(),
+        }
+    }
+
     /// A shared counter: right by construction, without durations.
     pub fn counter() -> Self {
         Clock(Source::Shared(Box::new(Line(AtomicU64::new(0)))))
@@ -88,6 +114,12 @@ impl Clock {
             }
             Source::System(base) => {
                 let stamp = base.elapsed().as_nanos() as Time;
+                fence(Ordering::SeqCst);
+                compiler_fence(Ordering::SeqCst);
+                stamp
+            }
+            Source::Wall(base, epoch) => {
+                let stamp = epoch + base.elapsed().as_nanos() as Time;
                 fence(Ordering::SeqCst);
                 compiler_fence(Ordering::SeqCst);
                 stamp
@@ -131,6 +163,10 @@ impl Clock {
                 fence(Ordering::SeqCst);
                 base.elapsed().as_nanos() as Time
             }
+            Source::Wall(base, epoch) => {
+                fence(Ordering::SeqCst);
+                epoch + base.elapsed().as_nanos() as Time
+            }
             Source::Shared(line) => line.0.fetch_add(1, Ordering::SeqCst),
         }
     }
@@ -154,7 +190,7 @@ mod tests {
     /// Two threads take turns; each stamps after it saw the other's stamp.
     #[test]
     fn a_stamp_taken_after_another_was_seen_is_not_earlier() {
-        for clock in [Clock::fenced(), Clock::system(), Clock::counter()] {
+        for clock in [Clock::fenced(), Clock::system(), Clock::wall(), Clock::counter()] {
             let (turn, stamp) = (AtomicU64::new(0), AtomicU64::new(0));
             let play = |player: u64| {
                 for round in 0..2_000 {

@@ -8,8 +8,11 @@ use crate::Clock;
 use crate::reply::{IntoReply, IntoValue, Reply};
 use crate::stream::{Buffer, Stream};
 use seriatim_history::{
-    Builder, Call, History, InputError, Interval, Outcome, Return, Time, Value, ValueId,
+    Annotation, Builder, Call, History, InputError, Interval, Outcome, Return, Time, Unit, Value,
+    ValueId,
 };
+use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Records the operations of a program.
@@ -48,17 +51,28 @@ pub(crate) struct Shared {
     pub clock: Clock,
     pub methods: Mutex<Vec<Arc<str>>>,
     closed: Mutex<Vec<(Value, Vec<Entry>)>>,
+    annotations: Mutex<Vec<Annotation>>,
+    /// How many logs are open.
+    open: AtomicU64,
 }
 
 /// The name of an operation, registered with a [`Recorder`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MethodName(pub(crate) u32);
 
+/// What is called.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Called {
+    pub method: MethodName,
+    pub object: Option<Value>,
+    pub key: Option<Value>,
+    pub arg: Option<Value>,
+}
+
 /// One operation.
 #[derive(Debug)]
 struct Entry {
-    method: MethodName,
-    arg: Option<Value>,
+    called: Called,
     call: Time,
     ret: Time,
     reply: Reply,
@@ -78,8 +92,42 @@ impl Recorder {
 
     /// A recorder with a clock of your choice.
     pub fn with_clock(clock: Clock) -> Self {
-        let shared = Shared { clock, methods: Mutex::default(), closed: Mutex::default() };
+        let shared = Shared {
+            clock,
+            methods: Mutex::default(),
+            closed: Mutex::default(),
+            annotations: Mutex::default(),
+            open: AtomicU64::new(0),
+        };
         Recorder { shared: Arc::new(shared), live: None }
+    }
+
+    /// A recorder with wall-clock times, for services: its histories can be held against the logs of servers, and
+    /// reports show times and durations. See [`Clock::wall`].
+    pub fn timed() -> Self {
+        Recorder::with_clock(Clock::wall())
+    }
+
+    /// Something happens around the operations, now: a fault is injected, a leader elected. It is drawn in reports. (A
+    /// [live](Recorder::live) recorder's stream does not have it.)
+    ///
+    /// ```
+    /// use seriatim_harness::Recorder;
+    /// let recorder = Recorder::timed();
+    /// recorder.annotate("nemesis", "kill -9");
+    /// assert_eq!(recorder.history("")?.annotations()[0].text, "kill -9");
+    /// # Ok::<(), seriatim_history::InputError>(())
+    /// ```
+    pub fn annotate(&self, group: &str, text: &str) {
+        let now = self.shared.clock.now();
+        let (group, text) = (group.to_owned(), text.to_owned());
+        let annotation = Annotation { start: now, end: now, group, text, colour: None };
+        self.shared.annotations.lock().expect("nobody panics with the lock").push(annotation);
+    }
+
+    /// How many logs are open: their operations are not in a [`history`](Recorder::history) that is taken now.
+    pub fn open_logs(&self) -> u64 {
+        self.shared.open.load(Ordering::Acquire)
     }
 
     /// A recorder whose events can be read while they happen, in the order in which they happened, and the
@@ -123,13 +171,26 @@ impl Recorder {
             buffers.lock().expect("nobody panics with the lock").push(buffer.clone());
             buffer
         });
-        Log { shared: self.shared.clone(), process, entries: Vec::new(), open: None, buffer }
+        self.shared.open.fetch_add(1, Ordering::AcqRel);
+        let (entries, open) = (Vec::new(), None);
+        let shared = self.shared.clone();
+        Log { shared, process, entries, open, object: None, key: None, buffer }
     }
 
     /// The history of all logs that were closed (dropped) so far, under a specification by name (which
-    /// goes into the file; empty if there is none to name).
+    /// goes into the file; empty if there is none to name). If other logs are open, the history says how many are
+    /// missing, and what it cannot explain counts as unknown, not as a violation: an operation that was not handed in may
+    /// explain it.
     pub fn history(&self, spec: &str) -> Result<History, InputError> {
+        // Before the closed logs are taken: one that is closed meanwhile is missing.
+        let missing = self.open_logs();
         let mut builder = Builder::new("recorder");
+        let timescale = self.shared.clock.timescale();
+        builder.measure_in(timescale);
+        if missing > 0 {
+            builder.misses_logs(missing);
+            builder.remark(format!("{missing} logs were not handed in when the history was taken"));
+        }
         if !spec.is_empty() {
             builder.name_spec(spec);
         }
@@ -143,12 +204,28 @@ impl Recorder {
             entries.extend(log.into_iter().map(|entry| (processes.len() - 1, entry)));
         }
         entries.sort_by_key(|(_, entry)| entry.call);
-        let first = entries.first().map_or(0, |(_, entry)| entry.call);
+        // Ticks of a counter are counted from the first call; times that have a unit are what they are.
+        let first = match timescale.unit {
+            Unit::Ticks => entries.first().map_or(0, |(_, entry)| entry.call),
+            _ => 0,
+        };
+        for annotation in
+            self.shared.annotations.lock().expect("nobody panics with the lock").iter()
+        {
+            let (start, end) =
+                (annotation.start.saturating_sub(first), annotation.end.saturating_sub(first));
+            builder.annotate(Annotation { start, end, ..annotation.clone() });
+        }
         for (line, (process, entry)) in entries.into_iter().enumerate() {
-            let mut call = Call::new(builder.method(&methods[entry.method.0 as usize]));
-            if let Some(arg) = &entry.arg {
-                call = call.arg(builder.values().intern(arg));
-            }
+            let called = &entry.called;
+            let mut call = Call::new(builder.method(&methods[called.method.0 as usize]));
+            let values = builder.values();
+            let mut interned = |value: &Option<Value>| {
+                value.as_ref().map_or(ValueId::ABSENT, |value| values.intern(value))
+            };
+            call.object = interned(&called.object);
+            call.key = interned(&called.key);
+            call.arg = interned(&called.arg);
             let (outcome, value) = match entry.reply {
                 Reply::Answer(value) => (Outcome::Ok, value),
                 Reply::Failed(value) => (Outcome::Failed, value),
@@ -190,11 +267,38 @@ pub struct Log {
     shared: Arc<Shared>,
     process: Value,
     entries: Vec<Entry>,
-    open: Option<(MethodName, Option<Value>, Time)>,
+    open: Option<(Called, Time)>,
+    /// What the next call is on.
+    object: Option<Value>,
+    key: Option<Value>,
     buffer: Option<Arc<Buffer>>,
 }
 
 impl Log {
+    /// Names the key of the next call: `log.key("x").call(put, 7)`.
+    ///
+    /// ```
+    /// use seriatim_harness::Recorder;
+    /// let recorder = Recorder::new();
+    /// let put = recorder.method("put");
+    /// let mut log = recorder.log(0);
+    /// log.key("x").record(put, 7, || ());
+    /// drop(log);
+    /// let history = recorder.history("map")?;
+    /// assert_eq!(history.operations().next().unwrap().to_string(), "put(\"x\", 7)");
+    /// # Ok::<(), seriatim_history::InputError>(())
+    /// ```
+    pub fn key(&mut self, key: impl IntoValue) -> &mut Self {
+        self.key = Some(key.into_value());
+        self
+    }
+
+    /// Names the object of the next call, where there are several.
+    pub fn object(&mut self, object: impl IntoValue) -> &mut Self {
+        self.object = Some(object.into_value());
+        self
+    }
+
     /// The process calls an operation: to be said right before it does.
     ///
     /// # Panics
@@ -202,20 +306,21 @@ impl Log {
     #[inline]
     pub fn call(&mut self, method: MethodName, arg: impl IntoArgument) {
         assert!(self.open.is_none(), "a process does one thing at a time: its last call is open");
-        let arg = arg.into_argument();
+        let (object, key, arg) = (self.object.take(), self.key.take(), arg.into_argument());
+        let called = Called { method, object, key, arg };
         if let Some(buffer) = &self.buffer {
-            buffer.call(&self.shared.clock, method, arg);
-            self.open = Some((method, None, 0));
+            buffer.call(&self.shared.clock, called.clone());
+            self.open = Some((called, 0));
             return;
         }
-        self.open = Some((method, arg, 0));
+        self.open = Some((called, 0));
         // A process does one thing after another also by a coarse clock.
         let mut stamp = self.shared.clock.call();
         while self.entries.last().is_some_and(|last| last.ret >= stamp) {
             stamp = self.shared.clock.call();
         }
         if let Some(open) = &mut self.open {
-            open.2 = stamp;
+            open.1 = stamp;
         }
     }
 
@@ -255,6 +360,54 @@ impl Log {
         result
     }
 
+    /// Calls an asynchronous operation between two stamps. If the future is dropped before it is done (a time-out, a
+    /// `select!`), nobody knows whether the operation took effect: it stays pending, and the process goes on.
+    ///
+    /// ```
+    /// use seriatim_harness::Recorder;
+    /// use std::future::{Future, ready};
+    /// use std::pin::pin;
+    /// use std::task::{Context, Waker};
+    /// let recorder = Recorder::new();
+    /// let read = recorder.method("read");
+    /// let mut log = recorder.log(0);
+    /// {
+    ///     let mut done = pin!(log.record_async(read, (), ready(7)));
+    ///     assert!(done.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
+    /// }
+    /// {
+    ///     let never = std::future::pending::<i64>();
+    ///     let mut lost = pin!(log.record_async(read, (), never));
+    ///     assert!(lost.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    /// }
+    /// log.record(read, (), || 8);
+    /// drop(log);
+    /// let tally = recorder.history("register")?.tally();
+    /// assert_eq!((tally.ok, tally.pending), (2, 1));
+    /// # Ok::<(), seriatim_history::InputError>(())
+    /// ```
+    pub async fn record_async<R: IntoReply + Clone>(
+        &mut self,
+        method: MethodName,
+        arg: impl IntoArgument,
+        operation: impl Future<Output = R>,
+    ) -> R {
+        /// Gives the operation up unless it is done.
+        struct Guard<'l>(&'l mut Log);
+        impl Drop for Guard<'_> {
+            fn drop(&mut self) {
+                if self.0.open.is_some() {
+                    self.0.give_up();
+                }
+            }
+        }
+        self.call(method, arg);
+        let guard = Guard(self);
+        let result = operation.await;
+        guard.0.ret(result.clone());
+        result
+    }
+
     fn ret_live(&mut self, reply: Reply) {
         self.open.take().expect("a return needs a call before it");
         if let Some(buffer) = &self.buffer {
@@ -264,8 +417,8 @@ impl Log {
 
     #[inline]
     fn close(&mut self, ret: Time, reply: Reply) {
-        let (method, arg, call) = self.open.take().expect("a return needs a call before it");
-        self.entries.push(Entry { method, arg, call, ret, reply });
+        let (called, call) = self.open.take().expect("a return needs a call before it");
+        self.entries.push(Entry { called, call, ret, reply });
     }
 }
 
@@ -273,6 +426,7 @@ impl Drop for Log {
     fn drop(&mut self) {
         if let Some(buffer) = &self.buffer {
             buffer.close();
+            self.shared.open.fetch_sub(1, Ordering::AcqRel);
             return;
         }
         if self.open.is_some() {
@@ -282,5 +436,6 @@ impl Drop for Log {
         if let Ok(mut closed) = self.shared.closed.lock() {
             closed.push((self.process.clone(), entries));
         }
+        self.shared.open.fetch_sub(1, Ordering::AcqRel);
     }
 }

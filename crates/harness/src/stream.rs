@@ -6,9 +6,9 @@
 //! away for good. Events of equal stamps are put calls first, because such operations are concurrent.
 
 use crate::Clock;
-use crate::recorder::{MethodName, Shared};
+use crate::recorder::{Called, Shared};
 use crate::reply::Reply;
-use seriatim_history::{Time, Value, write_string, write_value};
+use seriatim_history::{Since, Time, Timescale, Value, write_string, write_value};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -25,7 +25,7 @@ pub(crate) struct Buffer {
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum What {
-    Call(MethodName, Option<Value>),
+    Call(Called),
     Return(Reply),
 }
 
@@ -34,14 +34,14 @@ impl Buffer {
         Buffer { process, events: Mutex::default(), closed: AtomicBool::new(false) }
     }
 
-    pub fn call(&self, clock: &Clock, method: MethodName, arg: Option<Value>) {
+    pub fn call(&self, clock: &Clock, called: Called) {
         let mut events = self.events.lock().expect("nobody panics with the lock");
         // A process does one thing after another also by a coarse clock.
         let mut stamp = clock.now();
         while events.last().is_some_and(|last| last.0 >= stamp) {
             stamp = clock.now();
         }
-        events.push((stamp, What::Call(method, arg)));
+        events.push((stamp, What::Call(called)));
     }
 
     pub fn ret(&self, clock: &Clock, reply: Reply) {
@@ -74,7 +74,15 @@ impl Stream {
     pub fn write_new(&mut self, out: &mut dyn Write) -> io::Result<usize> {
         if !self.begun {
             self.begun = true;
-            out.write_all(b"{\"seriatim\":1}\n")?;
+            let Timescale { unit, since } = self.shared.clock.timescale();
+            out.write_all(b"{\"seriatim\":1")?;
+            if let Some(unit) = unit.name() {
+                write!(out, ",\"unit\":\"{unit}\"")?;
+            }
+            if since == Since::Unix {
+                out.write_all(b",\"since\":\"unix\"")?;
+            }
+            out.write_all(b"}\n")?;
         }
         let ready = self.ready();
         let methods = self.shared.methods.lock().expect("nobody panics with the lock").clone();
@@ -82,9 +90,11 @@ impl Stream {
             out.write_all(b"{\"process\":")?;
             write_value(out, &buffer.process)?;
             match what {
-                What::Call(method, arg) => {
+                What::Call(Called { method, object, key, arg }) => {
                     out.write_all(b",\"type\":\"call\",\"op\":")?;
                     write_string(out, &methods[method.0 as usize])?;
+                    field(out, "object", object.as_ref())?;
+                    field(out, "key", key.as_ref())?;
                     field(out, "arg", arg.as_ref())?;
                 }
                 What::Return(reply) => {

@@ -103,3 +103,47 @@ fn a_process_that_calls_twice_is_refused() {
     log.call(read, ());
     log.call(read, ());
 }
+
+#[test]
+fn keys_objects_and_annotations_are_recorded_in_wall_clock_time() {
+    let recorder = Recorder::timed();
+    let put = recorder.method("put");
+    let mut log = recorder.log("client");
+    log.object("o").key("k").record(put, 7, || ());
+    recorder.annotate("nemesis", "kill -9");
+    log.record(put, 8, || ());
+    drop(log);
+    let history = recorder.history("").unwrap();
+    let texts: Vec<String> = history.operations().map(|op| op.to_string()).collect();
+    assert_eq!(texts, ["put(\"k\", 7)", "put(8)"]);
+    assert!(history.operations().next().unwrap().object().is_present());
+    let ops: Vec<_> = history.operations().collect();
+    let kill = &history.annotations()[0];
+    assert!(ops[0].ret().unwrap() <= kill.start && kill.end <= ops[1].call());
+    let moment = history.moment(ops[0].call()).unwrap();
+    assert!(moment.starts_with("20") && moment.ends_with('Z'), "{moment}");
+}
+
+#[test]
+fn a_history_with_missing_logs_convicts_nobody() {
+    let recorder = Recorder::new();
+    let (push, pop) = (recorder.method("push"), recorder.method("pop"));
+    let (mut writer, mut reader) = (recorder.log(0), recorder.log(1));
+    writer.record(push, 1, || ());
+    reader.record(pop, (), || Some(1));
+    drop(reader);
+    assert_eq!(recorder.open_logs(), 1);
+    let history = recorder.history("stack").unwrap();
+    assert_eq!(history.missing_logs(), 1);
+    let choice = SpecChoice::parse("stack").unwrap();
+    let spec = ChosenReader { choice, failures: Failures::default() };
+    let verdict = |history: &seriatim_history::History| {
+        check(&mut history.clone(), &spec, &Options::default()).unwrap().verdict.word()
+    };
+    assert_eq!(verdict(&history), "unknown");
+    let mut text = Vec::new();
+    write(&history, Format::JsonLines, &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert_eq!(verdict(&read_str(&text).unwrap()), "unknown");
+    assert_eq!(verdict(&read_str(&text.replace(",\"missing\":1", "")).unwrap()), "violation");
+}

@@ -9,7 +9,7 @@ use crate::history::{Annotation, History};
 use crate::live::Listener;
 use crate::ties;
 use crate::{Conventions, InputError, MethodId, Nil, OpId, Outcome, Problem, ProcessId, Time};
-use crate::{Value, ValueId, Values};
+use crate::{Timescale, Value, ValueId, Values};
 use hashbrown::HashMap;
 use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -166,6 +166,21 @@ impl Builder {
     /// Says how the results of the source are to be read.
     pub fn follow(&mut self, conventions: Conventions) {
         self.history.conventions = conventions;
+    }
+
+    /// Says what the times of the source count.
+    pub fn measure_in(&mut self, timescale: Timescale) {
+        self.history.timescale = timescale;
+    }
+
+    /// Says that so many processes recorded something that is missing.
+    pub fn misses_logs(&mut self, count: u64) {
+        self.history.missing_logs = count;
+    }
+
+    /// Says something of how the source was read that whoever reads a report has to know.
+    pub fn remark(&mut self, remark: impl Into<String>) {
+        self.history.remark(remark);
     }
 
     /// Notes which specification the source names.
@@ -412,6 +427,7 @@ impl Builder {
         } else if self.events == 0 {
             self.order_processes()?;
         }
+        self.history.is_event_log = self.events > 0;
         self.history.values = Arc::new(self.values);
         Ok(self.history)
     }

@@ -188,7 +188,7 @@ impl fmt::Display for Problem {
             Problem::UnknownFormat { found } => write!(
                 f,
                 "no known history format starts with {found}; expected JSON Lines, EDN, a Jepsen \
-                 log, or a LiMo, PolyLin, fptlin or ahorn log (name one with --format)"
+                 log, or a LiMo, PolyLin, fptlin or ahorn log (name one with --format, or say with --map what the records mean)"
             ),
         }
     }

@@ -7,8 +7,8 @@
 
 use crate::rows::{Rows, Seats};
 use crate::{
-    Column, Conventions, Echo, MethodId, Nil, OpId, Operation, Outcome, ProcessId, Time, Value,
-    ValueId, Values,
+    Column, Conventions, Echo, MethodId, Nil, OpId, Operation, Outcome, ProcessId, Time, Timescale,
+    Value, ValueId, Values,
 };
 use hashbrown::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -43,7 +43,12 @@ pub struct History {
     pub(crate) line: Column,
     /// Where stamps are ranks: the time of each, for display.
     pub(crate) clock: Column,
+    pub(crate) timescale: Timescale,
+    /// Whether stamps are the ranks of events.
+    pub(crate) is_event_log: bool,
     pub(crate) annotations: Vec<Annotation>,
+    pub(crate) remarks: Vec<String>,
+    pub(crate) missing_logs: u64,
     pub(crate) notes: HashMap<OpId, Value>,
 }
 
@@ -85,7 +90,11 @@ impl History {
             failed: Column::default(),
             line: Column::default(),
             clock: Column::default(),
+            timescale: Timescale::default(),
+            is_event_log: false,
             annotations: Vec::new(),
+            remarks: Vec::new(),
+            missing_logs: 0,
             notes: HashMap::new(),
         }
     }
@@ -286,6 +295,43 @@ impl History {
         }
     }
 
+    /// Whether stamps are ranks, and not the recorded times.
+    pub(crate) fn has_ranks(&self) -> bool {
+        self.is_event_log || !self.clock.is_empty()
+    }
+
+    /// Whether there are recorded times.
+    pub(crate) fn has_times(&self) -> bool {
+        !self.is_event_log || !self.clock.is_empty()
+    }
+
+    /// What the recorded times count, and since when.
+    pub fn timescale(&self) -> Timescale {
+        self.timescale
+    }
+
+    /// When a stamp was, with its unit; nothing where no times were recorded.
+    pub fn moment(&self, stamp: Time) -> Option<String> {
+        self.has_times().then(|| self.timescale.moment(self.display_time(stamp)))
+    }
+
+    /// How many processes recorded something that is not in the history, as far as its recorder knows. What such a
+    /// history cannot explain, a missing operation may explain.
+    pub fn missing_logs(&self) -> u64 {
+        self.missing_logs
+    }
+
+    /// What whoever reads a report on the history has to know of how it was read: records that were left out, processes
+    /// that were renamed.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    /// Adds a remark.
+    pub fn remark(&mut self, remark: impl Into<String>) {
+        self.remarks.push(remark.into());
+    }
+
     /// What happened around the operations.
     pub fn annotations(&self) -> &[Annotation] {
         &self.annotations
@@ -374,6 +420,9 @@ impl History {
         let mut part = History { values: self.values.clone(), ..History::empty(&self.source) };
         part.spec = self.spec.clone();
         part.conventions = self.conventions;
+        part.timescale = self.timescale;
+        part.missing_logs = self.missing_logs;
+        part.is_event_log = self.is_event_log;
         part.is_loose = self.is_loose;
         part.methods = self.methods.clone();
         for (target, source) in part.columns_mut().into_iter().zip(self.columns()) {

@@ -15,12 +15,16 @@ mod error;
 mod events;
 mod formats;
 mod history;
+mod initial;
 mod live;
 mod number;
 mod operation;
 mod order;
 mod rows;
+mod skew;
+mod successors;
 mod ties;
+mod timescale;
 mod value;
 
 pub use builder::{Builder, Call, Interval, Return};
@@ -29,12 +33,14 @@ pub use conventions::{Conventions, Echo, Nil};
 pub use error::{InputError, Problem};
 pub use events::{Event, Events};
 pub use formats::{
-    Format, Inexpressible, ReadOptions, UnknownFormatName, WriteError, bytes_read, decode,
-    edn_value, expand, json_value, open, read, read_from, read_str, read_with, write, write_string,
-    write_value,
+    Format, Inexpressible, Notation, ReadOptions, Record, UnknownFormatName, WriteError,
+    bytes_read, decode, edn_value, expand, json_value, open, read, read_from, read_records,
+    read_str, read_with, write, write_string, write_value,
 };
 pub use history::{Annotation, History, Horizon, Stretch, Tally};
+pub use initial::InitialWrite;
 pub use live::{Forgets, Header, Listener, LiveCall, LiveOperation, LiveReturn, listen};
 pub use operation::{MethodId, OpId, Operation, Outcome, ProcessId, Time};
 pub use ties::Turn;
+pub use timescale::{Since, Timescale, Unit};
 pub use value::{Value, ValueId, Values};

@@ -47,6 +47,21 @@ pub fn check(
     reader: &dyn Reader,
     options: &Options<'_>,
 ) -> Result<Checked, InputError> {
+    let checked = decide(history, reader, options)?;
+    Ok(match (&checked.verdict, history.missing_logs()) {
+        // A missing operation may explain what nothing else does.
+        (Verdict::Violation(_), 1..) => {
+            Checked::new(Verdict::Unknown(Unknown { limit: Limit::Incomplete, ..rejected(None) }))
+        }
+        _ => checked,
+    })
+}
+
+fn decide(
+    history: &mut History,
+    reader: &dyn Reader,
+    options: &Options<'_>,
+) -> Result<Checked, InputError> {
     if history.has_open_ties() {
         return check_tied(history, reader, options);
     }

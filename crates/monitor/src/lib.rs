@@ -16,6 +16,7 @@ mod confirm;
 mod decision;
 pub mod fast;
 pub mod frontier;
+mod initial_values;
 mod minimise;
 mod options;
 pub mod partition;
@@ -26,11 +27,13 @@ mod typed;
 mod vacuous;
 mod versions;
 mod vet;
+mod violated_parts;
 mod watch;
 mod weaker;
 
 pub use check::check;
 pub use check_partition::{Refutation, refute_partition};
+pub use initial_values::tell_initial_values;
 pub use options::{Detail, Monitors, Options};
 pub use search::dovetail::{Standing, StopAt};
 pub use seriatim_spec::{
@@ -38,5 +41,6 @@ pub use seriatim_spec::{
 };
 pub use typed::{Recorded, Recording};
 pub use vacuous::vacuous;
+pub use violated_parts::violated_parts;
 pub use watch::{WATCHED, watch};
 pub use weaker::{Weaker, check_under};

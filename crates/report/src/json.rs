@@ -8,8 +8,10 @@ use crate::report::{Report, decider, returns_within};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Serialize, ser};
 use serde_json::value::RawValue;
-use seriatim_history::{History, Horizon, OpId, Outcome, Time, Value, ValueId};
-use seriatim_spec::{Attempt, Context, Counterexample, Limit, PartVerdict, Unknown, Verdict};
+use seriatim_history::{History, Horizon, OpId, Outcome, Since, Time, Value, ValueId};
+use seriatim_spec::{
+    Attempt, Context, Counterexample, Limit, PartVerdict, Unknown, Verdict, ViolatedPart,
+};
 use std::io::{self, Write};
 
 /// The version of the schema.
@@ -46,6 +48,10 @@ struct Document<'r> {
     witness: Option<Order<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     counterexample: Option<Refutation<'r>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    violated: Vec<Violated<'r>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<Times>,
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<Ignorance<'r>>,
 }
@@ -83,6 +89,8 @@ impl<'r> Document<'r> {
             evidence: report.evidence.as_ref(),
             witness,
             counterexample,
+            violated: report.violated.iter().map(Violated::of).collect(),
+            time: Times::of(history),
             unknown,
         }
     }
@@ -119,6 +127,38 @@ impl<'r> Part<'r> {
             standing: part.standing.word(),
             decided_by: decider(part.decided_by),
         }
+    }
+}
+
+/// A violated part with its core.
+#[derive(Serialize)]
+struct Violated<'r> {
+    label: &'r str,
+    operations: Ids<'r>,
+    why: &'r str,
+}
+
+impl<'r> Violated<'r> {
+    fn of(part: &'r ViolatedPart) -> Self {
+        Violated { label: &part.label, operations: Ids(&part.operations), why: &part.why }
+    }
+}
+
+/// What times count, and since when.
+#[derive(Serialize)]
+struct Times {
+    unit: &'static str,
+    since: &'static str,
+}
+
+impl Times {
+    fn of(history: &History) -> Option<Self> {
+        let since = match history.timescale().since {
+            Since::Start => "start",
+            Since::Unix => "unix",
+        };
+        history.moment(0)?;
+        Some(Times { unit: history.timescale().unit.name()?, since })
     }
 }
 
@@ -304,6 +344,7 @@ impl<'r> Ignorance<'r> {
                 Limit::Cancelled => "cancelled",
                 Limit::Defect => "defect",
                 Limit::Ties => "ties",
+                Limit::Incomplete => "incomplete",
             },
             defect: unknown.defect.as_deref(),
             linearizable_events: unknown.linearizable_events,

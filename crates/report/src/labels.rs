@@ -55,6 +55,26 @@ impl<'h> Labels<'h> {
         }
     }
 
+    /// The operation with its result as far as a part of the history knows: `enq(7)`, `deq → 3`; of a transaction its
+    /// steps, `r(x)=1 w(y)=2`.
+    pub fn whole(&self, op: OpId, horizon: Horizon, arrow: &str) -> String {
+        if let Some(steps) = transaction(self.history, op, horizon) {
+            return text::middle(&steps, text::NAME).into_owned();
+        }
+        match self.result(op, horizon) {
+            Some(result) => format!("{} {arrow} {result}", self.call(op)),
+            None => self.call(op),
+        }
+    }
+
+    /// The operation without its result; of a transaction its steps, `r(x) w(y)=2`.
+    pub fn unreturned(&self, op: OpId, horizon: Horizon) -> String {
+        match transaction(self.history, op, horizon) {
+            Some(steps) => text::middle(&steps, text::NAME).into_owned(),
+            None => self.call(op),
+        }
+    }
+
     /// The call: `enq(7)`, `deq`.
     pub fn call(&self, op: OpId) -> String {
         let operation = self.history.operation(op);
@@ -83,6 +103,38 @@ impl<'h> Labels<'h> {
     fn value(&self, id: ValueId) -> String {
         self.history.values().get(id).to_string()
     }
+}
+
+/// The steps of a transaction, with what it read if that is known; `None` if the operation is none: its argument is no list
+/// of steps `[f key value]`.
+fn transaction(history: &History, op: OpId, horizon: Horizon) -> Option<String> {
+    let is_known = returns_within(history, op, horizon) && history.outcome(op) == Outcome::Ok;
+    let asked = history.values().get(history.arg(op));
+    let told = history.values().get(history.result(op));
+    let steps = asked.as_list().filter(|steps| !steps.is_empty())?;
+    let told = told.as_list().filter(|told| is_known && told.len() == steps.len());
+    let mut texts = Vec::new();
+    for (place, step) in steps.iter().enumerate() {
+        let [kind, key, value] = step.as_list()? else { return None };
+        let letter = match kind.as_str()? {
+            "r" | "read" => "r",
+            "w" | "write" => "w",
+            "append" => "append",
+            _ => return None,
+        };
+        let key = key.as_str().map_or_else(|| key.to_string(), str::to_owned);
+        let seen = told.and_then(|told| told[place].as_list()).and_then(|step| step.get(2));
+        texts.push(match (letter, seen) {
+            ("r", None) => format!("r({key})"),
+            (_, None) => format!("{letter}({key})={value}"),
+            (_, Some(seen)) => format!("{letter}({key})={seen}"),
+        });
+    }
+    let mut text = texts.join(" ");
+    if history.outcome(op) == Outcome::Failed {
+        text.push_str(" failed");
+    }
+    Some(text)
 }
 
 /// What an operation gave back as far as a part of a history knows, whole; `None` if it gave nothing.
@@ -114,11 +166,20 @@ mod tests {
         let history = builder.finish().unwrap();
         let labels = Labels::of(&history);
         let all = (0..history.len()).map(OpId::from);
-        all.map(|op| match labels.result(op, Horizon::Whole) {
-            Some(result) => format!("{} → {result}", labels.call(op)),
-            None => labels.call(op),
-        })
-        .collect()
+        all.map(|op| labels.whole(op, Horizon::Whole, "→")).collect()
+    }
+
+    #[test]
+    fn a_transaction_is_its_steps() {
+        let step = |kind: &str, key: &str, value: Value| {
+            Value::list([Value::text(kind), Value::text(key), value])
+        };
+        let asked = Value::list([step("r", "x", Value::Nil), step("w", "y", Value::Int(2))]);
+        let told = Value::list([step("r", "x", Value::Int(1)), step("w", "y", Value::Int(2))]);
+        assert_eq!(labels("txn", &[(asked.clone(), told)]), ["r(x)=1 w(y)=2"]);
+        assert_eq!(labels("txn", &[(asked, Value::Nil)]), ["r(x) w(y)=2"]);
+        let cas = Value::list([Value::Int(1), Value::Int(2)]);
+        assert_eq!(labels("cas", &[(cas, Value::Bool(true))]), ["cas(1, 2) → true"]);
     }
 
     #[test]

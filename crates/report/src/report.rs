@@ -6,6 +6,7 @@ use crate::hints::hints;
 use seriatim_history::{History, Horizon, OpId};
 use seriatim_spec::{
     Checked, Counterexample, DecidedBy, PartStanding, PartVerdict, Reader, Strategy, Verdict,
+    ViolatedPart,
 };
 use std::time::Duration;
 
@@ -38,6 +39,8 @@ pub struct Report<'a> {
     pub evidence: Option<Evidence>,
     /// What else was checked, and held.
     pub notes: Vec<String>,
+    /// Every part that is violated with a core of its own, where all were looked at.
+    pub violated: Vec<ViolatedPart>,
     /// The states of the object along the verdict's orders; for the page.
     pub states: States,
 }
@@ -55,6 +58,7 @@ impl<'a> Report<'a> {
             warnings: history.tally().vacuous().map(str::to_owned).into_iter().collect(),
             evidence: None,
             notes: Vec::new(),
+            violated: Vec::new(),
             states: States::default(),
         }
     }

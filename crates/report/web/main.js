@@ -301,6 +301,12 @@ class Page {
     this.timeline.scale = axis.kind === "order" ? typical : Math.max(this.timeline.scale, 2 / axis.interval);
   }
 
+  /** Goes to the operations of a part that no order explains. */
+  showPart(part) {
+    if (this.view !== "whole") this.open("whole");
+    this.select(part.core[part.core.length - 1]);
+  }
+
   /** Goes to the operations that cannot be placed. */
   showViolation() {
     const refuted = this.verdict.counterexample;

@@ -185,8 +185,13 @@ function showParts(page) {
     const mark = { linearizable: "✓ linearizable", violation: "✗ violated", open: "? open" };
     const rank = { violation: 0, open: 1, linearizable: 2 };
     const sorted = [...parts].sort((a, b) => rank[a.standing] - rank[b.standing]).slice(0, 50);
+    const name = (part) => {
+      const label = part.label || "all";
+      if (!part.core) return label;
+      return make("button", { type: "button", class: "step", on: () => page.showPart(part) }, label);
+    };
     const rows = sorted.map((part) =>
-      make("tr", {}, make("th", { scope: "row" }, part.label || "all"), make("td", {}, grouped(part.operations)), make("td", { class: part.standing === "violation" ? "stuck" : "" }, mark[part.standing])),
+      make("tr", {}, make("th", { scope: "row" }, name(part)), make("td", {}, grouped(part.operations)), make("td", { class: part.standing === "violation" ? "stuck" : "" }, mark[part.standing])),
     );
     const head = make("tr", {}, ...["Part", "Operations", ""].map((text) => make("th", { scope: "col" }, text)));
     children.push(make("h2", {}, "Parts"), make("table", { class: "parts" }, make("thead", {}, head), make("tbody", {}, ...rows)));

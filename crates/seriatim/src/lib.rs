@@ -88,6 +88,7 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | [`history`] | what happened: operations, histories, file formats |
+//! | [`map`] | reads logs in any format, by a file of rules |
 //! | [`spec`] | what should happen: specifications, verdicts, the replay of orders |
 //! | [`monitor`] | decides histories |
 //! | [`transactions`] | decides isolation levels of histories of transactions |
@@ -127,6 +128,7 @@ pub use seriatim_history as history;
 pub use seriatim_lang as lang;
 pub use seriatim_limits as limits;
 pub use seriatim_lists as lists;
+pub use seriatim_map as map;
 pub use seriatim_monitor as monitor;
 #[cfg(feature = "parquet")]
 pub use seriatim_parquet as parquet;

@@ -3,11 +3,13 @@
 
 use crate::routed;
 use seriatim_history::{History, InputError};
-use seriatim_monitor::{Detail, Options, check, vacuous};
+use seriatim_monitor::{Detail, Options, StopAt, check, vacuous, violated_parts};
 use seriatim_report::terminal::{self, Style};
 use seriatim_report::{Report, doubt, html, json};
 use seriatim_scale::judge::SharedReader;
-use seriatim_spec::{Checked, ChosenReader, Failures, SpecChoice, SpecError, Verdict};
+use seriatim_spec::{
+    Checked, ChosenReader, Failures, SpecChoice, SpecError, Verdict, ViolatedPart,
+};
 use seriatim_verify::SeriReader;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -100,15 +102,20 @@ impl Question<'_> {
             Some(checked) => checked,
             None => check(&mut history, &*reader, &options)?,
         };
+        let violated = match options.stop_at == StopAt::End && options.detail == Detail::Minimal {
+            true => violated_parts(&mut history, &*reader, &checked, &options)?,
+            false => Vec::new(),
+        };
         let elapsed = start.elapsed();
         let vacuous = vacuous(&mut history, &*reader)?;
-        let warnings = vacuous.into_iter().chain(doubt(&checked)).collect();
+        let remarks = history.remarks().iter().cloned();
+        let warnings = vacuous.into_iter().chain(doubt(&checked)).chain(remarks).collect();
         let name = match by {
             ChosenBy::Name => reader.name(),
             ChosenBy::Agreement => format!("{} (guessed)", reader.name()),
         };
         let notes = Vec::new();
-        Ok(Answered { history, reader, by, name, checked, elapsed, notes, warnings })
+        Ok(Answered { history, reader, by, name, checked, violated, elapsed, notes, warnings })
     }
 
     /// The options, with the time that is left.
@@ -234,6 +241,8 @@ pub struct Answered {
     pub name: String,
     /// The verdict, and how it came about.
     pub checked: Checked,
+    /// Every violated part with its core, if all were to be decided.
+    pub violated: Vec<ViolatedPart>,
     /// How long that took.
     pub elapsed: Duration,
     /// What else was checked, and held.
@@ -263,6 +272,7 @@ impl Answered {
         report.statistics.elapsed = Some(self.elapsed);
         report.notes.splice(0..0, self.notes.iter().cloned());
         report.warnings.clone_from(&self.warnings);
+        report.violated.clone_from(&self.violated);
         report
     }
 

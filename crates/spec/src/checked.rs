@@ -58,6 +58,17 @@ pub struct PartVerdict {
     pub fell_back: Option<String>,
 }
 
+/// A part of a history that is violated, with operations of it that no order explains.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ViolatedPart {
+    /// The key or object.
+    pub label: String,
+    /// The core, in the operations of the whole history.
+    pub operations: Vec<seriatim_history::OpId>,
+    /// Why no order explains it, in a sentence.
+    pub why: String,
+}
+
 /// What is known of one part, in a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PartStanding {

@@ -31,7 +31,9 @@ mod version;
 mod vocabulary;
 
 pub use alphabet::{Alphabet, Automaton, Bound, ClassId, StateId, Walk};
-pub use checked::{Checked, Confirmation, DecidedBy, LeftOut, PartStanding, PartVerdict, Strategy};
+pub use checked::{
+    Checked, Confirmation, DecidedBy, LeftOut, PartStanding, PartVerdict, Strategy, ViolatedPart,
+};
 pub use collection::Collection;
 pub use machine::{Answer, Effect, Machine};
 pub use refute_under::refute_under;

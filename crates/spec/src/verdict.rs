@@ -174,6 +174,8 @@ pub enum Limit {
     Defect,
     /// Processes are tied at more instants of the clock than there were tries.
     Ties,
+    /// What was found is a violation, but some processes' logs are missing, which may explain it.
+    Incomplete,
 }
 
 impl From<Reason> for Limit {
@@ -194,6 +196,7 @@ impl fmt::Display for Limit {
             Limit::Cancelled => "the check was cancelled",
             Limit::Defect => "an answer was found, but its checker rejects it",
             Limit::Ties => "the clock is too coarse to tell in which order processes went on",
+            Limit::Incomplete => "logs are missing that may explain what nothing else does",
         })
     }
 }

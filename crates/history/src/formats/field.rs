@@ -21,6 +21,9 @@ pub(super) enum Field {
     Spec,
     Nil,
     Echo,
+    Unit,
+    Since,
+    Missing,
     Annotation,
     Group,
     Start,
@@ -28,7 +31,7 @@ pub(super) enum Field {
     Colour,
 }
 
-const ALL: [(Field, &str); 22] = [
+const ALL: [(Field, &str); 25] = [
     (Field::Process, "process"),
     (Field::Op, "op"),
     (Field::Arg, "arg"),
@@ -46,6 +49,9 @@ const ALL: [(Field, &str); 22] = [
     (Field::Spec, "spec"),
     (Field::Nil, "nil"),
     (Field::Echo, "echo"),
+    (Field::Unit, "unit"),
+    (Field::Since, "since"),
+    (Field::Missing, "missing"),
     (Field::Annotation, "annotation"),
     (Field::Group, "group"),
     (Field::Start, "start"),
@@ -194,7 +200,7 @@ impl LineKind {
     #[inline]
     pub fn allowed(self) -> FieldSet {
         use Field::*;
-        const HEADER: FieldSet = FieldSet::of(&[Seriatim, Spec, Nil, Echo]);
+        const HEADER: FieldSet = FieldSet::of(&[Seriatim, Spec, Nil, Echo, Unit, Since, Missing]);
         const ANNOTATION: FieldSet = FieldSet::of(&[Annotation, Group, Start, End, Colour]);
         const EVENT: FieldSet =
             FieldSet::of(&[Process, Type, Op, Arg, Result, Key, Object, Id, Time, Note]);

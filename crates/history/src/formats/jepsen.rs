@@ -13,7 +13,10 @@
 
 use super::block::expected_found;
 use crate::{Annotation, Builder, Call, InputError, OpId, Outcome, Problem, Return, Time};
-use crate::{Value, ValueId};
+use crate::{Since, Timescale, Unit, Value, ValueId};
+
+/// What `:time` counts: nanoseconds since the test began.
+pub(super) const TIMESCALE: Timescale = Timescale { unit: Unit::Nanoseconds, since: Since::Start };
 
 /// What `:type` says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -53,6 +53,21 @@ impl<'l> Json<'l> {
         if self.takes(byte) { Ok(()) } else { Err(self.expected(expected)) }
     }
 
+    /// How many bytes were taken.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    /// What was not taken yet.
+    pub fn rest(&self) -> &'l [u8] {
+        &self.line.bytes[self.at..]
+    }
+
+    /// Whether nothing but blanks is left.
+    pub fn is_at_end(&mut self) -> bool {
+        self.peek() == 0 && self.at == self.line.bytes.len()
+    }
+
     /// Checks that the line ends here.
     pub fn end(&mut self) -> Result<(), InputError> {
         match self.peek() {

@@ -18,7 +18,7 @@ use crate::{
     Annotation, Builder, Call, Conventions, Echo, InputError, Interval, OpId, Outcome, Problem,
     Return, Time,
 };
-use crate::{Nil, ProcessId, Value, ValueId};
+use crate::{Nil, ProcessId, Since, Timescale, Unit, Value, ValueId};
 use std::borrow::Cow;
 
 /// Reads a file.
@@ -85,6 +85,8 @@ struct Rest<'l> {
     spec: Cow<'l, str>,
     nil: Option<Nil>,
     echo: Option<Echo>,
+    timescale: Timescale,
+    missing: u64,
     annotation: Cow<'l, str>,
     group: Cow<'l, str>,
     colour: Option<Cow<'l, str>>,
@@ -169,6 +171,9 @@ impl<'l> Rest<'l> {
             Field::Spec => self.spec = json.string("the specification, a string")?,
             Field::Nil => self.nil = Some(nil(json)?),
             Field::Echo => self.echo = Some(echo(json)?),
+            Field::Unit => self.timescale.unit = unit(json)?,
+            Field::Since => self.timescale.since = since(json)?,
+            Field::Missing => self.missing = json.unsigned("the number of missing logs")?,
             Field::Annotation => self.annotation = json.string("a text, a string")?,
             Field::Group => self.group = json.string("a group's name, a string")?,
             Field::Colour => self.colour = Some(json.string("a colour, a string")?),
@@ -196,6 +201,23 @@ fn echo(json: &mut Json<'_>) -> Result<Echo, InputError> {
     match &*text {
         "result" => Ok(Echo::Result),
         "argument" => Ok(Echo::Argument),
+        _ => Err(json.expected(&format!("{expected} (it is {text:?}) before this"))),
+    }
+}
+
+fn unit(json: &mut Json<'_>) -> Result<Unit, InputError> {
+    let expected = "\"ns\", \"us\", \"ms\" or \"s\" as the unit of times";
+    let text = json.string(expected)?;
+    let found = || json.expected(&format!("{expected} (it is {text:?}) before this"));
+    Unit::named(&text).ok_or_else(found)
+}
+
+fn since(json: &mut Json<'_>) -> Result<Since, InputError> {
+    let expected = "\"start\" or \"unix\" as what times are counted from";
+    let text = json.string(expected)?;
+    match &*text {
+        "start" => Ok(Since::Start),
+        "unix" => Ok(Since::Unix),
         _ => Err(json.expected(&format!("{expected} (it is {text:?}) before this"))),
     }
 }
@@ -262,6 +284,12 @@ impl File<'_> {
             nil: record.rest.nil.unwrap_or_default(),
             echo: record.rest.echo.unwrap_or_default(),
         });
+        let timescale = record.rest.timescale;
+        if timescale.since == Since::Unix && timescale.unit == Unit::Ticks {
+            return Err(line.expected("`unit` beside `since`", line.bytes));
+        }
+        self.builder.measure_in(timescale);
+        self.builder.misses_logs(record.rest.missing);
         Ok(())
     }
 

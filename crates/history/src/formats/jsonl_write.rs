@@ -8,12 +8,12 @@
 use super::Format;
 use super::json::{write_string, write_value};
 use super::write::{LogEvent, WriteError, has_echo, has_nil_result, log_events};
-use crate::{Annotation, Echo, History, Nil, Operation, Outcome, Time, ValueId};
+use crate::{Annotation, Echo, History, Nil, Operation, Outcome, Since, Time, Timescale, ValueId};
 use std::io::{self, Write};
 
 /// Writes one operation per line.
 pub(super) fn operations(history: &History, out: &mut dyn Write) -> Result<(), WriteError> {
-    header(history, out)?;
+    header(history, Times::Stamps, out)?;
     for annotation in history.annotations() {
         let moments = Some((annotation.start, annotation.end));
         write_annotation(out, annotation, moments)?;
@@ -37,7 +37,7 @@ pub(super) fn operations(history: &History, out: &mut dyn Write) -> Result<(), W
 
 /// Writes one event per line.
 pub(super) fn events(history: &History, out: &mut dyn Write) -> Result<(), WriteError> {
-    header(history, out)?;
+    header(history, Times::Recorded, out)?;
     let mut annotations = Annotations::of(history);
     for line in log_events(Format::JsonEvents, history) {
         let line = line?;
@@ -74,7 +74,16 @@ pub(super) fn events(history: &History, out: &mut dyn Write) -> Result<(), Write
     annotations.write_until(Time::MAX, out)
 }
 
-fn header(history: &History, out: &mut dyn Write) -> io::Result<()> {
+/// Which times a layout writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Times {
+    /// Stamps: the recorded times, or the numbers of events.
+    Stamps,
+    /// The recorded times.
+    Recorded,
+}
+
+fn header(history: &History, times: Times, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"{\"seriatim\":1")?;
     if let Some(spec) = history.spec() {
         out.write_all(b",\"spec\":")?;
@@ -85,6 +94,20 @@ fn header(history: &History, out: &mut dyn Write) -> io::Result<()> {
     }
     if history.echo() == Echo::Argument && has_echo(history) {
         out.write_all(b",\"echo\":\"argument\"")?;
+    }
+    if history.missing_logs() > 0 {
+        write!(out, ",\"missing\":{}", history.missing_logs())?;
+    }
+    let Timescale { unit, since } = history.timescale();
+    let has_unit = match times {
+        Times::Stamps => !history.has_ranks(),
+        Times::Recorded => history.has_times(),
+    };
+    if let Some(unit) = unit.name().filter(|_| has_unit) {
+        write!(out, ",\"unit\":\"{unit}\"")?;
+        if since == Since::Unix {
+            out.write_all(b",\"since\":\"unix\"")?;
+        }
     }
     out.write_all(b"}\n")
 }

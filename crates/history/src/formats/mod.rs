@@ -5,6 +5,7 @@
 //! | our JSON Lines | `jsonl.rs`, `jsonl_write.rs`, `field.rs`, `json.rs` |
 //! | Jepsen's EDN, Porcupine's key-value logs | `jepsen_edn.rs`, `jepsen.rs`, `edn.rs`, `edn_write.rs` |
 //! | Jepsen's text logs | `jepsen_log.rs` |
+//! | anything else, as records for those who know what they mean | `records.rs` |
 //! | logs of LiMo, PolyLin, fptlin, ahorn's checker | `limo.rs`, `polylin.rs`, `fptlin.rs`, `ahorn.rs` |
 //!
 //! Reading needs the memory of the history and of one block of the source. `docs/format.md`
@@ -28,6 +29,7 @@ mod jsonl_write;
 mod limo;
 mod literal;
 mod polylin;
+mod records;
 mod source;
 mod write;
 mod zstd;
@@ -35,6 +37,7 @@ mod zstd;
 pub use block::bytes_read;
 pub use json::{write_string, write_value};
 pub use literal::{edn_value, json_value};
+pub use records::{Notation, Record, read_records};
 pub use source::{decode, expand, open};
 pub use write::{Inexpressible, WriteError, write};
 
@@ -197,6 +200,7 @@ pub(crate) fn read_into(
         Some(Format::JsonLines | Format::JsonEvents) => jsonl::read(&mut block, builder)?,
         Some(Format::Edn | Format::Porcupine) => {
             builder.follow(edn_write::conventions(block.prefix(edn_write::HEAD)?));
+            builder.measure_in(jepsen::TIMESCALE);
             jepsen_edn::read(&mut block, builder, keys)?;
         }
         Some(Format::JepsenLog) => {

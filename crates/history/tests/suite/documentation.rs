@@ -8,6 +8,9 @@ fn every_example_of_the_format_page_is_read() {
     let mut examples = 0;
     for piece in page.split("\n```").skip(1).step_by(2) {
         let (name, text) = piece.split_once('\n').expect("an example under its format's name");
+        if name == "console" {
+            continue;
+        }
         let format: Format = name.parse().unwrap_or_else(|error| panic!("{error}"));
         let named = ReadOptions { format: Some(format), ..ReadOptions::default() };
         let history = read_from(text.as_bytes(), name, named);

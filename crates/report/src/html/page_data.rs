@@ -81,7 +81,12 @@ impl<'r> PageData<'r> {
                 .map(|annotation| Around::of(annotation, ranks))
                 .collect(),
             notes: notes(history),
-            parts: report.parts.iter().take(MOST_PARTS).map(PartRow::of).collect(),
+            parts: report
+                .parts
+                .iter()
+                .take(MOST_PARTS)
+                .map(|part| PartRow::of(part, report))
+                .collect(),
             parts_left_out: report.parts.len().saturating_sub(MOST_PARTS),
             states: &report.states.witness,
             counterexample,
@@ -97,6 +102,16 @@ impl PageData<'_> {
     }
 }
 
+/// From when on the history is, and how long, where its times have a unit.
+fn extent(history: &History) -> Option<String> {
+    history.timescale().unit.name()?;
+    let calls = history.operations().map(|op| op.call());
+    let ends = history.operations().map(|op| op.ret().unwrap_or(op.call()));
+    let (from, to) = (calls.min()?, ends.max()?);
+    let span = history.display_time(to).saturating_sub(history.display_time(from));
+    Some(format!("{} from {}", history.timescale().duration(span), history.moment(from)?))
+}
+
 fn facts(report: &Report<'_>) -> Vec<String> {
     let history = report.history;
     let tally = history.tally();
@@ -104,6 +119,7 @@ fn facts(report: &Report<'_>) -> Vec<String> {
         text::count(history.len(), "operation"),
         text::count(history.process_count(), "process"),
     ];
+    facts.extend(extent(history));
     for (number, word) in [(tally.pending, "pending"), (tally.failed, "failed")] {
         if number > 0 {
             facts.push(format!("{} {word}", text::grouped(number)));
@@ -140,15 +156,21 @@ struct PartRow<'r> {
     operations: usize,
     standing: &'static str,
     decided_by: &'r str,
+    /// Operations that no order explains, where the part is violated and was looked at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    core: Vec<u32>,
 }
 
 impl<'r> PartRow<'r> {
-    fn of(part: &'r PartVerdict) -> Self {
+    fn of(part: &'r PartVerdict, report: &Report<'_>) -> Self {
+        let violated = report.violated.iter().find(|violated| violated.label == part.label);
+        let core = violated.map_or(&[][..], |violated| &violated.operations);
         PartRow {
             label: &part.label,
             operations: part.operations,
             standing: part.standing.word(),
             decided_by: decider(part.decided_by).unwrap_or_default(),
+            core: core.iter().map(|op| op.0).collect(),
         }
     }
 }

@@ -104,10 +104,7 @@ impl Names<'_> {
     }
 
     fn plain(&self, op: OpId) -> String {
-        let mut name = self.labels.call(op);
-        if let Some(result) = self.labels.result(op, self.counterexample.horizon) {
-            name = format!("{name} {} {result}", self.style.arrow());
-        }
+        let name = self.labels.whole(op, self.counterexample.horizon, self.style.arrow());
         self.style.clean(&text::shortened(&name, 60))
     }
 

@@ -83,19 +83,84 @@ fn violation(report: &Report<'_>, counterexample: &Counterexample, page: &mut Pa
     }
     page.blank();
     let labels = Labels::of(history);
-    for line in timeline::timeline(&labels, counterexample, &window.shown, &stuck, style) {
+    let hidden = window.earlier + window.others;
+    let last = last_change(report, counterexample, &stuck);
+    let mut shown = window.shown;
+    shown.splice(0..0, last);
+    for line in timeline::timeline(&labels, counterexample, &shown, &stuck, style) {
         page.raw(&line);
     }
     page.blank();
-    legend(report, counterexample, (&window.shown, &stuck), page);
-    let hidden = window.earlier + window.others;
+    legend(report, counterexample, (&shown, &stuck), page);
+    if let Some(last) = last {
+        let name = labels.whole(last, Horizon::Whole, style.arrow());
+        page.faint(&style.clean(&format!("{name} is the last change before these operations.")));
+    }
     if hidden > 0 {
         page.line(&format!(
             "{} not drawn; --html and --json show the whole counterexample.",
             text::count(hidden, "operation"),
         ));
     }
+    if let Some(times) = times(report, counterexample) {
+        page.faint(&style.clean(&times));
+    }
     explanation::write(report, counterexample, &labels, page);
+    violated_parts(report, &labels, page);
+}
+
+/// When the operations of a counterexample were, and how long they took together, where times have a unit.
+fn times(report: &Report<'_>, counterexample: &Counterexample) -> Option<String> {
+    let history = report.history;
+    history.timescale().unit.name()?;
+    let calls = counterexample.operations.iter().map(|&op| history.call(op));
+    let ends = counterexample.operations.iter().map(|&op| {
+        let ret = history.ret(op).filter(|_| returns_within(history, op, counterexample.horizon));
+        ret.unwrap_or(history.call(op))
+    });
+    let (from, to) = (calls.min()?, ends.max()?);
+    let span = history.display_time(to).saturating_sub(history.display_time(from));
+    Some(format!(
+        "From {} to {}: {}.",
+        history.moment(from)?,
+        history.moment(to)?,
+        history.timescale().duration(span)
+    ))
+}
+
+/// Every violated part, with its core in a line and the reason.
+fn violated_parts(report: &Report<'_>, labels: &Labels<'_>, page: &mut Page<'_>) {
+    let style = page.style;
+    if report.violated.len() < 2 {
+        return;
+    }
+    page.blank();
+    page.line(&format!("All {} that are violated:", text::count(report.violated.len(), "part")));
+    for part in &report.violated {
+        let shown = part.operations.iter().take(MOST_OF_A_PART);
+        let mut core: Vec<String> =
+            shown.map(|&op| labels.whole(op, Horizon::Whole, style.arrow())).collect();
+        if part.operations.len() > MOST_OF_A_PART {
+            core.push(style.pick("…", "...").to_owned());
+        }
+        let core = core.join(style.pick(" · ", "; "));
+        let line = format!("{}: {core}", part.label);
+        page.item(style.pick("✗", "x"), &style.clean(&line), Paint::Bad);
+        page.nested(" ", &style.clean(&text::middle(&part.why, 300)), Paint::Faint);
+    }
+}
+
+/// The most operations of a part that are named in the list of all.
+const MOST_OF_A_PART: usize = 6;
+
+/// Of the operations before a counterexample the last one that did something else than those that cannot be placed: the write
+/// that a read has missed. It is drawn with them, for the eye; the claim does without it.
+fn last_change(report: &Report<'_>, found: &Counterexample, stuck: &[OpId]) -> Option<OpId> {
+    let history = report.history;
+    let before = &found.context.as_ref()?.order;
+    let methods: Vec<_> = stuck.iter().map(|&op| history.method(op)).collect();
+    let is_other = |op: &&OpId| !methods.contains(&history.method(**op));
+    before.iter().rev().find(is_other).copied().filter(|_| !methods.is_empty())
 }
 
 fn introduction(report: &Report<'_>, counterexample: &Counterexample) -> String {

@@ -98,6 +98,13 @@ pub(super) fn unknown(report: &Report<'_>, unknown: &Unknown, page: &mut Page<'_
     }
     let events = 2 * report.history.len() - report.history.tally().pending;
     page.blank();
+    if unknown.limit == Limit::Incomplete {
+        let missing = text::count(report.history.missing_logs() as usize, "log");
+        page.line(&format!(
+            "Known: no order explains the history as it is, and {missing} are missing."
+        ));
+        return what_may_help(report, unknown, page);
+    }
     page.line(&format!(
         "Known: no violation was found. {} ({} in all) have an order.",
         match unknown.linearizable_events {
@@ -108,6 +115,10 @@ pub(super) fn unknown(report: &Report<'_>, unknown: &Unknown, page: &mut Page<'_
     ));
     named(page, "Linearizable", &unknown.decided);
     named(page, "Undecided", &unknown.open);
+    what_may_help(report, unknown, page);
+}
+
+fn what_may_help(report: &Report<'_>, unknown: &Unknown, page: &mut Page<'_>) {
     page.blank();
     page.line("What may help:");
     for hint in hints(report, unknown) {
@@ -131,6 +142,10 @@ fn named(page: &mut Page<'_>, title: &str, labels: &[String]) {
 const REPORT_IT: &str = "to report it: this is a defect of Seriatim, and with the log we can fix it; \
     --engine search asks another engine";
 
+/// What the user can do about logs that are missing.
+const HAND_IN: &str = "to hand in the logs of all processes before the history is taken: no order explains what is there, \
+    and a missing operation may";
+
 fn hints(report: &Report<'_>, unknown: &Unknown) -> Vec<String> {
     let tally = report.history.tally();
     let mut hints = Vec::new();
@@ -140,6 +155,7 @@ fn hints(report: &Report<'_>, unknown: &Unknown) -> Vec<String> {
         Limit::Cancelled => "to let the check run to its end".to_owned(),
         Limit::Defect => return vec![REPORT_IT.to_owned()],
         Limit::Ties => "finer times, or a log of events".to_owned(),
+        Limit::Incomplete => return vec![HAND_IN.to_owned()],
     });
     if tally.pending > 0 {
         hints.push(format!(
@@ -153,9 +169,33 @@ fn hints(report: &Report<'_>, unknown: &Unknown) -> Vec<String> {
             "a specification that splits the object by key, if its keys are independent".to_owned(),
         );
     }
-    hints.push(
-        "a value of its own for every write, so that a read tells which write it saw".to_owned(),
-    );
+    hints.extend(what_to_record(report));
+    hints
+}
+
+/// What a recorder could add so that such a history is decided.
+fn what_to_record(report: &Report<'_>) -> Vec<String> {
+    let history = report.history;
+    let mut args: Vec<_> =
+        history.operations().map(|op| (op.object(), op.key(), op.arg())).collect();
+    args.retain(|(_, _, arg)| arg.is_present());
+    let recorded = args.len();
+    args.sort_unstable();
+    args.dedup();
+    let mut hints = Vec::new();
+    if args.len() < recorded {
+        hints.push(
+            "a value of its own for every write, so that a read tells which write it saw"
+                .to_owned(),
+        );
+    }
+    if history.tally().pending > 0 {
+        hints.push(
+            "the version that the service tells with each answer (a revision, an offset), in a specification that has it: it \
+             says which of the pending operations took effect, and when"
+                .to_owned(),
+        );
+    }
     hints
 }
 

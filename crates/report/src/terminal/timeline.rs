@@ -5,7 +5,7 @@ use super::style::{Paint, Style};
 use crate::labels::Labels;
 use crate::text;
 use hashbrown::HashMap;
-use seriatim_history::{Annotation, History, OpId, ProcessId, Time};
+use seriatim_history::{Annotation, History, Horizon, OpId, ProcessId, Time};
 use seriatim_spec::Counterexample;
 
 /// The most annotations that are drawn above the operations.
@@ -96,13 +96,13 @@ impl Drawing<'_> {
         for &op in operations {
             let returns = crate::report::returns_within(history, op, counterexample.horizon);
             let row = self.row_of[&history.process(op)];
-            let result = labels.result(op, counterexample.horizon);
-            let label = self.label(&match result.filter(|_| returns) {
-                Some(result) => {
-                    format!("{} {} {result}", labels.call(op), self.style.arrow())
-                }
-                None => labels.call(op),
-            });
+            let horizon =
+                if returns { counterexample.horizon } else { Horizon::Until(history.call(op)) };
+            let label = match returns {
+                true => labels.whole(op, horizon, self.style.arrow()),
+                false => labels.unreturned(op, horizon),
+            };
+            let label = self.label(&label);
             let kind = match (stuck.contains(&op), returns) {
                 (true, _) => Kind::Stuck,
                 (_, false) => Kind::Pending,

@@ -125,6 +125,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure("--html takes one history; there are several".to_owned()));
     }
     if let Some(file) = &arguments.scale.verdicts {
+        if arguments.question.needs_all() {
+            let reason = "--verdicts goes neither with --map nor with --skew; `seriatim convert --map` writes a log that it takes";
+            return Err(Failure(reason.to_owned()));
+        }
         if paths.len() > 1 && !arguments.scale.one_log {
             let reason = "--verdicts takes one log; if the files are one, say so with --one-log";
             return Err(Failure(reason.to_owned()));
@@ -168,6 +172,7 @@ impl Arguments {
             (self.scale.verdicts.is_some(), "--verdicts"),
             (self.scale.one_log, "--one-log"),
             (self.question.input.format.is_some(), "--format"),
+            (self.question.input.mapping.map.is_some(), "--map"),
         ];
         if let Some((_, option)) = refused.iter().find(|(is_asked, _)| *is_asked) {
             return Err(Failure(format!("{option} does not go with --level")));
@@ -195,8 +200,11 @@ impl Arguments {
 
     /// Asks for an order that need not respect real time.
     fn ask_order(&self, paths: &[PathBuf]) -> Result<Exit, Failure> {
-        let refused =
-            [(self.scale.verdicts.is_some(), "--verdicts"), (self.scale.one_log, "--one-log")];
+        let refused = [
+            (self.scale.verdicts.is_some(), "--verdicts"),
+            (self.scale.one_log, "--one-log"),
+            (self.question.recorded.skew.is_some(), "--skew"),
+        ];
         if let Some((_, option)) = refused.iter().find(|(is_asked, _)| *is_asked) {
             return Err(Failure(format!("{option} does not go with --order")));
         }
@@ -252,7 +260,8 @@ impl Arguments {
             Ok(Ok(done)) => done.spilled.is_none() && done.is_without_memory(),
             Ok(Err(_)) => false,
         };
-        if !is_full || self.question.spec().is_none() || !self.scale.may_spill(log) {
+        let may_spill = !self.question.needs_all() && self.scale.may_spill(log);
+        if !is_full || self.question.spec().is_none() || !may_spill {
             return answer;
         }
         drop(answer);
@@ -261,8 +270,9 @@ impl Arguments {
 
     fn answer(&self, log: &[PathBuf]) -> Result<Done, Failure> {
         match log {
+            _ if self.question.needs_all() => self.question.answer(log, self.detail()),
             [path] if !self.scale.is_spilled(path, self.question.memory()) => {
-                self.question.answer(path, self.detail())
+                self.question.answer(log, self.detail())
             }
             log => scale::answer(&self.question, &self.scale, log),
         }

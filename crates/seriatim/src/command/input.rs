@@ -1,13 +1,15 @@
 //! The histories that a command reads.
 
 use super::Failure;
+use super::map::Mapping;
 use clap::Args;
 use seriatim::history::{Format, ReadOptions, expand, read_with};
 use seriatim::question::{Question as Asked, Specified};
 use seriatim::scale::fingerprint::fingerprint;
 use seriatim::scale::judge::SharedReader;
-use seriatim::{Failures, History, InputError, Options};
+use seriatim::{ChosenReader, Failures, History, InputError, Options, SpecChoice};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Which files to read, and how.
 #[derive(Args)]
@@ -24,6 +26,9 @@ pub struct Input {
     /// Jepsen's independent keys: every value is [key value], and each key is a separate object
     #[arg(long)]
     pub independent: bool,
+
+    #[command(flatten)]
+    pub mapping: Mapping,
 }
 
 impl Input {
@@ -32,8 +37,22 @@ impl Input {
         Ok(expand(&self.files)?)
     }
 
+    /// Reads some of them as one log.
+    pub fn read_log(&self, log: &[PathBuf]) -> Result<History, Failure> {
+        match (log, self.mapping.read(log)) {
+            (_, Some(mapped)) => Ok(mapped?),
+            ([path], None) => Ok(self.read(path)?),
+            (_, None) => {
+                Err(Failure("several files are one log only with --map or --one-log".to_owned()))
+            }
+        }
+    }
+
     /// Reads one of them.
     pub fn read(&self, path: &Path) -> Result<History, InputError> {
+        if let Some(mapped) = self.mapping.read(&[path.to_owned()]) {
+            return mapped;
+        }
         read_with(path, ReadOptions { format: self.format, independent: self.independent })
     }
 }
@@ -66,6 +85,28 @@ impl Against {
             failures: self.failures,
             options,
         }
+    }
+
+    /// The specification of a history whose start is unknown (`register(init=unknown)`), and what its writes are called.
+    pub fn unknown_start(
+        &self,
+        history: &History,
+    ) -> Result<Option<(SharedReader, &'static str)>, Failure> {
+        let named = self.spec.as_deref().or(history.spec());
+        let name = named.and_then(|name| name.trim().strip_suffix("(init=unknown)"));
+        let Some(name) = name.map(str::trim) else { return Ok(None) };
+        let choice = SpecChoice::parse(name)?;
+        let write = match choice.name() {
+            "register" | "cas-register" => "write",
+            "map" | "kv" => "put",
+            other => {
+                return Err(Failure(format!(
+                    "init=unknown: {other} computes what it returns; expected register, cas-register, map or kv"
+                )));
+            }
+        };
+        let reader = ChosenReader { choice, failures: self.failures };
+        Ok(Some((Arc::new(reader), write)))
     }
 
     /// The specification for a log that is not read whole and names this one, if any.

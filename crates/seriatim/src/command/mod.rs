@@ -13,11 +13,13 @@ mod internal;
 mod limits;
 mod lists;
 mod manual;
+mod map;
 mod order;
 mod output;
 mod page;
 mod progress;
 mod question;
+mod recorded;
 mod scale;
 mod source;
 mod specs;
@@ -66,6 +68,7 @@ enum Command {
     Watch(watch::Arguments),
     Completions(manual::Completions),
     Man(manual::Manual),
+    Map(map::Arguments),
 }
 
 /// The outcome of a command, by its exit code.
@@ -143,6 +146,7 @@ fn carry_out(command: &Command) -> Result<Exit, Failure> {
         Command::View(arguments) => view::run(arguments),
         Command::Watch(arguments) => watch::run(arguments),
         Command::Completions(arguments) => manual::completions(arguments, Arguments::command()),
+        Command::Map(arguments) => map::run(arguments),
         Command::Man(arguments) => manual::manual(arguments, Arguments::command()),
     }
 }

@@ -6,15 +6,18 @@ use super::amounts::{duration, positive};
 use super::input::{Against, Input};
 use super::limits;
 use super::progress::ProgressLine;
+use super::recorded::Recorded;
 use super::scale::Spilled;
 use clap::{Args, ValueEnum};
 use seriatim::monitor::partition::Partitioning;
-use seriatim::monitor::{Detail, Monitors, StopAt, Strategy, refute_partition};
+use seriatim::monitor::{
+    Detail, Monitors, StopAt, Strategy, refute_partition, tell_initial_values,
+};
 use seriatim::question::Answered;
 use seriatim::scale::judge::SharedReader;
 use seriatim::spec::{Limit, Reader};
 use seriatim::{Failures, History, Options, Verdict};
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What to check, against what, and how hard to try.
@@ -25,6 +28,9 @@ pub struct Question {
 
     #[command(flatten)]
     against: Against,
+
+    #[command(flatten)]
+    pub recorded: Recorded,
 
     /// The number of threads [default: all cores]
     #[arg(long, value_name = "NUMBER", value_parser = positive)]
@@ -76,16 +82,27 @@ pub struct Done {
 }
 
 impl Question {
-    /// Checks one of the files.
-    pub fn answer(&self, path: &Path, detail: Detail) -> Result<Done, Failure> {
-        let history = self.input.read(path)?;
+    /// Checks a log.
+    pub fn answer(&self, log: &[PathBuf], detail: Detail) -> Result<Done, Failure> {
+        let mut history = self.input.read_log(log)?;
+        let mut notes = self.recorded.allow_for(&mut history)?;
         let progress = ProgressLine::new();
         let observer = |standing| progress.show(standing);
         let options = Options { observer: Some(&observer), detail, ..self.options() };
-        let answered = self.against.question(options).answer(history);
+        let answered = match self.against.unknown_start(&history)? {
+            None => self.against.question(options).answer(history),
+            Some((reader, write)) => {
+                let told = tell_initial_values(&mut history, &*reader, write, &options)?;
+                notes.push(format!(
+                    "the start is unknown: {told} values that were there, or may have been, are written by `before`"
+                ));
+                self.against.question(options).answer_by(history, reader)
+            }
+        };
         progress.clear();
         let mut answered = answered?;
-        answered.notes = self.examine(&mut answered.history, &*answered.reader)?;
+        notes.extend(self.examine(&mut answered.history, &*answered.reader)?);
+        answered.notes = notes;
         Ok(Done { answered, spilled: None })
     }
 
@@ -148,6 +165,11 @@ impl Question {
         format!(
             "failures={failures} parts={parts} values={values} engine={engine} format={format}{more}"
         )
+    }
+
+    /// Whether the log has to be in memory as a whole: it is mapped, or its times are changed.
+    pub fn needs_all(&self) -> bool {
+        self.input.mapping.map.is_some() || self.recorded.skew.is_some()
     }
 
     /// Refuses what can only be done with the whole history in memory.

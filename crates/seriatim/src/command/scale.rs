@@ -224,6 +224,7 @@ pub fn answer(question: &Question, scale: &Scale, paths: &[PathBuf]) -> Result<D
         by: ChosenBy::Name,
         reader: plan.reader,
         checked,
+        violated: Vec::new(),
         elapsed: start.elapsed(),
         notes: Vec::new(),
         warnings,

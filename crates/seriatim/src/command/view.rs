@@ -34,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let [path] = &paths[..] else {
         return Err(Failure(format!("expected one history to view, found {}", paths.len())));
     };
-    let done = arguments.question.answer(path, Detail::Minimal)?;
+    let done = arguments.question.answer(&paths, Detail::Minimal)?;
     remark(&format!(
         "{}: {}",
         done.answered.history.source(),

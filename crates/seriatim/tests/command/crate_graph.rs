@@ -11,7 +11,10 @@ use std::path::Path;
 const LAYERS: [(&str, &[&str]); 9] = [
     ("when to stop", &["limits"]),
     ("what happened, and states that share their parts", &["history", "persistent"]),
-    ("what should happen, and what can be answered", &["spec", "sync", "algorithms", "services"]),
+    (
+        "what should happen, and what can be answered",
+        &["spec", "map", "sync", "algorithms", "services"],
+    ),
     ("algorithms as text and as steps", &["lang"]),
     ("steps and states in the words of the source", &["trace"]),
     ("engines", &["monitor", "explore", "lists", "prove", "certify", "report"]),

@@ -1,0 +1,184 @@
+//! `seriatim map`, and `--map`: logs in any format.
+
+use super::output::say;
+use super::{Exit, Failure};
+use clap::Args;
+use seriatim::history::{Operation, Outcome, open};
+use seriatim::map::{Map, Mapped, Unmatched, ready_map, ready_maps};
+use seriatim::{History, InputError};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// What the records of a log mean.
+#[derive(Args)]
+pub struct Mapping {
+    /// What the records of a log in another format mean: a file of rules, or a ready map (`seriatim map` lists
+    /// them)
+    #[arg(long, value_name = "MAP", value_parser = map_named, conflicts_with_all = ["format", "independent"])]
+    pub map: Option<Map>,
+
+    /// Leave out records that no rule of the map is for, and count them
+    #[arg(long, requires = "map")]
+    skip_unmatched: bool,
+}
+
+impl Mapping {
+    /// Reads some files as one log, if a map says how.
+    pub fn read(&self, log: &[PathBuf]) -> Option<Result<History, InputError>> {
+        let map = self.map.as_ref()?;
+        let unmatched = if self.skip_unmatched { Unmatched::Skip } else { Unmatched::Refuse };
+        Some(read(map, log, unmatched).map(|mapped| mapped.history))
+    }
+}
+
+fn read(map: &Map, log: &[PathBuf], unmatched: Unmatched) -> Result<Mapped, InputError> {
+    let mut parts: Vec<(String, Box<dyn Read>)> = Vec::new();
+    for path in log {
+        parts.push((name_of(path), open(path)?));
+    }
+    let names: Vec<String> = log.iter().map(|path| name_of(path)).collect();
+    map.read_all(&names.join(", "), parts, unmatched)
+}
+
+fn name_of(path: &Path) -> String {
+    match path.to_str() {
+        Some("-") => "<stdin>".to_owned(),
+        _ => path.display().to_string(),
+    }
+}
+
+/// The map of a file, or the ready map of a name.
+fn map_named(name: &str) -> Result<Map, String> {
+    if let Some(ready) = ready_map(name) {
+        return Map::parse(name, ready.text).map_err(|error| error.to_string());
+    }
+    let text = std::fs::read_to_string(name).map_err(|error| {
+        let names: Vec<&str> = ready_maps().map(|ready| ready.name).collect();
+        format!("{name}: cannot read: {error}; the ready maps are {}", names.join(", "))
+    })?;
+    Map::parse(name, &text).map_err(|error| error.to_string())
+}
+
+/// List the ready maps, show one, or try a map on a log
+///
+/// A map says what the records of a log in another format mean: JSON Lines, JSON lists, EDN, CSV, TSV. The page
+/// docs/map.md is its manual. Without a map, --try tries all ready maps.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A ready map, or a file
+    #[arg(value_name = "MAP")]
+    map: Option<String>,
+
+    /// Show the first ten operations of a log as the map understands them, and how often each rule matched
+    #[arg(long = "try", value_name = "FILE")]
+    attempt: Option<PathBuf>,
+
+    /// Leave out records that no rule of the map is for, and count them
+    #[arg(long, requires = "attempt")]
+    skip_unmatched: bool,
+}
+
+/// Carries out `seriatim map`.
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    match (&arguments.map, &arguments.attempt) {
+        (None, None) => list(),
+        (Some(name), None) => show(name),
+        (Some(name), Some(log)) => {
+            let map = map_named(name).map_err(Failure)?;
+            let unmatched =
+                if arguments.skip_unmatched { Unmatched::Skip } else { Unmatched::Refuse };
+            let mapped = read(&map, std::slice::from_ref(log), unmatched)?;
+            say(&understood(&mapped))?;
+            Ok(Exit::Holds)
+        }
+        (None, Some(log)) => try_all(log),
+    }
+}
+
+fn list() -> Result<Exit, Failure> {
+    for ready in ready_maps() {
+        let map = Map::parse(ready.name, ready.text)?;
+        say(&format!("{:<16} {}\n", ready.name, map.about()))?;
+    }
+    Ok(Exit::Holds)
+}
+
+/// The text of a ready map, to start one's own from; of a file, that nothing is wrong with it.
+fn show(name: &str) -> Result<Exit, Failure> {
+    match ready_map(name) {
+        Some(ready) => say(ready.text)?,
+        None => {
+            map_named(name).map_err(Failure)?;
+            say(&format!(
+                "{name}: nothing is wrong with this map; --try FILE tries it on a log\n"
+            ))?;
+        }
+    }
+    Ok(Exit::Holds)
+}
+
+/// Tries the ready maps, and shows what those that read the whole log make of it.
+fn try_all(log: &Path) -> Result<Exit, Failure> {
+    let mut exit = Exit::BadInput;
+    let mut refusals = Vec::new();
+    for ready in ready_maps() {
+        let map = Map::parse(ready.name, ready.text)?;
+        match read(&map, &[log.to_owned()], Unmatched::Refuse) {
+            Ok(mapped) if !mapped.history.is_empty() => {
+                exit = Exit::Holds;
+                say(&format!("--map {} reads all of it:\n{}", ready.name, understood(&mapped)))?;
+            }
+            Ok(_) => {}
+            Err(error) => refusals.push(format!("  {}: {error}\n", ready.name)),
+        }
+    }
+    if exit != Exit::Holds {
+        say(&format!("no ready map reads {}:\n{}", log.display(), refusals.concat()))?;
+    }
+    Ok(exit)
+}
+
+/// How many operations are shown.
+const SHOWN: usize = 10;
+
+/// The first operations, and how often each rule matched.
+fn understood(mapped: &Mapped) -> String {
+    let history = &mapped.history;
+    let mut text = String::new();
+    for operation in history.operations().take(SHOWN) {
+        text.push_str(&format!("  {}\n", line(history, operation)));
+    }
+    let tally = history.tally();
+    text.push_str(&format!(
+        "{} operations: {} returned, {} failed, {} unknown\n",
+        history.len(),
+        tally.ok,
+        tally.failed,
+        tally.pending
+    ));
+    if let Some(spec) = history.spec() {
+        text.push_str(&format!("specification: {spec}\n"));
+    }
+    for rule in &mapped.rules {
+        text.push_str(&format!("{:>8} records: {}\n", rule.records, rule.title));
+    }
+    if mapped.skipped > 0 {
+        text.push_str(&format!("{:>8} records were left out\n", mapped.skipped));
+    }
+    text
+}
+
+fn line(history: &History, operation: Operation<'_>) -> String {
+    let process = match history.names_processes() {
+        true => format!("process {}: ", history.process_name(operation.process())),
+        false => String::new(),
+    };
+    let end = match (operation.outcome(), operation.ret().and_then(|ret| history.moment(ret))) {
+        (Outcome::Pending, _) => " … unknown".to_owned(),
+        (_, Some(moment)) => format!(" … {moment}"),
+        (_, None) => String::new(),
+    };
+    let call = history.moment(operation.call()).map(|moment| format!(", {moment}"));
+    let (number, call) = (operation.line(), call.unwrap_or_default());
+    format!("line {number}{call}{end}: {process}{operation}")
+}

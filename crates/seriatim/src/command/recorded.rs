@@ -1,0 +1,47 @@
+//! How a history was recorded: clocks that differ, processes that went on.
+
+use super::Failure;
+use super::amounts::duration;
+use clap::Args;
+use seriatim::History;
+use std::time::Duration;
+
+/// What is known of the recording besides the log.
+#[derive(Args)]
+pub struct Recorded {
+    /// How far the clocks that timed the operations may be off: every operation is widened by so much on both sides
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub skew: Option<Duration>,
+}
+
+impl Recorded {
+    /// Allows for it in a history; gives what the report has to say.
+    pub fn allow_for(&self, history: &mut History) -> Result<Vec<String>, Failure> {
+        let mut notes = Vec::new();
+        let renamed = history.name_successors();
+        if renamed > 0 {
+            let often = if renamed == 1 { "once".to_owned() } else { format!("{renamed} times") };
+            notes.push(format!(
+                "{often} a process went on after an operation whose outcome nobody knows; it has a new name from \
+                 there on, as in `3 (2)`"
+            ));
+        }
+        let Some(skew) = self.skew else { return Ok(notes) };
+        let source = history.source().to_owned();
+        let failed = |reason: &str| Failure(format!("{source}: --skew: {reason}"));
+        let Some(by) = history.timescale().units_in(skew) else {
+            return Err(failed(
+                "the log does not say what its times count; expected a `unit` in its header or its map",
+            ));
+        };
+        let shown = history.timescale().duration(by);
+        match history.widen(by) {
+            true => notes.push(format!(
+                "every operation was widened by {shown} on both sides: operations less than twice that apart count as \
+                 concurrent, also those of one process"
+            )),
+            false => return Err(failed("the log has no times")),
+        }
+        Ok(notes)
+    }
+}
