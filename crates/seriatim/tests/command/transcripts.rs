@@ -2,7 +2,7 @@
 //!
 //! Every command of every `console` block in the readme and the book is run, and its output compared;
 //! `SERIATIM_BLESS=1` writes the blocks anew. A line `$ …` is a command: `seriatim …` and
-//! `cargo run -- …` are run by the shell, in a folder of the page's own where `examples`,
+//! `cargo run --profile quick -- …` are run by the shell, in a folder of the page's own where `examples`,
 //! `testdata` and `algorithms` are those of the repository, so that what one command writes the next
 //! one can read. Commands for the reader's own crate are not run; [`NOT_RUN`] lists how they begin.
 //! What differs from run to run is masked.
@@ -91,7 +91,9 @@ fn every_command_in_the_book_prints_what_the_book_shows() {
         let desk = desk(&page);
         let (after, ran) = rewritten(&before, |command| {
             let is_run = !NOT_RUN.iter().any(|start| command.starts_with(start));
-            is_run.then(|| output_of(&command.replace("cargo run --", "seriatim"), &desk))
+            is_run.then(|| {
+                output_of(&command.replace("cargo run --profile quick --", "seriatim"), &desk)
+            })
         });
         let teaches = !WITHOUT_COMMANDS.contains(&name(&page));
         assert!(ran > 0 || !teaches, "{} shows no command with its output", page.display());
@@ -125,7 +127,8 @@ fn unrun_commands(page: &str) -> Vec<String> {
         let bare = line.split(" #").next().unwrap_or_default();
         for stage in bare.split(" | ") {
             let stage = stage.split(" > ").next().and_then(|rest| rest.split(" < ").next());
-            let stage = stage.unwrap_or_default().replace("cargo run --", "seriatim");
+            let stage =
+                stage.unwrap_or_default().replace("cargo run --profile quick --", "seriatim");
             if stage.trim_start().starts_with("seriatim ") {
                 commands.push(stage.trim().to_owned());
             }
