@@ -132,11 +132,14 @@ impl Recorder {
     }
 }
 
+/// What is called: the name, the argument, and the process if it is named.
+type Called = (Py<PyAny>, Option<Py<PyAny>>, Option<Py<PyAny>>);
+
 /// An operation of a recorder.
 #[pyclass(module = "seriatim")]
 pub struct Handle {
     recorder: Py<Recorder>,
-    called: Option<(Py<PyAny>, Option<Py<PyAny>>, Option<Py<PyAny>>)>,
+    called: Option<Called>,
     index: Option<usize>,
     /// What it returns; set before it is left.
     #[pyo3(get, set)]

@@ -1,5 +1,6 @@
 //! The interface as C sees it: programs in `tests/c`, compiled against the header and linked with the library.
 
+use seriatim::Options;
 use seriatim::history::{ReadOptions, read_with};
 use seriatim::question::{Question, Specified};
 use std::path::{Path, PathBuf};
@@ -78,9 +79,11 @@ fn every_history_has_the_same_report_in_c_and_in_rust() {
     assert_eq!(lines.len(), 2 * histories.len());
     for ((spec, path), told) in histories.iter().zip(lines.chunks(2)) {
         let history = read_with(path, ReadOptions::default()).unwrap();
-        let mut question = Question::default();
-        question.spec = spec.as_deref().map_or(Specified::ByHistory, Specified::Name);
-        question.options.threads = 1;
+        let question = Question {
+            spec: spec.as_deref().map_or(Specified::ByHistory, Specified::Name),
+            options: Options { threads: 1, ..Options::default() },
+            ..Question::default()
+        };
         let answered = question.answer(history).unwrap();
         let expected = timeless(&format!("{} {}", answered.exit_code(), answered.json().trim()));
         assert_eq!(timeless(told[0]), expected, "{}", path.display());

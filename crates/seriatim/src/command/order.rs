@@ -57,7 +57,7 @@ pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
                     Print::Report => say(&found.report())?,
                 }
                 if let Some(html) = request.html {
-                    write_bytes(html, &page::render(&found))?;
+                    write_bytes(html, page::render(&found))?;
                 }
                 suites += &found.suite();
             }
@@ -69,7 +69,7 @@ pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
         }
     }
     if let Some(path) = request.junit {
-        write_bytes(path, &junit::document(&suites))?;
+        write_bytes(path, junit::document(&suites))?;
     }
     Ok(exit)
 }

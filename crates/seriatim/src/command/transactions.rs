@@ -113,12 +113,12 @@ pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
                     let reason = "--html takes one history; there are several";
                     return Err(Failure(reason.to_owned()));
                 }
-                write_bytes(path, &page(answers.history, &answers.levels, &answers.keys))?;
+                write_bytes(path, page(answers.history, &answers.levels, &answers.keys))?;
             }
         }
     }
     if let Some(path) = request.junit {
-        write_bytes(path, &junit::document(&suites))?;
+        write_bytes(path, junit::document(&suites))?;
     }
     Ok(exit)
 }
