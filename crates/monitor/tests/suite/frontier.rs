@@ -8,7 +8,9 @@ use seriatim_monitor::fast::{Declined, Stop};
 use seriatim_monitor::frontier::{Exact, frontier};
 use seriatim_spec::generate::{Generator, Profile, Repetition, Violation};
 use seriatim_spec::live::{Sample, Told};
-use seriatim_spec::{ChosenReader, Failures, Refutation, SpecChoice, Split, catalogue, refute};
+use seriatim_spec::{
+    ChosenReader, Failures, Reader, Refutation, SpecChoice, Split, catalogue, refute,
+};
 use seriatim_testing::Random;
 
 /// Enough for everything that is drawn here.
@@ -130,7 +132,7 @@ fn the_frontier_is_right_after_every_event() {
             // The generator names the object with the parameters that it assumes.
             let named = read_str(&text).ok().and_then(|read| read.spec().map(str::to_owned));
             let reader = reader(named.as_deref().unwrap_or(object), failures);
-            if read_str(&text).is_err_or_unreadable(&reader) {
+            if !can_read(&reader, &text) {
                 continue;
             }
             for split in [Split::Parts, Split::Whole] {
@@ -151,14 +153,7 @@ fn the_frontier_is_right_after_every_event() {
     }
 }
 
-/// Whether a text is no history of a specification.
-trait Unreadable {
-    fn is_err_or_unreadable(self, reader: &ChosenReader) -> bool;
-}
-
-impl<E> Unreadable for Result<History, E> {
-    fn is_err_or_unreadable(self, reader: &ChosenReader) -> bool {
-        use seriatim_spec::Reader;
-        self.map_or(true, |mut history| reader.read(&mut history).is_err())
-    }
+/// Whether a text is a history of a specification.
+fn can_read(reader: &ChosenReader, text: &str) -> bool {
+    read_str(text).is_ok_and(|mut history| reader.read(&mut history).is_ok())
 }
