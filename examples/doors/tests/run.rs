@@ -1,5 +1,9 @@
-//! Every door opens: the little programs are run, and say what they should.
+//! Every door opens: the little programs are run, and print what their page shows.
 
+#[path = "../../../crates/seriatim/tests/transcript/mod.rs"]
+mod transcript;
+
+use std::path::Path;
 use std::process::Command;
 
 /// What a program prints, and whether it succeeds.
@@ -54,6 +58,27 @@ fn the_mistake_of_a_real_object_is_found_and_shrunk() {
 #[test]
 fn an_algorithm_is_refuted() {
     let (said, _) = run(env!("CARGO_BIN_EXE_verify"), &[]);
-    says(&said, "counter");
-    says(&said, "The run that shows it has 2 threads");
+    says(&said, "counter: VIOLATION for 2 threads");
+    says(&said, "no order of the operations explains the last return");
+}
+
+#[test]
+fn the_page_shows_what_the_programs_print() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = folder.join("README.md");
+    let before = std::fs::read_to_string(&page).expect("a page");
+    let programs = Path::new(env!("CARGO_BIN_EXE_verify")).parent().expect("a folder");
+    let (after, ran) = transcript::rewritten(&before, |command| {
+        let line = command.strip_prefix("cargo run -p seriatim-doors --bin ")?;
+        let mut words = line.split(' ').filter(|&word| word != "--");
+        let program = programs.join(words.next().expect("a program"));
+        let ran = Command::new(program).args(words).current_dir(folder.join("../..")).output();
+        Some(String::from_utf8(ran.expect("the program runs").stdout).expect("UTF-8"))
+    });
+    assert_eq!(ran, 4, "every program but the harness, whose threads are the machine's");
+    if after != before && std::env::var_os("SERIATIM_BLESS").is_some() {
+        std::fs::write(&page, &after).expect("written");
+    } else {
+        assert!(after == before, "SERIATIM_BLESS=1 writes the page anew:\n{after}");
+    }
 }

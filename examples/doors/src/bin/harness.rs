@@ -1,11 +1,11 @@
-//! A real object is tested on real threads, and its mistake is shrunk to a few calls. In a project of your
-//! own this is a `#[test]` that ends in `.check()`.
+//! Tests a real object on real threads, and shrinks its mistake to a few calls. In a project of your own
+//! this would be a `#[test]` that ends in `.check()`.
 
 use seriatim::harness::{Test, test};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
-/// Gives out tickets 0, 1, 2, …; or so it seems.
+/// Hands out tickets 0, 1, 2, …, or so it seems.
 #[derive(Default)]
 struct Tickets(AtomicU64);
 

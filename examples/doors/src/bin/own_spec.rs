@@ -1,4 +1,4 @@
-//! An object that is not built in: a specification in your own types, and the report of a violation.
+//! Checks an object that is not built in: a specification in your own types, and the report of a violation.
 
 use seriatim::{InputError, Next, Recording, Spec};
 
@@ -27,7 +27,7 @@ impl Spec for Account {
             Do::Deposit(amount) => Some(balance + amount),
             Do::Withdraw(amount) => balance.checked_sub(*amount),
         };
-        // A result that is not known (`None`) allows whatever is possible.
+        // An operation that never returned (`None`) may have had any result.
         Next::when(done.is_none_or(|done| *done == next.is_some()), || next.unwrap_or(*balance))
     }
 }

@@ -1,5 +1,5 @@
-//! A program that drives its own load records what it does, and asks afterwards. This one uses a map of
-//! the standard library behind a lock; a client of a database would look the same.
+//! Records what a program does under its own load, and checks it afterwards. This one uses a map of the
+//! standard library behind a lock; a client of a database would look the same.
 
 use seriatim::harness::Recorder;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (put, get) = (recorder.method("put"), recorder.method("get"));
     std::thread::scope(|scope| {
         for client in 0..3 {
-            // Each client writes a log of its own; it reaches the recorder when it is dropped.
+            // Each client has its own log; dropping the log hands it over to the recorder.
             let (mut log, map) = (recorder.log(client), &map);
             scope.spawn(move || {
                 for round in 0..100 {

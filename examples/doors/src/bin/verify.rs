@@ -1,5 +1,9 @@
-//! An algorithm, not a run of it: every interleaving is considered.
+//! Verifies an algorithm instead of one run of it: every interleaving is considered.
+//!
+//! The increment reads and writes in two steps, so two threads can get the same number.
 
+use seriatim::report::run::{Examined, terminal};
+use seriatim::report::terminal::Style;
 use seriatim::verify::{Options, verify};
 use std::error::Error;
 
@@ -17,13 +21,7 @@ method read() -> int { return n }
 fn main() -> Result<(), Box<dyn Error>> {
     let program = seriatim::lang::check(COUNTER)?;
     let verified = verify(&program, &Options::default())?;
-    print!("{}", seriatim::report::run::headline("counter", &verified.answer));
-    if let Some(run) = verified.run() {
-        println!(
-            "The run that shows it has {} threads and {} steps.",
-            run.threads,
-            run.steps.len()
-        );
-    }
+    let examined = Examined::new("counter", "counter", COUNTER, &verified.answer);
+    print!("{}", terminal::report(&examined, &Style::plain(100)));
     Ok(())
 }
