@@ -7,7 +7,7 @@
 
 use crate::number;
 use hashbrown::HashTable;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::hash::{BuildHasher, Hash};
 
 /// A value as a person writes it: what an operation was given or gave back.
@@ -117,8 +117,14 @@ impl fmt::Display for Value {
             Value::Bool(truth) => write!(f, "{truth}"),
             Value::Int(number) => write!(f, "{number}"),
             Value::Number(digits) => f.write_str(digits),
-            Value::Text(text) => write!(f, "{text:?}"),
-            Value::Name(name) => f.write_str(name),
+            Value::Text(text) => {
+                f.write_str("\"")?;
+                text.chars().try_for_each(|character| write_harmless(f, character, "\"\\"))?;
+                f.write_str("\"")
+            }
+            Value::Name(name) => {
+                name.chars().try_for_each(|character| write_harmless(f, character, ""))
+            }
             Value::List(items) => {
                 f.write_str("[")?;
                 for (index, item) in items.iter().enumerate() {
@@ -136,6 +142,24 @@ impl fmt::Display for Value {
                 f.write_str("}")
             }
         }
+    }
+}
+
+/// Writes a character as itself, or with the escapes of JSON if it is one of `special`, or if a terminal would obey it
+/// or a reader not see it: values come from logs of strangers.
+fn write_harmless(f: &mut fmt::Formatter<'_>, character: char, special: &str) -> fmt::Result {
+    match character {
+        '\n' => f.write_str("\\n"),
+        '\r' => f.write_str("\\r"),
+        '\t' => f.write_str("\\t"),
+        _ if special.contains(character) => write!(f, "\\{character}"),
+        '\'' | '"' | '\\' => f.write_char(character),
+        _ if character.escape_debug().len() > 1 => {
+            let mut units = [0; 2];
+            let units = character.encode_utf16(&mut units);
+            units.iter().try_for_each(|unit| write!(f, "\\u{unit:04x}"))
+        }
+        _ => f.write_char(character),
     }
 }
 
