@@ -166,7 +166,9 @@ mod tests {
 
     #[test]
     fn every_day_follows_the_one_before_it() {
-        let is_leap = |year: u128| (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+        let is_leap = |year: u128| {
+            (year.is_multiple_of(4) && !year.is_multiple_of(100)) || year.is_multiple_of(400)
+        };
         let lengths = |year| {
             [31, if is_leap(year) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
         };
