@@ -7,12 +7,15 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+/// The command that starts a server on a port with a data folder.
+type Start = dyn Fn(u16, &Path) -> Command + Send + Sync;
+
 /// A running server. It is stopped, and its folder removed, when it is dropped.
 pub struct Server {
     child: Child,
     port: u16,
     folder: PathBuf,
-    command: Box<dyn Fn(u16, &Path) -> Command + Send + Sync>,
+    command: Box<Start>,
     answers: fn(u16) -> bool,
 }
 
