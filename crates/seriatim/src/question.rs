@@ -79,10 +79,13 @@ const TIME_TO_GUESS: Duration = Duration::from_secs(10);
 
 impl Question<'_> {
     /// Checks a history.
-    pub fn answer(&self, history: History) -> Result<Answered, Refused> {
+    pub fn answer(&self, mut history: History) -> Result<Answered, Refused> {
         let start = Instant::now();
+        let note = name_successors(&mut history);
         let chosen = self.choose(&history, start)?;
-        self.answer_under(history, chosen, start)
+        let mut answered = self.answer_under(history, chosen, start)?;
+        answered.notes.extend(note);
+        Ok(answered)
     }
 
     /// Checks a history under a specification that is at hand.
@@ -211,6 +214,21 @@ pub fn written(
         }
         _ => Ok(None),
     }
+}
+
+/// Gives a process that went on after an operation whose outcome nobody knows a new name from there on; gives what the
+/// report has to say of it.
+pub fn name_successors(history: &mut History) -> Option<String> {
+    let renamed = history.name_successors();
+    let often = match renamed {
+        0 => return None,
+        1 => "once".to_owned(),
+        _ => format!("{renamed} times"),
+    };
+    Some(format!(
+        "{often} a process went on after an operation whose outcome nobody knows; it has a new name from there on, as \
+         in `3 (2)`"
+    ))
 }
 
 /// What specifications say of a history that names none of them.

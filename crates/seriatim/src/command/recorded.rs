@@ -4,6 +4,7 @@ use super::Failure;
 use super::amounts::duration;
 use clap::Args;
 use seriatim::History;
+use seriatim::question::name_successors;
 use std::time::Duration;
 
 /// What is known of the recording besides the log.
@@ -17,15 +18,8 @@ pub struct Recorded {
 impl Recorded {
     /// Allows for it in a history; gives what the report has to say.
     pub fn allow_for(&self, history: &mut History) -> Result<Vec<String>, Failure> {
-        let mut notes = Vec::new();
-        let renamed = history.name_successors();
-        if renamed > 0 {
-            let often = if renamed == 1 { "once".to_owned() } else { format!("{renamed} times") };
-            notes.push(format!(
-                "{often} a process went on after an operation whose outcome nobody knows; it has a new name from \
-                 there on, as in `3 (2)`"
-            ));
-        }
+        // Before widening: afterwards nobody could say who came after whom.
+        let mut notes: Vec<String> = name_successors(history).into_iter().collect();
         let Some(skew) = self.skew else { return Ok(notes) };
         let source = history.source().to_owned();
         let failed = |reason: &str| Failure(format!("{source}: --skew: {reason}"));
