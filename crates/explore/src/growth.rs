@@ -3,6 +3,7 @@
 //! Data grow until there is one more of them than threads, then the threads: so the largest bounds that were covered are
 //! balanced. The answer is a violation as soon as a round finds one; otherwise it lists what was covered.
 
+use crate::expectation::expectations;
 use crate::options::{Limits, Options};
 use crate::outcome::{Outcome, Statistics, Verdict};
 use crate::{configurations::MAX_THREADS, run_with};
@@ -61,9 +62,14 @@ pub fn raise(program: &Program, options: &mut Options) -> bool {
     true
 }
 
-/// Whether there can be any number of threads: there is no client, or it has a role for all that remain.
+/// Whether there can be any number of threads: there is no client, or it has a role for all that remain and the file
+/// does not say itself with how many threads that client is meant (Peterson's lock is for two).
 fn takes_more_threads(program: &Program, options: &Options) -> bool {
     let Some(name) = &options.client else { return true };
+    let is_this = |client: &Option<String>| client.as_ref() == Some(name);
+    if expectations(program).iter().any(|expected| is_this(&expected.options.client)) {
+        return false;
+    }
     let client = program.clients.iter().find(|client| client.name == *name);
     client.is_some_and(|client| client.roles.iter().any(|role| role.count.is_none()))
 }
@@ -97,6 +103,10 @@ mod tests {
         let source = "object o : counter\nvar n: int = 0\nmethod read() -> int { return n }\n\
             client fixed { thread a { read() } }\nclient open { thread a * rest { read() } }";
         let program = seriatim_lang::check(source).expect("the program is right");
+        let expecting = format!("{source}\nexpect explore(threads: 2, client: open) holds");
+        let expecting = seriatim_lang::check(&expecting).expect("the program is right");
+        let open = Some("open".to_owned());
+        assert!(!raise(&expecting, &mut Options { client: open, ..Options::default() }));
         for (client, grown) in [("fixed", None), ("open", Some(3))] {
             let mut options = Options { client: Some(client.to_owned()), ..Options::default() };
             assert_eq!(raise(&program, &mut options).then_some(options.threads), grown);

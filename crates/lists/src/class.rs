@@ -4,8 +4,9 @@
 //! A program is in the class if it implements the built-in specification `set` by one singly linked
 //! list: one struct with a key, a nullable reference to the next node, at most one `bool` (the
 //! mark) and at most one lock; one shared reference (the head) that no method writes, with the
-//! initial list −∞ → +∞; methods that never write keys, never free nodes, and use neither thread
-//! numbers, data values nor `any`. One fact is checked while the program runs, because it is a fact
+//! initial list −∞ → +∞; methods that never write keys, never free nodes, never take a mark back (a
+//! `bool` that is set and cleared is somebody's own lock), and use neither thread numbers, data
+//! values nor `any`. One fact is checked while the program runs, because it is a fact
 //! about runs: a new node has the key of an argument. A program outside of the class is refused
 //! with the reason and the line where it leaves it.
 
@@ -223,6 +224,14 @@ fn instruction(shape: &Shape, instr: &Instr) -> Result<(), Refusal> {
     let covers = |slot: usize| {
         (place.offset as usize..(place.offset + place.width) as usize).contains(&slot)
     };
+    if let (Op::Store { value, .. }, Some(mark)) = (&instr.op, shape.mark)
+        && place.width == 1
+        && covers(mark)
+        && matches!(place.root, Root::Node(..))
+        && value[..] == [Ex::Const(0)]
+    {
+        return refuse("a mark that is taken back, as if it were a lock");
+    }
     let reads = matches!(instr.op, Op::Load { .. });
     match &place.root {
         Root::Shared if !reads && covers(shape.head) => refuse("the head is written"),

@@ -30,14 +30,7 @@ pub fn watch(choice: &SpecChoice) -> Result<Box<dyn Online>, String> {
         "register" => Box::new(register::Watch::new(initial(parameters.value("init"))?)),
         _ => {
             let known = WATCHED.join(", ");
-            let why = match name {
-                "multi-register" => {
-                    " (an open transaction keeps every earlier version of what it writes in play; \
-                     `seriatim check` the growing file instead)"
-                }
-                _ => "",
-            };
-            return Err(format!("{name} cannot be watched{why}; these can: {known}"));
+            return Err(format!("{name} cannot be watched; these can: {known}"));
         }
     })
 }

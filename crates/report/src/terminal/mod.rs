@@ -20,6 +20,7 @@ use crate::report::{Report, returns_within, stuck_operations};
 use crate::text;
 use seriatim_history::{Horizon, OpId};
 use seriatim_spec::{Counterexample, Explanation, Verdict};
+use std::collections::BTreeSet;
 use style::Paint;
 
 /// The report as text for a terminal, with a line break at its end.
@@ -94,7 +95,9 @@ fn violation(report: &Report<'_>, counterexample: &Counterexample, page: &mut Pa
     legend(report, counterexample, (&shown, &stuck), page);
     if let Some(last) = last {
         let name = labels.whole(last, Horizon::Whole, style.arrow());
-        page.faint(&style.clean(&format!("{name} is the last change before these operations.")));
+        let stuck = Vec::from_iter(stuck_methods(report, &stuck)).join(" or ");
+        let which = format!("Of the earlier operations, {name} is the last that is not {stuck}.");
+        page.faint(&style.clean(&which));
     }
     if hidden > 0 {
         page.line(&format!(
@@ -153,14 +156,26 @@ fn violated_parts(report: &Report<'_>, labels: &Labels<'_>, page: &mut Page<'_>)
 /// The most operations of a part that are named in the list of all.
 const MOST_OF_A_PART: usize = 6;
 
-/// Of the operations before a counterexample the last one that did something else than those that cannot be placed: the write
+/// The objects in which a later write replaces an earlier one, so that the last one is what a read has missed.
+const OVERWRITTEN: [&str; 4] = ["register", "cas-register", "map", "kv"];
+
+/// Of the operations before a counterexample the last one of another kind than those that cannot be placed: the write
 /// that a read has missed. It is drawn with them, for the eye; the claim does without it.
 fn last_change(report: &Report<'_>, found: &Counterexample, stuck: &[OpId]) -> Option<OpId> {
+    if !OVERWRITTEN.contains(&report.object_name()) {
+        return None;
+    }
     let history = report.history;
     let before = &found.context.as_ref()?.order;
     let methods: Vec<_> = stuck.iter().map(|&op| history.method(op)).collect();
     let is_other = |op: &&OpId| !methods.contains(&history.method(**op));
     before.iter().rev().find(is_other).copied().filter(|_| !methods.is_empty())
+}
+
+/// The names of the operations that cannot be placed, each once.
+fn stuck_methods(report: &Report<'_>, stuck: &[OpId]) -> BTreeSet<String> {
+    let history = report.history;
+    stuck.iter().map(|&op| history.method_name(history.method(op)).to_owned()).collect()
 }
 
 fn introduction(report: &Report<'_>, counterexample: &Counterexample) -> String {

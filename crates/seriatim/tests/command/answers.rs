@@ -127,7 +127,7 @@ fn the_json_report_has_every_claim_and_the_run() {
     let semaphore = file(&folder, "semaphore.seri", SEMAPHORE);
     assert_eq!(json(&[&semaphore], 0)["verdict"], "proved");
     assert_eq!(json(&[&semaphore, "--engine", "explore"], 0)["verdict"], "holds");
-    let unknown = json(&["ticket_lock", "--time", "1s"], 3);
+    let unknown = json(&["ticket_lock", "--time", "3s"], 3);
     assert_eq!(standing(&unknown, "linearizable")["standing"], "unknown");
 }
 

@@ -9,10 +9,10 @@ use std::time::Duration;
 /// The general search of the whole: the engine for transactions would decide them.
 const SEARCH: [&str; 3] = ["--no-partition", "--engine", "search"];
 
-/// Transactions of thirty clients that all overlap, with a violation at the end.
+/// What thirty threads do to a stack at once, with a violation at the end.
 fn hard(name: &str) -> String {
     let shape = ["-n", "4000", "--threads", "30", "--overlap", "1", "--violation", "1"];
-    let made = seriatim(&[&["gen", "multi-register"], &shape[..]].concat()).exits(0);
+    let made = seriatim(&[&["gen", "stack"], &shape[..]].concat()).exits(0);
     file(&folder(name), "hard.jsonl", made.out)
 }
 
@@ -32,7 +32,7 @@ fn a_time_limit_ends_the_check_and_says_how_far_it_came() {
     // The time is that of the whole command.
     seriatim(&[&["check", &bad, &path], &limit[..]].concat()).exits(1);
     let quiet = seriatim(&[&["check", &good, &path], &limit[..]].concat()).exits(3);
-    quiet.says("hard.jsonl: unknown (4003 operations; the time limit was reached)");
+    quiet.says("hard.jsonl: unknown (4004 operations; the time limit was reached)");
 }
 
 #[test]
@@ -60,11 +60,9 @@ fn an_easy_violation_beside_a_hard_part_is_found() {
         history.push_str(&line.replacen('{', r#"{"object":"hard","#, 1));
         history.push('\n');
     }
-    history.push_str(
-        r#"{"object":"easy","process":99,"op":"txn","arg":[["r",0,null]],"result":[["r",0,7]],"call":1,"return":2}"#,
-    );
+    history.push_str(r#"{"object":"easy","process":99,"op":"pop","result":7,"call":1,"return":2}"#);
     let path = file(&folder("easy"), "both.jsonl", history);
-    let against = ["--spec", "multi-register", "--threads", "1", "--memory", "64M"];
+    let against = ["--spec", "stack", "--engine", "search", "--threads", "1", "--memory", "64M"];
     seriatim(&[&["check", &path], &against[..]].concat()).exits(1).says("easy");
 }
 

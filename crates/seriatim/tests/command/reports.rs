@@ -59,7 +59,7 @@ fn a_part_is_named_by_its_key_not_by_the_first_argument_that_holds_it() {
     };
     check("map", file(&folder, "map.jsonl", map)).says("of key \"a\":");
     let wrong = check("multi-register", file(&folder, "registers.jsonl", registers));
-    wrong.says("of register \"x\" and 1 used with it:");
+    wrong.says("r(x)=2");
 }
 
 #[test]

@@ -45,7 +45,6 @@ fn a_level_is_refused_where_it_makes_no_sense() {
     let stale = file(&folder, "stale.edn", STALE);
     let broken = file(&folder, "broken.edn", "{:type :ok, :process 0, :value [[:cas x 1]]}");
     seriatim(&["check", "--level", "all", &broken]).exits(2).complains("broken.edn:1: ");
-    seriatim(&["watch", "multi-register"]).exits(2).complains("check` the growing file");
     seriatim(&["check", "--level", "linear", &stale]).exits(2).complains("expected a level");
     seriatim(&["check", "--spec", "queue", "--level", "all", &stale]).exits(2);
     seriatim(&["check", "--level", "all", "--verdicts", "x", &stale]).exits(2);
