@@ -156,13 +156,14 @@ fn violated_parts(report: &Report<'_>, labels: &Labels<'_>, page: &mut Page<'_>)
 /// The most operations of a part that are named in the list of all.
 const MOST_OF_A_PART: usize = 6;
 
-/// The objects in which a later write replaces an earlier one, so that the last one is what a read has missed.
-const OVERWRITTEN: [&str; 4] = ["register", "cas-register", "map", "kv"];
+/// The objects from which operations take what others have put there: the last operation of another kind says little.
+const TAKEN_FROM: [&str; 8] =
+    ["queue", "stack", "deque", "priority-queue", "multiset", "mutex", "semaphore", "log"];
 
 /// Of the operations before a counterexample the last one of another kind than those that cannot be placed: the write
 /// that a read has missed. It is drawn with them, for the eye; the claim does without it.
 fn last_change(report: &Report<'_>, found: &Counterexample, stuck: &[OpId]) -> Option<OpId> {
-    if !OVERWRITTEN.contains(&report.object_name()) {
+    if TAKEN_FROM.contains(&report.object_name()) {
         return None;
     }
     let history = report.history;
