@@ -154,6 +154,11 @@ fn a_killed_process_costs_only_what_was_not_decided() {
     let folder = folder("killed");
     let log = log(&folder, operations);
     let expected = expected(&folder, &log);
+    let undisturbed = Instant::now();
+    let shape = ["--processes", "2", "--threads", "1", "--verdicts", &text(&folder.join("timed"))];
+    seriatim(&[&["check", &log], &shape[..]].concat()).exits(1);
+    // A process is killed at any moment of what it takes.
+    let whole = undisturbed.elapsed().as_millis().max(20) as u64;
     let (mut seed, mut interrupted) = (11u64, 0);
     for run in 0..runs {
         let base = text(&folder.join(format!("v{run}")));
@@ -174,8 +179,7 @@ fn a_killed_process_costs_only_what_was_not_decided() {
             seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
             let victim = (seed >> 40) as usize % 2;
             if attempt < 2 {
-                let patience = if long { 1500 } else { 250 };
-                std::thread::sleep(Duration::from_millis((seed >> 33) % patience));
+                std::thread::sleep(Duration::from_millis((seed >> 33) % whole));
                 children[victim].kill().expect("a process");
             }
             let codes: Vec<Option<i32>> = children.iter_mut().map(ended).collect();
