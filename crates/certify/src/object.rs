@@ -177,7 +177,7 @@ impl Object {
             || !self.arrays.is_empty()
     }
 
-    /// Whether a shared variable has a last changer ([`crate::sort`]).
+    /// Whether a shared variable has a last changer (`sort.rs`).
     pub fn has_changer(&self, variable: usize) -> bool {
         let kind = self.steps.shared[variable].kind;
         let discrete =
