@@ -8,7 +8,7 @@
 //! that nobody had named) it refuses the record, and whoever watches begins again with a
 //! specification that was made from everything heard so far ([`Sample`]).
 //!
-//! Besides what a [`Spec`](crate::Spec) says, it tells what an operation *would answer*, since an
+//! Besides what a [`Spec`] says, it tells what an operation *would answer*, since an
 //! operation takes effect before anybody knows its result.
 
 use crate::machine::{Answer, Machine};
