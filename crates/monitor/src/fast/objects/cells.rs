@@ -441,13 +441,16 @@ impl Sweep<'_> {
         order
     }
 
-    /// The operations of a key up to a return that nothing explains.
+    /// The operations of a key, up to the moment at which all answers are known that were used: those of what was
+    /// called before the return that nothing explains. What is called later cannot come before it, and explains nothing.
     fn violation(&self, op: OpId) -> Claim {
         let (history, part) = (self.part.history, &self.part);
         let key = self.of[part.position(op)];
-        let until = history.ret(op).unwrap_or(history.call(op));
+        let over = history.ret(op).unwrap_or(history.call(op));
         let is_of_key = |other: &OpId| self.of[part.position(*other)] == key;
-        let operations = part.operations().filter(is_of_key).collect();
+        let operations: Vec<OpId> = part.operations().filter(is_of_key).collect();
+        let used = operations.iter().filter(|other| history.call(**other) <= over);
+        let until = used.filter_map(|other| history.ret(*other)).max().unwrap_or(over);
         let sentence =
             format!("no order of the operations on its key explains {}", history.operation(op));
         counterexample_until(operations, until, sentence)
