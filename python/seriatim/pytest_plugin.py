@@ -25,6 +25,10 @@ import pytest
 import seriatim
 
 
+# A call of a thread: the operation, its arguments, and when the thread lets others run.
+_Call = tuple[str, tuple[Any, ...], str]
+
+
 @pytest.fixture
 def linearizable(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., int]:
     """Drives an object from several threads and fails unless every run is linearizable; see `drive`."""
@@ -100,16 +104,19 @@ def _run(
     gate = threading.Barrier(threads)
     plans = _plans(ops, args, chance, threads, calls)
 
-    def work(plan: list[tuple[str, tuple[Any, ...], bool]]) -> None:
+    def work(plan: list[_Call]) -> None:
         try:
             gate.wait(patience)
-            for name, arguments, pauses in plan:
+            for name, arguments, gives_way in plan:
                 with recorder.op(name, *arguments) as op:
+                    # Within the operation, so that short calls overlap although one thread runs at a time.
+                    if gives_way == "within":
+                        time.sleep(0)
                     try:
                         op.result = ops[name](target, *arguments)
                     except nil:
                         op.result = None
-                if pauses:
+                if gives_way == "between":
                     time.sleep(0)
         except BaseException as error:  # told to whoever waits
             errors.append(error)
@@ -134,7 +141,7 @@ def _plans(
     chance: random.Random,
     threads: int,
     calls: int,
-) -> list[list[tuple[str, tuple[Any, ...], bool]]]:
+) -> list[list[_Call]]:
     names, distinct = list(ops), iter(range(1, threads * calls + 1))
 
     def arguments(name: str) -> tuple[Any, ...]:
@@ -142,9 +149,9 @@ def _plans(
             return (args[name](chance),)
         return (next(distinct),) if _takes_argument(ops[name]) else ()
 
-    def call() -> tuple[str, tuple[Any, ...], bool]:
+    def call() -> _Call:
         name = chance.choice(names)
-        return name, arguments(name), chance.random() < 0.5
+        return name, arguments(name), chance.choice(("never", "within", "between"))
 
     return [[call() for _ in range(calls)] for _ in range(threads)]
 
