@@ -1,6 +1,7 @@
 //! `seriatim certify`: is this a proof of that algorithm?
 
 use super::input::constant;
+use super::limits;
 use super::output::say;
 use super::source::Source;
 use super::{Exit, Failure};
@@ -38,6 +39,7 @@ pub struct Arguments {
 
 /// Carries out `seriatim certify`.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    limits::prepare(&arguments.certificate.display().to_string());
     let source = Source::find(&arguments.algorithm)?;
     let (_, mut constants) = starting_bounds(&source.program(&BTreeMap::new())?);
     constants.extend(arguments.constants.iter().cloned());

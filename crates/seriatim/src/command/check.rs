@@ -6,7 +6,6 @@ use super::question::{Done, Question};
 use super::scale::{self, Scale};
 use super::{Exit, Failure, limits, order, page, transactions};
 use clap::ValueEnum;
-use serde_json::json;
 use seriatim::Verdict;
 use seriatim::limits::{Cancel, Reason, Stopped};
 use seriatim::monitor::Detail;
@@ -90,18 +89,9 @@ enum Outcome {
 
 impl Outcome {
     /// A log that was left before there was a verdict.
-    fn stopped(source: String, stopped: Stopped, is_json: bool) -> Result<Outcome, Failure> {
+    fn stopped(source: String, stopped: Stopped) -> Result<Outcome, Failure> {
+        limits::tell_of(&source, stopped)?;
         let problem = limits::how_far(stopped);
-        match is_json {
-            true => {
-                let Stopped(reason) = stopped;
-                let report = json!({
-                    "source": source, "verdict": "unknown", "limit": reason.text(), "reason": problem
-                });
-                say(&format!("{report}\n"))?;
-            }
-            false => say(&format!("{source}: unknown; {problem}\n"))?,
-        }
         Ok(Outcome::Unreadable { source, problem })
     }
 }
@@ -141,7 +131,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         let outcome = match arguments.decided(&log) {
             Err(stopped) => {
                 exit = exit.and(Exit::Unknown);
-                Outcome::stopped(source, stopped, arguments.json)?
+                Outcome::stopped(source, stopped)?
             }
             Ok(Ok(done)) => {
                 exit = exit.and(done.exit());
@@ -166,6 +156,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 impl Arguments {
+    /// How it answers.
+    pub fn form(&self) -> limits::Form {
+        if self.json { limits::Form::Json } else { limits::Form::Text }
+    }
+
     /// Asks about an isolation level instead of linearizability.
     fn ask_level(&self, asked: &transactions::Asked, paths: &[PathBuf]) -> Result<Exit, Failure> {
         let refused = [

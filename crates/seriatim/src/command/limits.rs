@@ -4,10 +4,11 @@ use super::amounts::{bytes, duration};
 use super::output::say;
 use super::{Exit, Failure};
 use clap::Args;
+use serde_json::json;
 use seriatim::history::bytes_read;
 use seriatim::limits::guard::{self, LastWords};
 use seriatim::limits::{Cancel, Reason, Stopped, forget_memory, stopped};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// What every command is given.
@@ -24,13 +25,30 @@ pub struct Limits {
     memory: usize,
 }
 
-/// The limits of this process, once they are known.
-static LIMITS: OnceLock<(Limits, Instant)> = OnceLock::new();
+/// How the command answers, even if it has to stop.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// In words.
+    Text,
+    /// One object a line.
+    Json,
+}
+
+/// What all of a process knows of its limits.
+struct Known {
+    limits: Limits,
+    start: Instant,
+    form: Form,
+}
+
+static KNOWN: OnceLock<Known> = OnceLock::new();
+/// What the work is about, once that is known.
+static ABOUT: Mutex<Option<String>> = Mutex::new(None);
 
 impl Limits {
-    /// Puts the process under these limits. Its time runs from `start`.
-    pub fn install(self, start: Instant) -> Result<(), Failure> {
-        LIMITS.get_or_init(|| (self, start));
+    /// Puts the process under these limits. Its time runs from `start`, and it answers in `form`.
+    pub fn install(self, start: Instant, form: Form) -> Result<(), Failure> {
+        KNOWN.get_or_init(|| Known { limits: self, start, form });
         let limits = guard::Limits { time: self.time, memory: Some(self.memory) };
         guard::install(limits, start)
             .map_err(|error| Failure(format!("the limits cannot be watched: {error}")))
@@ -39,13 +57,17 @@ impl Limits {
 
 /// The time that is left, if there is a limit.
 pub fn time_left() -> Option<Duration> {
-    let (limits, start) = LIMITS.get()?;
-    Some(limits.time?.saturating_sub(start.elapsed()))
+    let known = KNOWN.get()?;
+    Some(known.limits.time?.saturating_sub(known.start.elapsed()))
 }
 
 /// The memory limit, in bytes.
 pub fn memory() -> usize {
-    LIMITS.get().map_or(4 << 30, |(limits, _)| limits.memory)
+    KNOWN.get().map_or(4 << 30, |known| known.limits.memory)
+}
+
+fn form() -> Form {
+    KNOWN.get().map_or(Form::Text, |known| known.form)
 }
 
 /// Does something about one thing, in the limits of the process. Memory that it gave up is there for the next.
@@ -59,21 +81,51 @@ pub fn within<T>(work: impl FnOnce() -> T) -> Result<T, Stopped> {
 
 /// Prepares what is said of something if the work on it has to be ended.
 pub fn prepare(about: &str) {
-    let before = format!("{}: unknown; ", about.escape_debug());
-    guard::prepare(LastWords { before, after: "\n".to_owned(), exit: Exit::Unknown as u8 });
+    if let Ok(mut current) = ABOUT.lock() {
+        *current = Some(about.to_owned());
+    }
+    let (before, after) = match form() {
+        Form::Text => (format!("{}: unknown; ", about.escape_debug()), "\n"),
+        Form::Json => (unfinished(about, "unknown"), END),
+    };
+    guard::prepare(LastWords { before, after: after.to_owned(), exit: Exit::Unknown as u8 });
 }
 
 /// Prepares what is said of something whose verdict is known, if the report on it has to be ended.
 pub fn prepare_verdict(about: &str, verdict: &str, exit: Exit) {
-    let before = format!("\n{}: {verdict}; the report is not complete: ", about.escape_debug());
-    guard::prepare(LastWords { before, after: "\n".to_owned(), exit: exit as u8 });
+    const WHY: &str = "the report is not complete: ";
+    let (before, after) = match form() {
+        Form::Text => (format!("\n{}: {verdict}; {WHY}", about.escape_debug()), "\n"),
+        Form::Json => (format!("\n{}{WHY}", unfinished(about, verdict)), END),
+    };
+    guard::prepare(LastWords { before, after: after.to_owned(), exit: exit as u8 });
 }
 
-/// Says that something was left before it was done, and how far it came.
-pub fn tell(about: &str, stopped: Stopped) -> Result<Exit, Failure> {
-    say(&format!("{about}: unknown; {}\n", how_far(stopped)))?;
+/// Says that the work was left before it was done, and how far it came.
+pub fn tell(stopped: Stopped) -> Result<Exit, Failure> {
+    let about = ABOUT.lock().ok().and_then(|about| about.clone());
+    tell_of(about.as_deref().unwrap_or("seriatim"), stopped)
+}
+
+/// Says that the work on something was left before it was done, and how far it came.
+pub fn tell_of(about: &str, stopped: Stopped) -> Result<Exit, Failure> {
+    let how_far = how_far(stopped);
+    match form() {
+        Form::Text => say(&format!("{about}: unknown; {how_far}\n"))?,
+        Form::Json => say(&format!("{}{how_far}{END}", unfinished(about, "unknown")))?,
+    }
     Ok(Exit::Unknown)
 }
+
+/// The beginning of a report on something that was not finished, up to the reason, which needs no escapes: it may
+/// have to be said when there is no memory left to make it.
+fn unfinished(about: &str, verdict: &str) -> String {
+    let (about, verdict) = (json!(about), json!(verdict));
+    format!(r#"{{"schema":1,"verdict":{verdict},"source":{about},"reason":""#)
+}
+
+/// Its end.
+const END: &str = "\"}\n";
 
 /// How far it came, and what would help.
 pub fn how_far(Stopped(reason): Stopped) -> String {

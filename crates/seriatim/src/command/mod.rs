@@ -71,6 +71,17 @@ enum Command {
     Map(map::Arguments),
 }
 
+impl Command {
+    /// How it answers.
+    fn form(&self) -> limits::Form {
+        match self {
+            Command::Check(arguments) => arguments.form(),
+            Command::Verify(arguments) => arguments.form(),
+            _ => limits::Form::Text,
+        }
+    }
+}
+
 /// The outcome of a command, by its exit code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Exit {
@@ -118,11 +129,9 @@ pub fn run(words: impl IntoIterator<Item = OsString>, start: Instant) -> u8 {
     seriatim::parquet::install();
     let Arguments { command, limits } = Arguments::parse_from(words);
     let exit = internal::guarded(|| {
-        let outcome =
-            limits.install(start).and_then(|()| match limits::within(|| carry_out(&command)) {
-                Ok(outcome) => outcome,
-                Err(stopped) => limits::tell("seriatim", stopped),
-            });
+        let outcome = limits
+            .install(start, command.form())
+            .and_then(|()| limits::within(|| carry_out(&command)).unwrap_or_else(limits::tell));
         outcome.unwrap_or_else(|Failure(message)| {
             output::remark(&format!("error: {message}"));
             Exit::BadInput

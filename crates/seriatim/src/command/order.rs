@@ -2,6 +2,7 @@
 
 mod page;
 
+use super::limits;
 use super::output::{remark, say, write_bytes};
 use super::question::Question;
 use super::transactions::junit;
@@ -48,6 +49,7 @@ pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
     let mut exit = Exit::Holds;
     let mut suites = String::new();
     for path in paths {
+        limits::prepare(&path.display().to_string());
         match answer(request.question, request.respects, path) {
             Ok(found) => {
                 exit = exit.and(found.exit());

@@ -1,5 +1,6 @@
 //! `seriatim check --level`: does a history of transactions satisfy an isolation level?
 
+use super::limits;
 use super::output::{remark, say, write_bytes};
 use super::{Exit, Failure};
 
@@ -79,6 +80,7 @@ pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
     let mut suites = String::new();
     let mut pages = 0;
     for path in paths {
+        limits::prepare(&path.display().to_string());
         let histories = match request.independent {
             true => read_independent(path),
             false => read(path).map(|history| vec![history]),

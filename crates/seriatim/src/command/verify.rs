@@ -169,6 +169,7 @@ struct Question<'q> {
 
 /// Carries out `seriatim verify`.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    limits::prepare(&arguments.algorithm);
     let source = Source::find(&arguments.algorithm)?;
     if let Some(path) = &arguments.replay {
         return replay(&source, path);
@@ -203,6 +204,11 @@ fn refused(source: &Source, error: &verify::Error) -> Failure {
 }
 
 impl Arguments {
+    /// How it answers.
+    pub fn form(&self) -> limits::Form {
+        if self.json { limits::Form::Json } else { limits::Form::Text }
+    }
+
     /// How much is told.
     fn detail(&self) -> Detail {
         if self.quiet || self.json { Detail::Verdict } else { Detail::Claims }

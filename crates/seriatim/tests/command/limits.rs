@@ -1,6 +1,7 @@
 //! Limits of time and memory are kept, and what is known by then is told.
 
 use super::run::{command, example, file, folder, seriatim, seriatim_reading};
+use super::schema::Schema;
 use seriatim::limits::measure::wait;
 use std::io::{BufWriter, Write};
 use std::process::{ChildStdin, Command, Stdio};
@@ -50,6 +51,30 @@ fn a_memory_limit_ends_the_check_and_says_how_far_it_came() {
     assert_eq!(document["unknown"]["limit"], "memory");
     let memory = document["statistics"]["memory_bytes"].as_u64().expect("a number");
     assert!(memory < 8 << 20, "{memory} bytes with a limit of 2 MiB");
+}
+
+#[test]
+fn what_a_limit_ends_is_still_one_line_of_json_that_obeys_the_schema() {
+    let schema = Schema::load();
+    let hard = hard("json");
+    let asked: [&[&str]; 4] = [
+        &["verify", "michael_set"],
+        &["verify", "michael_set", "--engine", "explore", "--threads", "4"],
+        &["check", &hard, "--engine", "search"],
+        &["check", &hard, "--spec", "stack", "--order", "process", "--engine", "search"],
+    ];
+    for limit in [["--time", "1ms"], ["--time", "30ms"], ["--memory", "1M"]] {
+        for words in asked {
+            let said = seriatim(&[words, &["--json"], &limit[..]].concat()).exits(3).out;
+            let document: serde_json::Value = serde_json::from_str(&said)
+                .unwrap_or_else(|problem| panic!("{words:?} {limit:?}: {problem}: {said:?}"));
+            assert_eq!(document["verdict"], "unknown", "{words:?} {limit:?}: {said}");
+            // An order that was sought within the limit has a report of its own.
+            if !words.contains(&"--order") || document.get("spec").is_none() {
+                schema.validate(&document).unwrap_or_else(|problem| panic!("{problem}: {said}"));
+            }
+        }
+    }
 }
 
 #[test]

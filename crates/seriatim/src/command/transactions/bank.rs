@@ -6,6 +6,7 @@
 //! Only the invariant is asked: a store may keep it and still lose transfers.
 
 use crate::command::input::Input;
+use crate::command::limits;
 use crate::command::output::{remark, say};
 use crate::command::{Exit, Failure};
 use serde_json::json;
@@ -50,6 +51,7 @@ impl Invariant {
     pub fn check(self, input: &Input, paths: &[PathBuf], is_json: bool) -> Result<Exit, Failure> {
         let mut exit = Exit::Holds;
         for path in paths {
+            limits::prepare(&path.display().to_string());
             let found = input.read(path).and_then(|history| {
                 let faults = self.faults(&history)?;
                 Ok((history, faults))
