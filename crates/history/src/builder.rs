@@ -2,86 +2,18 @@
 //! specification: calls and returns pair up, a process does one thing at a time, time runs forward,
 //! ids are unique.
 
+mod events;
+mod finish;
 mod streaming;
+
+pub use events::{Call, Interval, Return};
 
 use crate::batch::{Batch, Plain};
 use crate::history::{Annotation, History};
 use crate::live::Listener;
-use crate::ties;
 use crate::{Conventions, InputError, MethodId, Nil, OpId, Outcome, Problem, ProcessId, Time};
 use crate::{Timescale, Value, ValueId, Values};
 use hashbrown::HashMap;
-use std::cmp::Ordering;
-use std::sync::{Arc, OnceLock};
-
-/// What a process calls.
-#[derive(Clone, Copy, Debug)]
-pub struct Call {
-    /// The operation's name.
-    pub method: MethodId,
-    /// The object, where there are several.
-    pub object: ValueId,
-    /// The key, where it is apart from the argument.
-    pub key: ValueId,
-    /// The argument.
-    pub arg: ValueId,
-    /// The operation's own id, where the source gives one.
-    pub id: ValueId,
-    /// The recorded time, where the source gives one.
-    pub time: Option<Time>,
-}
-
-impl Call {
-    /// A call without argument.
-    pub fn new(method: MethodId) -> Self {
-        let absent = ValueId::ABSENT;
-        Call { method, object: absent, key: absent, arg: absent, id: absent, time: None }
-    }
-
-    /// The call with an argument.
-    pub fn arg(self, arg: ValueId) -> Self {
-        Call { arg, ..self }
-    }
-
-    /// The call with a key.
-    pub fn key(self, key: ValueId) -> Self {
-        Call { key, ..self }
-    }
-}
-
-/// What comes back.
-#[derive(Clone, Copy, Debug)]
-pub struct Return {
-    /// How the operation ended.
-    pub outcome: Outcome,
-    /// Its result.
-    pub result: ValueId,
-    /// The id that its call gave, where the source gives one.
-    pub id: ValueId,
-    /// The recorded time, where the source gives one.
-    pub time: Option<Time>,
-}
-
-impl Return {
-    /// A return of the given outcome and result.
-    pub fn new(outcome: Outcome, result: ValueId) -> Self {
-        Return { outcome, result, id: ValueId::ABSENT, time: None }
-    }
-
-    /// A return without result.
-    pub fn ok() -> Self {
-        Return::new(Outcome::Ok, ValueId::ABSENT)
-    }
-}
-
-/// A whole operation, for logs that have one a line.
-#[derive(Clone, Copy, Debug)]
-pub struct Interval {
-    /// When it was called.
-    pub call: Time,
-    /// When it returned; `None` when it is pending.
-    pub ret: Option<Time>,
-}
 
 /// Builds a [`History`] and refuses what cannot be one.
 ///
@@ -147,7 +79,8 @@ impl Builder {
         Builder { listening, ..Builder::new(source) }
     }
 
-    /// The same builder, going on with the values of another history: what was named there has the same id here.
+    /// The same builder, going on with the values of another history: what was named there has the
+    /// same id here.
     #[must_use]
     pub fn with_values(self, values: Values) -> Self {
         Builder { values, ..self }
@@ -416,22 +349,6 @@ impl Builder {
         }
     }
 
-    /// The history, sorted by call.
-    pub fn finish(mut self) -> Result<History, InputError> {
-        self.batch.flush(&mut self.history);
-        if !self.in_call_order {
-            self.sort_by_call();
-        }
-        if self.anonymous {
-            self.history.seats = Some(OnceLock::new());
-        } else if self.events == 0 {
-            self.order_processes()?;
-        }
-        self.history.is_event_log = self.events > 0;
-        self.history.values = Arc::new(self.values);
-        Ok(self.history)
-    }
-
     #[cold]
     fn bad_return(&self, line: u64, call: Time, ret: Time) -> InputError {
         let problem = match ret {
@@ -547,60 +464,6 @@ impl Builder {
             }
         }
     }
-
-    fn sort_by_call(&mut self) {
-        let history = &mut self.history;
-        let mut order: Vec<u32> = (0..history.len() as u32).collect();
-        order.sort_by_key(|&op| history.call.get(op as usize));
-        history.permute(&order);
-    }
-
-    /// In a log of operations, those of one process come one after another, also within an instant.
-    fn order_processes(&mut self) -> Result<(), InputError> {
-        let mut touching = self.check_one_at_a_time();
-        if touching.is_err() {
-            // Lines come in any order: of operations that are called together, one that takes no time is first.
-            ties::sort(&mut self.history);
-            touching = self.check_one_at_a_time();
-        }
-        if touching? == Touching::Yes {
-            ties::order(&mut self.history);
-        }
-        Ok(())
-    }
-
-    /// In a log of operations, those of one process must not overlap. Whether two touch: one is called
-    /// at the instant at which the one before it returned.
-    fn check_one_at_a_time(&self) -> Result<Touching, InputError> {
-        let history = &self.history;
-        let mut last: Vec<Option<OpId>> = vec![None; history.process_count()];
-        let mut touching = Touching::No;
-        for operation in history.operations() {
-            let process = operation.process();
-            let before = last[process.index()].replace(operation.id);
-            let Some(before) = before.map(|op| history.operation(op)) else {
-                continue;
-            };
-            match before.ret().map(|ret| ret.cmp(&operation.call())) {
-                Some(Ordering::Greater) => {
-                    let process = history.process_name(process).to_string();
-                    let open_since = before.line();
-                    let problem = Problem::ProcessBusy { process, open_since };
-                    return Err(self.error(operation.line(), problem));
-                }
-                Some(Ordering::Equal) => touching = Touching::Yes,
-                Some(Ordering::Less) | None => {}
-            }
-        }
-        Ok(touching)
-    }
-}
-
-/// Whether an operation is called at the instant at which the one before it in its process returned.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Touching {
-    Yes,
-    No,
 }
 
 #[cfg(test)]

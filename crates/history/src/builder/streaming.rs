@@ -1,8 +1,8 @@
 //! A builder that tells a listener of what it reads instead of keeping it.
 //!
-//! What is kept are the operations that are open, and the values that they name. The values of a log may
-//! be many: those that the listener does not need are forgotten from time to time, so that memory
-//! follows what is open and what the listener keeps, and not the length of the log.
+//! What is kept are the operations that are open, and the values that they name. The values of a
+//! log may be many: those that the listener does not need are forgotten from time to time, so that
+//! memory follows what is open and what the listener keeps, and not the length of the log.
 
 use super::Builder;
 use crate::batch::Plain;
@@ -79,9 +79,9 @@ impl Builder {
         Header { spec: self.history.spec, conventions: self.history.conventions }
     }
 
-    /// Says that the ids of values which the reader has at hand will not be used again. A builder that
-    /// tells a forgetful listener then drops the values that nothing names any more, so that its memory
-    /// follows what is open and not the length of the log.
+    /// Says that the ids of values which the reader has at hand will not be used again. A builder
+    /// that tells a forgetful listener then drops the values that nothing names any more, so that
+    /// its memory follows what is open and not the length of the log.
     #[inline]
     pub(crate) fn between_records(&mut self) {
         if self.values.interned() > self.most_values {
