@@ -22,9 +22,9 @@
 //! by a view in every state, so that every step of every run passed the checks of 2, and every
 //! history is linearizable: an operation that changes the content takes effect at that step,
 //! another one at the moment that its history bit stands for. That one tracked key stands for all,
-//! and two colours for all values, is the locality of linearizability (Herlihy and Wing, TOPLAS 1990)
-//! and data independence (Wolper, POPL 1986); the checker refuses programs that do more with keys
-//! than compare them, or more with values than copy them.
+//! and two colours for all values, is the locality of linearizability (Herlihy and Wing, TOPLAS
+//! 1990) and data independence (Wolper, POPL 1986); the checker refuses programs that do more with
+//! keys than compare them, or more with values than copy them.
 //!
 //! Published records and elimination (`record`, `help`), cells with installed operations (`cell`,
 //! `meaning`) and contents that are a number (`counter`, `number_spec`) have theorems of their own,

@@ -73,8 +73,9 @@ typedef struct SeriatimReport SeriatimReport;
 
 // How to check. All zero is the default.
 typedef struct SeriatimOptions {
-  // The specification, as `seriatim specs` lists them, or a file `FILE.seri` or `FILE.seri#NAME`. Null: what the
-  // history names, or what all specifications that can read it agree on.
+  // The specification, as `seriatim specs` lists them, or a file `FILE.seri` or
+  // `FILE.seri#NAME`. Null: what the history names, or what all specifications that can read it
+  // agree on.
   const char *spec;
   // A specification in the algorithm language, as text; null: none. Goes before `spec`.
   const char *seri;
@@ -90,8 +91,9 @@ typedef struct SeriatimOptions {
   uint32_t flags;
 } SeriatimOptions;
 
-// A sequential object of the caller's: its states and operations are the caller's numbers. Different states must have
-// different numbers; equal states with different numbers only cost time.
+// A sequential object of the caller's: its states and operations are the caller's numbers.
+// Different states must have different numbers; equal states with different numbers only cost
+// time.
 typedef struct SeriatimModel {
   // Given to every callback.
   void *context;
@@ -101,16 +103,18 @@ typedef struct SeriatimModel {
   uint32_t initial;
   // How many numbers of operations there are.
   uint32_t operations;
-  // Writes the states after an operation in a state to `next`, and returns how many there are: 0 if the operation is
-  // impossible there. If there are more than `capacity` it writes none and is called again with room for them.
-  // `SERIATIM_MODEL_FAILED` stops the check. Must be a function of `state` and `operation`.
+  // Writes the states after an operation in a state to `next`, and returns how many there are: 0
+  // if the operation is impossible there. If there are more than `capacity` it writes none and
+  // is called again with room for them. `SERIATIM_MODEL_FAILED` stops the check. Must be a
+  // function of `state` and `operation`.
   int64_t (*step)(void *context, uint32_t state, uint32_t operation, uint32_t *next, size_t capacity);
-  // Writes an operation as a person reads it, `dequeue() -> 7`, in UTF-8, and returns its length in bytes; if that is
-  // more than `capacity` it is called again. May be null.
+  // Writes an operation as a person reads it, `dequeue() -> 7`, in UTF-8, and returns its length
+  // in bytes; if that is more than `capacity` it is called again. May be null.
   size_t (*describe)(void *context, uint32_t operation, char *text, size_t capacity);
   // Writes a state in the same way. May be null.
   size_t (*show)(void *context, uint32_t state, char *text, size_t capacity);
-  // For each number of an operation the independent part of the object that it acts on; null: it is one object.
+  // For each number of an operation the independent part of the object that it acts on; null: it
+  // is one object.
   const uint64_t *parts;
 } SeriatimModel;
 
@@ -122,7 +126,8 @@ typedef struct SeriatimOperation {
   uint64_t call;
   // When it returned, or `SERIATIM_PENDING`. Intervals are closed.
   uint64_t ret;
-  // Its number, which stands for the operation, its arguments and its result; below `operations` of the model.
+  // Its number, which stands for the operation, its arguments and its result; below `operations`
+  // of the model.
   uint32_t operation;
 } SeriatimOperation;
 
@@ -130,32 +135,33 @@ typedef struct SeriatimOperation {
 extern "C" {
 #endif // __cplusplus
 
-// Checks a history, in any format that the command reads. `history` points to `length` bytes; `options` may be null.
-// Never null; to be freed with `seriatim_free`.
+// Checks a history, in any format that the command reads. `history` points to `length` bytes;
+// `options` may be null. Never null; to be freed with `seriatim_free`.
 //
 // # Safety
 //
-// The pointers are null or valid during the call, and the texts of the options end with a zero byte.
+// The pointers are null or valid during the call, and the texts of the options end with a zero
+// byte.
 struct SeriatimReport *seriatim_check(const uint8_t *history,
                                       size_t length,
                                       const struct SeriatimOptions *options);
 
-// Checks the history in a file; `.gz` and `.zst` are unpacked. `path` ends with a zero byte; `options` may be null.
-// Never null; to be freed with `seriatim_free`.
+// Checks the history in a file; `.gz` and `.zst` are unpacked. `path` ends with a zero byte;
+// `options` may be null. Never null; to be freed with `seriatim_free`.
 //
 // # Safety
 //
 // As for `seriatim_check`.
-struct SeriatimReport *seriatim_check_file(const char *path,
-                                           const struct SeriatimOptions *options);
+struct SeriatimReport *seriatim_check_file(const char *path, const struct SeriatimOptions *options);
 
-// Checks operations under a model of the caller's. Of the options only the limits count. Never null; to be freed with
-// `seriatim_free`.
+// Checks operations under a model of the caller's. Of the options only the limits count. Never
+// null; to be freed with `seriatim_free`.
 //
 // # Safety
 //
-// The pointers are null or valid during the call: `operations` to `count` operations, `parts` of the model to as many
-// numbers as it says. The callbacks return to their caller, and write no more than they may.
+// The pointers are null or valid during the call: `operations` to `count` operations, `parts` of
+// the model to as many numbers as it says. The callbacks return to their caller, and write no more
+// than they may.
 struct SeriatimReport *seriatim_check_model(const struct SeriatimModel *model,
                                             const struct SeriatimOperation *operations,
                                             size_t count,
@@ -168,15 +174,15 @@ struct SeriatimReport *seriatim_check_model(const struct SeriatimModel *model,
 // The report is null or one of ours that was not freed.
 SeriatimVerdict seriatim_verdict(const struct SeriatimReport *report);
 
-// A form of a report (a `SeriatimForm`), or the error if there is no verdict, in UTF-8; `length` gets the number of
-// bytes, and a zero byte stands behind them. They live until the report is rendered again or freed.
+// A form of a report (a `SeriatimForm`), or the error if there is no verdict, in UTF-8; `length`
+// gets the number of bytes, and a zero byte stands behind them. They live until the report is
+// rendered again or freed.
 //
 // # Safety
 //
-// The report is null or one of ours that was not freed, and nobody else uses it. `length` is null or valid.
-const char *seriatim_render(struct SeriatimReport *report,
-                            int32_t form,
-                            size_t *length);
+// The report is null or one of ours that was not freed, and nobody else uses it. `length` is null
+// or valid.
+const char *seriatim_render(struct SeriatimReport *report, int32_t form, size_t *length);
 
 // Frees a report; null is nothing to free.
 //

@@ -1,17 +1,19 @@
 //! Histories to verdicts through a C interface, for every language that can call C.
 //!
-//! A question is one call: bytes and options in, a report out, which is asked for its verdict, for its error if it has
-//! none, and for its forms, and then freed. The header `include/seriatim.h` is made from this file by cbindgen.
+//! A question is one call: bytes and options in, a report out, which is asked for its verdict, for
+//! its error if it has none, and for its forms, and then freed. The header `include/seriatim.h` is
+//! made from this file by cbindgen.
 //!
-//! **What the caller promises** stands at each function: pointers that are valid for as long as it says. What is
-//! checked: null pointers, text that is no UTF-8, numbers out of range. **What is promised to the caller**: nothing
-//! unwinds across the interface, a panic of ours is an error with its words, and only reports whose verdict is one of
-//! the first three have anything to render. A model that says that it failed, that answers out of range or that
-//! contradicts itself yields an error and no verdict (see [`seriatim::foreign`]).
+//! **What the caller promises** stands at each function: pointers that are valid for as long as it
+//! says. What is checked: null pointers, text that is no UTF-8, numbers out of range. **What is
+//! promised to the caller**: nothing unwinds across the interface, a panic of ours is an error with
+//! its words, and only reports whose verdict is one of the first three have anything to render. A
+//! model that says that it failed, that answers out of range or that contradicts itself yields an
+//! error and no verdict (see [`seriatim::foreign`]).
 //!
-//! **What would make it unsound**: a callback that throws or jumps through our frames (an exception of C++ that leaves
-//! a callback ends the process), one that writes beyond the capacity it was given, or reports that two threads use at
-//! once.
+//! **What would make it unsound**: a callback that throws or jumps through our frames (an exception
+//! of C++ that leaves a callback ends the process), one that writes beyond the capacity it was
+//! given, or reports that two threads use at once.
 
 mod model;
 
@@ -63,8 +65,9 @@ pub enum SeriatimForm {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct SeriatimOptions {
-    /// The specification, as `seriatim specs` lists them, or a file `FILE.seri` or `FILE.seri#NAME`. Null: what the
-    /// history names, or what all specifications that can read it agree on.
+    /// The specification, as `seriatim specs` lists them, or a file `FILE.seri` or
+    /// `FILE.seri#NAME`. Null: what the history names, or what all specifications that can read it
+    /// agree on.
     pub spec: *const c_char,
     /// A specification in the algorithm language, as text; null: none. Goes before `spec`.
     pub seri: *const c_char,
@@ -104,12 +107,14 @@ pub struct SeriatimOperation {
     pub call: u64,
     /// When it returned, or `SERIATIM_PENDING`. Intervals are closed.
     pub ret: u64,
-    /// Its number, which stands for the operation, its arguments and its result; below `operations` of the model.
+    /// Its number, which stands for the operation, its arguments and its result; below `operations`
+    /// of the model.
     pub operation: u32,
 }
 
-/// A sequential object of the caller's: its states and operations are the caller's numbers. Different states must have
-/// different numbers; equal states with different numbers only cost time.
+/// A sequential object of the caller's: its states and operations are the caller's numbers.
+/// Different states must have different numbers; equal states with different numbers only cost
+/// time.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct SeriatimModel {
@@ -121,9 +126,10 @@ pub struct SeriatimModel {
     pub initial: u32,
     /// How many numbers of operations there are.
     pub operations: u32,
-    /// Writes the states after an operation in a state to `next`, and returns how many there are: 0 if the operation is
-    /// impossible there. If there are more than `capacity` it writes none and is called again with room for them.
-    /// `SERIATIM_MODEL_FAILED` stops the check. Must be a function of `state` and `operation`.
+    /// Writes the states after an operation in a state to `next`, and returns how many there are: 0
+    /// if the operation is impossible there. If there are more than `capacity` it writes none and
+    /// is called again with room for them. `SERIATIM_MODEL_FAILED` stops the check. Must be a
+    /// function of `state` and `operation`.
     pub step: Option<
         unsafe extern "C" fn(
             context: *mut c_void,
@@ -133,8 +139,8 @@ pub struct SeriatimModel {
             capacity: usize,
         ) -> i64,
     >,
-    /// Writes an operation as a person reads it, `dequeue() -> 7`, in UTF-8, and returns its length in bytes; if that is
-    /// more than `capacity` it is called again. May be null.
+    /// Writes an operation as a person reads it, `dequeue() -> 7`, in UTF-8, and returns its length
+    /// in bytes; if that is more than `capacity` it is called again. May be null.
     pub describe: Option<
         unsafe extern "C" fn(
             context: *mut c_void,
@@ -152,16 +158,18 @@ pub struct SeriatimModel {
             capacity: usize,
         ) -> usize,
     >,
-    /// For each number of an operation the independent part of the object that it acts on; null: it is one object.
+    /// For each number of an operation the independent part of the object that it acts on; null: it
+    /// is one object.
     pub parts: *const u64,
 }
 
-/// Checks a history, in any format that the command reads. `history` points to `length` bytes; `options` may be null.
-/// Never null; to be freed with `seriatim_free`.
+/// Checks a history, in any format that the command reads. `history` points to `length` bytes;
+/// `options` may be null. Never null; to be freed with `seriatim_free`.
 ///
 /// # Safety
 ///
-/// The pointers are null or valid during the call, and the texts of the options end with a zero byte.
+/// The pointers are null or valid during the call, and the texts of the options end with a zero
+/// byte.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn seriatim_check(
     history: *const u8,
@@ -178,8 +186,8 @@ pub unsafe extern "C" fn seriatim_check(
     })
 }
 
-/// Checks the history in a file; `.gz` and `.zst` are unpacked. `path` ends with a zero byte; `options` may be null.
-/// Never null; to be freed with `seriatim_free`.
+/// Checks the history in a file; `.gz` and `.zst` are unpacked. `path` ends with a zero byte;
+/// `options` may be null. Never null; to be freed with `seriatim_free`.
 ///
 /// # Safety
 ///
@@ -199,13 +207,14 @@ pub unsafe extern "C" fn seriatim_check_file(
     })
 }
 
-/// Checks operations under a model of the caller's. Of the options only the limits count. Never null; to be freed with
-/// `seriatim_free`.
+/// Checks operations under a model of the caller's. Of the options only the limits count. Never
+/// null; to be freed with `seriatim_free`.
 ///
 /// # Safety
 ///
-/// The pointers are null or valid during the call: `operations` to `count` operations, `parts` of the model to as many
-/// numbers as it says. The callbacks return to their caller, and write no more than they may.
+/// The pointers are null or valid during the call: `operations` to `count` operations, `parts` of
+/// the model to as many numbers as it says. The callbacks return to their caller, and write no more
+/// than they may.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn seriatim_check_model(
     model: *const SeriatimModel,
@@ -258,12 +267,14 @@ pub unsafe extern "C" fn seriatim_verdict(report: *const SeriatimReport) -> Seri
     }
 }
 
-/// A form of a report (a `SeriatimForm`), or the error if there is no verdict, in UTF-8; `length` gets the number of
-/// bytes, and a zero byte stands behind them. They live until the report is rendered again or freed.
+/// A form of a report (a `SeriatimForm`), or the error if there is no verdict, in UTF-8; `length`
+/// gets the number of bytes, and a zero byte stands behind them. They live until the report is
+/// rendered again or freed.
 ///
 /// # Safety
 ///
-/// The report is null or one of ours that was not freed, and nobody else uses it. `length` is null or valid.
+/// The report is null or one of ours that was not freed, and nobody else uses it. `length` is null
+/// or valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn seriatim_render(
     report: *mut SeriatimReport,

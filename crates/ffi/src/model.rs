@@ -17,7 +17,8 @@ pub struct Callbacks {
 type Step = unsafe extern "C" fn(*mut c_void, u32, u32, *mut u32, usize) -> i64;
 type Tell = unsafe extern "C" fn(*mut c_void, u32, *mut c_char, usize) -> usize;
 
-// SAFETY: a model is asked by one thread at a time, the one that called us: `check_model` sees to that.
+// SAFETY: a model is asked by one thread at a time, the one that called us: `check_model` sees to
+// that.
 unsafe impl Send for Callbacks {}
 // SAFETY: as above.
 unsafe impl Sync for Callbacks {}

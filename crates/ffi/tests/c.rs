@@ -1,4 +1,5 @@
-//! The interface as C sees it: programs in `tests/c`, compiled against the header and linked with the library.
+//! The interface as C sees it: programs in `tests/c`, compiled against the header and linked with
+//! the library.
 
 use seriatim::Options;
 use seriatim::history::{ReadOptions, read_with};

@@ -45,8 +45,9 @@ fn broken() -> &'static [(Program, u64)] {
     })
 }
 
-/// Hands the entries of a certificate to the checker, about an algorithm that is broken and that the first byte chooses.
-/// The head and the checksum are as they should be: who forges a certificate can write them.
+/// Hands the entries of a certificate to the checker, about an algorithm that is broken and that
+/// the first byte chooses. The head and the checksum are as they should be: who forges a
+/// certificate can write them.
 pub fn certificate(bytes: &[u8]) {
     let Some((&choice, entries)) = bytes.split_first() else { return };
     let Some(entries) = text(entries) else { return };

@@ -1,10 +1,11 @@
 //! What must hold for any bytes that somebody hands to Seriatim.
 //!
 //! Each function takes bytes and panics if something does not hold that should. A fuzzer
-//! (`fuzz/targets`) looks for such bytes; the tests of this crate try those that are kept in `fuzz/corpus`.
-//! That nothing else panics is the least of it: what was read and written again is the same, two engines
-//! say the same, stronger levels imply weaker ones, no certificate proves a broken algorithm, and nothing that came from
-//! outside reaches a terminal or a page as anything but text.
+//! (`fuzz/targets`) looks for such bytes; the tests of this crate try those that are kept in
+//! `fuzz/corpus`. That nothing else panics is the least of it: what was read and written again is
+//! the same, two engines say the same, stronger levels imply weaker ones, no certificate proves a
+//! broken algorithm, and nothing that came from outside reaches a terminal or a page as anything
+//! but text.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! Small histories of every object: the monitors, the search and the reports.
 //!
-//! The first two bytes choose the object and how failures are read; then each six bytes are an operation. So
-//! most inputs are histories, which random bytes in a format hardly ever are.
+//! The first two bytes choose the object and how failures are read; then each six bytes are an
+//! operation. So most inputs are histories, which random bytes in a format hardly ever are.
 
 use crate::shown::is_text;
 use seriatim_history::{History, ReadOptions, read_from};

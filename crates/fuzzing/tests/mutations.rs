@@ -1,4 +1,5 @@
-//! Inputs near those that are kept, by chance: what a fuzzer does without looking at coverage, wherever there is no fuzzer.
+//! Inputs near those that are kept, by chance: what a fuzzer does without looking at coverage,
+//! wherever there is no fuzzer.
 
 use seriatim_fuzzing::TARGETS;
 use seriatim_testing::{Random, long};

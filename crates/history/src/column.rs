@@ -249,7 +249,8 @@ impl FromIterator<u64> for Column {
     }
 }
 
-/// A number that [`Column::read`] can give: `u64`, or `u32` where the numbers are known to be small.
+/// A number that [`Column::read`] can give: `u64`, or `u32` where the numbers are known to be
+/// small.
 pub trait Taken: Copy {
     /// The number, cut to its width.
     fn taken(number: u64) -> Self;

@@ -1,9 +1,9 @@
 //! What a source means by words that say more than one thing.
 //!
-//! The formats differ: in Jepsen's histories an `:ok` repeats the argument where there is nothing to
-//! return, and `nil` stands for results that nobody recorded; in our JSON Lines a `result` is there
-//! because somebody wrote it down. The reader of a format knows which it is, and no one may guess it
-//! from the values: a counter that returns 5 after `add 5` says something.
+//! The formats differ: in Jepsen's histories an `:ok` repeats the argument where there is nothing
+//! to return, and `nil` stands for results that nobody recorded; in our JSON Lines a `result` is
+//! there because somebody wrote it down. The reader of a format knows which it is, and no one may
+//! guess it from the values: a counter that returns 5 after `add 5` says something.
 
 /// How the results of a source are to be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -178,7 +178,8 @@ impl History {
         self.seats.is_none() && !self.is_loose
     }
 
-    /// Whether the source names no processes: those of the operations are made up, and mean nothing.
+    /// Whether the source names no processes: those of the operations are made up, and mean
+    /// nothing.
     pub fn invents_processes(&self) -> bool {
         self.seats.is_some()
     }
@@ -315,14 +316,14 @@ impl History {
         self.has_times().then(|| self.timescale.moment(self.display_time(stamp)))
     }
 
-    /// How many processes recorded something that is not in the history, as far as its recorder knows. What such a
-    /// history cannot explain, a missing operation may explain.
+    /// How many processes recorded something that is not in the history, as far as its recorder
+    /// knows. What such a history cannot explain, a missing operation may explain.
     pub fn missing_logs(&self) -> u64 {
         self.missing_logs
     }
 
-    /// What whoever reads a report on the history has to know of how it was read: records that were left out, processes
-    /// that were renamed.
+    /// What whoever reads a report on the history has to know of how it was read: records that were
+    /// left out, processes that were renamed.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
@@ -413,8 +414,8 @@ impl History {
         part
     }
 
-    /// Some of the operations, named in ascending order, as they were called and returned; by whom, and
-    /// what happened around them, is left out.
+    /// Some of the operations, named in ascending order, as they were called and returned; by whom,
+    /// and what happened around them, is left out.
     pub fn excerpt(&self, keep: &[OpId]) -> History {
         let order: Vec<u32> = keep.iter().map(|op| op.0).collect();
         let mut part = History { values: self.values.clone(), ..History::empty(&self.source) };

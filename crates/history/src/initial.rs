@@ -1,7 +1,7 @@
 //! What was there before the first operation, as operations before all others.
 //!
-//! An object that was not empty at the start is one to which somebody wrote before: a write that returns before anything
-//! else is called says just that, to every engine and in every report.
+//! An object that was not empty at the start is one to which somebody wrote before: a write that
+//! returns before anything else is called says just that, to every engine and in every report.
 
 use crate::{Column, History, MethodId, OpId, ProcessId, Time, Value, ValueId};
 use std::sync::OnceLock;
@@ -18,8 +18,8 @@ pub struct InitialWrite {
 }
 
 impl History {
-    /// Puts writes before all operations, each by a process `before`; none of them tells a result. They must be of
-    /// different objects or keys, since they overlap.
+    /// Puts writes before all operations, each by a process `before`; none of them tells a result.
+    /// They must be of different objects or keys, since they overlap.
     ///
     /// ```
     /// use seriatim_history::{InitialWrite, Value, ValueId, read_str};

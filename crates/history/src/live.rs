@@ -1,7 +1,7 @@
 //! Events as they are read, for those who do not wait for the end.
 //!
-//! A [`Listener`] hears of every call and return in the moment in which the reader comes to it. Nothing
-//! is kept but the operations that are open, so a stream may go on for ever.
+//! A [`Listener`] hears of every call and return in the moment in which the reader comes to it.
+//! Nothing is kept but the operations that are open, so a stream may go on for ever.
 
 use crate::formats::{ReadOptions, read_into};
 use crate::{
@@ -96,7 +96,8 @@ pub trait Listener {
     /// An operation returns.
     fn ret(&mut self, ret: LiveReturn<'_>) -> ControlFlow<()>;
 
-    /// A whole operation is read; `None` from those who listen to events only, for whom it is an error.
+    /// A whole operation is read; `None` from those who listen to events only, for whom it is an
+    /// error.
     fn operation(&mut self, _: LiveOperation<'_>) -> Option<ControlFlow<()>> {
         None
     }
@@ -106,13 +107,13 @@ pub trait Listener {
         Forgets::Nothing
     }
 
-    /// The reader forgets values: all of which the listener still knows the id get new ids, which `new_id` gives.
-    /// Asked only where it [`forgets`](Listener::forgets) something.
+    /// The reader forgets values: all of which the listener still knows the id get new ids, which
+    /// `new_id` gives. Asked only where it [`forgets`](Listener::forgets) something.
     fn rename(&mut self, _: &mut dyn FnMut(ValueId) -> ValueId) {}
 }
 
-/// Reads a log and tells a listener, until the log ends or the listener has heard enough; gives what the
-/// log said of itself so far.
+/// Reads a log and tells a listener, until the log ends or the listener has heard enough; gives
+/// what the log said of itself so far.
 ///
 /// ```
 /// use seriatim_history::{LiveCall, LiveReturn, Listener, ReadOptions, listen};

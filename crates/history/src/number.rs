@@ -1,10 +1,10 @@
 //! Numbers by what they are worth, however they are written and however large they are.
 //!
-//! `1`, `1.0`, `1e0`, `1N` and `2/2` are one number, and so one value: [`canonical`] gives every number
-//! one spelling, so that values of a history are equal exactly when their numbers are. Nothing is
-//! rounded: a number is its decimal digits times a power of ten, or a fraction that no decimal is
-//! worth. What would make this wrong: two spellings of one number that survive, so each of the forms
-//! has a side condition below that makes it the only one.
+//! `1`, `1.0`, `1e0`, `1N` and `2/2` are one number, and so one value: [`canonical`] gives every
+//! number one spelling, so that values of a history are equal exactly when their numbers are.
+//! Nothing is rounded: a number is its decimal digits times a power of ten, or a fraction that no
+//! decimal is worth. What would make this wrong: two spellings of one number that survive, so each
+//! of the forms has a side condition below that makes it the only one.
 
 use crate::Value;
 use std::cmp::Ordering;
@@ -210,8 +210,8 @@ impl Exact {
 
 /// Compares a fraction with digits times a power of ten.
 fn cmp_ratio((over, under): (&[u8], &[u8]), digits: &[u8], exponent: i64) -> Ordering {
-    // The fraction lies between the powers of ten of `most - 2` and `most`; so must a decimal that is to be
-    // compared digit by digit.
+    // The fraction lies between the powers of ten of `most - 2` and `most`; so must a decimal that
+    // is to be compared digit by digit.
     let most = over.len() as i64 - under.len() as i64 + 1;
     let place = exponent + digits.len() as i64;
     if digits.is_empty() || place <= most - 2 {

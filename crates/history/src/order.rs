@@ -1,8 +1,8 @@
 //! The order of values where a specification has one: priorities.
 //!
-//! Numbers compare as numbers, whatever their size and form; texts compare as texts, names as names,
-//! booleans with false first, lists item by item. Values of different sorts have no order: whoever
-//! needs one must refuse them.
+//! Numbers compare as numbers, whatever their size and form; texts compare as texts, names as
+//! names, booleans with false first, lists item by item. Values of different sorts have no order:
+//! whoever needs one must refuse them.
 
 use crate::{Value, number};
 use std::cmp::Ordering;
@@ -64,8 +64,9 @@ impl Value {
         (kind == Kind::of(other) && kind.is_ordered()).then(|| self.arrange(other))
     }
 
-    /// An order of all values that puts those that [`compare`](Value::compare) as they do, and others
-    /// by their sorts: for sorting. If any two of sorted values have no order, two neighbours have none.
+    /// An order of all values that puts those that [`compare`](Value::compare) as they do, and
+    /// others by their sorts: for sorting. If any two of sorted values have no order, two
+    /// neighbours have none.
     pub fn arrange(&self, other: &Value) -> Ordering {
         if let (Value::List(a), Value::List(b)) = (self, other) {
             let different = a.iter().zip(b).find(|(x, y)| x != y);
@@ -102,7 +103,8 @@ mod tests {
             list(&[int(1), Value::text("a")]),
             list(&[Value::number("1.5"), Value::text("a")]),
         ];
-        // Every three of them, and every six of some: what the neighbours say is what all pairs say.
+        // Every three of them, and every six of some: what the neighbours say is what all pairs
+        // say.
         let count = samples.len();
         for mask in 0u32..1 << count {
             let few = mask.count_ones() <= 3 || (mask.count_ones() == 6 && mask % 7 == 0);

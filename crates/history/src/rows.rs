@@ -1,5 +1,5 @@
-//! Rows for the operations of a log that names no processes: each gets the first row that is free at
-//! its call.
+//! Rows for the operations of a log that names no processes: each gets the first row that is free
+//! at its call.
 
 use crate::{Column, Time, Value};
 use std::cmp::Reverse;
@@ -38,7 +38,8 @@ impl Rows {
     /// The row of an interval; intervals come in the order of their calls.
     #[inline]
     pub fn place(&mut self, call: Time, until: Time) -> u64 {
-        // All rows are looked at: which one is free cannot be foretold, and a wrong guess costs more.
+        // All rows are looked at: which one is free cannot be foretold, and a wrong guess costs
+        // more.
         let mut free = 0u32;
         for (row, &busy_until) in self.first_busy_until.iter().enumerate() {
             free |= u32::from(busy_until < call) << row;

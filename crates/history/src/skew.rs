@@ -1,17 +1,18 @@
 //! Clocks that differ: intervals that are widened by as much as the clocks may be apart.
 //!
-//! If no clock is off by more than δ from the true time, an operation recorded from `a` to `b` happened within
-//! `[a - δ, b + δ]`. Precedence between widened intervals is precedence in truth: what is refuted with it is wrong.
-//! Operations of one process that are less than 2δ apart overlap then, although one clock timed both; so the order
-//! of a process is not kept, and an acceptance says less than it would with one clock. It would be unsound to keep
-//! the names of the processes as an order beside the widened times: engines take the stamps for all there is.
+//! If no clock is off by more than δ from the true time, an operation recorded from `a` to `b`
+//! happened within `[a - δ, b + δ]`. Precedence between widened intervals is precedence in truth:
+//! what is refuted with it is wrong. Operations of one process that are less than 2δ apart overlap
+//! then, although one clock timed both; so the order of a process is not kept, and an acceptance
+//! says less than it would with one clock. It would be unsound to keep the names of the processes
+//! as an order beside the widened times: engines take the stamps for all there is.
 
 use crate::{Column, History, OpId, Time};
 
 impl History {
-    /// Widens every operation by so many units of time on both sides. The times that the source recorded count: in a
-    /// log of events the order of the lines is no evidence any more. `false`, and nothing is done, if it recorded
-    /// none.
+    /// Widens every operation by so many units of time on both sides. The times that the source
+    /// recorded count: in a log of events the order of the lines is no evidence any more. `false`,
+    /// and nothing is done, if it recorded none.
     ///
     /// ```
     /// let mut history = seriatim_history::read_str(

@@ -1,14 +1,14 @@
 //! Processes that go on after an operation whose outcome nobody knows.
 //!
-//! Such an operation may still take effect while its process does other things, so those are not its successors:
-//! whoever goes on is a new process. Jepsen gives it a new number; most recorders do not, and then a history looks as if
-//! its process did two things at once.
+//! Such an operation may still take effect while its process does other things, so those are not
+//! its successors: whoever goes on is a new process. Jepsen gives it a new number; most recorders
+//! do not, and then a history looks as if its process did two things at once.
 
 use crate::{History, OpId, Outcome, ProcessId, Value};
 
 impl History {
-    /// Gives every process that goes on after a pending operation a new name: `3`, then `3 (2)`, `3 (3)`. Returns how
-    /// many new names there are.
+    /// Gives every process that goes on after a pending operation a new name: `3`, then `3 (2)`, `3
+    /// (3)`. Returns how many new names there are.
     ///
     /// ```
     /// let mut history = seriatim_history::read_str(
@@ -26,7 +26,8 @@ impl History {
             return 0;
         }
         let known = self.process_names.len();
-        // Of each process: who it is now, how often it went on, and whether its last operation is pending.
+        // Of each process: who it is now, how often it went on, and whether its last operation is
+        // pending.
         let mut now: Vec<(ProcessId, usize, bool)> =
             (0..known).map(|process| (ProcessId::from(process), 1, false)).collect();
         for op in (0..self.len()).map(OpId::from) {

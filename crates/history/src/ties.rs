@@ -1,27 +1,28 @@
 //! Ties: operations of one process that touch at an instant of a coarse clock.
 //!
-//! Intervals are closed, so an operation that returns at the instant at which another is called overlaps
-//! it. One process, though, does one thing after another: where it calls at the instant at which it
-//! returned, it takes its *turn* from the first operation to the second, and the first comes before.
+//! Intervals are closed, so an operation that returns at the instant at which another is called
+//! overlaps it. One process, though, does one thing after another: where it calls at the instant at
+//! which it returned, it takes its *turn* from the first operation to the second, and the first
+//! comes before.
 //!
-//! **How stamps tell it.** The moments of the history become ranks. An instant with `g` turns has `g + 1`
-//! ranks: the operation that ends with turn `i` returns at rank `i` of the instant, the one that begins
-//! with it is called at rank `i + 1`; all others that are called then are called at rank 0, and all
-//! others that return then return at rank `g`. So a turn orders its two operations, and nothing else is
-//! ordered that was not: every call of another process at that instant still comes at or before every
-//! return there.
+//! **How stamps tell it.** The moments of the history become ranks. An instant with `g` turns has
+//! `g + 1` ranks: the operation that ends with turn `i` returns at rank `i` of the instant, the one
+//! that begins with it is called at rank `i + 1`; all others that are called then are called at
+//! rank 0, and all others that return then return at rank `g`. So a turn orders its two operations,
+//! and nothing else is ordered that was not: every call of another process at that instant still
+//! comes at or before every return there.
 //!
-//! **Where they cannot.** If two processes take turns at one instant, `a` then `b` and `c` then `d`, no
-//! intervals order just these two pairs: whichever turn is first also orders `a` before `d`, or `c`
-//! before `b`. The log does not say which was first. Such ties are left *open*, as overlaps, and
-//! [`History::open_ties`] tells them. A history is linearizable iff it is for some order of the turns
-//! ([`History::with_turns`]): an order of the operations that respects every process gives an order of
-//! the turns that allows it (sort the turns by the operation that ends), and the other way round each
-//! order of the turns only adds to what the processes say.
+//! **Where they cannot.** If two processes take turns at one instant, `a` then `b` and `c` then
+//! `d`, no intervals order just these two pairs: whichever turn is first also orders `a` before
+//! `d`, or `c` before `b`. The log does not say which was first. Such ties are left *open*, as
+//! overlaps, and [`History::open_ties`] tells them. A history is linearizable iff it is for some
+//! order of the turns ([`History::with_turns`]): an order of the operations that respects every
+//! process gives an order of the turns that allows it (sort the turns by the operation that ends),
+//! and the other way round each order of the turns only adds to what the processes say.
 //!
-//! **Operations that were given up.** A process may go on though an operation of its own is pending. What
-//! it does next does not wait for that one, but for the last that returned: this one takes a turn to
-//! each of them, and returns at the rank of the first.
+//! **Operations that were given up.** A process may go on though an operation of its own is
+//! pending. What it does next does not wait for that one, but for the last that returned: this one
+//! takes a turn to each of them, and returns at the rank of the first.
 
 use crate::{Column, History, OpId, ProcessId, Time};
 use hashbrown::HashMap;
@@ -37,7 +38,8 @@ pub struct Turn {
     pub after: OpId,
 }
 
-/// Sorts operations by call; of those that are called together the ones that take no time are first.
+/// Sorts operations by call; of those that are called together the ones that take no time are
+/// first.
 pub(crate) fn sort(history: &mut History) {
     let key = |op: &u32| {
         let op = OpId(*op);
@@ -49,8 +51,8 @@ pub(crate) fn sort(history: &mut History) {
     history.permute(&order);
 }
 
-/// Orders the operations of every process that takes turns by itself, and notes whether several do at
-/// one instant.
+/// Orders the operations of every process that takes turns by itself, and notes whether several do
+/// at one instant.
 pub(crate) fn order(history: &mut History) {
     let instants = instants(history);
     let is_open = |turns: &&Vec<Turn>| turns.iter().any(|turn| turn.process != turns[0].process);
@@ -81,7 +83,8 @@ fn instants(history: &History) -> Vec<Vec<Turn>> {
     instants.into_iter().map(|(_, turns)| turns).collect()
 }
 
-/// Makes ranks of the stamps, with room for the turns of some instants in the order in which they are given.
+/// Makes ranks of the stamps, with room for the turns of some instants in the order in which they
+/// are given.
 fn stamp(history: &mut History, instants: &[Vec<Turn>]) {
     let ops = || (0..history.len()).map(OpId::from);
     let mut times: Vec<Time> =
@@ -124,13 +127,14 @@ fn stamp(history: &mut History, instants: &[Vec<Turn>]) {
 }
 
 impl History {
-    /// Whether several processes take turns at one instant, so that the log does not say who was first.
+    /// Whether several processes take turns at one instant, so that the log does not say who was
+    /// first.
     pub fn has_open_ties(&self) -> bool {
         self.open_ties
     }
 
-    /// The turns of the instants at which several processes take some; see [`History::has_open_ties`].
-    /// Those of one process are in their order.
+    /// The turns of the instants at which several processes take some; see
+    /// [`History::has_open_ties`]. Those of one process are in their order.
     pub fn open_ties(&self) -> Vec<Vec<Turn>> {
         match self.open_ties {
             true => instants(self),
@@ -138,13 +142,14 @@ impl History {
         }
     }
 
-    /// The history in which open ties are overlaps, as if each operation had a process of its own there.
+    /// The history in which open ties are overlaps, as if each operation had a process of its own
+    /// there.
     pub fn overlapping(&self) -> History {
         History { open_ties: false, is_loose: true, ..self.clone() }
     }
 
-    /// The history in which the turns of each instant happened in this order. Operations are numbered
-    /// anew where that changes the order of their calls.
+    /// The history in which the turns of each instant happened in this order. Operations are
+    /// numbered anew where that changes the order of their calls.
     pub fn with_turns(&self, instants: &[Vec<Turn>]) -> History {
         let mut history = self.clone();
         history.open_ties = false;

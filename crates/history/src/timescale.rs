@@ -1,8 +1,9 @@
 //! What the times of a history are measured in, and how they are shown.
 //!
-//! Moments are whole numbers, and their order is all that a verdict needs. People need more: a violation is looked up
-//! in the logs of servers, which have wall-clock times. So a history says what its numbers count and since when, if
-//! its source does; otherwise they are shown as they are, without a unit.
+//! Moments are whole numbers, and their order is all that a verdict needs. People need more: a
+//! violation is looked up in the logs of servers, which have wall-clock times. So a history says
+//! what its numbers count and since when, if its source does; otherwise they are shown as they are,
+//! without a unit.
 
 use crate::Time;
 use std::time::Duration;
@@ -147,7 +148,8 @@ fn wall_clock(nanoseconds: u128) -> String {
 
 /// The date so many days after 1970-01-01.
 ///
-/// Years are counted from March, so that the leap day is the last of its year; an era of 400 years has 146,097 days.
+/// Years are counted from March, so that the leap day is the last of its year; an era of 400 years
+/// has 146,097 days.
 fn date(days: u128) -> (u128, u128, u128) {
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);

@@ -43,8 +43,8 @@ impl Value {
         Value::Text(text.into())
     }
 
-    /// The number that a text says, as JSON and EDN write numbers. However it is written, a number is
-    /// one value: `1.0` and `1e0` are the integer 1.
+    /// The number that a text says, as JSON and EDN write numbers. However it is written, a number
+    /// is one value: `1.0` and `1e0` are the integer 1.
     ///
     /// ```
     /// use seriatim_history::Value;
@@ -145,8 +145,8 @@ impl fmt::Display for Value {
     }
 }
 
-/// Writes a character as itself, or with the escapes of JSON if it is one of `special`, or if a terminal would obey it
-/// or a reader not see it: values come from logs of strangers.
+/// Writes a character as itself, or with the escapes of JSON if it is one of `special`, or if a
+/// terminal would obey it or a reader not see it: values come from logs of strangers.
 fn write_harmless(f: &mut fmt::Formatter<'_>, character: char, special: &str) -> fmt::Result {
     match character {
         '\n' => f.write_str("\\n"),

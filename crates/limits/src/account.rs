@@ -1,8 +1,9 @@
 //! The memory account: every byte that the process allocates, counted by the allocator.
 //!
-//! Each thread counts for itself and settles with the common account whenever its balance is beyond a batch; so
-//! an allocation costs an addition, and the account is wrong by at most a batch for each thread. What is
-//! counted is what the system's allocator really takes: it rounds up and keeps a word for itself.
+//! Each thread counts for itself and settles with the common account whenever its balance is beyond
+//! a batch; so an allocation costs an addition, and the account is wrong by at most a batch for
+//! each thread. What is counted is what the system's allocator really takes: it rounds up and keeps
+//! a word for itself.
 
 use crate::guard::{Guarded, end};
 use crate::{Reason, stop};
@@ -48,7 +49,8 @@ pub(crate) fn limit(limit: usize, bound: usize) {
     BOUND.store(bound, Ordering::Relaxed);
 }
 
-/// What the system's allocator takes for a request: the size with a word before it, in units of two words.
+/// What the system's allocator takes for a request: the size with a word before it, in units of two
+/// words.
 const fn taken(size: usize) -> isize {
     let unit = 2 * size_of::<usize>();
     let whole = (size + size_of::<usize>()).next_multiple_of(unit);
@@ -82,8 +84,8 @@ fn settle(due: isize) {
     }
 }
 
-// SAFETY: every call goes to the system's allocator with the layout that it came with; the account is only
-// told of it, neither allocates nor unwinds.
+// SAFETY: every call goes to the system's allocator with the layout that it came with; the account
+// is only told of it, neither allocates nor unwinds.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(taken(layout.size()));

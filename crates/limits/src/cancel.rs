@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 /// What is left for the most important things when the time is over.
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// A request to stop, shared by everyone who works on one check. It is raised by hand, by a deadline, or when
-/// the process has to stop.
+/// A request to stop, shared by everyone who works on one check. It is raised by hand, by a
+/// deadline, or when the process has to stop.
 ///
 /// ```
 /// let cancel = seriatim_limits::Cancel::never();
@@ -25,8 +25,8 @@ pub struct Cancel {
 }
 
 impl Cancel {
-    /// A request that nothing raises but [`raise`](Cancel::raise): for short work that must be finished, such as
-    /// telling what was found, even when the process has to stop.
+    /// A request that nothing raises but [`raise`](Cancel::raise): for short work that must be
+    /// finished, such as telling what was found, even when the process has to stop.
     pub fn never() -> Self {
         Cancel::default()
     }
@@ -41,8 +41,9 @@ impl Cancel {
         Cancel::at(None)
     }
 
-    /// A request for what is still worth doing when there is an answer, as asking for a second opinion: it is raised when
-    /// the process has to stop, or, if it has to already, after a moment.
+    /// A request for what is still worth doing when there is an answer, as asking for a second
+    /// opinion: it is raised when the process has to stop, or, if it has to already, after a
+    /// moment.
     pub fn last() -> Self {
         match stopped() {
             None => Cancel::of_process(),

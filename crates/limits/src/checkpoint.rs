@@ -1,8 +1,9 @@
 //! Leaving work from wherever it is.
 //!
-//! Unwinding is how work leaves that has no result for "stopped", as a reader in the middle of a line. It is no
-//! panic: no hook runs and nothing is printed. What the work was changing is dropped on the way; so whoever
-//! calls [`Cancel::during`] must not look at anything that the work may have left half changed.
+//! Unwinding is how work leaves that has no result for "stopped", as a reader in the middle of a
+//! line. It is no panic: no hook runs and nothing is printed. What the work was changing is dropped
+//! on the way; so whoever calls [`Cancel::during`] must not look at anything that the work may have
+//! left half changed.
 
 use crate::{Cancel, Reason};
 use std::cell::{Cell, RefCell};
@@ -21,12 +22,13 @@ thread_local! {
     static REQUESTS: RefCell<Vec<Cancel>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A place at which work can be left. Costs next to nothing; belongs into every loop that input can make long.
+/// A place at which work can be left. Costs next to nothing; belongs into every loop that input can
+/// make long.
 ///
 /// # Panics
 ///
-/// Unwinds to the innermost [`Cancel::during`] of this thread if its request is raised. Where there is none, and in
-/// programs that are compiled to abort on panic, it does nothing.
+/// Unwinds to the innermost [`Cancel::during`] of this thread if its request is raised. Where there
+/// is none, and in programs that are compiled to abort on panic, it does nothing.
 #[inline]
 pub fn checkpoint() {
     let left = LEFT.get() - 1;
@@ -50,8 +52,8 @@ pub fn checkpoint_now() {
 }
 
 impl Cancel {
-    /// Does something that may be left at any [`checkpoint`] of this thread, once the request is raised. A
-    /// request around it is not heard meanwhile.
+    /// Does something that may be left at any [`checkpoint`] of this thread, once the request is
+    /// raised. A request around it is not heard meanwhile.
     pub fn during<T>(&self, work: impl FnOnce() -> T) -> Result<T, Stopped> {
         REQUESTS.with_borrow_mut(|requests| requests.push(self.clone()));
         let outcome = catch_unwind(AssertUnwindSafe(work));

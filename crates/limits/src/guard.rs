@@ -41,14 +41,15 @@ static IS_ENDING: AtomicBool = AtomicBool::new(false);
 
 /// The time between two looks.
 const PAUSE: Duration = Duration::from_millis(10);
-/// How long work may take to stop after it was asked to, besides a share of its time. In CPU time: on a busy
-/// machine work that does nothing wrong takes longer by the clock.
+/// How long work may take to stop after it was asked to, besides a share of its time. In CPU time:
+/// on a busy machine work that does nothing wrong takes longer by the clock.
 const GRACE: Duration = Duration::from_millis(150);
 /// The same by the clock, for work that does nothing but wait.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The share of the time limit that stopping may take besides, as a divisor.
 const SHARE: u32 = 25;
-/// What the resident size may be beyond the limit and a tenth: the program itself, the stacks, a report.
+/// What the resident size may be beyond the limit and a tenth: the program itself, the stacks, a
+/// report.
 const BEYOND: usize = 24 << 20;
 
 /// Sets the limits of the process and begins to watch them. `start` is when its time began.
@@ -113,7 +114,8 @@ impl Warden {
         }
     }
 
-    /// Work that was asked to stop and does not is ended. Work that ran out of memory is given until the bound.
+    /// Work that was asked to stop and does not is ended. Work that ran out of memory is given
+    /// until the bound.
     fn look_at_work(&mut self) {
         let reason = stopped().filter(|&reason| reason != Reason::Memory);
         let Some(reason) = reason else { return };
@@ -210,8 +212,8 @@ mod system {
         None
     }
 
-    /// Large blocks go back to the system when they are freed, however many there were: then the resident size
-    /// follows the account.
+    /// Large blocks go back to the system when they are freed, however many there were: then the
+    /// resident size follows the account.
     pub fn tune_allocator() {
         // SAFETY: sets numbers of the allocator, before there are other threads.
         #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -235,8 +237,8 @@ mod system {
     pub fn listen_to_signals() -> std::io::Result<()> {
         let heard: extern "C" fn(libc::c_int) = heard;
         for signal in [libc::SIGINT, libc::SIGTERM] {
-            // SAFETY: the handler does only what a handler may: it looks at an atomic and changes it, or ends
-            // the process.
+            // SAFETY: the handler does only what a handler may: it looks at an atomic and changes
+            // it, or ends the process.
             let before = unsafe { libc::signal(signal, heard as libc::sighandler_t) };
             if before == libc::SIG_ERR {
                 return Err(std::io::Error::last_os_error());

@@ -10,8 +10,8 @@ use std::io::{self, Read};
 pub struct Patient<R>(R);
 
 impl Patient<File> {
-    /// Standard input, past the buffer of the standard library: what waits in a buffer is not seen by who waits for
-    /// the system.
+    /// Standard input, past the buffer of the standard library: what waits in a buffer is not seen
+    /// by who waits for the system.
     #[cfg(unix)]
     pub fn stdin() -> io::Result<Self> {
         use std::os::fd::AsFd;

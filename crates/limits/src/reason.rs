@@ -16,7 +16,8 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// The reason in words, known without any work: it is said when there is no memory left to make it.
+    /// The reason in words, known without any work: it is said when there is no memory left to make
+    /// it.
     pub const fn text(self) -> &'static str {
         match self {
             Reason::Time => "the time limit was reached",
@@ -32,7 +33,8 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The reason of the process, or 0. A signal handler and the allocator write it, so it is an atomic number.
+/// The reason of the process, or 0. A signal handler and the allocator write it, so it is an atomic
+/// number.
 static REASON: AtomicU8 = AtomicU8::new(0);
 
 /// Ends all work of the process. The first reason stands.

@@ -1,6 +1,7 @@
 //! Decides compositions of a file and prints one line for each: verdicts, states, steps, time.
 //!
-//! `cargo run --release -p seriatim-lists --example decide_file -- [--marked] [--runs] FILE 'add || remove' …`
+//! `cargo run --release -p seriatim-lists --example decide_file -- [--marked] [--runs] FILE 'add ||
+//! remove' …`
 
 use seriatim_lists::{Input, Options, Verdict, decide, parse_composition};
 use std::error::Error;

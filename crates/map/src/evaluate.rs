@@ -1,8 +1,9 @@
 //! What an expression is worth for a record.
 //!
-//! A path that leads nowhere is *missing*. Comparisons with `==`, `!=` and `in` take that for a value that is like no other, since
-//! they ask what a record looks like; everything else wants to be told (`x?`, `x ?? y`, `has(x)`) that something may be
-//! missing, or it is an error that names the path.
+//! A path that leads nowhere is *missing*. Comparisons with `==`, `!=` and `in` take that for a
+//! value that is like no other, since they ask what a record looks like; everything else wants to
+//! be told (`x?`, `x ?? y`, `has(x)`) that something may be missing, or it is an error that names
+//! the path.
 
 use crate::expression::{Comparison, Expression, Function, Sign};
 use seriatim_history::{Value, json_value};
@@ -123,8 +124,8 @@ impl Scope<'_> {
         }
     }
 
-    /// A comparison within a condition that fails only because of large and small letters: what is compared, the
-    /// text that is wanted and the one that is there.
+    /// A comparison within a condition that fails only because of large and small letters: what is
+    /// compared, the text that is wanted and the one that is there.
     pub fn near_miss(&self, condition: &Expression) -> Option<(String, String, String)> {
         match condition {
             Expression::And(left, right) | Expression::Or(left, right) => {

@@ -1,13 +1,14 @@
 //! Logs in any format as histories: what a record means is said in a small file.
 //!
-//! A [`Map`] has rules. Each rule says which records it is for, what such a record is (a call, a return, a failure, an
-//! unknown outcome, a whole operation, an annotation, nothing), and by small expressions where its parts stand.
-//! `docs/map.md` is the manual.
+//! A [`Map`] has rules. Each rule says which records it is for, what such a record is (a call, a
+//! return, a failure, an unknown outcome, a whole operation, an annotation, nothing), and by small
+//! expressions where its parts stand. `docs/map.md` is the manual.
 //!
-//! **Nothing is guessed.** Every record is matched by exactly one rule: one that no rule matches, and one that two
-//! rules match, is an error that shows the record. A field that a record lacks is an error unless the map says that it
-//! may. What would make a map unsound is a map that is wrong: `seriatim map --try` shows what it understood, and rules
-//! that never matched are told in every report.
+//! **Nothing is guessed.** Every record is matched by exactly one rule: one that no rule matches,
+//! and one that two rules match, is an error that shows the record. A field that a record lacks is
+//! an error unless the map says that it may. What would make a map unsound is a map that is wrong:
+//! `seriatim map --try` shows what it understood, and rules that never matched are told in every
+//! report.
 //!
 //! ```
 //! use seriatim_map::{Map, Unmatched};

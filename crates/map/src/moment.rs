@@ -1,7 +1,7 @@
 //! Moments of a log, in whatever unit it has them, as whole numbers.
 //!
-//! A time that falls between two of our numbers is rounded so that the interval grows: calls down, returns up. So no
-//! operation precedes another that it did not precede in the log.
+//! A time that falls between two of our numbers is rounded so that the interval grows: calls down,
+//! returns up. So no operation precedes another that it did not precede in the log.
 
 use seriatim_history::{Since, Time, Timescale, Unit, Value};
 
@@ -91,7 +91,8 @@ fn decimal(text: &str, size: u64, round: Round) -> Option<Time> {
     for place in 0..places {
         time = time.checked_mul(10)?.checked_add(u64::from(digit(place)))?;
     }
-    // A negative number of places means that all digits, and zeros before them, stand behind the point.
+    // A negative number of places means that all digits, and zeros before them, stand behind the
+    // point.
     let rest = digits.get(places..).unwrap_or_default();
     let has_rest = rest.iter().any(|&digit| digit != 0);
     let up = Time::from(round == Round::Up && has_rest);

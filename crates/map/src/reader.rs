@@ -1,8 +1,9 @@
 //! Records to operations, by the rules of a map.
 //!
-//! Every record is for exactly one rule. Where the order of the records counts, calls and returns go to the builder as
-//! they come, which pairs them by process. Where times count, they are paired here, in the order of the records of each
-//! process, and go to the builder as whole operations: its closed intervals make ties concurrent.
+//! Every record is for exactly one rule. Where the order of the records counts, calls and returns
+//! go to the builder as they come, which pairs them by process. Where times count, they are paired
+//! here, in the order of the records of each process, and go to the builder as whole operations:
+//! its closed intervals make ties concurrent.
 
 use crate::evaluate::{Lack, Scope};
 use crate::moment::Round;
@@ -543,7 +544,8 @@ impl<'m> Reading<'m> {
         InputError::new(&self.source, record.line, problem)
     }
 
-    /// What a rule compares with a text that differs from the record's only in letters being large or small.
+    /// What a rule compares with a text that differs from the record's only in letters being large
+    /// or small.
     fn near_miss(&self, record: &Record) -> String {
         let scope = self.scope(&record.value);
         let conditions = self.map.rules.iter().filter_map(|rule| rule.when.as_ref());

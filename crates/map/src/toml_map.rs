@@ -1,7 +1,7 @@
 //! A map, and how it is read from its file.
 //!
-//! Every field is known or an error; every expression is parsed when the map is read, so that a mistake in a rule is
-//! told even if no record comes to it.
+//! Every field is known or an error; every expression is parsed when the map is read, so that a
+//! mistake in a rule is told even if no record comes to it.
 
 use crate::error::MapError;
 use crate::expression::Expression;

@@ -119,8 +119,8 @@ fn decide(
     Ok(Checked { verdict, parts, configurations, memory, defect, confirmation, left_out })
 }
 
-/// The verdict of the general search, where an order along the versions was not right: then the object
-/// does not have the versions that it declares.
+/// The verdict of the general search, where an order along the versions was not right: then the
+/// object does not have the versions that it declares.
 fn check_without_versions(
     history: &mut History,
     reader: &dyn Reader,
@@ -232,9 +232,9 @@ impl Witnesses<'_> {
         Ok(None)
     }
 
-    /// Makes a violation small, as far as that is wanted, and asks for a second opinion. A reduction that
-    /// is contradicted is a defect and is not made. If what the engine found is contradicted, too, only the
-    /// plainest search can still convict the part.
+    /// Makes a violation small, as far as that is wanted, and asks for a second opinion. A
+    /// reduction that is contradicted is a defect and is not made. If what the engine found is
+    /// contradicted, too, only the plainest search can still convict the part.
     fn grounds(
         &self,
         part: &[OpId],
@@ -488,7 +488,8 @@ impl Job<'_> {
         }
     }
 
-    /// What the plainest search says of a part that is wrong by its versions; `None` if it finds an order.
+    /// What the plainest search says of a part that is wrong by its versions; `None` if it finds an
+    /// order.
     fn second_look(&self, part: &[OpId], confirmed: Confirmed) -> Option<Confirmation> {
         let by_search = match confirmed {
             Confirmed::Yes => Confirmation::Engine("the general search, given the versions"),
@@ -581,15 +582,17 @@ impl Job<'_> {
     }
 }
 
-/// What is wrong with an object whose history is refuted along the versions, and not by brute force.
+/// What is wrong with an object whose history is refuted along the versions, and not by brute
+/// force.
 const LYING_VERSIONS: &str = "the object does not have the versions that it declares";
 
-/// The largest part that brute force looks at after it was refuted along the versions, and its effort.
+/// The largest part that brute force looks at after it was refuted along the versions, and its
+/// effort.
 const SMALL_PART: usize = 400;
 const SMALL_EFFORT: usize = 20_000;
 
-/// The work of a monitor that branches before it has to compete with the search, besides some for each
-/// operation.
+/// The work of a monitor that branches before it has to compete with the search, besides some for
+/// each operation.
 const FIRST_WORK: usize = 1 << 12;
 
 /// Asks a monitor; stops it if it takes long.

@@ -1,18 +1,23 @@
 //! Objects that were not empty at the start: which values may have been there.
 //!
-//! A history is linearizable *from an unknown start* if it is for some initial value of each part (key, object). Parts are
-//! independent, so each part is asked by itself. Which values have to be tried?
+//! A history is linearizable *from an unknown start* if it is for some initial value of each part
+//! (key, object). Parts are independent, so each part is asked by itself. Which values have to be
+//! tried?
 //!
-//! - A value that some operation returned and no operation of the part brings can only have been there at the start. One
-//!   such value is the only candidate; with two the part is violated whatever the start was.
-//! - An initial value that nobody observes is as good as any other: the object's own start, or a value that occurs nowhere.
-//! - One that an operation observes is observed before every write, so that operation was called before the first completed write returned:
-//!   only the results (and the expected values of compare-and-sets) of such operations are candidates.
+//! - A value that some operation returned and no operation of the part brings can only have been
+//!   there at the start. One such value is the only candidate; with two the part is violated
+//!   whatever the start was.
+//! - An initial value that nobody observes is as good as any other: the object's own start, or a
+//!   value that occurs nowhere.
+//! - One that an operation observes is observed before every write, so that operation was called
+//!   before the first completed write returned: only the results (and the expected values of
+//!   compare-and-sets) of such operations are candidates.
 //!
-//! Together these are all candidates, so a part that none of them explains is violated from every start. It would be unsound to
-//! ask so about objects that compute values (`append`, a counter): what they return need not be brought by anybody. These are
-//! refused. The start that was found is written before everything, as an operation of a process `before`, and the
-//! check then is an ordinary one.
+//! Together these are all candidates, so a part that none of them explains is violated from every
+//! start. It would be unsound to ask so about objects that compute values (`append`, a counter):
+//! what they return need not be brought by anybody. These are refused. The start that was found is
+//! written before everything, as an operation of a process `before`, and the check then is an
+//! ordinary one.
 
 use crate::check::check;
 use crate::options::{Detail, Options};
@@ -28,8 +33,8 @@ const WRITES: [&str; 4] = ["write", "put", "set", "w"];
 /// Operations that compute, or look at more than one part.
 const COMPUTING: [&str; 4] = ["append", "size", "add", "incr"];
 
-/// Puts before a history what must or may have been there at the start, written by operations of this name; gives how many values
-/// that are.
+/// Puts before a history what must or may have been there at the start, written by operations of
+/// this name; gives how many values that are.
 ///
 /// ```
 /// use seriatim_monitor::{Options, check, tell_initial_values};
@@ -180,8 +185,9 @@ mod tests {
         check(&mut history, &reader, &Options::default()).unwrap().verdict.word()
     }
 
-    /// Every start that can matter is tried: a history is linearizable from an unknown start if and only if it is from one of
-    /// the values 0 to 4, of which the operations name 0 to 3, or from nil.
+    /// Every start that can matter is tried: a history is linearizable from an unknown start if and
+    /// only if it is from one of the values 0 to 4, of which the operations name 0 to 3, or from
+    /// nil.
     #[test]
     fn an_unknown_start_is_some_start() {
         let mut random = Random(5);

@@ -1,10 +1,10 @@
 //! Histories to verdicts.
 //!
 //! This crate takes a [`History`](seriatim_history::History) and a specification (anything that can
-//! [read](seriatim_spec::Reader) the history) and gives a [`Verdict`](seriatim_spec::Verdict): a witness,
-//! a minimal counterexample, or what ran out. The history is [split](partition) into independent parts;
-//! each is decided by the [`fast`] monitor of its object, where its precondition holds, else by the general
-//! [`search`], which is exact for every specification.
+//! [read](seriatim_spec::Reader) the history) and gives a [`Verdict`](seriatim_spec::Verdict): a
+//! witness, a minimal counterexample, or what ran out. The history is [split](partition) into
+//! independent parts; each is decided by the [`fast`] monitor of its object, where its precondition
+//! holds, else by the general [`search`], which is exact for every specification.
 
 #![forbid(unsafe_code)]
 

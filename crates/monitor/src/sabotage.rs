@@ -1,6 +1,6 @@
-//! Ways to break the engines on purpose, for the test that asks whether anybody would notice. They exist
-//! only with the feature `sabotage`, which no release has, and one of them is chosen by the environment
-//! variable `SERIATIM_SABOTAGE`.
+//! Ways to break the engines on purpose, for the test that asks whether anybody would notice. They
+//! exist only with the feature `sabotage`, which no release has, and one of them is chosen by the
+//! environment variable `SERIATIM_SABOTAGE`.
 
 /// What is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

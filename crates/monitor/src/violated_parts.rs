@@ -1,9 +1,11 @@
 //! All violated parts of a history, each with a small core.
 //!
-//! A check that goes on after the first violation ([`StopAt::End`](crate::StopAt::End)) knows of each part how it stands, and
-//! explains one. Here each of the others is checked by itself, as a history of its own, and its counterexample told in the operations of
-//! the whole. Parts are independent, so a core of a part is one of the history. Which parts there are, and in which
-//! order, does not depend on threads; so the list is the same in every run, as long as no time runs out.
+//! A check that goes on after the first violation ([`StopAt::End`](crate::StopAt::End)) knows of
+//! each part how it stands, and explains one. Here each of the others is checked by itself, as a
+//! history of its own, and its counterexample told in the operations of the whole. Parts are
+//! independent, so a core of a part is one of the history. Which parts there are, and in which
+//! order, does not depend on threads; so the list is the same in every run, as long as no time runs
+//! out.
 
 use crate::check::check;
 use crate::options::{Detail, Options};
@@ -15,8 +17,8 @@ use std::time::Duration;
 /// The most parts that are explained.
 const MOST: usize = 50;
 
-/// The violated parts of a history that was checked, in the order of their first operations; at most fifty. Parts without a label
-/// are the whole history: there is nothing to list then.
+/// The violated parts of a history that was checked, in the order of their first operations; at
+/// most fifty. Parts without a label are the whole history: there is nothing to list then.
 ///
 /// ```
 /// use seriatim_monitor::{Options, StopAt, check, violated_parts};
@@ -39,7 +41,8 @@ pub fn violated_parts(
     if !matches!(checked.verdict, Verdict::Violation(_)) {
         return Ok(Vec::new());
     }
-    // A monitor that decided the whole history says nothing of its parts: then all of them are asked.
+    // A monitor that decided the whole history says nothing of its parts: then all of them are
+    // asked.
     let may_be_violated = |label: &str| {
         let same = |part: &&seriatim_spec::PartVerdict| part.label == label;
         checked.parts.iter().find(same).is_none_or(|part| part.standing == PartStanding::Violation)

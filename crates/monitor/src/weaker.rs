@@ -1,28 +1,31 @@
 //! Orders that need not respect real time: sequential consistency, and less.
 //!
-//! **Definition.** A history is *sequentially consistent* (Lamport 1979) if some order of its operations
-//! keeps the order of every process and is right for the object: every completed operation stands in
-//! it once, and of those that never returned some. With [`Order::Nothing`] any order will do.
+//! **Definition.** A history is *sequentially consistent* (Lamport 1979) if some order of its
+//! operations keeps the order of every process and is right for the object: every completed
+//! operation stands in it once, and of those that never returned some. With [`Order::Nothing`] any
+//! order will do.
 //!
-//! **Search.** Depth first through all orders that the processes allow; a configuration is how far each
-//! process has come, which pending operations have taken effect, and the state of every object. One
-//! that was met before is not searched again. Two facts make it smaller:
+//! **Search.** Depth first through all orders that the processes allow; a configuration is how far
+//! each process has come, which pending operations have taken effect, and the state of every
+//! object. One that was met before is not searched again. Two facts make it smaller:
 //! - *An operation that may come next and never changes any state comes next.* (In any order that
-//!   goes on from here it can be moved to the front: it is the next of its process, and nothing else
-//!   notices it. A write that happens to leave the state as it is must not: later it may be needed.)
+//!   goes on from here it can be moved to the front: it is the next of its process, and nothing
+//!   else notices it. A write that happens to leave the state as it is must not: later it may be
+//!   needed.)
 //! - *Without any order, operations of one class are interchangeable*, so each class is taken for a
 //!   process of its own.
 //!
-//! **What is not done.** The history is not split: sequential consistency is not local, neither for objects
-//! nor for keys (Herlihy and Wing 1990, section 3.3), so an order of each part says nothing of the whole. A
-//! part without an order does refute the whole (drop the others from an order of all), and
-//! [`Order::Nothing`] can be split, since nothing binds the parts together. The monitors, and prefixes of
-//! the history, speak of real time: they are not asked, except that an order which respects real time
-//! respects the processes too.
+//! **What is not done.** The history is not split: sequential consistency is not local, neither for
+//! objects nor for keys (Herlihy and Wing 1990, section 3.3), so an order of each part says nothing
+//! of the whole. A part without an order does refute the whole (drop the others from an order of
+//! all), and [`Order::Nothing`] can be split, since nothing binds the parts together. The monitors,
+//! and prefixes of the history, speak of real time: they are not asked, except that an order which
+//! respects real time respects the processes too.
 //!
-//! **Evidence.** An order is [replayed](seriatim_spec::replay_under) under the order that was asked for; a
-//! violation is made smaller only by taking out operations that change nothing and all operations of
-//! a value, where the object treats values alike, and is [refuted](seriatim_spec::refute_under) once more.
+//! **Evidence.** An order is [replayed](seriatim_spec::replay_under) under the order that was asked
+//! for; a violation is made smaller only by taking out operations that change nothing and all
+//! operations of a value, where the object treats values alike, and is
+//! [refuted](seriatim_spec::refute_under) once more.
 
 use crate::check::check;
 use crate::options::{Detail, Options};

@@ -1,8 +1,8 @@
 //! Reading a Parquet file as lines of our JSON Lines.
 //!
-//! Row after row becomes a line, so that the reader of JSON Lines checks everything that it checks anyway and
-//! names the row by its line (the header and annotations stand before the first row). Memory: one page of
-//! each column and one line.
+//! Row after row becomes a line, so that the reader of JSON Lines checks everything that it checks
+//! anyway and names the row by its line (the header and annotations stand before the first row).
+//! Memory: one page of each column and one line.
 
 use crate::{COLUMNS, HEAD};
 use parquet::basic::ConvertedType;
@@ -61,7 +61,8 @@ pub(crate) fn hush() {
     }));
 }
 
-/// What the Parquet library says of a file. It may panic on a damaged one: that is an error as well.
+/// What the Parquet library says of a file. It may panic on a damaged one: that is an error as
+/// well.
 fn asked<T>(
     ask: impl FnOnce() -> Result<T, parquet::errors::ParquetError>,
 ) -> Result<T, parquet::errors::ParquetError> {
@@ -155,9 +156,9 @@ fn write_field(line: &mut Vec<u8>, field: &Field, notation: Notation) -> io::Res
     }
 }
 
-/// Writes a JSON text that is one value. The reader of lines checks its grammar; what it cannot see is whether
-/// the text ends the field and begins another, so that is looked at here: no line ends, and no comma, colon
-/// or closing bracket outside of brackets and strings.
+/// Writes a JSON text that is one value. The reader of lines checks its grammar; what it cannot see
+/// is whether the text ends the field and begins another, so that is looked at here: no line ends,
+/// and no comma, colon or closing bracket outside of brackets and strings.
 fn write_json(line: &mut Vec<u8>, text: &[u8]) -> io::Result<()> {
     let (mut depth, mut in_string, mut escaped) = (0u32, false, false);
     let mut is_one = !text.contains(&b'\n');

@@ -1,7 +1,7 @@
 //! Writing a history, some rows at a time.
 //!
-//! A column of values (process, object, key, argument, result, note) is of whole numbers if all its values
-//! are, else of JSON texts. A column without values is left out.
+//! A column of values (process, object, key, argument, result, note) is of whole numbers if all its
+//! values are, else of JSON texts. A column without values is left out.
 
 use crate::HEAD;
 use parquet::basic::Compression;

@@ -22,7 +22,8 @@ fn read(bytes: &[u8], name: &str) -> Result<History, InputError> {
     read_with(path, ReadOptions::default())
 }
 
-/// A file of one row with these columns. Numbers and booleans are those of the row; a text is `text`.
+/// A file of one row with these columns. Numbers and booleans are those of the row; a text is
+/// `text`.
 fn row(columns: &str, text: &str) -> Vec<u8> {
     let schema = Arc::new(parse_message_type(&format!("message m {{ {columns} }}")).unwrap());
     let mut bytes = Vec::new();

@@ -1,4 +1,5 @@
-//! A history that was written as Parquet comes back as it was, whatever its values, outcomes and processes are.
+//! A history that was written as Parquet comes back as it was, whatever its values, outcomes and
+//! processes are.
 
 use seriatim_history::{
     Annotation, Builder, Call, Format, History, InputError, Interval, Nil, Outcome, ReadOptions,

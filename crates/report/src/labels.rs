@@ -1,9 +1,10 @@
 //! What operations are called in a report: `enq(7)`, `deq → 3`.
 //!
-//! Some recorders (Jepsen's, for one) write `nil` where a call has no argument, and repeat the argument
-//! as the result of a write. A person reads `read → 2` and `write(2)` faster than `read(nil) → 2` and
-//! `write(2) → 2`. So an argument is left out if it is nil in *all* calls of its method, and a result if
-//! *all* results of its method, for different arguments, are their arguments: then they say nothing.
+//! Some recorders (Jepsen's, for one) write `nil` where a call has no argument, and repeat the
+//! argument as the result of a write. A person reads `read → 2` and `write(2)` faster than
+//! `read(nil) → 2` and `write(2) → 2`. So an argument is left out if it is nil in *all* calls of
+//! its method, and a result if *all* results of its method, for different arguments, are their
+//! arguments: then they say nothing.
 
 use crate::report::returns_within;
 use crate::text;
@@ -55,8 +56,8 @@ impl<'h> Labels<'h> {
         }
     }
 
-    /// The operation with its result as far as a part of the history knows: `enq(7)`, `deq → 3`; of a transaction its
-    /// steps, `r(x)=1 w(y)=2`.
+    /// The operation with its result as far as a part of the history knows: `enq(7)`, `deq → 3`; of
+    /// a transaction its steps, `r(x)=1 w(y)=2`.
     pub fn whole(&self, op: OpId, horizon: Horizon, arrow: &str) -> String {
         if let Some(steps) = transaction(self.history, op, horizon) {
             return text::middle(&steps, text::NAME).into_owned();
@@ -90,7 +91,8 @@ impl<'h> Labels<'h> {
         }
     }
 
-    /// What an operation gave back as far as a part of the history knows; `None` if it says nothing.
+    /// What an operation gave back as far as a part of the history knows; `None` if it says
+    /// nothing.
     pub fn result(&self, op: OpId, horizon: Horizon) -> Option<String> {
         let is_silent = self.silent_results[self.history.method(op).index()];
         let is_known = returns_within(self.history, op, horizon);
@@ -105,8 +107,8 @@ impl<'h> Labels<'h> {
     }
 }
 
-/// The steps of a transaction, with what it read if that is known; `None` if the operation is none: its argument is no list
-/// of steps `[f key value]`.
+/// The steps of a transaction, with what it read if that is known; `None` if the operation is none:
+/// its argument is no list of steps `[f key value]`.
 fn transaction(history: &History, op: OpId, horizon: Horizon) -> Option<String> {
     let is_known = returns_within(history, op, horizon) && history.outcome(op) == Outcome::Ok;
     let asked = history.values().get(history.arg(op));
@@ -137,7 +139,8 @@ fn transaction(history: &History, op: OpId, horizon: Horizon) -> Option<String> 
     Some(text)
 }
 
-/// What an operation gave back as far as a part of a history knows, whole; `None` if it gave nothing.
+/// What an operation gave back as far as a part of a history knows, whole; `None` if it gave
+/// nothing.
 pub fn result(history: &History, op: OpId, horizon: Horizon) -> Option<String> {
     match returns_within(history, op, horizon) {
         false => Some("?".into()),

@@ -63,8 +63,9 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// A report on what a check found, with what stands behind the verdict, why no fast monitor decided it, and hints at
-    /// mistakes of recording. It has no states: [`with_states`](Report::with_states) adds them.
+    /// A report on what a check found, with what stands behind the verdict, why no fast monitor
+    /// decided it, and hints at mistakes of recording. It has no states:
+    /// [`with_states`](Report::with_states) adds them.
     ///
     /// ```
     /// use seriatim_history::Builder;
@@ -93,8 +94,9 @@ impl<'a> Report<'a> {
         report
     }
 
-    /// The report with the states along the verdict's orders: of a witness its first `steps` steps. Reading a long
-    /// history again takes time and memory: only a violation has states if no steps are asked for.
+    /// The report with the states along the verdict's orders: of a witness its first `steps` steps.
+    /// Reading a long history again takes time and memory: only a violation has states if no steps
+    /// are asked for.
     #[must_use]
     pub fn with_states(mut self, reader: &dyn Reader, steps: usize) -> Self {
         if steps > 0 || matches!(self.verdict, Verdict::Violation(_)) {

@@ -49,7 +49,8 @@ fn reports_about_runs_look_as_they_did() {
 
 #[test]
 fn a_report_does_not_grow_with_its_values() {
-    // A value that is a thousand times longer takes no more room: its middle gives way to its length.
+    // A value that is a thousand times longer takes no more room: its middle gives way to its
+    // length.
     let report = |length: usize| {
         let sample = valued::valued(&"v".repeat(length));
         render(&sample.report(), &Style::plain(100)).len()

@@ -225,8 +225,8 @@ fn several_files_of_operations_are_one_log() {
     }
 }
 
-/// Operations of a coarse clock, spread over files of which each has lines of the same numbers and operations of the same
-/// processes. What a `put` puts tells its file.
+/// Operations of a coarse clock, spread over files of which each has lines of the same numbers and
+/// operations of the same processes. What a `put` puts tells its file.
 fn spread_over_files(seed: u64) -> [String; 3] {
     let mut dice = Random(seed ^ 0x0F11E5);
     let mut files = [const { String::new() }; 3];
@@ -344,7 +344,8 @@ fn what_does_not_fit_in_memory_is_called_linearizable_only_with_an_order_that_wa
         assert_eq!(parts.len(), 1);
         assert_eq!(parts[0].judgement.word(), "linearizable", "{object}: {:?}", parts[0].judgement);
     }
-    // The order in which a long queue was filled shows only when it is emptied, far behind the window.
+    // The order in which a long queue was filled shows only when it is emptied, far behind the
+    // window.
     let profile = Profile { operations: 30_000, ..Profile::default() };
     let choice = SpecChoice::parse("queue").unwrap();
     let queue = Generator::new(&choice, profile).unwrap().history().unwrap().history;

@@ -9,8 +9,8 @@ use std::fmt;
 
 /// Decides whether a history is linearizable under a specification: the name of a built-in one
 /// (`"queue"`, `"cas-register(init=0)"`), or anything that reads histories, such as the
-/// [`Recorded`](seriatim_monitor::Recorded) operations of your own [`Spec`](seriatim_spec::Spec) or a
-/// [`SeriReader`](seriatim_verify::SeriReader).
+/// [`Recorded`](seriatim_monitor::Recorded) operations of your own [`Spec`](seriatim_spec::Spec) or
+/// a [`SeriReader`](seriatim_verify::SeriReader).
 ///
 /// ```
 /// let history = seriatim::read_str(
@@ -91,8 +91,8 @@ impl CheckedHistory<'_> {
         &self.checked
     }
 
-    /// The report, for a terminal, a page, JSON or JUnit: see [`report`](seriatim_report). Of the order of a
-    /// linearizable history it has the states after so many steps.
+    /// The report, for a terminal, a page, JSON or JUnit: see [`report`](seriatim_report). Of the
+    /// order of a linearizable history it has the states after so many steps.
     pub fn report(&self, steps: usize) -> Report<'_> {
         let report = Report::of(self.history, &self.spec, &self.checked, &*self.reader);
         report.with_states(&*self.reader, steps)

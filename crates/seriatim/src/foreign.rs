@@ -1,18 +1,20 @@
 //! Specifications that live in another language.
 //!
-//! The host gives numbers to its states and to its operations, a result included, and is asked for steps between
-//! states. Nothing that it does becomes a wrong verdict by accident:
+//! The host gives numbers to its states and to its operations, a result included, and is asked for
+//! steps between states. Nothing that it does becomes a wrong verdict by accident:
 //!
-//! - **It fails** (an exception, a panic, an answer that makes no sense): the check stops, and there is no verdict.
-//! - **It is no function**: the answers to the first [`REMEMBERED`] different steps are remembered, and each is
-//!   compared with every later answer to the same step. When there is a verdict, up to [`ASKED_AGAIN`] of them are
-//!   asked once more for no other reason. A difference is told, and there is no verdict.
+//! - **It fails** (an exception, a panic, an answer that makes no sense): the check stops, and
+//!   there is no verdict.
+//! - **It is no function**: the answers to the first [`REMEMBERED`] different steps are remembered,
+//!   and each is compared with every later answer to the same step. When there is a verdict, up to
+//!   [`ASKED_AGAIN`] of them are asked once more for no other reason. A difference is told, and
+//!   there is no verdict.
 //!
-//! **What would make it unsound**: two different states under one number, operations with different results under
-//! one number, or a model whose answers change in places that nobody looks at twice. (Equal states under two numbers
-//! only cost time.) An operation that is open at the horizon of a counterexample keeps its number: it may take effect
-//! with the result that it had later, or not at all. That is fair: if the whole history has an order, so has each
-//! prefix, with these results.
+//! **What would make it unsound**: two different states under one number, operations with different
+//! results under one number, or a model whose answers change in places that nobody looks at twice.
+//! (Equal states under two numbers only cost time.) An operation that is open at the horizon of a
+//! counterexample keeps its number: it may take effect with the result that it had later, or not at
+//! all. That is fair: if the whole history has an order, so has each prefix, with these results.
 
 use crate::question::{Answered, Question, Refused};
 use seriatim_history::{
@@ -38,7 +40,8 @@ pub trait Model: Send + Sync + 'static {
     /// The number of the state before the first operation.
     fn initial(&self) -> u32;
 
-    /// The states after the operation in a state; none if it is impossible there. `Err`: the model failed, and why.
+    /// The states after the operation in a state; none if it is impossible there. `Err`: the model
+    /// failed, and why.
     fn step(&self, state: u32, operation: u32) -> Result<Next<u32>, String>;
 
     /// The independent part of the object that the operation acts on; see [`Spec::key`].
@@ -130,7 +133,8 @@ fn history_of<M: Model>(
     builder.finish()
 }
 
-/// An operation from the text that describes it: `put(k, 1) -> true` has a name, an argument and a result.
+/// An operation from the text that describes it: `put(k, 1) -> true` has a name, an argument and a
+/// result.
 fn told(builder: &mut Builder, text: &str) -> (Call, ValueId) {
     let (call, result) = text.split_once(" -> ").unwrap_or((text, ""));
     let inner = call.strip_suffix(')').and_then(|call| call.split_once('('));

@@ -1,13 +1,13 @@
 //! Is a concurrent object linearizable?
 //!
-//! An object is linearizable if its operations, however they overlap in time, could have happened one after
-//! another (in Latin: *seriatim*) in an order that respects real time. This crate brings all parts of Seriatim
-//! together under one name; the command `seriatim` is built on it.
+//! An object is linearizable if its operations, however they overlap in time, could have happened
+//! one after another (in Latin: *seriatim*) in an order that respects real time. This crate brings
+//! all parts of Seriatim together under one name; the command `seriatim` is built on it.
 //!
 //! # Check a recorded history
 //!
-//! [`read`] reads a log in any format, [`check`] decides it under a specification, and the answer displays
-//! itself as the report that the command prints.
+//! [`read`] reads a log in any format, [`check`] decides it under a specification, and the answer
+//! displays itself as the report that the command prints.
 //!
 //! ```
 //! let history = seriatim::read_str(
@@ -23,8 +23,8 @@
 //!
 //! # Check an object of your own
 //!
-//! A [`Spec`] says what may happen when operations are called one after another. A [`Recording`] collects
-//! what did happen, in your own types.
+//! A [`Spec`] says what may happen when operations are called one after another. A [`Recording`]
+//! collects what did happen, in your own types.
 //!
 //! ```
 //! use seriatim::{Next, Recording, Spec};
@@ -80,8 +80,8 @@
 //!
 //! # Test a Rust object
 //!
-//! The feature `harness` calls an object from several threads, checks every execution, and shrinks what
-//! fails; see the crate `seriatim-harness`.
+//! The feature `harness` calls an object from several threads, checks every execution, and shrinks
+//! what fails; see the crate `seriatim-harness`.
 //!
 //! # The parts
 //!

@@ -1,5 +1,5 @@
-//! One question about one history: is it linearizable, and under which specification? The command and every binding
-//! ask it here, so that all of them give the same verdict and the same report.
+//! One question about one history: is it linearizable, and under which specification? The command
+//! and every binding ask it here, so that all of them give the same verdict and the same report.
 
 use crate::routed;
 use seriatim_history::{History, InputError};
@@ -48,7 +48,8 @@ pub struct Question<'q> {
 /// Who says which specification a history is held against.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Specified<'s> {
-    /// The history does; if it names none, all specifications that can read it are asked, and have to agree.
+    /// The history does; if it names none, all specifications that can read it are asked, and have
+    /// to agree.
     #[default]
     ByHistory,
     /// This name: a built-in specification, a service, or a file `FILE.seri` or `FILE.seri#NAME`.
@@ -74,7 +75,8 @@ pub enum ChosenBy {
     Agreement,
 }
 
-/// How long one of several specifications may take over a history that names none, without a time limit.
+/// How long one of several specifications may take over a history that names none, without a time
+/// limit.
 const TIME_TO_GUESS: Duration = Duration::from_secs(10);
 
 impl Question<'_> {
@@ -127,9 +129,9 @@ impl Question<'_> {
         Options { time, strategies: self.options.strategies.clone(), ..self.options }
     }
 
-    /// The specification for a history. Where nobody names it, every specification that can read the
-    /// history is asked: only if they all say the same is one of them taken. So no guess convicts or
-    /// acquits.
+    /// The specification for a history. Where nobody names it, every specification that can read
+    /// the history is asked: only if they all say the same is one of them taken. So no guess
+    /// convicts or acquits.
     fn choose(&self, history: &History, asked: Instant) -> Result<Chosen, Refused> {
         let named = match (self.spec, history.spec()) {
             (Specified::ByHistory, None) => return self.agreed(history, asked),
@@ -192,8 +194,8 @@ impl Question<'_> {
     }
 }
 
-/// The specification in the algorithm language that a name means: a service, FILE.seri or FILE.seri#NAME; none if it means
-/// something else.
+/// The specification in the algorithm language that a name means: a service, FILE.seri or
+/// FILE.seri#NAME; none if it means something else.
 pub fn written(
     name: &str,
     constants: &BTreeMap<String, i32>,
@@ -216,8 +218,8 @@ pub fn written(
     }
 }
 
-/// Gives a process that went on after an operation whose outcome nobody knows a new name from there on; gives what the
-/// report has to say of it.
+/// Gives a process that went on after an operation whose outcome nobody knows a new name from there
+/// on; gives what the report has to say of it.
 pub fn name_successors(history: &mut History) -> Option<String> {
     let renamed = history.name_successors();
     let often = match renamed {
@@ -282,7 +284,8 @@ impl Answered {
         }
     }
 
-    /// The report, with the states along the verdict's orders: of a witness its first `steps` steps.
+    /// The report, with the states along the verdict's orders: of a witness its first `steps`
+    /// steps.
     pub fn report(&self, steps: usize) -> Report<'_> {
         let Answered { history, reader, name, checked, .. } = self;
         let mut report =

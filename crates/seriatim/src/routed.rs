@@ -1,14 +1,14 @@
 //! Linearizability of a multi-register by the engine for transactions.
 //!
 //! A multi-register whose transactions are operations is linearizable exactly if it is strictly
-//! serializable. Where every value that a register is given differs, the engine for transactions decides
-//! long histories that the general search does not. The order that it finds is replayed as any other
-//! order. A violation is first asked of the general search, for a while: it confirms it, and says it in
-//! its own words; if it finds an order instead, that is a defect and no verdict.
+//! serializable. Where every value that a register is given differs, the engine for transactions
+//! decides long histories that the general search does not. The order that it finds is replayed as
+//! any other order. A violation is first asked of the general search, for a while: it confirms it,
+//! and says it in its own words; if it finds an order instead, that is a defect and no verdict.
 //!
-//! `--engine search` is answered by a search as well, but by one whose state is the set of transactions that
-//! are done, not what the registers hold: with distinct values that is all that matters. What it refutes
-//! must be refuted by the engine, too, which says why.
+//! `--engine search` is answered by a search as well, but by one whose state is the set of
+//! transactions that are done, not what the registers hold: with distinct values that is all that
+//! matters. What it refutes must be refuted by the engine, too, which says why.
 
 use crate::question::Refused;
 use crate::{Checked, Counterexample, History, OpId, Options, Verdict, Witness, check_with};
@@ -27,7 +27,8 @@ use std::time::{Duration, Instant};
 /// How long the general search may look at a violation.
 const SECOND_LOOK: Duration = Duration::from_secs(2);
 
-/// The verdict on a history of a multi-register; `None` if the engine cannot be asked or does not know.
+/// The verdict on a history of a multi-register; `None` if the engine cannot be asked or does not
+/// know.
 pub fn decide(
     history: &mut History,
     reader: &dyn Reader,

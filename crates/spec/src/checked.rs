@@ -1,4 +1,5 @@
-//! What a check of a history gives: the verdict, what is known of each part, and what stands behind it.
+//! What a check of a history gives: the verdict, what is known of each part, and what stands behind
+//! it.
 
 use crate::verdict::Verdict;
 

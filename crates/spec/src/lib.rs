@@ -1,11 +1,11 @@
 //! What should happen: sequential specifications of objects.
 //!
 //! This crate takes operations of a [`History`](seriatim_history::History) and says which results
-//! and state changes are correct: through the typed trait [`Spec`], which users implement for their own
-//! objects, through the built-in specifications, found by name, and through the numeric form
+//! and state changes are correct: through the typed trait [`Spec`], which users implement for their
+//! own objects, through the built-in specifications, found by name, and through the numeric form
 //! [`Alphabet`] that engines read. It also holds the [`Verdict`] that all engines give, and the
-//! replayer that checks a [`Witness`] without trusting any engine; and the [`answer::Answer`] of those
-//! that speak of algorithms.
+//! replayer that checks a [`Witness`] without trusting any engine; and the [`answer::Answer`] of
+//! those that speak of algorithms.
 
 #![forbid(unsafe_code)]
 

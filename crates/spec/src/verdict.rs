@@ -84,8 +84,8 @@ impl std::ops::Deref for Replayed {
 
 /// An order in which the operations could have happened one after another.
 ///
-/// It holds every completed operation once, and those pending ones that took effect. An engine makes
-/// it; nobody has to believe it before the [`replay`](crate::replay()) accepted it.
+/// It holds every completed operation once, and those pending ones that took effect. An engine
+/// makes it; nobody has to believe it before the [`replay`](crate::replay()) accepted it.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Witness {
     /// The operations in the order of their linearization points.
@@ -149,15 +149,15 @@ pub struct Attempt {
 pub struct Unknown {
     /// What ran out.
     pub limit: Limit,
-    /// How much is known to be linearizable: the number of events (calls and returns) of the longest
-    /// prefix for which an order was found, over all parts that are open.
+    /// How much is known to be linearizable: the number of events (calls and returns) of the
+    /// longest prefix for which an order was found, over all parts that are open.
     pub linearizable_events: usize,
     /// Parts (keys, objects) decided so far, all linearizable.
     pub decided: Vec<String>,
     /// Parts still open.
     pub open: Vec<String>,
-    /// What the checker found wrong with an engine's answer. It is a defect of Seriatim and asks for
-    /// a report.
+    /// What the checker found wrong with an engine's answer. It is a defect of Seriatim and asks
+    /// for a report.
     pub defect: Option<String>,
 }
 

@@ -1,20 +1,24 @@
 //! Which engine is asked, and what follows from what they say.
 //!
-//! *Rules.* A run that goes wrong settles the question, whoever finds it: it was replayed by the machine. A proof is
-//! believed only if the checker of certificates accepts it, and only beside an exploration that finds no such run: a
-//! proof and a run that contradict each other convict one of the engines, and the claim is *unknown*. A deadlock is no such run:
-//! what deadlocks may be linearizable, so the proof counts all the same. What is not proved is *unknown*, however much
+//! *Rules.* A run that goes wrong settles the question, whoever finds it: it was replayed by the
+//! machine. A proof is believed only if the checker of certificates accepts it, and only beside an
+//! exploration that finds no such run: a proof and a run that contradict each other convict one of
+//! the engines, and the claim is *unknown*. A deadlock is no such run: what deadlocks may be
+//! linearizable, so the proof counts all the same. What is not proved is *unknown*, however much
 //! was explored; the answer says what was.
 //!
-//! *Order.* The hunt for a wrong run, at the bounds of the file and for a third of the time, goes on beside the proof, never
-//! before it: neither has to wait for the other, a run that is found ends the proof, and an accepted proof ends the hunt, unless the
-//! hunt has something to say that the proof has not (whether threads can wait for each other). The hunt goes in rounds, each from the start
-//! and twice as long as the one before: whoever has a proof after a time waits for the hunt for half a second, or as long again. If the proof gets stuck, all
-//! pairs of methods are decided on lists of any length, where that applies, and explorations raise the bounds for the
+//! *Order.* The hunt for a wrong run, at the bounds of the file and for a third of the time, goes
+//! on beside the proof, never before it: neither has to wait for the other, a run that is found
+//! ends the proof, and an accepted proof ends the hunt, unless the hunt has something to say that
+//! the proof has not (whether threads can wait for each other). The hunt goes in rounds, each from
+//! the start and twice as long as the one before: whoever has a proof after a time waits for the
+//! hunt for half a second, or as long again. If the proof gets stuck, all pairs of methods are
+//! decided on lists of any length, where that applies, and explorations raise the bounds for the
 //! rest of the time.
 //!
-//! It would be unsound to let an exploration stand for claims that were asked for any number of threads, or to give a
-//! claim the larger scope of two engines; [`Standing::and`] keeps scope and evidence together.
+//! It would be unsound to let an exploration stand for claims that were asked for any number of
+//! threads, or to give a claim the larger scope of two engines; [`Standing::and`] keeps scope and
+//! evidence together.
 //!
 //! [`Standing::and`]: seriatim_spec::answer::Standing::and
 
@@ -39,11 +43,12 @@ pub const TIME: Duration = Duration::from_secs(30);
 /// How long the first round of a hunt takes.
 const FIRST_ROUND: Duration = Duration::from_millis(500);
 
-/// The stack of the thread that proves: formulas and heaps are walked recursively, and the program is a stranger's.
+/// The stack of the thread that proves: formulas and heaps are walked recursively, and the program
+/// is a stranger's.
 const STACK: usize = 16 << 20;
 
-/// Decides whether every run of a program is linearizable, free of faults, in range and free of deadlocks, or whatever
-/// the mode of the bounds asks instead.
+/// Decides whether every run of a program is linearizable, free of faults, in range and free of
+/// deadlocks, or whatever the mode of the bounds asks instead.
 ///
 /// ```
 /// use seriatim_spec::answer::{Property, Standing};
@@ -100,7 +105,8 @@ fn all_engines(program: &Program, options: &Options<'_>) -> Result<Verified, Err
     if let Attempt::Proved { .. } = attempt {
         return Ok(attempt.beside(program, hunt));
     }
-    // Pairs that were not decided in time say nothing, neither that they are correct nor that one is wrong.
+    // Pairs that were not decided in time say nothing, neither that they are correct nor that one
+    // is wrong.
     let pairs = cancel.during(|| compositions::pairs(program)).unwrap_or(Pairs::Right(None));
     let attempt = match pairs {
         Pairs::Wrong(violated) => return Ok(*violated),
@@ -122,7 +128,8 @@ fn proved(program: &Program, options: &Options<'_>) -> Result<Verified, Error> {
     }
 }
 
-/// Hunts for a run that goes wrong and tries a proof, at the same time. The proof is given up when such a run is found.
+/// Hunts for a run that goes wrong and tries a proof, at the same time. The proof is given up when
+/// such a run is found.
 fn hunted_and_proved(
     program: &Program,
     options: &Options<'_>,
@@ -151,7 +158,8 @@ fn hunted_and_proved(
     })
 }
 
-/// Hunts for a run that goes wrong, for a third of the time or until nothing depends on it any more.
+/// Hunts for a run that goes wrong, for a third of the time or until nothing depends on it any
+/// more.
 fn hunted(
     program: &Program,
     options: &Options<'_>,
@@ -172,8 +180,8 @@ fn hunted(
     }
 }
 
-/// Whether an exploration found a run that no proof can stand beside. A deadlock is no such run: what deadlocks may be
-/// linearizable.
+/// Whether an exploration found a run that no proof can stand beside. A deadlock is no such run:
+/// what deadlocks may be linearizable.
 fn settles(explored: &Outcome) -> bool {
     match &explored.verdict {
         Verdict::Violation(run) => run.kind.property() != Property::DeadlockFree,
@@ -201,14 +209,14 @@ fn within(bounds: &explore::Options, time: Duration) -> explore::Options {
     options
 }
 
-/// Raises the bounds after a hunt, for the rest of the time: the largest exploration that saw everything, or one that found
-/// a run.
+/// Raises the bounds after a hunt, for the rest of the time: the largest exploration that saw
+/// everything, or one that found a run.
 fn raised(program: &Program, options: &Options<'_>, hunt: Outcome) -> Result<Outcome, Error> {
     let end = Instant::now() + time(options) - time(options) / 3;
     let mut covered = hunt;
     let mut larger = options.bounds.clone();
-    // `covered` saw everything within its bounds; it is replaced only by one that did so within larger ones, or that
-    // found a run.
+    // `covered` saw everything within its bounds; it is replaced only by one that did so within
+    // larger ones, or that found a run.
     while matches!(covered.verdict, Verdict::Holds)
         && Instant::now() < end
         && raise(program, &mut larger)

@@ -1,9 +1,11 @@
-//! Certificates with something taken away or changed are rejected, unless what is left says less and is still enough.
+//! Certificates with something taken away or changed are rejected, unless what is left says less
+//! and is still enough.
 //!
-//! Every view and every effect of every certificate is needed, and for every one of them the checker is shown to reject the
-//! certificate without it, at the place that needs it. With one fact changed, the places to look at are the changed
-//! view itself and the one that needed it; what passes there goes through the whole check. Some damaged files
-//! go through it in any case. The short run takes the quicker ones of the eleven proofs and samples; `SERIATIM_LONG=1` takes all
+//! Every view and every effect of every certificate is needed, and for every one of them the
+//! checker is shown to reject the certificate without it, at the place that needs it. With one fact
+//! changed, the places to look at are the changed view itself and the one that needed it; what
+//! passes there goes through the whole check. Some damaged files go through it in any case. The
+//! short run takes the quicker ones of the eleven proofs and samples; `SERIATIM_LONG=1` takes all
 //! views of all proofs of the library but two.
 
 use crate::common::{body, library, long, program, proved, sealed};
@@ -194,7 +196,8 @@ pub fn variants(line: &str) -> Vec<String> {
     lines
 }
 
-/// Whether a certificate with one changed view is rejected at the view itself or where the view was needed.
+/// Whether a certificate with one changed view is rejected at the view itself or where the view was
+/// needed.
 fn rejected_at_once(
     object: &Object,
     changed: &Certificate,
@@ -216,8 +219,8 @@ fn rejected_at_once(
     }
 }
 
-/// A change that is accepted must leave a proof: the changed line says less than the old one did, and the checker has just
-/// seen that this is enough.
+/// A change that is accepted must leave a proof: the changed line says less than the old one did,
+/// and the checker has just seen that this is enough.
 #[test]
 fn a_view_with_one_fact_changed_is_rejected_unless_it_says_less() {
     let (mut rejected, mut weaker) = (0, 0);

@@ -1,15 +1,19 @@
 //! A forger at work: certificates of broken programs, as misleading as the checker lets them be.
 //!
-//! The forger asks the checker what is missing, and supplies it. For a step that no effect describes it writes an effect, first an
-//! honest one; then it changes facts of it at random, and keeps what the checker still takes for a description of that step. For a state that no view describes
-//! it adds the state as a view; then it changes that at random, and keeps what the checker takes for a view that covers the state. So every
-//! hole in either of these tests is used against the third one. If all is described in the end and no check has failed,
-//! a broken program has a proof: a defect of the checker. What is broken, `explore` has said.
+//! The forger asks the checker what is missing, and supplies it. For a step that no effect
+//! describes it writes an effect, first an honest one; then it changes facts of it at random, and
+//! keeps what the checker still takes for a description of that step. For a state that no view
+//! describes it adds the state as a view; then it changes that at random, and keeps what the
+//! checker takes for a view that covers the state. So every hole in either of these tests is used
+//! against the third one. If all is described in the end and no check has failed, a broken program
+//! has a proof: a defect of the checker. What is broken, `explore` has said.
 //!
-//! Certificates of cells and numbers are forged in a plainer way: the one of a right program is made out for broken mutants of it, facts are
-//! changed, lines left out, repeated and moved to other places of the program, and the checksum is mended.
+//! Certificates of cells and numbers are forged in a plainer way: the one of a right program is
+//! made out for broken mutants of it, facts are changed, lines left out, repeated and moved to
+//! other places of the program, and the checksum is mended.
 //!
-//! `SERIATIM_LONG=1` takes all broken algorithms of the library that are in the class, and more attempts for each.
+//! `SERIATIM_LONG=1` takes all broken algorithms of the library that are in the class, and more
+//! attempts for each.
 
 mod effects;
 mod views;
@@ -25,7 +29,8 @@ use seriatim_certify::{Certificate, Object, Pass, Refusal, Rejection, certificat
 use seriatim_lang::{Program, check};
 use std::collections::HashSet;
 
-/// Two threads wait for each other's locks; the stack loses what was pushed. Locks are what the forger can speak of.
+/// Two threads wait for each other's locks; the stack loses what was pushed. Locks are what the
+/// forger can speak of.
 const LOCKS: &str = "object locks : stack
 struct Node { val: value, next: Node? }
 var top: Node? = null
@@ -191,8 +196,8 @@ enum Ended {
     TooLarge,
 }
 
-/// How many changes a forger tries for each effect and for each view. A lie too many betrays it, so that few are tried in
-/// most attempts.
+/// How many changes a forger tries for each effect and for each view. A lie too many betrays it, so
+/// that few are tried in most attempts.
 #[derive(Clone, Copy)]
 struct Zeal {
     effects: usize,

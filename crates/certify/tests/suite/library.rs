@@ -158,7 +158,8 @@ fn a_proof_does_not_fit_a_program_that_is_almost_the_same() {
     }
 }
 
-/// The certificate speaks of the steps alone; what they have to do is read off the bodies of the specification each time.
+/// The certificate speaks of the steps alone; what they have to do is read off the bodies of the
+/// specification each time.
 #[test]
 fn a_certificate_proves_nothing_of_another_specification() {
     let right = program("treiber_peek");

@@ -1,6 +1,6 @@
-//! Whatever the prover proves, of mutants as well, the checker accepts: where they disagree, one of them is wrong. And what it proves
-//! of a correct program, offered for a mutant or for a broken variant, is rejected, unless the mutant is correct.
-//! `SERIATIM_LONG=1` takes more algorithms.
+//! Whatever the prover proves, of mutants as well, the checker accepts: where they disagree, one of
+//! them is wrong. And what it proves of a correct program, offered for a mutant or for a broken
+//! variant, is rejected, unless the mutant is correct. `SERIATIM_LONG=1` takes more algorithms.
 
 #[path = "../../../prove/tests/suite/common/mod.rs"]
 pub mod prover;
@@ -82,7 +82,8 @@ fn the_certificate_of_a_right_program_proves_no_wrong_mutant() {
     assert!(rejected > 4 * right && rejected > 50, "{rejected}, {right}");
 }
 
-/// The certificates of right programs, made out for the broken variants that the library has of them.
+/// The certificates of right programs, made out for the broken variants that the library has of
+/// them.
 #[test]
 fn no_certificate_proves_a_broken_variant() {
     let quick = |name: &&str| {

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// How much was read of all sources.
 static BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// How many bytes this process has read from sources of histories, decompressed: how far it came, if it is stopped
-/// while it reads.
+/// How many bytes this process has read from sources of histories, decompressed: how far it came,
+/// if it is stopped while it reads.
 pub fn bytes_read() -> u64 {
     BYTES.load(Ordering::Relaxed)
 }

@@ -125,7 +125,8 @@ impl<'b, 'r> Edn<'b, 'r> {
         self.value(depth)
     }
 
-    /// The form that comes next, interned. Integers, names and pairs of integers cost no allocation.
+    /// The form that comes next, interned. Integers, names and pairs of integers cost no
+    /// allocation.
     pub fn value_id(&mut self, values: &mut Values) -> Result<ValueId, InputError> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b':';
         if self.start()? == Start::Other && self.block.peek()?.is_some_and(plain) {

@@ -1,11 +1,12 @@
-//! Writing EDN: Jepsen's histories, and Porcupine's key-value logs, which are a narrow form of them.
+//! Writing EDN: Jepsen's histories, and Porcupine's key-value logs, which are a narrow form of
+//! them.
 //!
 //! An annotation becomes an `:info` of a process that has its group's name; one that lasts becomes
 //! two, at its beginning and at its end. The specification's name has no place in the format.
 //!
-//! Jepsen writes `nil` for results that nobody recorded, and repeats arguments where there is no result.
-//! A history in which `nil`, or an argument repeated, is a result like any other says so in a comment
-//! at its beginning, [`NIL_IS_A_VALUE`] and [`ECHO_IS_A_RESULT`].
+//! Jepsen writes `nil` for results that nobody recorded, and repeats arguments where there is no
+//! result. A history in which `nil`, or an argument repeated, is a result like any other says so in
+//! a comment at its beginning, [`NIL_IS_A_VALUE`] and [`ECHO_IS_A_RESULT`].
 
 use super::Format;
 use super::edn_token::{character, number};
@@ -19,7 +20,8 @@ use std::io::{self, Write};
 /// The first line of a history in which `nil` is a result like any other.
 const NIL_IS_A_VALUE: &str = "; seriatim: nil is a value\n";
 
-/// The line behind it, or the first, of a history in which an argument repeated is a result like any other.
+/// The line behind it, or the first, of a history in which an argument repeated is a result like
+/// any other.
 const ECHO_IS_A_RESULT: &str = "; seriatim: a repeated argument is a result\n";
 
 /// The conventions of a history that begins with these bytes.

@@ -16,9 +16,9 @@
 //! | `semaphore` | `INCR 1`, `DECR 0\|1` | result `false` or `true`; spec `semaphore(init=0)` |
 //! | `rmw` | `READ_MODIFY_WRITE old new` | `cas(old, new) -> true`; spec `cas-register(init=0)` |
 //!
-//! -1 as the value of a removal or a peek means that the object was empty, so that nobody may add it. Every operation has
-//! returned. Our intervals are closed: an operation that ends when another starts is concurrent
-//! with it.
+//! -1 as the value of a removal or a peek means that the object was empty, so that nobody may add
+//! it. Every operation has returned. Our intervals are closed: an operation that ends when another
+//! starts is concurrent with it.
 
 use super::block::{Block, Line};
 use super::fields::Fields;

@@ -3,8 +3,8 @@
 //! `:invoke` calls, `:ok` returns, `:fail` returns a failure, `:info` leaves the operation pending
 //! for ever. The argument is the value of the `:invoke`, the result the value of the `:ok`. (A
 //! `:read` that repeats its result at the `:invoke` has no argument.) A failure's value is a result
-//! only when it differs from the argument: mostly it repeats it. An `:info` of a process that is not
-//! a number and has no open call, such as `:nemesis`, is an annotation.
+//! only when it differs from the argument: mostly it repeats it. An `:info` of a process that is
+//! not a number and has no open call, such as `:nemesis`, is an annotation.
 //!
 //! The order of the events is the order in which they stand. Jepsen takes `:time` before it appends
 //! the event, so times may step back a little; the display then keeps the later time, and an

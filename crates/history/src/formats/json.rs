@@ -1,8 +1,9 @@
 //! JSON values of one line: a scanner that rounds no number, and a writer.
 //!
-//! A number is what it is worth, however it is written ([`Value::number`]). What JSON cannot say is wrapped in an object of one entry: `{"#name": "x"}` for a name (EDN's keyword), `{"#number":
-//! "1/3"}` for a number that is none in JSON, `{"#map": [[key, value], …]}` for a map whose keys are
-//! not all strings. An object with the same key twice is an error.
+//! A number is what it is worth, however it is written ([`Value::number`]). What JSON cannot say is
+//! wrapped in an object of one entry: `{"#name": "x"}` for a name (EDN's keyword), `{"#number":
+//! "1/3"}` for a number that is none in JSON, `{"#map": [[key, value], …]}` for a map whose keys
+//! are not all strings. An object with the same key twice is an error.
 
 use super::block::Line;
 use super::fields::parse_integer;

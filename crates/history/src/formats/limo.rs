@@ -10,11 +10,11 @@
 //!
 //! Methods are `push` and `pop`, `enq` and `deq`, or `add` and `remove`, which we call by the names
 //! of the object that the header states. A value is a whole number, a name or `name<thread,index>`.
-//! The value of a removal stands at its call or at its return and is its result; `empty` in either place, or
-//! a bare `return` when the call has no value either, says that the object was empty: result `nil`. So no
-//! value that is added may be called `empty`.
-//! A call that never returns is pending; the value at such a removal's call is kept as its note.
-//! Lines that start with `#` are comments.
+//! The value of a removal stands at its call or at its return and is its result; `empty` in either
+//! place, or a bare `return` when the call has no value either, says that the object was empty:
+//! result `nil`. So no value that is added may be called `empty`. A call that never returns is
+//! pending; the value at such a removal's call is kept as its note. Lines that start with `#` are
+//! comments.
 
 use super::Format;
 use super::block::{Block, Line};

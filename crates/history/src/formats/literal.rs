@@ -1,4 +1,5 @@
-//! Single values as JSON and as EDN write them, for those who take values in other places than files.
+//! Single values as JSON and as EDN write them, for those who take values in other places than
+//! files.
 
 use super::block::{Block, Line};
 use super::edn::{Edn, Start};

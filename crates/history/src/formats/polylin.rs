@@ -11,8 +11,8 @@
 //! The first line names the object: `stack` (push, pop, peek), `queue` (enq, deq, peek), `pqueue`
 //! (insert, poll, peek; the largest first), `deque` (push, pop and peek of either end: `push_front`
 //! …) and `set` (insert, remove, contains, with 0 or 1 between value and times). A removal's or a
-//! peek's value is its result, and -1 there means that the object was empty, so that nothing else may add it. There are no
-//! processes, no pending and no failed operations.
+//! peek's value is its result, and -1 there means that the object was empty, so that nothing else
+//! may add it. There are no processes, no pending and no failed operations.
 //!
 //! Our intervals are closed: an operation that ends when another starts is concurrent with it.
 //! PolyLin orders the two for stacks, queues and priority queues.

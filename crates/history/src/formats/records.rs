@@ -1,7 +1,7 @@
 //! The records of a log in somebody else's format: JSON values, EDN forms, rows of a table.
 //!
-//! Nothing is known here of what a record means. A document that is one list of records gives its items, one by
-//! one; every record comes with the line in which it begins.
+//! Nothing is known here of what a record means. A document that is one list of records gives its
+//! items, one by one; every record comes with the line in which it begins.
 
 use super::block::{Block, Line};
 use super::edn::{Edn, Start};
@@ -17,8 +17,8 @@ pub enum Notation {
     Json,
     /// EDN: forms one after another, or in one vector or list.
     Edn,
-    /// A table, its cells separated by this byte; cells may be quoted as in RFC 4180. The names of the columns stand in the
-    /// first row, unless there are other names for them.
+    /// A table, its cells separated by this byte; cells may be quoted as in RFC 4180. The names of
+    /// the columns stand in the first row, unless there are other names for them.
     Table(u8),
 }
 
@@ -54,7 +54,8 @@ pub struct Record {
     pub value: Value,
 }
 
-/// Reads records and hands them on, one by one. `columns` names the columns of a table whose first row does not.
+/// Reads records and hands them on, one by one. `columns` names the columns of a table whose first
+/// row does not.
 ///
 /// ```
 /// use seriatim_history::{Notation, Value, read_records};
@@ -113,8 +114,8 @@ fn json(block: &mut Block<'_>, take: Take<'_>) -> Result<(), InputError> {
     Ok(())
 }
 
-/// Whether a list holds records rather than being one: its first item is a list or an object, or it goes on in the
-/// next line.
+/// Whether a list holds records rather than being one: its first item is a list or an object, or it
+/// goes on in the next line.
 fn begins_with_records(line: &[u8]) -> bool {
     let mut bytes = line.iter().filter(|byte| !byte.is_ascii_whitespace());
     matches!((bytes.next(), bytes.next()), (Some(b'['), Some(b'{' | b'[' | b']') | None))

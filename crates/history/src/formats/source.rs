@@ -26,8 +26,8 @@ type Opener = fn(&Path) -> io::Result<Box<dyn Read>>;
 /// The formats that other crates know, by their first bytes.
 static OPENERS: Mutex<Vec<([u8; 4], Opener)>> = Mutex::new(Vec::new());
 
-/// Lets [`open`] hand files that begin with these bytes to an opener, which gives their content in one of
-/// the formats that are read here.
+/// Lets [`open`] hand files that begin with these bytes to an opener, which gives their content in
+/// one of the formats that are read here.
 pub fn decode(magic: [u8; 4], opener: Opener) {
     let mut openers = OPENERS.lock().unwrap_or_else(PoisonError::into_inner);
     if openers.iter().all(|&(known, _)| known != magic) {

@@ -1,8 +1,8 @@
 //! Writing histories, and what the writers share.
 //!
 //! A writer refuses what its format cannot say about operations: nothing is dropped silently that a
-//! verdict could depend on. What is only for display (notes, annotations, recorded times) is written
-//! where the format has a place for it.
+//! verdict could depend on. What is only for display (notes, annotations, recorded times) is
+//! written where the format has a place for it.
 
 use super::{Format, edn_write, jsonl_write, limo, polylin};
 use crate::{Event, History, OpId, Operation, ProcessId, ValueId};
@@ -228,7 +228,8 @@ pub(super) fn has_nil_result(history: &History) -> bool {
     history.operations().any(|operation| operation.result() == ValueId::NIL)
 }
 
-/// Whether some operation has its argument as its result, so that the meaning of that must be stated.
+/// Whether some operation has its argument as its result, so that the meaning of that must be
+/// stated.
 pub(super) fn has_echo(history: &History) -> bool {
     let echoes = |operation: Operation<'_>| {
         let result = operation.result();

@@ -305,7 +305,8 @@ fn compressed_files_are_told_by_their_bytes() {
         let error = read(folder.join(name)).unwrap_err().to_string();
         assert!(error.contains("cannot read"), "{error}");
     }
-    // Compressed by zstd itself: a frame with a checksum, one to be skipped, one without a checksum.
+    // Compressed by zstd itself: a frame with a checksum, one to be skipped, one without a
+    // checksum.
     let frames = include_bytes!("data/frames.zst");
     let path = folder.join("f.zst");
     std::fs::write(&path, frames).unwrap();

@@ -1,4 +1,5 @@
-//! Instructions instead of seconds: the same on a busy machine, so that a row that becomes more expensive shows.
+//! Instructions instead of seconds: the same on a busy machine, so that a row that becomes more
+//! expensive shows.
 //!
 //! Counted by valgrind, of the whole process. What rows cost is written down in `instructions.tsv`.
 

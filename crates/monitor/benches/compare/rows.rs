@@ -10,7 +10,8 @@ pub struct Row {
     /// What `seriatim gen SPEC` is told besides.
     pub generate: &'static str,
     pub task: Task,
-    /// What it took when the rows were chosen, by hand and partly with other histories of the kind; empty if nobody measured.
+    /// What it took when the rows were chosen, by hand and partly with other histories of the kind;
+    /// empty if nobody measured.
     pub before: &'static str,
     /// What it is to take.
     pub goal: &'static str,

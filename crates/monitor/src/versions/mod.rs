@@ -1,34 +1,36 @@
 //! Histories whose results tell a version, decided along the versions.
 //!
-//! A service with a global version (etcd's revision, a log's offset) cannot be split by key, and what times
-//! out is pending for ever: the general search tries which of hundreds of pending operations happened.
-//! But completed operations say where they stand. Let φ be the version of a state, and V1–V4 and P what the
-//! object declares of it (the table at [`Versions`](seriatim_spec::Versions)).
+//! A service with a global version (etcd's revision, a log's offset) cannot be split by key, and
+//! what times out is pending for ever: the general search tries which of hundreds of pending
+//! operations happened. But completed operations say where they stand. Let φ be the version of a
+//! state, and V1–V4 and P what the object declares of it (the table at
+//! [`Versions`](seriatim_spec::Versions)).
 //!
-//! **Theorem.** A history is linearizable exactly if (1) no two updates tell one version, and no operation
-//! of a later slot returned before one of an earlier slot was called ([`layout`]); and (2) there is an
-//! injective choice of a pending operation for each gap up to the highest version told, each called
-//! before everything in its slot and later ones returned, such that for each key the sequence of its
-//! operations along the slots (told updates, chosen ones, reads) is right with the versions in which
-//! they stand.
+//! **Theorem.** A history is linearizable exactly if (1) no two updates tell one version, and no
+//! operation of a later slot returned before one of an earlier slot was called ([`layout`]); and
+//! (2) there is an injective choice of a pending operation for each gap up to the highest version
+//! told, each called before everything in its slot and later ones returned, such that for each key
+//! the sequence of its operations along the slots (told updates, chosen ones, reads) is right with
+//! the versions in which they stand.
 //!
-//! *Proof.* By V1 and V2 every order has the completed operations in the order of their slots, so (1) is
-//! necessary; and between two neighbours in it φ rises by one (V4), so exactly one operation makes each gap's
-//! version. A pending operation that makes no version changes nothing (V3) and can be left out, as can all
-//! that come after the highest version told. By P the whole order is right exactly if the sequence
-//! of each key is, started at the initial state and stepped at the versions of its slots. Conversely a choice
-//! as in (2) gives an order along the slots, with the reads of a slot in the order of their calls, which
-//! respects real time by (1) and by what was asked of the choice. ∎
+//! *Proof.* By V1 and V2 every order has the completed operations in the order of their slots, so
+//! (1) is necessary; and between two neighbours in it φ rises by one (V4), so exactly one operation
+//! makes each gap's version. A pending operation that makes no version changes nothing (V3) and can
+//! be left out, as can all that come after the highest version told. By P the whole order is right
+//! exactly if the sequence of each key is, started at the initial state and stepped at the versions
+//! of its slots. Conversely a choice as in (2) gives an order along the slots, with the reads of a
+//! slot in the order of their calls, which respects real time by (1) and by what was asked of the
+//! choice. ∎
 //!
-//! So keys interact only through which of them fills which gap: the engine looks ahead key by
-//! key ([`key`]), then matches gaps and pending operations ([`search`]). Keys that one operation touches
-//! together count as one.
+//! So keys interact only through which of them fills which gap: the engine looks ahead key by key
+//! ([`key`]), then matches gaps and pending operations ([`search`]). Keys that one operation
+//! touches together count as one.
 //!
-//! What is trusted: a *yes* is replayed by the object's own steps on the whole state, so it
-//! rests on no declaration. A *no* rests on them. V2, V3 and V4 are compared with every step that is taken
-//! ([`steps`]), and P with steps of the whole object along the history ([`examine`]); a mismatch ends in the
-//! general search instead. The core of a *no* is refuted once more by the general search, which knows
-//! nothing of gaps and keys ([`core`]).
+//! What is trusted: a *yes* is replayed by the object's own steps on the whole state, so it rests
+//! on no declaration. A *no* rests on them. V2, V3 and V4 are compared with every step that is
+//! taken ([`steps`]), and P with steps of the whole object along the history ([`examine`]); a
+//! mismatch ends in the general search instead. The core of a *no* is refuted once more by the
+//! general search, which knows nothing of gaps and keys ([`core`]).
 
 mod arrange;
 mod core;
@@ -50,8 +52,8 @@ use seriatim_spec::{
 };
 use steps::Steps;
 
-/// Looking ahead goes as deep as there are gaps, hence no deeper than there are pending operations. With
-/// more of them than this it gets a thread with a stack of its own.
+/// Looking ahead goes as deep as there are gaps, hence no deeper than there are pending operations.
+/// With more of them than this it gets a thread with a stack of its own.
 const SHALLOW: usize = 300;
 const STACK: usize = 1 << 30;
 

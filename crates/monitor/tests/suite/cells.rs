@@ -1,5 +1,5 @@
-//! The map monitor on everything that acts on one key, against the plainest search; its orders are replayed, its
-//! counterexamples refuted.
+//! The map monitor on everything that acts on one key, against the plainest search; its orders are
+//! replayed, its counterexamples refuted.
 
 use crate::frontier::{events, garble};
 use seriatim_history::{ValueId, read_str};

@@ -1,5 +1,6 @@
-//! The frontier is right after every event: about all built-in objects, with values that repeat, operations that never return
-//! and operations that fail, against the plainest search over the same events.
+//! The frontier is right after every event: about all built-in objects, with values that repeat,
+//! operations that never return and operations that fail, against the plainest search over the same
+//! events.
 
 use seriatim_history::{
     Conventions, Event, Format, History, OpId, Outcome, Return, ValueId, read_str, write,
@@ -85,7 +86,8 @@ fn tell(watch: &mut dyn Exact, history: &History, event: Event) -> Result<(), St
     }
 }
 
-/// What the frontier says: `None` if it declines, else the number of the event at which everything becomes wrong.
+/// What the frontier says: `None` if it declines, else the number of the event at which everything
+/// becomes wrong.
 fn watched(reader: &ChosenReader, text: &str, split: Split) -> Result<Option<usize>, Declined> {
     let mut history = read_str(text).unwrap();
     let sample = Sample { history: &mut history, conventions: Conventions::default(), split };
@@ -100,7 +102,8 @@ fn watched(reader: &ChosenReader, text: &str, split: Split) -> Result<Option<usi
     Ok(None)
 }
 
-/// The shortest beginning that is wrong, by its last event. Lines that only say that something is pending for ever are no events.
+/// The shortest beginning that is wrong, by its last event. Lines that only say that something is
+/// pending for ever are no events.
 fn wrong_from(reader: &ChosenReader, lines: &[String]) -> Option<usize> {
     let is_event =
         |line: &&String| line.contains("\"type\":\"") && !line.contains("\"type\":\"info\"");

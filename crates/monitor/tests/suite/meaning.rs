@@ -1,5 +1,5 @@
-//! What records mean, end to end: numbers, repeated arguments, nil, reads of the whole, processes on a
-//! coarse clock; the same in every format; and laws that hold whatever the object is.
+//! What records mean, end to end: numbers, repeated arguments, nil, reads of the whole, processes
+//! on a coarse clock; the same in every format; and laws that hold whatever the object is.
 
 use seriatim_history::{
     Builder, Call, Format, History, Interval, Outcome, Return, Time, Value, ValueId, read_str,
@@ -279,7 +279,8 @@ fn nil_does_not_go_where_it_means_that_there_is_none() {
 
 #[test]
 fn an_owner_is_a_process_of_the_log_and_never_an_invented_one() {
-    // The second operation begins before the first one ends: processes that are made up would differ.
+    // The second operation begins before the first one ends: processes that are made up would
+    // differ.
     let nameless = "{\"op\":\"acquire\",\"call\":0,\"return\":2}\n{\"op\":\"release\",\"call\":1,\"return\":3}\n";
     assert_eq!(word_of(nameless, "mutex"), "linearizable");
     assert_eq!(word_of(nameless, "mutex(owner)"), "refused");
@@ -322,8 +323,8 @@ fn a_read_of_the_whole_shows_each_element_as_often_as_it_is_there() {
     }
 }
 
-/// Whether some order of reads and writes is right that respects real time and every process; by trying
-/// all of them on the numbers alone.
+/// Whether some order of reads and writes is right that respects real time and every process; by
+/// trying all of them on the numbers alone.
 fn register_oracle(rows: &[Row]) -> bool {
     fn place(rows: &[Row], left: &[usize], held: &Option<Value>) -> bool {
         let before = |a: usize, b: usize| {

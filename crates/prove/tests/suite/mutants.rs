@@ -1,5 +1,6 @@
-//! Mutants of proved algorithms, made by a program. A mutant that is proved must be correct: `explore` looks at it with two
-//! and three threads and with the clients of the file, and must not find a violation. `SERIATIM_LONG=1` mutates every algorithm, with larger bounds.
+//! Mutants of proved algorithms, made by a program. A mutant that is proved must be correct:
+//! `explore` looks at it with two and three threads and with the clients of the file, and must not
+//! find a violation. `SERIATIM_LONG=1` mutates every algorithm, with larger bounds.
 
 use crate::common::{algorithm, explored, long, mutants};
 use seriatim_lang::check;

@@ -1,8 +1,8 @@
 //! The report on a terminal: the verdict first, then what makes one believe it.
 //!
-//! A violation is drawn as a timeline (one row per process, one bar per operation, the order of events kept
-//! and their distances not), followed by the orders that were tried and the step at which each fails.
-//! Everything that a colour says is also said by a glyph or a word.
+//! A violation is drawn as a timeline (one row per process, one bar per operation, the order of
+//! events kept and their distances not), followed by the orders that were tried and the step at
+//! which each fails. Everything that a colour says is also said by a glyph or a word.
 
 mod attempts;
 mod explanation;
@@ -44,8 +44,8 @@ pub fn render(report: &Report<'_>, style: &Style) -> String {
     page.text
 }
 
-/// The drawing of a report without its head and its foot: what no order explains and why; or all operations, where the verdict
-/// is another one.
+/// The drawing of a report without its head and its foot: what no order explains and why; or all
+/// operations, where the verdict is another one.
 pub(crate) fn drawing(report: &Report<'_>, style: &Style) -> String {
     let mut page = Page { style, text: String::new() };
     match report.verdict {
@@ -112,7 +112,8 @@ fn violation(report: &Report<'_>, counterexample: &Counterexample, page: &mut Pa
     violated_parts(report, &labels, page);
 }
 
-/// When the operations of a counterexample were, and how long they took together, where times have a unit.
+/// When the operations of a counterexample were, and how long they took together, where times have
+/// a unit.
 fn times(report: &Report<'_>, counterexample: &Counterexample) -> Option<String> {
     let history = report.history;
     history.timescale().unit.name()?;
@@ -156,12 +157,14 @@ fn violated_parts(report: &Report<'_>, labels: &Labels<'_>, page: &mut Page<'_>)
 /// The most operations of a part that are named in the list of all.
 const MOST_OF_A_PART: usize = 6;
 
-/// The objects from which operations take what others have put there: the last operation of another kind says little.
+/// The objects from which operations take what others have put there: the last operation of another
+/// kind says little.
 const TAKEN_FROM: [&str; 8] =
     ["queue", "stack", "deque", "priority-queue", "multiset", "mutex", "semaphore", "log"];
 
-/// Of the operations before a counterexample the last one of another kind than those that cannot be placed: the write
-/// that a read has missed. It is drawn with them, for the eye; the claim does without it.
+/// Of the operations before a counterexample the last one of another kind than those that cannot be
+/// placed: the write that a read has missed. It is drawn with them, for the eye; the claim does
+/// without it.
 fn last_change(report: &Report<'_>, found: &Counterexample, stuck: &[OpId]) -> Option<OpId> {
     if TAKEN_FROM.contains(&report.object_name()) {
         return None;

@@ -1,5 +1,5 @@
-//! Runs of algorithms that the reports' tests share, written by hand: a report must not change when an engine finds another
-//! run.
+//! Runs of algorithms that the reports' tests share, written by hand: a report must not change when
+//! an engine finds another run.
 
 use super::Sample;
 use seriatim_history::{Horizon, OpId, Value};
@@ -79,7 +79,8 @@ fn violated(property: Property, how: &str, run: Run) -> Answer {
     })
 }
 
-/// Memory of the stack: what `top` refers to, the nodes with value and successor, the threads' variables.
+/// Memory of the stack: what `top` refers to, the nodes with value and successor, the threads'
+/// variables.
 fn memory(
     top: Option<u32>,
     nodes: &[(u32, i64, Option<u32>)],

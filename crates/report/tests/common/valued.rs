@@ -4,7 +4,8 @@ use crate::common::Sample;
 use seriatim_history::{Builder, Call, Horizon, Interval, OpId, Outcome, Return, Value, ValueId};
 use seriatim_spec::{Attempt, Counterexample, Explanation, Verdict};
 
-/// A value that is written, and then another one read, with the value in every place that may hold one.
+/// A value that is written, and then another one read, with the value in every place that may hold
+/// one.
 pub fn valued(value: &str) -> Sample {
     let mut builder = Builder::new("valued.jsonl");
     let process = builder.process(&Value::Int(0));

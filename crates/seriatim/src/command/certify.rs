@@ -16,8 +16,9 @@ use std::path::PathBuf;
 
 /// Check the certificate of a proof
 ///
-/// The checker shares only the algorithm language with the prover. It decides whether the views and effects of the
-/// certificate are an inductive invariant in which every check holds, and says what follows, claim by claim.
+/// The checker shares only the algorithm language with the prover. It decides whether the views and
+/// effects of the certificate are an inductive invariant in which every check holds, and says what
+/// follows, claim by claim.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// A .seri file, or the name of an algorithm in the library (`seriatim algorithms`)

@@ -20,9 +20,9 @@ use terminal_size::terminal_size;
 
 /// Decide whether recorded histories are linearizable
 ///
-/// For a violation, the report draws the smallest part of the history that shows it and says why every
-/// order fails. For a linearizable history, the order that was found is replayed by code that is
-/// independent of all engines before anything is printed.
+/// For a violation, the report draws the smallest part of the history that shows it and says why
+/// every order fails. For a linearizable history, the order that was found is replayed by code that
+/// is independent of all engines before anything is printed.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -246,8 +246,8 @@ impl Arguments {
         }
     }
 
-    /// The answer to a log. One that turns out not to fit in memory is checked from disk, if its specification is
-    /// known: then it never has to be in memory as a whole.
+    /// The answer to a log. One that turns out not to fit in memory is checked from disk, if its
+    /// specification is known: then it never has to be in memory as a whole.
     fn decided(&self, log: &[PathBuf]) -> Result<Result<Done, Failure>, Stopped> {
         let answer = limits::within(|| self.answer(log));
         let is_full = match &answer {

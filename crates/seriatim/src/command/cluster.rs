@@ -25,12 +25,13 @@ use std::time::Duration;
 /// The processes that check a log together.
 #[derive(Args)]
 pub struct Processes {
-    /// Use this many processes on this machine, which exchange operations by part; 1 is only this process
+    /// Use this many processes on this machine, which exchange operations by part; 1 is only this
+    /// process
     #[arg(long, value_name = "NUMBER", requires = "verdicts", conflicts_with = "shard", value_parser = positive)]
     processes: Option<usize>,
 
-    /// A file with the addresses of the processes, one host:port per line; this is the one that --process names.
-    /// All of them need the same --secret-file
+    /// A file with the addresses of the processes, one host:port per line; this is the one that
+    /// --process names. All of them need the same --secret-file
     #[arg(long, value_name = "FILE", requires_all = ["verdicts", "process"], conflicts_with_all = ["shard", "processes"])]
     cluster: Option<PathBuf>,
 
@@ -38,8 +39,8 @@ pub struct Processes {
     #[arg(long, value_name = "I", requires = "cluster")]
     process: Option<usize>,
 
-    /// A secret of at least 16 bytes, shared by the processes of a cluster: others are refused, and messages
-    /// cannot be forged
+    /// A secret of at least 16 bytes, shared by the processes of a cluster: others are refused, and
+    /// messages cannot be forged
     #[arg(long, value_name = "FILE", requires = "cluster")]
     secret_file: Option<PathBuf>,
 
@@ -47,7 +48,8 @@ pub struct Processes {
     #[arg(long, requires_all = ["cluster", "secret_file"])]
     open_network: bool,
 
-    /// How long to wait for the other processes to appear, and for a sign of life from each of them afterwards
+    /// How long to wait for the other processes to appear, and for a sign of life from each of them
+    /// afterwards
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     wait: Duration,
 }
@@ -201,8 +203,8 @@ fn work(
     verdicts::tell_one(&file)
 }
 
-/// Timely ends a process that lost another by a panic in one of its threads: say what happened instead, and
-/// what to do.
+/// Timely ends a process that lost another by a panic in one of its threads: say what happened
+/// instead, and what to do.
 fn end_when_lost(file: &Path) {
     let file = file.to_owned();
     std::panic::set_hook(Box::new(move |panic| {
@@ -234,15 +236,17 @@ fn is_coordinated() -> bool {
     std::env::var_os(COORDINATED).is_some()
 }
 
-/// What the process that starts the others tells each of them first: a line of addresses and a line with the
-/// secret. It has no file for this, which others could read, or which would stay when it is killed.
+/// What the process that starts the others tells each of them first: a line of addresses and a line
+/// with the secret. It has no file for this, which others could read, or which would stay when it
+/// is killed.
 fn orders(peers: &Peers) -> String {
     let secret: String = peers.secret.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{}\n{secret}\n", peers.addresses.join(" "))
 }
 
-/// Hears from the process that has started this one who the others are, and follows what it says then: that another
-/// is gone, or, by ending, that there is nobody any more who would put the verdicts together.
+/// Hears from the process that has started this one who the others are, and follows what it says
+/// then: that another is gone, or, by ending, that there is nobody any more who would put the
+/// verdicts together.
 fn heed_coordinator() -> Result<(Peers, Arc<AtomicBool>), Failure> {
     let mut input = std::io::stdin().lock();
     let mut line = || {
@@ -317,8 +321,8 @@ fn coordinate(question: &Question, count: usize, file: &Path) -> Result<Exit, Fa
     }
 }
 
-/// Waits until all processes have ended; gives what became of those that were lost. The others hear of one
-/// that was lost or gave up at once: they may be waiting for it.
+/// Waits until all processes have ended; gives what became of those that were lost. The others hear
+/// of one that was lost or gave up at once: they may be waiting for it.
 fn wait_for_all(children: &mut [Child]) -> Result<Vec<String>, Failure> {
     let mut lost = Vec::new();
     let mut ended = vec![false; children.len()];

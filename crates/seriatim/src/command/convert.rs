@@ -10,9 +10,9 @@ use std::path::PathBuf;
 
 /// Write a history in another format
 ///
-/// Formats that can be written: jsonl (one operation per line), jsonl-events (one event per line), edn,
-/// porcupine, limo, polylin; parquet in a command built with that feature. A history that the format cannot
-/// express is refused.
+/// Formats that can be written: jsonl (one operation per line), jsonl-events (one event per line),
+/// edn, porcupine, limo, polylin; parquet in a command built with that feature. A history that the
+/// format cannot express is refused.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]

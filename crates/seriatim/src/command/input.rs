@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// Which files to read, and how.
 #[derive(Args)]
 pub struct Input {
-    /// Histories: files, patterns such as 'runs/*.edn', or - for standard input; .gz and .zst files are
-    /// decompressed
+    /// Histories: files, patterns such as 'runs/*.edn', or - for standard input; .gz and .zst files
+    /// are decompressed
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
 
@@ -62,7 +62,8 @@ impl Input {
 pub struct Against {
     /// The specification: queue, 'cas-register(init=0)', … (`seriatim specs` lists them), or a file
     /// FILE.seri or FILE.seri#NAME with one in the algorithm language [default: the one that the
-    /// history names; if it names none, every specification that can read it is asked, and they must agree]
+    /// history names; if it names none, every specification that can read it is asked, and they
+    /// must agree]
     #[arg(long, value_name = "SPEC")]
     pub spec: Option<String>,
 
@@ -87,7 +88,8 @@ impl Against {
         }
     }
 
-    /// The specification of a history whose start is unknown (`register(init=unknown)`), and what its writes are called.
+    /// The specification of a history whose start is unknown (`register(init=unknown)`), and what
+    /// its writes are called.
     pub fn unknown_start(
         &self,
         history: &History,

@@ -1,4 +1,5 @@
-//! Defects of the command itself: a panic is never a verdict. It is told as what it is, and the answer is *unknown*.
+//! Defects of the command itself: a panic is never a verdict. It is told as what it is, and the
+//! answer is *unknown*.
 
 use super::Exit;
 use super::output::remark;

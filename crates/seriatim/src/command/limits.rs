@@ -1,4 +1,5 @@
-//! The limits of a command: one clock and one account of memory, whatever the command and its engines do.
+//! The limits of a command: one clock and one account of memory, whatever the command and its
+//! engines do.
 
 use super::amounts::{bytes, duration};
 use super::output::say;
@@ -19,8 +20,8 @@ pub struct Limits {
     #[arg(long, global = true, value_name = "TIME", value_parser = duration)]
     time: Option<Duration>,
 
-    /// The memory that the process may use (500M, 8G, …), including reading. A log that does not fit is kept on
-    /// disk where possible; otherwise the command stops and reports how far it got
+    /// The memory that the process may use (500M, 8G, …), including reading. A log that does not
+    /// fit is kept on disk where possible; otherwise the command stops and reports how far it got
     #[arg(long, global = true, value_name = "BYTES", default_value = "4G", value_parser = bytes)]
     memory: usize,
 }
@@ -70,7 +71,8 @@ fn form() -> Form {
     KNOWN.get().map_or(Form::Text, |known| known.form)
 }
 
-/// Does something about one thing, in the limits of the process. Memory that it gave up is there for the next.
+/// Does something about one thing, in the limits of the process. Memory that it gave up is there
+/// for the next.
 pub fn within<T>(work: impl FnOnce() -> T) -> Result<T, Stopped> {
     if stopped() == Some(Reason::Memory) {
         forget_memory();

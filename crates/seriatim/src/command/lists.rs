@@ -21,7 +21,8 @@ pub struct Lists {
     #[arg(long)]
     marked: bool,
 
-    /// What the exit code is about: whether the elements are correct, or also the list that contains them
+    /// What the exit code is about: whether the elements are correct, or also the list that
+    /// contains them
     #[arg(long, value_enum, default_value_t = Equality::Elements)]
     equality: Equality,
 }

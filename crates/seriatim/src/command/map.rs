@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 /// What the records of a log mean.
 #[derive(Args)]
 pub struct Mapping {
-    /// What the records of a log in another format mean: a file of rules, or a ready map (`seriatim map` lists
-    /// them)
+    /// What the records of a log in another format mean: a file of rules, or a ready map (`seriatim
+    /// map` lists them)
     #[arg(long, value_name = "MAP", value_parser = map_named, conflicts_with_all = ["format", "independent"])]
     pub map: Option<Map>,
 
@@ -61,15 +61,16 @@ fn map_named(name: &str) -> Result<Map, String> {
 
 /// List the ready maps, show one, or try a map on a log
 ///
-/// A map says what the records of a log in another format mean: JSON Lines, JSON lists, EDN, CSV, TSV. The page
-/// docs/map.md is its manual. Without a map, --try tries all ready maps.
+/// A map says what the records of a log in another format mean: JSON Lines, JSON lists, EDN, CSV,
+/// TSV. The page docs/map.md is its manual. Without a map, --try tries all ready maps.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// A ready map, or a file
     #[arg(value_name = "MAP")]
     map: Option<String>,
 
-    /// Show the first ten operations of a log as the map understands them, and how often each rule matched
+    /// Show the first ten operations of a log as the map understands them, and how often each rule
+    /// matched
     #[arg(long = "try", value_name = "FILE")]
     attempt: Option<PathBuf>,
 

@@ -37,11 +37,11 @@ use std::time::Instant;
 
 /// Is a concurrent object linearizable?
 ///
-/// An object is linearizable if its operations, however they overlap in time, could have happened one after
-/// another in an order that respects real time.
+/// An object is linearizable if its operations, however they overlap in time, could have happened
+/// one after another in an order that respects real time.
 ///
-/// Exit codes: 0 linearizable, 1 not linearizable, 2 bad input or usage, 3 unknown (a limit was reached). With
-/// several files, the first of 1, 2, 3 that applies to any of them.
+/// Exit codes: 0 linearizable, 1 not linearizable, 2 bad input or usage, 3 unknown (a limit was
+/// reached). With several files, the first of 1, 2, 3 that applies to any of them.
 #[derive(Parser)]
 #[command(name = "seriatim", version, max_term_width = 100)]
 struct Arguments {
@@ -122,8 +122,8 @@ impl<E: std::error::Error> From<E> for Failure {
     }
 }
 
-/// Carries out a command line, whose first word is the name of the program, and gives the exit code. Time is
-/// counted from `start`.
+/// Carries out a command line, whose first word is the name of the program, and gives the exit
+/// code. Time is counted from `start`.
 pub fn run(words: impl IntoIterator<Item = OsString>, start: Instant) -> u8 {
     #[cfg(feature = "parquet")]
     seriatim::parquet::install();

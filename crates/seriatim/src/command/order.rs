@@ -1,4 +1,5 @@
-//! `seriatim check --order process|none`: an order of the operations that need not respect real time.
+//! `seriatim check --order process|none`: an order of the operations that need not respect real
+//! time.
 
 mod page;
 

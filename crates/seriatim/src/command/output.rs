@@ -1,8 +1,8 @@
 //! Where the command speaks: standard output for what was asked for, standard error for the rest.
 //!
-//! A reader that goes away (`| head`) has had enough: that is neither a failure nor a reason to decide
-//! less, so what it would have read is dropped and the exit code stays what it is. Files are written whole or not at
-//! all.
+//! A reader that goes away (`| head`) has had enough: that is neither a failure nor a reason to
+//! decide less, so what it would have read is dropped and the exit code stays what it is. Files are
+//! written whole or not at all.
 
 use super::Failure;
 use seriatim::History;
@@ -11,8 +11,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
-/// A text that was made for a terminal or a program: colours are in it on purpose, and whoever made it has escaped
-/// what came from outside.
+/// A text that was made for a terminal or a program: colours are in it on purpose, and whoever made
+/// it has escaped what came from outside.
 pub struct Rendered(pub String);
 
 /// Prints a text that was made for standard output as it is.
@@ -31,9 +31,9 @@ pub fn say(text: &str) -> Result<(), Failure> {
     say_rendered(&Rendered(harmless(text)))
 }
 
-/// The text with control characters written out, and with those that change the direction of writing or cannot be
-/// seen. Names, values and messages come from logs and files of strangers: they must not move the cursor, change
-/// colours, overwrite a verdict or make it read backwards.
+/// The text with control characters written out, and with those that change the direction of
+/// writing or cannot be seen. Names, values and messages come from logs and files of strangers:
+/// they must not move the cursor, change colours, overwrite a verdict or make it read backwards.
 fn harmless(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for character in text.chars() {
@@ -101,8 +101,9 @@ impl From<io::Error> for Unwritten {
     }
 }
 
-/// Writes a file whole or not at all: under another name first, which becomes the file's own when everything is
-/// written. Who reads the file meanwhile, or after the process was stopped or killed, sees what was there before.
+/// Writes a file whole or not at all: under another name first, which becomes the file's own when
+/// everything is written. Who reads the file meanwhile, or after the process was stopped or killed,
+/// sees what was there before.
 ///
 /// What is no file (a pipe, a terminal) is written to as it is: it has no other name.
 pub fn write_whole(

@@ -246,8 +246,8 @@ impl Done {
             .map_or(self.answered.history.len() as u64, |spilled| spilled.operations)
     }
 
-    /// Whether nothing was decided for want of memory: not a search that ran out of it in one part, which it would
-    /// do from disk as well.
+    /// Whether nothing was decided for want of memory: not a search that ran out of it in one part,
+    /// which it would do from disk as well.
     pub fn is_without_memory(&self) -> bool {
         match &self.answered.checked.verdict {
             Verdict::Unknown(unknown) => {

@@ -246,8 +246,8 @@ fn unviolated(spilled: &Spilled) -> Result<(History, Checked), Failure> {
     Ok((Builder::new(&spilled.source).finish()?, Checked::new(verdict)))
 }
 
-/// What kept parts open, told by the reasons: a defect of ours goes before all limits. What does not fit in
-/// memory is open for many reasons.
+/// What kept parts open, told by the reasons: a defect of ours goes before all limits. What does
+/// not fit in memory is open for many reasons.
 fn limit_of(open: &[(String, String)]) -> Unknown {
     let of = |limit: Limit| open.iter().find(|(_, reason)| reason.starts_with(&limit.to_string()));
     let limits = [Limit::Defect, Limit::Time, Limit::Ties];

@@ -6,7 +6,8 @@ use seriatim::SpecChoice;
 use seriatim::spec::{Entry, Takes, catalogue};
 use seriatim_services::{Service, service, services};
 
-/// List the built-in specifications and the models of services, with their operations and parameters
+/// List the built-in specifications and the models of services, with their operations and
+/// parameters
 ///
 /// Choose a specification by name, with parameters in parentheses: --spec queue,
 /// --spec 'cas-register(init=0)', --spec 'priority-queue(max)'.

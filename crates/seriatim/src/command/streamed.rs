@@ -1,7 +1,7 @@
 //! Generated histories as JSON Lines while they are made, so that they may be larger than memory.
 //!
-//! The text is what writing the collected history would give, byte for byte. Operations are written in the
-//! order of their calls: one waits until all that were called before it have ended.
+//! The text is what writing the collected history would give, byte for byte. Operations are written
+//! in the order of their calls: one waits until all that were called before it have ended.
 
 use super::Failure;
 use seriatim::history::{Format, write_string, write_value};

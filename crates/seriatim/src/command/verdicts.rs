@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 /// Combine the verdict files of all shards of a log
 ///
-/// The files must be about the same log, specification and options, and every shard must be there and
-/// complete. The exit code is that of the whole log: 0 linearizable, 1 not linearizable, 2 something could
-/// not be read, 3 unknown.
+/// The files must be about the same log, specification and options, and every shard must be there
+/// and complete. The exit code is that of the whole log: 0 linearizable, 1 not linearizable, 2
+/// something could not be read, 3 unknown.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Verdict files, as `check --verdicts` writes them

@@ -30,21 +30,21 @@ use std::time::{Duration, Instant};
 
 /// Decide whether every run of an algorithm is linearizable
 ///
-/// If no engine is named, looks for a wrong run and for a proof for any number of threads at the same time. The
-/// answer is proved, violated (with a run), or unknown (with the reason and with what was covered). An option
-/// that only one engine understands selects that engine.
+/// If no engine is named, looks for a wrong run and for a proof for any number of threads at the
+/// same time. The answer is proved, violated (with a run), or unknown (with the reason and with
+/// what was covered). An option that only one engine understands selects that engine.
 ///
-/// The engine explore examines every interleaving of some threads, each of which calls methods for ever.
-/// Bounds that are not given come from the first `expect explore` line of the file. A violation is shown
-/// with a shortest run that leads to it.
+/// The engine explore examines every interleaving of some threads, each of which calls methods for
+/// ever. Bounds that are not given come from the first `expect explore` line of the file. A
+/// violation is shown with a shortest run that leads to it.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// A .seri file, or the name of an algorithm in the library (`seriatim algorithms`)
     #[arg(value_name = "ALGORITHM")]
     algorithm: String,
 
-    /// Which engine decides: explore (all runs of N threads within bounds), lists (some methods of a
-    /// list-based set, on lists of any length) or prove (any number of threads, any heap)
+    /// Which engine decides: explore (all runs of N threads within bounds), lists (some methods of
+    /// a list-based set, on lists of any length) or prove (any number of threads, any heap)
     #[arg(long, value_enum)]
     engine: Option<EngineName>,
 
@@ -214,7 +214,8 @@ impl Arguments {
         if self.quiet || self.json { Detail::Verdict } else { Detail::Claims }
     }
 
-    /// The command that shows the run again: that replays it, where it is saved; else this one, which finds a shortest run again.
+    /// The command that shows the run again: that replays it, where it is saved; else this one,
+    /// which finds a shortest run again.
     fn again(&self, name: &str) -> String {
         match &self.save {
             Some(path) => {
@@ -418,7 +419,8 @@ fn tell_growth(question: &Question<'_>, growth: &Growth) -> Result<(), Failure> 
     say(&format!("{}: {rest}\n", question.source.name))
 }
 
-/// What else there is to say of an exploration: its second opinion, and the run that it found as a file and as a history.
+/// What else there is to say of an exploration: its second opinion, and the run that it found as a
+/// file and as a history.
 fn tell_exploration(
     arguments: &Arguments,
     question: &Question<'_>,
@@ -536,7 +538,8 @@ fn judged(recorded: &Recorded) -> Report<'_> {
 struct Line {
     is_on: bool,
     start: Instant,
-    /// The most states that waited so far: once fewer than half of them wait, an estimate makes sense.
+    /// The most states that waited so far: once fewer than half of them wait, an estimate makes
+    /// sense.
     most: Cell<u64>,
 }
 

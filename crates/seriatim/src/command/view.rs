@@ -16,8 +16,8 @@ use std::time::Duration;
 
 /// Check a history and open its report in a browser
 ///
-/// The page is a single file that needs no network. With --serve nothing is written: the page is served,
-/// to this machine only, at an address that is printed.
+/// The page is a single file that needs no network. With --serve nothing is written: the page is
+/// served, to this machine only, at an address that is printed.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -50,8 +50,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(done.exit())
 }
 
-/// Writes the page to a new file of a name that nobody can know before: in a folder that all may write to, another
-/// could have put a link to a file of ours there.
+/// Writes the page to a new file of a name that nobody can know before: in a folder that all may
+/// write to, another could have put a link to a file of ours there.
 fn write_page(done: &Done, history: &Path) -> Result<PathBuf, Failure> {
     let name = history.file_stem().map_or("history".into(), |stem| stem.to_string_lossy());
     let number = RandomState::new().hash_one(std::process::id());
@@ -144,8 +144,9 @@ fn respond(mut stream: TcpStream, port: u16, page: &[u8]) -> std::io::Result<()>
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// What a request gets: the page for `/`, nothing for anything else. One that names another host, or that a page
-/// of another origin sends, is refused: by rebinding its name to this machine a page elsewhere could read ours.
+/// What a request gets: the page for `/`, nothing for anything else. One that names another host,
+/// or that a page of another origin sends, is refused: by rebinding its name to this machine a page
+/// elsewhere could read ours.
 fn answer<'p>(request: &[String], port: u16, page: &'p [u8]) -> (&'static str, &'p [u8]) {
     let field = |name: &str| {
         let fields = request.iter().skip(1).filter_map(|line| line.split_once(':'));

@@ -22,14 +22,16 @@ use std::time::Duration;
 
 /// Check calls and returns as they happen, and stop at the event that makes the history wrong
 ///
-/// Reads events (one per line) from standard input or a growing file. Open operations count as pending,
-/// so the verdict is correct after every event. While a monitor looks for violations, an order is constructed and
-/// replayed, window by window; nothing is called linearizable without it. Memory depends on the number of open
-/// operations and the size of the object, not on the length of the stream. If too many operations overlap to be
-/// followed, the command says so and decides at the end of the events.
+/// Reads events (one per line) from standard input or a growing file. Open operations count as
+/// pending, so the verdict is correct after every event. While a monitor looks for violations, an
+/// order is constructed and replayed, window by window; nothing is called linearizable without it.
+/// Memory depends on the number of open operations and the size of the object, not on the length of
+/// the stream. If too many operations overlap to be followed, the command says so and decides at
+/// the end of the events.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The specification, as for check: queue, 'cas-register(init=0)', …, FILE.seri or FILE.seri#NAME
+    /// The specification, as for check: queue, 'cas-register(init=0)', …, FILE.seri or
+    /// FILE.seri#NAME
     #[arg(value_name = "SPEC")]
     spec: String,
 
@@ -160,7 +162,8 @@ impl Growing {
         Ok(Growing(file.map_err(|error| Failure(format!("{}: {error}", path.display())))?))
     }
 
-    /// Whether the file ends before the place that was read last, as logs do that are rotated by cutting them off.
+    /// Whether the file ends before the place that was read last, as logs do that are rotated by
+    /// cutting them off.
     fn is_cut(&mut self) -> std::io::Result<bool> {
         Ok(self.0.metadata()?.len() < self.0.stream_position()?)
     }

@@ -1,5 +1,5 @@
-//! One meaning of the words: the same claims, with the same standing, from every engine that speaks of them, in every form of
-//! report.
+//! One meaning of the words: the same claims, with the same standing, from every engine that speaks
+//! of them, in every form of report.
 
 use crate::run::{file, folder, seriatim};
 use crate::schema::Schema;

@@ -115,7 +115,8 @@ fn a_process_that_gives_up_at_the_start_is_noticed_at_once() {
     ran.complains("another of the 2 processes ended before all had appeared");
 }
 
-/// What the verdict files hold now: what they held before is still there, and no part was decided twice.
+/// What the verdict files hold now: what they held before is still there, and no part was decided
+/// twice.
 pub fn kept(files: &[String], before: &[String]) -> Vec<String> {
     let read = |file: &String| std::fs::read_to_string(file).unwrap_or_default();
     let now: Vec<String> = files.iter().map(read).collect();

@@ -1,7 +1,8 @@
 //! Two processes of a cluster with a bad network between them, and strangers at the door.
 //!
-//! Whatever happens, a verdict is never wrong, never lost once it is decided and never decided twice; the processes end
-//! by themselves and say why; and the same command goes on when the network is well again.
+//! Whatever happens, a verdict is never wrong, never lost once it is decided and never decided
+//! twice; the processes end by themselves and say why; and the same command goes on when the
+//! network is well again.
 
 use super::cluster::{ended, expected, kept, log, merged, numbered};
 use super::run::{command, file, folder, text};
@@ -158,7 +159,8 @@ impl Pair {
         command(&arguments).spawn().expect("a process")
     }
 
-    /// Runs both with a fault between them; their exit codes and messages, and how many bytes arrived.
+    /// Runs both with a fault between them; their exit codes and messages, and how many bytes
+    /// arrived.
     fn run(&self, fault: Fault, towards: Towards) -> ([Option<i32>; 2], String, [u64; 2]) {
         let addresses = [free(), free()];
         let proxy = Proxy::new(addresses[0], fault, towards);

@@ -1,5 +1,5 @@
-//! The crates as the book draws them, taken from Cargo: no crate depends on one of its own layer or of a
-//! layer above it. `SERIATIM_BLESS=1` draws the graph in `docs/architecture.md` anew.
+//! The crates as the book draws them, taken from Cargo: no crate depends on one of its own layer or
+//! of a layer above it. `SERIATIM_BLESS=1` draws the graph in `docs/architecture.md` anew.
 
 use super::run::cargo_metadata;
 use serde_json::Value;
@@ -92,8 +92,8 @@ fn is_beside(name: &str, dependency: &str) -> bool {
     matches!((name, dependency), ("cluster", "scale"))
 }
 
-/// Each row of the table of concepts names a file that is there, whose header says what is decided and why that is
-/// sound, and the function in it.
+/// Each row of the table of concepts names a file that is there, whose header says what is decided
+/// and why that is sound, and the function in it.
 #[test]
 fn every_concept_of_the_book_has_its_file_and_its_entry() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,4 +1,5 @@
-//! The page on a first test, done as it says: a crate is made of its blocks, and fails and passes as shown.
+//! The page on a first test, done as it says: a crate is made of its blocks, and fails and passes
+//! as shown.
 //!
 //! That builds the harness with an explorer from nothing, so it is left to `SERIATIM_LONG=1`.
 

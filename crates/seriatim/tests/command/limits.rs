@@ -144,7 +144,8 @@ impl Row {
         let most = self.memory * 11 / 10 + 30;
         let (peak, code) = (usage.peak >> 20, usage.status.code());
         let is_small = peak <= most && matches!(code, Some(0..=3));
-        // On a busy machine nobody can say how long something takes: only the long table asserts it.
+        // On a busy machine nobody can say how long something takes: only the long table asserts
+        // it.
         let is_quick = over.is_none_or(|over| over <= allowed) || !is_long();
         let beyond = over.map_or("–".to_owned(), |over| format!("{} ms", over.as_millis()));
         let line = format!(
@@ -275,7 +276,8 @@ fn the_first_interrupt_ends_the_work_and_says_how_far_it_came() {
         let mut child = command(&arguments).stdin(Stdio::piped()).spawn().expect("the binary runs");
         let mut pipe = child.stdin.take().expect("a pipe");
         pipe.write_all(events(1).as_bytes()).expect("somebody reads");
-        // It is listening once it has taken its limits upon itself; until then a signal would end it.
+        // It is listening once it has taken its limits upon itself; until then a signal would end
+        // it.
         std::thread::sleep(Duration::from_millis(500));
         let process = child.id().to_string();
         let sent = Command::new("kill").args([signal, &process]).status().expect("kill");

@@ -3,7 +3,8 @@
 use super::run::{command, file, folder, seriatim};
 use std::io::Read;
 
-/// Runs the command, reads a little of what it prints and goes away; gives exit code and complaints.
+/// Runs the command, reads a little of what it prints and goes away; gives exit code and
+/// complaints.
 fn abandoned(arguments: &[&str]) -> (Option<i32>, String) {
     let mut child = command(arguments).spawn().expect("the binary runs");
     let mut first = [0; 16];

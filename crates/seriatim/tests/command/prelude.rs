@@ -1,5 +1,6 @@
-//! The objects of the library and the specifications of the algorithm language are one catalogue: where
-//! both have an object, they have the same operations under the same names and give the same verdicts.
+//! The objects of the library and the specifications of the algorithm language are one catalogue:
+//! where both have an object, they have the same operations under the same names and give the same
+//! verdicts.
 
 use seriatim::lang::{PRELUDE, builtin_spec, builtin_specs};
 use seriatim::spec::{Reader, catalogue};
@@ -89,8 +90,8 @@ const PAIRS: &[Pair] = &[
             ("read", NONE, &["-1", "0", "1"]),
         ],
     },
-    // `release` is not among them: the language's frees a free mutex as well, so that a lock may be written
-    // as a store; in a recorded history it is a mistake of the caller.
+    // `release` is not among them: the language's frees a free mutex as well, so that a lock may be
+    // written as a store; in a recorded history it is a mistake of the caller.
     Pair {
         language: "mutex",
         library: "mutex",

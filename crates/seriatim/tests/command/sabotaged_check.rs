@@ -1,4 +1,5 @@
-//! The engines of `check`, broken on purpose in one place after another: whatever they claim, nobody reads a wrong verdict.
+//! The engines of `check`, broken on purpose in one place after another: whatever they claim,
+//! nobody reads a wrong verdict.
 
 use crate::run::{Ran, command, file, folder, sabotaged};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -65,7 +66,8 @@ const UNKNOWN_WRITER: &str = r#"{"process":0,"op":"txn","arg":[["w","x",1]],"cal
 {"process":1,"op":"txn","arg":[["r","x",null]],"result":[["r","x",1]],"call":1,"return":6}
 "#;
 
-/// The second process saw the writes in another order than the first one did them; and in the order of calls.
+/// The second process saw the writes in another order than the first one did them; and in the order
+/// of calls.
 const SWAPPED_WRITES: [&str; 2] = [
     r#"{"process":0,"op":"enqueue","arg":1,"call":0,"return":1}
 {"process":0,"op":"enqueue","arg":2,"call":2,"return":3}

@@ -1,5 +1,5 @@
-//! The explorer, broken on purpose in one place after another: on wrong programs that the broken explorer takes for right ones,
-//! the second opinion must notice, and the answer must be *unknown*.
+//! The explorer, broken on purpose in one place after another: on wrong programs that the broken
+//! explorer takes for right ones, the second opinion must notice, and the answer must be *unknown*.
 
 use crate::run::{Ran, command, file, folder, sabotaged};
 
@@ -19,7 +19,8 @@ const ASSERTS: &str = "object broken : register\nvar x: value? = null\n\
     method write(v: value) { x = v }\n\
     method read() -> value? { let a = x; let b = x; assert a == b; return b }\n";
 
-/// A fresh node's flag is set when it is made, cleared in each attempt, and set for ever once others see it.
+/// A fresh node's flag is set when it is made, cleared in each attempt, and set for ever once
+/// others see it.
 const PRIVATE_FLAG: &str = "object broken : register\nstruct Node { val: value, dead: bool }\n\
     var cell: Node? = null\nvar other: int 0..3 = 0\n\
     method write(v: value) { let n = new Node { val: v, dead: true }\n\

@@ -1,5 +1,5 @@
-//! What is built into the command: licences, sources and duplicates are those that `deny.toml` allows.
-//! `SERIATIM_SBOM=FILE` writes a bill of materials (CycloneDX).
+//! What is built into the command: licences, sources and duplicates are those that `deny.toml`
+//! allows. `SERIATIM_SBOM=FILE` writes a bill of materials (CycloneDX).
 
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +32,8 @@ fn allowed(list: &str) -> BTreeSet<String> {
     inside.split('"').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// Whether an expression such as `(MIT OR Apache-2.0) AND Unicode-3.0` is met by licences that are allowed.
+/// Whether an expression such as `(MIT OR Apache-2.0) AND Unicode-3.0` is met by licences that are
+/// allowed.
 fn is_licensed(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let plain = expression.replace(['(', ')'], "").replace('/', " OR ");
     plain.split(" AND ").all(|all| all.split(" OR ").any(|one| allowed.contains(one.trim())))

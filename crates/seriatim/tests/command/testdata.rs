@@ -1,5 +1,5 @@
-//! The files in `testdata` come from where the manifest says: what was generated or converted by the
-//! command is made again and must be the same.
+//! The files in `testdata` come from where the manifest says: what was generated or converted by
+//! the command is made again and must be the same.
 
 use super::run::seriatim;
 use std::path::Path;

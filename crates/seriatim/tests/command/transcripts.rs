@@ -1,13 +1,14 @@
 //! What the book shows is what the command prints.
 //!
-//! Every command of every `console` block in the readme and the book is run, and its output compared;
-//! `SERIATIM_BLESS=1` writes the blocks anew. A line `$ …` is a command: `seriatim …` and
-//! `cargo run --profile quick -- …` are run by the shell, in a folder of the page's own where `examples`,
-//! `testdata` and `algorithms` are those of the repository, so that what one command writes the next
-//! one can read. Commands for the reader's own crate are not run; [`NOT_RUN`] lists how they begin.
-//! What differs from run to run is masked.
+//! Every command of every `console` block in the readme and the book is run, and its output
+//! compared; `SERIATIM_BLESS=1` writes the blocks anew. A line `$ …` is a command: `seriatim …` and
+//! `cargo run --profile quick -- …` are run by the shell, in a folder of the page's own where
+//! `examples`, `testdata` and `algorithms` are those of the repository, so that what one command
+//! writes the next one can read. Commands for the reader's own crate are not run; [`NOT_RUN`] lists
+//! how they begin. What differs from run to run is masked.
 //!
-//! Commands of `sh` blocks are not run, since their files are the reader's; their arguments are parsed.
+//! Commands of `sh` blocks are not run, since their files are the reader's; their arguments are
+//! parsed.
 
 use super::run::{folder, text};
 use super::transcript::rewritten;
@@ -17,7 +18,8 @@ use std::process::Command;
 /// How commands begin that belong to the reader's own crate.
 const NOT_RUN: [&str; 4] = ["cargo add ", "cargo test", "cargo install ", "SERIATIM_REPLAY="];
 
-/// Pages that teach no command: figures, the code's layout, other languages, and pages that other tests write.
+/// Pages that teach no command: figures, the code's layout, other languages, and pages that other
+/// tests write.
 const WITHOUT_COMMANDS: [&str; 13] = [
     "SUMMARY.md",
     "algorithms.md",

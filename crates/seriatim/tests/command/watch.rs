@@ -1,4 +1,5 @@
-//! `watch`: events from a generator, from a recorder at work, and the moment at which a history goes wrong.
+//! `watch`: events from a generator, from a recorder at work, and the moment at which a history
+//! goes wrong.
 
 use crate::run::{file, folder, seriatim, seriatim_reading};
 use seriatim_harness::{Clock, Recorder};
@@ -62,8 +63,8 @@ fn a_specification_in_a_file_can_be_watched() {
 
 #[test]
 fn where_nobody_can_follow_the_end_decides() {
-    // So many enqueues overlap that their orders are too many for the frontier; the values repeat, which the
-    // queue's own monitor does not take.
+    // So many enqueues overlap that their orders are too many for the frontier; the values repeat,
+    // which the queue's own monitor does not take.
     let enqueues = |kind: &str, from: u32| {
         let one = |process: u32| match kind {
             "call" => format!(

@@ -39,8 +39,9 @@ fn masked_line(line: &str) -> String {
     shown.join(" ")
 }
 
-/// A page with the output of its commands as it is now, and how many commands were run. A command is a
-/// line `$ …` of a `console` block; `output_of` says what it prints, or that it is not to be run.
+/// A page with the output of its commands as it is now, and how many commands were run. A command
+/// is a line `$ …` of a `console` block; `output_of` says what it prints, or that it is not to be
+/// run.
 pub fn rewritten(page: &str, output_of: impl Fn(&str) -> Option<String>) -> (String, usize) {
     let mut lines = page.lines().peekable();
     let (mut text, mut ran) = (String::new(), 0);

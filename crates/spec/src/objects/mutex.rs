@@ -1,5 +1,5 @@
-//! Mutex: held or free. With `owner`, only the process that acquired it may release it; a log that names no processes does
-//! not say who that was, and is refused.
+//! Mutex: held or free. With `owner`, only the process that acquired it may release it; a log that
+//! names no processes does not say who that was, and is refused.
 
 use crate::machine::{Answer, Effect, Machine};
 use crate::registry::{Entry, Parameter, Parameters};

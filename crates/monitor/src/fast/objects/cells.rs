@@ -7,21 +7,24 @@
 //!
 //! **Decides** whether a history of a map is linearizable, all keys in one sweep over the events.
 //!
-//! **Theorem.** Linearizability is local, so each key is judged by itself. A *way* is one in which everything so far may have
-//! happened to a key: what the key holds, and which of the open operations have taken effect. (1) An operation that with its
-//! recorded answer never changes anything (`get`, `contains`, what had no success) takes effect as soon as it
-//! can: whatever is right with it later is right with it earlier, since nobody notices. (2) Every other operation takes
-//! effect only when a return needs it: at a return, a way in which the operation has not taken effect yet tries all
-//! open operations, one after another, until it has. Waiting loses nothing, since there is no event between. So after each event the ways
-//! are all that there are, up to what (1) and (2) leave open, and the key's history is right iff one is left
-//! (Lowe's just-in-time linearization, with early reads). The order: operations by the event at which they took effect in a way that
-//! is left, which lies between call and return.
+//! **Theorem.** Linearizability is local, so each key is judged by itself. A *way* is one in which
+//! everything so far may have happened to a key: what the key holds, and which of the open
+//! operations have taken effect. (1) An operation that with its recorded answer never changes
+//! anything (`get`, `contains`, what had no success) takes effect as soon as it can: whatever is
+//! right with it later is right with it earlier, since nobody notices. (2) Every other operation
+//! takes effect only when a return needs it: at a return, a way in which the operation has not
+//! taken effect yet tries all open operations, one after another, until it has. Waiting loses
+//! nothing, since there is no event between. So after each event the ways are all that there are,
+//! up to what (1) and (2) leave open, and the key's history is right iff one is left (Lowe's
+//! just-in-time linearization, with early reads). The order: operations by the event at which they
+//! took effect in a way that is left, which lies between call and return.
 //!
-//! **Cost.** O(1) an event while a key has one way, which it has nearly always; else the number of ways. Memory: some bytes a key,
-//! and the order.
+//! **Cost.** O(1) an event while a key has one way, which it has nearly always; else the number of
+//! ways. Memory: some bytes a key, and the order.
 //!
-//! **Precondition.** No operation looks at the whole map or appends; at most 64 operations of a key are open at a time; the ways stay few
-//! ([`MOST`]). Else declined. A pending operation that changes nothing says nothing.
+//! **Precondition.** No operation looks at the whole map or appends; at most 64 operations of a key
+//! are open at a time; the ways stay few ([`MOST`]). Else declined. A pending operation that
+//! changes nothing says nothing.
 
 use crate::fast::containers::container::Reach;
 use crate::fast::violation::counterexample_until;
@@ -88,7 +91,8 @@ impl Deed {
         }
     }
 
-    /// What a key holds after it, [`ValueId::ABSENT`] being nothing; `None` if its answer does not fit.
+    /// What a key holds after it, [`ValueId::ABSENT`] being nothing; `None` if its answer does not
+    /// fit.
     #[inline]
     fn after(self, held: ValueId, default: ValueId) -> Option<ValueId> {
         let seen = if held.is_present() { held } else { default };
@@ -441,8 +445,9 @@ impl Sweep<'_> {
         order
     }
 
-    /// The operations of a key, up to the moment at which all answers are known that were used: those of what was
-    /// called before the return that nothing explains. What is called later cannot come before it, and explains nothing.
+    /// The operations of a key, up to the moment at which all answers are known that were used:
+    /// those of what was called before the return that nothing explains. What is called later
+    /// cannot come before it, and explains nothing.
     fn violation(&self, op: OpId) -> Claim {
         let (history, part) = (self.part.history, &self.part);
         let key = self.of[part.position(op)];

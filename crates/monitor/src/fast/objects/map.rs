@@ -8,7 +8,8 @@
 //!
 //! **Cost.** O(n).
 //!
-//! **Precondition.** To each key every value is written once, and nothing else is done; else see `cells`.
+//! **Precondition.** To each key every value is written once, and nothing else is done; else see
+//! `cells`.
 
 use crate::fast::containers::container::Reach;
 use crate::fast::objects::cells;

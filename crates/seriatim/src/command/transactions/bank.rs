@@ -1,9 +1,9 @@
 //! `seriatim check --spec 'bank(total=100)'`: the invariant of Jepsen's bank.
 //!
-//! Transfers move amounts between accounts and reads see all balances, `{account balance, …}`. Whatever the
-//! isolation level promises beyond it, every read sees the same total, and no balance below zero
-//! unless that is allowed (`bank(total=100, negative)`). Without `total`, it is that of the first read.
-//! Only the invariant is asked: a store may keep it and still lose transfers.
+//! Transfers move amounts between accounts and reads see all balances, `{account balance, …}`.
+//! Whatever the isolation level promises beyond it, every read sees the same total, and no balance
+//! below zero unless that is allowed (`bank(total=100, negative)`). Without `total`, it is that of
+//! the first read. Only the invariant is asked: a store may keep it and still lose transfers.
 
 use crate::command::input::Input;
 use crate::command::limits;
@@ -22,7 +22,8 @@ pub struct Invariant {
 }
 
 impl Invariant {
-    /// The invariant of a specification such as `bank(total=100, negative)`; `None` if it is no bank.
+    /// The invariant of a specification such as `bank(total=100, negative)`; `None` if it is no
+    /// bank.
     ///
     /// # Errors
     /// What is wrong with the parameters.

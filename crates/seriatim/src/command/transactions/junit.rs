@@ -1,4 +1,5 @@
-//! The answers about isolation levels as JUnit XML: a suite for each history, a case for each level.
+//! The answers about isolation levels as JUnit XML: a suite for each history, a case for each
+//! level.
 
 use super::{Answers, PER_KEY, remarks};
 use seriatim::report::markup::escaped;
