@@ -37,6 +37,7 @@ mod recorded;
 mod seri_live;
 mod seri_nature;
 mod seri_reader;
+mod seri_words;
 mod verified;
 
 pub use choose::verify;

@@ -1,10 +1,11 @@
 //! A specification in the algorithm language that hears of operations as they happen.
 
 use crate::seri_reader::{Invocation, SeriObject, Texts};
+use crate::seri_words::Words;
 use seriatim_history::{Conventions, OpId, Outcome, Values};
 use seriatim_lang::spec::{Datum, SpecState};
 use seriatim_spec::live::{Effects, Live, Sample, Told, recorded};
-use seriatim_spec::{Decoded, Spec, Split};
+use seriatim_spec::{Decoded, Split};
 use std::sync::Arc;
 
 /// A specification of a `.seri` file that hears of operations.
@@ -84,9 +85,15 @@ impl Live for SeriLive {
     }
 
     fn explain(&self, state: &SpecState, op: &Invocation, answer: &Datum) -> String {
-        match self.object.step(state, op, Some(answer)).is_empty() {
-            true => self.object.explain(state, op, Some(answer)),
-            false => String::new(),
+        let is_possible =
+            self.object.outcomes(state, op).iter().any(|(_, result)| result == answer);
+        match is_possible {
+            true => String::new(),
+            // Texts as keys are never heard, so there are none to name.
+            false => {
+                let words = Words { values: &self.values, texts: &Texts::default() };
+                self.object.explain(&words, state, op, Some(answer))
+            }
         }
     }
 }

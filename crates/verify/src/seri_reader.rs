@@ -7,8 +7,9 @@
 
 use crate::seri_live::SeriLive;
 use crate::seri_nature::Nature;
+use crate::seri_words::Words;
 use seriatim_explore::{Event, event};
-use seriatim_history::{History, InputError, Operation, Outcome, Problem, ValueId};
+use seriatim_history::{History, InputError, Operation, Outcome, Problem, ValueId, Values};
 use seriatim_lang::Program;
 use seriatim_lang::machine::Bounds;
 use seriatim_lang::program::{FunctionInfo, SpecInfo};
@@ -114,8 +115,12 @@ impl Reader for SeriReader {
 
     fn read(&self, history: &mut History) -> Result<Interpretation, InputError> {
         self.object.name_items(history);
-        let texts = Texts::of(history, &self.object.spec);
-        let mut bound: Bound<SeriObject> = Bound::new(Arc::clone(&self.object));
+        let texts = Arc::new(Texts::of(history, &self.object.spec));
+        let mut bound: Bound<SeriHistory> = Bound::new(SeriHistory {
+            object: Arc::clone(&self.object),
+            values: Arc::clone(history.values()),
+            texts: Arc::clone(&texts),
+        });
         let mut classes = Vec::with_capacity(history.len());
         for operation in history.operations() {
             if operation.outcome() == Outcome::Failed {
@@ -140,8 +145,20 @@ struct Reading<'r> {
 
 /// The texts of a history, in their order: a `key` of a specification is a number, and a text
 /// counts as its place among all texts of the history.
+#[derive(Default)]
 pub(crate) struct Texts {
     ranks: BTreeMap<ValueId, i32>,
+    /// What stood first where a `key` is wanted: a number and a text that counts as that number would be one key.
+    first_key: OnceLock<KeyKind>,
+    /// Whether another kind stood there later.
+    is_mixed: OnceLock<()>,
+}
+
+/// How a history writes its keys.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum KeyKind {
+    Number,
+    Text,
 }
 
 impl Texts {
@@ -170,7 +187,27 @@ impl Texts {
                 }
             }
         }
-        Texts { ranks: texts.into_values().zip(0..).collect() }
+        Texts { ranks: texts.into_values().zip(0..).collect(), ..Texts::default() }
+    }
+
+    /// The text that a key stands for, if keys are texts here.
+    pub(crate) fn text(&self, key: i32) -> Option<ValueId> {
+        let is_text = self.first_key.get() == Some(&KeyKind::Text);
+        let ranks = is_text.then_some(&self.ranks)?;
+        ranks.iter().find_map(|(id, rank)| (*rank == key).then_some(*id))
+    }
+
+    /// The key that a number or a text is, unless keys of the other kind came before.
+    fn key(&self, id: ValueId, number: Option<i32>) -> Option<i32> {
+        let (kind, key) = match number {
+            Some(number) => (KeyKind::Number, number),
+            None => (KeyKind::Text, self.rank(id)?),
+        };
+        let is_first = *self.first_key.get_or_init(|| kind) == kind;
+        if !is_first {
+            self.is_mixed.get_or_init(|| ());
+        }
+        is_first.then_some(key)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -262,6 +299,10 @@ impl SeriObject {
         let function = &info.methods[method];
         let types: Vec<Type> = function.params.iter().map(|param| param.ty.clone()).collect();
         let misfit = |expected: String| {
+            let expected = match texts.is_mixed.get() {
+                Some(()) => "keys that are all numbers or all texts".to_owned(),
+                None => expected,
+            };
             refuse(Problem::BadOperation { operation: operation.to_string(), expected })
         };
         let args = arguments(operation, types.len())
@@ -295,7 +336,7 @@ impl SeriObject {
             Type::Opt(inner) => self.datum(reading, id, inner),
             Type::Bool => id.as_bool().map(Datum::Bool),
             Type::Int(..) => number().map(Datum::Int),
-            Type::Key => number().or_else(|| texts.rank(id)).map(Datum::Key),
+            Type::Key => texts.key(id, number()).map(Datum::Key),
             Type::Tid => number().and_then(|n| u32::try_from(n).ok()).map(Datum::Tid),
             Type::Tuple(parts) => {
                 let items = items(operation, id).filter(|items| items.len() == parts.len())?;
@@ -329,61 +370,104 @@ impl SeriObject {
     }
 }
 
-impl Spec for SeriObject {
+impl SeriObject {
+    pub(crate) fn initial(&self) -> SpecState {
+        self.spec.initial().expect("it was tried when the specification was read")
+    }
+
+    pub(crate) fn is_read_only(&self, op: &Invocation, ret: Option<&Datum>) -> bool {
+        self.nature.leaves_unchanged(op.0, ret)
+    }
+
+    pub(crate) fn key(&self, op: &Invocation) -> Option<u64> {
+        self.nature.key(op.0).map(|parameter| key_of(&op.1[parameter]))
+    }
+
+    /// Why the method cannot return that.
+    pub(crate) fn explain(
+        &self,
+        words: &Words<'_>,
+        state: &SpecState,
+        op: &Invocation,
+        ret: Option<&Datum>,
+    ) -> String {
+        let method = &self.spec.info().methods[op.0];
+        let name = &method.name;
+        let shown = |result: &Datum| words.of(self.spec.info(), &method.result, result);
+        let outcomes = self.outcomes(state, op);
+        let allowed: Vec<String> = outcomes.iter().map(|(_, result)| shown(result)).collect();
+        match (ret, &allowed[..]) {
+            (_, []) => format!("{name} is not enabled"),
+            (Some(ret), _) => {
+                let (ret, allowed) = (shown(ret), allowed.join(" or "));
+                format!("{name} cannot return {ret}: it would return {allowed}")
+            }
+            (None, _) => format!("{name} is impossible"),
+        }
+    }
+}
+
+/// A specification of the language for one history, whose values it can show.
+struct SeriHistory {
+    object: Arc<SeriObject>,
+    values: Arc<Values>,
+    texts: Arc<Texts>,
+}
+
+impl SeriHistory {
+    fn words(&self) -> Words<'_> {
+        Words { values: &self.values, texts: &self.texts }
+    }
+}
+
+impl Spec for SeriHistory {
     type State = SpecState;
     type Op = Invocation;
     type Ret = Datum;
 
     fn initial(&self) -> SpecState {
-        self.spec.initial().expect("it was tried when the specification was read")
+        self.object.initial()
     }
 
     fn step(&self, state: &SpecState, op: &Invocation, ret: Option<&Datum>) -> Next<SpecState> {
-        fitting(self.outcomes(state, op), ret)
+        fitting(self.object.outcomes(state, op), ret)
     }
 
     fn is_read_only(&self, op: &Invocation, ret: Option<&Datum>) -> bool {
-        self.nature.leaves_unchanged(op.0, ret)
+        self.object.is_read_only(op, ret)
     }
 
     fn key(&self, op: &Invocation) -> Option<u64> {
-        self.nature.key(op.0).map(|parameter| key_of(&op.1[parameter]))
+        self.object.key(op)
     }
 
     fn commute(&self, a: &Invocation, b: &Invocation) -> bool {
+        let nature = &self.object.nature;
         let both_read = self.is_read_only(a, None) && self.is_read_only(b, None);
-        let (first, second) = (self.nature.entries(a.0, &a.1), self.nature.entries(b.0, &b.1));
+        let (first, second) = (nature.entries(a.0, &a.1), nature.entries(b.0, &b.1));
         let are_apart = || match (first, second) {
             (Some(a), Some(b)) => !a.iter().any(|entry| b.contains(entry)),
             _ => false,
         };
-        both_read || self.nature.version.is_none() && are_apart()
+        both_read || nature.version.is_none() && are_apart()
     }
 
     fn versions(&self) -> Option<VersionsOf<'_, Self>> {
-        let version = self.nature.version?;
+        let version = self.object.nature.version?;
         let start = self.initial();
         matches!(start[version.0 as usize], Datum::Int(0..)).then_some(self as _)
     }
 
     fn explain(&self, state: &SpecState, op: &Invocation, ret: Option<&Datum>) -> String {
-        let name = &self.spec.info().methods[op.0].name;
-        let outcomes = self.outcomes(state, op);
-        let allowed: Vec<String> = outcomes.iter().map(|(_, result)| result.to_string()).collect();
-        match (ret, &allowed[..]) {
-            (_, []) => format!("{name} is not enabled"),
-            (Some(ret), _) => {
-                format!("{name} cannot return {ret}: it would return {}", allowed.join(" or "))
-            }
-            (None, _) => format!("{name} is impossible"),
-        }
+        self.object.explain(&self.words(), state, op, ret)
     }
 
     fn show(&self, state: &SpecState) -> String {
-        let vars = self.spec.info().vars.iter().zip(state);
-        let vars: Vec<String> =
-            vars.map(|(var, value)| format!("{} = {value}", var.name)).collect();
-        vars.join(", ")
+        let info = self.object.spec.info();
+        let shown = info.vars.iter().zip(state).map(|(var, value)| {
+            format!("{} = {}", var.name, self.words().of(info, &var.ty, value))
+        });
+        shown.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -396,13 +480,13 @@ fn fitting(mut outcomes: Vec<(SpecState, Datum)>, ret: Option<&Datum>) -> Next<S
     }
 }
 
-impl Versions<SpecState, Invocation, Datum> for SeriObject {
+impl Versions<SpecState, Invocation, Datum> for SeriHistory {
     fn version(&self, op: &Invocation, ret: &Datum) -> Option<Version> {
-        self.nature.told(op.0, ret)
+        self.object.nature.told(op.0, ret)
     }
 
     fn version_of(&self, state: &SpecState) -> u64 {
-        let version = self.nature.version.map_or(0, |version| version.0 as usize);
+        let version = self.object.nature.version.map_or(0, |version| version.0 as usize);
         match state[version] {
             Datum::Int(number) => number as u64,
             _ => 0,
@@ -415,7 +499,7 @@ impl Versions<SpecState, Invocation, Datum> for SeriObject {
         op: &Invocation,
         ret: Option<&Datum>,
     ) -> Result<Next<SpecState>, String> {
-        match self.spec.outcomes(state, op.0, &op.1) {
+        match self.object.spec.outcomes(state, op.0, &op.1) {
             Ok(outcomes) => Ok(fitting(outcomes, ret)),
             Err(SpecStop::NotEnabled) => Ok(Next::None),
             Err(SpecStop::Broken(why)) => Err(why),
@@ -424,14 +508,14 @@ impl Versions<SpecState, Invocation, Datum> for SeriObject {
 
     fn at_version(&self, state: &SpecState, version: u64) -> SpecState {
         let mut state = state.clone();
-        if let Some(var) = self.nature.version {
+        if let Some(var) = self.object.nature.version {
             state[var.0 as usize] = Datum::Int(version as i32);
         }
         state
     }
 
     fn keys(&self, op: &Invocation) -> Option<Vec<u64>> {
-        Some(self.nature.entries(op.0, &op.1)?.into_iter().map(key_of).collect())
+        Some(self.object.nature.entries(op.0, &op.1)?.into_iter().map(key_of).collect())
     }
 }
 
