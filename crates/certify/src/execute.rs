@@ -172,7 +172,7 @@ impl Execution<'_> {
                 let scalar = self.evaluate(value)?;
                 self.fits(scalar, *kind)?;
             }
-            Op::Atomic | Op::Lin { .. } => {}
+            Op::Atomic | Op::Fence | Op::Lin { .. } => {}
             other => {
                 return Err(format!("an instruction that the checker does not know: {other:?}"));
             }

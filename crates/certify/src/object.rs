@@ -17,7 +17,7 @@ use crate::meaning::Meaning;
 use crate::number::is_unbounded;
 use crate::number_spec::NumberSpec;
 use crate::scalar::Scalar;
-use seriatim_lang::steps::{Place, Root, Steps};
+use seriatim_lang::steps::{Instr, Orders, Place, Root, Steps};
 use seriatim_lang::types::{Kind, Scalar as ScalarType, StructId};
 use seriatim_lang::{Program, lower};
 
@@ -305,8 +305,19 @@ fn outside(steps: &Steps) -> Option<&'static str> {
         (!steps.links.is_empty(), "it uses load-linked"),
         (steps.object_registers > 0, "it has thread variables"),
         (steps.shared.len() > 32, "it has more than 32 shared variables"),
+        (!is_sequential(steps), "it asks for less than sequential consistency"),
     ];
     reasons.into_iter().find(|(applies, _)| *applies).map(|(_, why)| why)
+}
+
+/// Condition `sequentially-consistent-orderings`: every access is `seqcst` and nothing is plain. The
+/// invariant of a certificate is about one memory that all threads see alike.
+fn is_sequential(steps: &Steps) -> bool {
+    let mut fields = steps.structs.iter().flat_map(|s| &s.slots);
+    let ordered = |i: &Instr| i.orders == Orders::default();
+    !steps.shared.iter().any(|s| s.plain)
+        && !fields.any(|s| s.plain)
+        && steps.code.iter().all(ordered)
 }
 
 /// The struct of the list, and what its slots are for.

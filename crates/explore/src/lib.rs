@@ -58,6 +58,9 @@ pub fn run_with(
     options: &Options,
     progress: &mut dyn FnMut(&Statistics),
 ) -> Result<Outcome, Diagnostic> {
+    if let Err(refused) = seriatim_lang::sequential::required(program, "the explorer") {
+        return Ok(refinement::unknown(program, options, Reason::Unsupported(refused.message)));
+    }
     match options.mode {
         Mode::Points => points(program, options, progress),
         Mode::Progress => progress::lock_freedom(program, options, progress),

@@ -23,7 +23,7 @@ pub mod machine;
 pub mod spec;
 pub mod steps;
 
-pub use analysis::{flow, guarded, held, liveness, locality, lock_order, scalarset};
+pub use analysis::{flow, guarded, held, liveness, locality, lock_order, scalarset, sequential};
 pub use front::check::{PRELUDE, builtin_spec, builtin_specs, check, check_with};
 pub use front::diagnostic::Diagnostic;
 pub use front::format::format as fmt;

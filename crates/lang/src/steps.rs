@@ -7,7 +7,10 @@
 //! syntax. Composite values (tuples, arrays) are laid out in consecutive scalar slots.
 
 pub(crate) mod lower;
+mod ordering;
 pub mod show;
+
+pub use ordering::{Ordering, Orders};
 
 use crate::front::program::VarId;
 use crate::front::span::Span;
@@ -205,6 +208,8 @@ pub enum Op {
     Lock(Place),
     /// Releases a lock.
     Unlock(Place),
+    /// Orders the accesses before it with those after it, as [`Instr::orders`] says.
+    Fence,
     /// The begin of an atomic block.
     Atomic,
     /// Allocates a node.
@@ -277,6 +282,8 @@ pub struct Instr {
     pub op: Op,
     /// Where it stands in the source.
     pub span: Span,
+    /// How its access is ordered with others.
+    pub orders: Orders,
     /// Whether it lies inside an atomic block.
     pub inside_atomic: bool,
     /// Whether its access may ride along with the step before it, in proofs.
@@ -352,6 +359,10 @@ pub struct Slot {
     pub kind: Kind,
     /// Its name, for people.
     pub name: String,
+    /// Whether it is accessed without synchronisation.
+    pub plain: bool,
+    /// Whether it lies in one memory word with the slot before it.
+    pub joined: bool,
 }
 
 /// The layout of a struct.

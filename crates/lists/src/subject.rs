@@ -71,6 +71,7 @@ impl Code {
             let reason = format!("{count} operations; at most {MAX_OPERATIONS} are possible");
             return Err(Refusal::new(Span::default(), reason));
         }
+        seriatim_lang::sequential::required(program, "the engine for lists")?;
         let mut steps = lower(program, threads as u32, None)?;
         let shape = recognise(program, &steps)?;
         let mut methods = vec![];
@@ -90,6 +91,7 @@ impl Code {
                 steps.code.push(Instr {
                     op,
                     span: Span::default(),
+                    orders: Orders::default(),
                     inside_atomic: false,
                     fused: false,
                     pauses: false,
@@ -98,6 +100,7 @@ impl Code {
             steps.code.push(Instr {
                 op: Op::End,
                 span: Span::default(),
+                orders: Orders::default(),
                 inside_atomic: false,
                 fused: false,
                 pauses: false,

@@ -148,6 +148,7 @@ pub struct Model {
 impl Model {
     /// The program as a model, or why it is refused.
     pub fn of(program: &Program, threads: u32) -> Result<Model, String> {
+        seriatim_lang::sequential::required(program, "the prover").map_err(|d| d.message)?;
         let (kind, roles) = kind(program)?;
         let steps = lower(program, threads, None).map_err(|d| d.message.clone())?;
         refuse(&steps)?;

@@ -206,7 +206,7 @@ impl Run<'_> {
                 let value = self.evaluate(value)?;
                 self.check(value, *kind)?;
             }
-            Op::Atomic | Op::Lin { .. } => {}
+            Op::Atomic | Op::Fence | Op::Lin { .. } => {}
             Op::SetAt { .. } => return strange("arrays"),
             Op::StoreConditional { .. } => return strange("store-conditional"),
             Op::Free(_) => return strange("free"),

@@ -141,3 +141,46 @@ fn bounds_are_raised_for_lock_freedom_too() {
         assert_eq!(answer.standing(Property::Linearizable), &Standing::NotAsked);
     }
 }
+
+#[test]
+fn engines_that_know_no_orderings_refuse_weaker_ones() {
+    let strong = "object o : stack
+struct Node { val: value, next: Node? }
+var top: Node? = null
+method push(v: value) {
+  let n = new Node { val: v, next: null }
+  loop {
+    let t = load(top, seqcst)
+    n.next = t
+    if cas(top, t, n) { return }
+  }
+}
+method pop() -> value? {
+  loop {
+    let t = top
+    if t == null { return empty }
+    let s = t.next
+    if cas(top, t, s) { return t.val }
+  }
+}
+expect explore(threads: 2, capacity: 2) holds
+";
+    let proved = |source: &str| {
+        let program = seriatim_lang::check(source).expect("a program");
+        let options = Options { engine: Engine::Prove, ..Options::of(&program) };
+        verify(&program, &options).expect("an answer")
+    };
+    let certificate = proved(strong).certificate.expect("it is proved");
+    for (from, to) in [
+        ("load(top, seqcst)", "load(top, relaxed)"),
+        ("cas(top, t, n)", "cas(top, t, n, release)"),
+        ("struct Node { val", "struct Node { plain val"),
+        ("    n.next = t\n", "    n.next = t\n    fence(release)\n"),
+    ] {
+        let weak = strong.replacen(from, to, 1);
+        assert_ne!(weak, strong);
+        assert!(proved(&weak).certificate.is_none(), "{to}");
+        let program = seriatim_lang::check(&weak).expect("a program");
+        assert!(seriatim_certify::certify(&program, &certificate).is_err(), "{to}");
+    }
+}

@@ -64,6 +64,7 @@ pub fn expressions(op: &Op, visit: &mut dyn FnMut(&Ex)) {
         Op::Load { .. }
         | Op::Lock(_)
         | Op::Unlock(_)
+        | Op::Fence
         | Op::Atomic
         | Op::Jump(_)
         | Op::Choose(_)

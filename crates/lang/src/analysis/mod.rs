@@ -9,3 +9,4 @@ pub mod locality;
 pub mod lock_order;
 pub(crate) mod pauses;
 pub mod scalarset;
+pub mod sequential;

@@ -90,6 +90,8 @@ pub struct FieldDecl {
     pub ty: TypeExpr,
     /// Its default value.
     pub default: Option<Expr>,
+    /// Whether it is accessed without synchronisation: `plain`.
+    pub plain: bool,
 }
 
 /// A shared variable or a thread variable.
@@ -103,6 +105,8 @@ pub struct VarDecl {
     pub init: Option<Expr>,
     /// Whether each thread has its own.
     pub scope: VarScope,
+    /// Whether it is accessed without synchronisation: `plain`.
+    pub plain: bool,
 }
 
 /// Who sees a variable.

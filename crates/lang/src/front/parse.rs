@@ -182,7 +182,7 @@ mod tests {
                 .into_iter()
                 .flat_map(words)
                 .collect();
-        for word in KEYWORDS.into_iter().chain(["rest", "help"]) {
+        for word in KEYWORDS.into_iter().chain(["rest", "help", "plain"]) {
             assert!(known.contains(word), "{word}");
         }
         for word in ["bool", "int", "value", "key", "tid", "lock", "seq", "set", "map"] {
@@ -190,8 +190,12 @@ mod tests {
         }
         let functions = words("support.function");
         let builtins = ["cas", "swap", "fetch_add", "ll", "sc", "lock", "unlock", "free", "len"];
-        for word in builtins.into_iter().chain(["min", "max", "remove"]) {
+        let ordered = ["load", "store", "fence"];
+        for word in builtins.into_iter().chain(ordered).chain(["min", "max", "remove"]) {
             assert!(Builtin::named(word).is_some() && functions.contains(word), "{word}");
+        }
+        for ordering in crate::steps::Ordering::ALL {
+            assert!(words("constant.language").contains(ordering.text()), "{}", ordering.text());
         }
         assert!(GRAMMAR.contains("@lin"));
     }

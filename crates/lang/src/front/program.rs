@@ -45,6 +45,12 @@ pub enum Builtin {
     Swap,
     /// `fetch_add(place, amount)`.
     FetchAdd,
+    /// `load(place, ordering)`.
+    Load,
+    /// `store(place, new, ordering)`.
+    Store,
+    /// `fence(ordering)`.
+    Fence,
     /// `ll(var)`.
     LoadLinked,
     /// `sc(var, new)`.
@@ -72,6 +78,9 @@ impl Builtin {
             "cas" => Builtin::Cas,
             "swap" => Builtin::Swap,
             "fetch_add" => Builtin::FetchAdd,
+            "load" => Builtin::Load,
+            "store" => Builtin::Store,
+            "fence" => Builtin::Fence,
             "ll" => Builtin::LoadLinked,
             "sc" => Builtin::StoreConditional,
             "lock" => Builtin::Lock,
@@ -83,6 +92,36 @@ impl Builtin {
             "remove" => Builtin::Remove,
             _ => return None,
         })
+    }
+
+    /// How many arguments it takes before its orderings.
+    pub fn arguments(self) -> usize {
+        match self {
+            Builtin::Fence => 0,
+            Builtin::Cas => 3,
+            Builtin::Swap
+            | Builtin::FetchAdd
+            | Builtin::Store
+            | Builtin::StoreConditional
+            | Builtin::Remove => 2,
+            _ => 1,
+        }
+    }
+
+    /// The numbers of orderings that it takes after its arguments.
+    pub fn orderings(self) -> std::ops::RangeInclusive<usize> {
+        match self {
+            Builtin::Load | Builtin::Store | Builtin::Fence => 1..=1,
+            Builtin::Swap | Builtin::FetchAdd => 0..=1,
+            Builtin::Cas => 0..=2,
+            _ => 0..=0,
+        }
+    }
+
+    /// Whether files may have a function of this name, which goes first then: it came into the
+    /// language after files were written.
+    pub fn gives_way(self) -> bool {
+        matches!(self, Builtin::Load | Builtin::Store | Builtin::Fence)
     }
 
     /// Whether it belongs to specifications (else: to algorithms).
@@ -109,6 +148,8 @@ pub struct FieldInfo {
     pub ty: Type,
     /// Its default value.
     pub default: Option<Expr>,
+    /// Whether it is accessed without synchronisation.
+    pub plain: bool,
 }
 
 /// An enum.
@@ -129,6 +170,8 @@ pub struct VarInfo {
     pub ty: Type,
     /// Its initial value.
     pub init: Option<Expr>,
+    /// Whether it is accessed without synchronisation.
+    pub plain: bool,
 }
 
 /// A method or a helper function.

@@ -203,6 +203,19 @@ impl Type {
         }
     }
 
+    /// For each slot whether it lies in one memory word with the slot before it: the parts of a
+    /// tuple do, the elements of an array do not.
+    pub fn joined(&self, threads: u32) -> Vec<bool> {
+        match self {
+            Type::Tuple(_) => (0..self.width(threads)).map(|slot| slot > 0).collect(),
+            Type::Array(element, length) => {
+                let one = element.joined(threads);
+                (0..length.count(threads)).flat_map(|_| one.iter().copied()).collect()
+            }
+            _ => vec![false; self.width(threads) as usize],
+        }
+    }
+
     /// The scalar slots, for so many threads; `variants` gives the size of each enum.
     pub fn slots(&self, threads: u32, variants: &dyn Fn(EnumId) -> u32) -> Vec<Kind> {
         let plain = |scalar| vec![Kind { scalar, nullable: false }];

@@ -125,7 +125,7 @@ impl Run<'_> {
                 }
             }
             Op::Lin { .. } => {}
-            Op::Atomic => {}
+            Op::Atomic | Op::Fence => {}
             Op::Return(_) | Op::Invoke { .. } | Op::End => return Err(Stop::Ended),
             _ => return self.access(pc),
         }

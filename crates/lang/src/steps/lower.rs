@@ -149,7 +149,7 @@ impl<'p> Lower<'p> {
                 }
                 ty => self.scattered_arrays |= ty.has_thread_array(),
             }
-            shared.extend(self.named_slots(&var.name, &var.ty));
+            shared.extend(self.shared_slots(&var.name, &var.ty, var.plain));
         }
         for var in &program.thread_vars {
             self.scattered_arrays |= var.ty.has_thread_array();
@@ -198,10 +198,12 @@ impl<'p> Lower<'p> {
 
     fn layouts(&self) -> Vec<StructLayout> {
         let layout = |(id, info): (usize, &StructInfo)| {
-            let slots = info.fields.iter().flat_map(|f| self.named_slots(&f.name, &f.ty));
+            let slots = info.fields.iter().flat_map(|f| self.shared_slots(&f.name, &f.ty, f.plain));
             let owner = self.owner_slot(StructId(id as u32)).map(|_| Slot {
                 kind: Kind { scalar: Scalar::Tid, nullable: true },
                 name: "owner".to_string(),
+                plain: false,
+                joined: false,
             });
             StructLayout { name: info.name.clone(), slots: slots.chain(owner).collect() }
         };
@@ -306,7 +308,8 @@ impl<'p> Lower<'p> {
             let info = &self.program.shared[var.0 as usize];
             let reg = Reg(self.persistent.len() as u32);
             let kind = Kind { scalar: Scalar::Bool, nullable: false };
-            self.persistent.push(Slot { kind, name: format!("{}.linked", info.name) });
+            let name = format!("{}.linked", info.name);
+            self.persistent.push(Slot { kind, name, plain: false, joined: false });
             let first = self.shared_offsets[var.0 as usize];
             let width = info.ty.width(self.threads);
             self.links.push(Link { var, first, width, reg });
@@ -322,9 +325,19 @@ impl<'p> Lower<'p> {
         let single = kinds.len() == 1;
         let slot = |(i, kind)| {
             let name = if single { name.to_string() } else { format!("{name}.{i}") };
-            Slot { kind, name }
+            Slot { kind, name, plain: false, joined: false }
         };
         kinds.into_iter().enumerate().map(slot).collect()
+    }
+
+    /// The slots of a shared variable or of a field.
+    fn shared_slots(&self, name: &str, ty: &Type, plain: bool) -> Vec<Slot> {
+        let mut slots = self.named_slots(name, ty);
+        let joined = ty.joined(self.threads);
+        for (slot, joined) in slots.iter_mut().zip(joined) {
+            (slot.plain, slot.joined) = (plain, joined);
+        }
+        slots
     }
 
     /// New registers for a variable or an intermediate value.
@@ -359,12 +372,16 @@ impl<'p> Lower<'p> {
     }
 
     fn emit(&mut self, op: Op) -> Lowered<()> {
+        self.emit_ordered(op, Orders::default())
+    }
+
+    fn emit_ordered(&mut self, op: Op, orders: Orders) -> Lowered<()> {
         if self.code.len() >= MAX_CODE {
             return Err(Diagnostic::new(self.span, "the program is too large once expanded")
                 .hint("helper functions are expanded at every call"));
         }
         let (span, inside_atomic) = (self.span, self.atomic > 0);
-        self.code.push(Instr { op, span, inside_atomic, fused: false, pauses: false });
+        self.code.push(Instr { op, span, orders, inside_atomic, fused: false, pauses: false });
         Ok(())
     }
 

@@ -15,7 +15,7 @@ pub fn listing(steps: &Steps) -> String {
             let instr = &steps.code[index as usize];
             let number = index - method.entry.0;
             let mark = if instr.is_shared_access() { "*" } else { " " };
-            let text = operation(steps, method, &instr.op);
+            let text = ordered(steps, method, instr);
             let _ = writeln!(out, "  {mark}{number:>3}  {text}");
         }
         out.push('\n');
@@ -34,7 +34,9 @@ pub fn dot(steps: &Steps) -> String {
         let _ = writeln!(out, "  subgraph cluster_{number} {{\n    label=\"{}\";", method.name);
         for index in method.entry.0..method.end.0 {
             let op = &steps.code[index as usize].op;
-            let text = operation(steps, method, op).replace('\\', "\\\\").replace('"', "\\\"");
+            let text = ordered(steps, method, &steps.code[index as usize])
+                .replace('\\', "\\\\")
+                .replace('"', "\\\"");
             let style =
                 if steps.code[index as usize].is_shared_access() { "bold" } else { "dotted" };
             let _ = writeln!(out, "    n{index} [label=\"{text}\", style={style}];");
@@ -46,6 +48,22 @@ pub fn dot(steps: &Steps) -> String {
     }
     out.push_str("}\n");
     out
+}
+
+/// One instruction as text, with its orderings unless they are `seqcst`.
+fn ordered(steps: &Steps, method: &MethodCode, instr: &Instr) -> String {
+    let text = operation(steps, method, &instr.op);
+    let Orders { access, failure } = instr.orders;
+    match &instr.op {
+        Op::Fence => format!("{text} {}", access.text()),
+        Op::Cas { .. } if (access, failure) != Default::default() => {
+            format!("{text} [{}, {}]", access.text(), failure.text())
+        }
+        op if op.place().is_some() && access != Ordering::SeqCst => {
+            format!("{text} [{}]", access.text())
+        }
+        _ => text,
+    }
 }
 
 /// One instruction as text.
@@ -106,6 +124,7 @@ impl Shown<'_> {
             }
             Op::Lock(place) => format!("lock {}", self.place(place)),
             Op::Unlock(place) => format!("unlock {}", self.place(place)),
+            Op::Fence => "fence".to_string(),
             Op::Atomic => "atomic".to_string(),
             Op::New { dst, of, fields } => format!(
                 "{} := new {} {}",

@@ -111,3 +111,67 @@ fn the_branches_of_choose_share_their_braces() {
     let source = "object o\nmethod m() { choose { return } or { return } }";
     refused(source, &["`or` stands inside of `choose`", "choose { … or … }"]);
 }
+
+/// An object whose only method does this.
+fn doing(what: &str) -> String {
+    format!(
+        "object o\nvar x: int 0..3 = 0\nplain var y: int 0..3 = 0\n\
+         struct N {{ plain v: int 0..3, w: int 0..3 }}\nvar n: N = new N {{ v: 0, w: 0 }}\n\
+         method m() {{ {what} }}"
+    )
+}
+
+#[test]
+fn orderings_stand_where_they_have_a_meaning() {
+    for (what, needles) in [
+        ("let a = load(x)", ["`load` needs an ordering", "relaxed, acquire, seqcst"]),
+        ("let a = load(x, release)", ["a load cannot be `release`", "relaxed, acquire, seqcst"]),
+        ("store(x, 1, acqrel)", ["a store cannot be `acqrel`", "relaxed, release, seqcst"]),
+        ("store(x, 1, aquire)", ["expected an ordering", "relaxed, release, seqcst"]),
+        ("fence(relaxed)", ["a fence cannot be `relaxed`", "acquire, release, acqrel, seqcst"]),
+        (
+            "let b = cas(x, 0, 1, seqcst, release)",
+            ["a `cas` that fails cannot be `release`", "relaxed, acquire, seqcst"],
+        ),
+        (
+            "let b = cas(x, 0, 1, seqcst, seqcst, seqcst)",
+            ["`cas` takes 5 arguments, not 6", "x.seri:6"],
+        ),
+        ("let a = swap(y, 1)", ["this is plain", "by its name"]),
+        ("store(n.v, 1, release)", ["`store` works on atomics", "by its name"]),
+        ("let z = 1; let a = load(z, acquire)", ["z", "x.seri:6"]),
+    ] {
+        refused(&doing(what), &needles);
+    }
+    let source = "object o\nplain thread var x: bool = false\nmethod m() { }";
+    refused(source, &["a thread variable needs no `plain`"]);
+    refused("object o\nplain var x: lock\nmethod m() { }", &["a lock cannot be plain"]);
+}
+
+#[test]
+fn orderings_and_plain_take_no_names_away() {
+    let source = "object o\nstruct plain { plain: bool }\nvar acquire: int 0..3 = 0\n\
+                  fn load(relaxed: int 0..3) -> int 0..3 { return relaxed }\n\
+                  method m() -> int { let b = cas(acquire, 0, 1); return load(acquire) }";
+    let program = check(source).unwrap_or_else(|e| panic!("{}", e.render(source, "x.seri")));
+    assert!(seriatim_lang::sequential::required(&program, "nobody").is_ok());
+}
+
+#[test]
+fn an_engine_without_orderings_is_told_of_the_first_that_is_weaker() {
+    for (what, message) in [
+        ("x = 1; let a = load(x, acquire); store(x, a, release)", "this access is `acquire`"),
+        ("fence(acqrel)", "this access is `acqrel`"),
+        ("let b = cas(x, 0, 1, seqcst, relaxed)", "this access is `relaxed`"),
+    ] {
+        let source = doing(what).replace("plain ", "");
+        let program = check(&source).unwrap_or_else(|e| panic!("{}", e.render(&source, "x.seri")));
+        let refused = seriatim_lang::sequential::required(&program, "it").expect_err("weaker");
+        assert!(refused.message.contains(message), "{}", refused.message);
+    }
+    let source = doing("let a = load(x, seqcst); fence(seqcst)");
+    let plain = seriatim_lang::sequential::required(&check(&source).expect("right"), "it");
+    assert!(plain.expect_err("plain").message.contains("`y` is plain"));
+    let program = check(&source.replace("plain ", "")).expect("right");
+    assert!(seriatim_lang::sequential::required(&program, "it").is_ok());
+}

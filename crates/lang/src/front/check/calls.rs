@@ -5,6 +5,7 @@ use crate::front::ast::*;
 use crate::front::diagnostic::Diagnostic;
 use crate::front::program::*;
 use crate::front::types::Type;
+use crate::steps::Ordering;
 
 impl Checker<'_> {
     pub(super) fn call(&mut self, expr: &Expr, name: &Name, args: &[Expr]) -> Checked<Type> {
@@ -56,15 +57,10 @@ impl Checker<'_> {
     }
 
     fn builtin(&mut self, builtin: Builtin, name: &Name, args: &[Expr]) -> Checked<Type> {
-        let wanted = match builtin {
-            Builtin::Cas => 3,
-            Builtin::Swap | Builtin::FetchAdd | Builtin::StoreConditional | Builtin::Remove => 2,
-            _ => 1,
-        };
-        self.count(name, args, wanted)?;
+        let args = self.without_orderings(builtin, name, args)?;
         match builtin {
             Builtin::Cas => {
-                let ty = self.shared_place(&args[0])?;
+                let ty = self.atomic_place(name, &args[0])?;
                 let old = self.expr(&args[1], Some(&ty))?;
                 if old.join(&ty).is_none() {
                     return Err(self.mismatch(args[1].span, &old, &ty));
@@ -73,20 +69,27 @@ impl Checker<'_> {
                 Ok(Type::Bool)
             }
             Builtin::Swap => {
-                let ty = self.shared_place(&args[0])?;
+                let ty = self.atomic_place(name, &args[0])?;
                 self.expect(&args[1], &ty)?;
                 Ok(ty)
             }
             Builtin::FetchAdd => {
-                let ty = self.shared_place(&args[0])?;
+                let ty = self.atomic_place(name, &args[0])?;
                 let plain = self.plain_int();
                 self.fit(&ty, &plain, args[0].span)?;
                 self.expect(&args[1], &plain)?;
                 Ok(ty)
             }
-            Builtin::LoadLinked => self.linked(&args[0]),
+            Builtin::Load => self.atomic_place(name, &args[0]),
+            Builtin::Store => {
+                let ty = self.atomic_place(name, &args[0])?;
+                self.expect(&args[1], &ty)?;
+                Ok(Type::Unit)
+            }
+            Builtin::Fence => Ok(Type::Unit),
+            Builtin::LoadLinked => self.linked(name, &args[0]),
             Builtin::StoreConditional => {
-                let ty = self.linked(&args[0])?;
+                let ty = self.linked(name, &args[0])?;
                 self.expect(&args[1], &ty)?;
                 Ok(Type::Bool)
             }
@@ -104,8 +107,84 @@ impl Checker<'_> {
         }
     }
 
-    fn linked(&mut self, place: &Expr) -> Checked<Type> {
+    /// The arguments of a built-in call before its orderings, which are as many and as strong as
+    /// they may be.
+    fn without_orderings<'a>(
+        &self,
+        builtin: Builtin,
+        name: &Name,
+        args: &'a [Expr],
+    ) -> Checked<&'a [Expr]> {
+        let (first, orderings) = (builtin.arguments(), builtin.orderings());
+        let (least, most) = (first + orderings.start(), first + orderings.end());
+        if most == first || args.len() < first || args.len() > most {
+            self.count(name, args, if args.len() > most { most } else { first })?;
+        }
+        let (args, words) = args.split_at(first);
+        if args.len() + words.len() < least {
+            let message = format!("`{}` needs an ordering", name.text);
+            return Err(Diagnostic::new(name.span, message)
+                .hint(format!("the last argument is one of: {}", allowed(builtin, false))));
+        }
+        for (at, word) in words.iter().enumerate() {
+            self.ordering_word(builtin, at == 1, word)?;
+        }
+        Ok(args)
+    }
+
+    fn ordering_word(&self, builtin: Builtin, failure: bool, word: &Expr) -> Checked<()> {
+        let found = match &word.kind {
+            ExprKind::Name(name) => Ordering::named(name),
+            _ => None,
+        };
+        let hint = format!("here stands one of: {}", allowed(builtin, failure));
+        match found {
+            None => Err(Diagnostic::new(word.span, "expected an ordering").hint(hint)),
+            Some(ordering) if !allows(builtin, failure, ordering) => {
+                let what = match (builtin, failure) {
+                    (Builtin::Load, _) => "a load",
+                    (Builtin::Store, _) => "a store",
+                    (Builtin::Fence, _) => "a fence",
+                    _ => "a `cas` that fails",
+                };
+                let message = format!("{what} cannot be `{}`", ordering.text());
+                Err(Diagnostic::new(word.span, message).hint(hint))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// The type of a shared place that is not plain.
+    fn atomic_place(&mut self, name: &Name, place: &Expr) -> Checked<Type> {
         let ty = self.shared_place(place)?;
+        match self.is_plain(place) {
+            true => {
+                let message = format!("`{}` works on atomics, and this is plain", name.text);
+                Err(Diagnostic::new(place.span, message)
+                    .hint("read and write it by its name, or declare it without `plain`"))
+            }
+            false => Ok(ty),
+        }
+    }
+
+    /// Whether a place lies in a variable or a field that is plain.
+    fn is_plain(&self, place: &Expr) -> bool {
+        match &place.kind {
+            ExprKind::Name(name) => self.shared.iter().any(|v| v.plain && v.name == *name),
+            ExprKind::Part(of, _) | ExprKind::Index(of, _) => self.is_plain(of),
+            ExprKind::Field(of, field) => match self.facts.type_of(of).required() {
+                Type::Ref(id) => {
+                    let fields = &self.facts.structure(*id).fields;
+                    fields.iter().any(|f| f.plain && f.name == field.text)
+                }
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    fn linked(&mut self, name: &Name, place: &Expr) -> Checked<Type> {
+        let ty = self.atomic_place(name, place)?;
         match &place.kind {
             ExprKind::Name(_) => Ok(ty),
             _ => Err(Diagnostic::new(place.span, "ll and sc work on a shared variable")
@@ -150,4 +229,20 @@ impl Checker<'_> {
             _ => Err(Diagnostic::new(args[0].span, "these elements have no order")),
         }
     }
+}
+
+/// Whether an access may have this ordering.
+fn allows(builtin: Builtin, failure: bool, ordering: Ordering) -> bool {
+    match (builtin, failure) {
+        (Builtin::Load, _) | (_, true) => ordering.of_read() == ordering,
+        (Builtin::Store, _) => !matches!(ordering, Ordering::Acquire | Ordering::AcqRel),
+        (Builtin::Fence, _) => ordering != Ordering::Relaxed,
+        _ => true,
+    }
+}
+
+/// The orderings that an access may have, as words.
+fn allowed(builtin: Builtin, failure: bool) -> String {
+    let all = Ordering::ALL.into_iter().filter(|o| allows(builtin, failure, *o));
+    all.map(Ordering::text).collect::<Vec<_>>().join(", ")
 }

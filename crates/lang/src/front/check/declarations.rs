@@ -34,7 +34,11 @@ impl Checker<'_> {
             let mut fields = Vec::new();
             for field in &decl.fields {
                 let ty = self.plain_type(&field.ty)?;
-                fields.push(FieldInfo { name: field.name.text.clone(), ty, default: None });
+                if field.plain && ty == Type::Lock {
+                    return Err(plain_lock(&field.name));
+                }
+                let (name, plain) = (field.name.text.clone(), field.plain);
+                fields.push(FieldInfo { name, ty, default: None, plain });
             }
             self.facts.structs[index].fields = fields;
         }
@@ -70,7 +74,7 @@ impl Checker<'_> {
             }
         }
         for name in file.functions.iter().map(|d| &d.name) {
-            if Builtin::named(&name.text).is_some_and(|b| !b.is_for_specs()) {
+            if Builtin::named(&name.text).is_some_and(|b| !b.is_for_specs() && !b.gives_way()) {
                 return Err(Diagnostic::new(name.span, "this is the name of a built-in function")
                     .hint("choose another name"));
             }
@@ -107,7 +111,11 @@ impl Checker<'_> {
                 return Err(Diagnostic::new(decl.name.span, message).hint("add `= …`"));
             }
         }
-        Ok(VarInfo { name: decl.name.text.clone(), ty, init: decl.init.clone() })
+        if decl.plain && ty == Type::Lock {
+            return Err(plain_lock(&decl.name));
+        }
+        let (name, init, plain) = (decl.name.text.clone(), decl.init.clone(), decl.plain);
+        Ok(VarInfo { name, ty, init, plain })
     }
 
     /// A type that an algorithm may use.
@@ -310,6 +318,11 @@ impl Checker<'_> {
         }
         Ok(found)
     }
+}
+
+fn plain_lock(name: &Name) -> Diagnostic {
+    Diagnostic::new(name.span, "a lock cannot be plain")
+        .hint("taking and releasing it synchronises the threads")
 }
 
 fn duplicate(name: &Name) -> Diagnostic {

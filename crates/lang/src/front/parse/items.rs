@@ -42,7 +42,7 @@ impl Parser<'_> {
             "const" => file.consts.push(self.constant()?),
             "enum" => file.enums.push(self.enumeration()?),
             "struct" => file.structs.push(self.structure()?),
-            "var" | "thread" => file.vars.push(self.variable()?),
+            "var" | "thread" | "plain" => file.vars.push(self.variable()?),
             "init" => {
                 self.bump();
                 file.init.extend(self.block()?);
@@ -55,7 +55,7 @@ impl Parser<'_> {
             _ => {
                 return Err(self.unexpected("a declaration").hint(
                     "a declaration begins with `object`, `const`, `enum`, `struct`, `var`, \
-                     `thread var`, `init`, `method`, `fn`, `spec`, `client` or `expect`",
+                     `plain var`, `thread var`, `init`, `method`, `fn`, `spec`, `client` or `expect`",
                 ));
             }
         }
@@ -90,23 +90,30 @@ impl Parser<'_> {
         let name = self.name("the name of the struct")?;
         self.expect("{")?;
         let fields = self.list("}", |p| {
+            let plain = p.is("plain") && p.peek_after(1).kind == TokenKind::Word && p.eat("plain");
             let name = p.name("a field")?;
             p.expect(":")?;
             let ty = p.type_expr()?;
             let default = if p.eat("=") { Some(p.expr()?) } else { None };
-            Ok(FieldDecl { name, ty, default })
+            Ok(FieldDecl { name, ty, default, plain })
         })?;
         Ok(StructDecl { name, fields })
     }
 
     fn variable(&mut self) -> Parsed<VarDecl> {
+        let first = self.peek().span;
+        let plain = self.eat("plain");
         let scope = if self.eat("thread") { VarScope::Thread } else { VarScope::Shared };
+        if plain && scope == VarScope::Thread {
+            return Err(Diagnostic::new(first, "a thread variable needs no `plain`")
+                .hint("only its own thread accesses it"));
+        }
         self.expect("var")?;
         let name = self.name("the name of the variable")?;
         self.expect(":")?;
         let ty = self.type_expr()?;
         let init = if self.eat("=") { Some(self.expr()?) } else { None };
-        Ok(VarDecl { name, ty, init, scope })
+        Ok(VarDecl { name, ty, init, scope, plain })
     }
 
     fn function(&mut self, keyword: &str) -> Parsed<Function> {

@@ -3,6 +3,7 @@
 
 use super::places::Spot;
 use super::{Inline, Label, Lower, Lowered};
+use crate::analysis::sequential::ordering_words;
 use crate::front::ast::*;
 use crate::front::diagnostic::Diagnostic;
 use crate::front::program::*;
@@ -333,7 +334,7 @@ impl Lower<'_> {
             let old = self.value(&args[1])?;
             let new = self.coerced(&args[2], &ty)?;
             self.span = expr.span;
-            self.emit(Op::Cas { place, old, new, fail })?;
+            self.emit_ordered(Op::Cas { place, old, new, fail }, orders(op, args))?;
         } else {
             let value = self.coerced(&args[1], &ty)?;
             let link = self.link_of(&args[0]);
@@ -448,7 +449,7 @@ impl Lower<'_> {
                 let place = self.shared_spot(&args[0])?;
                 let value = self.coerced(&args[1], &ty)?;
                 self.span = expr.span;
-                self.emit(Op::Swap { dst, place, value })
+                self.emit_ordered(Op::Swap { dst, place, value }, orders(op, args))
             }
             Builtin::FetchAdd => {
                 let place = self.shared_spot(&args[0])?;
@@ -456,7 +457,13 @@ impl Lower<'_> {
                 let plain = Kind { scalar: Scalar::Bool, nullable: false };
                 let kind = self.kinds(&ty).first().copied().unwrap_or(plain);
                 self.span = expr.span;
-                self.emit(Op::FetchAdd { dst, place, amount, kind })
+                self.emit_ordered(Op::FetchAdd { dst, place, amount, kind }, orders(op, args))
+            }
+            Builtin::Load => {
+                let place = self.shared_spot(&args[0])?;
+                self.whole(&args[0], "read")?;
+                self.span = expr.span;
+                self.emit_ordered(Op::Load { dst, place }, orders(op, args))
             }
             Builtin::LoadLinked => {
                 let place = self.shared_spot(&args[0])?;
@@ -468,9 +475,32 @@ impl Lower<'_> {
         }
     }
 
+    /// Refuses an array where an access must be to one word.
+    fn whole(&self, place: &Expr, how: &str) -> Lowered<()> {
+        match self.facts.type_of(place) {
+            Type::Array(..) => {
+                let message = format!("an array is {how} element by element");
+                Err(Diagnostic::new(place.span, message).hint("name the element: `name[i]`"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// A built-in call that has no result.
     fn effect(&mut self, expr: &Expr, op: Builtin, args: &[Expr]) -> Lowered<()> {
         match op {
+            Builtin::Store => {
+                let ty = self.facts.type_of(&args[0]).clone();
+                let place = self.shared_spot(&args[0])?;
+                self.whole(&args[0], "written")?;
+                let value = self.coerced(&args[1], &ty)?;
+                self.span = expr.span;
+                self.emit_ordered(Op::Store { place, value }, orders(op, args))
+            }
+            Builtin::Fence => {
+                self.span = expr.span;
+                self.emit_ordered(Op::Fence, orders(op, args))
+            }
             Builtin::Lock => {
                 let place = self.lock_place(&args[0])?;
                 self.span = expr.span;
@@ -513,6 +543,13 @@ impl Lower<'_> {
         self.lin = lin;
         Ok(())
     }
+}
+
+/// The orderings that a call names; without one it is `seqcst`.
+fn orders(builtin: Builtin, args: &[Expr]) -> Orders {
+    let mut words = ordering_words(builtin, args);
+    let orders = Orders::of(words.next().unwrap_or_default());
+    Orders { failure: words.next().unwrap_or(orders.failure), ..orders }
 }
 
 fn is_place(expr: &Expr) -> bool {
