@@ -43,6 +43,8 @@ pub struct Builder {
     listening: Option<Listening>,
     /// How many interned values there may be before those that nothing names are forgotten.
     most_values: usize,
+    /// How many processes there may be before those that do nothing are forgotten.
+    most_processes: usize,
 }
 
 /// What a builder needs that tells a listener instead of keeping a history.
@@ -50,6 +52,8 @@ struct Listening {
     listener: Box<dyn Listener>,
     /// Places of operations that have returned, to be used again.
     free: Vec<OpId>,
+    /// Places of processes that were forgotten, to be used again.
+    free_processes: Vec<ProcessId>,
 }
 
 impl Builder {
@@ -70,12 +74,13 @@ impl Builder {
             batch: Batch::default(),
             listening: None,
             most_values: streaming::MOST_VALUES,
+            most_processes: streaming::MOST_PROCESSES,
         }
     }
 
     /// A builder that tells a listener of every event and keeps only the operations that are open.
     pub(crate) fn listening(source: &str, listener: Box<dyn Listener>) -> Self {
-        let listening = Some(Listening { listener, free: Vec::new() });
+        let listening = Some(Listening { listener, free: Vec::new(), free_processes: Vec::new() });
         Builder { listening, ..Builder::new(source) }
     }
 
@@ -158,9 +163,7 @@ impl Builder {
         if let Some(&process) = self.processes.get(&name) {
             return process;
         }
-        let process = ProcessId::from(self.history.process_names.len());
-        self.history.process_names.push(self.values.get(name));
-        self.open.push(0);
+        let process = self.new_process(name);
         self.processes.insert(name, process);
         if let Some(number) = small.filter(|&number| number < 1 << 12) {
             if self.small_processes.len() <= number {
@@ -169,6 +172,18 @@ impl Builder {
             self.small_processes[number] = process.0 + 1;
         }
         process
+    }
+
+    fn new_process(&mut self, name: ValueId) -> ProcessId {
+        let name = self.values.get(name);
+        let free = self.listening.as_mut().and_then(|listening| listening.free_processes.pop());
+        if let Some(process) = free {
+            self.history.process_names[process.index()] = name;
+            return process;
+        }
+        self.history.process_names.push(name);
+        self.open.push(0);
+        ProcessId::from(self.open.len() - 1)
     }
 
     /// The method of a name.

@@ -1,8 +1,10 @@
 //! A builder that tells a listener of what it reads instead of keeping it.
 //!
-//! What is kept are the operations that are open, and the values that they name. The values of a
-//! log may be many: those that the listener does not need are forgotten from time to time, so that
-//! memory follows what is open and what the listener keeps, and not the length of the log.
+//! What is kept are the operations that are open, the values that they name, and their processes.
+//! The values and the processes of a log may be many: those that the listener does not need are
+//! forgotten from time to time, so that memory follows what is open and what the listener keeps,
+//! and not the length of the log. A process that does nothing can be forgotten because events come
+//! in their order: whatever it does next comes after all that it did.
 
 use super::Builder;
 use crate::batch::Plain;
@@ -12,6 +14,8 @@ use std::ops::ControlFlow;
 
 /// How many interned values a builder that tells a forgetful listener keeps at least.
 pub(super) const MOST_VALUES: usize = 100_000;
+/// How many processes it keeps at least.
+pub(super) const MOST_PROCESSES: usize = 10_000;
 
 impl Builder {
     pub(super) fn tell_call(&mut self, op: OpId, line: u64, call: Call) -> Result<(), InputError> {
@@ -84,9 +88,41 @@ impl Builder {
     /// its memory follows what is open and not the length of the log.
     #[inline]
     pub(crate) fn between_records(&mut self) {
+        // Processes first: a forgotten one no longer keeps its name among the values.
+        if self.processes.len() > self.most_processes {
+            self.forget_processes();
+        }
         if self.values.interned() > self.most_values {
             self.forget_values();
         }
+    }
+
+    /// Forgets the processes of which nothing is open or pending.
+    #[cold]
+    fn forget_processes(&mut self) {
+        let Some(listening) = self.listening.as_mut() else {
+            self.most_processes = usize::MAX;
+            return;
+        };
+        if listening.listener.forgets() == Forgets::Nothing {
+            self.most_processes = usize::MAX;
+            return;
+        }
+        let mut is_busy = vec![false; self.open.len()];
+        let mut is_over = vec![false; self.history.len()];
+        listening.free.iter().for_each(|op| is_over[op.index()] = true);
+        for op in (0..self.history.len()).filter(|&op| !is_over[op]) {
+            is_busy[self.history.process(OpId::from(op)).index()] = true;
+        }
+        self.processes.retain(|_, process| {
+            let stays = is_busy[process.index()];
+            if !stays {
+                listening.free_processes.push(*process);
+            }
+            stays
+        });
+        self.small_processes.clear();
+        self.most_processes = MOST_PROCESSES.max(2 * self.processes.len());
     }
 
     #[cold]
@@ -193,5 +229,49 @@ mod tests {
         let last = last.borrow();
         assert!(last.renamed > 1);
         assert!(last.most <= MOST_VALUES + 1);
+    }
+
+    /// Remembers how many processes were known at most, and who called first.
+    struct Callers(Rc<RefCell<(usize, Option<ProcessId>)>>);
+
+    impl Listener for Callers {
+        fn call(&mut self, told: LiveCall<'_>) -> ControlFlow<()> {
+            let (most, patient) = &mut *self.0.borrow_mut();
+            let patient = *patient.get_or_insert(told.process);
+            *most = told.process.index().max(*most);
+            // The argument is the name of the caller: nobody is taken for somebody else.
+            assert_eq!(told.caller, &told.values.get(told.call.arg));
+            assert!(told.process != patient || told.caller == &Value::text("patient"));
+            ControlFlow::Continue(())
+        }
+
+        fn ret(&mut self, _: LiveReturn<'_>) -> ControlFlow<()> {
+            ControlFlow::Continue(())
+        }
+
+        fn forgets(&self) -> Forgets {
+            Forgets::Values
+        }
+    }
+
+    #[test]
+    fn processes_that_come_and_go_are_forgotten_and_one_that_waits_is_not() {
+        let call = |name: &str| {
+            format!(
+                "{{\"process\":\"{name}\",\"type\":\"call\",\"op\":\"enq\",\"arg\":\"{name}\"}}\n"
+            )
+        };
+        let ret = |name: &str| format!("{{\"process\":\"{name}\",\"type\":\"return\"}}\n");
+        let passing = (0..5 * MOST_PROCESSES).map(|number| format!("p{number}"));
+        let passing: String = passing.map(|name| call(&name) + &ret(&name)).collect();
+        let log = call("patient") + &passing + &ret("patient");
+        let heard = Rc::new(RefCell::new((0, None)));
+        let listener = Box::new(Callers(Rc::clone(&heard)));
+        listen(log.as_bytes(), "test", ReadOptions::default(), listener).unwrap();
+        assert!(heard.borrow().0 <= MOST_PROCESSES + 1);
+        let again = call("patient") + &passing + &call("patient");
+        let listener = Box::new(Callers(Rc::default()));
+        let busy = listen(again.as_bytes(), "test", ReadOptions::default(), listener);
+        assert!(busy.unwrap_err().to_string().contains("patient"));
     }
 }
