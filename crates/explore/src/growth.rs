@@ -9,7 +9,8 @@ use crate::outcome::{Outcome, Statistics, Verdict};
 use crate::{configurations::MAX_THREADS, run_with};
 use seriatim_lang::types::Type;
 use seriatim_lang::{Diagnostic, Program};
-use std::time::{Duration, Instant};
+use seriatim_limits::Instant;
+use std::time::Duration;
 
 /// The most data (capacity or keys) that a round asks for.
 const MOST_DATA: u32 = 8;

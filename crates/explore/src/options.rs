@@ -185,7 +185,11 @@ impl Default for Options {
             client: None,
             mode: Mode::Refinement,
             reductions: Reductions::ALL,
-            limits: Limits { time: None, memory: 8 << 30, states: None },
+            limits: Limits {
+                time: None,
+                memory: seriatim_limits::addressable(8 << 30),
+                states: None,
+            },
             jobs: 1,
             second_opinion: SecondOpinion::BRIEF,
         }

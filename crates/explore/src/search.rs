@@ -31,12 +31,14 @@ use crate::store::{SHARDS, Shard, StateRef, hash, shard_of};
 use crate::subject::Subject;
 use crate::worker::{Common, Counts, Halt, Premise, Worker, reason};
 use seriatim_lang::machine::State;
+use seriatim_limits::Instant;
 use seriatim_spec::Cancel;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::thread::Builder;
+use std::time::Duration;
 
 /// How many states of each shard are expanded in a round.
 const PORTION: usize = 64;
@@ -134,7 +136,7 @@ impl<'s> Search<'s> {
             for _ in 1..self.common.options.jobs.max(1) {
                 let (task, inbox) = channel::<Task>();
                 let (this, outbox) = (&*self, sender.clone());
-                scope.spawn(move || {
+                let help = move || {
                     let mut worker = Worker::new(&this.common);
                     for task in inbox {
                         let work = AssertUnwindSafe(|| this.work(&mut worker, task));
@@ -144,7 +146,11 @@ impl<'s> Search<'s> {
                             break;
                         }
                     }
-                });
+                };
+                // Where no more threads are to be had, those that there are do the work.
+                if Builder::new().spawn_scoped(scope, help).is_err() {
+                    break;
+                }
                 tasks.push(task);
             }
             let team = Team { tasks, reports };

@@ -42,9 +42,10 @@ use schedule::{Random, Schedule};
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Fault, State};
 use seriatim_lang::spec::SpecStop;
+use seriatim_limits::Instant;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How many steps a random run takes for each thread, before the operations that it began are
 /// brought to their end.

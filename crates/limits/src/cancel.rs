@@ -1,9 +1,9 @@
 //! Asking a long computation to stop.
 
-use crate::{Reason, stopped};
+use crate::{Instant, Reason, stopped};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What is left for the most important things when the time is over.
 const MOMENT: Duration = Duration::from_millis(50);

@@ -21,15 +21,19 @@
 //! stops it.
 
 pub mod account;
+mod addressable;
 mod cancel;
 mod checkpoint;
+pub mod clock;
 pub mod guard;
 #[cfg(unix)]
 pub mod measure;
 mod patient;
 mod reason;
 
+pub use addressable::addressable;
 pub use cancel::Cancel;
 pub use checkpoint::{Stopped, checkpoint, checkpoint_now};
+pub use clock::Instant;
 pub use patient::Patient;
 pub use reason::{Reason, forget_memory, stop, stopped};

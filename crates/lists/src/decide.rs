@@ -21,10 +21,10 @@ use crate::replay::{Counterexample, Effort, Witnesses, confirm};
 use crate::search::{Plan, Searched, search};
 use crate::subject::{Code, Subject};
 use seriatim_lang::program::Program;
+use seriatim_limits::Instant;
 use seriatim_limits::{Reason as Stop, stopped};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 /// How to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

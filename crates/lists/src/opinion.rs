@@ -12,8 +12,9 @@
 use crate::cases::{Case, Input, explicit_lists};
 use crate::oracle::{Findings, all_runs};
 use crate::subject::{Code, Subject};
+use seriatim_limits::Instant;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How many nodes beside those of the arguments the lists have at most.
 const NODES: usize = 3;

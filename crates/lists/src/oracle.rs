@@ -12,8 +12,8 @@ use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State, Stop};
 use seriatim_lang::steps::NULL;
 use seriatim_lang::types::Scalar;
+use seriatim_limits::Instant;
 use seriatim_limits::stopped;
-use std::time::Instant;
 
 /// What is wrong with the runs on a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

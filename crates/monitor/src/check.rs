@@ -15,13 +15,13 @@ use crate::ties::check_tied;
 use crate::versions::{self, Answer, Confirmed};
 use crate::vet;
 use seriatim_history::{History, Horizon, InputError, OpId, Problem};
+use seriatim_limits::Instant;
 use seriatim_spec::{
     Cancel, Checked, Claim, ClassId, Confirmation, Counterexample, DecidedBy, Explanation,
     Interpretation, Invalid, LeftOut, Limit, PartStanding, PartVerdict, Reader, Refutation,
     Replayed, Stopped, Unknown, Verdict, Witness, refute, replay, replay_by_steps,
 };
 use std::cell::RefCell;
-use std::time::Instant;
 
 /// Decides whether a history is linearizable under a specification.
 ///

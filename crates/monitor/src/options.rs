@@ -2,9 +2,10 @@
 
 use crate::partition::Partitioning;
 use crate::search::dovetail::{Standing, StopAt};
+use seriatim_limits::{Instant, addressable};
 use seriatim_spec::{Cancel, Reason, Strategy};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How to check.
 pub struct Options<'o> {
@@ -70,7 +71,7 @@ impl Default for Options<'_> {
     fn default() -> Self {
         Options {
             time: None,
-            memory: 4 << 30,
+            memory: addressable(4 << 30),
             threads: all_cores(),
             partitioning: Partitioning::ByKey,
             stop_at: StopAt::FirstViolation,

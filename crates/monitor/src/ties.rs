@@ -13,8 +13,9 @@
 use crate::{Checked, Detail, Options, check};
 use hashbrown::HashMap;
 use seriatim_history::{History, InputError, OpId, Turn};
+use seriatim_limits::Instant;
 use seriatim_spec::{Limit, Reader, Unknown, Verdict, Witness};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How many orders of the turns are tried.
 const MOST: usize = 720;

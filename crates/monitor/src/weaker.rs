@@ -34,12 +34,13 @@ use crate::sabotage::{Sabotage, is_broken};
 use crate::search::Memory;
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{History, Horizon, InputError, OpId, Outcome};
+use seriatim_limits::Instant;
 use seriatim_spec::{
     Attempt, Automaton, Cancel, ClassId, Confirmation, Counterexample, Explanation, Interpretation,
     Limit, Order, Reader, Refutation, StateId, Unknown, Verdict, Witness, refute_under,
     replay_under,
 };
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What is known of a history under an order weaker than real time.
 #[derive(Clone, Debug)]

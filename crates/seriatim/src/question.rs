@@ -3,6 +3,7 @@
 
 use crate::routed;
 use seriatim_history::{History, InputError};
+use seriatim_limits::Instant;
 use seriatim_monitor::{Detail, Options, StopAt, check, vacuous, violated_parts};
 use seriatim_report::terminal::{self, Style};
 use seriatim_report::{Report, doubt, html, json};
@@ -14,7 +15,7 @@ use seriatim_verify::SeriReader;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What a history is held against, and how hard to try.
 ///

@@ -13,6 +13,7 @@
 use crate::question::Refused;
 use crate::{Checked, Counterexample, History, OpId, Options, Verdict, Witness, check_with};
 use seriatim_history::Nil;
+use seriatim_limits::Instant;
 use seriatim_monitor::Monitors;
 use seriatim_spec::{
     Confirmation, DecidedBy, Explanation, Failures, LeftOut, Limit, PartStanding, PartVerdict,
@@ -22,7 +23,7 @@ use seriatim_transactions::{
     self as transactions, Defect, End, KeyId, Kind, Level, NilReads, Searched, Standing,
     Transactions, TxnId, Violation, Witness as Order, of_history, search_through_time, words,
 };
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long the general search may look at a violation.
 const SECOND_LOOK: Duration = Duration::from_secs(2);

@@ -22,8 +22,9 @@ use crate::transaction::{Clock, Transactions, TxnId};
 use crate::weak;
 use crate::window;
 use crate::witness::{Moment, Witness};
+use seriatim_limits::Instant;
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How hard to try.
 #[derive(Clone, Copy, Debug)]

@@ -37,8 +37,8 @@ use crate::transaction::{Clock, KeyId, Op, Outcome as Ended, Transaction, Transa
 use crate::witness::{Moment, Witness};
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{Time, ValueId};
+use seriatim_limits::Instant;
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 /// What the search found.
 #[derive(Debug)]

@@ -9,7 +9,7 @@
 use crate::generate::Random;
 use crate::transaction::{KeyId, Op, Transaction, Transactions, TxnId, Writers, restricted};
 use seriatim_history::ValueId;
-use std::time::Instant;
+use seriatim_limits::Instant;
 
 /// A violated part of a history.
 #[derive(Clone, Debug)]

@@ -28,8 +28,8 @@ use crate::prepare::Prepared;
 use crate::solve::{Defect, Limits, sensible_order};
 use crate::transaction::KeyId;
 use hashbrown::HashMap;
+use seriatim_limits::Instant;
 use std::collections::VecDeque;
-use std::time::Instant;
 
 /// What was found.
 #[derive(Debug)]

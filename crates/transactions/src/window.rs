@@ -14,7 +14,7 @@ use crate::generate::Random;
 use crate::prepare::{Prepared, Version, prepare};
 use crate::transaction::{Transactions, TxnId};
 use hashbrown::HashSet;
-use std::time::Instant;
+use seriatim_limits::Instant;
 
 struct Frame {
     choices: Vec<u32>,

@@ -30,12 +30,13 @@ use seriatim_explore::{
     self as explore, Growth, Outcome, Reason, Statistics, Verdict, can_wait, raise,
 };
 use seriatim_lang::Program;
+use seriatim_limits::Instant;
 use seriatim_spec::Cancel;
 use seriatim_spec::answer::{Answer, Cost, Property, Standing};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The time for explorations if none is given.
 pub const TIME: Duration = Duration::from_secs(30);

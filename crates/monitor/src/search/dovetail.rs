@@ -26,6 +26,7 @@ use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
+use std::thread::Builder;
 
 /// What is known of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,7 +123,11 @@ pub fn run(plan: &Plan<'_>, rival: &Rival<'_>) -> Outcome {
     } else {
         std::thread::scope(|scope| {
             for _ in 0..plan.threads {
-                scope.spawn(|| queue.work());
+                // Where no thread is to be had, this one does the work.
+                if Builder::new().spawn_scoped(scope, || queue.work()).is_err() {
+                    queue.work();
+                    break;
+                }
             }
         });
     }

@@ -40,8 +40,8 @@ use conflict::{Clause, ClauseId};
 pub use graph::{Event, Layout, Shape, version_edge};
 use graph::{Graph, KNOWN, choice_edges};
 use hashbrown::HashMap;
+use seriatim_limits::Instant;
 pub use shortest::short_refutation;
-use std::time::Instant;
 use sweep::{Fault, Sweep};
 
 /// A variable or its negation: twice the variable, plus one if negated. It is the tag of its edges.
