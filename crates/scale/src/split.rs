@@ -192,11 +192,34 @@ impl Splitter {
             return Ok(place);
         }
         let (place, certainty) = self.ask(told, source)?;
-        let is_rule = certainty == Certainty::OfKind && self.reader.chosen().is_some();
-        if is_rule && self.kinds.len() < MOST_KINDS {
-            self.kinds.push((kind, place));
+        if self.reader.chosen().is_some() && self.kinds.len() < MOST_KINDS {
+            let rule = match certainty {
+                Certainty::OfKind => Some(place),
+                Certainty::ByChance => self.ask_of_kind(told, source, (method, kind)),
+                Certainty::Here => None,
+            };
+            // Another place than here would be no rule of the kind.
+            let rule = rule.filter(|rule| *rule == place);
+            self.kinds.extend(rule.map(|place| (kind, place)));
         }
         Ok(place)
+    }
+
+    /// Where the key of a kind stands, told by another operation of the kind: one whose argument is
+    /// not by chance its key. A log of nothing but such chances would be asked about every time.
+    fn ask_of_kind(
+        &self,
+        told: &StreamedOperation<'_>,
+        source: &str,
+        (method, kind): (usize, Kind),
+    ) -> Option<Place> {
+        let arg = ValueId::inline_int(told.call.arg.as_inline_int()? ^ 1)?;
+        let other = StreamedOperation { call: Call { arg, ..told.call }, ..*told };
+        let is_of_kind = Kind::of(method, &other) == kind;
+        match is_of_kind.then(|| self.ask(&other, source))? {
+            Ok((place, Certainty::OfKind)) => Some(place),
+            _ => None,
+        }
     }
 
     /// Shows an operation to the specification.
@@ -229,7 +252,7 @@ impl Splitter {
             [] => (Place::Nowhere, Certainty::Here),
             [only] => (only, Certainty::OfKind),
             // The key happens to be the argument too: right here, but no rule for others.
-            [first, ..] => (first, Certainty::Here),
+            [first, ..] => (first, Certainty::ByChance),
         })
     }
 }
@@ -242,6 +265,8 @@ const MOST_KINDS: usize = 64;
 enum Certainty {
     /// To all operations of the kind, if the specification is a built-in one.
     OfKind,
+    /// To this operation, whose key stands in several places.
+    ByChance,
     /// To this operation.
     Here,
 }
@@ -437,6 +462,27 @@ mod tests {
             }
         }
         assert!(seen > 10_000, "only {seen} operations");
+    }
+
+    #[test]
+    fn a_rule_is_learnt_although_every_argument_is_the_key_by_chance() {
+        let choice = SpecChoice::parse("map").unwrap();
+        let reader: SharedReader = Arc::new(ChosenReader { choice, failures: Failures::Drop });
+        let mut splitter = Splitter::new(reader, Splitting::ByKey, Conventions::default());
+        let (seven, values) = (ValueId::inline_int(7).unwrap(), Values::default());
+        let put = StreamedOperation {
+            file: 0,
+            line: 1,
+            caller: None,
+            method: "put",
+            call: Call { key: seven, arg: seven, ..Call::new(seriatim_history::MethodId(0)) },
+            interval: Interval { call: 1, ret: Some(2) },
+            outcome: Outcome::Ok,
+            result: ValueId::ABSENT,
+            values: &values,
+        };
+        splitter.part(&put, "log").unwrap();
+        assert_eq!(splitter.kinds.iter().map(|kind| kind.1).collect::<Vec<_>>(), [Place::Apart]);
     }
 
     #[test]
