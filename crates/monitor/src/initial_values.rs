@@ -4,14 +4,15 @@
 //! (key, object). Parts are independent, so each part is asked by itself. Which values have to be
 //! tried?
 //!
-//! - A value that some operation returned and no operation of the part brings can only have been
-//!   there at the start. One such value is the only candidate; with two the part is violated
-//!   whatever the start was.
+//! - A value that a read returned and no operation of the part brings can only have been there at
+//!   the start. One such value is the only candidate; with two the part is violated whatever the
+//!   start was. (What an absent key reads as is no such value: it was there, or nothing was.)
 //! - An initial value that nobody observes is as good as any other: the object's own start, or a
-//!   value that occurs nowhere.
+//!   value that occurs nowhere. Whether there is a value is all that `insert`, `delete` and
+//!   `contains` tell.
 //! - One that an operation observes is observed before every write, so that operation was called
-//!   before the first completed write returned: only the results (and the expected values of
-//!   compare-and-sets) of such operations are candidates.
+//!   before the first completed write returned: only what such operations read (and what
+//!   compare-and-sets expect) are candidates.
 //!
 //! Together these are all candidates, so a part that none of them explains is violated from every
 //! start. It would be unsound to ask so about objects that compute values (`append`, a counter):
@@ -25,13 +26,50 @@ use crate::partition::{Partitioning, partition};
 use seriatim_history::{
     History, Horizon, InitialWrite, InputError, OpId, Outcome, Problem, Value, ValueId,
 };
-use seriatim_spec::{Reader, Verdict};
+use seriatim_spec::{Reader, Verdict, names};
 use std::collections::BTreeSet;
 
-/// What operations are called that only write.
-const WRITES: [&str; 4] = ["write", "put", "set", "w"];
-/// Operations that compute, or look at more than one part.
-const COMPUTING: [&str; 4] = ["append", "size", "add", "incr"];
+/// What an operation tells about the value that was there, by the catalogue's names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tells {
+    /// The value.
+    Reads,
+    /// The value, which it replaces.
+    Swaps,
+    /// Whether it is the value expected.
+    Compares,
+    /// Nothing: it writes.
+    Writes,
+    /// Whether there is one: its argument is a key and a value.
+    Inserts,
+    /// Whether there is one: its argument is a key.
+    Finds,
+    /// More than what one part held: it computes, or looks at all parts.
+    Computes,
+}
+
+impl Tells {
+    /// What the method of a map (whose writes are called `put`) or of a register tells.
+    fn named(method: &str, write: &str) -> Tells {
+        const MAP: [(&[&str], Tells); 6] = [
+            (names("map", "get"), Tells::Reads),
+            (names("map", "put"), Tells::Writes),
+            (names("map", "insert"), Tells::Inserts),
+            (names("map", "delete"), Tells::Finds),
+            (names("map", "contains"), Tells::Finds),
+            (names("map", "cas"), Tells::Compares),
+        ];
+        const REGISTER: [(&[&str], Tells); 4] = [
+            (names("cas-register", "read"), Tells::Reads),
+            (names("cas-register", "write"), Tells::Writes),
+            (names("cas-register", "cas"), Tells::Compares),
+            (names("cas-register", "swap"), Tells::Swaps),
+        ];
+        let known = if write == "put" { &MAP[..] } else { &REGISTER };
+        let is = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(method));
+        known.iter().find(|(names, _)| is(names)).map_or(Tells::Computes, |(_, tells)| *tells)
+    }
+}
 
 /// Puts before a history what must or may have been there at the start, written by operations of
 /// this name; gives how many values that are.
@@ -53,7 +91,8 @@ pub fn tell_initial_values(
     write: &str,
     options: &Options<'_>,
 ) -> Result<usize, InputError> {
-    if let Some(op) = history.operations().find(|op| COMPUTING.contains(&op.method())) {
+    let computes = |method: &str| Tells::named(method, write) == Tells::Computes;
+    if let Some(op) = history.operations().find(|op| computes(op.method())) {
         let (operation, line) = (op.to_string(), op.line());
         let expected =
             "reads, writes and compare-and-sets only, since the start is unknown".to_owned();
@@ -65,7 +104,7 @@ pub fn tell_initial_values(
     drop(reading);
     let mut writes = Vec::new();
     for portion in &portions {
-        let candidates = candidates(history, &portion.operations);
+        let candidates = candidates(history, &portion.operations, write);
         let mut chosen = candidates[0].clone();
         if candidates.len() > 1 {
             for candidate in candidates {
@@ -76,7 +115,7 @@ pub fn tell_initial_values(
             }
         }
         if let Some(value) = chosen {
-            writes.push(initial_write(history, portion.operations[0], &value));
+            writes.push(initial_write(history, portion.operations[0], (write, &value)));
         }
     }
     history.begin_with(write, &writes);
@@ -84,33 +123,34 @@ pub fn tell_initial_values(
 }
 
 /// The values that may have been there; `None` is the object's own start.
-fn candidates(history: &History, operations: &[OpId]) -> Vec<Option<Value>> {
+fn candidates(history: &History, operations: &[OpId], write: &str) -> Vec<Option<Value>> {
     let values = history.values();
+    let tells = |op: OpId| Tells::named(history.method_name(history.method(op)), write);
+    let is_ok = |op: OpId| history.outcome(op) == Outcome::Ok;
     let mut brought: BTreeSet<Value> = BTreeSet::new();
     for &op in operations {
         let arg = values.get(history.arg(op));
         brought.extend(arg.as_list().unwrap_or_default().iter().cloned());
         brought.insert(arg);
     }
-    let method = |op: OpId| history.method_name(history.method(op));
-    let is_write = |op: &&OpId| WRITES.contains(&method(**op));
-    let first_return = operations.iter().filter(is_write).filter_map(|&op| history.ret(op)).min();
+    let writes = operations.iter().filter(|&&op| tells(op) == Tells::Writes && is_ok(op));
+    let first_return = writes.filter_map(|&op| history.ret(op)).min();
     let mut early: Vec<Value> = Vec::new();
     for &op in operations {
-        let is_ok = history.outcome(op) == Outcome::Ok;
-        let (arg, result) = (history.arg(op), history.result(op));
-        let seen = match method(op) {
-            "cas" => match values.as_pair(arg) {
-                Some((expected, _)) => values.get(expected),
-                None => continue,
+        let tells = tells(op);
+        let seen = match tells {
+            // The last two of its argument, which may begin with a key.
+            Tells::Compares => match values.get(history.arg(op)).as_list() {
+                Some([.., expected, _]) => expected.clone(),
+                _ => continue,
             },
-            name if WRITES.contains(&name) || !is_ok || !result.is_present() => continue,
-            _ => values.get(result),
+            Tells::Reads | Tells::Swaps if is_ok(op) && history.result(op).is_present() => {
+                values.get(history.result(op))
+            }
+            _ => continue,
         };
-        if matches!(seen, Value::Nil) {
-            continue;
-        }
-        if is_ok && !brought.contains(&seen) {
+        let reads_as_absent = matches!(&seen, Value::Nil) || seen == Value::text("");
+        if tells != Tells::Compares && !reads_as_absent && !brought.contains(&seen) {
             return vec![Some(seen)];
         }
         if first_return.is_none_or(|first| history.call(op) <= first) && !early.contains(&seen) {
@@ -131,7 +171,7 @@ fn explains(
 ) -> Result<bool, InputError> {
     let mut part = history.restricted(operations, Horizon::Whole);
     if let Some(value) = start {
-        let first = initial_write(&mut part, OpId::from(0), value);
+        let first = initial_write(&mut part, OpId::from(0), (write, value));
         part.begin_with(write, &[first]);
     }
     let limits = Options {
@@ -147,18 +187,20 @@ fn explains(
 }
 
 /// A write to the part of an operation.
-fn initial_write(history: &mut History, op: OpId, value: &Value) -> InitialWrite {
+fn initial_write(history: &mut History, op: OpId, (write, value): (&str, &Value)) -> InitialWrite {
     let (object, key, arg) = (history.object(op), history.key(op), history.arg(op));
-    let value = history.intern(value);
-    let name = history.method_name(history.method(op)).to_owned();
-    let is_keyed = !key.is_present()
-        && matches!(&*name, "get" | "put" | "insert" | "delete" | "contains" | "lookup");
-    if !is_keyed {
-        return InitialWrite { object, key, arg: value };
+    if write != "put" || key.is_present() {
+        return InitialWrite { object, key, arg: history.intern(value) };
     }
-    // The key is the first item of the argument, or the argument.
-    let key = history.values().as_pair(arg).map_or(arg, |(key, _)| key);
-    let pair = Value::list([history.values().get(key), history.values().get(value)]);
+    // The key is the argument, perhaps beside the unknown value of a read; or the first item of it.
+    let tells = Tells::named(history.method_name(history.method(op)), write);
+    let arg = history.values().get(arg);
+    let key = match (tells, arg.as_list()) {
+        (Tells::Reads | Tells::Finds, Some([key, Value::Nil])) => key.clone(),
+        (Tells::Reads | Tells::Finds, _) | (_, None) => arg,
+        (_, Some(items)) => items.first().cloned().unwrap_or(Value::Nil),
+    };
+    let pair = Value::list([key, value.clone()]);
     InitialWrite { object, key: ValueId::ABSENT, arg: history.intern(&pair) }
 }
 
@@ -177,52 +219,118 @@ mod tests {
         check(&mut history, &reader, &Options::default()).unwrap().verdict.word()
     }
 
-    fn from_unknown(text: &str) -> &'static str {
-        let choice = SpecChoice::parse("cas-register").unwrap();
+    fn from_unknown(text: &str, spec: &str) -> &'static str {
+        let choice = SpecChoice::parse(spec).unwrap();
         let reader = ChosenReader { choice, failures: Failures::Drop };
         let mut history = read_str(text).unwrap();
-        tell_initial_values(&mut history, &reader, "write", &Options::default()).unwrap();
+        let write = if spec == "cas-register" { "write" } else { "put" };
+        tell_initial_values(&mut history, &reader, write, &Options::default()).unwrap();
         check(&mut history, &reader, &Options::default()).unwrap().verdict.word()
     }
 
-    /// Every start that can matter is tried: a history is linearizable from an unknown start if and
-    /// only if it is from one of the values 0 to 4, of which the operations name 0 to 3, or from
-    /// nil.
-    #[test]
-    fn an_unknown_start_is_some_start() {
-        let mut random = Random(5);
-        let mut words = std::collections::BTreeMap::<&str, usize>::new();
-        for _ in 0..3_000 {
-            let mut text = String::new();
-            for process in 0..3 {
-                let mut now = random.below(4);
-                for _ in 0..random.below(3) {
-                    let end = now + random.below(5);
-                    let is_pending = random.one_in(6);
-                    let [a, b] = [random.below(4), random.below(4)];
-                    let what = match random.below(5) {
-                        0 | 1 => format!("\"op\":\"write\",\"arg\":{a}"),
-                        2 => format!("\"op\":\"cas\",\"arg\":[{a},{b}],\"result\":true"),
-                        _ => format!("\"op\":\"read\",\"result\":{a}"),
-                    };
-                    let what = match is_pending {
-                        true => what.split(",\"result\"").next().unwrap_or_default(),
-                        false => &what,
-                    };
-                    let ret = if is_pending { String::new() } else { format!(",\"return\":{end}") };
-                    writeln!(text, "{{\"process\":{process},{what},\"call\":{now}{ret}}}").unwrap();
-                    now = end + 1 + random.below(3);
-                }
+    /// A few operations of three processes; `make` tells what one does, with the result last.
+    fn log(random: &mut Random, mut make: impl FnMut(&mut Random) -> String) -> String {
+        let mut text = String::new();
+        for process in 0..3 {
+            let mut now = random.below(4);
+            for _ in 0..random.below(3) {
+                let end = now + random.below(5);
+                let what = make(random);
+                let (what, rest) = match random.below(8) {
+                    0 => (what.split(",\"result\"").next().unwrap_or_default(), String::new()),
+                    1 => (&*what, format!(",\"return\":{end},\"failed\":true")),
+                    _ => (&*what, format!(",\"return\":{end}")),
+                };
+                writeln!(text, "{{\"process\":{process},{what},\"call\":{now}{rest}}}").unwrap();
+                now = end + 1 + random.below(3);
             }
-            let starts = ["nil", "0", "1", "2", "3", "4"];
+        }
+        text
+    }
+
+    /// Every start that can matter is tried: a history is linearizable from an unknown start if and
+    /// only if it is from one of these.
+    fn compare(
+        random: &mut Random,
+        spec: &str,
+        starts: &[String],
+        make: fn(&mut Random) -> String,
+    ) {
+        let mut words = std::collections::BTreeMap::<&str, usize>::new();
+        for _ in 0..700 {
+            let text = log(random, make);
             let holds = starts
                 .iter()
-                .any(|start| word(&text, &format!("cas-register(init={start})")) == "linearizable");
+                .any(|start| word(&text, &format!("{spec}(init={start})")) == "linearizable");
             let expected = if holds { "linearizable" } else { "violation" };
-            let found = from_unknown(&text);
-            assert_eq!(found, expected, "{text}");
+            let found = from_unknown(&text, spec);
+            assert_eq!(found, expected, "{spec}\n{text}");
             *words.entry(found).or_default() += 1;
         }
-        assert!(words.len() == 2 && words.values().all(|&count| count > 300), "{words:?}");
+        assert!(words.len() == 2 && words.values().all(|&count| count > 60), "{words:?}");
+    }
+
+    #[test]
+    fn an_unknown_start_is_some_start_of_a_register() {
+        let starts = ["nil", "0", "1", "2", "3", "4"].map(str::to_owned);
+        compare(&mut Random(5), "cas-register", &starts, |random| {
+            let [a, b] = [random.below(4), random.below(4)];
+            let [cas, write] = [["cas", "Compare-And-Set"], ["write", "STORE"]];
+            let name =
+                |names: [&'static str; 2], random: &mut Random| names[random.below(2) as usize];
+            match random.below(6) {
+                0 | 1 => format!("\"op\":\"{}\",\"arg\":{a}", name(write, random)),
+                2 => format!("\"op\":\"{}\",\"arg\":[{a},{b}],\"result\":true", name(cas, random)),
+                3 => format!("\"op\":\"swap\",\"arg\":{a},\"result\":{b}"),
+                _ => format!("\"op\":\"read\",\"result\":{a}"),
+            }
+        });
+    }
+
+    /// The key apart, or as the first item of the argument; methods by several names.
+    fn of_a_map(random: &mut Random, values: [&str; 4], absent: &str) -> String {
+        let value = |random: &mut Random| values[random.below(4) as usize];
+        let truth = random.below(3) > 0;
+        let name = |names: [&'static str; 2], random: &mut Random| names[random.below(2) as usize];
+        let (method, args, result) = match random.below(8) {
+            0 => (name(["put", "set"], random), vec![value(random)], None),
+            1 | 2 => {
+                let seen = if random.below(3) == 0 { absent } else { value(random) };
+                (name(["get", "lookup"], random), vec![], Some(seen.to_owned()))
+            }
+            3 => (
+                name(["insert", "putIfAbsent"], random),
+                vec![value(random)],
+                Some(truth.to_string()),
+            ),
+            4 => (name(["delete", "Remove"], random), vec![], Some(truth.to_string())),
+            5 | 6 => {
+                let args = vec![value(random), value(random)];
+                (name(["cas", "replace"], random), args, Some(truth.to_string()))
+            }
+            _ => (name(["contains", "has"], random), vec![], Some(truth.to_string())),
+        };
+        let arg = match (random.below(2), &args[..]) {
+            (0, []) => "\"key\":\"k\"".to_owned(),
+            (0, [only]) => format!("\"key\":\"k\",\"arg\":{only}"),
+            (0, args) => format!("\"key\":\"k\",\"arg\":[{}]", args.join(",")),
+            (_, []) => "\"arg\":\"k\"".to_owned(),
+            (_, args) => format!("\"arg\":[\"k\",{}]", args.join(",")),
+        };
+        let result = result.map_or(String::new(), |result| format!(",\"result\":{result}"));
+        format!("\"op\":\"{method}\",{arg}{result}")
+    }
+
+    #[test]
+    fn an_unknown_start_is_some_start_of_a_map() {
+        let of = |values: &[&str]| -> Vec<String> {
+            values.iter().map(|value| format!("{{\"k\": {value}}}")).chain(["{}".into()]).collect()
+        };
+        let make = |random: &mut Random| of_a_map(random, ["0", "1", "true", "null"], "null");
+        compare(&mut Random(7), "map", &of(&["null", "0", "1", "2", "true"]), make);
+        let make =
+            |random: &mut Random| of_a_map(random, ["\"\"", "\"a\"", "\"b\"", "\"c\""], "\"\"");
+        let texts = ["\"\"", "\"a\"", "\"b\"", "\"c\"", "\"d\""];
+        compare(&mut Random(9), "kv", &of(&texts), make);
     }
 }

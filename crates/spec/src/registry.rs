@@ -263,7 +263,36 @@ impl SpecChoice {
     /// `multi-register {:x 0 :y 0}`, `cas-register, init 0`.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let (name, given) = notation::parse(text)?;
-        let entry = find(&name).ok_or_else(|| unknown(&name))?;
+        if given.iter().any(leaves_start_open) {
+            return Err(SpecError::OpenStart { spec: name });
+        }
+        SpecChoice::with(&name, given)
+    }
+
+    /// The specification that a text names and whose start it leaves open, as
+    /// `register(init=unknown)` does; `None` if it does not. Where the start has to be known, such a
+    /// text is refused: `unknown` is no value.
+    ///
+    /// ```
+    /// use seriatim_spec::SpecChoice;
+    /// let open = SpecChoice::parse_open("register( init = unknown )").unwrap();
+    /// assert_eq!(open.unwrap().to_string(), "register");
+    /// assert!(SpecChoice::parse_open("register(init=0)").unwrap().is_none());
+    /// assert!(SpecChoice::parse("register(init=unknown)").is_err());
+    /// assert!(SpecChoice::parse("register(init=\"unknown\")").is_ok());
+    /// ```
+    pub fn parse_open(text: &str) -> Result<Option<Self>, SpecError> {
+        let (name, mut given) = notation::parse(text)?;
+        let count = given.len();
+        given.retain(|given| !leaves_start_open(given));
+        if given.len() == count {
+            return Ok(None);
+        }
+        SpecChoice::with(&name, given).map(Some)
+    }
+
+    fn with(name: &str, given: Vec<Given>) -> Result<Self, SpecError> {
+        let entry = find(name).ok_or_else(|| unknown(name))?;
         let mut parameters = Parameters::default();
         for given in given {
             let (parameter, value) = fit(entry, given)?;
@@ -440,6 +469,12 @@ fn unknown(name: &str) -> SpecError {
     }
 }
 
+/// Whether something given says that nobody knows the start: `init=unknown`.
+fn leaves_start_open(given: &Given) -> bool {
+    let is_init = given.name.as_ref().is_none_or(|name| name.eq_ignore_ascii_case("init"));
+    is_init && matches!(&given.value, Some(Value::Name(name)) if &**name == "unknown")
+}
+
 /// The parameter that something given means, and its value.
 fn fit(entry: &'static Entry, given: Given) -> Result<(&'static str, Value), SpecError> {
     let takes_it = |parameter: &&Parameter| match (&given.name, &given.value) {
@@ -522,6 +557,11 @@ pub enum SpecError {
         /// The flags.
         flags: [&'static str; 2],
     },
+    /// The start is left open where it has to be known.
+    OpenStart {
+        /// The specification.
+        spec: String,
+    },
     /// The parameter does not take this.
     BadParameter {
         /// The specification.
@@ -559,6 +599,10 @@ impl fmt::Display for SpecError {
                 }
                 write!(f, " (known: {})", known.join(", "))
             }
+            SpecError::OpenStart { spec } => write!(
+                f,
+                "{spec}: init=unknown is understood only by `seriatim check` of a whole log in real time; expected the value at the start"
+            ),
             SpecError::UnknownParameter { spec, parameter, known } if known.is_empty() => {
                 write!(f, "{spec} takes no parameters, but `{parameter}` was given")
             }

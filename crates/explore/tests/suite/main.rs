@@ -2,6 +2,7 @@
 
 mod blocking;
 mod broken;
+mod chosen;
 mod common;
 mod faults;
 mod library;

@@ -52,12 +52,17 @@ impl Interpreter<'_> {
         parts.iter().map(|p| self.value(p)).collect()
     }
 
+    /// Any datum of the type, `null` included where it may stand.
     fn any(&mut self, expr: &Expr) -> Interpreted<Datum> {
+        let ty = self.facts.type_of(expr);
+        if matches!(ty, Type::Opt(_)) && self.choices.pick(2) == 1 {
+            return Ok(Datum::Null);
+        }
         let mut pick = |count: u32| match count {
             0 => Err(broken("there is nothing to choose from")),
             _ => Ok(self.choices.pick(count)),
         };
-        Ok(match self.facts.type_of(expr) {
+        Ok(match ty.required() {
             Type::Bool => Datum::Bool(pick(2)? == 1),
             Type::Int(range) => Datum::Int(range.low + pick(range.count().min(4097))? as i32),
             Type::Value => Datum::Value(pick(self.bounds.values)? as i32),

@@ -95,9 +95,12 @@ impl Against {
         history: &History,
     ) -> Result<Option<(SharedReader, &'static str)>, Failure> {
         let named = self.spec.as_deref().or(history.spec());
-        let name = named.and_then(|name| name.trim().strip_suffix("(init=unknown)"));
-        let Some(name) = name.map(str::trim) else { return Ok(None) };
-        let choice = SpecChoice::parse(name)?;
+        // What cannot be read here is refused, in the usual words, by whoever reads it next.
+        let open = named.and_then(|name| SpecChoice::parse_open(name).ok().flatten());
+        let Some(choice) = open else { return Ok(None) };
+        if let Some(other) = choice.parameters().names().next() {
+            return Err(Failure(format!("init=unknown does not go with {other}")));
+        }
         let write = match choice.name() {
             "register" | "cas-register" => "write",
             "map" | "kv" => "put",

@@ -59,9 +59,8 @@ impl Checker<'_> {
                 | Type::Tid
                 | Type::Enum(_)),
             ) => Ok(ty.clone()),
-            Some(Type::Opt(inner)) if !matches!(**inner, Type::Ref(_)) => {
-                self.any(expr, Some(inner))
-            }
+            // `null` is one of its values.
+            Some(Type::Opt(inner)) => Ok(self.any(expr, Some(inner))?.optional()),
             _ => Err(Diagnostic::new(expr.span, "the type of `any` is not known here")
                 .hint("write `let x: TYPE = any` with a bool, int, value, key, tid or enum")),
         }
