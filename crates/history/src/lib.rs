@@ -34,8 +34,8 @@ pub use error::{InputError, Problem};
 pub use events::{Event, Events};
 pub use formats::{
     Format, Inexpressible, Notation, ReadOptions, Record, UnknownFormatName, WriteError,
-    bytes_read, decode, edn_value, expand, json_value, open, read, read_from, read_records,
-    read_str, read_with, write, write_string, write_value,
+    bytes_read, decode, edn_value, expand, json_value, open, read, read_bytes, read_from,
+    read_records, read_str, read_with, write, write_string, write_value,
 };
 pub use history::{Annotation, History, Horizon, Stretch, Tally};
 pub use initial::InitialWrite;

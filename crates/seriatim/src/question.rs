@@ -6,12 +6,12 @@ use seriatim_history::{History, InputError};
 use seriatim_limits::Instant;
 use seriatim_monitor::{Detail, Options, StopAt, check, vacuous, violated_parts};
 use seriatim_report::terminal::{self, Style};
-use seriatim_report::{Report, doubt, html, json};
+use seriatim_report::{Report, States, doubt, html, json};
 use seriatim_scale::judge::SharedReader;
 use seriatim_spec::{
     Checked, ChosenReader, Failures, SpecChoice, SpecError, Verdict, ViolatedPart,
 };
-use seriatim_verify::SeriReader;
+use seriatim_verify::{Recorded, SeriReader};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -194,6 +194,17 @@ impl Question<'_> {
         }
     }
 }
+
+/// The history of an algorithm's run as a report, with the states along the orders that were tried.
+pub fn judged(recorded: &Recorded) -> Report<'_> {
+    let Recorded { history, spec, reader, verdict } = recorded;
+    let mut report = Report::new(history, spec, verdict);
+    report.states = States::replay(history, &**reader, verdict, STEPS_OF_A_RUN);
+    report
+}
+
+/// The most steps of an order of a run whose states are shown.
+const STEPS_OF_A_RUN: usize = 1_000;
 
 /// The specification in the algorithm language that a name means: a service, FILE.seri or
 /// FILE.seri#NAME; none if it means something else.

@@ -39,7 +39,7 @@ impl Verified {
     }
 
     /// What an exploration alone says.
-    pub(crate) fn explored(outcome: explore::Outcome) -> Verified {
+    pub fn explored(outcome: explore::Outcome) -> Verified {
         Verified { explored: Some(outcome.clone()), ..Verified::new(outcome.answer()) }
     }
 

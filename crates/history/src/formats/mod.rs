@@ -41,11 +41,11 @@ pub use records::{Notation, Record, read_records};
 pub use source::{decode, expand, open};
 pub use write::{Inexpressible, WriteError, write};
 
-use crate::{Builder, Conventions, History, InputError};
+use crate::{Builder, Conventions, History, InputError, Problem};
 use block::Block;
 use jepsen::Keys;
 use std::fmt;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 use std::str::FromStr;
 
@@ -144,6 +144,20 @@ pub fn read(path: impl AsRef<Path>) -> Result<History, InputError> {
 pub fn read_with(path: impl AsRef<Path>, options: ReadOptions) -> Result<History, InputError> {
     let path = path.as_ref();
     read_from(open(path)?, &source::name_of(path), options)
+}
+
+/// Reads a history from the bytes of a file, for whoever has no files: a page that a log is dropped
+/// on. What gzip or zstd has compressed is decompressed; `name` is for messages.
+///
+/// ```
+/// use seriatim_history::{ReadOptions, read_bytes};
+/// let log = br#"{"process":0,"op":"write","arg":1,"call":1,"return":2}"#;
+/// assert_eq!(read_bytes(log.to_vec(), "run.jsonl", ReadOptions::default()).unwrap().len(), 1);
+/// ```
+pub fn read_bytes(bytes: Vec<u8>, name: &str, options: ReadOptions) -> Result<History, InputError> {
+    let unreadable =
+        |error: io::Error| InputError::new(name, 0, Problem::Unreadable(error.to_string()));
+    read_from(source::decompressed(io::Cursor::new(bytes)).map_err(unreadable)?, name, options)
 }
 
 /// Reads a history from a text, its format detected.

@@ -15,12 +15,12 @@ use seriatim::explore::{
 use seriatim::history::Format;
 use seriatim::lang::{Program, Span};
 use seriatim::lists;
+use seriatim::question::judged;
 use seriatim::report::run::compositions::{Decided, Finding, one, table};
 use seriatim::report::run::{self, Examined, headline};
 use seriatim::report::terminal::Style;
-use seriatim::report::{Report, States};
 use seriatim::spec::answer::Answer;
-use seriatim::verify::{self, Engine, Recorded, Verified};
+use seriatim::verify::{self, Engine, Verified};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -521,17 +521,6 @@ fn violation(outcome: &Outcome) -> Option<&Counterexample> {
         Verdict::Violation(found) => Some(found),
         Verdict::Holds | Verdict::Unknown(_) => None,
     }
-}
-
-/// The most steps of an order whose states are shown.
-const STEPS: usize = 1_000;
-
-/// The history of a run as a report, with the states along the orders that were tried.
-fn judged(recorded: &Recorded) -> Report<'_> {
-    let Recorded { history, spec, reader, verdict } = recorded;
-    let mut report = Report::new(history, spec, verdict);
-    report.states = States::replay(history, &**reader, verdict, STEPS);
-    report
 }
 
 /// The line that tells how a long exploration goes, on a terminal.
