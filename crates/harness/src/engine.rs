@@ -6,7 +6,7 @@ use crate::run::Run;
 use crate::scenario::{Scenario, Shape};
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How hard to try.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,13 @@ pub(crate) struct Effort {
 impl Effort {
     pub fn is_over(&self) -> bool {
         Instant::now() >= self.until
+    }
+
+    /// The same, but no longer than so many nanoseconds from now.
+    pub fn within(self, nanoseconds: u64) -> Self {
+        let now = Instant::now();
+        let limit = now.checked_add(Duration::from_nanos(nanoseconds)).unwrap_or(self.until);
+        Effort { until: self.until.min(limit), ..self }
     }
 }
 

@@ -21,6 +21,7 @@ mod failure;
 mod generator;
 mod growth;
 mod identity;
+mod interruption;
 #[cfg(feature = "loom")]
 mod loom_engine;
 mod misuse;

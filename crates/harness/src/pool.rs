@@ -6,13 +6,14 @@
 //! and leaves it behind.
 
 use crate::Clock;
+use crate::interruption::{Interrupter, Meeting, Stop, inside};
 use crate::pressure::{Pressure, processors};
 use crate::quiet;
 use crate::random::Random;
 use crate::run::{Called, End, Slot};
 use crate::scenario::{Scenario, Step};
 use crate::subject::{Attached, Blocking, Caller, Instance, Subject};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -27,14 +28,13 @@ pub(crate) struct Batch {
     pub seed: u64,
     pub pressure: Pressure,
     gate: Gate,
+    meeting: Meeting,
     boards: Vec<Board>,
 }
 
 /// What one thread shows of itself.
 #[derive(Default)]
 struct Board {
-    /// Moves whenever the thread does.
-    progress: AtomicU64,
     /// Whether it is inside a call that may wait for ever.
     waits: AtomicBool,
     /// The number of the call that it is in, from 1; 0 between calls.
@@ -99,17 +99,14 @@ impl Batch {
         };
         let boards = (0..threads).map(|_| Board::default()).collect();
         let Luck { pressure, seed } = luck;
-        Batch { subject, scenario, instances, clock, seed, pressure, gate, boards }
+        let meeting = Meeting::of(threads, processors());
+        Batch { subject, scenario, instances, clock, seed, pressure, gate, meeting, boards }
     }
 
     /// The calls of a thread in all executions, as far as it got.
     pub fn calls(&self, thread: usize) -> Vec<Vec<Called>> {
         let mut executions = self.boards[thread].executions.lock().expect("nobody panics inside");
         std::mem::take(&mut *executions)
-    }
-
-    fn progress(&self) -> u64 {
-        self.boards.iter().map(|board| board.progress.load(Ordering::Relaxed)).sum()
     }
 
     /// What a thread said that panicked outside of a call.
@@ -128,8 +125,8 @@ impl Batch {
     ///
     /// The handles live until the main thread is done with the objects as well: a receiver that
     /// goes early would close the channel.
-    fn work(&self, thread: usize, handles: &mut Vec<Box<dyn Attached>>) {
-        self.guarded(thread, || self.call_all(thread, handles));
+    fn work(&self, thread: &mut Worker) {
+        self.guarded(thread.number, || self.call_all(thread));
     }
 
     /// Runs what may panic outside of a call.
@@ -141,24 +138,33 @@ impl Batch {
         }
     }
 
-    fn call_all(&self, thread: usize, handles: &mut Vec<Box<dyn Attached>>) {
+    fn call_all(&self, worker: &mut Worker) {
+        let thread = worker.number;
         let board = &self.boards[thread];
         let mut random = Random::of(self.seed ^ (thread as u64) << 32);
+        let steps = &self.scenario.threads[thread];
+        let others =
+            (self.scenario.threads.iter().map(Vec::len).sum::<usize>() - steps.len()) as u64;
         for (execution, instance) in self.instances.iter().enumerate() {
             let mut attached = instance.attach(Caller::Thread(thread));
-            let steps = &self.scenario.threads[thread];
             let mut calls = Vec::with_capacity(steps.len());
+            let all = others * (execution as u64 + 1);
+            let meeting = &self.meeting;
+            let stop = Stop { meeting, thread, all, calls: 1 + random.below(others.max(1)) };
             if !self.gate.pass(execution) {
                 return;
+            }
+            if let Some(interrupter) = &worker.interrupter {
+                interrupter.wind(&mut random);
             }
             for (place, step) in steps.iter().enumerate() {
                 self.pressure.think(&mut random);
                 board.at.store(place + 1, Ordering::Relaxed);
-                let slot = self.call(board, &calls, step, &mut *attached);
+                let slot = inside(&stop, || self.call(board, &calls, step, &mut *attached));
                 board.at.store(0, Ordering::Relaxed);
                 let panicked = matches!(slot.end, End::Panicked(_));
                 calls.push(Called { step: step.clone(), slot });
-                board.progress.fetch_add(1, Ordering::Relaxed);
+                meeting.count(thread);
                 if panicked {
                     break;
                 }
@@ -167,7 +173,7 @@ impl Batch {
             executions.truncate(execution);
             executions.push(calls);
             drop(executions);
-            handles.push(attached);
+            worker.handles.push(attached);
         }
     }
 
@@ -203,6 +209,14 @@ pub(crate) enum Ended {
     Hanging(Vec<(usize, usize)>),
     /// A thread panicked outside of a call.
     Crashed(String),
+}
+
+/// A thread of the pool.
+struct Worker {
+    number: usize,
+    interrupter: Option<Interrupter>,
+    /// Those of the last batch.
+    handles: Vec<Box<dyn Attached>>,
 }
 
 /// What a thread of the pool is to do.
@@ -252,12 +266,13 @@ impl Pool {
         let (pressure, first) = (self.pressure, self.first);
         let work = move || {
             pressure.settle(thread, first);
-            let mut handles = Vec::new();
+            let interrupter = pressure.interrupter();
+            let mut worker = Worker { number: thread, interrupter, handles: Vec::new() };
             for order in orders {
                 match order {
-                    Order::Work(batch) => batch.work(thread, &mut handles),
+                    Order::Work(batch) => batch.work(&mut worker),
                     Order::Release(batch) => {
-                        let handles = std::mem::take(&mut handles);
+                        let handles = std::mem::take(&mut worker.handles);
                         batch.guarded(thread, || drop(handles));
                     }
                 }
@@ -296,14 +311,14 @@ impl Pool {
     /// Waits for the end of a batch. A pool whose batch did not end well is of no more use.
     pub fn finish(&mut self, batch: &Batch, hang_after: Duration) -> Ended {
         let mut unfinished: Vec<usize> = (0..batch.boards.len()).collect();
-        let (mut progress, mut since) = (batch.progress(), Instant::now());
+        let (mut progress, mut since) = (batch.meeting.total(), Instant::now());
         while !unfinished.is_empty() {
             match self.done.recv_timeout(Duration::from_millis(20)) {
                 Ok(thread) => unfinished.retain(|&other| other != thread),
                 Err(RecvTimeoutError::Disconnected) => unreachable!("the pool holds a sender"),
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            let now = batch.progress();
+            let now = batch.meeting.total();
             if now != progress {
                 (progress, since) = (now, Instant::now());
             }

@@ -1,6 +1,7 @@
 //! Ways to make real threads meet: what a thread does between its calls, where it runs, and who
 //! else wants the processor. `docs/harness.md` has what each of them finds.
 
+use crate::interruption::Interrupter;
 use crate::random::Random;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -15,7 +16,6 @@ pub enum Pressure {
     Pauses,
     /// Pauses, and each thread stays on a processor of its own as far as there are enough. Linux
     /// only; elsewhere the same as pauses.
-    #[default]
     Pinned,
     /// Pauses, and all threads stay on one processor, so that they meet only where the system
     /// interrupts them. Linux only; elsewhere the same as pauses.
@@ -23,6 +23,10 @@ pub enum Pressure {
     /// Pauses, and as many busy threads as there are processors, so that threads are interrupted
     /// more often.
     Busy,
+    /// As pinned, and a thread may be stopped anywhere inside a call, wherever a timer of the system
+    /// finds it, until the others have made some calls. Linux only; elsewhere the same as pauses.
+    #[default]
+    Interrupted,
 }
 
 impl Pressure {
@@ -31,9 +35,11 @@ impl Pressure {
         if self == Pressure::None {
             return;
         }
+        // Who is interrupted need not pause, and should be inside of calls as much as can be.
+        let longest = if self == Pressure::Interrupted { 20 } else { 200 };
         match random.below(16) {
             0..8 => {}
-            8..15 => (0..random.below(200)).for_each(|_| std::hint::spin_loop()),
+            8..15 => (0..random.below(longest)).for_each(|_| std::hint::spin_loop()),
             _ => std::thread::yield_now(),
         }
     }
@@ -42,10 +48,15 @@ impl Pressure {
     /// processors.
     pub(crate) fn settle(self, thread: usize, first: usize) {
         match self {
-            Pressure::Pinned => stay_on((first + thread) % processors()),
+            Pressure::Pinned | Pressure::Interrupted => stay_on((first + thread) % processors()),
             Pressure::Crowded => stay_on(first % processors()),
             Pressure::None | Pressure::Pauses | Pressure::Busy => {}
         }
+    }
+
+    /// What stops a thread inside its calls.
+    pub(crate) fn interrupter(self) -> Option<Interrupter> {
+        (self == Pressure::Interrupted).then(Interrupter::start).flatten()
     }
 
     /// Who else wants the processors.

@@ -100,8 +100,16 @@ const LONG: usize = 150;
 /// What the check of a long execution may take.
 const AFFORDABLE: Duration = Duration::from_millis(2);
 
-/// The number of executions in the largest batch.
-const BATCH: usize = 64;
+/// The number of executions in the first batch of a scenario, and in the largest.
+const FIRST_BATCH: usize = 16;
+const BATCH: usize = 1024;
+
+/// A batch that takes less is followed by a larger one: waking the threads up takes its time.
+const BATCH_TIME: Duration = Duration::from_millis(20);
+
+/// The nanoseconds that an execution is expected to take at most. A scenario whose executions take
+/// longer (more threads than processors) is given no more time for that.
+const EXPECTED: u64 = 25_000;
 
 /// More threads than this are not left behind.
 const LEFT_BEHIND: usize = 256;
@@ -239,7 +247,7 @@ impl Stress {
         if judge.may_block() {
             return 1;
         }
-        (400 / scenario.len().max(1)).clamp(1, BATCH)
+        (400 / scenario.len().max(1)).clamp(1, FIRST_BATCH)
     }
 
     /// Judges executions as long as there is time; what nobody judged does not count.
@@ -288,15 +296,29 @@ impl Stress {
         effort: Effort,
         era: Era,
     ) -> Result<Result<Run, Found>, Trouble> {
-        let size = self.batch_size(judge, scenario).min(effort.executions as usize).max(1);
+        let share = effort.within(effort.executions.saturating_mul(EXPECTED));
+        let mut size = self.batch_size(judge, scenario).min(effort.executions as usize).max(1);
         let (mut started, mut done) = (0, Vec::new());
-        while started < effort.executions && !effort.is_over() {
+        // Where every processor is wanted by a thread of the scenario, judging at the same time would
+        // keep the threads from meeting.
+        let alone = scenario.threads.len() >= processors();
+        while started < effort.executions && !share.is_over() {
             started += size as u64;
+            let mut found = Ok(None);
+            if alone {
+                found = Self::judge_all(judge, scenario, std::mem::take(&mut done), effort);
+            }
+            let begin = Instant::now();
             let running = self.start(scenario, size);
-            let found = Self::judge_all(judge, scenario, std::mem::take(&mut done), effort);
+            if !alone {
+                found = Self::judge_all(judge, scenario, std::mem::take(&mut done), effort);
+            }
             match self.finish(running) {
                 Ok(runs) => done = runs,
                 Err(failure) => return Ok(Err(without_run(scenario, *failure))),
+            }
+            if begin.elapsed() < BATCH_TIME && size >= FIRST_BATCH {
+                size = (size * 4).min(BATCH);
             }
             if let Some(found) = found? {
                 return Ok(Err(found));
@@ -402,14 +424,15 @@ impl Engine for Stress {
 
     fn shape(&mut self, turn: u64) -> Shape {
         let random = &mut self.random;
+        // More threads than processors hardly ever meet.
+        let few = random.below(8) > 0 && processors() < 4;
+        let most = if few { processors().max(2) } else { 4 };
         if turn % 8 == 7 && self.cost != Cost::Reruns {
             let calls = random.between(self.longest / 7 + 1, self.longest);
-            let threads = random.between(2, 4);
+            let threads = random.between(2, most);
             return Shape { threads, calls, before: random.between(0, 5), after: 2 };
         }
-        // More threads than processors hardly ever meet.
-        let threads =
-            if random.below(4) > 0 && processors() < 3 { 2 } else { random.between(2, 3) };
+        let threads = random.between(2, most.min(3));
         let calls = random.between(1, if threads == 2 { 4 } else { 3 });
         Shape { threads, calls, before: random.between(0, 2), after: random.between(0, 2) }
     }
@@ -451,7 +474,8 @@ impl Engine for Stress {
             41.. => 4,
             // On one thread every execution is like the other.
             _ if busy_threads(scenario) <= 1 => 16,
-            _ => 512,
+            _ if scenario.threads.len() > processors() => 256,
+            _ => 2048,
         }
     }
 

@@ -11,8 +11,14 @@ use seriatim_examples::{bounded, lazy_set, michael_scott, seqlock as lock, treib
 use seriatim_harness::{Pressure, Test};
 use std::time::Duration;
 
-const WAYS: [Pressure; 5] =
-    [Pressure::None, Pressure::Pauses, Pressure::Pinned, Pressure::Crowded, Pressure::Busy];
+const WAYS: [Pressure; 6] = [
+    Pressure::None,
+    Pressure::Pauses,
+    Pressure::Pinned,
+    Pressure::Crowded,
+    Pressure::Busy,
+    Pressure::Interrupted,
+];
 
 /// The executions after which a failure was found, if one was.
 fn found<T: Send + Sync + 'static>(test: Test<T>, way: Pressure) -> Option<Duration> {
@@ -25,6 +31,15 @@ fn every_way_of_stress_finds_the_ring_buffer_off_by_one() {
     for way in WAYS {
         assert!(found(ring::<bounded::PastCapacity>(), way).is_some(), "{way:?}");
     }
+}
+
+/// No whole call fits into the gap by chance; a thread that is stopped there lets it in.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_thread_that_is_stopped_inside_a_call_shows_the_sum_of_shards() {
+    let test = sharded().pressure(Pressure::Interrupted).budget(Duration::from_secs(60));
+    let failed = test.shrink_for(Duration::ZERO).run().unwrap_err();
+    assert_eq!(failed.failure.word(), "violation", "{}", failed.report);
 }
 
 /// Prints how often each way finds a defect, in so many rounds as `SERIATIM_LONG` says.
