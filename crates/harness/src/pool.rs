@@ -91,9 +91,10 @@ impl Batch {
         let threads = scenario.threads.len();
         let gate = Gate {
             threads,
-            // Who yields is not there when the others start. But where the threads outnumber the
-            // processors, who does not yield keeps one of them from coming at all.
-            spins: if threads <= processors() { 4096 } else { 64 },
+            // Who yields is not there when the others start, least of all on a machine that is busy
+            // with something else. But where the threads outnumber the processors, who does not
+            // yield keeps one of them from coming at all.
+            spins: if threads <= processors() { 65_536 } else { 64 },
             arrived: AtomicUsize::new(0),
             abandoned: AtomicBool::new(false),
         };

@@ -1,8 +1,8 @@
 //! Violations that were found before and confirmed without Seriatim: each is to be found again. And controls: objects
 //! that are right, some of which drop values late.
 
-use crate::Study;
-use crate::models::{Map, Outcome, as_map, entry, key, two_places};
+use crate::models::{Map, Outcome, as_map, as_two_places, bounded, entry, key};
+use crate::{Study, study};
 use seriatim_harness::{Borrows, Caller, Own, Test, Tracked, distinct, ends, test, tracked};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
@@ -10,34 +10,31 @@ use std::time::Duration;
 
 /// The violations.
 pub const VIOLATIONS: &[Study] = &[
-    Study {
-        name: "concurrent-map, pops",
-        operations: "insert pop_first pop_last first",
-        run: concurrent_map,
-    },
-    Study { name: "mini-moka", operations: "insert get invalidate_all", run: mini_moka },
-    Study { name: "moka, invalidate_all", operations: "insert get invalidate_all", run: moka },
-    Study { name: "moka, get_with", operations: "get_with insert get remove", run: moka_get_with },
-    Study { name: "thingbuf", operations: "push pop", run: thingbuf },
-    Study { name: "quick_cache", operations: "get_or_insert_with get remove insert", run: quick },
-    Study { name: "ArrayQueue, force_push", operations: "force_push pop len", run: array_queue },
-    Study { name: "boxcar", operations: "push count", run: boxcar },
-    Study { name: "flurry", operations: "insert remove len", run: flurry },
+    study(
+        "concurrent-map",
+        "concurrent-map, pops",
+        "insert pop_first pop_last first",
+        concurrent_map,
+    ),
+    study("mini-moka", "mini-moka", "insert get invalidate_all", mini_moka),
+    study("moka", "moka, invalidate_all", "insert get invalidate_all", moka),
+    study("moka", "moka, get_with", "get_with insert get remove", moka_get_with),
+    study("thingbuf", "thingbuf", "push pop", thingbuf),
+    study("quick_cache", "quick_cache", "get_or_insert_with get remove insert", quick),
+    study("crossbeam-queue", "ArrayQueue, force_push", "force_push pop len", array_queue),
+    study("boxcar", "boxcar", "push count", boxcar),
+    study("flurry", "flurry", "insert remove len", flurry),
 ];
 
 /// The controls.
 pub const CONTROLS: &[Study] = &[
-    Study { name: "control: SkipMap, values", operations: "put", run: skip_map_values },
-    Study { name: "control: epoch cell, values", operations: "write read", run: epoch_cell },
-    Study { name: "control: locked map, values", operations: "put take", run: locked_map_values },
-    Study { name: "control: locked map", operations: "put take get first", run: locked_map },
-    Study { name: "control: rtrb, two ends", operations: "push pop", run: rtrb_ends },
-    Study { name: "control: flurry, pinned", operations: "insert remove get", run: flurry_pinned },
+    study("crossbeam-skiplist", "control: SkipMap, values", "put", skip_map_values),
+    study("crossbeam-epoch", "control: epoch cell, values", "write read", epoch_cell),
+    study("std", "control: locked map, values", "put take", locked_map_values),
+    study("std", "control: locked map", "put take get first", locked_map),
+    study("rtrb", "control: rtrb, two ends", "push pop", rtrb_ends),
+    study("flurry", "control: flurry, pinned", "insert remove get", flurry_pinned),
 ];
-
-fn as_queue<T: Send + Sync + 'static>(test: Test<T>, budget: Duration) -> Outcome {
-    test.model(VecDeque::new(), two_places).budget(budget).run()
-}
 
 type ConcurrentMap = concurrent_map::ConcurrentMap<u32, u32, 4, 2>;
 
@@ -83,7 +80,7 @@ fn thingbuf(budget: Duration) -> Outcome {
     let test = test(|| thingbuf::ThingBuf::<u32>::new(2))
         .operation("push", distinct(), |queue, value| queue.push(value).is_ok())
         .operation("pop", (), |queue, ()| queue.pop());
-    as_queue(test, budget)
+    as_two_places(test, budget)
 }
 
 fn quick(budget: Duration) -> Outcome {
@@ -102,7 +99,7 @@ fn array_queue(budget: Duration) -> Outcome {
         .operation("force_push", distinct(), |queue, value| queue.force_push(value))
         .operation("pop", (), |queue, ()| queue.pop())
         .operation("len", (), |queue, ()| queue.len());
-    as_queue(test, budget)
+    as_two_places(test, budget)
 }
 
 fn boxcar(budget: Duration) -> Outcome {
@@ -207,7 +204,7 @@ fn rtrb_ends(budget: Duration) -> Outcome {
     ends(|| rtrb::RingBuffer::<u32>::new(2))
         .producer("push", distinct(), |producer, value| producer.push(value).is_ok())
         .consumer("pop", (), |consumer, ()| consumer.pop().ok())
-        .model(VecDeque::new(), two_places)
+        .model(VecDeque::new(), bounded(2))
         .drain("pop")
         .budget(budget)
         .run()

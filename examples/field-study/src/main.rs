@@ -1,60 +1,190 @@
-//! Linearizability tests of concurrent collections that people use, and a table of what they found.
+//! Linearizability tests of concurrent objects that people use, and a table of what they found.
 //!
-//! `cargo run --release -- 30` gives each study 30 seconds; a second argument runs only the studies
-//! whose name contains it, a third one repeats each so many times. `docs/field-study.md` has the results and
-//! what the crates promise.
+//! ```text
+//! cargo run --release -- run --seconds 6          every study that results.tsv does not have yet
+//! cargo run --release -- run --only moka --again  those whose crate or object contains it, once more
+//! cargo run --release -- known --rounds 10        how soon the known violations are found again
+//! cargo run --release -- controls --seconds 60    objects that are right, none of which may fail
+//! cargo run --release -- table                    the table of docs/field-study.md, from results.tsv
+//! ```
+//!
+//! Each study runs in a process of its own, so that a crate that aborts does not end the others. What was found is
+//! in `results.tsv`, a line a study, with the version of the crate; a campaign that was interrupted goes on where
+//! it was.
 
+mod cells;
+mod channels;
 mod known;
 mod maps;
 mod models;
 mod queues;
+mod results;
+mod rings;
+mod tables;
 
-use seriatim_harness::{Failed, Passed};
+use results::{Outcome, Result, Results, Subject};
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-/// A study: what is tested, and the test.
+/// A study: a crate, an object of it, its operations, and the test.
 pub struct Study {
-    name: &'static str,
+    krate: &'static str,
+    object: &'static str,
     operations: &'static str,
-    run: fn(Duration) -> Result<Passed, Box<Failed>>,
+    run: fn(Duration) -> models::Outcome,
 }
 
-fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let seconds = arguments.next().map_or(10.0, |text| text.parse().expect("a number of seconds"));
-    let wanted = arguments.next().unwrap_or_default();
-    let rounds = arguments.next().map_or(1, |text| text.parse().expect("a number of rounds"));
-    let mut reports = String::new();
-    println!("| object | operations | executions | different | verdict |");
-    println!("| --- | --- | --- | --- | --- |");
-    let all = queues::STUDIES.iter().chain(maps::STUDIES);
-    let all = all.chain(known::VIOLATIONS).chain(known::CONTROLS);
-    for study in all.filter(|study| study.name.contains(&wanted)) {
-        for _ in 0..rounds {
-            let (row, report) = study.told(Duration::from_secs_f64(seconds));
-            println!("| {} | {} | {row} |", study.name, study.operations);
-            reports.push_str(&report);
+/// Declares a study.
+const fn study(
+    krate: &'static str,
+    object: &'static str,
+    operations: &'static str,
+    run: fn(Duration) -> models::Outcome,
+) -> Study {
+    Study { krate, object, operations, run }
+}
+
+/// All of them, those that look for known violations included.
+fn studies() -> impl Iterator<Item = &'static Study> {
+    let parts: [&'static [Study]; 7] = [
+        queues::STUDIES,
+        rings::STUDIES,
+        channels::STUDIES,
+        maps::STUDIES,
+        tables::STUDIES,
+        cells::STUDIES,
+        known::VIOLATIONS,
+    ];
+    parts.into_iter().flatten()
+}
+
+const USAGE: &str =
+    "usage: run | known | controls | table, with --seconds N --only TEXT --rounds N --again";
+
+/// What is asked for.
+struct Asked {
+    command: String,
+    seconds: f64,
+    only: String,
+    rounds: u32,
+    again: bool,
+}
+
+impl Asked {
+    fn read(mut words: impl Iterator<Item = String>) -> Option<Self> {
+        let command = words.next().unwrap_or_else(|| "run".to_owned());
+        let mut asked =
+            Asked { command, seconds: 6.0, only: String::new(), rounds: 1, again: false };
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--seconds" => asked.seconds = words.next()?.parse().ok()?,
+                "--only" => asked.only = words.next()?,
+                "--rounds" => asked.rounds = words.next()?.parse().ok()?,
+                "--again" => asked.again = true,
+                _ => return None,
+            }
+        }
+        Some(asked)
+    }
+
+    fn wants(&self, study: &Study) -> bool {
+        study.krate.contains(&self.only) || study.object.contains(&self.only)
+    }
+}
+
+fn main() -> ExitCode {
+    let Some(asked) = Asked::read(std::env::args().skip(1)) else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    match asked.command.as_str() {
+        "run" => run(&asked),
+        "known" => known(&asked),
+        "controls" => return controls(&asked),
+        "table" => Results::read().write_table(),
+        "one" => one(&asked),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
         }
     }
-    println!("{reports}");
+    ExitCode::SUCCESS
+}
+
+/// Runs what has no result yet.
+fn run(asked: &Asked) {
+    let mut results = Results::read();
+    for study in studies().filter(|study| asked.wants(study)) {
+        let subject = study.subject();
+        if asked.again || !results.has(&subject) {
+            let result = study.in_process_of_its_own(asked.seconds);
+            println!("{result}");
+            results.put(result);
+        }
+    }
+}
+
+/// Looks for every known violation again and again.
+fn known(asked: &Asked) {
+    println!("| crate | object | found | median | calls, median and most |");
+    println!("| --- | --- | --- | --- | --- |");
+    for study in known::VIOLATIONS.iter().filter(|study| asked.wants(study)) {
+        let rounds = (0..asked.rounds).map(|_| study.in_process_of_its_own(asked.seconds));
+        let found: Vec<(f64, usize)> = rounds.filter_map(|result| result.found()).collect();
+        let middle = |mut numbers: Vec<f64>| -> f64 {
+            numbers.sort_by(f64::total_cmp);
+            numbers.get(numbers.len() / 2).copied().unwrap_or(f64::NAN)
+        };
+        let seconds = middle(found.iter().map(|(seconds, _)| *seconds).collect());
+        let calls = middle(found.iter().map(|(_, calls)| *calls as f64).collect());
+        let most = found.iter().map(|(_, calls)| *calls).max().unwrap_or(0);
+        let (krate, object, count, rounds) = (study.krate, study.object, found.len(), asked.rounds);
+        println!("| {krate} | {object} | {count} of {rounds} | {seconds:.1} s | {calls}, {most} |");
+    }
+}
+
+/// Runs the controls, none of which may fail.
+fn controls(asked: &Asked) -> ExitCode {
+    let mut executions = 0;
+    let mut failed = false;
+    for study in known::CONTROLS.iter().filter(|study| asked.wants(study)) {
+        let result = study.in_process_of_its_own(asked.seconds);
+        println!("{result}");
+        executions += result.executions();
+        failed |= !result.passed();
+    }
+    println!("{executions} executions, {}", if failed { "FAILED" } else { "no failure" });
+    ExitCode::from(u8::from(failed))
+}
+
+/// What the process of one study does: `--only` is the place of the study among all.
+fn one(asked: &Asked) {
+    let place: usize = asked.only.parse().expect("the place of a study");
+    let study = studies().chain(known::CONTROLS).nth(place).expect("there are that many");
+    let outcome = Outcome::of((study.run)(Duration::from_secs_f64(asked.seconds)));
+    if let Some(report) = outcome.report() {
+        eprintln!("\n## {} {}\n{report}", study.krate, study.object);
+    }
+    println!("{}", outcome.line());
 }
 
 impl Study {
-    /// The row of the table, and the report if there is a failure.
-    fn told(&self, budget: Duration) -> (String, String) {
-        match (self.run)(budget) {
-            Ok(passed) => {
-                let warnings = passed.warnings().join("; ");
-                let counts = format!("{} | {}", passed.executions, passed.different);
-                (format!("{counts} | no failure {warnings}"), String::new())
-            }
-            Err(failed) => {
-                let (found, shrunk) = (failed.found_after, failed.shrunk_in);
-                let (word, calls) = (failed.failure.word(), failed.calls);
-                let found = format!("{word} after {found:.1?}, {calls} calls after {shrunk:.1?} more");
-                let row = format!("{} | | **{found}**: `{}`", failed.executions, failed.scenario);
-                (row, format!("\n## {}\n{}", self.name, failed.report))
-            }
-        }
+    fn subject(&self) -> Subject {
+        Subject::of(self.krate, self.object, self.operations)
+    }
+
+    fn in_process_of_its_own(&self, seconds: f64) -> Result {
+        let mut all = studies().chain(known::CONTROLS);
+        let place = all.position(|other| std::ptr::eq(other, self)).expect("it is one of them");
+        let program = std::env::current_exe().expect("the program knows itself");
+        let output = Command::new(program)
+            .args(["one", "--only", &place.to_string(), "--seconds", &seconds.to_string()])
+            .stderr(std::process::Stdio::inherit())
+            .output()
+            .expect("the system starts processes");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let outcome = text.lines().last().and_then(Outcome::from_line);
+        let outcome = outcome.unwrap_or_else(|| Outcome::crash(&output.status.to_string()));
+        Result { subject: self.subject(), seconds, outcome }
     }
 }

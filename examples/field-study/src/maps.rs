@@ -1,45 +1,39 @@
 //! Maps, each with the operations on single keys, with its size, and with a walk over its entries.
 
-use crate::Study;
 use crate::models::{Outcome, as_map, entry, key};
+use crate::{Study, study};
 use crossbeam_skiplist::SkipMap;
 use dashmap::DashMap;
 use seriatim_harness::{Test, test};
 use std::time::Duration;
 
 pub const STUDIES: &[Study] = &[
-    Study { name: "crossbeam SkipMap", operations: "insert remove get", run: skip_map },
-    Study { name: "crossbeam SkipMap, len", operations: "insert remove len", run: skip_map_len },
-    Study {
-        name: "crossbeam SkipMap, get_or_insert",
-        operations: "get_or_insert remove get",
-        run: skip_map_get_or_insert,
-    },
-    Study {
-        name: "crossbeam SkipMap, pop_front",
-        operations: "insert pop_front",
-        run: skip_map_pop,
-    },
-    Study {
-        name: "crossbeam SkipMap, iteration",
-        operations: "insert remove keys",
-        run: skip_map_keys,
-    },
-    Study { name: "dashmap", operations: "insert remove get", run: dash },
-    Study { name: "dashmap, len", operations: "insert remove len", run: dash_len },
-    Study { name: "dashmap, iteration", operations: "insert remove keys", run: dash_keys },
-    Study { name: "scc HashMap", operations: "upsert remove read", run: scc_map },
-    Study { name: "scc HashMap, len", operations: "upsert remove len", run: scc_len },
-    Study { name: "scc HashMap, iteration", operations: "upsert remove keys", run: scc_keys },
-    Study { name: "scc TreeIndex", operations: "insert remove peek", run: scc_tree },
-    Study {
-        name: "scc TreeIndex, iteration",
-        operations: "insert remove keys",
-        run: scc_tree_keys,
-    },
-    Study { name: "papaya", operations: "insert remove get", run: papaya_map },
-    Study { name: "papaya, len", operations: "insert remove len", run: papaya_len },
-    Study { name: "papaya, iteration", operations: "insert remove keys", run: papaya_keys },
+    study("crossbeam-skiplist", "crossbeam SkipMap", "insert remove get", skip_map),
+    study("crossbeam-skiplist", "crossbeam SkipMap, len", "insert remove len", skip_map_len),
+    study(
+        "crossbeam-skiplist",
+        "crossbeam SkipMap, get_or_insert",
+        "get_or_insert remove get",
+        skip_map_get_or_insert,
+    ),
+    study("crossbeam-skiplist", "crossbeam SkipMap, pop_front", "insert pop_front", skip_map_pop),
+    study(
+        "crossbeam-skiplist",
+        "crossbeam SkipMap, iteration",
+        "insert remove keys",
+        skip_map_keys,
+    ),
+    study("dashmap", "dashmap", "insert remove get", dash),
+    study("dashmap", "dashmap, len", "insert remove len", dash_len),
+    study("dashmap", "dashmap, iteration", "insert remove keys", dash_keys),
+    study("scc", "scc HashMap", "upsert remove read", scc_map),
+    study("scc", "scc HashMap, len", "upsert remove len", scc_len),
+    study("scc", "scc HashMap, iteration", "upsert remove keys", scc_keys),
+    study("scc", "scc TreeIndex", "insert remove peek", scc_tree),
+    study("scc", "scc TreeIndex, iteration", "insert remove keys", scc_tree_keys),
+    study("papaya", "papaya", "insert remove get", papaya_map),
+    study("papaya", "papaya, len", "insert remove len", papaya_len),
+    study("papaya", "papaya, iteration", "insert remove keys", papaya_keys),
 ];
 
 fn sorted(mut keys: Vec<u32>) -> Vec<u32> {

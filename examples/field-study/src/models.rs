@@ -1,4 +1,4 @@
-//! What a map and a queue of two places are for one thread, and the arguments that maps are called with.
+//! What maps, queues, lists and cells are for one thread, and the arguments that maps are called with.
 
 use seriatim_harness::{Failed, Generator, IntoReply, ModelCall, Passed, Reply, Test, distinct};
 use std::collections::{BTreeMap, VecDeque};
@@ -32,6 +32,34 @@ pub fn map(map: &mut Map, call: &ModelCall) -> Reply {
             let (key, value) = call.arg();
             (*map.entry(key).or_insert(value)).reply()
         }
+        "replace" => {
+            let (key, value) = call.arg();
+            map.get_mut(&key).map(|held| *held = value).is_some().reply()
+        }
+        "cas" => {
+            let (key, old, new): (u32, u32, u32) = call.arg();
+            let held = map.get_mut(&key).filter(|held| **held == old);
+            held.map(|held| *held = new).is_some().reply()
+        }
+        "increment" => {
+            let count = map.entry(call.arg()).or_insert(0);
+            *count += 1;
+            (*count).reply()
+        }
+        "increment_present" => {
+            let count = map.get_mut(&call.arg::<u32>());
+            count.map(|count| (*count += 1, *count).1).reply()
+        }
+        "remove_odd" => {
+            let key = call.arg();
+            let odd = map.get(&key).is_some_and(|value| value % 2 == 1);
+            odd.then(|| map.remove(&key)).flatten().reply()
+        }
+        "invalidate" => {
+            map.remove(&call.arg());
+            ().reply()
+        }
+        "contains" => map.contains_key(&call.arg()).reply(),
         "clear" => {
             map.clear();
             ().reply()
@@ -49,25 +77,85 @@ pub fn map(map: &mut Map, call: &ModelCall) -> Reply {
     }
 }
 
-/// A queue with room for two values. `push` says whether there was room.
-pub fn two_places(held: &mut VecDeque<u32>, call: &ModelCall) -> Reply {
-    match call.name() {
+/// The values of a queue.
+pub type Queue = VecDeque<u32>;
+
+/// A queue with room for some values. `push` says whether there was room; `force_push` makes room.
+pub fn bounded(
+    capacity: usize,
+) -> impl Fn(&mut Queue, &ModelCall) -> Reply + Send + Sync + 'static {
+    move |held, call| match call.name() {
         "push" => {
-            let room = held.len() < 2;
+            let room = held.len() < capacity;
             if room {
                 held.push_back(call.arg());
             }
             room.reply()
         }
         "force_push" => {
-            let oldest = if held.len() == 2 { held.pop_front() } else { None };
+            let oldest = if held.len() == capacity { held.pop_front() } else { None };
             held.push_back(call.arg());
             oldest.reply()
         }
         "pop" => held.pop_front().reply(),
+        "peek" => held.front().copied().reply(),
         "len" => held.len().reply(),
-        "is_full" => (held.len() == 2).reply(),
+        "free" => (capacity - held.len()).reply(),
+        "is_full" => (held.len() == capacity).reply(),
+        "is_empty" => held.is_empty().reply(),
         other => panic!("the queue has no {other}"),
+    }
+}
+
+/// A queue without a limit.
+pub fn unbounded() -> impl Fn(&mut Queue, &ModelCall) -> Reply + Send + Sync + 'static {
+    bounded(usize::MAX)
+}
+
+/// A cell that is written once.
+pub fn once(cell: &mut Option<u32>, call: &ModelCall) -> Reply {
+    match call.name() {
+        "set" => {
+            let new = cell.is_none();
+            cell.get_or_insert(call.arg());
+            new.reply()
+        }
+        "init" => (*cell.get_or_insert(call.arg())).reply(),
+        "get" => cell.reply(),
+        other => panic!("the cell has no {other}"),
+    }
+}
+
+/// A cell that may be empty.
+pub fn slot(slot: &mut Option<u32>, call: &ModelCall) -> Reply {
+    match call.name() {
+        "swap" => slot.replace(call.arg()).reply(),
+        "take" => slot.take().reply(),
+        "get" => slot.reply(),
+        other => panic!("the slot has no {other}"),
+    }
+}
+
+/// A semaphore.
+pub fn permits(permits: &mut usize, call: &ModelCall) -> Reply {
+    match call.name() {
+        "take" => {
+            let wanted: usize = call.arg();
+            let enough = *permits >= wanted;
+            *permits -= if enough { wanted } else { 0 };
+            enough.reply()
+        }
+        "give" => {
+            *permits += call.arg::<usize>();
+            ().reply()
+        }
+        "forget" => {
+            let forgotten = call.arg::<usize>().min(*permits);
+            *permits -= forgotten;
+            forgotten.reply()
+        }
+        "permits" => (*permits).reply(),
+        other => panic!("the semaphore has no {other}"),
     }
 }
 
@@ -87,4 +175,20 @@ pub fn as_map<T: Send + Sync + 'static, H: 'static, V>(
     budget: Duration,
 ) -> Outcome {
     test.model(Map::new(), map).budget(budget).run()
+}
+
+/// Runs the test of a queue with room for two values.
+pub fn as_two_places<T: Send + Sync + 'static, H: 'static, V>(
+    test: Test<T, H, V>,
+    budget: Duration,
+) -> Outcome {
+    test.model(Queue::new(), bounded(2)).budget(budget).run()
+}
+
+/// Runs the test of a queue without a limit.
+pub fn as_queue<T: Send + Sync + 'static, H: 'static, V>(
+    test: Test<T, H, V>,
+    budget: Duration,
+) -> Outcome {
+    test.model(Queue::new(), unbounded()).budget(budget).run()
 }

@@ -1,7 +1,7 @@
 //! Queues and channels.
 
-use crate::Study;
-use crate::models::{Outcome, two_places};
+use crate::models::{Outcome, bounded};
+use crate::{Study, study};
 use concurrent_queue::ConcurrentQueue;
 use crossbeam::channel;
 use crossbeam::deque::{Injector, Steal};
@@ -12,46 +12,47 @@ use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 pub const STUDIES: &[Study] = &[
-    Study { name: "crossbeam SegQueue", operations: "push pop", run: seg_queue },
-    Study {
-        name: "crossbeam SegQueue, size",
-        operations: "push pop len is_empty",
-        run: seg_queue_size,
-    },
-    Study { name: "crossbeam ArrayQueue(2)", operations: "push pop", run: array_queue },
-    Study {
-        name: "crossbeam ArrayQueue(2), size",
-        operations: "push pop len is_full",
-        run: array_queue_size,
-    },
-    Study {
-        name: "crossbeam ArrayQueue(2), force_push",
-        operations: "push force_push pop",
-        run: array_queue_force,
-    },
-    Study { name: "crossbeam Injector", operations: "push steal", run: injector },
-    Study {
-        name: "crossbeam channel unbounded",
-        operations: "send try_recv len",
-        run: crossbeam_channel,
-    },
-    Study {
-        name: "crossbeam channel bounded(2)",
-        operations: "try_send try_recv len",
-        run: crossbeam_bounded,
-    },
-    Study { name: "concurrent-queue unbounded", operations: "push pop", run: concurrent_unbounded },
-    Study {
-        name: "concurrent-queue unbounded, size",
-        operations: "push pop len is_empty",
-        run: concurrent_unbounded_size,
-    },
-    Study { name: "concurrent-queue bounded(2)", operations: "push pop", run: concurrent_bounded },
-    Study { name: "concurrent-queue single", operations: "push pop", run: concurrent_single },
-    Study { name: "std mpsc channel", operations: "send try_recv", run: std_mpsc },
-    Study { name: "std mpsc sync_channel(2)", operations: "try_send try_recv", run: std_sync },
-    Study { name: "flume unbounded", operations: "send try_recv len", run: flume_unbounded },
-    Study { name: "flume bounded(2)", operations: "try_send try_recv len", run: flume_bounded },
+    study("crossbeam-queue", "crossbeam SegQueue", "push pop", seg_queue),
+    study("crossbeam-queue", "crossbeam SegQueue, size", "push pop len is_empty", seg_queue_size),
+    study("crossbeam-queue", "crossbeam ArrayQueue(2)", "push pop", array_queue),
+    study(
+        "crossbeam-queue",
+        "crossbeam ArrayQueue(2), size",
+        "push pop len is_full",
+        array_queue_size,
+    ),
+    study(
+        "crossbeam-queue",
+        "crossbeam ArrayQueue(2), force_push",
+        "push force_push pop",
+        array_queue_force,
+    ),
+    study("crossbeam-deque", "crossbeam Injector", "push steal", injector),
+    study(
+        "crossbeam-channel",
+        "crossbeam channel unbounded",
+        "send try_recv len",
+        crossbeam_channel,
+    ),
+    study(
+        "crossbeam-channel",
+        "crossbeam channel bounded(2)",
+        "try_send try_recv len",
+        crossbeam_bounded,
+    ),
+    study("concurrent-queue", "concurrent-queue unbounded", "push pop", concurrent_unbounded),
+    study(
+        "concurrent-queue",
+        "concurrent-queue unbounded, size",
+        "push pop len is_empty",
+        concurrent_unbounded_size,
+    ),
+    study("concurrent-queue", "concurrent-queue bounded(2)", "push pop", concurrent_bounded),
+    study("concurrent-queue", "concurrent-queue single", "push pop", concurrent_single),
+    study("std", "std mpsc channel", "send try_recv", std_mpsc),
+    study("std", "std mpsc sync_channel(2)", "try_send try_recv", std_sync),
+    study("flume", "flume unbounded", "send try_recv len", flume_unbounded),
+    study("flume", "flume bounded(2)", "try_send try_recv len", flume_bounded),
 ];
 
 fn seg_queue(budget: Duration) -> Outcome {
@@ -79,7 +80,7 @@ fn array_queue(budget: Duration) -> Outcome {
     test(|| ArrayQueue::new(2))
         .operation("push", distinct::<u32>(), |queue, value| queue.push(value).is_ok())
         .operation("pop", (), |queue, ()| queue.pop())
-        .model(VecDeque::new(), two_places)
+        .model(VecDeque::new(), bounded(2))
         .drain("pop")
         .budget(budget)
         .run()
@@ -91,7 +92,7 @@ fn array_queue_size(budget: Duration) -> Outcome {
         .operation("pop", (), |queue, ()| queue.pop())
         .operation("len", (), |queue, ()| queue.len())
         .operation("is_full", (), |queue, ()| queue.is_full())
-        .model(VecDeque::new(), two_places)
+        .model(VecDeque::new(), bounded(2))
         .budget(budget)
         .run()
 }
@@ -101,7 +102,7 @@ fn array_queue_force(budget: Duration) -> Outcome {
         .operation("push", distinct::<u32>(), |queue, value| queue.push(value).is_ok())
         .operation("force_push", distinct::<u32>(), |queue, value| queue.force_push(value))
         .operation("pop", (), |queue, ()| queue.pop())
-        .model(VecDeque::new(), two_places)
+        .model(VecDeque::new(), bounded(2))
         .drain("pop")
         .budget(budget)
         .run()
@@ -140,7 +141,7 @@ fn crossbeam_bounded(budget: Duration) -> Outcome {
         .operation("push", distinct(), |(sender, _), value| sender.try_send(value).is_ok())
         .operation("pop", (), |(_, receiver), ()| receiver.try_recv().ok())
         .operation("len", (), |(_, receiver), ()| receiver.len())
-        .model(VecDeque::new(), two_places)
+        .model(VecDeque::new(), bounded(2))
         .budget(budget)
         .run()
 }
@@ -170,7 +171,7 @@ fn concurrent_bounded(budget: Duration) -> Outcome {
     test(|| ConcurrentQueue::bounded(2))
         .operation("push", distinct::<u32>(), |queue, value| queue.push(value).is_ok())
         .operation("pop", (), |queue, ()| queue.pop().ok())
-        .model(VecDeque::new(), two_places)
+        .model(VecDeque::new(), bounded(2))
         .drain("pop")
         .budget(budget)
         .run()
@@ -241,7 +242,7 @@ fn std_sync(budget: Duration) -> Outcome {
     })
     .operation("pop", (), |ends, ()| ends.pop())
     .only_on_thread(0)
-    .model(VecDeque::new(), two_places)
+    .model(VecDeque::new(), bounded(2))
     .budget(budget)
     .run()
 }
@@ -261,7 +262,7 @@ fn flume_bounded(budget: Duration) -> Outcome {
         .operation("push", distinct(), |(sender, _), value| sender.try_send(value).is_ok())
         .operation("pop", (), |(_, receiver), ()| receiver.try_recv().ok())
         .operation("len", (), |(_, receiver), ()| receiver.len())
-        .model(VecDeque::new(), two_places)
+        .model(VecDeque::new(), bounded(2))
         .budget(budget)
         .run()
 }
