@@ -12,7 +12,9 @@
 //! ends the proof, and an accepted proof ends the hunt, unless the hunt has something to say that
 //! the proof has not (whether threads can wait for each other). The hunt goes in rounds, each from
 //! the start and twice as long as the one before: whoever has a proof after a time waits for the
-//! hunt for half a second, or as long again. If the proof gets stuck, all pairs of methods are
+//! hunt for a tenth of a second, or as long again. A hunt that is there only to contradict a proof
+//! takes a brief second opinion; one whose *holds* is told takes a full one, if need be by
+//! exploring once more. If the proof gets stuck, all pairs of methods are
 //! decided on lists of any length, where that applies, and explorations raise the bounds for the
 //! rest of the time.
 //!
@@ -27,7 +29,7 @@ use crate::options::{Engine, Error, Options};
 use crate::proof::{Attempt, attempt};
 use crate::verified::Verified;
 use seriatim_explore::{
-    self as explore, Growth, Outcome, Reason, Statistics, Verdict, can_wait, raise,
+    self as explore, Growth, Outcome, Reason, SecondOpinion, Statistics, Verdict, can_wait, raise,
 };
 use seriatim_lang::Program;
 use seriatim_limits::Instant;
@@ -42,7 +44,7 @@ use std::time::Duration;
 pub const TIME: Duration = Duration::from_secs(30);
 
 /// How long the first round of a hunt takes.
-const FIRST_ROUND: Duration = Duration::from_millis(500);
+const FIRST_ROUND: Duration = Duration::from_millis(100);
 
 /// The stack of the thread that proves: formulas and heaps are walked recursively, and the program
 /// is a stranger's.
@@ -106,6 +108,7 @@ fn all_engines(program: &Program, options: &Options<'_>) -> Result<Verified, Err
     if let Attempt::Proved { .. } = attempt {
         return Ok(attempt.beside(program, hunt));
     }
+    let hunt = reviewed(program, options, hunt)?;
     // Pairs that were not decided in time say nothing, neither that they are correct nor that one
     // is wrong.
     let pairs = cancel.during(|| compositions::pairs(program)).unwrap_or(Pairs::Right(None));
@@ -123,10 +126,33 @@ fn all_engines(program: &Program, options: &Options<'_>) -> Result<Verified, Err
 /// Tries to prove a program, beside a hunt.
 fn proved(program: &Program, options: &Options<'_>) -> Result<Verified, Error> {
     let (hunt, attempt) = hunted_and_proved(program, options)?;
+    if settles(&hunt) {
+        return Ok(Verified::explored(hunt));
+    }
+    let hunt = match attempt {
+        Attempt::Proved { .. } => hunt,
+        Attempt::Open { .. } => reviewed(program, options, hunt)?,
+    };
     match settles(&hunt) {
         true => Ok(Verified::explored(hunt)),
         false => Ok(attempt.beside(program, hunt)),
     }
+}
+
+/// A hunt whose *holds* is told: with the second opinion that was asked for.
+fn reviewed(program: &Program, options: &Options<'_>, hunt: Outcome) -> Result<Outcome, Error> {
+    match hunt.verdict {
+        Verdict::Holds if is_brief(program) => {
+            explored(program, options, &within(&options.bounds, time(options) / 3))
+        }
+        _ => Ok(hunt),
+    }
+}
+
+/// Whether a hunt is there only to contradict a proof: where threads can wait for each other, it
+/// answers whether they may do so for ever.
+fn is_brief(program: &Program) -> bool {
+    !can_wait(program)
 }
 
 /// Hunts for a run that goes wrong and tries a proof, at the same time. The proof is given up when
@@ -167,11 +193,15 @@ fn hunted(
     is_needless: &AtomicBool,
 ) -> Result<Outcome, Error> {
     let end = Instant::now() + time(options) / 3;
+    let mut asked = options.bounds.clone();
+    if is_brief(program) {
+        asked.second_opinion = SecondOpinion::BRIEF;
+    }
     let mut round = FIRST_ROUND;
     loop {
         let left = end.saturating_duration_since(Instant::now());
         let is_last = left <= round * 2;
-        let bounds = within(&options.bounds, if is_last { left } else { round });
+        let bounds = within(&asked, if is_last { left } else { round });
         let hunt = explored(program, options, &bounds)?;
         let is_cut = matches!(hunt.verdict, Verdict::Unknown(Reason::Time));
         if is_last || !is_cut || is_needless.load(Ordering::Relaxed) {
