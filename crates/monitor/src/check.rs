@@ -7,7 +7,7 @@ use crate::decision::Decision;
 use crate::fast::{self, Allowance, Budget, Declined, Object};
 use crate::minimise::{Shrinker, illustrate, minimise};
 use crate::options::{Detail, Monitors, Options};
-use crate::partition::{Portion, partition};
+use crate::partition::{Part, partition};
 use crate::sabotage::{Sabotage, is_broken};
 use crate::search::Memory;
 use crate::search::dovetail::{self, Finding, Plan, Rival, StopAt};
@@ -80,42 +80,42 @@ fn decide(
     };
     let reading = reader.read(history)?;
     let memory = Memory::new(options.memory);
-    let portions = partition(history, &reading, options.partitioning);
+    let parts = partition(history, &reading, options.partitioning);
     let object = monitor.object();
     let reading = &reading;
     let job = Job { history, reader, reading, options, monitor, declined, cancel, memory };
-    let (mut parts, configurations) = job.run(&portions);
+    let (mut decisions, configurations) = job.run(&parts);
     let memory = job.memory.peak();
     if let Some(defect) = reader.defect() {
         let problem = Problem::BrokenSpec { spec: reader.name(), defect };
         return Err(InputError::new(history.source(), 0, problem));
     }
-    let replayed = replay_parts(history, reader, reading, &portions, &parts)?;
-    if replayed.is_err() && parts.iter().any(|part| part.decided_by == BY_VERSIONS) {
+    let replayed = replay_parts(history, reader, reading, &parts, &decisions)?;
+    if replayed.is_err() && decisions.iter().any(|decision| decision.decided_by == BY_VERSIONS) {
         return check_without_versions(history, reader, options);
     }
     let mut defect = None;
     let replayed = replayed.map_err(|invalid| {
-        distrust(&portions, &mut parts, &invalid);
+        distrust(&parts, &mut decisions, &invalid);
         defect = Some(invalid.to_string());
     });
     let witness = Witnesses { history, reader, options, object };
-    let grounds = witness.violation(&portions, &mut parts, &mut defect)?;
+    let grounds = witness.violation(&parts, &mut decisions, &mut defect)?;
     let (verdict, confirmation, left_out) = match (grounds, replayed) {
         (Some(grounds), _) => {
             let Grounds { core, confirmation, left_out, defect: unfair } = grounds;
             defect = defect.or(unfair);
             (Verdict::Violation(core), Some(confirmation), left_out)
         }
-        (None, Ok(replayed)) if parts.iter().all(Decision::is_linearizable) => {
+        (None, Ok(replayed)) if decisions.iter().all(Decision::is_linearizable) => {
             (Verdict::Linearizable(replayed), None, LeftOut::default())
         }
         (None, _) => {
-            let unknown = Unknown { defect: defect.clone(), ..unknown(&portions, &parts) };
+            let unknown = Unknown { defect: defect.clone(), ..unknown(&parts, &decisions) };
             (Verdict::Unknown(unknown), None, LeftOut::default())
         }
     };
-    let parts = portions.iter().zip(parts).map(report).collect();
+    let parts = parts.iter().zip(decisions).map(report).collect();
     Ok(Checked { verdict, parts, configurations, memory, defect, confirmation, left_out })
 }
 
@@ -207,24 +207,24 @@ impl Witnesses<'_> {
     /// open, and the next one is looked at.
     fn violation(
         &self,
-        portions: &[Portion],
-        parts: &mut [Decision],
+        parts: &[Part],
+        decisions: &mut [Decision],
         defect: &mut Option<String>,
     ) -> Result<Option<Grounds>, InputError> {
-        for (portion, part) in portions.iter().zip(parts) {
-            if part.finding != Some(Finding::Violation) {
+        for (part, decision) in parts.iter().zip(decisions) {
+            if decision.finding != Some(Finding::Violation) {
                 continue;
             }
-            let core = part.core.take().unwrap_or_else(|| whole(&portion.operations));
-            if let Some(confirmation) = part.confirmation {
-                let by_monitor = portion.operations.len() - core.operations.len();
+            let core = decision.core.take().unwrap_or_else(|| whole(&part.operations));
+            if let Some(confirmation) = decision.confirmation {
+                let by_monitor = part.operations.len() - core.operations.len();
                 let left_out = LeftOut { by_monitor, ..LeftOut::default() };
                 return Ok(Some(Grounds { core, confirmation, left_out, defect: None }));
             }
-            match self.grounds(&portion.operations, &part.decided_by, core)? {
+            match self.grounds(&part.operations, &decision.decided_by, core)? {
                 Ok(grounds) => return Ok(Some(grounds)),
                 Err(Contradiction) => {
-                    part.finding = Some(Finding::Open(Limit::Defect, 0));
+                    decision.finding = Some(Finding::Open(Limit::Defect, 0));
                     *defect = Some(CONTRADICTED.to_owned());
                 }
             }
@@ -304,17 +304,17 @@ fn whole(part: &[OpId]) -> Counterexample {
 }
 
 /// What is told of a part.
-fn report((portion, part): (&Portion, Decision)) -> PartVerdict {
+fn report((part, decision): (&Part, Decision)) -> PartVerdict {
     PartVerdict {
-        label: portion.label.clone(),
-        operations: portion.operations.len(),
-        standing: match part.finding {
+        label: part.label.clone(),
+        operations: part.operations.len(),
+        standing: match decision.finding {
             Some(Finding::Linearizable(_)) => PartStanding::Linearizable,
             Some(Finding::Violation) => PartStanding::Violation,
             Some(Finding::Open(..)) | None => PartStanding::Open,
         },
-        decided_by: part.decided_by,
-        fell_back: part.fell_back,
+        decided_by: decision.decided_by,
+        fell_back: decision.fell_back,
     }
 }
 
@@ -324,18 +324,18 @@ fn replay_parts(
     history: &mut History,
     reader: &dyn Reader,
     reading: &Interpretation,
-    portions: &[Portion],
-    parts: &[Decision],
+    parts: &[Part],
+    decisions: &[Decision],
 ) -> Result<Result<Replayed, Invalid>, InputError> {
     let mut orders = Vec::new();
     let mut kept = Vec::new();
-    for (portion, part) in portions.iter().zip(parts) {
-        if let Some(Finding::Linearizable(order)) = &part.finding {
+    for (part, decision) in parts.iter().zip(decisions) {
+        if let Some(Finding::Linearizable(order)) = &decision.finding {
             orders.push(order.clone());
-            kept.extend_from_slice(&portion.operations);
+            kept.extend_from_slice(&part.operations);
         }
     }
-    let is_whole = orders.len() == portions.len();
+    let is_whole = orders.len() == parts.len();
     let witness = assemble(history, orders);
     if is_whole {
         return match reader.chosen() {
@@ -373,14 +373,14 @@ fn replay_filled(
 }
 
 /// Takes back what was said of the part at which the replay failed.
-fn distrust(portions: &[Portion], parts: &mut [Decision], invalid: &Invalid) {
+fn distrust(parts: &[Part], decisions: &mut [Decision], invalid: &Invalid) {
     let culprit = invalid.culprit();
-    let holds = |portion: &Portion| portion.operations.binary_search(&culprit).is_ok();
-    let is_known = portions.iter().any(holds);
-    for (portion, part) in portions.iter().zip(parts) {
-        let is_found = matches!(part.finding, Some(Finding::Linearizable(_)));
-        if is_found && (holds(portion) || !is_known) {
-            part.finding = Some(Finding::Open(Limit::Defect, 0));
+    let holds = |part: &Part| part.operations.binary_search(&culprit).is_ok();
+    let is_known = parts.iter().any(holds);
+    for (part, decision) in parts.iter().zip(decisions) {
+        let is_found = matches!(decision.finding, Some(Finding::Linearizable(_)));
+        if is_found && (holds(part) || !is_known) {
+            decision.finding = Some(Finding::Open(Limit::Defect, 0));
         }
     }
 }
@@ -405,69 +405,71 @@ struct Job<'j> {
 
 impl Job<'_> {
     /// What the engines find out about each part, and the number of configurations met.
-    fn run(&self, portions: &[Portion]) -> (Vec<Decision>, usize) {
-        let mut parts: Vec<Decision> = vec![Decision::default(); portions.len()];
-        self.inspect(portions, &mut parts);
-        self.ask_monitor(portions, &mut parts);
-        self.follow_versions(portions, &mut parts);
-        let configurations = self.search(portions, &mut parts);
-        (parts, configurations)
+    fn run(&self, parts: &[Part]) -> (Vec<Decision>, usize) {
+        let mut decisions: Vec<Decision> = vec![Decision::default(); parts.len()];
+        self.inspect(parts, &mut decisions);
+        self.ask_monitor(parts, &mut decisions);
+        self.follow_versions(parts, &mut decisions);
+        let configurations = self.search(parts, &mut decisions);
+        (decisions, configurations)
     }
 
     /// Whether enough is known: a violation, when the first one ends the check.
-    fn is_over(&self, parts: &[Decision]) -> bool {
+    fn is_over(&self, decisions: &[Decision]) -> bool {
         self.options.stop_at == StopAt::FirstViolation
-            && parts.iter().any(|part| part.finding == Some(Finding::Violation))
+            && decisions.iter().any(|decision| decision.finding == Some(Finding::Violation))
     }
 
     /// Asks the fast monitor about each part that is not decided yet.
-    fn ask_monitor(&self, portions: &[Portion], parts: &mut [Decision]) {
+    fn ask_monitor(&self, parts: &[Part], decisions: &mut [Decision]) {
         let object = match &self.monitor {
             Monitor::Ready(object) => *object,
             Monitor::Unfit(reason) => {
-                return parts.iter_mut().for_each(|part| part.fell_back = Some(reason.clone()));
+                return decisions
+                    .iter_mut()
+                    .for_each(|decision| decision.fell_back = Some(reason.clone()));
             }
             Monitor::Unwanted => return,
         };
-        for (index, portion) in portions.iter().enumerate() {
-            if self.is_over(parts) {
+        for (index, part) in parts.iter().enumerate() {
+            if self.is_over(decisions) {
                 return;
             }
-            if parts[index].finding.is_some() {
+            if decisions[index].finding.is_some() {
                 continue;
             }
-            let is_whole = portion.operations.len() == self.history.len();
-            let part = fast::Part::of(self.history, &portion.operations);
+            let is_whole = part.operations.len() == self.history.len();
+            let asked = fast::Part::of(self.history, &part.operations);
             let answer = match &self.declined {
                 Some(declined) if is_whole => Err(declined.clone()),
-                _ => match self.cancel.during(|| ask_first(object, part)) {
+                _ => match self.cancel.during(|| ask_first(object, asked)) {
                     Ok(answer) => answer,
                     // Nobody knows, and nobody has the time to find out.
                     Err(Stopped(_)) => return,
                 },
             };
-            parts[index] = Decision::of(object, answer);
+            decisions[index] = Decision::of(object, answer);
         }
     }
 
     /// Asks the monitor about a part for which it needs longer, while the search takes turns.
-    fn ask_beside(&self, portion: &Portion, budget: &dyn Budget) -> Decision {
+    fn ask_beside(&self, part: &Part, budget: &dyn Budget) -> Decision {
         let Monitor::Ready(object) = self.monitor else { return Decision::default() };
-        let part = fast::Part::of(self.history, &portion.operations);
-        Decision::of(object, fast::check(object, part.within(budget)))
+        let asked = fast::Part::of(self.history, &part.operations);
+        Decision::of(object, fast::check(object, asked.within(budget)))
     }
 
     /// Decides along their versions the parts that tell them.
-    fn follow_versions(&self, portions: &[Portion], parts: &mut [Decision]) {
+    fn follow_versions(&self, parts: &[Part], decisions: &mut [Decision]) {
         if self.options.monitors == Monitors::Skip {
             return;
         }
-        for (index, portion) in portions.iter().enumerate() {
-            if parts[index].finding.is_some() || self.is_over(parts) {
+        for (index, part) in parts.iter().enumerate() {
+            if decisions[index].finding.is_some() || self.is_over(decisions) {
                 continue;
             }
-            let operations = &portion.operations;
-            parts[index] =
+            let operations = &part.operations;
+            decisions[index] =
                 match versions::decide(self.history, self.reading, operations, &self.cancel) {
                     Answer::NoVersions => return,
                     Answer::Declined(why) => Decision::fallen_back(why),
@@ -507,21 +509,21 @@ impl Job<'_> {
     }
 
     /// Searches the parts that are not decided yet; gives the number of configurations met.
-    fn search(&self, portions: &[Portion], parts: &mut [Decision]) -> usize {
-        if self.is_over(parts) {
+    fn search(&self, parts: &[Part], decisions: &mut [Decision]) -> usize {
+        if self.is_over(decisions) {
             return 0;
         }
         // The smallest first: an easy violation shows at once.
         let mut order: Vec<usize> =
-            (0..portions.len()).filter(|&index| parts[index].finding.is_none()).collect();
-        order.sort_by_key(|&index| portions[index].operations.len());
+            (0..parts.len()).filter(|&index| decisions[index].finding.is_none()).collect();
+        order.sort_by_key(|&index| parts[index].operations.len());
         let operations: Vec<Vec<OpId>> =
-            order.iter().map(|&index| portions[index].operations.clone()).collect();
+            order.iter().map(|&index| parts[index].operations.clone()).collect();
         let slow: Vec<usize> =
-            (0..order.len()).filter(|&place| parts[order[place]].is_slow).collect();
+            (0..order.len()).filter(|&place| decisions[order[place]].is_slow).collect();
         let answers = RefCell::new(Vec::new());
         let ask = |place: usize, budget: &dyn Budget| {
-            let decision = self.ask_beside(&portions[order[place]], budget);
+            let decision = self.ask_beside(&parts[order[place]], budget);
             let finding = decision.finding.clone();
             answers.borrow_mut().push((order[place], decision));
             finding
@@ -540,31 +542,31 @@ impl Job<'_> {
         let outcome = dovetail::run(&plan, &Rival { parts: &slow, decide: &ask });
         let found = outcome.findings.into_iter().zip(outcome.strategies);
         for (&index, (finding, strategy)) in order.iter().zip(found) {
-            parts[index].decided_by = match finding {
+            decisions[index].decided_by = match finding {
                 Finding::Open(..) => DecidedBy::Nobody,
                 _ => DecidedBy::Search(strategy),
             };
-            parts[index].finding = Some(finding);
+            decisions[index].finding = Some(finding);
         }
         for (index, decision) in answers.into_inner() {
-            if decision.finding.is_some() && decision.finding == parts[index].finding {
-                parts[index] = decision;
+            if decision.finding.is_some() && decision.finding == decisions[index].finding {
+                decisions[index] = decision;
             } else {
-                parts[index].fell_back = decision.fell_back;
+                decisions[index].fell_back = decision.fell_back;
             }
         }
         outcome.configurations
     }
 
     /// Looks for a result that nothing in its part can explain.
-    fn inspect(&self, portions: &[Portion], parts: &mut [Decision]) {
-        for (portion, part) in portions.iter().zip(parts) {
+    fn inspect(&self, parts: &[Part], decisions: &mut [Decision]) {
+        for (part, decision) in parts.iter().zip(decisions) {
             let classes: Vec<ClassId> =
-                portion.operations.iter().filter_map(|&op| self.reading.class(op)).collect();
+                part.operations.iter().filter_map(|&op| self.reading.class(op)).collect();
             let Some((class, reason)) = self.reading.alphabet.inexplicable(&classes) else {
                 continue;
             };
-            let mut culprits = portion.operations.iter().copied();
+            let mut culprits = part.operations.iter().copied();
             let culprit = culprits.find(|&op| self.reading.class(op) == Some(class));
             let Some(culprit) = culprit else { continue };
             let sentence = format!("{} cannot be: {reason}", self.history.operation(culprit));
@@ -574,7 +576,7 @@ impl Job<'_> {
                 context: None,
                 explanation: Explanation::because(sentence),
             };
-            *part = Decision::violation(DecidedBy::Inspection, core);
+            *decision = Decision::violation(DecidedBy::Inspection, core);
             if self.options.stop_at == StopAt::FirstViolation {
                 return;
             }
@@ -602,20 +604,20 @@ fn ask_first(object: Object, part: fast::Part<'_>) -> Result<Claim, Declined> {
     answer.map_err(|declined| if allowance.is_spent() { Declined::Stopped } else { declined })
 }
 
-fn unknown(portions: &[Portion], parts: &[Decision]) -> Unknown {
-    let limit = parts.iter().find_map(|part| match part.finding {
+fn unknown(parts: &[Part], decisions: &[Decision]) -> Unknown {
+    let limit = decisions.iter().find_map(|decision| match decision.finding {
         Some(Finding::Open(limit, _)) => Some(limit),
         _ => None,
     });
     let mut unknown = Unknown { limit: limit.unwrap_or(Limit::Defect), ..rejected(None) };
-    for (portion, part) in portions.iter().zip(parts) {
-        match part.finding {
+    for (part, decision) in parts.iter().zip(decisions) {
+        match decision.finding {
             Some(Finding::Open(_, events)) => {
                 unknown.linearizable_events += events;
-                unknown.open.push(portion.label.clone());
+                unknown.open.push(part.label.clone());
             }
-            None | Some(Finding::Violation) => unknown.open.push(portion.label.clone()),
-            Some(Finding::Linearizable(_)) => unknown.decided.push(portion.label.clone()),
+            None | Some(Finding::Violation) => unknown.open.push(part.label.clone()),
+            Some(Finding::Linearizable(_)) => unknown.decided.push(part.label.clone()),
         }
     }
     unknown

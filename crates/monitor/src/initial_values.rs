@@ -100,22 +100,22 @@ pub fn tell_initial_values(
         return Err(InputError::new(history.source(), line, problem));
     }
     let reading = reader.read(history)?;
-    let portions = partition(history, &reading, Partitioning::ByKey);
+    let parts = partition(history, &reading, Partitioning::ByKey);
     drop(reading);
     let mut writes = Vec::new();
-    for portion in &portions {
-        let candidates = candidates(history, &portion.operations, write);
+    for part in &parts {
+        let candidates = candidates(history, &part.operations, write);
         let mut chosen = candidates[0].clone();
         if candidates.len() > 1 {
             for candidate in candidates {
-                if explains(history, reader, &portion.operations, (write, &candidate), options)? {
+                if explains(history, reader, &part.operations, (write, &candidate), options)? {
                     chosen = candidate;
                     break;
                 }
             }
         }
         if let Some(value) = chosen {
-            writes.push(initial_write(history, portion.operations[0], (write, &value)));
+            writes.push(initial_write(history, part.operations[0], (write, &value)));
         }
     }
     history.begin_with(write, &writes);

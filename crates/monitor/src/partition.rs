@@ -21,7 +21,7 @@ pub enum Partitioning {
 
 /// Operations that are checked for themselves.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Portion {
+pub struct Part {
     /// What they have in common, for people: a key, an object; empty where nothing was split.
     pub label: String,
     /// The operations, in call order.
@@ -34,26 +34,26 @@ pub fn partition(
     history: &History,
     reading: &Interpretation,
     partitioning: Partitioning,
-) -> Vec<Portion> {
+) -> Vec<Part> {
     let key = |op: OpId| reading.class(op).and_then(|class| reading.alphabet.key(class));
     let named: HashMap<ValueId, bool> = match partitioning {
         Partitioning::ByObject => HashMap::new(),
         Partitioning::ByKey => objects_with_keys(history, reading, key),
     };
     let mut index: HashMap<(ValueId, u64), usize> = HashMap::new();
-    let mut portions: Vec<Portion> = Vec::new();
+    let mut parts: Vec<Part> = Vec::new();
     for op in reading.operations() {
         let object = history.object(op);
         let is_split = named.get(&object).copied().unwrap_or(false);
         let key = if is_split { key(op).unwrap_or(0) } else { 0 };
-        let place = *index.entry((object, key)).or_insert(portions.len());
-        if place == portions.len() {
+        let place = *index.entry((object, key)).or_insert(parts.len());
+        if place == parts.len() {
             let label = label(history, reading, op, is_split);
-            portions.push(Portion { label, operations: Vec::new() });
+            parts.push(Part { label, operations: Vec::new() });
         }
-        portions[place].operations.push(op);
+        parts[place].operations.push(op);
     }
-    portions
+    parts
 }
 
 /// For each object whether all its operations name a key.

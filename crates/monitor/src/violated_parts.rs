@@ -48,15 +48,15 @@ pub fn violated_parts(
         checked.parts.iter().find(same).is_none_or(|part| part.standing == PartStanding::Violation)
     };
     let reading = reader.read(history)?;
-    let portions = partition(history, &reading, options.partitioning);
-    let violated =
-        portions.iter().filter(|part| !part.label.is_empty() && may_be_violated(&part.label));
-    let mut parts = Vec::new();
-    for portion in violated {
-        if parts.len() == MOST {
+    let parts = partition(history, &reading, options.partitioning);
+    let suspects =
+        parts.iter().filter(|part| !part.label.is_empty() && may_be_violated(&part.label));
+    let mut violated = Vec::new();
+    for part in suspects {
+        if violated.len() == MOST {
             break;
         }
-        let mut part = history.restricted(&portion.operations, Horizon::Whole);
+        let mut excerpt = history.restricted(&part.operations, Horizon::Whole);
         let limits = Options {
             time: Some(options.explain.max(Duration::from_secs(1))),
             memory: options.memory,
@@ -67,13 +67,12 @@ pub fn violated_parts(
             explain: options.explain / 4,
             ..Options::default()
         };
-        if let Verdict::Violation(core) = check(&mut part, reader, &limits)?.verdict {
+        if let Verdict::Violation(core) = check(&mut excerpt, reader, &limits)?.verdict {
             let Counterexample { operations, explanation, .. } = core;
-            let operations =
-                operations.into_iter().map(|op| portion.operations[op.index()]).collect();
-            let (label, why) = (portion.label.clone(), explanation.sentence);
-            parts.push(ViolatedPart { label, operations, why });
+            let operations = operations.into_iter().map(|op| part.operations[op.index()]).collect();
+            let (label, why) = (part.label.clone(), explanation.sentence);
+            violated.push(ViolatedPart { label, operations, why });
         }
     }
-    Ok(parts)
+    Ok(violated)
 }

@@ -29,7 +29,7 @@
 
 use crate::check::check;
 use crate::options::{Detail, Options};
-use crate::partition::{Partitioning, Portion, partition};
+use crate::partition::{Part, Partitioning, partition};
 use crate::sabotage::{Sabotage, is_broken};
 use crate::search::Memory;
 use hashbrown::{HashMap, HashSet};
@@ -178,12 +178,12 @@ struct Question<'q> {
 impl Question<'_> {
     /// Looks at the parts, where they say something, and then at the whole.
     fn answer(&self) -> (Answer, usize) {
-        let portions = partition(self.history, self.reading, Partitioning::ByKey);
+        let parts = partition(self.history, self.reading, Partitioning::ByKey);
         let mut configurations = 0;
         let mut orders = Vec::new();
-        if portions.len() > 1 {
+        if parts.len() > 1 {
             let effort = if self.order == Order::Nothing { usize::MAX } else { LOOK };
-            for Portion { operations, .. } in &portions {
+            for Part { operations, .. } in &parts {
                 let (outcome, met) = self.search(operations, effort);
                 configurations += met;
                 match outcome {

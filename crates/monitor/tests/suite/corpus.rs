@@ -2,7 +2,7 @@
 //! both directions of the search, the fast monitors, witnesses replayed.
 //!
 //! The corpus is data of other projects and not part of this one: it is looked for in the folder
-//! that `SERIATIM_CORPUS` names, else in `../shared/corpus` beside the repository.
+//! that `SERIATIM_CORPUS` names, else in `corpus` beside the repository.
 
 use seriatim_history::{History, read};
 use seriatim_monitor::{DecidedBy, Detail, Monitors, Options, Strategy, check};
