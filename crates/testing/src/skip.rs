@@ -24,10 +24,10 @@ pub fn skipped(missing: &str, reason: &str) {
 }
 
 /// The corpus of histories of other projects, which is no part of this one: the folder that
-/// `SERIATIM_CORPUS` names, else `../shared/corpus` beside the repository. If it is not there, the
-/// test is [`skipped`].
+/// `SERIATIM_CORPUS` names, else `corpus` beside the repository. If it is not there, the test is
+/// [`skipped`].
 pub fn corpus() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../corpus");
     let folder = std::env::var_os("SERIATIM_CORPUS").map_or(beside, PathBuf::from);
     if folder.join("manifest.tsv").is_file() {
         return Some(folder);
