@@ -94,9 +94,9 @@ impl Counterexample {
 pub fn picture(list: &[Pictured]) -> String {
     let node = |n: &Pictured| {
         let key = match n.key {
-            PicturedKey::Least => "-∞".to_string(),
+            PicturedKey::Least => "-inf".to_string(),
             PicturedKey::Number(key) => key.to_string(),
-            PicturedKey::Greatest => "+∞".to_string(),
+            PicturedKey::Greatest => "+inf".to_string(),
         };
         let key = if n.marked { format!("{key}†") } else { key };
         if n.locked { format!("[{key}]") } else { key }

@@ -126,7 +126,8 @@ fn most_telling(model: &Model, mut attempts: Vec<Stuck>) -> Option<Stuck> {
     best.limited |= attempts.iter().any(|a| a.limited);
     for other in &attempts {
         let (content, why) = (other.abstraction.text(model), other.obstacle.text());
-        best.told.others.push(format!("{content}: {why} ({} views)", other.views));
+        let views = if other.views == 1 { "view" } else { "views" };
+        best.told.others.push(format!("{content}: {why} ({} {views})", other.views));
     }
     Some(best)
 }

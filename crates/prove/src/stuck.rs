@@ -3,7 +3,7 @@
 
 use crate::content::Abstraction;
 use crate::fixpoint::{Block, Fixpoint};
-use crate::model::{Field, Model};
+use crate::model::{Field, Kind, Model};
 use crate::outcome::{At, Obstacle, Stuck};
 use crate::value::{Attr, Class, Holder, Val, attrs};
 use crate::view::{Node, Record, Segment, View};
@@ -120,7 +120,7 @@ impl Words<'_> {
                 let args = args.collect::<Vec<_>>().join(", ");
                 let line = self.line(busy.pc).0;
                 known.push(format!("this thread runs {name}({args}), in line {line}"));
-                known.push(format!("since its call: {}", since_the_call(view)));
+                known.push(format!("since its call: {}", since_the_call(self.model.kind, view)));
             }
         }
         if let Some(window) = &view.window {
@@ -217,17 +217,22 @@ impl Words<'_> {
     }
 }
 
-fn since_the_call(view: &View) -> String {
+fn since_the_call(kind: Kind, view: &View) -> String {
     let ghost = view.busy.as_ref().map(|b| b.ghost).unwrap_or_default();
+    let (yes, no) = match kind {
+        Kind::Set => ("x was a member at some moment", "x was no member at some moment"),
+        Kind::Cell => ("it held this value at some moment", "it held another value at some moment"),
+        _ => ("the object was empty at some moment", "the object was not empty at some moment"),
+    };
     let mut parts = Vec::new();
     if ghost.done {
         parts.push("it took effect");
     }
     if ghost.saw_yes {
-        parts.push("x was a member (or the sequence empty) at some moment");
+        parts.push(yes);
     }
     if ghost.saw_no {
-        parts.push("x was no member (or the sequence not empty) at some moment");
+        parts.push(no);
     }
     if ghost.firsts != 0 {
         parts.push("the first item was known at some moment");

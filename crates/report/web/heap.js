@@ -25,6 +25,12 @@ function middle(text, most) {
   return `${letters.slice(0, half).join("")}…${letters.slice(letters.length - half).join("")}`;
 }
 
+/** Whether a cell holds more than the node that it refers to. */
+const isTuple = (cell) => cell.value.startsWith("(");
+
+/** What the label of a variable says. */
+const labelled = (cell) => (isTuple(cell) ? `${cell.name} ${cell.value}` : cell.name);
+
 /** The nodes that a picture's variables lead to. */
 function reachable(memory) {
   const nodes = new Map(memory.nodes.map((node) => [node.id, node]));
@@ -91,6 +97,7 @@ class Heap {
         const port = { x: x + width - 12, y: top + LINE / 2 };
         group.append(shape("circle", { class: "port", cx: port.x, cy: port.y, r: 3 }));
         arrows.push(this.arrow({ port, from: place, to: target, height }, isFresh ? "arrow fresh" : "arrow", isKnown));
+        if (isTuple(field)) group.append(shape("text", { class: "value", x: x + width - 22, y: top + 13.5 }, middle(field.value, MOST_LETTERS)));
       } else {
         group.append(shape("text", { class: "value", x: x + width - 10, y: top + 13.5 }, middle(field.value, MOST_LETTERS)));
       }
@@ -144,7 +151,7 @@ class Heap {
   labels(memory, before, drawing) {
     const count = new Map();
     const old = new Set([
-      ...before.variables.map((cell) => `${cell.name}=${cell.node}`),
+      ...before.variables.map((cell) => `${labelled(cell)}=${cell.node}`),
       ...before.locals.map((cell) => `t${cell.thread}.${cell.name}=${cell.node}`),
     ]);
     const heights = new Map(memory.nodes.map((node) => [node.id, (node.fields.length + 1) * LINE + 6]));
@@ -168,7 +175,7 @@ class Heap {
       group.append(shape("rect", { x, y, width, height: 17, rx: 8.5 }), shape("text", { x: x + 7, y: y + 12.5 }, text));
       drawing.append(group);
     };
-    for (const cell of memory.variables) if (cell.node !== undefined) label(cell, cell.name);
+    for (const cell of memory.variables) if (cell.node !== undefined) label(cell, labelled(cell));
     for (const cell of memory.locals) if (cell.node !== undefined) label(cell, `t${cell.thread}.${cell.name}`, cell.thread);
   }
 }

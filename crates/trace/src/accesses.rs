@@ -2,6 +2,7 @@
 //! machine do not show.
 
 use crate::Words;
+use crate::places::{Held, Shape};
 use seriatim_lang::machine::{Accessed, Executed};
 use seriatim_lang::show::variable;
 use seriatim_lang::steps::{Ex, Op, Reg, Slot};
@@ -52,8 +53,8 @@ impl<'m> Words<'m> {
                 _ => None,
             };
         };
-        let place = self.place(access);
-        let value = |words: &[i32]| self.text(access, words);
+        let (place, shape, slots) = self.place(access);
+        let value = |words: &[i32]| self.value(&shape, Held { slots, words });
         let (before, now) = (value(&access.before), value(&access.after));
         Some(match op {
             Op::Load { dst, .. } => {
@@ -84,37 +85,29 @@ impl<'m> Words<'m> {
         }
     }
 
-    /// The slots of a place.
-    fn slots(&self, access: &Accessed) -> &'m [Slot] {
+    /// A place as the source would name it, `top`, `#1.next`, `items[0]`, and what its slots are.
+    fn place(&self, access: &Accessed) -> (String, Shape, &'m [Slot]) {
         let steps = &self.machine.steps;
-        let all = match access.node {
-            None => &steps.shared,
-            Some(_) => &steps.structs[access.of as usize].slots,
+        let (all, places) = match access.node {
+            None => (&steps.shared, Some(&self.places.shared)),
+            Some(_) => {
+                let of = access.of as usize;
+                (&steps.structs[of].slots, self.places.structs.get(of))
+            }
         };
-        &all[access.slot..access.slot + access.before.len()]
-    }
-
-    /// A place as the source would name it: `top`, `#1.next`.
-    fn place(&self, access: &Accessed) -> String {
-        let name = self.slots(access).first().map_or("", |slot| &slot.name);
-        // The parts of a tuple are slots `name.0`, `name.1`: together they are the place.
-        let name = match access.before.len() {
-            1 => name,
-            _ => name.rsplit_once('.').map_or(name, |(whole, _)| whole),
+        let slots = &all[access.slot..access.slot + access.before.len()];
+        let place = places.into_iter().flatten().rfind(|place| place.first <= access.slot);
+        let (name, shape) = match place.map(|place| place.part(access.slot, slots.len())) {
+            Some((name, shape)) if shape.width() == slots.len() => (name, shape.clone()),
+            _ => {
+                let name = slots.first().map_or("", |slot| &slot.name);
+                (name.to_owned(), Shape::Tuple(vec![Shape::Scalar; slots.len()]))
+            }
         };
-        match access.node {
-            None => name.to_owned(),
+        let name = match access.node {
+            None => name,
             Some(node) => format!("#{node}.{name}"),
-        }
-    }
-
-    /// The value of a place.
-    fn text(&self, access: &Accessed, words: &[i32]) -> String {
-        let data =
-            self.slots(access).iter().zip(words).map(|(slot, word)| self.scalar(slot.kind, *word));
-        match &data.collect::<Vec<_>>()[..] {
-            [only] => only.clone(),
-            several => format!("({})", several.join(", ")),
-        }
+        };
+        (name, shape, slots)
     }
 }

@@ -27,7 +27,9 @@
 
 mod accesses;
 mod heap_graph;
+mod places;
 
+use places::{Held, Places, Shape};
 use seriatim_lang::machine::{Machine, State};
 use seriatim_lang::spec::Datum;
 use seriatim_lang::steps::NULL;
@@ -35,17 +37,17 @@ use seriatim_lang::types::{Kind, Scalar};
 use seriatim_spec::run::{Access, Memory};
 
 /// The words for what a machine does.
-#[derive(Clone, Copy)]
 pub struct Words<'m> {
     machine: &'m Machine,
     source: &'m str,
+    places: Places,
     key: Option<&'m dyn Fn(i32) -> String>,
 }
 
 impl<'m> Words<'m> {
     /// The words for a machine that runs the program of a source.
     pub fn of(machine: &'m Machine, source: &'m str) -> Words<'m> {
-        Words { machine, source, key: None }
+        Words { machine, source, places: Places::of(&machine.steps, source), key: None }
     }
 
     /// The same, where a key is called what this says.
@@ -63,6 +65,19 @@ impl<'m> Words<'m> {
             (Scalar::Lock, _) => "free".to_owned(),
             (Scalar::Key, Some(key)) => key(word),
             _ => Datum::from_scalar(kind, word).to_string(),
+        }
+    }
+
+    /// A value as the source would write it.
+    fn value(&self, shape: &Shape, held: Held<'_>) -> String {
+        let parts = || {
+            let parts = held.parts(shape).map(|(_, part, held)| self.value(part, held));
+            parts.collect::<Vec<_>>().join(", ")
+        };
+        match shape {
+            Shape::Scalar => self.scalar(held.slots[0].kind, held.words[0]),
+            Shape::Tuple(_) => format!("({})", parts()),
+            Shape::Array(..) => format!("[{}]", parts()),
         }
     }
 
@@ -86,5 +101,41 @@ impl<'m> Words<'m> {
             }
         }
         accesses.into_iter().map(|(_, access)| access).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use seriatim_lang::choices::Choices;
+    use seriatim_lang::machine::{Bounds, Granularity};
+    use seriatim_spec::run::CellKind;
+
+    #[test]
+    fn tuples_are_one_value_and_elements_have_their_index() {
+        let source = "object o : counter
+struct Node { link: (Node?, bool) }
+var items: [(int 0..9, bool); 2] = [(7, false); 2]
+var head: (Node, int 0..3) = (new Node { link: (null, true) }, 0)
+method read() -> int { let (n, b) = items[1]; return n }";
+        let program = seriatim_lang::check(source).unwrap();
+        let steps = seriatim_lang::lower(&program, 1, None).unwrap();
+        let bounds = Bounds { values: 1, keys: 1, nodes: Some(1), capacity: None };
+        let mut machine = Machine::new(steps, bounds, Granularity::Fine);
+        let start = machine.initial().unwrap();
+        let mut called = start.clone();
+        machine.run(&start, 0, &mut Choices::default(), &mut called).unwrap();
+        let (executed, _) = machine.trace(&called, 0, &mut Choices::default());
+
+        let words = Words::of(&machine, source);
+        let memory = words.memory(&start);
+        let shown = |cell: &seriatim_spec::run::Cell| format!("{} = {}", cell.name, cell.value);
+        let variables: Vec<String> = memory.variables.iter().map(shown).collect();
+        assert_eq!(variables, ["items = [(7, false), (7, false)]", "head = (#0, 0)"]);
+        assert_eq!(memory.variables[1].node, Some(0));
+        let link = &memory.nodes[0].fields[0];
+        assert_eq!((shown(link).as_str(), link.kind), ("link = (null, true)", CellKind::Reference));
+        let (_, read) = &words.accesses(&executed)[0];
+        assert_eq!(read.text(), "n = items[1] → (7, false)");
     }
 }

@@ -81,9 +81,8 @@ pub(super) fn asked(answer: &Answer) -> String {
         Standing::Violated { scope, .. } | Standing::Holds { scope, .. } => {
             format!("Is every run {property}? Asked for {}.", scope.words)
         }
-        Standing::Unknown(why) | Standing::NotAnswered(why) => {
-            format!("Is every run {property}? {why}.")
-        }
+        Standing::Unknown(why) => format!("Is every run {property}? Unknown: {why}."),
+        Standing::NotAnswered(why) => format!("Is every run {property}? Not answered: {why}."),
         Standing::NotAsked => String::new(),
     }
 }

@@ -213,7 +213,9 @@ fn letters(node: &Node) -> usize {
     let field = |cell: &Cell| {
         let name = cell.name.chars().count().min(MOST_LETTERS);
         let value = cell.value.chars().count().min(MOST_LETTERS);
-        name + 2 + value
+        // The arrow of a tuple begins behind its value; that of a reference is all there is of it.
+        let arrow = if cell.node.is_some() && cell.value.starts_with('(') { 2 } else { 0 };
+        name + 2 + value + arrow
     };
     node.fields.iter().map(field).chain([title]).max().unwrap_or(0)
 }

@@ -21,14 +21,17 @@ use seriatim_spec::run::{Cell, CellKind, Local, Memory, Node};
 /// ```
 pub fn lines(memory: &Memory) -> Vec<String> {
     let mut drawing = Drawing { memory, drawn: vec![], lines: vec![] };
-    let is_reference = |cell: &&Cell| cell.kind == CellKind::Reference;
+    // A tuple without a node is a value like any other.
+    let is_reference = |cell: &&Cell| {
+        cell.kind == CellKind::Reference && (cell.node.is_some() || beside(cell).is_none())
+    };
     let plain = memory.variables.iter().filter(|cell| !is_reference(cell));
     let plain: Vec<String> = plain.map(|cell| format!("{} = {}", cell.name, cell.value)).collect();
     if !plain.is_empty() {
         drawing.lines.push(plain.join(", "));
     }
     for cell in memory.variables.iter().filter(is_reference) {
-        drawing.chain(cell.name.clone(), cell);
+        drawing.chain(with_rest(cell.name.clone(), cell), cell);
     }
     let named = |local: &Local| format!("t{}.{}", local.thread, local.cell.name);
     let (references, plain): (Vec<&Local>, Vec<&Local>) =
@@ -36,7 +39,7 @@ pub fn lines(memory: &Memory) -> Vec<String> {
     let plain: Vec<String> =
         plain.iter().map(|local| format!("{} = {}", named(local), local.cell.value)).collect();
     for local in references {
-        drawing.chain(named(local), &local.cell);
+        drawing.chain(with_rest(named(local), &local.cell), &local.cell);
     }
     if !plain.is_empty() {
         drawing.lines.push(plain.join(", "));
@@ -59,7 +62,7 @@ impl<'m> Drawing<'m> {
             let known = |id: u32| self.memory.nodes.iter().find(|node| node.id == id);
             let Some(node) = cell.node.and_then(known).filter(|n| !self.drawn.contains(&n.id))
             else {
-                line += &format!(" → {}", cell.value);
+                line += &format!(" → {}", target(cell));
                 break;
             };
             self.drawn.push(node.id);
@@ -101,9 +104,38 @@ fn shown(node: &Node, goes_on: bool) -> String {
 /// set are left out.
 fn field(cell: &Cell, goes_on: bool) -> Option<String> {
     match cell.kind {
-        CellKind::Reference if goes_on => None,
+        CellKind::Reference if goes_on => beside(cell).map(|rest| format!("{} {rest}", cell.name)),
         CellKind::Lock => (cell.value != "free").then(|| "locked".to_owned()),
         CellKind::Flag => (cell.value == "true").then(|| cell.name.clone()),
         _ => Some(format!("{}={}", cell.name, cell.value)),
     }
+}
+
+/// The node of a reference; that of a tuple without the rest of it.
+fn target(cell: &Cell) -> String {
+    match (cell.node, parts(cell)) {
+        (_, None) => cell.value.clone(),
+        (None, _) => "null".to_owned(),
+        (Some(id), _) => format!("#{id}"),
+    }
+}
+
+/// What a tuple holds beside its node, `(…, true)`; nothing if these are marks that are not set.
+fn beside(cell: &Cell) -> Option<String> {
+    let node = target(cell);
+    let parts = parts(cell)?;
+    let is_node = |part: &&str| **part == node;
+    let is_told = parts.iter().any(|part| !is_node(part) && *part != "false");
+    let shown: Vec<&str> = parts.iter().map(|p| if is_node(&p) { "…" } else { p }).collect();
+    is_told.then(|| format!("({})", shown.join(", ")))
+}
+
+/// The parts of a tuple.
+fn parts(cell: &Cell) -> Option<Vec<&str>> {
+    Some(cell.value.strip_prefix('(')?.strip_suffix(')')?.split(", ").collect())
+}
+
+/// A name, and what the variable of that name holds beside its node.
+fn with_rest(name: String, cell: &Cell) -> String {
+    beside(cell).map_or(name.clone(), |rest| format!("{name} {rest}"))
 }
