@@ -2,7 +2,7 @@
 //! machine do not show.
 
 use crate::Words;
-use crate::places::{Held, Shape};
+use crate::places::{Held, Shape, whole};
 use seriatim_lang::machine::{Accessed, Executed};
 use seriatim_lang::show::variable;
 use seriatim_lang::steps::{Ex, Op, Reg, Slot};
@@ -60,6 +60,11 @@ impl<'m> Words<'m> {
             Op::Load { dst, .. } => {
                 let own = steps.method_at(done.pc).and_then(|method| variable(steps, method, *dst));
                 let into = own.map(str::to_owned).or_else(|| self.kept(*dst, after));
+                // A tuple goes to all parts of a variable, and `dst` is the first of them.
+                let into = into.map(|name| match slots.len() {
+                    1 => name,
+                    _ => whole(&name).to_owned(),
+                });
                 Action::Read { place, into, value: before }
             }
             Op::Cas { fail, .. } | Op::StoreConditional { fail, .. } => {

@@ -6,21 +6,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-/// The packages of the workspace on this system, with all features.
-fn packages() -> Vec<Value> {
+/// The packages of the workspace on this system, with all features. Those that no test needs may
+/// have to be fetched; without a connection there is nothing to look at.
+fn packages() -> Option<Vec<Value>> {
     let version = Command::new("rustc").arg("-vV").output().expect("rustc");
     let version = String::from_utf8(version.stdout).expect("UTF-8");
     let host = version.lines().find_map(|line| line.strip_prefix("host: ")).expect("a host");
     let ran = Command::new(env!("CARGO"))
-        .args(["metadata", "--offline", "--all-features", "--format-version", "1"])
+        .args(["metadata", "--locked", "--all-features", "--format-version", "1"])
         .args(["--filter-platform", host])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo");
-    let metadata: Value = serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| {
-        panic!("no metadata: {}", String::from_utf8_lossy(&ran.stderr));
-    });
-    metadata["packages"].as_array().expect("packages").clone()
+    match serde_json::from_slice::<Value>(&ran.stdout) {
+        Ok(metadata) => Some(metadata["packages"].as_array().expect("packages").clone()),
+        Err(_) => {
+            seriatim_testing::skipped("packages", &String::from_utf8_lossy(&ran.stderr));
+            None
+        }
+    }
 }
 
 /// The texts of a list in `deny.toml`.
@@ -43,7 +47,7 @@ fn is_licensed(expression: &str, allowed: &BTreeSet<String>) -> bool {
 fn every_dependency_is_licensed_comes_from_the_registry_and_comes_once() {
     let (licences, twice) = (allowed("allow"), allowed("skip"));
     let mut versions: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let packages = packages();
+    let Some(packages) = packages() else { return };
     assert!(packages.len() > 50, "only {} packages", packages.len());
     for package in &packages {
         let name = package["name"].as_str().expect("a name");
