@@ -74,8 +74,9 @@ impl Words<'_> {
         let parts = held.slots.iter().zip(held.words).map(|(slot, word)| self.cell(slot, *word));
         let references: Vec<Cell> = parts.filter(|part| part.kind == CellKind::Reference).collect();
         match (shape, &references[..]) {
-            (Shape::Scalar, _) => {
-                cells.push(Cell { name, ..self.cell(&held.slots[0], held.words[0]) });
+            (Shape::Scalar | Shape::Variant(_), _) => {
+                let value = self.value(shape, held);
+                cells.push(Cell { name, value, ..self.cell(&held.slots[0], held.words[0]) });
             }
             (_, []) => {
                 let value = self.value(shape, held);

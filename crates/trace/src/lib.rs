@@ -76,6 +76,10 @@ impl<'m> Words<'m> {
         };
         match shape {
             Shape::Scalar => self.scalar(held.slots[0].kind, held.words[0]),
+            Shape::Variant(names) => {
+                let name = usize::try_from(held.words[0]).ok().and_then(|word| names.get(word));
+                name.cloned().unwrap_or_else(|| self.value(&Shape::Scalar, held))
+            }
             Shape::Tuple(_) => format!("({})", parts()),
             Shape::Array(..) => format!("[{}]", parts()),
         }
@@ -115,7 +119,9 @@ mod tests {
     fn tuples_are_one_value_and_elements_have_their_index() {
         let source = "object o : counter
 struct Node { link: (Node?, bool) }
+enum Phase { Free, Taken }
 var items: [(int 0..9, bool); 2] = [(7, false); 2]
+var phase: Phase = Taken
 var head: (Node, int 0..3) = (new Node { link: (null, true) }, 0)
 method read() -> int { let (n, b) = items[1]; return n }";
         let program = seriatim_lang::check(source).unwrap();
@@ -131,8 +137,9 @@ method read() -> int { let (n, b) = items[1]; return n }";
         let memory = words.memory(&start);
         let shown = |cell: &seriatim_spec::run::Cell| format!("{} = {}", cell.name, cell.value);
         let variables: Vec<String> = memory.variables.iter().map(shown).collect();
-        assert_eq!(variables, ["items = [(7, false), (7, false)]", "head = (#0, 0)"]);
-        assert_eq!(memory.variables[1].node, Some(0));
+        let expected = ["items = [(7, false), (7, false)]", "phase = Taken", "head = (#0, 0)"];
+        assert_eq!(variables, expected);
+        assert_eq!(memory.variables[2].node, Some(0));
         let link = &memory.nodes[0].fields[0];
         assert_eq!((shown(link).as_str(), link.kind), ("link = (null, true)", CellKind::Reference));
         let (_, read) = &words.accesses(&executed)[0];

@@ -4,6 +4,7 @@
 //! of `items: [value; 3]` three. Whoever reads a run knows the declaration: a tuple is one value,
 //! `(#2, false)`, and the element of an array is called `items[0]`.
 
+use seriatim_lang::program::EnumInfo;
 use seriatim_lang::steps::{Slot, Steps};
 use seriatim_lang::types::{Length, Type};
 
@@ -31,6 +32,8 @@ pub(crate) struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     Scalar,
+    /// One of the names of an enum.
+    Variant(Vec<String>),
     Tuple(Vec<Shape>),
     Array(Box<Shape>, usize),
 }
@@ -40,24 +43,31 @@ impl Places {
     /// names that the machine has for them.
     pub fn of(steps: &Steps, source: &str) -> Places {
         let Ok(program) = seriatim_lang::check(source) else { return Places::default() };
-        let threads = steps.threads.len();
+        let known = Known { threads: steps.threads.len(), enums: &program.facts.enums };
         let variable = |name: &str| program.shared.iter().find(|v| v.name == name).map(|v| &v.ty);
-        let shared = grouped(&steps.shared, threads, &variable);
+        let shared = grouped(&steps.shared, known, &variable);
         let structs = steps.structs.iter().map(|layout| {
             let declared = program.facts.structs.iter().find(|s| s.name == layout.name);
             let field = |name: &str| {
                 declared?.fields.iter().find(|field| field.name == name).map(|field| &field.ty)
             };
-            grouped(&layout.slots, threads, &field)
+            grouped(&layout.slots, known, &field)
         });
         Places { structs: structs.collect(), shared }
     }
 }
 
+/// What a type does not say itself.
+#[derive(Clone, Copy)]
+struct Known<'p> {
+    threads: usize,
+    enums: &'p [EnumInfo],
+}
+
 /// The slots of each place together.
 fn grouped<'t>(
     slots: &[Slot],
-    threads: usize,
+    known: Known<'_>,
     declared: &dyn Fn(&str) -> Option<&'t Type>,
 ) -> Vec<Place> {
     let mut places = Vec::new();
@@ -66,7 +76,7 @@ fn grouped<'t>(
         let name = whole(&slots[first].name);
         let same = |slot: &&Slot| whole(&slot.name) == name;
         let width = slots[first..].iter().take_while(same).count();
-        let shape = declared(name).map(|ty| Shape::of(ty, threads).filled(width));
+        let shape = declared(name).map(|ty| Shape::of(ty, known).filled(width));
         let shape = shape.filter(|shape| shape.width() == width).unwrap_or(match width {
             1 => Shape::Scalar,
             _ => Shape::Tuple(vec![Shape::Scalar; width]),
@@ -105,17 +115,19 @@ impl Place {
 }
 
 impl Shape {
-    fn of(ty: &Type, threads: usize) -> Shape {
+    fn of(ty: &Type, known: Known<'_>) -> Shape {
         match ty {
+            Type::Enum(of) => Shape::Variant(known.enums[of.0 as usize].variants.clone()),
+            Type::Opt(some) if matches!(**some, Type::Enum(_)) => Shape::of(some, known),
             Type::Tuple(parts) => {
-                Shape::Tuple(parts.iter().map(|part| Shape::of(part, threads)).collect())
+                Shape::Tuple(parts.iter().map(|part| Shape::of(part, known)).collect())
             }
             Type::Array(element, length) => {
                 let count = match length {
                     Length::Fixed(count) => *count as usize,
-                    Length::Threads => threads,
+                    Length::Threads => known.threads,
                 };
-                Shape::Array(Box::new(Shape::of(element, threads)), count)
+                Shape::Array(Box::new(Shape::of(element, known)), count)
             }
             _ => Shape::Scalar,
         }
@@ -134,7 +146,7 @@ impl Shape {
 
     pub fn width(&self) -> usize {
         match self {
-            Shape::Scalar => 1,
+            Shape::Scalar | Shape::Variant(_) => 1,
             Shape::Tuple(parts) => parts.iter().map(Shape::width).sum(),
             Shape::Array(element, count) => element.width() * count,
         }
@@ -143,7 +155,7 @@ impl Shape {
     /// The parts of a tuple, the elements of an array, each with where it begins.
     fn parts(&self) -> impl Iterator<Item = (usize, &Shape)> {
         let parts: Vec<&Shape> = match self {
-            Shape::Scalar => vec![],
+            Shape::Scalar | Shape::Variant(_) => vec![],
             Shape::Tuple(parts) => parts.iter().collect(),
             Shape::Array(element, count) => vec![element; *count],
         };

@@ -126,7 +126,7 @@ fn beside(cell: &Cell) -> Option<String> {
     let parts = parts(cell)?;
     let is_node = |part: &&str| **part == node;
     let is_told = parts.iter().any(|part| !is_node(part) && *part != "false");
-    let shown: Vec<&str> = parts.iter().map(|p| if is_node(&p) { "…" } else { p }).collect();
+    let shown: Vec<&str> = parts.iter().map(|p| if is_node(p) { "…" } else { p }).collect();
     is_told.then(|| format!("({})", shown.join(", ")))
 }
 
