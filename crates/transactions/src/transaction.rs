@@ -303,6 +303,14 @@ impl Transactions {
         keys.into_iter().enumerate().map(projection).collect()
     }
 
+    /// The same as if no moments had been recorded.
+    #[cfg(test)]
+    pub(crate) fn without_times(&self) -> Transactions {
+        let untimed = |txn: &Transaction| Transaction { call: 0, ret: None, ..txn.clone() };
+        let list = self.list.iter().map(untimed).collect();
+        Transactions { clock: Clock::Absent, ..self.with(list) }
+    }
+
     /// The same keys, sessions and values with other transactions.
     pub(crate) fn with(&self, list: Vec<Transaction>) -> Transactions {
         Transactions {

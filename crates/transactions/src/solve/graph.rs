@@ -10,7 +10,8 @@
 //! before its moment, a call after the last moment before it, so that O(n) edges say what n² pairs
 //! mean. Intervals are closed: a transaction that returns at the instant of another's call is
 //! concurrent with it. Where the level does not demand real time, the edges to and from the moments
-//! are *guards*: wishes that the solver may drop.
+//! are *guards*: wishes that the solver may drop. Where no times are recorded and the level does not
+//! demand sessions either, the order of the sessions is wished for instead.
 
 use super::interval::Intervals;
 use crate::level::{Demand, Level};
@@ -103,11 +104,13 @@ impl Layout {
 pub struct Graph {
     pub layout: Layout,
     pub order: Order,
-    /// The wishes for real time, in the order of time.
+    /// The wishes for real time or for sessions, in the order of time or of the order to start from.
     pub guards: Vec<(Node, Node)>,
     /// The transactions that must come after each by known edges, and how many must come before it.
     pub after: Vec<Vec<u32>>,
     pub before: Vec<u32>,
+    /// The transactions that follow each other in a session, where that is a wish.
+    pub wished: Vec<(u32, u32)>,
     /// The moment before which each transaction was not called.
     pub moment: Vec<Option<Node>>,
     /// When each transaction is taken to have happened.
@@ -120,12 +123,14 @@ impl Graph {
         let txns = prepared.txns.len();
         let intervals = Intervals::new(prepared, layout.demand);
         let (moments, moment) = moments(&intervals, layout.nodes());
+        let has_no_guide = moments.count == 0;
         let mut graph = Graph {
             layout,
             order: Order::new(layout.nodes() as usize + moments.count),
             guards: Vec::new(),
             after: vec![Vec::new(); txns],
             before: vec![0; txns],
+            wished: Vec::new(),
             moment,
             intervals,
         };
@@ -133,10 +138,29 @@ impl Graph {
         graph.add_reads(prepared);
         graph.add_versions(prepared);
         if level.demand() != Demand::Nothing && !is_on(Mutant::NoSessions) {
-            graph.add_sessions(prepared);
+            session_edges(prepared, |first, then| graph.fix(first, then));
         }
         graph.add_time(&moments);
+        if level.demand() == Demand::Nothing && has_no_guide {
+            graph.wish_for_sessions(prepared);
+        }
         graph
+    }
+
+    fn wish_for_sessions(&mut self, prepared: &Prepared) {
+        let layout = self.layout;
+        session_edges(prepared, |first, then| {
+            self.guards.push((layout.commit(first), layout.begin(then)));
+            self.wished.push((first, then));
+        });
+    }
+
+    /// Wishes for sessions are made as the order to start from comes to them.
+    pub fn sort_wishes(&mut self) {
+        if !self.wished.is_empty() {
+            let order = &self.order;
+            self.guards.sort_by_key(|&(_, to)| order.place(to));
+        }
     }
 
     fn add_events(&mut self) {
@@ -184,18 +208,6 @@ impl Graph {
         version_edge(&self.layout, first, then)
     }
 
-    fn add_sessions(&mut self, prepared: &Prepared) {
-        let mut last: HashMap<u32, u32> = HashMap::new();
-        for (txn, info) in prepared.txns.iter().enumerate().skip(1) {
-            if let Some(&before) = last.get(&info.session) {
-                self.fix(before, txn as u32);
-            }
-            if info.precedes_session {
-                last.insert(info.session, txn as u32);
-            }
-        }
-    }
-
     fn add_time(&mut self, moments: &Moments) {
         let first = self.layout.nodes();
         for moment in 1..moments.count as u32 {
@@ -210,6 +222,19 @@ impl Graph {
                 Demand::RealTime => self.order.fix(edge.0, edge.1, KNOWN),
                 _ => self.guards.push(edge),
             }
+        }
+    }
+}
+
+/// Gives every two transactions of a session that follow each other.
+fn session_edges(prepared: &Prepared, mut edge: impl FnMut(u32, u32)) {
+    let mut last: HashMap<u32, u32> = HashMap::new();
+    for (txn, info) in prepared.txns.iter().enumerate().skip(1) {
+        if let Some(&before) = last.get(&info.session) {
+            edge(before, txn as u32);
+        }
+        if info.precedes_session {
+            last.insert(info.session, txn as u32);
         }
     }
 }

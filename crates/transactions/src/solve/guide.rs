@@ -35,7 +35,7 @@ pub fn initial_order(prepared: &Prepared, graph: &Graph) -> Option<Vec<Node>> {
             Some(txn) => txn,
             // Whoever could come next was called after another returned that cannot come next.
             None if graph.layout.demand == Demand::RealTime => return None,
-            None => guide.free.first()?.1,
+            None => guide.free.first().or(guide.held.first())?.1,
         };
         guide.take(txn);
         sequence.push(txn);
@@ -48,8 +48,13 @@ struct Guide<'p> {
     intervals: &'p Intervals,
     after: &'p [Vec<u32>],
     before: Vec<u32>,
-    /// Those whose known predecessors are taken, by call.
+    /// The wishes: who should come after each, and whether one that should come before each is not taken.
+    wished: Vec<Vec<u32>>,
+    waits: Vec<bool>,
+    /// Those whose known predecessors are taken, by call: those that nothing speaks against, and those
+    /// that should wait for another.
     free: BTreeSet<(Time, u32)>,
+    held: BTreeSet<(Time, u32)>,
     by_return: Vec<u32>,
     first_open: usize,
     is_taken: Vec<bool>,
@@ -60,7 +65,17 @@ struct Guide<'p> {
 impl<'p> Guide<'p> {
     fn new(prepared: &'p Prepared, graph: &'p Graph) -> Self {
         let txns = prepared.txns.len();
-        let is_free = |&txn: &usize| graph.before[txn] == 0;
+        let (mut wished, mut waits) = (Vec::new(), vec![false; txns]);
+        if !graph.wished.is_empty() {
+            wished.resize_with(txns, Vec::new);
+        }
+        for &(first, then) in &graph.wished {
+            wished[first as usize].push(then);
+            waits[then as usize] = true;
+        }
+        let is_ready = |&txn: &usize| graph.before[txn] == 0;
+        let (held, free): (Vec<usize>, Vec<usize>) =
+            (1..txns).filter(is_ready).partition(|&txn| waits[txn]);
         let intervals = &graph.intervals;
         let entry = |txn: usize| (intervals.call[txn], txn as u32);
         Guide {
@@ -68,7 +83,10 @@ impl<'p> Guide<'p> {
             intervals,
             after: &graph.after,
             before: graph.before.clone(),
-            free: (1..txns).filter(is_free).map(entry).collect(),
+            wished,
+            waits,
+            free: free.into_iter().map(entry).collect(),
+            held: held.into_iter().map(entry).collect(),
             by_return: intervals.returned(),
             first_open: 0,
             is_taken: vec![false; txns],
@@ -116,7 +134,10 @@ impl<'p> Guide<'p> {
 
     fn take(&mut self, txn: u32) {
         let info = &self.prepared.txns[txn as usize];
-        self.free.remove(&(self.intervals.call[txn as usize], txn));
+        let entry = (self.intervals.call[txn as usize], txn);
+        if !self.free.remove(&entry) {
+            self.held.remove(&entry);
+        }
         self.is_taken[txn as usize] = true;
         for read in &info.reads {
             self.readers_left[read.1 as usize] -= 1;
@@ -127,7 +148,18 @@ impl<'p> Guide<'p> {
         for &next in &self.after[txn as usize] {
             self.before[next as usize] -= 1;
             if self.before[next as usize] == 0 {
-                self.free.insert((self.intervals.call[next as usize], next));
+                let entry = (self.intervals.call[next as usize], next);
+                match self.waits[next as usize] {
+                    true => self.held.insert(entry),
+                    false => self.free.insert(entry),
+                };
+            }
+        }
+        for &next in self.wished.get(txn as usize).into_iter().flatten() {
+            self.waits[next as usize] = false;
+            let entry = (self.intervals.call[next as usize], next);
+            if self.held.remove(&entry) {
+                self.free.insert(entry);
             }
         }
     }

@@ -13,12 +13,12 @@
 //! about it. So *yes* means that a replay of the whole order found nothing wrong, whatever variables
 //! there are, and *no* that the known edges and the clauses learnt from cycles contradict each other.
 //!
-//! **Wishes.** Where real time is not demanded it is still the best guess of the order. Its edges are
-//! guards, decided true before any other choice of the stretch they lie in; a clause that blames
-//! guards and choices makes the choices give way. A conflict that rests on guards alone drops all of
-//! them for ever: one of them is the culprit, a stale read perhaps, and a culprit that stays makes
-//! one honest wish after another look wrong. No verdict rests on a guard: a refutation is one without
-//! any decision.
+//! **Wishes.** Where real time is not demanded it is still the best guess of the order; where it is not
+//! recorded, the order of sessions is. Its edges are guards, decided true before any other choice of
+//! the stretch they lie in; a clause that blames guards and choices makes the choices give way. A
+//! conflict that rests on guards alone drops all of them for ever: one of them is the culprit, a stale
+//! read perhaps, and a culprit that stays makes one honest wish after another look wrong. No verdict
+//! rests on a guard: a refutation is one without any decision.
 //!
 //! It would be unsound to learn a clause with a literal missing (a false *no*; a short clause passes
 //! tiny tests), to undo an assignment but not its edges, or to keep a state of the sweep behind a place
@@ -90,7 +90,33 @@ pub fn solve(
     level: Level,
     limits: Limits,
 ) -> Result<(Outcome, Statistics), Defect> {
-    let mut graph = Graph::new(prepared, level);
+    let graph = Graph::new(prepared, level);
+    if let Some(stronger) = with_sessions(level).filter(|_| !graph.wished.is_empty()) {
+        let most = limits.conflicts.unwrap_or(u64::MAX).min(prepared.txns.len() as u64);
+        let limits = Limits { conflicts: Some(most), ..limits };
+        let (outcome, statistics) = solve_graph(prepared, Graph::new(prepared, stronger), limits)?;
+        if matches!(outcome, Outcome::Ordered(_)) {
+            return Ok((outcome, statistics));
+        }
+    }
+    solve_graph(prepared, graph, limits)
+}
+
+/// The level with sessions that implies this one. If all wishes for sessions can come true, an order
+/// for that one is found sooner: its edges are never in doubt.
+fn with_sessions(level: Level) -> Option<Level> {
+    match level {
+        Level::Serializable => Some(Level::StrongSessionSerializable),
+        Level::SnapshotIsolation => Some(Level::StrongSessionSnapshotIsolation),
+        _ => None,
+    }
+}
+
+fn solve_graph(
+    prepared: &Prepared,
+    mut graph: Graph,
+    limits: Limits,
+) -> Result<(Outcome, Statistics), Defect> {
     let Some(start) = guide::initial_order(prepared, &graph) else {
         let cycle = graph.order.cycle().ok_or_else(|| defect("no order, but no cycle either"))?;
         let core = Core::of_known_cycle(prepared, &graph.layout, &cycle);
@@ -99,6 +125,7 @@ pub fn solve(
     if !graph.order.start(start) {
         return Err(defect("the initial order disagrees with known edges"));
     }
+    graph.sort_wishes();
     let mut solver = Solver::new(prepared, graph, limits);
     let outcome = solver.run()?;
     solver.statistics.variables = solver.pairs.len();

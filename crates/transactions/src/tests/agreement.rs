@@ -108,6 +108,16 @@ fn no_answer_about_repeated_values_is_wrong() {
 }
 
 #[test]
+fn without_times_every_level_is_decided_as_by_its_definition() {
+    let mut random = Random::new(5);
+    for index in 0..count(800, 100_000) {
+        let kind = if index % 4 == 0 { Keys::Lists } else { Keys::Registers };
+        let size = 3 + (index % 4) as usize;
+        agree(&tiny_of(&mut random, size, kind).without_times());
+    }
+}
+
+#[test]
 fn histories_of_six_and_seven_transactions_are_decided_as_by_definition() {
     let mut random = Random::new(77);
     for index in 0..count(60, 20_000) {
