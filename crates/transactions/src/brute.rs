@@ -233,8 +233,12 @@ impl Search<'_> {
             _ => Vec::new(),
         };
         let key = op.key();
+        let left = match op {
+            Op::ReadList(_, items) => items.strip_suffix(own.as_slice()).map(<[ValueId]>::to_vec),
+            _ => None,
+        };
         candidates.into_iter().filter(|from| *from != From::Txn(reader)).any(|from| {
-            chosen.push(Source { reader, key, from });
+            chosen.push(Source { reader, key, from, left: left.clone() });
             let found = self.choose_sources(chosen);
             chosen.pop();
             found
@@ -276,7 +280,7 @@ impl Search<'_> {
         // `misses` holds (x, w): x must commit before w.
         let mut misses: Vec<(usize, From)> = Vec::new();
         for (index, source) in sources.iter().enumerate() {
-            let Source { reader, key, from } = *source;
+            let Source { reader, key, from, .. } = *source;
             for other in (0..count).filter(|&other| From::Txn(other) != from) {
                 let earlier = sources[..index].iter().filter(|earlier| earlier.reader == reader);
                 let is_past = match self.level {
@@ -300,7 +304,7 @@ impl Search<'_> {
                 }
             }
         }
-        let order = Commits { search: self, direct, misses };
+        let order = Commits { search: self, sources, direct, misses };
         order.place(0, &self.initial(), &mut HashSet::new())
     }
 }
@@ -348,10 +352,14 @@ struct Source {
     reader: usize,
     key: KeyId,
     from: From,
+    /// The whole list as whoever it was read from left it. Elements may be there twice: the last one alone
+    /// does not tell.
+    left: Option<Vec<ValueId>>,
 }
 
 struct Commits<'s, 'h> {
     search: &'s Search<'h>,
+    sources: &'s [Source],
     direct: Vec<Vec<bool>>,
     misses: Vec<(usize, From)>,
 }
@@ -381,7 +389,16 @@ impl Commits<'_, '_> {
             }
             let mut contents = contents.clone();
             self.search.apply(txn, &mut contents);
-            self.place(done | 1 << txn, &contents, seen)
+            self.leaves_what_was_read(txn, &contents)
+                && self.place(done | 1 << txn, &contents, seen)
+        })
+    }
+
+    fn leaves_what_was_read(&self, txn: usize, contents: &Contents) -> bool {
+        let mut readers = self.sources.iter().filter(|source| source.from == From::Txn(txn));
+        readers.all(|source| {
+            let held = &contents.held[source.key.index()];
+            source.left.as_ref().is_none_or(|left| left == held)
         })
     }
 }

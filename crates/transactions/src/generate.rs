@@ -50,8 +50,20 @@ pub enum Keys {
     RepeatedValues,
     /// Lists.
     Lists,
+    /// Lists with few elements, so that some are appended twice.
+    RepeatedElements,
     /// Counters; in small histories one of them, and registers.
     Counters,
+}
+
+impl Keys {
+    fn are_lists(self) -> bool {
+        matches!(self, Keys::Lists | Keys::RepeatedElements)
+    }
+
+    fn repeat(self) -> bool {
+        matches!(self, Keys::RepeatedValues | Keys::RepeatedElements)
+    }
 }
 
 /// What is planted in a long history.
@@ -201,7 +213,7 @@ fn intervals(store: &Store, random: &mut Random) -> Vec<(Time, Time, Time, usize
 
 impl Run {
     fn step(&mut self, index: usize, interval: (Time, Time), session: &mut u32) {
-        if self.store.kind != Keys::Lists {
+        if !self.store.kind.are_lists() {
             self.remembered.push_back(self.contents.clone());
             if self.remembered.len() > REMEMBERED {
                 self.remembered.pop_front();
@@ -251,7 +263,9 @@ impl Run {
         let id = self.builder.key(&Value::Int(key as i64));
         let number = |n: u32| ValueId::inline_int(i64::from(n)).expect("values are small");
         match self.store.kind {
-            Keys::Lists => Op::ReadList(id, contents[key].iter().map(|&n| number(n)).collect()),
+            kind if kind.are_lists() => {
+                Op::ReadList(id, contents[key].iter().map(|&n| number(n)).collect())
+            }
             Keys::Counters => Op::ReadCounter(id, contents[key].last().map_or(0, |&n| n.into())),
             _ => Op::Read(id, contents[key].last().map_or(ValueId::NIL, |&n| number(n))),
         }
@@ -261,11 +275,11 @@ impl Run {
         let id = self.builder.key(&Value::Int(key as i64));
         self.values += 1;
         let value = match self.store.kind {
-            Keys::RepeatedValues => 1 + self.random.below(self.store.transactions / 2 + 2) as u32,
+            kind if kind.repeat() => 1 + self.random.below(self.store.transactions / 2 + 2) as u32,
             _ => self.values,
         };
         let number = ValueId::inline_int(i64::from(value)).expect("values are small");
-        if self.store.kind == Keys::Lists {
+        if self.store.kind.are_lists() {
             contents[key].push(value);
             Op::Append(id, number)
         } else if self.store.kind == Keys::Counters {
@@ -490,7 +504,7 @@ impl Tiny {
                 }
                 value += 1;
                 match self.kind {
-                    Keys::RepeatedValues => Step::Write(key, 1 + random.below(3) as u32),
+                    kind if kind.repeat() => Step::Write(key, 1 + random.below(3) as u32),
                     _ => Step::Write(key, value),
                 }
             };
@@ -500,9 +514,7 @@ impl Tiny {
                 let key = random.below(self.keys);
                 ops.push(match random.once_in(2) {
                     true => Step::Read(key, Vec::new()),
-                    false if self.kind == Keys::RepeatedValues => {
-                        Step::Write(key, 1 + random.below(3) as u32)
-                    }
+                    false if self.kind.repeat() => Step::Write(key, 1 + random.below(3) as u32),
                     false => {
                         value += 1;
                         Step::Write(key, value)
@@ -566,7 +578,7 @@ impl Tiny {
             contents[key] = vec![sum.wrapping_add_signed(increment(value))];
             return;
         }
-        if self.kind != Keys::Lists {
+        if !self.kind.are_lists() {
             contents[key].clear();
         }
         contents[key].push(value);
@@ -583,7 +595,7 @@ impl Tiny {
             *read = vec![read.last().copied().unwrap_or(0).wrapping_add_signed(by)];
             return;
         }
-        if self.kind != Keys::Lists {
+        if !self.kind.are_lists() {
             *read = if random.once_in(4) { Vec::new() } else { any(random).into_iter().collect() };
             return;
         }
@@ -612,13 +624,13 @@ impl Tiny {
                         let sum = read.last().map_or(0, |&sum| i64::from(sum.cast_signed()));
                         Op::ReadCounter(builder.key(&name(key)), sum)
                     }
-                    (Step::Write(key, value), Keys::Lists) => {
+                    (Step::Write(key, value), kind) if kind.are_lists() => {
                         Op::Append(builder.key(&name(key)), number(value))
                     }
                     (Step::Write(key, value), _) => {
                         Op::Write(builder.key(&name(key)), number(value))
                     }
-                    (Step::Read(key, read), Keys::Lists) => {
+                    (Step::Read(key, read), kind) if kind.are_lists() => {
                         let items = read.into_iter().map(number).collect();
                         Op::ReadList(builder.key(&name(key)), items)
                     }

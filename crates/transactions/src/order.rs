@@ -26,6 +26,40 @@ pub struct Edge {
     pub tag: Tag,
 }
 
+/// An order of so many nodes that respects some edges; `None` if they are cyclic.
+pub fn sorted(nodes: usize, edges: &[Edge]) -> Option<Vec<Node>> {
+    // The edges of each node lie side by side in `targets`, up to `end[node]`.
+    let mut end = vec![0u32; nodes];
+    let mut before = vec![0u32; nodes];
+    for edge in edges {
+        end[edge.from as usize] += 1;
+        before[edge.to as usize] += 1;
+    }
+    let mut sum = 0;
+    for start in &mut end {
+        sum += std::mem::replace(start, sum);
+    }
+    let mut targets = vec![0 as Node; edges.len()];
+    for edge in edges {
+        targets[end[edge.from as usize] as usize] = edge.to;
+        end[edge.from as usize] += 1;
+    }
+    let mut sequence: Vec<Node> = Vec::with_capacity(nodes);
+    sequence.extend((0..nodes as Node).filter(|&node| before[node as usize] == 0));
+    let mut head = 0;
+    while let Some(&node) = sequence.get(head) {
+        let start = if node == 0 { 0 } else { end[node as usize - 1] };
+        for &next in &targets[start as usize..end[node as usize] as usize] {
+            before[next as usize] -= 1;
+            if before[next as usize] == 0 {
+                sequence.push(next);
+            }
+        }
+        head += 1;
+    }
+    (sequence.len() == nodes).then_some(sequence)
+}
+
 /// The graph and its order.
 #[derive(Debug)]
 pub struct Order {

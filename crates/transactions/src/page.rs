@@ -28,10 +28,8 @@ pub fn page(history: &Transactions, answers: &[Answer], keys: &[KeyAnswer]) -> S
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n\
          <title>{source}: isolation levels</title>\n<style>{STYLE}</style></head><body>\n\
-         <h1>{source}</h1>\n<p>{} transactions, {} keys, {} sessions</p>\n",
-        history.len(),
-        history.key_count(),
-        history.session_count()
+         <h1>{source}</h1>\n<p>{}</p>\n",
+        history.size_text()
     );
     text += "<table><tr><th>level</th><th>verdict</th><th></th></tr>\n";
     for answer in answers {

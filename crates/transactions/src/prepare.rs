@@ -190,13 +190,15 @@ impl Prepared {
     /// The edges that every order of commits has to contain: each transaction comes after those that it read
     /// from and after the one that `before` names, and the known order of lists holds.
     pub fn known_edges(&self, before: impl Fn(usize) -> Node) -> Vec<[Node; 2]> {
-        let mut edges = Vec::new();
+        let mut edges = Vec::with_capacity(2 * self.txns.len());
+        let mut first: Vec<Node> = Vec::new();
         for txn in 1..self.txns.len() {
-            let mut first: Vec<Node> = self.sources(txn).map(|source| source.1).collect();
+            first.clear();
+            first.extend(self.sources(txn).map(|source| source.1));
             first.push(before(txn));
             first.sort_unstable();
             first.dedup();
-            edges.extend(first.into_iter().map(|first| [first, txn as Node]));
+            edges.extend(first.iter().map(|&first| [first, txn as Node]));
         }
         let known = self.known.iter();
         let known = known.map(|&(earlier, later)| [self.writer(earlier), self.writer(later)]);
@@ -267,10 +269,12 @@ struct Preparation<'h> {
 impl<'h> Preparation<'h> {
     fn new(history: &'h Transactions, choices: &'h [Choice]) -> Self {
         let committed = |txn: &Transaction| txn.outcome == Outcome::Committed;
+        let ops = history.list().iter().flat_map(|txn| &txn.ops);
+        let values = ops.filter(|op| op.written().is_some()).count();
         Preparation {
             history,
             choices,
-            writers: HashMap::with_capacity(history.len()),
+            writers: HashMap::with_capacity(values),
             repeated: HashMap::new(),
             longest: HashMap::new(),
             unclear: Vec::new(),

@@ -284,7 +284,6 @@ impl<'h> Simulation<'h> {
 type External = (KeyId, u32);
 
 /// Who left which value, by place in the commit order.
-#[derive(Default)]
 struct Left {
     one: HashMap<(KeyId, ValueId), u32>,
     /// All of them, where there are several.
@@ -292,6 +291,10 @@ struct Left {
 }
 
 impl Left {
+    fn with_capacity(values: usize) -> Self {
+        Left { one: HashMap::with_capacity(values), more: HashMap::new() }
+    }
+
     fn insert(&mut self, write: (KeyId, ValueId), place: u32) {
         if let Some(first) = self.one.insert(write, place) {
             self.more.entry(write).or_insert_with(|| vec![first]).push(place);
@@ -318,6 +321,8 @@ struct Axioms<'h> {
     reads: Vec<Vec<External>>,
     /// The keys that each transaction of the order writes.
     writes: Vec<Vec<KeyId>>,
+    /// For each key, the places of those who appended the elements of the final list.
+    appenders: Vec<Vec<u32>>,
 }
 
 impl<'h> Axioms<'h> {
@@ -325,8 +330,10 @@ impl<'h> Axioms<'h> {
     fn new(history: &'h Transactions, order: &'h [TxnId]) -> Result<Self, Rejection> {
         check_roll(history, order)?;
         let mut contents = initial_contents(history);
-        let mut left = Left::default();
+        let all = order.iter().flat_map(|&id| &history.get(id).ops);
+        let mut left = Left::with_capacity(all.filter(|op| op.written().is_some()).count());
         let mut writes = Vec::with_capacity(order.len());
+        let mut appenders = vec![Vec::new(); history.key_count()];
         for (place, &id) in order.iter().enumerate() {
             let ops = &history.get(id).ops;
             let written = ops.iter().filter_map(Op::written);
@@ -340,19 +347,32 @@ impl<'h> Axioms<'h> {
             for &write in &last {
                 left.insert(write, place as u32 + 1);
             }
-            ops.iter().for_each(|op| apply(&mut contents, op));
+            for op in ops {
+                apply(&mut contents, op);
+                if let Op::Append(list, _) = op {
+                    appenders[list.index()].push(place as u32 + 1);
+                }
+            }
             let mut changed: Vec<KeyId> = ops.iter().filter_map(Op::changes).collect();
             changed.sort_unstable();
             changed.dedup();
             writes.push(changed);
         }
         check_lists(history, order, &contents)?;
-        let mut axioms = Axioms { history, order, reads: Vec::new(), writes };
+        let mut axioms = Axioms { history, order, reads: Vec::new(), writes, appenders };
         for (place, &id) in order.iter().enumerate() {
             let reads = axioms.external_reads(id, place as u32 + 1, &left)?;
             axioms.reads.push(reads);
         }
         Ok(axioms)
+    }
+
+    /// Who left a list with so many elements of the final one, 0 if it was there at first; `None` if
+    /// nobody did, since the next element is of the same transaction.
+    fn appender(&self, list: KeyId, elements: usize) -> Option<u32> {
+        let all = &self.appenders[list.index()];
+        let Some(last) = elements.checked_sub(1) else { return Some(0) };
+        all.get(last).copied().filter(|from| all.get(elements) != Some(from))
     }
 
     fn external_reads(
@@ -369,7 +389,7 @@ impl<'h> Axioms<'h> {
             }
             let before = txn.ops[..position].iter().filter(|before| before.key() == op.key());
             let own: Vec<ValueId> = before.filter_map(Op::written).map(|write| write.1).collect();
-            let (key, seen) = match op {
+            let (key, from) = match op {
                 Op::Read(_, value) if !own.is_empty() => {
                     if own.last() != Some(value) {
                         return Err(Rejection::Read(id));
@@ -378,27 +398,24 @@ impl<'h> Axioms<'h> {
                 }
                 Op::Read(key, value) => {
                     let is_initial = *value == self.history.initial();
-                    let is_left = left.one.contains_key(&(*key, *value));
-                    if is_initial && is_left {
+                    if is_initial && left.one.contains_key(&(*key, *value)) {
                         return Err(Rejection::Untraceable(id));
                     }
-                    (*key, Some(*value).filter(|_| !is_initial))
+                    let from = match left.sources((*key, *value), place) {
+                        _ if is_initial => 0,
+                        [] => return Err(Rejection::Read(id)),
+                        [from] => *from,
+                        _ => return Err(Rejection::Untraceable(id)),
+                    };
+                    (*key, from)
                 }
                 Op::ReadList(key, items) => {
                     let base = items.strip_suffix(own.as_slice()).ok_or(Rejection::Read(id))?;
-                    (*key, base.last().copied())
+                    (*key, self.appender(*key, base.len()).ok_or(Rejection::Read(id))?)
                 }
                 // An order of commits does not say which increments a read saw.
                 Op::ReadCounter(..) => return Err(Rejection::Untraceable(id)),
                 Op::Write(..) | Op::Append(..) | Op::Increment(..) => continue,
-            };
-            let from = match seen {
-                None => 0,
-                Some(value) => match left.sources((key, value), place) {
-                    [] => return Err(Rejection::Read(id)),
-                    [from] => *from,
-                    _ => return Err(Rejection::Untraceable(id)),
-                },
             };
             if from >= place {
                 return Err(Rejection::Read(id));

@@ -243,6 +243,21 @@ impl Transactions {
         self.names.values.get(value)
     }
 
+    /// How much there is: `3 transactions, 1 key, 2 sessions`.
+    pub fn size_text(&self) -> String {
+        let counted = |count: usize, noun: &str| match count {
+            1 => format!("1 {noun}"),
+            _ => format!("{count} {noun}s"),
+        };
+        let (keys, sessions) = (self.key_count(), self.session_count());
+        format!(
+            "{}, {}, {}",
+            counted(self.len(), "transaction"),
+            counted(keys, "key"),
+            counted(sessions, "session")
+        )
+    }
+
     /// An operation as text: `r(x)=3`, `w(x,4)`, `append(l,5)`, `r(l)=[5]`.
     pub fn op_text(&self, op: &Op) -> String {
         let name = self.key_name(op.key());
@@ -588,19 +603,27 @@ impl Builder {
     }
 
     /// A key is a counter if it is incremented, a list if it is appended to, or if it is read as a list
-    /// and never set.
-    fn kinds(&self) -> Vec<Kind> {
+    /// and never set. In a history with counters, a key that is only read, and always as 0, is one that
+    /// nobody has incremented yet.
+    fn kinds(&mut self) -> Vec<Kind> {
+        let zero = self.values.intern_int(0);
         let mut set = vec![false; self.keys.names.len()];
         let mut listed = set.clone();
         let mut appended = set.clone();
         let mut counted = set.clone();
+        let mut is_zero = vec![true; set.len()];
         for op in self.list.iter().flat_map(|txn| &txn.ops) {
             match op {
                 Op::Write(key, _) => set[key.index()] = true,
                 Op::Append(key, _) => appended[key.index()] = true,
                 Op::ReadList(key, _) => listed[key.index()] = true,
                 Op::Increment(key, _) | Op::ReadCounter(key, _) => counted[key.index()] = true,
-                Op::Read(..) => {}
+                Op::Read(key, value) => is_zero[key.index()] &= *value == zero,
+            }
+        }
+        if counted.contains(&true) {
+            for key in 0..set.len() {
+                counted[key] |= is_zero[key] && !set[key] && !appended[key] && !listed[key];
             }
         }
         let kind = |key: usize| match appended[key] || (listed[key] && !set[key]) {
@@ -631,7 +654,7 @@ impl Builder {
                     }
                     (Kind::List, Op::Read(..)) => {
                         return misfit(
-                            "a list, since the key is appended to",
+                            "a list, since the key is appended to or read as one",
                             "a read of one value",
                         );
                     }

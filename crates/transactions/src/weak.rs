@@ -23,7 +23,7 @@
 use crate::clocks::Clocks;
 use crate::level::{Demand, Level};
 use crate::mutation::{Mutant, is_on};
-use crate::order::{Edge, Node, Order, Tag};
+use crate::order::{Edge, Node, Order, Tag, sorted};
 use crate::prepare::Prepared;
 use crate::solve::{Defect, Limits, sensible_order};
 use crate::transaction::KeyId;
@@ -62,23 +62,32 @@ pub fn decide(prepared: &Prepared, level: Level, limits: Limits) -> Result<Outco
         return Ok(refuted);
     }
     let Some(start) = weak.topological() else {
+        weak.build_graph();
         let no_cycle = || Defect("no order of commits, but no cycle either".to_owned());
         let cycle = weak.order.cycle().ok_or_else(no_cycle)?;
         return Ok(Outcome::Refuted(weak.core(&cycle)));
     };
+    if level != Level::Causal {
+        return Ok(ordered(&start));
+    }
+    weak.build_graph();
     if !weak.order.start(start) {
         return Err(Defect("the order of commits disagrees with its edges".to_owned()));
     }
-    if level == Level::Causal {
-        return weak.saturate();
-    }
-    Ok(weak.ordered())
+    weak.saturate()
+}
+
+fn ordered(sequence: &[Node]) -> Outcome {
+    Outcome::Ordered(sequence.iter().copied().filter(|&node| node != 0).collect())
 }
 
 struct Weak<'p> {
     prepared: &'p Prepared,
     level: Level,
     limits: Limits,
+    /// The edges that are known before any order is.
+    edges: Vec<Edge>,
+    /// The graph of these edges, where more than one order of them is needed.
     order: Order,
     /// The one before each in its session; 0 if none.
     before: Vec<Node>,
@@ -106,7 +115,8 @@ impl<'p> Weak<'p> {
             prepared,
             level,
             limits,
-            order: Order::new(prepared.txns.len()),
+            edges: Vec::new(),
+            order: Order::new(0),
             before,
             forced: Vec::new(),
             before_initial: None,
@@ -115,7 +125,15 @@ impl<'p> Weak<'p> {
 
     fn add_known(&mut self) {
         let edges = self.prepared.known_edges(|txn| self.before[txn]);
-        edges.into_iter().for_each(|[first, then]| self.order.fix(first, then, KNOWN));
+        let known = |[from, to]: [Node; 2]| Edge { from, to, tag: KNOWN };
+        self.edges = edges.into_iter().map(known).collect();
+    }
+
+    fn build_graph(&mut self) {
+        self.order = Order::new(self.prepared.txns.len());
+        for &Edge { from, to, tag } in &self.edges {
+            self.order.fix(from, to, tag);
+        }
     }
 
     /// x, another writer of what `reader` read from `from`, must commit before `from`.
@@ -126,14 +144,16 @@ impl<'p> Weak<'p> {
         if from == 0 {
             self.before_initial = Some((writer, reader));
         } else {
-            self.order.fix(writer, from, self.forced.len() as Tag);
+            self.edges.push(Edge { from: writer, to: from, tag: self.forced.len() as Tag });
             self.forced.push(Forced { writer, reader });
         }
     }
 
     fn force_program_order(&mut self) {
+        let mut sources: Vec<(KeyId, Node)> = Vec::new();
         for txn in 1..self.prepared.txns.len() {
-            let sources: Vec<(KeyId, Node)> = self.prepared.sources(txn).collect();
+            sources.clear();
+            sources.extend(self.prepared.sources(txn));
             for (index, &(key, from)) in sources.iter().enumerate() {
                 let end = if is_on(Mutant::CommittedLooksAhead) { sources.len() } else { index };
                 for &(_, other) in &sources[..end] {
@@ -152,9 +172,11 @@ impl<'p> Weak<'p> {
 
     fn force_direct_past(&mut self) {
         let mut by_session: HashMap<(u32, KeyId), Node> = HashMap::new();
+        let mut sources: Vec<(KeyId, Node)> = Vec::new();
         for txn in 1..self.prepared.txns.len() {
             let info = &self.prepared.txns[txn];
-            let sources: Vec<(KeyId, Node)> = self.prepared.sources(txn).collect();
+            sources.clear();
+            sources.extend(self.prepared.sources(txn));
             for &(key, from) in &sources {
                 let own = by_session.get(&(info.session, key)).copied().unwrap_or(0);
                 let own = if is_on(Mutant::AtomicIgnoresSession) { 0 } else { own };
@@ -176,18 +198,13 @@ impl<'p> Weak<'p> {
         Some(Outcome::Refuted(self.finish(core)))
     }
 
-    /// An order that respects all edges and, as far as possible, real time.
+    /// An order that respects all edges.
     fn topological(&self) -> Option<Vec<Node>> {
-        // Without forced edges, an order that explains many reads is a better start.
-        if self.forced.is_empty() {
-            return sensible_order(self.prepared, self.level.demand());
+        match self.level {
+            // One that explains many reads is a better start.
+            Level::Causal => sensible_order(self.prepared, self.level.demand()),
+            _ => sorted(self.prepared.txns.len(), &self.edges),
         }
-        self.order.sorted()
-    }
-
-    fn ordered(&self) -> Outcome {
-        let sequence = self.order.sequence().iter();
-        Outcome::Ordered(sequence.copied().filter(|&node| node != 0).collect())
     }
 
     /// Adds the edges that causal pasts force where the order is wrong, until it is right.
@@ -235,7 +252,7 @@ impl<'p> Weak<'p> {
                 }
             }
         }
-        Ok(self.ordered())
+        Ok(ordered(self.order.sequence()))
     }
 
     /// The reads of some keys that miss a writer in their causal past: that writer, whom they read

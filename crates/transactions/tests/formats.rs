@@ -178,4 +178,9 @@ fn increments_of_a_counter_add_up() {
         matches!(answer(&text, Level::StrictSerializable), Standing::Satisfied(_))
     };
     assert!(unknown("3") && unknown("0") && !unknown("1"));
+    // Beside other counters, a key that is always read as 0 is one that nobody has incremented yet.
+    let fresh = format!("{text}{{:type :ok, :process 3, :value [[:r z 0]]}}\n");
+    assert!(matches!(answer(&fresh, Level::Serializable), Standing::Satisfied(_)));
+    let unwritten = fresh.replace("[:r z 0]", "[:r z 1]");
+    assert!(matches!(answer(&unwritten, Level::Serializable), Standing::Violated(_)));
 }

@@ -248,7 +248,8 @@ pub fn remarks(standing: &Standing) -> String {
         Standing::Unknown(Unknown::Limit) => "a limit was reached".to_owned(),
         Standing::Unknown(Unknown::NoTimes) => "no times are recorded".to_owned(),
         Standing::Unknown(Unknown::Ambiguous(reads)) => {
-            format!("ambiguous: {reads} reads of values that were written more than once")
+            let reads = if *reads == 1 { "a read".into() } else { format!("{reads} reads") };
+            format!("ambiguous: {reads} of values that were written more than once")
         }
         Standing::Unknown(Unknown::Counters) => {
             "counters were read: below prefix and snapshot isolation they are not decided"
@@ -259,10 +260,7 @@ pub fn remarks(standing: &Standing) -> String {
 
 fn report(found: &Answers<'_>, glyphs: Glyphs) -> String {
     let Answers { history, levels: answers, .. } = found;
-    let (count, keys) = (history.len(), history.key_count());
-    let sessions = history.session_count();
-    let source = history.source();
-    let mut text = format!("{source}: {count} transactions, {keys} keys, {sessions} sessions\n\n");
+    let mut text = format!("{}: {}\n\n", history.source(), history.size_text());
     let of_keys = found.of_keys();
     let names = answers.iter().map(|answer| answer.level.name().len());
     let width = names.chain(of_keys.iter().map(|_| PER_KEY.len())).max().unwrap_or(0);

@@ -59,6 +59,8 @@ pub fn read_plume(source: &str, text: &str) -> Result<Transactions, InputError> 
     let mut builder = Builder::new(source);
     let mut list: Vec<Transaction> = Vec::new();
     let mut places: HashMap<i64, usize> = HashMap::new();
+    // The operations of a transaction mostly stand side by side.
+    let mut last: Option<(i64, usize)> = None;
     for (index, line) in text.lines().enumerate() {
         let number = index as u64 + 1;
         let line = line.trim();
@@ -76,10 +78,14 @@ pub fn read_plume(source: &str, text: &str) -> Result<Transactions, InputError> 
             list.push(aborted);
             continue;
         }
-        let place = *places.entry(txn).or_insert_with(|| {
-            list.push(untimed(&mut builder, session, number));
-            list.len() - 1
-        });
+        let place = match last.filter(|last| last.0 == txn) {
+            Some((_, place)) => place,
+            None => *places.entry(txn).or_insert_with(|| {
+                list.push(untimed(&mut builder, session, number));
+                list.len() - 1
+            }),
+        };
+        last = Some((txn, place));
         list[place].ops.push(op);
     }
     finish_untimed(builder, list)
@@ -88,8 +94,11 @@ pub fn read_plume(source: &str, text: &str) -> Result<Transactions, InputError> 
 /// The operation, its session and its transaction.
 fn plume_line(builder: &mut Builder, line: &str) -> Option<(Op, i64, i64)> {
     let (f, rest) = line.split_once('(')?;
-    let parts: Vec<&str> = rest.strip_suffix(')')?.split(',').map(str::trim).collect();
-    let [key, value, session, txn] = parts.as_slice() else { return None };
+    let mut parts = rest.strip_suffix(')')?.split(',').map(str::trim);
+    let [key, value, session, txn] = [parts.next()?, parts.next()?, parts.next()?, parts.next()?];
+    if parts.next().is_some() {
+        return None;
+    }
     let op = operation(builder, f, key, value)?;
     Some((op, session.parse().ok()?, txn.parse().ok()?))
 }

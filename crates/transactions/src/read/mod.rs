@@ -17,7 +17,7 @@ mod events;
 mod form;
 mod history;
 
-use crate::transaction::{Builder, Op, Outcome, Transaction, Transactions};
+use crate::transaction::{Builder, KeyId, Op, Outcome, Transaction, Transactions};
 use form::Notation;
 use hashbrown::HashSet;
 pub use history::{NilReads, read_with as of_history};
@@ -163,12 +163,13 @@ fn finish_untimed(
 ) -> Result<Transactions, InputError> {
     builder.without_times();
     let zero = builder.values().intern_int(0);
-    let written: HashSet<_> =
-        list.iter().flat_map(|txn| txn.ops.iter().filter_map(Op::written)).collect();
+    let writes = list.iter().flat_map(|txn| txn.ops.iter().filter_map(Op::written));
+    let with_zero: HashSet<KeyId> =
+        writes.filter(|write| write.1 == zero).map(|write| write.0).collect();
     for op in list.iter_mut().flat_map(|txn| &mut txn.ops) {
         if let Op::Read(key, value) = op
             && *value == zero
-            && !written.contains(&(*key, zero))
+            && !with_zero.contains(key)
         {
             *value = ValueId::NIL;
         }
