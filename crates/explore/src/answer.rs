@@ -1,6 +1,6 @@
 //! What an exploration says, claim by claim.
 
-use crate::options::{Mode, Options};
+use crate::options::{LAG, MemoryModel, Mode, Options};
 use crate::outcome::{Cuts, Outcome, Reason, Verdict, ViolationKind};
 use crate::trace::headline;
 use seriatim_lang::machine::Fault;
@@ -41,7 +41,9 @@ impl Outcome {
     }
 
     fn standing(&self, property: Property) -> Standing {
-        let asked = asks(self.options.mode, property);
+        let weak = self.options.memory.is_some_and(|model| model != MemoryModel::Sc);
+        let waits = property == Property::DeadlockFree;
+        let asked = asks(self.options.mode, property) && !(weak && waits);
         match &self.verdict {
             Verdict::Violation(run) if run.kind.property() == property => {
                 let (how, run) = (headline(run), Some(Box::new(run.run())));
@@ -73,10 +75,15 @@ fn asks(mode: Mode, property: Property) -> bool {
 fn cut_words(cuts: &Cuts, options: &Options) -> Vec<String> {
     let Range { low, high, .. } = Range::plain();
     let bound = |bound: Option<u32>| bound.map_or(String::new(), |n| format!("more than {n} "));
+    let lag = Some(options.lag.unwrap_or(LAG));
     let words = [
         (cuts.nodes, format!("runs that need {}nodes alive were cut", bound(options.nodes))),
         (cuts.capacity, format!("runs that add {}nodes were cut", bound(options.capacity))),
         (cuts.numbers, format!("numbers beyond {low}..{high} were not explored")),
+        (
+            cuts.lag,
+            format!("runs in which {}values of a word can still be seen were cut", bound(lag)),
+        ),
         (cuts.data, "calls that need a datum were cut, since there is none".to_owned()),
     ];
     words.into_iter().filter(|(cut, _)| *cut).map(|(_, words)| words).collect()

@@ -1,6 +1,6 @@
 //! The bounds of an exploration as words, and how many operations its threads can call.
 
-use crate::options::Options;
+use crate::options::{LAG, MemoryModel, Options};
 use seriatim_lang::flow::successors;
 use seriatim_lang::steps::{Op, Pc, Steps};
 use seriatim_lang::{Program, lower};
@@ -23,16 +23,40 @@ pub fn bounds(program: &Program, options: &Options, steps: Option<&Steps>) -> St
     }
     parts.push(count(options.values, "value"));
     parts.push(count(options.keys, "key"));
-    parts.push(match steps.map_or(Some(0), operations) {
+    if let Some(model) = options.memory {
+        parts.push(format!("memory {}", model.text()));
+    }
+    let called = steps.map_or(Some(0), operations);
+    let called = match options.operations.filter(|_| is_weak(options)) {
+        None => called,
+        most => called.min(most).or(most),
+    };
+    parts.push(match called {
         None => "any number of operations".to_owned(),
         Some(0) => "no operation".to_owned(),
         Some(most) => format!("at most {} a thread", count(most, "operation")),
     });
+    if is_weak(options) {
+        parts.push(match options.operations {
+            Some(_) if options.memory == Some(MemoryModel::Rc20) => {
+                "clients that synchronise nothing".to_owned()
+            }
+            _ => "clients that synchronise every call".to_owned(),
+        });
+        if let Some(lag) = options.lag.or(options.operations.is_none().then_some(LAG)) {
+            parts.push(format!("at most {} of a word in sight", count(lag, "value")));
+        }
+    }
     let constants = constants(program);
     if !constants.is_empty() {
         parts.push(constants);
     }
     parts.join(", ")
+}
+
+/// Whether a memory model is asked for that is weaker than sequential consistency.
+fn is_weak(options: &Options) -> bool {
+    options.memory.is_some_and(|model| model != MemoryModel::Sc)
 }
 
 /// The constants of a program as words: what was found out is about these values of them.

@@ -32,12 +32,13 @@ mod second_opinion;
 mod store;
 mod subject;
 mod trace;
+pub mod weak;
 mod worker;
 
 pub use bounds::{can_wait, constants};
 pub use expectation::{Expectation, expectations, starting_bounds};
 pub use growth::{Growth, grow, raise};
-pub use options::{Limits, Mode, Options, Reductions, SecondOpinion};
+pub use options::{Limits, MemoryModel, Mode, Options, Reductions, SecondOpinion};
 pub use outcome::*;
 pub use replay::{Replay, replay};
 pub use saved::{BadRun, Saved};
@@ -58,8 +59,8 @@ pub fn run_with(
     options: &Options,
     progress: &mut dyn FnMut(&Statistics),
 ) -> Result<Outcome, Diagnostic> {
-    if let Err(refused) = seriatim_lang::sequential::required(program, "the explorer") {
-        return Ok(refinement::unknown(program, options, Reason::Unsupported(refused.message)));
+    if weak::model(program, options) != MemoryModel::Sc {
+        return weak::explore(program, options, progress);
     }
     match options.mode {
         Mode::Points => points(program, options, progress),

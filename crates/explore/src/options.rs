@@ -10,6 +10,9 @@ pub(crate) const MOST_VALUES: RangeInclusive<u32> = 1..=8;
 /// How many keys.
 pub(crate) const MOST_KEYS: RangeInclusive<u32> = 0..=64;
 
+/// The most values of a word that threads can still see, if nothing else is said.
+pub(crate) const LAG: u32 = 3;
+
 /// The reductions, each of which can be switched off. None of them changes a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reductions {
@@ -106,6 +109,36 @@ pub enum Mode {
     Progress,
 }
 
+/// Which memory the threads share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MemoryModel {
+    /// Sequential consistency: all threads see one memory.
+    Sc,
+    /// Total store order, as on x86.
+    Tso,
+    /// C++20 and Rust without load buffering.
+    Rc20,
+}
+
+impl MemoryModel {
+    /// All of them.
+    pub const ALL: [MemoryModel; 3] = [MemoryModel::Sc, MemoryModel::Tso, MemoryModel::Rc20];
+
+    /// The model of this name.
+    pub fn named(name: &str) -> Option<MemoryModel> {
+        MemoryModel::ALL.into_iter().find(|model| model.text() == name)
+    }
+
+    /// How it is written.
+    pub fn text(self) -> &'static str {
+        match self {
+            MemoryModel::Sc => "sc",
+            MemoryModel::Tso => "tso",
+            MemoryModel::Rc20 => "rc20",
+        }
+    }
+}
+
 /// The limits of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -161,6 +194,14 @@ pub struct Options {
     pub capacity: Option<u32>,
     /// Which client; `None` stands for the most general one.
     pub client: Option<String>,
+    /// Which memory; `None` stands for sequential consistency if that is all that the program asks
+    /// for, else for RC20.
+    pub memory: Option<MemoryModel>,
+    /// How many operations a thread calls at most, on weak memory; RC20 has exact happens-before then.
+    pub operations: Option<u32>,
+    /// The most values of a word that threads can still see, on weak memory; only where operations
+    /// are bounded is there no need for it.
+    pub lag: Option<u32>,
     /// With or without linearization points.
     pub mode: Mode,
     /// Which reductions.
@@ -183,6 +224,9 @@ impl Default for Options {
             nodes: None,
             capacity: None,
             client: None,
+            memory: None,
+            operations: None,
+            lag: None,
             mode: Mode::Refinement,
             reductions: Reductions::ALL,
             limits: Limits {

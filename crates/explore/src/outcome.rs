@@ -173,6 +173,8 @@ pub struct Cuts {
     pub numbers: bool,
     /// There was no datum to choose.
     pub data: bool,
+    /// The one on values of a word that threads can still see.
+    pub lag: bool,
 }
 
 impl Cuts {
@@ -192,6 +194,7 @@ impl Cuts {
         self.capacity |= other.capacity;
         self.numbers |= other.numbers;
         self.data |= other.data;
+        self.lag |= other.lag;
     }
 }
 

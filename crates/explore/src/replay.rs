@@ -5,7 +5,7 @@
 //! that is replayed is judged anew, not believed.
 
 use crate::deadlock::Known;
-use crate::options::{Options, Reductions};
+use crate::options::{MemoryModel, Options, Reductions};
 use crate::outcome::{Counterexample, Move, ViolationKind};
 use crate::search::Search;
 use crate::subject::Subject;
@@ -28,6 +28,9 @@ pub enum Replay {
 
 /// Replays a run of a program; bounds and reductions must be those with which it was found.
 pub fn replay(program: &Program, options: &Options, moves: &[Move]) -> Result<Replay, Diagnostic> {
+    if crate::weak::model(program, options) != MemoryModel::Sc {
+        return crate::weak::replay(program, options, moves);
+    }
     let reductions = Reductions { pure_iterations: false, ..options.reductions };
     let options = Options { reductions, ..options.clone() };
     if let Some(why) = crate::refinement::refusal(&options) {

@@ -9,6 +9,9 @@
 //! keys 2
 //! capacity 2
 //! set N 4
+//! memory rc20
+//! operations 2
+//! lag 3
 //! joined fusion lock-movers lock-nesting
 //! move 0 1
 //! move 1
@@ -18,7 +21,7 @@
 //! `move` and `wait` name the thread and its choices; `wait` is a call after which the thread
 //! waits.
 
-use crate::options::{MOST_KEYS, MOST_THREADS, MOST_VALUES, Options, Reductions};
+use crate::options::{MOST_KEYS, MOST_VALUES, MemoryModel, Options, Reductions};
 use crate::outcome::{Counterexample, Move};
 use seriatim_lang::Program;
 use std::collections::BTreeMap;
@@ -29,7 +32,7 @@ use std::ops::RangeInclusive;
 const HEAD: &str = "seriatim run 1";
 
 /// The bounds that the explorer takes, in words for a file that asks for others.
-const THREADS: (RangeInclusive<u32>, &str) = (MOST_THREADS, "1 to 6 threads");
+const THREADS: (RangeInclusive<u32>, &str) = (1..=8, "1 to 8 threads");
 const VALUES: (RangeInclusive<u32>, &str) = (MOST_VALUES, "1 to 8 values");
 const KEYS: (RangeInclusive<u32>, &str) = (MOST_KEYS, "at most 64 keys");
 
@@ -83,13 +86,19 @@ impl Saved {
         let object = &self.object;
         let mut out =
             format!("{HEAD}\nobject {object}\nthreads {threads}\nvalues {values}\nkeys {keys}\n");
-        for (name, bound) in [("nodes", nodes), ("capacity", capacity)] {
+        let Options { memory, operations, lag, .. } = &self.options;
+        let bounds =
+            [("nodes", nodes), ("capacity", capacity), ("operations", operations), ("lag", lag)];
+        for (name, bound) in bounds {
             if let Some(bound) = bound {
                 let _ = writeln!(out, "{name} {bound}");
             }
         }
         if let Some(client) = client {
             let _ = writeln!(out, "client {client}");
+        }
+        if let Some(memory) = memory {
+            let _ = writeln!(out, "memory {}", memory.text());
         }
         for (name, value) in &self.consts {
             let _ = writeln!(out, "set {name} {value}");
@@ -151,6 +160,12 @@ impl Saved {
             ["keys", n] => options.keys = within(number(n)?, KEYS)?,
             ["nodes", n] => options.nodes = Some(number(n)?),
             ["capacity", n] => options.capacity = Some(number(n)?),
+            ["operations", n] => options.operations = Some(number(n)?),
+            ["lag", n] => options.lag = Some(number(n)?),
+            ["memory", name] => {
+                let model = MemoryModel::named(name).ok_or("`sc`, `tso` or `rc20`")?;
+                options.memory = Some(model);
+            }
             ["client", name] => options.client = Some((*name).to_string()),
             ["set", name, value] => {
                 let value = value.parse().map_err(|_| "a number")?;

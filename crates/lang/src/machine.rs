@@ -10,6 +10,7 @@ pub mod choices;
 mod evaluate;
 mod observe;
 
+pub use evaluate::{check, evaluate, offset};
 pub use observe::{Accessed, Executed};
 
 use crate::analysis::lock_order::LockOrder;
@@ -116,6 +117,11 @@ pub enum Fault {
     DoubleFree,
     /// Local code that never reaches a shared access.
     Endless,
+    /// Two accesses of a plain place at the same time, one of which writes; only where the memory
+    /// model has races.
+    DataRace,
+    /// An access to a node that was freed; only where the memory model has races.
+    UseAfterFree,
 }
 
 impl Fault {
@@ -131,6 +137,8 @@ impl Fault {
             Fault::UnlockFree => "unlock of a lock that is free",
             Fault::DoubleFree => "node freed twice",
             Fault::Endless => "local code that never ends",
+            Fault::DataRace => "data race",
+            Fault::UseAfterFree => "use of a freed node",
         }
     }
 }

@@ -57,7 +57,7 @@ impl<'m> Words<'m> {
     }
 
     /// A scalar as the source would write it; nodes by their numbers.
-    fn scalar(&self, kind: Kind, word: i32) -> String {
+    pub fn scalar(&self, kind: Kind, word: i32) -> String {
         match (kind.scalar, self.key) {
             (Scalar::Ref(_), _) if word != NULL => format!("#{word}"),
             (Scalar::Ref(_), _) => "null".to_owned(),

@@ -83,6 +83,10 @@ const STACK: usize = 16 << 20;
 /// ```
 pub fn verify(program: &Program, options: &Options<'_>) -> Result<Verified, Error> {
     match &options.engine {
+        // The other engines know no weaker memory.
+        Engine::Auto if is_weak(program, &options.bounds) => {
+            Ok(Verified::explored(explored(program, options, &options.bounds)?))
+        }
         Engine::Auto => all_engines(program, options),
         Engine::Explore { budget: None } => {
             Ok(Verified::explored(explored(program, options, &options.bounds)?))
@@ -91,6 +95,11 @@ pub fn verify(program: &Program, options: &Options<'_>) -> Result<Verified, Erro
         Engine::Lists(asked) => compositions::decided(program, asked),
         Engine::Prove => proved(program, options),
     }
+}
+
+/// Whether the question is about a memory that is weaker than sequential consistency.
+fn is_weak(program: &Program, bounds: &explore::Options) -> bool {
+    explore::weak::model(program, bounds) != explore::MemoryModel::Sc
 }
 
 /// The time of all explorations together.

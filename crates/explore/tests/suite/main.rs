@@ -6,6 +6,7 @@ mod chosen;
 mod common;
 mod faults;
 mod library;
+mod memory;
 mod mutants;
 mod numbers;
 mod points;

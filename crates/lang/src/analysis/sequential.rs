@@ -18,7 +18,7 @@ pub fn required(program: &Program, engine: &str) -> Result<(), Diagnostic> {
     let message = format!("{engine} knows only sequential consistency, and {what}");
     Err(Diagnostic::new(span, message)
         .label("condition `sequentially-consistent-orderings` does not hold")
-        .hint("`seriatim verify --engine explore --memory rc20` explores weaker orderings"))
+        .hint("`seriatim verify --model rc20` explores weaker orderings"))
 }
 
 /// The first place at which a program asks for less than sequential consistency, and how.

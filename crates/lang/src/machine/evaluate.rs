@@ -24,43 +24,16 @@ impl Run<'_> {
         values.iter().map(|v| self.evaluate(v, pc)).collect()
     }
 
+    fn registers(&self) -> &[i32] {
+        &self.state.words[self.machine.register_base(self.thread)..]
+    }
+
     pub(super) fn evaluate(&self, ex: &Ex, pc: Pc) -> Ran<i32> {
-        Ok(match ex {
-            Ex::Const(n) => *n,
-            Ex::Reg(reg) => self.register(reg.0),
-            Ex::At { base, dims, .. } => self.register(base.0 + self.offset(dims, pc)?),
-            Ex::SelfTid => self.thread as i32,
-            Ex::Not(a) => i32::from(self.evaluate(a, pc)? == 0),
-            Ex::Neg(a) => self.evaluate(a, pc)?.saturating_neg(),
-            Ex::Bin(BinOp::And, a, b) => match self.evaluate(a, pc)? {
-                0 => 0,
-                _ => self.evaluate(b, pc)?,
-            },
-            Ex::Bin(BinOp::Or, a, b) => match self.evaluate(a, pc)? {
-                0 => self.evaluate(b, pc)?,
-                _ => 1,
-            },
-            Ex::Bin(op, a, b) => {
-                let (a, b) = (self.evaluate(a, pc)?, self.evaluate(b, pc)?);
-                binary(*op, a, b, pc)?
-            }
-            Ex::If(c, a, b) => match self.evaluate(c, pc)? {
-                0 => self.evaluate(b, pc)?,
-                _ => self.evaluate(a, pc)?,
-            },
-        })
+        evaluate(ex, self.registers(), self.thread, pc)
     }
 
     pub(super) fn offset(&self, dims: &[Dim], pc: Pc) -> Ran<u32> {
-        let mut offset = 0;
-        for dim in dims {
-            let index = self.evaluate(&dim.index, pc)?;
-            if !(0..dim.len as i32).contains(&index) {
-                return Err(Stop::Fault(Fault::BadIndex, pc));
-            }
-            offset += index as u32 * dim.stride;
-        }
-        Ok(offset)
+        offset(dims, self.registers(), self.thread, pc)
     }
 
     /// Executes an instruction and says where to go on.
@@ -133,10 +106,51 @@ impl Run<'_> {
     }
 }
 
+/// The value of an expression over the registers of a thread.
+pub fn evaluate(ex: &Ex, registers: &[i32], thread: usize, pc: Pc) -> Ran<i32> {
+    let value = |ex: &Ex| evaluate(ex, registers, thread, pc);
+    Ok(match ex {
+        Ex::Const(n) => *n,
+        Ex::Reg(reg) => registers[reg.0 as usize],
+        Ex::At { base, dims, .. } => {
+            registers[(base.0 + offset(dims, registers, thread, pc)?) as usize]
+        }
+        Ex::SelfTid => thread as i32,
+        Ex::Not(a) => i32::from(value(a)? == 0),
+        Ex::Neg(a) => value(a)?.saturating_neg(),
+        Ex::Bin(BinOp::And, a, b) => match value(a)? {
+            0 => 0,
+            _ => value(b)?,
+        },
+        Ex::Bin(BinOp::Or, a, b) => match value(a)? {
+            0 => value(b)?,
+            _ => 1,
+        },
+        Ex::Bin(op, a, b) => binary(*op, value(a)?, value(b)?, pc)?,
+        Ex::If(c, a, b) => match value(c)? {
+            0 => value(b)?,
+            _ => value(a)?,
+        },
+    })
+}
+
+/// How far the indices lead from the first slot.
+pub fn offset(dims: &[Dim], registers: &[i32], thread: usize, pc: Pc) -> Ran<u32> {
+    let mut offset = 0;
+    for dim in dims {
+        let index = evaluate(&dim.index, registers, thread, pc)?;
+        if !(0..dim.len as i32).contains(&index) {
+            return Err(Stop::Fault(Fault::BadIndex, pc));
+        }
+        offset += index as u32 * dim.stride;
+    }
+    Ok(offset)
+}
+
 /// Whether a value may stand in a slot. A number that leaves declared bounds is an error of the
 /// algorithm; one that leaves the default range of `int` is a number like any other, only that the
 /// machine does not represent it: that run is cut.
-pub(super) fn check(value: i32, kind: Kind, pc: Pc) -> Ran<()> {
+pub fn check(value: i32, kind: Kind, pc: Pc) -> Ran<()> {
     if fits(value, kind) {
         return Ok(());
     }

@@ -9,8 +9,8 @@ use super::source::Source;
 use super::{Exit, Failure};
 use clap::ValueEnum;
 use seriatim::explore::{
-    self, Counterexample, Growth, Limits, Mode, Options, Outcome, Reductions, Replay, Reviewed,
-    Saved, SecondOpinion, Statistics, Verdict, ViolationKind, headline as headline_of,
+    self, Counterexample, Growth, Limits, MemoryModel, Mode, Options, Outcome, Reductions, Replay,
+    Reviewed, Saved, SecondOpinion, Statistics, Verdict, ViolationKind, headline as headline_of,
 };
 use seriatim::history::Format;
 use seriatim::lang::{Program, Span};
@@ -78,6 +78,19 @@ pub struct Arguments {
     /// The client in the file that calls the methods [default: any thread calls any method]
     #[arg(long, value_name = "NAME")]
     client: Option<String>,
+
+    /// The memory that the threads share: sc (all see the same), tso (x86) or rc20 (C++20 and Rust
+    /// without load buffering) [default: sc, or rc20 if the file asks for weaker orderings]
+    #[arg(long, value_name = "MODEL", value_parser = model)]
+    model: Option<MemoryModel>,
+
+    /// The maximum number of operations of a thread, on weak memory; happens-before is exact then
+    #[arg(long, value_name = "NUMBER")]
+    operations: Option<u32>,
+
+    /// The maximum number of values of a word that threads can still see, on weak memory
+    #[arg(long, value_name = "NUMBER")]
+    lag: Option<u32>,
 
     /// Set a constant of the file, as in K=4
     #[arg(long = "set", value_name = "NAME=NUMBER", value_parser = constant)]
@@ -232,7 +245,8 @@ impl Arguments {
     /// The engine that is named, or the one that an option belongs to; else all of them.
     fn engine(&self, program: &Program) -> Result<Engine, Failure> {
         let bounds = [self.threads, self.values, self.keys, self.nodes, self.capacity];
-        let bounded = bounds.iter().any(Option::is_some) || self.client.is_some();
+        let weak = self.model.is_some() || self.operations.is_some() || self.lag.is_some();
+        let bounded = bounds.iter().any(Option::is_some) || self.client.is_some() || weak;
         let manner = self.points || self.progress || self.compat || !self.without.is_empty();
         let explores = bounded || manner || self.budget.is_some();
         Ok(match (self.engine, explores, self.lists.is_asked()) {
@@ -264,6 +278,9 @@ impl Arguments {
             nodes: self.nodes.or(start.nodes),
             capacity: self.capacity.or(start.capacity),
             client: self.client.clone().or(start.client),
+            memory: self.model.or(start.memory),
+            operations: self.operations.or(start.operations),
+            lag: self.lag.or(start.lag),
             mode,
             reductions,
             limits: Limits { time: limits::time_left(), memory: limits::memory(), states: None },
@@ -290,6 +307,11 @@ impl Reduction {
             Reduction::Antichain => &mut reductions.antichain,
         }
     }
+}
+
+/// A memory model by its name.
+fn model(name: &str) -> Result<MemoryModel, String> {
+    MemoryModel::named(name).ok_or_else(|| "sc, tso or rc20".to_owned())
 }
 
 /// A word as a shell takes it.
@@ -442,6 +464,7 @@ fn reviewed(reviewed: &Reviewed) -> String {
     let Reviewed { runs, steps, compared, whole, time } = reviewed;
     let basis = match whole {
         Some(states) => format!("all {states} states without reductions"),
+        None if *runs == 0 => "the first states without reductions".to_owned(),
         None => format!("{runs} random runs without reductions"),
     };
     let seconds = time.as_secs_f64();

@@ -1,0 +1,496 @@
+//! One key for all states that have the same future.
+//!
+//! - Registers that no run reads again are forgotten (`liveness`).
+//! - Messages that no thread that can still act may read are dropped, views are raised to the
+//!   oldest message left, and timestamps begin anew ([`Memory::forget`]): nobody can tell apart what
+//!   lies below what everybody knows.
+//! - Nodes that nothing leads to are dropped; the others are numbered in the order in which they are
+//!   reached from the shared variables, then from the registers of the threads.
+//! - Threads of one role are interchangeable if the program does not use their numbers: of their
+//!   orders the one with the least key stands for all. Only those orders are tried that sort what is
+//!   independent of the names of threads.
+//! - Data values are interchangeable: they are only copied and compared. They are numbered in the
+//!   order in which they occur.
+//!
+//! *It would be unsound* to drop a message that an idle thread may still read (its view counts, until
+//! its client has ended), a node that a write under way goes to, or a freed node that somebody still
+//! holds: its place may be taken by a new one.
+
+use super::code::Layout;
+use super::judge::{Judge, Operations, Standing};
+use super::memory::{Content, Memory, Names};
+use super::step::{OPERATIONS, State};
+use crate::configurations::{Context, MAX_THREADS, Renaming};
+use crate::options::Reductions;
+use crate::subject::Subject;
+use rustc_hash::FxHashMap;
+use seriatim_lang::liveness::Liveness;
+use seriatim_lang::spec::SpecStop;
+use seriatim_lang::steps::{NULL, Op, Pc, Reg, Slot};
+use seriatim_lang::types::{Kind, Scalar};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Gives the key of a state with its threads in an order.
+type KeyOf<'k> = &'k mut dyn FnMut(&[usize]) -> Result<Vec<u8>, SpecStop>;
+
+type Registers = Rc<Vec<(usize, Kind)>>;
+
+/// Makes keys.
+pub struct Canonical<'s> {
+    subject: &'s Subject,
+    layout: &'s Layout,
+    liveness: Liveness,
+    reductions: Reductions,
+    alike: bool,
+    operations: Option<u32>,
+    live: RefCell<FxHashMap<(Pc, Pc), Registers>>,
+}
+
+/// How values are called, in the order in which they occur.
+struct Values {
+    names: [u8; 256],
+    next: u8,
+    renames: bool,
+}
+
+impl Values {
+    fn name(&mut self, value: i32) -> u8 {
+        let index = value as usize & 255;
+        if !self.renames {
+            return index as u8;
+        }
+        if self.names[index] == 0 {
+            self.next += 1;
+            self.names[index] = self.next;
+        }
+        self.names[index]
+    }
+}
+
+impl<'s> Canonical<'s> {
+    pub fn new(
+        subject: &'s Subject,
+        layout: &'s Layout,
+        reductions: Reductions,
+        operations: Option<u32>,
+    ) -> Canonical<'s> {
+        let steps = &subject.machine.steps;
+        let numbers = steps.uses_tids || !steps.thread_arrays.is_empty() || steps.scattered_arrays;
+        let alike = reductions.thread_symmetry && !numbers && subject.threads_are_alike();
+        let liveness = Liveness::of(steps);
+        let live = RefCell::default();
+        Canonical { subject, layout, liveness, reductions, alike, operations, live }
+    }
+
+    /// The registers that matter where a thread stands.
+    fn live(&self, pc: Pc, caller: Pc) -> Registers {
+        let known = self.live.borrow().get(&(pc, caller)).cloned();
+        if let Some(known) = known {
+            return known;
+        }
+        let steps = &self.subject.machine.steps;
+        let method = steps.method_at(pc);
+        let count = steps.persistent.len() + method.map_or(0, |m| m.regs.len());
+        let caller_of = method.map(|_| caller);
+        let matters = |reg: &usize| {
+            !self.reductions.dead_registers || self.liveness.is_needed(steps, pc, caller_of, *reg)
+        };
+        let kind = |reg: usize| steps.register(pc, Reg(reg as u32)).map(|slot| (reg, slot.kind));
+        let found: Registers = Rc::new((0..count).filter(matters).filter_map(kind).collect());
+        self.live.borrow_mut().insert((pc, caller), found.clone());
+        found
+    }
+
+    /// Whether a thread can still act.
+    pub fn acts<M>(&self, state: &State<M>, thread: usize) -> bool {
+        let own = &state.threads[thread];
+        let steps = &self.subject.machine.steps;
+        let idle = steps.method_at(own.pc).is_none();
+        let spent = self.operations.is_some_and(|most| own.called >= most);
+        !(idle && (spent || matches!(steps.code[own.pc.0 as usize].op, Op::End)))
+    }
+
+    /// The slots of every word.
+    fn slots<M>(&self, state: &State<M>) -> Vec<&'s [Slot]> {
+        let steps = &self.subject.machine.steps;
+        let mut all: Vec<&'s [Slot]> =
+            self.layout.shared.iter().map(|w| &steps.shared[w.slots.clone()]).collect();
+        for node in &state.nodes {
+            let slots = &steps.structs[node.of as usize].slots;
+            let words = &self.layout.structs[node.of as usize];
+            all.extend(words.iter().map(|w| &slots[w.slots.clone()]));
+            all.extend(self.layout.lives.then_some(&[][..]));
+        }
+        all
+    }
+
+    /// Forgets what has no future.
+    pub fn tidy<M: Memory>(&self, state: &mut State<M>) {
+        for thread in &mut state.threads {
+            let live = self.live(thread.pc, thread.caller);
+            let mut live = live.iter().map(|(reg, _)| *reg).peekable();
+            for (reg, word) in thread.registers.iter_mut().enumerate() {
+                if live.next_if_eq(&reg).is_none() {
+                    *word = NULL;
+                }
+            }
+        }
+        if self.reductions.dead_fields {
+            let acting: Vec<bool> = (0..state.threads.len()).map(|t| self.acts(state, t)).collect();
+            state.memory.forget(&acting);
+        }
+        self.collect(state);
+    }
+
+    /// The nodes in the order in which they are reached; those of the shared variables come first.
+    fn reached<M: Memory>(
+        &self,
+        state: &State<M>,
+        slots: &[&[Slot]],
+        threads: &[usize],
+        order: &mut Vec<usize>,
+        known: &mut [bool],
+    ) {
+        fn reach(word: i32, kind: Kind, order: &mut Vec<usize>, known: &mut [bool]) {
+            if matches!(kind.scalar, Scalar::Ref(_)) && word != NULL && !known[word as usize] {
+                known[word as usize] = true;
+                order.push(word as usize);
+            }
+        }
+        let visit = |word: usize, order: &mut Vec<usize>, known: &mut [bool]| {
+            if slots[word].iter().any(|s| matches!(s.kind.scalar, Scalar::Ref(_))) {
+                for content in state.memory.contents(word) {
+                    let parts = content.slots().zip(slots[word]);
+                    parts.for_each(|(value, slot)| reach(value, slot.kind, order, known));
+                }
+            }
+        };
+        let mut done = order.len();
+        if done == 0 {
+            (0..self.layout.shared.len()).for_each(|word| visit(word, order, known));
+        }
+        let mut threads = threads.iter();
+        loop {
+            while done < order.len() {
+                let node = &state.nodes[order[done]];
+                done += 1;
+                let words = node.base..node.base + self.layout.structs[node.of as usize].len();
+                words.for_each(|word| visit(word, order, known));
+            }
+            let Some(thread) = threads.next() else { return };
+            let own = &state.threads[*thread];
+            for (reg, kind) in self.live(own.pc, own.caller).iter() {
+                reach(own.registers[*reg], *kind, order, known);
+            }
+        }
+    }
+
+    /// Drops the nodes that nothing leads to.
+    fn collect<M: Memory>(&self, state: &mut State<M>) {
+        let slots = self.slots(state);
+        let mut known = vec![false; state.nodes.len()];
+        let mut order = vec![];
+        for word in state.memory.pinned() {
+            let size = |n: &super::code::Node| n.base..n.base + self.layout.size(n.of);
+            if let Some(node) = state.nodes.iter().position(|n| size(n).contains(&word)) {
+                known[node] = true;
+                order.push(node);
+            }
+        }
+        let pinned = order.len();
+        let all: Vec<usize> = (0..state.threads.len()).collect();
+        if pinned > 0 {
+            // The shared variables are roots as well; the order does not matter here.
+            let mut more = vec![];
+            self.reached(state, &slots, &all, &mut more, &mut known);
+        }
+        self.reached(state, &slots, &all, &mut order, &mut known);
+        if known.iter().all(|known| *known) {
+            return;
+        }
+        let mut keep = vec![true; self.layout.shared.len()];
+        let mut numbers = vec![NULL; state.nodes.len()];
+        let mut base = keep.len();
+        let mut kept = 0;
+        for (index, node) in state.nodes.iter_mut().enumerate() {
+            let size = self.layout.size(node.of);
+            keep.extend(std::iter::repeat_n(known[index], size));
+            if known[index] {
+                numbers[index] = kept;
+                kept += 1;
+                node.base = base;
+                base += size;
+            }
+        }
+        let renamed = |value: &mut i32, kind: Kind| {
+            if matches!(kind.scalar, Scalar::Ref(_)) && *value != NULL {
+                *value = numbers[*value as usize];
+            }
+        };
+        state.memory.rename(&mut |word, content| {
+            content.slots_mut().zip(slots[word]).for_each(|(v, slot)| renamed(v, slot.kind));
+        });
+        for thread in &mut state.threads {
+            for (reg, kind) in self.live(thread.pc, thread.caller).iter() {
+                renamed(&mut thread.registers[*reg], *kind);
+            }
+        }
+        state.memory.retain(&keep);
+        let mut known = known.into_iter();
+        state.nodes.retain(|_| known.next().unwrap_or(true));
+    }
+
+    /// How many nodes hang from the shared variables, by whatever somebody may still see.
+    pub fn hanging<M: Memory>(&self, state: &State<M>) -> u32 {
+        let slots = self.slots(state);
+        let mut order = vec![];
+        self.reached(state, &slots, &[], &mut order, &mut vec![false; state.nodes.len()]);
+        order.len() as u32
+    }
+
+    /// What is the same for a thread whatever threads are called, to sort them by.
+    fn rank<M: Memory>(&self, state: &State<M>, standing: &Standing, thread: usize) -> Vec<i32> {
+        let own = &state.threads[thread];
+        let role = self.subject.machine.steps.threads[thread].role as i32;
+        let mut rank = vec![role, own.pc.0 as i32, own.caller.0 as i32, own.called as i32];
+        let constant =
+            |kind: Kind| !matches!(kind.scalar, Scalar::Ref(_) | Scalar::Value | Scalar::Tid);
+        for (reg, kind) in self.live(own.pc, own.caller).iter() {
+            let word = own.registers[*reg];
+            rank.push(if constant(*kind) { word } else { i32::from(word == NULL) });
+        }
+        if let Standing::Exact(operations) = standing {
+            let values = operations[thread].iter().map(|o| match &o.result {
+                None => -1,
+                Some(result) => result.first().map_or(0, |r| i32::from(*r == NULL)),
+            });
+            rank.extend(operations[thread].iter().map(|o| o.method as i32));
+            rank.extend(values);
+            rank.extend(operations[thread].iter().map(|o| o.before.count_ones() as i32));
+            let own = ((1u64 << OPERATIONS) - 1) << (thread as u32 * OPERATIONS);
+            let others = operations.iter().flatten();
+            rank.push(others.map(|o| (o.before & own).count_ones() as i32).sum());
+        }
+        rank.extend(state.memory.signature(thread, self.layout.shared.len()));
+        rank
+    }
+
+    /// The orders of the threads that are tried. Of three or more that look alike, one order stands
+    /// for all if exchanging neighbours does not change the key: they are alike then.
+    fn orders<M: Memory>(
+        &self,
+        state: &State<M>,
+        standing: &Standing,
+        key_of: KeyOf<'_>,
+    ) -> Result<Vec<Vec<usize>>, SpecStop> {
+        let mut threads: Vec<usize> = (0..state.threads.len()).collect();
+        if !self.alike {
+            return Ok(vec![threads]);
+        }
+        let ranks: Vec<Vec<i32>> = threads.iter().map(|t| self.rank(state, standing, *t)).collect();
+        threads.sort_by(|a, b| ranks[*a].cmp(&ranks[*b]));
+        let mut orders = vec![vec![]];
+        let mut at = 0;
+        while at < threads.len() {
+            let same = threads[at..].iter().take_while(|t| ranks[**t] == ranks[threads[at]]);
+            let group: Vec<usize> = same.copied().collect();
+            at += group.len();
+            // Threads that have done nothing yet are the same in every order.
+            let fresh = state.threads[group[0]].called == 0
+                && self.operations.is_some()
+                && self.subject.machine.steps.method_at(state.threads[group[0]].pc).is_none();
+            let alike = fresh || group.len() > 2 && exchangeable(&threads, &group, key_of)?;
+            let permutations = if alike { vec![group] } else { permutations(&group) };
+            orders = (orders.iter())
+                .flat_map(|o| permutations.iter().map(|p| [&o[..], p].concat()))
+                .collect();
+        }
+        Ok(orders)
+    }
+
+    /// The key of a state that is tidy.
+    pub fn key<M: Memory>(
+        &self,
+        state: &State<M>,
+        standing: &Standing,
+        judge: &mut Judge<'_>,
+    ) -> Result<Vec<u8>, SpecStop> {
+        let slots = self.slots(state);
+        let mut known = vec![false; state.nodes.len()];
+        let mut shared = vec![];
+        self.reached(state, &slots, &[], &mut shared, &mut known);
+        let mut best: Option<Vec<u8>> = None;
+        let mut key_of = |order: &[usize]| {
+            let mut nodes = shared.clone();
+            let mut known = known.clone();
+            if nodes.len() < state.nodes.len() {
+                self.rest_of(state, &slots, order, &mut nodes, &mut known);
+            }
+            self.key_in(state, standing, judge, (order, &nodes), &slots)
+        };
+        for order in self.orders(state, standing, &mut key_of)? {
+            let key = key_of(&order)?;
+            if best.as_ref().is_none_or(|best| key < *best) {
+                best = Some(key);
+            }
+        }
+        Ok(best.unwrap_or_default())
+    }
+
+    /// Adds the nodes that are reached from registers only, and those that nothing but a write under
+    /// way leads to.
+    fn rest_of<M: Memory>(
+        &self,
+        state: &State<M>,
+        slots: &[&[Slot]],
+        threads: &[usize],
+        nodes: &mut Vec<usize>,
+        known: &mut [bool],
+    ) {
+        self.reached(state, slots, threads, nodes, known);
+        nodes.extend((0..state.nodes.len()).filter(|node| !known[*node]));
+    }
+
+    fn key_in<M: Memory>(
+        &self,
+        state: &State<M>,
+        standing: &Standing,
+        judge: &mut Judge<'_>,
+        (threads, nodes): (&[usize], &[usize]),
+        slots: &[&[Slot]],
+    ) -> Result<Vec<u8>, SpecStop> {
+        let mut numbers = vec![0; state.nodes.len()];
+        nodes.iter().enumerate().for_each(|(place, node)| numbers[*node] = place as i32 + 1);
+        let renames = self.reductions.value_symmetry;
+        let values = RefCell::new(Values { names: [0; 256], next: 0, renames });
+        let scalar = |value: i32, kind: Kind, key: &mut Vec<u8>| {
+            if value == NULL {
+                key.push(0x80);
+                return;
+            }
+            match kind.scalar {
+                Scalar::Ref(_) => key.push(numbers[value as usize] as u8),
+                Scalar::Value => key.push(values.borrow_mut().name(value)),
+                _ if (-100..100).contains(&value) => key.push(value as u8),
+                _ => {
+                    key.push(0x81);
+                    key.extend_from_slice(&value.to_le_bytes());
+                }
+            }
+        };
+        let mut words: Vec<usize> = (0..self.layout.shared.len()).collect();
+        let mut key = vec![nodes.len() as u8];
+        for node in nodes {
+            let node = &state.nodes[*node];
+            words.extend(node.base..node.base + self.layout.size(node.of));
+            key.push(node.of as u8 | u8::from(node.freed) << 7);
+        }
+        let content = |word: usize, content: &Content, key: &mut Vec<u8>| {
+            let parts = content.slots().zip(slots[word]);
+            parts.for_each(|(value, slot)| scalar(value, slot.kind, key));
+        };
+        let place = |word: usize| words.iter().position(|w| *w == word).unwrap_or(0);
+        let names = Names {
+            words: &words,
+            threads,
+            operation_bits: OPERATIONS as usize,
+            content: &content,
+            place: &place,
+        };
+        state.memory.key(&names, &mut key);
+        for thread in threads {
+            let own = &state.threads[*thread];
+            key.extend_from_slice(&(own.pc.0 as u16).to_le_bytes());
+            key.extend_from_slice(&(own.caller.0 as u16).to_le_bytes());
+            key.push(own.called as u8);
+            for (reg, kind) in self.live(own.pc, own.caller).iter() {
+                scalar(own.registers[*reg], *kind, &mut key);
+            }
+        }
+        match standing {
+            Standing::Exact(operations) => {
+                self.history_key(operations, threads, &scalar, &mut key);
+            }
+            Standing::Stamped(set) => {
+                let by = self.renaming(threads, renames.then_some(&values));
+                let context = &mut Context { subject: self.subject, memos: &mut judge.memos };
+                let set = judge.configurations.rename(context, *set, &by)?;
+                key.extend_from_slice(&set.0.to_le_bytes());
+            }
+        }
+        Ok(key)
+    }
+
+    fn history_key(
+        &self,
+        operations: &Operations,
+        threads: &[usize],
+        scalar: &dyn Fn(i32, Kind, &mut Vec<u8>),
+        key: &mut Vec<u8>,
+    ) {
+        let width = OPERATIONS as usize;
+        for thread in threads {
+            key.push(operations[*thread].len() as u8);
+            for operation in &operations[*thread] {
+                let method = &self.subject.machine.steps.methods[operation.method as usize];
+                key.push(operation.method as u8);
+                let args = operation.args.iter().zip(&method.params);
+                args.for_each(|(value, kind)| scalar(*value, *kind, key));
+                key.push(u8::from(operation.result.is_some()));
+                let result = operation.result.iter().flatten().zip(&method.result);
+                result.for_each(|(value, kind)| scalar(*value, *kind, key));
+                let places = threads.iter().enumerate();
+                let of = |t: usize| operation.before >> (t * width) & ((1 << width) - 1);
+                let mask = places.fold(0, |mask, (place, t)| mask | of(*t) << (place * width));
+                key.extend_from_slice(&mask.to_le_bytes());
+            }
+        }
+    }
+
+    /// The renaming of threads and values for a set of configurations; values that do not occur in
+    /// the state keep their order.
+    fn renaming(&self, threads: &[usize], values: Option<&RefCell<Values>>) -> Renaming {
+        let mut by = Renaming::IDENTITY;
+        if self.alike && threads.len() <= MAX_THREADS {
+            threads.iter().enumerate().for_each(|(place, t)| by.threads[*t] = place as u8);
+        }
+        if let Some(values) = values {
+            let mut values = values.borrow_mut();
+            for value in 0..by.values.len() {
+                by.values[value] = values.name(value as i32) - 1;
+            }
+        }
+        by
+    }
+}
+
+/// Whether exchanging neighbours of a group leaves the key of an order as it is.
+fn exchangeable(order: &[usize], group: &[usize], key_of: KeyOf<'_>) -> Result<bool, SpecStop> {
+    let key = key_of(order)?;
+    for pair in group.windows(2) {
+        let exchange = |thread: &usize| match thread {
+            t if *t == pair[0] => pair[1],
+            t if *t == pair[1] => pair[0],
+            t => *t,
+        };
+        let exchanged: Vec<usize> = order.iter().map(exchange).collect();
+        if key_of(&exchanged)? != key {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn permutations(group: &[usize]) -> Vec<Vec<usize>> {
+    let Some((last, rest)) = group.split_last() else { return vec![vec![]] };
+    let mut all = vec![];
+    for shorter in permutations(rest) {
+        for at in 0..=shorter.len() {
+            let mut longer = shorter.clone();
+            longer.insert(at, *last);
+            all.push(longer);
+        }
+    }
+    all
+}

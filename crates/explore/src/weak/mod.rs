@@ -1,0 +1,270 @@
+//! Every run of some threads on a weak memory.
+//!
+//! *Definition.* No run has a data race or another fault, and the operations of every run have an
+//! order that the specification allows and that extends `return(a) happens-before call(b)` (`judge`).
+//! Memory models are behind one trait (`memory`): `sc`, `tso`, `rc20`. A search (`search`) goes breadth
+//! first through the states of threads and memory, each stored under a key that is the same for states
+//! with the same future (`canonical`); a step takes along what nobody else notices (`step`).
+//!
+//! *Bounds.* With `operations`, every thread calls so many operations at most, and on RC20 the client
+//! synchronises nothing: happens-before is exact. Without, calls and returns are any number, the client
+//! synchronises each return with every later call, and `lag` bounds how many values of a word can still
+//! be seen. It is a bound like `capacity`, printed with every *holds*, and no reduction: without it a thread
+//! that is stopped in the middle makes the states infinite.
+//!
+//! *Evidence.* The run of a violation is taken once more and judged by the axioms of the model on its
+//! execution graph (`evidence`, `graph`), which share nothing with the search but the meaning of
+//! expressions. A run that is not accepted is no violation: the answer is *unknown*, and a defect of
+//! Seriatim. *It would be unsound* to judge by real time what clients cannot know, to join a call or a return of
+//! a synchronised client with accesses that move past it, and to take a program whose accesses are
+//! not words of the model (`code` refuses those by name).
+//!
+//! Whether threads wait for each other is not asked here.
+
+mod canonical;
+mod code;
+mod evidence;
+pub mod graph;
+mod judge;
+mod memory;
+mod rc20;
+mod sc;
+mod search;
+mod step;
+mod told;
+mod tso;
+
+use crate::options::{MOST_KEYS, MOST_VALUES, MemoryModel, Mode, Options, Reductions};
+use crate::outcome::{Counterexample, Move, Outcome, Reason, Statistics, Verdict, ViolationKind};
+use crate::refinement::{bad_start, unknown};
+use crate::replay::Replay;
+use crate::second_opinion::Reviewed;
+use crate::subject::Subject;
+use code::Layout;
+use evidence::Witness;
+use judge::{Judge, countable};
+use memory::Memory;
+use search::{Ending, Task};
+use seriatim_lang::choices::Choices;
+use seriatim_lang::machine::{State as Concrete, Stop};
+use seriatim_lang::{Diagnostic, Program, sequential};
+use std::collections::BTreeSet;
+use std::time::Duration;
+use step::Event;
+
+/// The memory model that is meant.
+pub fn model(program: &Program, options: &Options) -> MemoryModel {
+    options.memory.unwrap_or_else(|| match sequential::weaker(program) {
+        None => MemoryModel::Sc,
+        Some(_) => MemoryModel::Rc20,
+    })
+}
+
+/// Explores a program on a weak memory model.
+pub(crate) fn explore(
+    program: &Program,
+    options: &Options,
+    progress: &mut dyn FnMut(&Statistics),
+) -> Result<Outcome, Diagnostic> {
+    let model = model(program, options);
+    let options = Options { memory: Some(model), ..options.clone() };
+    if let Some(why) = refusal(model, &options) {
+        return Ok(unknown(program, &options, Reason::Unsupported(why)));
+    }
+    let (subject, layout, initial) = prepared(program, &options)?;
+    let task = Task::new(&subject, &layout, &options, model);
+    let searched = match model {
+        MemoryModel::Sc => task.search::<sc::Sc>(&initial, progress),
+        MemoryModel::Tso => task.search::<tso::Tso>(&initial, progress),
+        MemoryModel::Rc20 => task.search::<rc20::Rc20>(&initial, progress),
+    };
+    let mut statistics = searched.statistics;
+    let verdict = match searched.ending {
+        Ending::Complete => reviewed(&task, model, &initial, &mut statistics),
+        Ending::Unknown(reason) => Verdict::Unknown(reason),
+        Ending::Violation(moves, kind) => {
+            match witnessed(&task, model, &initial, &moves, Some(kind)) {
+                Ok(Some(found)) => Verdict::Violation(Box::new(found)),
+                Ok(None) => Verdict::Unknown(Reason::Internal),
+                Err(why) => Verdict::Unknown(Reason::Disagreement(why)),
+            }
+        }
+    };
+    statistics.cuts.numbers |= crate::refinement::chooses_numbers(&subject);
+    Ok(Outcome::new(program, &options, &subject, verdict, statistics))
+}
+
+/// *Holds*, if a search without reductions does not contradict it: of the whole space if that is
+/// small enough, else of its beginning.
+fn reviewed(
+    task: &Task<'_>,
+    model: MemoryModel,
+    initial: &Concrete,
+    statistics: &mut Statistics,
+) -> Verdict {
+    let opinion = task.options.second_opinion;
+    let share = statistics.time * opinion.percent / 100;
+    let mut limits = task.options.limits;
+    limits.states = Some(opinion.states);
+    let left = limits.time.map(|time| time.saturating_sub(statistics.time));
+    limits.time = Some(left.unwrap_or(Duration::MAX).min(share.max(opinion.least)));
+    let options = Options { reductions: Reductions::NONE, limits, ..task.options.clone() };
+    let plain = Task::new(task.subject, task.layout, &options, model);
+    let searched = match model {
+        MemoryModel::Sc => plain.search::<sc::Sc>(initial, &mut |_| {}),
+        MemoryModel::Tso => plain.search::<tso::Tso>(initial, &mut |_| {}),
+        MemoryModel::Rc20 => plain.search::<rc20::Rc20>(initial, &mut |_| {}),
+    };
+    let Statistics { kept, transitions: steps, time, .. } = searched.statistics;
+    let whole = matches!(searched.ending, Ending::Complete).then_some(kept);
+    statistics.reviewed = Reviewed { steps, whole, time, ..Reviewed::default() };
+    match searched.ending {
+        Ending::Violation(_, kind) => {
+            let why = format!("without reductions a run goes wrong: {kind:?}");
+            Verdict::Unknown(Reason::Disagreement(why))
+        }
+        Ending::Complete | Ending::Unknown(_) => Verdict::Holds,
+    }
+}
+
+/// Takes the moves of a saved run once more; the graph of the run is judged anew.
+pub(crate) fn replay(
+    program: &Program,
+    options: &Options,
+    moves: &[Move],
+) -> Result<Replay, Diagnostic> {
+    let model = model(program, options);
+    let options = Options { memory: Some(model), ..options.clone() };
+    if let Some(why) = refusal(model, &options) {
+        return Err(Diagnostic::new(Default::default(), why));
+    }
+    let (subject, layout, initial) = prepared(program, &options)?;
+    let task = Task::new(&subject, &layout, &options, model);
+    match witnessed(&task, model, &initial, moves, None) {
+        Ok(Some(found)) => Ok(Replay::Fails(Box::new(found))),
+        Ok(None) => Ok(Replay::Passes),
+        Err(_) => Ok(Replay::Stuck(moves.len().saturating_sub(1))),
+    }
+}
+
+fn prepared(
+    program: &Program,
+    options: &Options,
+) -> Result<(Subject, Layout, Concrete), Diagnostic> {
+    let mut subject = Subject::new(program, options)?;
+    let layout = Layout::of(&subject.machine.steps)?;
+    match subject.machine.initial() {
+        Ok(initial) => Ok((subject, layout, initial)),
+        Err(stop) => Err(bad_start(&subject, stop)),
+    }
+}
+
+/// Why the question cannot be asked.
+fn refusal(model: MemoryModel, options: &Options) -> Option<String> {
+    if options.mode != Mode::Refinement {
+        let why = "only linearizability and faults are asked of weak memory, not linearization \
+                   points nor progress; --model sc leaves the orderings aside";
+        return Some(why.to_owned());
+    }
+    if !MOST_VALUES.contains(&options.values) || !MOST_KEYS.contains(&options.keys) {
+        return Some("1 to 8 data values and at most 64 keys can be explored".to_owned());
+    }
+    let exact = model == MemoryModel::Rc20 && options.operations.is_some();
+    let most = if exact { 8 } else { 6 };
+    if !(1..=most).contains(&options.threads) {
+        return Some(format!("1 to {most} threads can be explored on this memory"));
+    }
+    let operations = options.operations.unwrap_or(1);
+    if operations == 0 || !countable(options.threads, operations) {
+        return Some("1 to 8 operations of a thread can be explored".to_owned());
+    }
+    (options.lag == Some(0)).then(|| "a word has at least one value".to_owned())
+}
+
+/// Takes moves from the start; the run that goes wrong with the last of them, or with an earlier
+/// one, if the axioms accept it; nothing if all is well.
+fn witnessed(
+    task: &Task<'_>,
+    model: MemoryModel,
+    initial: &Concrete,
+    moves: &[Move],
+    wanted: Option<ViolationKind>,
+) -> Result<Option<Counterexample>, String> {
+    let (marks, events, kind) = match model {
+        MemoryModel::Sc => retraced::<sc::Sc>(task, initial, moves)?,
+        MemoryModel::Tso => retraced::<tso::Tso>(task, initial, moves)?,
+        MemoryModel::Rc20 => retraced::<rc20::Rc20>(task, initial, moves)?,
+    };
+    let Some(kind) = kind else {
+        let lost = wanted.map(|_| "the run does not go wrong when it is repeated".to_owned());
+        return lost.map_or(Ok(None), Err);
+    };
+    if wanted.is_some_and(|wanted| wanted != kind) {
+        return Err("the run goes wrong in another way when it is repeated".to_owned());
+    }
+    let (subject, layout, stamped) = (task.subject, task.layout, task.manner.stamped);
+    let witness = Witness { subject, layout, model, stamped, events: &events };
+    let race = witness.accept(kind)?;
+    let found = told::counterexample(task, &events, &marks, (kind, race), moves);
+    Ok(Some(found))
+}
+
+/// The accesses of each move (where they end), all accesses, and how the run goes wrong.
+type Retraced = (Vec<usize>, Vec<Event>, Option<ViolationKind>);
+
+fn retraced<M: Memory>(
+    task: &Task<'_>,
+    initial: &Concrete,
+    moves: &[Move],
+) -> Result<Retraced, String> {
+    let canonical = canonical::Canonical::new(
+        task.subject,
+        task.layout,
+        task.options.reductions,
+        task.manner.operations,
+    );
+    let stopped = |stop| search::defect(stop).text();
+    let (mut judge, mut standing) =
+        Judge::new(task.subject, task.manner.stamped).map_err(stopped)?;
+    let mut state = task.start::<M>(initial);
+    canonical.tidy(&mut state);
+    let (mut events, mut marks) = (vec![], vec![]);
+    for Move { thread, choices, .. } in moves {
+        if *thread >= state.threads.len() {
+            return Err("there is no such thread".to_owned());
+        }
+        let method = task.method(&state, *thread);
+        let mut choices = Choices::following(choices);
+        let result = task.step(&mut state, *thread, &mut choices, Some(&mut events));
+        marks.push(events.len());
+        match result {
+            Ok(seen) => {
+                let after = judge.after(&standing, *thread, method, &seen).map_err(stopped)?;
+                let Some(after) = after else {
+                    return Ok((marks, events, Some(ViolationKind::NotLinearizable)));
+                };
+                standing = after;
+                canonical.tidy(&mut state);
+            }
+            Err(Stop::Fault(fault, _)) => {
+                return Ok((marks, events, Some(ViolationKind::Fault(fault))));
+            }
+            Err(stop) => return Err(format!("a move cannot be made: {stop:?}")),
+        }
+    }
+    Ok((marks, events, None))
+}
+
+/// All outcomes of a program whose clients end: for each run to its end the results of the
+/// operations, thread by thread, and then the last values of the shared variables. The specification
+/// is not asked. For comparing memory models with their definitions.
+pub fn outcomes(program: &Program, options: &Options) -> Result<BTreeSet<Vec<i32>>, Diagnostic> {
+    let model = model(program, options);
+    let (subject, layout, initial) = prepared(program, options)?;
+    let task = Task::new(&subject, &layout, options, model);
+    Ok(match model {
+        MemoryModel::Sc => search::outcomes::<sc::Sc>(&task, &initial),
+        MemoryModel::Tso => search::outcomes::<tso::Tso>(&task, &initial),
+        MemoryModel::Rc20 => search::outcomes::<rc20::Rc20>(&task, &initial),
+    })
+}

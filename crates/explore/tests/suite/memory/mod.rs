@@ -1,0 +1,6 @@
+//! Memory models: litmus tests, random programs against the axioms, algorithms with orderings.
+
+mod algorithms;
+mod axioms;
+mod litmus;
+mod program;
