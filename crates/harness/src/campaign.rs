@@ -189,7 +189,8 @@ impl Campaign {
 
     fn passed(&self, engine: &mut dyn Engine, progress: Progress) -> Ran {
         let Progress { judge, scenarios, complete, begin, .. } = progress;
-        if judge.different > 0 && judge.undecided == judge.different {
+        // Also where none ran: a budget that is too small acquits nobody.
+        if judge.undecided == judge.different {
             return self.undecided(&judge, begin.elapsed()).map(Err);
         }
         Ok(Ok(Passed {

@@ -110,6 +110,11 @@ impl Failure {
                  after another: {}",
                 counterexample.explanation.sentence
             ),
+            Failure::Undecided { executions: 0 } => {
+                "nothing is known of the object: not one execution ran \
+                 within the budget; a larger one may help"
+                    .to_owned()
+            }
             Failure::Undecided { executions } => format!(
                 "nothing is known of the object: not one of {executions} executions could be decided in time; \
                  a specification by name, fewer threads or a larger budget may help"

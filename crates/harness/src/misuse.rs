@@ -22,6 +22,9 @@ pub(crate) fn problems(
     for kind in subject.kinds() {
         problems.extend(about_thread(kind, threads));
     }
+    if subject.kinds().iter().all(|kind| kind.weight == 0) {
+        problems.push("every operation has weight 0, so that none is ever called".to_owned());
+    }
     problems.extend(about_names(subject, oracle));
     problems
 }

@@ -198,6 +198,26 @@ fn operations_are_drawn_as_they_are_declared() {
 }
 
 #[test]
+fn a_test_in_which_nothing_ran_does_not_pass() {
+    let wrong = || {
+        test(|| AtomicU32::new(5))
+            .operation("read", (), |counter, ()| counter.load(SeqCst))
+            .spec("fetch-and-add")
+    };
+    let failed = wrong().budget(Duration::ZERO).run().expect_err("nothing is known of it");
+    assert!(matches!(failed.failure, Failure::Undecided { executions: 0 }), "{}", failed.report);
+    assert!(failed.report.contains("not one execution ran"), "{}", failed.report);
+    assert!(matches!(failure(wrong()).failure, Failure::Disagreement(_)));
+}
+
+#[test]
+#[should_panic(expected = "every operation has weight 0")]
+fn operations_that_are_never_called_are_refused() {
+    let counter = test(|| AtomicU32::new(5)).spec("fetch-and-add");
+    drop(counter.operation("read", (), |counter, ()| counter.load(SeqCst)).weight(0).run());
+}
+
+#[test]
 #[should_panic(expected = "there is no specification `qeue`")]
 fn a_wrong_specification_is_refused() {
     locked_queue().spec("qeue").check();
