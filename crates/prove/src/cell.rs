@@ -257,7 +257,8 @@ impl Exchange {
     /// and leaves what the acting thread sees.
     pub fn applied(
         &self,
-        (model, abstraction): (&Model, &Abstraction),
+        model: &Model,
+        abstraction: &Abstraction,
         view: &View,
     ) -> Result<Option<View>, Obstacle> {
         let mine = shared(model, view);

@@ -8,8 +8,8 @@
 
 use crate::abstraction::initial_view;
 use crate::effect::Outlook;
-use crate::interference::Interference;
 use crate::interference::list::Matcher;
+use crate::interference::{Bystander, Interference};
 use crate::model::Model;
 use crate::outcome::{At, Obstacle, Proof};
 use crate::step::{Setting, transitions};
@@ -117,13 +117,14 @@ impl<'p> Pass<'p> {
     ) -> Result<(), Rejection> {
         let outlook = Outlook::of(view);
         for effect in effects {
-            let setting = (self.model, &self.proof.abstraction);
+            let bystander = Bystander { view, outlook: &outlook };
+            let (model, abstraction) = (self.model, &self.proof.abstraction);
             let mut covered = true;
             let mut found = |after: &mut View| {
                 covered = covered && self.covers(&after.clone().canonical(self.model.tracking));
             };
             effect
-                .disturb(setting, (view, &outlook), &mut Matcher::default(), &mut found)
+                .disturb(model, abstraction, bystander, &mut Matcher::default(), &mut found)
                 .map_err(|obstacle| Rejection::Check(number, obstacle))?;
             if !covered {
                 return Err(Rejection::Interference(number, At::Other(effect.pc())));

@@ -11,8 +11,8 @@
 use crate::abstraction::initial_view;
 use crate::content::Abstraction;
 use crate::effect::Outlook;
-use crate::interference::Interference;
 use crate::interference::list::Matcher;
+use crate::interference::{Bystander, Interference};
 use crate::model::Model;
 use crate::outcome::{At, Obstacle, Options};
 use crate::record::Shape;
@@ -128,7 +128,7 @@ impl<'m> Fixpoint<'m> {
         let outlook = Outlook::of(&view);
         for effect in 0..self.effects.len() {
             let effect = self.effects[effect].clone();
-            self.disturb((number, &view), &effect, &outlook)?;
+            self.disturb(number, Bystander { view: &view, outlook: &outlook }, &effect)?;
         }
         Ok(())
     }
@@ -148,7 +148,7 @@ impl<'m> Fixpoint<'m> {
             if !self.views.is_waiting(other) && other != at_hand {
                 let view = self.views.list[other].clone();
                 let outlook = Outlook::of(&view);
-                self.disturb((other, &view), effect, &outlook)?;
+                self.disturb(other, Bystander { view: &view, outlook: &outlook }, effect)?;
             }
         }
         Ok(())
@@ -156,9 +156,9 @@ impl<'m> Fixpoint<'m> {
 
     fn disturb(
         &mut self,
-        (number, view): (usize, &View),
+        number: usize,
+        bystander: Bystander<'_>,
         effect: &Interference,
-        outlook: &Outlook,
     ) -> Result<(), Block> {
         self.work += 1;
         if self.cancel.is_raised() {
@@ -176,7 +176,7 @@ impl<'m> Fixpoint<'m> {
             views.add(view, (number, at));
         };
         effect
-            .disturb((model, &abstraction), (view, outlook), matcher, &mut found)
+            .disturb(model, &abstraction, bystander, matcher, &mut found)
             .map_err(|obstacle| Block { obstacle, view: number, at })
     }
 

@@ -42,6 +42,15 @@ pub enum Interference {
     Help(Help),
 }
 
+/// The thread in whose view another one takes a step.
+#[derive(Clone, Copy)]
+pub struct Bystander<'v> {
+    /// Its view.
+    pub view: &'v View,
+    /// What the view knows about the shared references.
+    pub outlook: &'v Outlook,
+}
+
 impl Interference {
     /// The step.
     pub fn pc(&self) -> Pc {
@@ -63,14 +72,16 @@ impl Interference {
     }
 
     /// Calls `found` for every view after the step of another thread, with the history bits up to
-    /// date and not yet in canonical form; `outlook` is that of the view.
+    /// date and not yet in canonical form.
     pub fn disturb(
         &self,
-        (model, abstraction): (&Model, &Abstraction),
-        (view, outlook): (&View, &Outlook),
+        model: &Model,
+        abstraction: &Abstraction,
+        bystander: Bystander<'_>,
         matcher: &mut Matcher,
         found: &mut dyn FnMut(&mut View),
     ) -> Result<(), Obstacle> {
+        let view = bystander.view;
         let mut observed = |view: &mut View| {
             abstraction.observe(model, view)?;
             found(view);
@@ -78,10 +89,10 @@ impl Interference {
         };
         match self {
             Interference::List(effect) => {
-                matcher.interfere(model, (effect, view, outlook), &mut observed)
+                matcher.interfere(model, effect, bystander, &mut observed)
             }
             Interference::Cell(exchange) => {
-                exchange.applied((model, abstraction), view)?.iter_mut().try_for_each(observed)
+                exchange.applied(model, abstraction, view)?.iter_mut().try_for_each(observed)
             }
             Interference::Update(update) => update.applied(view).iter_mut().try_for_each(observed),
             Interference::Help(help) => {

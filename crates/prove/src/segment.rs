@@ -43,19 +43,27 @@ pub enum Emptiness {
     Open,
 }
 
+/// Where a segment is cut, and how exactly.
+#[derive(Clone, Copy)]
+pub struct CutAt {
+    /// The attributes that the node at the cut may have.
+    pub wanted: u64,
+    /// Which nodes of the segment may be it.
+    pub which: Which,
+    /// Whether the rests say if they are empty.
+    pub emptiness: Emptiness,
+}
+
 /// All cuts of a segment at a node whose attribute is in `wanted`.
 pub fn cuts(segment: Segment, wanted: u64, which: Which, emptiness: Emptiness) -> Vec<Cut> {
     let mut found = Vec::new();
-    each_cut(segment, (wanted, which, emptiness), |cut| found.push(cut));
+    each_cut(segment, CutAt { wanted, which, emptiness }, |cut| found.push(cut));
     found
 }
 
-/// Calls `found` for every cut of a segment at a node whose attribute is in the wanted set.
-pub fn each_cut(
-    segment: Segment,
-    (wanted, which, emptiness): (u64, Which, Emptiness),
-    mut found: impl FnMut(Cut),
-) {
+/// Calls `found` for every cut of a segment there.
+pub fn each_cut(segment: Segment, at: CutAt, mut found: impl FnMut(Cut)) {
+    let CutAt { wanted, which, emptiness } = at;
     for attr in attrs(segment.attrs & wanted) {
         let class = attr.class();
         let part = |keep: &dyn Fn(Attr) -> bool| {

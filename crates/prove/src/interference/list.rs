@@ -14,9 +14,10 @@
 use crate::effect::{
     Effect, Outlook, PathConstraint, Place, Target, as_seen_by_others, scalars_agree,
 };
+use crate::interference::Bystander;
 use crate::model::Model;
 use crate::outcome::Obstacle;
-use crate::segment::{Cut, Which, each_cut};
+use crate::segment::{Cut, CutAt, Which, each_cut};
 use crate::value::{Val, attrs};
 use crate::view::{MOST, Node, Segment, View};
 
@@ -52,14 +53,15 @@ struct Job<'j> {
 }
 
 impl Matcher {
-    /// Calls `found` for every view after the effect of another thread; `outlook` is that of the
-    /// view.
+    /// Calls `found` for every view after the effect of another thread.
     pub fn interfere(
         &mut self,
         model: &Model,
-        (effect, view, outlook): (&Effect, &View, &Outlook),
+        effect: &Effect,
+        bystander: Bystander<'_>,
         found: Found,
     ) -> Result<(), Obstacle> {
+        let Bystander { view, outlook } = bystander;
         match self.begin(effect, view, outlook) {
             Some(()) => self.extend(Job { model, effect, view }, found),
             None => Ok(()),
@@ -192,7 +194,8 @@ impl Matcher {
         let wanted = attrs(saved.segment.attrs).filter(|a| place.attr.agrees(*a));
         let wanted = wanted.fold(0, |set, a| set | a.bit());
         let mut result = Ok(());
-        each_cut(saved.segment, (wanted, which, job.model.tracking.emptiness()), |cut: Cut| {
+        let emptiness = job.model.tracking.emptiness();
+        each_cut(saved.segment, CutAt { wanted, which, emptiness }, |cut: Cut| {
             if result.is_ok() && may_lead(place, &self.seats, (saved.to, cut.right())) {
                 let pulled = self.heap.cut(node, &cut);
                 self.seats[number] = Seat::Node(pulled);
