@@ -97,6 +97,8 @@ pub struct Demands {
 pub trait Memory: Clone {
     /// Whether plain accesses can race.
     const RACES: bool;
+    /// Whether an access to a node that was freed is an error.
+    const DANGLES: bool;
     /// Whether the mover rule of the module `step` holds for it.
     const MOVERS: bool;
 

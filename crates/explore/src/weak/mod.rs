@@ -33,6 +33,9 @@ mod search;
 mod step;
 mod told;
 mod tso;
+mod weaken;
+
+pub use weaken::{Alone, Site, SiteKind, Weakened, Weakening, weaken};
 
 use crate::options::{MOST_KEYS, MOST_VALUES, MemoryModel, Mode, Options, Reductions};
 use crate::outcome::{Counterexample, Move, Outcome, Reason, Statistics, Verdict, ViolationKind};
@@ -66,12 +69,27 @@ pub(crate) fn explore(
     options: &Options,
     progress: &mut dyn FnMut(&Statistics),
 ) -> Result<Outcome, Diagnostic> {
+    explore_with(program, options, &vec![], progress)
+}
+
+/// Explores a program with other orderings than its own.
+fn explore_with(
+    program: &Program,
+    options: &Options,
+    edits: &weaken::Edits,
+    progress: &mut dyn FnMut(&Statistics),
+) -> Result<Outcome, Diagnostic> {
     let model = model(program, options);
     let options = Options { memory: Some(model), ..options.clone() };
     if let Some(why) = refusal(model, &options) {
         return Ok(unknown(program, &options, Reason::Unsupported(why)));
     }
-    let (subject, layout, initial) = prepared(program, &options)?;
+    let (mut subject, layout, initial) = prepared(program, &options)?;
+    for instr in &mut subject.machine.steps.code {
+        if let Some((_, orders)) = edits.iter().find(|(span, _)| *span == instr.span) {
+            instr.orders = *orders;
+        }
+    }
     let task = Task::new(&subject, &layout, &options, model);
     let searched = match model {
         MemoryModel::Sc => task.search::<sc::Sc>(&initial, progress),
@@ -103,6 +121,9 @@ fn reviewed(
     statistics: &mut Statistics,
 ) -> Verdict {
     let opinion = task.options.second_opinion;
+    if opinion.states == 0 {
+        return Verdict::Holds;
+    }
     let share = statistics.time * opinion.percent / 100;
     let mut limits = task.options.limits;
     limits.states = Some(opinion.states);

@@ -217,6 +217,7 @@ fn newest(options: &[usize], choices: &mut Choices) -> usize {
 
 impl Memory for Rc20 {
     const RACES: bool = true;
+    const DANGLES: bool = true;
     const MOVERS: bool = true;
 
     fn start(words: Vec<(Content, bool)>, threads: usize, demands: Demands) -> Rc20 {

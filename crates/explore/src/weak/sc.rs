@@ -46,6 +46,7 @@ impl Sc {
 
 impl Memory for Sc {
     const RACES: bool = false;
+    const DANGLES: bool = false;
     const MOVERS: bool = false;
 
     fn start(words: Vec<(Content, bool)>, _threads: usize, _demands: Demands) -> Sc {

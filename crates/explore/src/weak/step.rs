@@ -352,7 +352,7 @@ impl<M: Memory> Stepper<'_, M> {
 
     /// Checks that the node of an access lives, and leaves behind that it was accessed.
     fn alive(&mut self, target: &Target, pc: Pc) -> Ran<()> {
-        let Some(node) = target.node.filter(|_| M::RACES && self.layout.lives) else {
+        let Some(node) = target.node.filter(|_| self.layout.lives) else {
             return Ok(());
         };
         let (of, freed, base) = {
@@ -361,10 +361,13 @@ impl<M: Memory> Stepper<'_, M> {
         };
         let life = base + self.layout.size(of) - 1;
         let who = Who { thread: self.thread, order: Ordering::Relaxed, event: self.state.clock };
-        if self.state.memory.read_plain(who, life).is_err() {
+        if M::RACES && self.state.memory.read_plain(who, life).is_err() {
             return self.fault(Fault::DataRace, pc);
         }
-        if freed { self.fault(Fault::UseAfterFree, pc) } else { Ok(()) }
+        match freed && M::DANGLES {
+            true => self.fault(Fault::UseAfterFree, pc),
+            false => Ok(()),
+        }
     }
 
     /// Makes a visible access; says whether it moves to the right.

@@ -35,6 +35,7 @@ impl Tso {
 
 impl Memory for Tso {
     const RACES: bool = false;
+    const DANGLES: bool = true;
     const MOVERS: bool = false;
 
     fn start(words: Vec<(Content, bool)>, threads: usize, demands: Demands) -> Tso {

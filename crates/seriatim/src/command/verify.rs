@@ -8,11 +8,13 @@ use super::output::{Detail, remark, say, write_bytes, write_history};
 use super::source::Source;
 use super::{Exit, Failure};
 use clap::ValueEnum;
+use seriatim::explore::weak::{Alone, SiteKind, Weakened};
 use seriatim::explore::{
     self, Counterexample, Growth, Limits, MemoryModel, Mode, Options, Outcome, Reductions, Replay,
     Reviewed, Saved, SecondOpinion, Statistics, Verdict, ViolationKind, headline as headline_of,
 };
 use seriatim::history::Format;
+use seriatim::lang::steps::Ordering;
 use seriatim::lang::{Program, Span};
 use seriatim::lists;
 use seriatim::question::judged;
@@ -91,6 +93,13 @@ pub struct Arguments {
     /// The maximum number of values of a word that threads can still see, on weak memory
     #[arg(long, value_name = "NUMBER")]
     lag: Option<u32>,
+
+    /// Say of each ordering in the file whether it is needed on rc20, what goes wrong with a weaker
+    /// one, and one minimum of all together
+    #[arg(long, conflicts_with_all = [
+        "json", "html", "junit", "save", "replay", "history", "budget", "points", "progress", "model",
+    ])]
+    weaken: bool,
 
     /// Set a constant of the file, as in K=4
     #[arg(long = "set", value_name = "NAME=NUMBER", value_parser = constant)]
@@ -190,6 +199,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let (start, mut constants) = explore::starting_bounds(&source.program(&BTreeMap::new())?);
     constants.extend(arguments.constants.iter().cloned());
     let program = source.program(&constants)?;
+    if arguments.weaken {
+        return weakened(&source, &program, &arguments.bounds(start));
+    }
     let engine = arguments.engine(&program)?;
     if arguments.certificate.is_some() && !matches!(engine, Engine::Auto | Engine::Prove) {
         return Err(Failure("--certificate: only a proof has one (--engine prove)".to_owned()));
@@ -203,6 +215,60 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let verified = verified.map_err(|error| refused(&source, &error))?;
     let question = Question { source: &source, program: &program, constants: &constants };
     tell(arguments, &question, &verified)
+}
+
+/// Which orderings are needed.
+fn weakened(source: &Source, program: &Program, bounds: &Options) -> Result<Exit, Failure> {
+    let found = explore::weak::weaken(program, bounds)
+        .map_err(|diagnostic| source.complain(&diagnostic))?;
+    if found.sites.is_empty() {
+        let answer = found.base.answer();
+        say(&headline(&source.name, &answer))?;
+        let why = match &found.base.verdict {
+            Verdict::Violation(run) => headline_of(run),
+            Verdict::Unknown(reason) => reason.text(),
+            Verdict::Holds => "it has no orderings".to_owned(),
+        };
+        say(&format!("nothing can be said of its orderings: {why}\n"))?;
+        return Ok(Exit::of(&answer));
+    }
+    let (runs, states) = (found.runs, found.states);
+    say(&format!("{}: orderings on rc20, {}\n", source.name, found.base.bounds))?;
+    for weakened in &found.sites {
+        say(&ordering(&program.source, weakened))?;
+    }
+    remark(&format!("{runs} explorations, {states} states; minima are not unique"));
+    Ok(Exit::Holds)
+}
+
+/// An ordering, and what is known of it, as lines.
+fn ordering(source: &str, weakened: &Weakened) -> String {
+    let Weakened { site, alone, minimum } = weakened;
+    let text = site.span.text(source).lines().next().unwrap_or("").trim();
+    let name = |order: Ordering| match (site.kind, order) {
+        (SiteKind::Fence, Ordering::Relaxed) => "none",
+        _ => order.text(),
+    };
+    let kind = if site.kind == SiteKind::Failure { ", if it fails" } else { "" };
+    let known = match alone {
+        Alone::Weakest => "cannot be weaker".to_owned(),
+        Alone::MayBe(order) => format!("may be {} by itself", name(*order)),
+        Alone::Needed { with, run, hidden } => {
+            let hidden = match hidden {
+                true => "; fails on rc20, holds on tso: tests on x86 cannot show this",
+                false => "; fails on tso as well",
+            };
+            let (with, steps, how) = (name(*with), run.steps.len(), headline_of(run));
+            format!("needed: with {with}, {how} ({steps} steps){hidden}")
+        }
+        Alone::Unknown(reason) => format!("unknown: {}", reason.text()),
+    };
+    let relies = match site.relies && !minimum.acquires() {
+        true => ", relies on no load buffering",
+        false => "",
+    };
+    let (line, given, minimum) = (site.span.line(source), name(site.order), name(*minimum));
+    format!("  line {line}: {text}{kind}: {given}\n    {known}\n    minimum: {minimum}{relies}\n")
 }
 
 /// Why nothing is decided; a refusal that is about no place shows none.

@@ -1,5 +1,6 @@
 //! Algorithms with orderings: figures, and the bugs that weaker orderings bring.
 
+use seriatim_explore::weak::{Alone, weaken};
 use seriatim_explore::{
     Counterexample, MemoryModel, Options, Outcome, Reductions, Replay, Saved, Verdict,
     ViolationKind, replay, run,
@@ -205,4 +206,34 @@ fn what_has_no_meaning_on_weak_memory_is_refused_by_name() {
         let text = refused.render(&source, "x.seri");
         assert!(text.contains(condition), "{text}");
     }
+}
+
+#[test]
+fn each_ordering_is_needed_or_not_and_a_minimum_has_no_more_than_it_needs() {
+    let strong = TREIBER
+        .replace("load(top, relaxed)", "load(top, acquire)")
+        .replace("t, n, release, relaxed", "t, n, acqrel, acquire");
+    let program = seriatim_lang::check(&strong).expect("right");
+    let found = weaken(&program, &bounded(2, 2)).expect("it can be explored");
+    let alone: Vec<String> = found
+        .sites
+        .iter()
+        .map(|weakened| match &weakened.alone {
+            Alone::Weakest => "weakest".to_owned(),
+            Alone::MayBe(order) => format!("may be {}", order.text()),
+            Alone::Needed { with, hidden, .. } => format!("needed, {} {hidden}", with.text()),
+            Alone::Unknown(why) => why.text(),
+        })
+        .collect();
+    let expected = [
+        "may be relaxed",       // push: load
+        "may be release",       // push: cas
+        "may be relaxed",       // push: cas that fails
+        "needed, relaxed true", // pop: load
+        "weakest",              // pop: cas
+        "weakest",
+    ];
+    assert_eq!(alone, expected);
+    let minimum: Vec<&str> = found.sites.iter().map(|w| w.minimum.text()).collect();
+    assert_eq!(minimum, ["relaxed", "release", "relaxed", "acquire", "relaxed", "relaxed"]);
 }

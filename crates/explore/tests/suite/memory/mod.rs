@@ -2,5 +2,6 @@
 
 mod algorithms;
 mod axioms;
+mod library;
 mod litmus;
 mod program;

@@ -1,0 +1,257 @@
+//! Which orderings of an algorithm are needed, and what breaks without each.
+//!
+//! Every ordering is tried weaker by itself. It is *needed* if no weaker one holds within the bounds;
+//! a run shows what breaks with the next weaker one, accepted by the axioms as the run of any
+//! violation. Then one minimum is looked for, greedily: in the order of the source each ordering
+//! becomes the weakest that holds together with those before it. Minima are not unique; this is one.
+//! What holds with weaker orderings holds with stronger ones, so no ordering of the minimum can be
+//! weakened alone.
+//!
+//! *It would be unsound* to say more than the model: RC20 has no load buffering, so that an access that
+//! does not acquire and is followed by a write is marked ([`Site::relies`]): on ARM it may be wrong.
+
+use super::{explore_with, model};
+use crate::options::{MemoryModel, Options, SecondOpinion};
+use crate::outcome::{Counterexample, Outcome, Reason, Statistics, Verdict};
+use crate::subject::Subject;
+use seriatim_lang::flow::successors;
+use seriatim_lang::steps::{Op, Ordering, Orders, Pc, Root, Steps};
+use seriatim_lang::{Diagnostic, Program, Span};
+use std::time::Duration;
+
+/// Orderings that stand in the place of those in the source.
+pub(crate) type Edits = Vec<(Span, Orders)>;
+
+/// What sort of access has an ordering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SiteKind {
+    /// A read.
+    Load,
+    /// A write.
+    Store,
+    /// A read and a write in one.
+    Update,
+    /// What a `cas` reads if it fails.
+    Failure,
+    /// A fence; `relaxed` stands for none.
+    Fence,
+}
+
+/// An ordering in the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// Where the access stands.
+    pub span: Span,
+    /// What sort of access it is.
+    pub kind: SiteKind,
+    /// The ordering that it has.
+    pub order: Ordering,
+    /// Whether a write may follow, so that without an acquire it relies on there being no load
+    /// buffering.
+    pub relies: bool,
+}
+
+/// What is known of an ordering by itself.
+#[derive(Clone, Debug)]
+pub enum Alone {
+    /// There is no weaker one.
+    Weakest,
+    /// This weaker one holds, and none that is weaker still.
+    MayBe(Ordering),
+    /// No weaker one holds: with this one the run goes wrong.
+    Needed {
+        /// The next weaker ordering.
+        with: Ordering,
+        /// The run.
+        run: Box<Counterexample>,
+        /// Whether it holds on x86 even so: tests there cannot show the error.
+        hidden: bool,
+    },
+    /// It was not decided.
+    Unknown(Reason),
+}
+
+/// An ordering, and what is known of it.
+#[derive(Clone, Debug)]
+pub struct Weakened {
+    /// The ordering.
+    pub site: Site,
+    /// By itself.
+    pub alone: Alone,
+    /// In the minimum that was found.
+    pub minimum: Ordering,
+}
+
+/// What is known of all orderings.
+#[derive(Clone, Debug)]
+pub struct Weakening {
+    /// The exploration with the orderings of the source; if it does not hold, nothing else is known.
+    pub base: Outcome,
+    /// The orderings, in the order of the source.
+    pub sites: Vec<Weakened>,
+    /// How many explorations there were.
+    pub runs: u32,
+    /// How many states they had together.
+    pub states: u64,
+}
+
+/// The orderings of a program.
+fn sites(steps: &Steps) -> Vec<Site> {
+    let mut found: Vec<Site> = vec![];
+    let methods = steps.methods.iter().flat_map(|m| m.entry.0..m.end.0).map(Pc);
+    for pc in methods {
+        let instr = &steps.code[pc.0 as usize];
+        let Orders { access, failure } = instr.orders;
+        let kind = match &instr.op {
+            Op::Load { .. } => SiteKind::Load,
+            Op::Store { .. } => SiteKind::Store,
+            Op::Cas { .. } | Op::Swap { .. } | Op::FetchAdd { .. } => SiteKind::Update,
+            Op::Fence => SiteKind::Fence,
+            _ => continue,
+        };
+        let plain = instr.op.place().is_some_and(|place| {
+            let slots = match &place.root {
+                Root::Shared => &steps.shared,
+                Root::Node(_, id) => &steps.structs[id.0 as usize].slots,
+            };
+            slots[place.offset as usize].plain
+        });
+        if plain || found.iter().any(|site| site.span == instr.span) {
+            continue;
+        }
+        let relies = kind != SiteKind::Store && writes_later(steps, pc);
+        found.push(Site { span: instr.span, kind, order: access, relies });
+        if let Op::Cas { .. } = &instr.op {
+            let kind = SiteKind::Failure;
+            found.push(Site { span: instr.span, kind, order: failure, relies });
+        }
+    }
+    found.sort_by_key(|site| site.span.start);
+    found
+}
+
+/// Whether a write may come after a position in its method.
+fn writes_later(steps: &Steps, pc: Pc) -> bool {
+    let mut seen = vec![false; steps.code.len()];
+    let mut todo = successors(&steps.code[pc.0 as usize].op, pc);
+    while let Some(pc) = todo.pop() {
+        let op = &steps.code[pc.0 as usize].op;
+        if op.place().is_some() && !matches!(op, Op::Load { .. }) {
+            return true;
+        }
+        if !std::mem::replace(&mut seen[pc.0 as usize], true) {
+            todo.extend(successors(op, pc));
+        }
+    }
+    false
+}
+
+/// The orderings that are weaker, weakest first.
+fn weaker(kind: SiteKind, order: Ordering) -> Vec<Ordering> {
+    use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+    let all: &[Ordering] = match kind {
+        SiteKind::Load | SiteKind::Failure => &[Relaxed, Acquire, SeqCst],
+        SiteKind::Store => &[Relaxed, Release, SeqCst],
+        SiteKind::Update | SiteKind::Fence => &[Relaxed, Acquire, Release, AcqRel, SeqCst],
+    };
+    let below = |o: &Ordering| match (order, *o) {
+        (Relaxed, _) => false,
+        (Acquire | Release, o) => o == Relaxed,
+        (AcqRel, o) => matches!(o, Relaxed | Acquire | Release),
+        (SeqCst, o) => o != SeqCst,
+    };
+    all.iter().copied().filter(below).collect()
+}
+
+struct Trial<'t> {
+    program: &'t Program,
+    options: Options,
+    sites: Vec<Site>,
+    runs: u32,
+    states: u64,
+}
+
+impl Trial<'_> {
+    /// The orderings of all sites as edits.
+    fn edits(&self, orders: &[Ordering]) -> Edits {
+        let mut edits: Edits = vec![];
+        for (site, order) in self.sites.iter().zip(orders) {
+            match (site.kind, edits.last_mut()) {
+                (SiteKind::Failure, Some((span, orders))) if *span == site.span => {
+                    orders.failure = *order;
+                }
+                _ => edits.push((site.span, Orders { access: *order, failure: *order })),
+            }
+        }
+        edits
+    }
+
+    fn explore(&mut self, orders: &[Ordering], model: MemoryModel) -> Result<Outcome, Diagnostic> {
+        let options = Options { memory: Some(model), ..self.options.clone() };
+        let edits = self.edits(orders);
+        let outcome = explore_with(self.program, &options, &edits, &mut |_: &Statistics| {})?;
+        self.runs += 1;
+        self.states += outcome.statistics.kept;
+        Ok(outcome)
+    }
+
+    /// What is known of one ordering by itself.
+    fn alone(&mut self, at: usize, given: &[Ordering]) -> Result<Alone, Diagnostic> {
+        let site = self.sites[at].clone();
+        let mut last = None;
+        for order in weaker(site.kind, site.order) {
+            let mut orders = given.to_vec();
+            orders[at] = order;
+            match self.explore(&orders, MemoryModel::Rc20)?.verdict {
+                Verdict::Holds => return Ok(Alone::MayBe(order)),
+                Verdict::Unknown(reason) => return Ok(Alone::Unknown(reason)),
+                Verdict::Violation(run) => last = Some((order, orders, run)),
+            }
+        }
+        let Some((with, orders, run)) = last else { return Ok(Alone::Weakest) };
+        let hidden = self.explore(&orders, MemoryModel::Tso)?.verdict;
+        Ok(Alone::Needed { with, run, hidden: matches!(hidden, Verdict::Holds) })
+    }
+}
+
+/// Says of each ordering of a program whether it is needed, within the bounds.
+pub fn weaken(program: &Program, options: &Options) -> Result<Weakening, Diagnostic> {
+    let base = explore_with(
+        program,
+        &Options { memory: Some(MemoryModel::Rc20), ..options.clone() },
+        &vec![],
+        &mut |_| {},
+    )?;
+    debug_assert_eq!(model(program, &base.options), MemoryModel::Rc20);
+    let mut weakening = Weakening { runs: 1, states: base.statistics.kept, base, sites: vec![] };
+    if !matches!(weakening.base.verdict, Verdict::Holds) {
+        return Ok(weakening);
+    }
+    let subject = Subject::new(program, options)?;
+    let none = SecondOpinion { percent: 0, least: Duration::ZERO, runs: 0, states: 0 };
+    let options = Options { second_opinion: none, ..options.clone() };
+    let sites = sites(&subject.machine.steps);
+    let given: Vec<Ordering> = sites.iter().map(|site| site.order).collect();
+    let mut trial = Trial { program, options, sites, runs: 0, states: 0 };
+    let mut alone = vec![];
+    for at in 0..given.len() {
+        alone.push(trial.alone(at, &given)?);
+    }
+    let mut minimum = given;
+    for at in 0..minimum.len() {
+        for order in weaker(trial.sites[at].kind, trial.sites[at].order) {
+            let mut orders = minimum.clone();
+            orders[at] = order;
+            if matches!(trial.explore(&orders, MemoryModel::Rc20)?.verdict, Verdict::Holds) {
+                minimum = orders;
+                break;
+            }
+        }
+    }
+    let found = trial.sites.into_iter().zip(alone).zip(minimum);
+    weakening.sites =
+        found.map(|((site, alone), minimum)| Weakened { site, alone, minimum }).collect();
+    weakening.runs += trial.runs;
+    weakening.states += trial.states;
+    Ok(weakening)
+}
