@@ -24,6 +24,7 @@ mod identity;
 mod interruption;
 #[cfg(feature = "loom")]
 mod loom_engine;
+mod methods;
 mod misuse;
 mod model;
 mod oracle;
@@ -60,6 +61,7 @@ pub use generator::{
     ArrayOf, Distinct, Draw, DrawnBy, Generator, ListOf, Maybe, TrackedValues, array_of, distinct,
     drawn_by, list_of, maybe, tracked,
 };
+pub use methods::Methods;
 pub use model::ModelCall;
 pub use passed::Passed;
 pub use pressure::Pressure;

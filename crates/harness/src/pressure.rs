@@ -32,15 +32,17 @@ pub enum Pressure {
 impl Pressure {
     /// What a thread does before a call.
     pub(crate) fn think(self, random: &mut Random) {
-        if self == Pressure::None {
-            return;
-        }
-        // Who is interrupted need not pause, and should be inside of calls as much as can be.
-        let longest = if self == Pressure::Interrupted { 20 } else { 200 };
+        let longest = match self {
+            Pressure::None => return,
+            // Who is interrupted need not pause, and should be inside of calls as much as can be.
+            // Who yields on a busy machine is gone for long, and the others wait for it.
+            Pressure::Interrupted => 20,
+            _ => 200,
+        };
         match random.below(16) {
             0..8 => {}
-            8..15 => (0..random.below(longest)).for_each(|_| std::hint::spin_loop()),
-            _ => std::thread::yield_now(),
+            15 if self != Pressure::Interrupted => std::thread::yield_now(),
+            _ => (0..random.below(longest)).for_each(|_| std::hint::spin_loop()),
         }
     }
 

@@ -5,6 +5,7 @@ use crate::engine::Engine;
 use crate::failure::Failed;
 use crate::generator::Generator;
 use crate::identity::{Identity, Order};
+use crate::methods::Methods;
 use crate::misuse;
 use crate::model::{Model, ModelCall, ModelReader, OwnReader};
 use crate::oracle::{Cost, Oracle, Probe, Trouble};
@@ -314,6 +315,15 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
         let reader = Arc::new(ModelReader { spec, name });
         self.settings.right = Some(Right::Model(reader, Arc::new(probe)));
         self
+    }
+
+    /// What is right: a type for one thread whose methods are the operations. See
+    /// [`methods!`](crate::methods).
+    pub fn object<M>(self, initial: M) -> Self
+    where
+        M: Methods + Clone + Eq + Hash + Debug + Send + Sync + 'static,
+    {
+        self.model(initial, M::call)
     }
 
     /// What is right: a [`Spec`] of your own. `op` and `ret` say what a call and its reply are in its

@@ -4,7 +4,7 @@
 #![cfg(not(any(feature = "shuttle", feature = "loom")))]
 
 use seriatim_harness::{
-    Borrows, Caller, Failure, IntoReply, ModelCall, Reply, Test, distinct, ends, test,
+    Borrows, Caller, Failure, IntoReply, ModelCall, Reply, Test, distinct, ends, methods, test,
 };
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -78,6 +78,51 @@ fn every_name_that_the_specification_lacks_is_told() {
     }
     let type_wrong = refusal(queue().model(0, |_, call| call.arg::<bool>().reply()));
     assert!(type_wrong.contains("`enqueue`: the model asks for another"), "{type_wrong}");
+}
+
+/// A cell that is swapped under a condition, and a method of no argument.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Cell(u32);
+
+impl Cell {
+    fn cas(&mut self, old: u32, new: u32) -> bool {
+        let same = self.0 == old;
+        self.0 = if same { new } else { self.0 };
+        same
+    }
+
+    fn swap(&mut self, new: u32) -> u32 {
+        std::mem::replace(&mut self.0, new)
+    }
+
+    fn read(&mut self) -> u32 {
+        self.0
+    }
+}
+
+methods!(Cell { cas(old: u32, new: u32), swap(new: u32), read() });
+
+/// The methods of a type are operations of none, one and two arguments; others are told at the start.
+#[test]
+fn the_methods_of_a_type_are_a_model() {
+    let cell = || {
+        test(|| Mutex::new(Cell::default()))
+            .operation("cas", (0..3_u32, distinct::<u32>()), |cell, (old, new)| {
+                cell.lock().unwrap().cas(old, new)
+            })
+            .operation("swap", distinct(), |cell, new| cell.lock().unwrap().swap(new))
+            .operation("read", (), |cell, ()| cell.lock().unwrap().read())
+            .budget(SHORT)
+    };
+    cell().object(Cell::default()).check();
+    let failed = cell().object(Cell(7)).run().unwrap_err();
+    assert!(matches!(failed.failure, Failure::Disagreement(_)), "{}", failed.report);
+    let strange = cell().operation("peek", (), |_, ()| 1_u32).operation("poke", (), |_, ()| ());
+    let message = refusal(strange.object(Cell::default()));
+    for name in ["peek", "poke"] {
+        let told = format!("`{name}`: Cell has no method `{name}`, only cas, swap, read");
+        assert!(message.contains(&told), "{message}");
+    }
 }
 
 /// A model that panics later on is to blame itself, not the object.

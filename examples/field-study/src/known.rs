@@ -22,6 +22,8 @@ pub const VIOLATIONS: &[Study] = &[
     study("thingbuf", "thingbuf", "push pop", thingbuf),
     study("quick_cache", "quick_cache", "get_or_insert_with get remove insert", quick),
     study("crossbeam-queue", "ArrayQueue, force_push", "force_push pop len", array_queue),
+    study("concurrent-queue", "bounded(2), force_push", "force_push pop is_full", concurrent_force),
+    study("async-channel", "bounded(2), force_send", "force_send try_recv is_full", async_force),
     study("boxcar", "boxcar", "push count", boxcar),
     study("flurry", "flurry", "insert remove len", flurry),
 ];
@@ -34,6 +36,12 @@ pub const CONTROLS: &[Study] = &[
     study("std", "control: locked map", "put take get first", locked_map),
     study("rtrb", "control: rtrb, two ends", "push pop", rtrb_ends),
     study("flurry", "control: flurry, pinned", "insert remove get", flurry_pinned),
+    study("std", "control: locked queue", "push pop", locked_queue),
+    study("std", "control: locked queue by a model", "push pop len", locked_queue_model),
+    study("std", "control: locked stack", "push pop", locked_stack),
+    study("std", "control: locked heap", "insert extract_min", locked_heap),
+    study("std", "control: locked set", "add remove contains", locked_set),
+    study("std", "control: atomic counter", "fetch_add read", atomic_counter),
 ];
 
 type ConcurrentMap = concurrent_map::ConcurrentMap<u32, u32, 4, 2>;
@@ -99,6 +107,22 @@ fn array_queue(budget: Duration) -> Outcome {
         .operation("force_push", distinct(), |queue, value| queue.force_push(value))
         .operation("pop", (), |queue, ()| queue.pop())
         .operation("len", (), |queue, ()| queue.len());
+    as_two_places(test, budget)
+}
+
+fn concurrent_force(budget: Duration) -> Outcome {
+    let test = test(|| concurrent_queue::ConcurrentQueue::<u32>::bounded(2))
+        .operation("force_push", distinct(), |queue, value| queue.force_push(value).unwrap())
+        .operation("pop", (), |queue, ()| queue.pop().ok())
+        .operation("is_full", (), |queue, ()| queue.is_full());
+    as_two_places(test, budget)
+}
+
+fn async_force(budget: Duration) -> Outcome {
+    let test = test(|| async_channel::bounded::<u32>(2))
+        .operation("force_push", distinct(), |(sender, _), value| sender.force_send(value).unwrap())
+        .operation("pop", (), |(_, receiver), ()| receiver.try_recv().ok())
+        .operation("is_full", (), |(sender, _), ()| sender.is_full());
     as_two_places(test, budget)
 }
 
@@ -206,6 +230,77 @@ fn rtrb_ends(budget: Duration) -> Outcome {
         .consumer("pop", (), |consumer, ()| consumer.pop().ok())
         .model(VecDeque::new(), bounded(2))
         .drain("pop")
+        .budget(budget)
+        .run()
+}
+
+fn locked_queue(budget: Duration) -> Outcome {
+    test(|| Mutex::new(VecDeque::new()))
+        .operation("enqueue", distinct::<u32>(), |queue, value| {
+            queue.lock().unwrap().push_back(value)
+        })
+        .operation("dequeue", (), |queue, ()| queue.lock().unwrap().pop_front())
+        .spec("queue")
+        .drain("dequeue")
+        .budget(budget)
+        .run()
+}
+
+fn locked_queue_model(budget: Duration) -> Outcome {
+    let test = test(|| Mutex::new(VecDeque::new()))
+        .operation("push", distinct::<u32>(), |queue, value| {
+            let mut queue = queue.lock().unwrap();
+            let room = queue.len() < 2;
+            if room {
+                queue.push_back(value);
+            }
+            room
+        })
+        .operation("pop", (), |queue, ()| queue.lock().unwrap().pop_front())
+        .operation("len", (), |queue, ()| queue.lock().unwrap().len());
+    as_two_places(test, budget)
+}
+
+fn locked_stack(budget: Duration) -> Outcome {
+    test(|| Mutex::new(Vec::new()))
+        .operation("push", distinct::<u32>(), |stack, value| stack.lock().unwrap().push(value))
+        .operation("pop", (), |stack, ()| stack.lock().unwrap().pop())
+        .spec("stack")
+        .drain("pop")
+        .budget(budget)
+        .run()
+}
+
+fn locked_heap(budget: Duration) -> Outcome {
+    use std::cmp::Reverse;
+    use std::collections::BinaryHeap;
+    test(|| Mutex::new(BinaryHeap::new()))
+        .operation("insert", distinct::<u32>(), |heap, value| {
+            heap.lock().unwrap().push(Reverse(value))
+        })
+        .operation("extract_min", (), |heap, ()| heap.lock().unwrap().pop().map(|least| least.0))
+        .spec("priority-queue")
+        .budget(budget)
+        .run()
+}
+
+fn locked_set(budget: Duration) -> Outcome {
+    use std::collections::BTreeSet;
+    test(|| Mutex::new(BTreeSet::new()))
+        .operation("add", key(), |set, key| set.lock().unwrap().insert(key))
+        .operation("remove", key(), |set, key| set.lock().unwrap().remove(&key))
+        .operation("contains", key(), |set, key| set.lock().unwrap().contains(&key))
+        .spec("set")
+        .budget(budget)
+        .run()
+}
+
+fn atomic_counter(budget: Duration) -> Outcome {
+    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    test(|| AtomicU32::new(0))
+        .operation("fetch_add", 1..3_u32, |count, more| count.fetch_add(more, SeqCst))
+        .operation("read", (), |count, ()| count.load(SeqCst))
+        .spec("fetch-and-add(init=0)")
         .budget(budget)
         .run()
 }

@@ -1,0 +1,293 @@
+//! The violations of the field study, each by a small program without Seriatim. `cargo run --release --bin confirm`
+//! runs them all; a word runs those whose name contains it, a number says for how many seconds each.
+
+use crossbeam::queue::ArrayQueue;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const ALL: &[(&str, fn(Duration))] = &[
+    ("concurrent-map", concurrent_map),
+    ("mini-moka", mini_moka),
+    ("moka invalidate_all", moka_invalidate_all),
+    ("moka get_with", moka_get_with),
+    ("moka and_compute_with", moka_compute),
+    ("quick_cache", quick_cache),
+    ("thingbuf", thingbuf),
+    ("array-queue", array_queue),
+    ("concurrent-queue", concurrent_queue),
+    ("async-channel", async_channel),
+    ("sharded-slab", sharded_slab),
+    ("boxcar", boxcar),
+    ("flurry", flurry),
+    ("papaya", papaya),
+    ("skip-map", skip_map),
+];
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let seconds = words.iter().find_map(|word| word.parse().ok()).unwrap_or(10.0);
+    let wanted = words.iter().find(|word| word.parse::<f64>().is_err());
+    for (name, confirm) in ALL {
+        if wanted.is_none_or(|wanted| name.contains(wanted.as_str())) {
+            print!("{name}: ");
+            confirm(Duration::from_secs_f64(seconds));
+        }
+    }
+}
+
+/// Lets two threads start together.
+fn together<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
+    let gate = Barrier::new(2);
+    thread::scope(|scope| {
+        let first = scope.spawn(|| {
+            gate.wait();
+            one()
+        });
+        gate.wait();
+        let second = other();
+        (first.join().expect("no panic"), second)
+    })
+}
+
+/// Tries something again and again; says how often it happened.
+fn count(time: Duration, what: &str, mut happens: impl FnMut() -> bool) {
+    let (begin, mut tried, mut seen) = (Instant::now(), 0, 0);
+    while begin.elapsed() < time {
+        seen += u32::from(happens());
+        tried += 1;
+    }
+    println!("{what}: {seen} of {tried}");
+}
+
+/// One thread inserts ever smaller keys and looks each time whether the key before is still there. If it is,
+/// the smaller one was inserted before the larger one was popped, and must be popped first.
+fn concurrent_map(time: Duration) {
+    const KEYS: u32 = 1000;
+    let (begin, mut looks, mut wrong) = (Instant::now(), 0_u64, 0_u64);
+    while begin.elapsed() < time {
+        let map = concurrent_map::ConcurrentMap::<u32, u32>::new();
+        map.insert(KEYS, 0);
+        let (popping, inserting) = (map.clone(), map.clone());
+        let (popped, seen) = together(
+            move || (0..4 * KEYS).filter_map(|_| popping.pop_first()).collect::<Vec<_>>(),
+            || {
+                let look = |key: &u32| {
+                    inserting.insert(*key, 0);
+                    inserting.get(&(key + 1)).is_some()
+                };
+                (1..KEYS).rev().filter(look).collect::<Vec<u32>>()
+            },
+        );
+        let place = |key| popped.iter().position(|(popped, _)| *popped == key);
+        looks += seen.len() as u64;
+        wrong += seen
+            .iter()
+            .filter(|&&key| match (place(key + 1), place(key)) {
+                (Some(larger), Some(smaller)) => larger < smaller,
+                (larger, _) => larger.is_some(),
+            })
+            .count() as u64;
+    }
+    println!(
+        "pop_first gave a key although a smaller one was there before it went: {wrong} of {looks}"
+    );
+}
+
+fn mini_moka(_: Duration) {
+    let lost = (0..1000).filter(|_| {
+        let cache = mini_moka::sync::Cache::<u32, u32>::new(1000);
+        cache.insert(1, 1);
+        cache.get(&1);
+        cache.invalidate_all();
+        cache.insert(1, 2);
+        cache.get(&1).is_none()
+    });
+    println!(
+        "one thread, insert get invalidate_all insert: get gave None: {} of 1000",
+        lost.count()
+    );
+}
+
+fn moka_invalidate_all(time: Duration) {
+    count(time, "insert after invalidate_all on the same thread was lost", || {
+        let cache = moka::sync::Cache::<u32, u32>::new(100);
+        together(
+            || cache.insert(1, 1),
+            || {
+                cache.invalidate_all();
+                cache.insert(1, 3);
+            },
+        );
+        cache.get(&1).is_none()
+    });
+}
+
+/// Runs something on another thread and waits for it.
+fn elsewhere<R: Send>(run: impl FnOnce() -> R + Send) -> R {
+    thread::scope(|scope| scope.spawn(run).join().expect("no panic"))
+}
+
+fn moka_get_with(_: Duration) {
+    let cache = moka::sync::Cache::<u32, u32>::new(100);
+    let given = cache.get_with(2, || {
+        elsewhere(|| cache.insert(2, 65));
+        184
+    });
+    let held = cache.get(&2);
+    println!("insert(2, 65) returned during the closure; get_with gave {given}; get gave {held:?}");
+}
+
+fn moka_compute(_: Duration) {
+    let cache = moka::sync::Cache::<u32, u32>::new(100);
+    cache.insert(3, 1);
+    let mut removed = None;
+    cache.entry(3).and_compute_with(|held| {
+        removed = elsewhere(|| cache.remove(&3));
+        moka::ops::compute::Op::Put(held.map_or(0, |held| held.into_value()) + 1)
+    });
+    println!("remove gave {removed:?} during the closure; get gave {:?}", cache.get(&3));
+}
+
+fn quick_cache(_: Duration) {
+    let cache = quick_cache::sync::Cache::<u32, u32>::new(100);
+    let mut removed = None;
+    let given = cache.get_or_insert_with(&2, || {
+        removed = elsewhere(|| cache.remove(&2));
+        Ok::<_, ()>(3)
+    });
+    let held = cache.get(&2);
+    println!("remove gave {removed:?}; get_or_insert_with gave {given:?}; get gave {held:?}");
+}
+
+fn thingbuf(time: Duration) {
+    let queue = thingbuf::ThingBuf::<u32>::new(2);
+    queue.push(1).expect("there is room");
+    queue.push(2).expect("there is room");
+    let guard = queue.pop_ref();
+    let refused = queue.push(3).is_err();
+    drop(guard);
+    let (len, refused_again) = (queue.len(), queue.push(4).is_err());
+    println!(
+        "with a guard: refused {refused}; without: {len} of 2 places used, refused {refused_again}"
+    );
+    count(time, "  a quiet queue of two places with one value is full", || {
+        let queue = thingbuf::ThingBuf::<u32>::new(2);
+        queue.push(1).expect("there is room");
+        queue.push(2).expect("there is room");
+        let (popped, pushed) = together(|| queue.pop(), || (0..20).any(|_| queue.push(3).is_ok()));
+        popped == Some(1) && !pushed && queue.push(4).is_err()
+    });
+}
+
+/// One thread only forces values into a full queue, another one looks.
+fn always_full(
+    time: Duration,
+    force: impl Fn(u32) + Sync,
+    is_full: impl Fn() -> bool,
+    len: impl Fn() -> usize,
+) {
+    let stop = AtomicBool::new(false);
+    let (mut looks, mut not_full, mut other_len) = (0_u64, 0_u64, 0_u64);
+    thread::scope(|scope| {
+        scope.spawn(|| (10..).take_while(|_| !stop.load(SeqCst)).for_each(&force));
+        let begin = Instant::now();
+        while begin.elapsed() < time {
+            looks += 1;
+            not_full += u64::from(!is_full());
+            other_len += u64::from(len() != 2);
+        }
+        stop.store(true, SeqCst);
+    });
+    println!(
+        "a queue that is always full: is_full() is false {not_full}, len() is not 2 {other_len} times of {looks}"
+    );
+}
+
+fn array_queue(time: Duration) {
+    let queue = ArrayQueue::new(2);
+    queue.push(1).expect("there is room");
+    queue.push(2).expect("there is room");
+    always_full(time, |value| _ = queue.force_push(value), || queue.is_full(), || queue.len());
+}
+
+fn concurrent_queue(time: Duration) {
+    let queue = concurrent_queue::ConcurrentQueue::bounded(2);
+    queue.push(1).expect("there is room");
+    queue.push(2).expect("there is room");
+    let force = |value| _ = queue.force_push(value).expect("it is open");
+    always_full(time, force, || queue.is_full(), || queue.len());
+}
+
+fn async_channel(time: Duration) {
+    let (sender, receiver) = async_channel::bounded(2);
+    sender.try_send(1).expect("there is room");
+    sender.try_send(2).expect("there is room");
+    let force = |value| _ = sender.force_send(value).expect("it is open");
+    always_full(time, force, || receiver.is_full(), || receiver.len());
+}
+
+fn sharded_slab(_: Duration) {
+    let slab = sharded_slab::Slab::new();
+    let key = slab.insert(7_u32).expect("there is room");
+    let guard = slab.get(key);
+    let (first, second) = (slab.remove(key), slab.remove(key));
+    drop(guard);
+    println!("one entry, a guard that looks at it: remove gave {first}, and remove gave {second}");
+}
+
+fn boxcar(time: Duration) {
+    count(time, "count() right after push gave i, on the same thread, is i or less", || {
+        let list = boxcar::Vec::<u32>::new();
+        let behind = || (0..1000).any(|_| list.push(1) >= list.count());
+        let (one, other) = together(behind, behind);
+        one || other
+    });
+}
+
+fn flurry(time: Duration) {
+    count(time, "a map with one key has len 2", || {
+        let map = flurry::HashMap::<u32, u32>::new();
+        map.pin().insert(2, 1);
+        let (_, len) = together(
+            || map.pin().remove(&2).copied(),
+            || {
+                let map = map.pin();
+                map.insert(2, 3);
+                map.len()
+            },
+        );
+        len == 2
+    });
+}
+
+/// One thread removes the keys in order; who has seen that a key is gone knows how many are left at most.
+fn papaya(time: Duration) {
+    const KEYS: usize = 1000;
+    let (begin, mut looks, mut wrong) = (Instant::now(), 0_u64, 0_u64);
+    while begin.elapsed() < time {
+        let map = papaya::HashMap::<usize, ()>::new();
+        (0..KEYS).for_each(|key| _ = map.pin().insert(key, ()).copied());
+        let remove = || (0..KEYS).for_each(|key| _ = map.pin().remove(&key).copied());
+        together(remove, || {
+            for key in 0..KEYS {
+                while map.pin().get(&key).is_some() {
+                    std::hint::spin_loop();
+                }
+                looks += 1;
+                wrong += u64::from(map.len() > KEYS - key - 1);
+            }
+        });
+    }
+    println!("len counts entries that were seen to be gone: {wrong} of {looks}");
+}
+
+fn skip_map(time: Duration) {
+    count(time, "one entry was given to two callers of remove", || {
+        let map = crossbeam_skiplist::SkipMap::new();
+        map.insert(1, 1);
+        let (one, other) = together(|| map.remove(&1).is_some(), || map.remove(&1).is_some());
+        one && other
+    });
+}
