@@ -3,7 +3,7 @@
 
 use crossbeam::queue::ArrayQueue;
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,9 +19,15 @@ const ALL: &[(&str, fn(Duration))] = &[
     ("concurrent-queue", concurrent_queue),
     ("async-channel", async_channel),
     ("sharded-slab", sharded_slab),
-    ("boxcar", boxcar),
+    ("boxcar count", boxcar_count),
+    ("boxcar get", boxcar_get),
     ("flurry", flurry),
     ("papaya", papaya),
+    ("deadqueue", deadqueue),
+    ("lockfree", lockfree),
+    ("tachyonix", tachyonix),
+    ("dashmap", dashmap),
+    ("leapfrog", leapfrog),
     ("skip-map", skip_map),
 ];
 
@@ -168,9 +174,11 @@ fn thingbuf(time: Duration) {
     let guard = queue.pop_ref();
     let refused = queue.push(3).is_err();
     drop(guard);
-    let (len, refused_again) = (queue.len(), queue.push(4).is_err());
+    let refused_again = queue.push(4).is_err();
+    let (first, second) = (queue.pop(), queue.pop());
     println!(
-        "with a guard: refused {refused}; without: {len} of 2 places used, refused {refused_again}"
+        "two places, one value taken: push with the guard refused: {refused}; without it: {refused_again}; \
+         then pop gives {first:?}, {second:?}"
     );
     count(time, "  a quiet queue of two places with one value is full", || {
         let queue = thingbuf::ThingBuf::<u32>::new(2);
@@ -237,11 +245,21 @@ fn sharded_slab(_: Duration) {
     println!("one entry, a guard that looks at it: remove gave {first}, and remove gave {second}");
 }
 
-fn boxcar(time: Duration) {
+fn boxcar_count(time: Duration) {
     count(time, "count() right after push gave i, on the same thread, is i or less", || {
         let list = boxcar::Vec::<u32>::new();
         let behind = || (0..1000).any(|_| list.push(1) >= list.count());
         let (one, other) = together(behind, behind);
+        one || other
+    });
+}
+
+fn boxcar_get(time: Duration) {
+    count(time, "push gave i, and yet get(i - 1) on the same thread finds nothing", || {
+        let list = boxcar::Vec::<u32>::new();
+        let hole = |_| list.push(1).checked_sub(1).is_some_and(|place| list.get(place).is_none());
+        let holes = || (0..1000).any(hole);
+        let (one, other) = together(holes, holes);
         one || other
     });
 }
@@ -281,6 +299,101 @@ fn papaya(time: Duration) {
         });
     }
     println!("len counts entries that were seen to be gone: {wrong} of {looks}");
+}
+
+/// Two threads send; one of them receives until it has got its own message, which is there since it was sent.
+fn own_messages<S: Sync, R>(
+    time: Duration,
+    make: impl Fn() -> (S, R),
+    send: impl Fn(&S, u32) -> bool + Sync,
+    receive: impl Fn(&mut R) -> Option<u32>,
+) {
+    let (mut looks, mut wrong, over) = (0_u32, 0_u32, AtomicBool::new(false));
+    let (sender, mut receiver) = make();
+    let flood = || {
+        while !over.load(SeqCst) {
+            send(&sender, 0);
+            (0..50).for_each(|_| std::hint::spin_loop());
+        }
+    };
+    together(flood, || {
+        let begin = Instant::now();
+        while begin.elapsed() < time {
+            looks += 1;
+            while !send(&sender, looks) {
+                receive(&mut receiver);
+            }
+            let mut messages = std::iter::from_fn(|| receive(&mut receiver));
+            wrong += u32::from(messages.all(|message| message != looks));
+        }
+        over.store(true, SeqCst);
+    });
+    println!("nothing to receive although one's own message had been sent: {wrong} of {looks}");
+}
+
+fn deadqueue(time: Duration) {
+    let make = || {
+        let queue = std::sync::Arc::new(deadqueue::unlimited::Queue::new());
+        (queue.clone(), queue)
+    };
+    let send = |queue: &std::sync::Arc<deadqueue::unlimited::Queue<u32>>, message| {
+        queue.push(message);
+        true
+    };
+    own_messages(time, make, send, |queue| queue.try_pop());
+}
+
+fn lockfree(time: Duration) {
+    let send =
+        |sender: &lockfree::channel::mpmc::Sender<u32>, message| sender.send(message).is_ok();
+    own_messages(time, lockfree::channel::mpmc::create, send, |receiver| receiver.recv().ok());
+}
+
+fn tachyonix(time: Duration) {
+    let send = |sender: &tachyonix::Sender<u32>, message| sender.try_send(message).is_ok();
+    let make = || tachyonix::channel(4096);
+    own_messages(time, make, send, |receiver| receiver.try_recv().ok());
+}
+
+/// Keys are inserted in order; who walks over the map finds one, but not all that came before it.
+fn dashmap(time: Duration) {
+    count(time, "an iterator shows a key, but not one that was inserted before it", || {
+        let map = dashmap::DashMap::<u32, ()>::new();
+        let over = AtomicBool::new(false);
+        let insert =
+            || (0..).take_while(|_| !over.load(SeqCst)).for_each(|key| _ = map.insert(key, ()));
+        let (_, keys) = together(insert, || {
+            while !map.contains_key(&1000) {
+                std::hint::spin_loop();
+            }
+            let keys = map.iter().map(|entry| *entry.key()).collect::<Vec<u32>>();
+            over.store(true, SeqCst);
+            keys
+        });
+        keys.iter().max().is_some_and(|last| keys.len() <= *last as usize)
+    });
+}
+
+/// Two threads insert the same keys; each key is new to one of them only.
+fn leapfrog(time: Duration) {
+    const KEYS: usize = 1000;
+    let (begin, mut wrong, mut tried) = (Instant::now(), 0, 0);
+    while begin.elapsed() < time {
+        let map = leapfrog::LeapMap::<u32, u32>::with_capacity(4 * KEYS);
+        let arrived = AtomicUsize::new(0);
+        let is_new = |key: &usize| {
+            arrived.fetch_add(1, SeqCst);
+            while arrived.load(SeqCst) < 2 * key {
+                std::hint::spin_loop();
+            }
+            map.insert(*key as u32, 1).is_none()
+        };
+        let insert = || (1..KEYS).filter(is_new).count();
+        let (one, other) = together(insert, insert);
+        tried += KEYS - 1;
+        wrong += one + other - (KEYS - 1);
+    }
+    println!("insert of one key was told twice that it is new: {wrong} of {tried}");
 }
 
 fn skip_map(time: Duration) {
