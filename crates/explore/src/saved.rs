@@ -21,7 +21,7 @@
 //! `move` and `wait` name the thread and its choices; `wait` is a call after which the thread
 //! waits.
 
-use crate::options::{MOST_KEYS, MOST_VALUES, MemoryModel, Options, Reductions};
+use crate::options::{MOST_KEYS, MOST_THREADS, MOST_VALUES, MemoryModel, Options, Reductions};
 use crate::outcome::{Counterexample, Move};
 use seriatim_lang::Program;
 use std::collections::BTreeMap;
@@ -145,6 +145,12 @@ impl Saved {
         }
         if text.is_empty() {
             return Err(BadRun { line: 1, expected: "`seriatim run 1`" });
+        }
+        // On weak memory there may be more, and the line that says so may come later.
+        if saved.options.memory.is_none() && !MOST_THREADS.contains(&saved.options.threads) {
+            let mut lines = text.lines().map(|line| line.split_whitespace().next());
+            let place = lines.position(|word| word == Some("threads")).unwrap_or(0);
+            return Err(BadRun { line: place + 1, expected: "1 to 6 threads" });
         }
         Ok(saved)
     }
