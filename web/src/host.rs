@@ -30,7 +30,7 @@ fn say(what: u32, words: &str) {
 /// Room for so many bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn seriatim_room(length: usize) -> *mut u8 {
-    Box::into_raw(vec![0; length].into_boxed_slice()).cast()
+    Box::into_raw(vec![0_u8; length].into_boxed_slice()).cast()
 }
 
 /// Answers a question: the place of the answer in the upper half, its length in the lower. Takes

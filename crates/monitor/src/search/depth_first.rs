@@ -133,7 +133,8 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
     fn begin_dive(&mut self) {
         let count = self.main.len() + self.left_open.len();
         let (candidates, wanted) = BEGINNINGS[(self.turn.number / 2) as usize % BEGINNINGS.len()];
-        let random = |nth| mixed(self.turn.number * 16 + nth) as usize % count.max(1);
+        // Cut to its lower half before it is divided, a number would lead elsewhere on 32 bits.
+        let random = |nth| (mixed(self.turn.number * 16 + nth) % count.max(1) as u64) as usize;
         let open = |index: usize| match index.checked_sub(self.main.len()) {
             None => &self.main[index],
             Some(index) => &self.left_open[index],

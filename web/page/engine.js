@@ -1,0 +1,109 @@
+// Asks the module, in workers: one for short questions, a fresh one for each long one.
+
+/** The element of an id. */
+const $ = (id) => document.getElementById(id);
+
+/** A new element. */
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+function bytesOf(base64) {
+  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+}
+
+const WORKER = URL.createObjectURL(new Blob([$("worker").textContent], { type: "text/javascript" }));
+
+/** The bytes of a text that has seven bits of them in each character; `build.mjs` writes it. */
+function fromSevens(text) {
+  const bytes = new Uint8Array((text.length * 7) >> 3);
+  let [held, bits, at] = [0, 0, 0];
+  for (let i = 0; i < text.length; i++) {
+    held = ((held << 7) | (text.charCodeAt(i) & 127)) & 0x7fff;
+    bits += 7;
+    if (bits >= 8) bytes[at++] = held >> (bits -= 8);
+  }
+  return bytes;
+}
+
+let compiled = null;
+/** The module, unpacked and compiled once, by a worker. */
+function module() {
+  compiled ??= new Promise((resolve, reject) => {
+    const box = $("module");
+    const packed = fromSevens(box.textContent);
+    const worker = new Worker(WORKER);
+    worker.onerror = (event) => reject(new Error(event.message));
+    worker.onmessage = ({ data }) => {
+      worker.terminate();
+      resolve(data.module);
+    };
+    worker.postMessage({ packed, length: Number(box.dataset.length) });
+    box.remove();
+  });
+  return compiled;
+}
+
+/** What is said when the module broke: a panic is a defect, anything else a limit of the page. */
+function broken({ words, error }) {
+  if (words) {
+    return { exit: 4, error: `this is a defect of Seriatim, not of what it was asked about; please report it: ${words}` };
+  }
+  return { exit: 3, error: `unknown: the page has no more memory or stack for this (${error}); the command has more of both` };
+}
+
+/** Somebody who answers short questions, one after the other. */
+class Clerk {
+  constructor() {
+    this.worker = new Worker(WORKER);
+    this.waiting = new Map();
+    this.next = 0;
+    this.worker.onmessage = ({ data }) => {
+      const resolve = this.waiting.get(data.id);
+      if (!resolve) return;
+      this.waiting.delete(data.id);
+      resolve(data.answer ?? broken(data.broken));
+    };
+  }
+
+  async ask(question) {
+    const compiled = await module();
+    return new Promise((resolve) => {
+      const id = this.next++;
+      this.waiting.set(id, resolve);
+      this.worker.postMessage({ module: compiled, id, question });
+    });
+  }
+}
+
+/** A long question with a time limit. The worker ends with it, so that its memory is free again. */
+class Errand {
+  /** The module stops by itself at its time limit; if it does not, it is stopped soon after. */
+  constructor(question, log, seconds, tell) {
+    this.worker = new Worker(WORKER);
+    this.answer = new Promise((resolve) => (this.resolve = resolve));
+    const late = `unknown: the time limit of ${seconds} s was reached`;
+    const timer = setTimeout(() => this.stop(late), (seconds * 1.25 + 2) * 1000);
+    this.answer.then(() => {
+      clearTimeout(timer);
+      this.worker.terminate();
+    });
+    this.worker.onmessage = ({ data }) => {
+      if (data.progress) tell(data.progress);
+      else this.resolve(data.answer ?? broken(data.broken));
+    };
+    this.worker.onerror = (event) => this.resolve(broken({ words: "", error: event.message }));
+    const asked = { ...question, milliseconds: Math.round(seconds * 1000) };
+    module().then(
+      (compiled) => this.worker.postMessage({ module: compiled, id: 0, question: asked, log }),
+      (error) => this.resolve(broken({ words: "", error: String(error) })),
+    );
+  }
+
+  stop(why = "unknown: stopped by hand") {
+    this.resolve({ exit: 3, error: why });
+  }
+}

@@ -1,0 +1,99 @@
+// Logs: dropped, opened or written here, and checked.
+
+/** The largest log that is shown as text. */
+const LARGEST_TEXT = 200000;
+
+class LogPanel {
+  constructor(editor) {
+    this.editor = editor;
+    this.source = "log";
+    this.bytes = null; // of a log that is not shown as text
+    this.result = new Result($("log-result"), {
+      share: () => this.thing(),
+      name: () => this.source,
+      choose: (name) => {
+        $("spec").value = name;
+        this.check();
+      },
+    });
+    $("check").onclick = () => this.check();
+    $("log-file").onchange = ({ target }) => target.files[0] && this.open(target.files[0]);
+    $("spec").onchange = () => this.check();
+    $("log-text").oninput = () => {
+      this.result.age();
+      this.bytes = null;
+      this.name();
+    };
+  }
+
+  /** Offers the specifications that are built in. */
+  offer({ specs, services }) {
+    const options = [...specs, ...services].map(({ name, meaning }) => make("option", { value: name, label: `${name}: ${meaning}` }));
+    $("specs").replaceChildren(...options);
+  }
+
+  name(words = "") {
+    $("log-name").textContent = words;
+  }
+
+  async open(file) {
+    $("spec").value = "";
+    this.hold(file.name, new Uint8Array(await file.arrayBuffer()));
+    await this.check();
+  }
+
+  /** Takes a log: as text, if it is one that is not too long to be edited. */
+  hold(source, bytes) {
+    this.source = source;
+    this.bytes = bytes;
+    const isPacked = (bytes[0] === 0x1f && bytes[1] === 0x8b) || (bytes[0] === 0x28 && bytes[1] === 0xb5);
+    let text = "";
+    if (!isPacked && bytes.length <= LARGEST_TEXT) {
+      try {
+        text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+        this.bytes = null;
+      } catch {
+        // Not UTF-8: the module says what is wrong with it.
+      }
+    }
+    $("log-text").value = text;
+    this.name(this.bytes ? `${source}: ${bytes.length.toLocaleString("en")} bytes, not shown` : source);
+  }
+
+  /** What a link shows again. */
+  thing() {
+    const held = this.bytes ? { bytes: base64Of(this.bytes) } : { log: $("log-text").value };
+    const spec = $("own-spec").checked ? { seri: this.editor.text() } : { spec: $("spec").value };
+    return { source: this.source, ...held, ...spec, observe: $("observe").checked, independent: $("independent").checked };
+  }
+
+  /** Shows what a link, or a lesson, is about. */
+  restore({ source, log, bytes, spec, seri, observe, independent }) {
+    this.hold(source, bytes === undefined ? new TextEncoder().encode(log) : bytesOf(bytes));
+    $("spec").value = spec ?? "";
+    $("own-spec").checked = seri !== undefined;
+    if (seri !== undefined) this.editor.write("specification.seri", seri);
+    $("observe").checked = Boolean(observe);
+    $("independent").checked = Boolean(independent);
+    return this.check();
+  }
+
+  check() {
+    const question = {
+      ask: "check",
+      source: this.source,
+      spec: $("spec").value.trim() || null,
+      seri: $("own-spec").checked ? this.editor.text() : null,
+      observe_failures: $("observe").checked,
+      independent: $("independent").checked,
+    };
+    const bytes = this.bytes ?? new TextEncoder().encode($("log-text").value);
+    return this.result.run(question, bytes, seconds("log-seconds"), { stop: $("log-stop") });
+  }
+}
+
+/** A time limit; what is no number of seconds is the usual one. */
+function seconds(id) {
+  const given = Number($(id).value);
+  return given > 0 && given <= 3600 ? given : 30;
+}
