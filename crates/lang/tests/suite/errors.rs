@@ -146,6 +146,8 @@ fn orderings_stand_where_they_have_a_meaning() {
     let source = "object o\nplain thread var x: bool = false\nmethod m() { }";
     refused(source, &["a thread variable needs no `plain`"]);
     refused("object o\nplain var x: lock\nmethod m() { }", &["a lock cannot be plain"]);
+    let source = "object o\nmethod m() { }\nexpect explore(memory: arm) holds";
+    refused(source, &["no such memory model", "`sc`, `tso` or `rc20`"]);
 }
 
 #[test]

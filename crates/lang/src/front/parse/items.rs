@@ -18,6 +18,11 @@ const VERDICTS: [&str; 8] = [
     "refused",
 ];
 
+/// Whether an option names a memory model.
+fn is_memory(value: &OptionValue) -> bool {
+    matches!(value, OptionValue::Word(name) if ["sc", "tso", "rc20"].contains(&&**name))
+}
+
 impl Parser<'_> {
     pub(super) fn file(&mut self) -> Parsed<File> {
         let mut file = File::default();
@@ -207,6 +212,11 @@ impl Parser<'_> {
                     TokenKind::Int => OptionValue::Number(p.number()?),
                     _ => OptionValue::Word(p.name("a number or a word")?.text),
                 };
+                if key.text == "memory" && !is_memory(&value) {
+                    let message = "there is no such memory model";
+                    return Err(Diagnostic::new(p.previous_span(), message)
+                        .hint("write `sc`, `tso` or `rc20`"));
+                }
                 Ok((key, value))
             })?;
         }
