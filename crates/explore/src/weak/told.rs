@@ -21,7 +21,9 @@ pub fn counterexample(
     (kind, race): (ViolationKind, Option<Race>),
     moves: &[Move],
 ) -> Counterexample {
-    let telling = Telling { task, names: names(events) };
+    let mut machine = task.subject.machine.clone();
+    let first = machine.initial().map_or(0, |state| state.heap.len() / machine.node_stride());
+    let telling = Telling { task, names: names(events, first as u32) };
     let mut steps = vec![];
     let mut history = vec![];
     let mut methods = BTreeMap::new();
@@ -50,8 +52,9 @@ pub fn counterexample(
     }
 }
 
-/// The numbers by which people know the nodes, in the order of the run.
-fn names(events: &[Event]) -> BTreeMap<u32, usize> {
+/// The numbers by which people know the nodes: first those that there are at the start, then the
+/// others in the order of the run.
+fn names(events: &[Event], first: u32) -> BTreeMap<u32, usize> {
     let made: Vec<u32> = events
         .iter()
         .filter_map(|e| match &e.done {
@@ -59,10 +62,8 @@ fn names(events: &[Event]) -> BTreeMap<u32, usize> {
             _ => None,
         })
         .collect();
-    let first = made.iter().min().copied().unwrap_or(0);
-    let old = 0..first;
     let mut names: BTreeMap<u32, usize> = BTreeMap::new();
-    for node in old.filter(|node| !made.contains(node)).chain(made.iter().copied()) {
+    for node in (0..first).chain(made) {
         let next = names.len();
         names.entry(node).or_insert(next);
     }
