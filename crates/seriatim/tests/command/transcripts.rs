@@ -20,7 +20,7 @@ const NOT_RUN: [&str; 4] = ["cargo add ", "cargo test", "cargo install ", "SERIA
 
 /// Pages that teach no command: figures, the code's layout, other languages, and pages that other
 /// tests write.
-const WITHOUT_COMMANDS: [&str; 13] = [
+const WITHOUT_COMMANDS: [&str; 14] = [
     "SUMMARY.md",
     "algorithms.md",
     "architecture.md",
@@ -34,6 +34,7 @@ const WITHOUT_COMMANDS: [&str; 13] = [
     "prove-mutants.md",
     "python.md",
     "treiber-proof.md",
+    "web.md",
 ];
 
 fn root() -> PathBuf {
