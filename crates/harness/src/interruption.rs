@@ -71,7 +71,7 @@ pub(crate) use linux::{Interrupter, inside};
 mod linux {
     use super::*;
     use std::cell::Cell;
-    use std::ptr::null;
+    use std::ptr::{null, null_mut};
     use std::sync::OnceLock;
     use std::sync::atomic::compiler_fence;
     use std::time::{Duration, Instant};
@@ -100,14 +100,18 @@ mod linux {
     }
 
     /// What the system calls.
-    extern "C" fn on_signal(signal: i32, info: *mut u8, context: *mut u8) {
+    extern "C" fn on_signal(
+        signal: libc::c_int,
+        info: *mut libc::siginfo_t,
+        context: *mut libc::c_void,
+    ) {
         if !OURS.get() {
             return hand_on(signal, info, context);
         }
         IDLE.set(true);
         let here = HERE.replace(null());
         if !here.is_null() {
-            // Sound: it is set only while `inside` holds a reference.
+            // SAFETY: it is set only while `inside` holds a reference.
             unsafe { &*here }.wait();
         }
     }
@@ -130,26 +134,27 @@ mod linux {
         }
     }
 
-    /// The timer of a thread; stays on it.
+    /// The timer of a thread; stays on it, since a pointer does.
     pub(crate) struct Interrupter {
-        timer: i32,
-        _stays: std::marker::PhantomData<*const ()>,
+        timer: libc::timer_t,
     }
 
     impl Interrupter {
         /// A timer for this thread; none if the system does not give one.
         pub fn start() -> Option<Self> {
             HANDLER.get_or_init(install).as_ref()?;
-            let mut event =
-                Event { value: 0, signal: SIGURG, notify: TO_THREAD, thread: 0, rest: [0; 11] };
-            let mut timer = 0_i32;
-            // Sound: the calls write and read what they are given.
-            let made = unsafe {
-                event.thread = syscall(calls::GETTID) as i32;
-                syscall(calls::TIMER_CREATE, MONOTONIC, &raw mut event, &raw mut timer)
+            // SAFETY: all zeros are an event; the call reads it and writes the timer.
+            let (made, timer) = unsafe {
+                let mut event: libc::sigevent = std::mem::zeroed();
+                event.sigev_signo = libc::SIGURG;
+                event.sigev_notify = libc::SIGEV_THREAD_ID;
+                event.sigev_notify_thread_id = libc::gettid();
+                let mut timer = null_mut();
+                let clock = libc::CLOCK_MONOTONIC;
+                (libc::timer_create(clock, &raw mut event, &raw mut timer), timer)
             };
             OURS.set(made == 0);
-            (made == 0).then_some(Interrupter { timer, _stays: std::marker::PhantomData })
+            (made == 0).then_some(Interrupter { timer })
         }
 
         /// Winds the timer up if it has run down.
@@ -157,100 +162,50 @@ mod linux {
             if !IDLE.replace(false) {
                 return;
             }
-            let nanoseconds = 1 + random.below(20_000) as i64;
-            let once = Span { every: [0; 2], first: [0, nanoseconds] };
-            // Sound: the call reads the span.
-            unsafe { syscall(calls::TIMER_SETTIME, self.timer, 0_i32, &raw const once, 0_usize) };
+            // SAFETY: all zeros are a span; the call reads it.
+            unsafe {
+                let mut once: libc::itimerspec = std::mem::zeroed();
+                once.it_value.tv_nsec = 1 + random.below(20_000) as libc::c_long;
+                libc::timer_settime(self.timer, 0, &raw const once, null_mut());
+            }
         }
     }
 
     impl Drop for Interrupter {
         fn drop(&mut self) {
-            // Sound: the timer is ours. A signal that is under way finds a thread that is outside of
-            // calls.
-            unsafe { syscall(calls::TIMER_DELETE, self.timer) };
+            // SAFETY: the timer is ours. A signal that is under way finds a thread that is outside
+            // of calls.
+            unsafe { libc::timer_delete(self.timer) };
         }
-    }
-
-    const SIGURG: i32 = 23;
-    const MONOTONIC: i32 = 1;
-    const TO_THREAD: i32 = 4;
-    const WITH_INFO: i32 = 4;
-    const RESTART: i32 = 0x1000_0000;
-
-    /// `struct sigevent`.
-    #[repr(C)]
-    struct Event {
-        value: usize,
-        signal: i32,
-        notify: i32,
-        thread: i32,
-        rest: [i32; 11],
-    }
-
-    /// `struct itimerspec`.
-    #[repr(C)]
-    struct Span {
-        every: [i64; 2],
-        first: [i64; 2],
-    }
-
-    /// `struct sigaction`, as the C libraries of 64-bit Linux have it.
-    #[repr(C)]
-    struct Action {
-        handler: usize,
-        mask: [u64; 16],
-        flags: i32,
-        restorer: usize,
-    }
-
-    unsafe extern "C" {
-        fn sigaction(signal: i32, new: *const Action, old: *mut Action) -> i32;
-        fn syscall(number: i64, ...) -> i64;
-    }
-
-    /// The numbers of the calls, where they are known.
-    mod calls {
-        #[cfg(target_arch = "x86_64")]
-        const NUMBERS: [i64; 4] = [186, 222, 223, 226];
-        #[cfg(target_arch = "aarch64")]
-        const NUMBERS: [i64; 4] = [178, 107, 110, 111];
-        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-        const NUMBERS: [i64; 4] = [-1; 4];
-        pub const GETTID: i64 = NUMBERS[0];
-        pub const TIMER_CREATE: i64 = NUMBERS[1];
-        pub const TIMER_SETTIME: i64 = NUMBERS[2];
-        pub const TIMER_DELETE: i64 = NUMBERS[3];
     }
 
     /// The action of whoever had the signal before; `None` if ours could not be installed.
-    static HANDLER: OnceLock<Option<Action>> = OnceLock::new();
+    static HANDLER: OnceLock<Option<libc::sigaction>> = OnceLock::new();
 
-    fn install() -> Option<Action> {
-        if cfg!(miri) || calls::GETTID < 0 {
+    fn install() -> Option<libc::sigaction> {
+        if cfg!(miri) {
             return None;
         }
-        let ours = Action {
-            handler: on_signal as *const () as usize,
-            mask: [0; 16],
-            flags: WITH_INFO | RESTART,
-            restorer: 0,
-        };
-        let mut before = Action { handler: 0, mask: [0; 16], flags: 0, restorer: 0 };
-        // Sound: the call reads one action and writes the other.
-        let installed = unsafe { sigaction(SIGURG, &raw const ours, &raw mut before) };
-        (installed == 0).then_some(before)
+        let handler: extern "C" fn(_, _, _) = on_signal;
+        // SAFETY: all zeros are an action; the call reads one and writes the other.
+        unsafe {
+            let mut ours: libc::sigaction = std::mem::zeroed();
+            ours.sa_sigaction = handler as libc::sighandler_t;
+            ours.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+            let mut before: libc::sigaction = std::mem::zeroed();
+            let installed = libc::sigaction(libc::SIGURG, &raw const ours, &raw mut before);
+            (installed == 0).then_some(before)
+        }
     }
 
     /// Lets whoever had the signal before have it.
-    fn hand_on(signal: i32, info: *mut u8, context: *mut u8) {
+    fn hand_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
         let Some(Some(before)) = HANDLER.get() else { return };
-        // 0 and 1 are the default, which is to ignore this signal, and to ignore it.
-        if before.handler > 1 {
-            // Sound: the system had the address as a handler; the arguments that it does not take do
-            // no harm.
-            let handler: extern "C" fn(i32, *mut u8, *mut u8) =
-                unsafe { std::mem::transmute(before.handler) };
+        if ![libc::SIG_DFL, libc::SIG_IGN].contains(&before.sa_sigaction) {
+            // SAFETY: the system had the address as a handler; the arguments that it does not take
+            // do no harm.
+            let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) =
+                unsafe { std::mem::transmute(before.sa_sigaction) };
             handler(signal, info, context);
         }
     }
