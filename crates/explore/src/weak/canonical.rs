@@ -144,6 +144,7 @@ impl<'s> Canonical<'s> {
     }
 
     /// The nodes in the order in which they are reached; those of the shared variables come first.
+    /// What those that are in the order already lead to is in it, too.
     fn reached<M: Memory>(
         &self,
         state: &State<M>,
@@ -152,23 +153,10 @@ impl<'s> Canonical<'s> {
         order: &mut Vec<usize>,
         known: &mut [bool],
     ) {
-        fn reach(word: i32, kind: Kind, order: &mut Vec<usize>, known: &mut [bool]) {
-            if matches!(kind.scalar, Scalar::Ref(_)) && word != NULL && !known[word as usize] {
-                known[word as usize] = true;
-                order.push(word as usize);
-            }
-        }
-        let visit = |word: usize, order: &mut Vec<usize>, known: &mut [bool]| {
-            if slots[word].iter().any(|s| matches!(s.kind.scalar, Scalar::Ref(_))) {
-                for content in state.memory.contents(word) {
-                    let parts = content.slots().zip(slots[word]);
-                    parts.for_each(|(value, slot)| reach(value, slot.kind, order, known));
-                }
-            }
-        };
         let mut done = order.len();
         if done == 0 {
-            (0..self.layout.shared.len()).for_each(|word| visit(word, order, known));
+            let shared = 0..self.layout.shared.len();
+            shared.for_each(|word| visit(state, slots[word], word, order, known));
         }
         let mut threads = threads.iter();
         loop {
@@ -176,7 +164,7 @@ impl<'s> Canonical<'s> {
                 let node = &state.nodes[order[done]];
                 done += 1;
                 let words = node.base..node.base + self.layout.structs[node.of as usize].len();
-                words.for_each(|word| visit(word, order, known));
+                words.for_each(|word| visit(state, slots[word], word, order, known));
             }
             let Some(thread) = threads.next() else { return };
             let own = &state.threads[*thread];
@@ -186,26 +174,36 @@ impl<'s> Canonical<'s> {
         }
     }
 
-    /// Drops the nodes that nothing leads to.
-    fn collect<M: Memory>(&self, state: &mut State<M>) {
-        let slots = self.slots(state);
-        let mut known = vec![false; state.nodes.len()];
+    /// The nodes that a write waits for, and what they lead to.
+    fn reached_from_pinned<M: Memory>(
+        &self,
+        state: &State<M>,
+        slots: &[&[Slot]],
+        known: &mut [bool],
+    ) {
+        let of = |node: &super::code::Node| node.base..node.base + self.layout.size(node.of);
         let mut order = vec![];
         for word in state.memory.pinned() {
-            let size = |n: &super::code::Node| n.base..n.base + self.layout.size(n.of);
-            if let Some(node) = state.nodes.iter().position(|n| size(n).contains(&word)) {
+            let node = state.nodes.iter().position(|node| of(node).contains(&word));
+            if let Some(node) = node.filter(|node| !known[*node]) {
                 known[node] = true;
                 order.push(node);
             }
         }
-        let pinned = order.len();
-        let all: Vec<usize> = (0..state.threads.len()).collect();
-        if pinned > 0 {
-            // The shared variables are roots as well; the order does not matter here.
-            let mut more = vec![];
-            self.reached(state, &slots, &all, &mut more, &mut known);
+        while let Some(node) = order.pop() {
+            let node = &state.nodes[node];
+            let words = node.base..node.base + self.layout.structs[node.of as usize].len();
+            words.for_each(|word| visit(state, slots[word], word, &mut order, known));
         }
-        self.reached(state, &slots, &all, &mut order, &mut known);
+    }
+
+    /// Drops the nodes that nothing leads to.
+    fn collect<M: Memory>(&self, state: &mut State<M>) {
+        let slots = self.slots(state);
+        let mut known = vec![false; state.nodes.len()];
+        let all: Vec<usize> = (0..state.threads.len()).collect();
+        self.reached(state, &slots, &all, &mut vec![], &mut known);
+        self.reached_from_pinned(state, &slots, &mut known);
         if known.iter().all(|known| *known) {
             return;
         }
@@ -480,6 +478,31 @@ fn exchangeable(order: &[usize], group: &[usize], key_of: KeyOf<'_>) -> Result<b
         }
     }
     Ok(true)
+}
+
+/// Adds the nodes to which the contents of a word lead.
+fn visit<M: Memory>(
+    state: &State<M>,
+    slots: &[Slot],
+    word: usize,
+    order: &mut Vec<usize>,
+    known: &mut [bool],
+) {
+    let is_ref = |slot: &Slot| matches!(slot.kind.scalar, Scalar::Ref(_));
+    if slots.iter().any(is_ref) {
+        for content in state.memory.contents(word) {
+            let parts = content.slots().zip(slots);
+            parts.for_each(|(value, slot)| reach(value, slot.kind, order, known));
+        }
+    }
+}
+
+/// Adds the node to which a value leads.
+fn reach(value: i32, kind: Kind, order: &mut Vec<usize>, known: &mut [bool]) {
+    if matches!(kind.scalar, Scalar::Ref(_)) && value != NULL && !known[value as usize] {
+        known[value as usize] = true;
+        order.push(value as usize);
+    }
 }
 
 fn permutations(group: &[usize]) -> Vec<Vec<usize>> {

@@ -38,6 +38,8 @@ impl Source {
 
     /// A complaint about the text, with the place shown.
     pub fn complain(&self, diagnostic: &Diagnostic) -> Failure {
-        Failure(diagnostic.render(&self.text, &self.name))
+        let complaint = diagnostic.render(&self.text, &self.name);
+        // Whoever prints a failure says that it is an error.
+        Failure(complaint.strip_prefix("error: ").unwrap_or(&complaint).to_owned())
     }
 }

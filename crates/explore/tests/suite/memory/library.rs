@@ -1,7 +1,7 @@
 //! The algorithms with orderings of the library: every `expect` line is run, and every file is
 //! formatted, named after its object and opens with what it is.
 
-use seriatim_explore::{expectations, run};
+use seriatim_explore::{MemoryModel, Options, Reason, Verdict, expectations, run, starting_bounds};
 use seriatim_testing::algorithms;
 
 #[test]
@@ -31,4 +31,30 @@ fn algorithms_with_orderings_are_what_they_say() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Every access of these files is sequentially consistent, so no memory gives a thread more to see.
+#[test]
+fn what_holds_where_all_see_one_memory_holds_on_weaker_ones() {
+    let (mut decided, mut wrong) = (0, vec![]);
+    for path in algorithms("algorithms") {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().to_string();
+        let source = std::fs::read_to_string(&path).expect("a readable file");
+        let program = seriatim_lang::check(&source).expect("a right file");
+        let (bounds, _) = starting_bounds(&program);
+        for model in [MemoryModel::Tso, MemoryModel::Rc20] {
+            let (memory, operations) = (Some(model), Some(1));
+            let mut options = Options { memory, operations, threads: 2, ..bounds.clone() };
+            options.limits.states = Some(2_000);
+            // A file that no weak memory takes, or whose client has more threads, says so.
+            let Ok(outcome) = run(&program, &options) else { continue };
+            match outcome.verdict {
+                Verdict::Holds => decided += 1,
+                Verdict::Unknown(Reason::States) => {}
+                verdict => wrong.push(format!("{name} on {model:?}: {verdict:?}")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(decided > 50, "only {decided} were decided");
 }
