@@ -414,10 +414,15 @@ impl Job<'_> {
         (decisions, configurations)
     }
 
-    /// Whether enough is known: a violation, when the first one ends the check.
+    /// Whether enough is known.
     fn is_over(&self, decisions: &[Decision]) -> bool {
+        decisions.iter().any(|decision| self.is_last(decision))
+    }
+
+    /// Whether nothing need be known besides: it is a violation, and the first one ends the check.
+    fn is_last(&self, decision: &Decision) -> bool {
         self.options.stop_at == StopAt::FirstViolation
-            && decisions.iter().any(|decision| decision.finding == Some(Finding::Violation))
+            && decision.finding == Some(Finding::Violation)
     }
 
     /// Asks the fast monitor about each part that is not decided yet.
@@ -431,10 +436,10 @@ impl Job<'_> {
             }
             Monitor::Unwanted => return,
         };
+        if self.is_over(decisions) {
+            return;
+        }
         for (index, part) in parts.iter().enumerate() {
-            if self.is_over(decisions) {
-                return;
-            }
             if decisions[index].finding.is_some() {
                 continue;
             }
@@ -449,6 +454,9 @@ impl Job<'_> {
                 },
             };
             decisions[index] = Decision::of(object, answer);
+            if self.is_last(&decisions[index]) {
+                return;
+            }
         }
     }
 
@@ -461,11 +469,11 @@ impl Job<'_> {
 
     /// Decides along their versions the parts that tell them.
     fn follow_versions(&self, parts: &[Part], decisions: &mut [Decision]) {
-        if self.options.monitors == Monitors::Skip {
+        if self.options.monitors == Monitors::Skip || self.is_over(decisions) {
             return;
         }
         for (index, part) in parts.iter().enumerate() {
-            if decisions[index].finding.is_some() || self.is_over(decisions) {
+            if decisions[index].finding.is_some() {
                 continue;
             }
             let operations = &part.operations;
@@ -487,6 +495,9 @@ impl Job<'_> {
                         }
                     }
                 };
+            if self.is_last(&decisions[index]) {
+                return;
+            }
         }
     }
 
