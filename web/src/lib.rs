@@ -3,7 +3,7 @@
 //!
 //! A question and its answer are one line of JSON each ([`ask`]); the bytes of a log stand beside
 //! the question. The answers are those of the command, in its words and its forms: everything is
-//! decided and rendered by the crates that the command uses. [`host`] is the way through
+//! decided and rendered by the crates that the command uses. `host` is the way through
 //! WebAssembly.
 //!
 //! The page has no threads, no files and no clock of ours: the host passes a clock in. It has no

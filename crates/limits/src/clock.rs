@@ -1,7 +1,7 @@
 //! What time it is, also where only the host knows.
 //!
 //! On `wasm32-unknown-unknown` the standard library has no clock, and whoever asks it for the time
-//! ends the program. There the host passes a clock in ([`told::tell`]); as long as it has not, time
+//! ends the program. There the host passes a clock in (`told::tell`); as long as it has not, time
 //! stands still: nothing takes any, and no limit of time is ever reached. Everything that may run
 //! there takes its `Instant` from here and not from `std::time`.
 
