@@ -167,7 +167,9 @@ expect explore(threads: 2, capacity: 2) holds
 ";
     let proved = |source: &str| {
         let program = seriatim_lang::check(source).expect("a program");
-        let options = Options { engine: Engine::Prove, ..Options::of(&program) };
+        let mut options = Options { engine: Engine::Prove, ..Options::of(&program) };
+        // Whoever refuses does so at once; the hunt beside it would go on for long.
+        options.bounds.limits.time = Some(Duration::from_secs(3));
         verify(&program, &options).expect("an answer")
     };
     let certificate = proved(strong).certificate.expect("it is proved");
