@@ -35,7 +35,7 @@ mod told;
 mod tso;
 mod weaken;
 
-pub use weaken::{Alone, Site, SiteKind, Weakened, Weakening, weaken};
+pub use weaken::{Alone, OnX86, Site, SiteKind, Weakened, Weakening, weaken};
 
 use crate::options::{MOST_KEYS, MOST_VALUES, MemoryModel, Mode, Options, Reductions};
 use crate::outcome::{Counterexample, Move, Outcome, Reason, Statistics, Verdict, ViolationKind};

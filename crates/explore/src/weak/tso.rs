@@ -7,9 +7,10 @@
 //! other orderings and all other fences are what compilers make of them: a plain instruction, or
 //! none. There are no races.
 //!
-//! *Returns* wait until the queue is empty: a client that tells another thread of the return does so by
-//! a later write, which the queue keeps behind all earlier ones. So the order of returns and calls in a
-//! run is the order that clients can know.
+//! *Returns* wait until the queue is empty: the client synchronises every call, so that the order of
+//! returns and calls in a run is the order that it knows. It would be unsound to say of other clients
+//! what holds here: without that, a later call of a thread may read before the writes of an earlier
+//! one have left its queue (store buffering from call to call).
 
 use super::memory::{Change, Content, Demands, Found, Memory, Names, Updated, Who};
 use super::sc::Sc;

@@ -64,11 +64,24 @@ pub enum Alone {
         with: Ordering,
         /// The run.
         run: Box<Counterexample>,
-        /// Whether it holds on x86 even so: tests there cannot show the error.
-        hidden: bool,
+        /// What it does on x86.
+        on_x86: OnX86,
     },
     /// It was not decided.
     Unknown(Reason),
+}
+
+/// What an algorithm with an ordering that is too weak does on x86, called by clients that
+/// synchronise every call. Others may see more there: a later call of a thread may read before an
+/// earlier one's writes have left its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnX86 {
+    /// It holds: tests with such clients cannot show the error.
+    Holds,
+    /// It fails as well.
+    Fails,
+    /// It was not decided.
+    Unknown,
 }
 
 /// An ordering, and what is known of it.
@@ -209,8 +222,12 @@ impl Trial<'_> {
             }
         }
         let Some((with, orders, run)) = last else { return Ok(Alone::Weakest) };
-        let hidden = self.explore(&orders, MemoryModel::Tso)?.verdict;
-        Ok(Alone::Needed { with, run, hidden: matches!(hidden, Verdict::Holds) })
+        let on_x86 = match self.explore(&orders, MemoryModel::Tso)?.verdict {
+            Verdict::Holds => OnX86::Holds,
+            Verdict::Violation(_) => OnX86::Fails,
+            Verdict::Unknown(_) => OnX86::Unknown,
+        };
+        Ok(Alone::Needed { with, run, on_x86 })
     }
 }
 

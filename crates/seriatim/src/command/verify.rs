@@ -8,7 +8,7 @@ use super::output::{Detail, remark, say, write_bytes, write_history};
 use super::source::Source;
 use super::{Exit, Failure};
 use clap::ValueEnum;
-use seriatim::explore::weak::{Alone, SiteKind, Weakened};
+use seriatim::explore::weak::{Alone, OnX86, SiteKind, Weakened};
 use seriatim::explore::{
     self, Counterexample, Growth, Limits, MemoryModel, Mode, Options, Outcome, Reductions, Replay,
     Reviewed, Saved, SecondOpinion, Statistics, Verdict, ViolationKind, headline as headline_of,
@@ -253,10 +253,13 @@ fn ordering(source: &str, weakened: &Weakened) -> String {
     let known = match alone {
         Alone::Weakest => "cannot be weaker".to_owned(),
         Alone::MayBe(order) => format!("may be {} by itself", name(*order)),
-        Alone::Needed { with, run, hidden } => {
-            let hidden = match hidden {
-                true => "; fails on rc20, holds on tso: tests on x86 cannot show this",
-                false => "; fails on tso as well",
+        Alone::Needed { with, run, on_x86 } => {
+            let hidden = match on_x86 {
+                OnX86::Holds => {
+                    "; fails on rc20, holds on tso: tests on x86 cannot show this if they synchronise every call"
+                }
+                OnX86::Fails => "; fails on tso as well",
+                OnX86::Unknown => "; not decided on tso",
             };
             let (with, steps, how) = (name(*with), run.steps.len(), headline_of(run));
             format!("needed: with {with}, {how} ({steps} steps){hidden}")
