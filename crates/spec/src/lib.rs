@@ -11,19 +11,22 @@
 
 mod alphabet;
 pub mod answer;
+mod catalogue;
 mod checked;
+mod choice;
 mod collection;
 pub mod generate;
 pub mod live;
 mod machine;
 mod notation;
 pub mod objects;
+mod parameters;
 mod refute_under;
-mod registry;
 mod replay;
 pub mod run;
 mod sequence;
 mod spec;
+mod spec_error;
 mod states;
 mod validate;
 mod verdict;
@@ -31,19 +34,20 @@ mod version;
 mod vocabulary;
 
 pub use alphabet::{Alphabet, Automaton, Bound, ClassId, StateId, Walk};
+pub use catalogue::{Entry, catalogue, names};
 pub use checked::{
     Checked, Confirmation, DecidedBy, LeftOut, PartStanding, PartVerdict, Strategy, ViolatedPart,
 };
+pub use choice::{ChosenReader, SpecChoice};
 pub use collection::Collection;
 pub use machine::{Answer, Effect, Machine};
+pub use parameters::{Parameter, Parameters, Takes};
 pub use refute_under::refute_under;
-pub use registry::{
-    ChosenReader, Entry, Parameter, Parameters, SpecChoice, SpecError, Takes, catalogue, names,
-};
 pub use replay::{Invalid, Order, Refutation, refute, replay, replay_under};
 pub use sequence::Sequence;
 pub use seriatim_limits::{Cancel, Reason, Stopped, checkpoint, checkpoint_now};
 pub use spec::{Next, Spec, key_of};
+pub use spec_error::SpecError;
 pub use validate::{replay_by_steps, validate};
 pub use verdict::{
     Attempt, Claim, Context, Counterexample, Explanation, Limit, Replayed, Unknown, Verdict,

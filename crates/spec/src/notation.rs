@@ -11,7 +11,7 @@
 //! The first of them that reads the whole value decides what it means, so that JSON is always JSON,
 //! and what none of them reads is refused: a mixture never means something.
 
-use crate::registry::SpecError;
+use crate::spec_error::SpecError;
 use seriatim_history::{Value, edn_value, json_value};
 use std::fmt;
 

@@ -4,8 +4,9 @@
 //! returns the value before. An integer that is returned is a result, except where the source
 //! repeats arguments (Jepsen) and it is the argument.
 
+use crate::catalogue::Entry;
 use crate::machine::{Answer, Effect, Machine};
-use crate::registry::{Entry, Parameter, Parameters};
+use crate::parameters::{Parameter, Parameters};
 use crate::vocabulary::{
     Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, interpret,
 };

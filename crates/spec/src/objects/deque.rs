@@ -1,7 +1,8 @@
 //! Deque: a queue with two ends.
 
+use crate::catalogue::Entry;
 use crate::machine::{Answer, Effect, Flow, Machine, listed, unexplained_value};
-use crate::registry::{Entry, Parameter, Parameters};
+use crate::parameters::{Parameter, Parameters};
 use crate::vocabulary::{
     Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, interpret,
 };

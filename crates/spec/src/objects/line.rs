@@ -2,7 +2,7 @@
 //! taken. A queue takes the oldest, a stack the newest; besides that they differ in words.
 
 use crate::machine::{Answer, Effect, Flow, Machine, listed, unexplained_value};
-use crate::registry::Parameters;
+use crate::parameters::Parameters;
 use crate::sequence::Sequence;
 use crate::vocabulary::{Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary};
 use seriatim_history::{History, Operation, ValueId, Values};

@@ -4,8 +4,9 @@
 //! index, except where the source repeats arguments (Jepsen) and it is the argument. A log cannot
 //! hold `nil`: that is what a read beyond the end returns.
 
+use crate::catalogue::Entry;
 use crate::machine::{Answer, Effect, Flow, Machine, listed, unexplained_value};
-use crate::registry::{Entry, Parameter, Parameters};
+use crate::parameters::{Parameter, Parameters};
 use crate::sequence::Sequence;
 use crate::vocabulary::{
     Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, intern_lists, interpret,

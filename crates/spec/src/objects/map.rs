@@ -6,8 +6,9 @@
 //!
 //! A recorded operation names the key apart (`key`) or as the first item of its argument.
 
+use crate::catalogue::Entry;
 use crate::machine::{Answer, Effect, Machine};
-use crate::registry::{Entry, Parameter, Parameters};
+use crate::parameters::{Parameter, Parameters};
 use crate::spec::key_of;
 use crate::vocabulary::{
     Decoded, Failure, Failures, Method, Misfit, Recorded, Split, Vocabulary, intern_lists,

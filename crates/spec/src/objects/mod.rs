@@ -16,7 +16,7 @@ pub mod set;
 pub mod snapshot;
 pub mod stack;
 
-use crate::registry::Entry;
+use crate::catalogue::Entry;
 
 /// Every built-in specification.
 pub(crate) const CATALOGUE: &[&[Entry]] = &[

@@ -8,8 +8,9 @@
 //! Registers that no transaction touches together are independent: the history is checked by the
 //! connected components of registers.
 
+use crate::catalogue::Entry;
 use crate::machine::{Answer, Effect, Machine};
-use crate::registry::{Entry, Parameter, Parameters};
+use crate::parameters::{Parameter, Parameters};
 use crate::vocabulary::{
     Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, intern_lists, interpret,
     known_items,

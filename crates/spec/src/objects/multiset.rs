@@ -4,9 +4,10 @@
 //! value is a successful `remove` of it and is read as such, so a history is checked value by value
 //! unless an operation looks at the whole: a size, a `take` that found nothing, or a pending one.
 
+use crate::catalogue::Entry;
 use crate::collection::Collection;
 use crate::machine::{Answer, Effect, Flow, Machine, listed, unexplained_value};
-use crate::registry::{Entry, Parameter, Parameters};
+use crate::parameters::{Parameter, Parameters};
 use crate::spec::{Next, key_of};
 use crate::vocabulary::{
     Decoded, Failure, Failures, Method, Misfit, Recorded, Split, Vocabulary, intern_lists,

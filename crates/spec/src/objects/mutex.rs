@@ -1,8 +1,9 @@
 //! Mutex: held or free. With `owner`, only the process that acquired it may release it; a log that
 //! names no processes does not say who that was, and is refused.
 
+use crate::catalogue::Entry;
 use crate::machine::{Answer, Effect, Machine};
-use crate::registry::{Entry, Parameter, Parameters};
+use crate::parameters::{Parameter, Parameters};
 use crate::vocabulary::{
     Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, interpret,
 };

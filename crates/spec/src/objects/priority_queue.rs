@@ -4,9 +4,10 @@
 //! form, texts as texts, lists item by item (so `[priority, item]` works, items breaking ties): see
 //! [`Value::compare`]. Values that have no order, a text and a number, are refused.
 
+use crate::catalogue::Entry;
 use crate::collection::Collection;
 use crate::machine::{Answer, Effect, Flow, Machine, listed, unexplained_value};
-use crate::registry::{Entry, Parameter, Parameters};
+use crate::parameters::{Parameter, Parameters};
 use crate::vocabulary::{
     Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, interpret,
 };

@@ -1,7 +1,8 @@
 //! Queue: first in, first out.
 
 use super::line::{End, Line, Sort};
-use crate::registry::{Entry, Parameter};
+use crate::catalogue::Entry;
+use crate::parameters::Parameter;
 use crate::vocabulary::{Method, interpret};
 
 const METHODS: &[Method; 5] = &[

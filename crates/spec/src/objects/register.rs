@@ -3,8 +3,9 @@
 //!
 //! A failed `cas` is an observation: the register held another value.
 
+use crate::catalogue::Entry;
 use crate::machine::{Answer, Effect, Flow, Machine, unexplained_value};
-use crate::registry::{Entry, Parameter, Parameters};
+use crate::parameters::{Parameter, Parameters};
 use crate::vocabulary::{
     Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, interpret,
 };

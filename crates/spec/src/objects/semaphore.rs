@@ -1,7 +1,8 @@
 //! Semaphore: a number of permits that never falls below zero.
 
+use crate::catalogue::Entry;
 use crate::machine::{Answer, Effect, Machine};
-use crate::registry::{Entry, Parameter, Parameters};
+use crate::parameters::{Parameter, Parameters};
 use crate::vocabulary::{
     Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, interpret,
 };

@@ -3,9 +3,10 @@
 //! Elements are independent of each other, so a history is checked element by element, unless an
 //! operation looks at the whole set: then nothing may be split.
 
+use crate::catalogue::Entry;
 use crate::collection::Collection;
 use crate::machine::{Answer, Effect, Flow, Machine, listed, unexplained_value};
-use crate::registry::{Entry, Parameter, Parameters};
+use crate::parameters::{Parameter, Parameters};
 use crate::spec::key_of;
 use crate::vocabulary::{
     Decoded, Failure, Failures, Method, Misfit, Recorded, Split, Vocabulary, intern_lists,

@@ -1,7 +1,8 @@
 //! Snapshot: segments that are updated one by one and read all at once.
 
+use crate::catalogue::Entry;
 use crate::machine::{Answer, Effect, Machine, listed};
-use crate::registry::{Entry, Parameter, Parameters};
+use crate::parameters::{Parameter, Parameters};
 use crate::vocabulary::{
     Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, intern_lists, interpret,
 };
