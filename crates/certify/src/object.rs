@@ -305,6 +305,7 @@ fn outside(steps: &Steps) -> Option<&'static str> {
         (!steps.links.is_empty(), "it uses load-linked"),
         (steps.object_registers > 0, "it has thread variables"),
         (steps.shared.len() > 32, "it has more than 32 shared variables"),
+        (steps.ranks_threads, "it tells threads apart by their order"),
         (!is_sequential(steps), "it asks for less than sequential consistency"),
     ];
     reasons.into_iter().find(|(applies, _)| *applies).map(|(_, why)| why)

@@ -455,6 +455,9 @@ pub struct Steps {
     pub frees: bool,
     /// Whether thread numbers are stored or index arrays.
     pub uses_tids: bool,
+    /// Whether threads are compared by their order or visited in it, so that they differ from each
+    /// other: `t < self`, `for t in tid`.
+    pub ranks_threads: bool,
     /// The arrays with one element for each thread that lie among the shared variables.
     pub thread_arrays: Vec<ThreadArray>,
     /// Whether such arrays also lie elsewhere: in nodes, in registers, in one another.

@@ -77,8 +77,8 @@ pub(crate) fn check_tied(
 /// What to say of a counterexample that is one of several.
 fn one_of_many(count: usize) -> String {
     format!(
-        " (Several processes returned and called again at one instant, and the log does not say in which \
-         order. All {count} orders were tried, and none is right; this is the last of them.)"
+        ". Several processes returned and called again at one instant, and the log does not say in \
+         which order: all {count} orders were tried, none is right, and this is the last of them"
     )
 }
 

@@ -307,6 +307,7 @@ fn refuse(steps: &Steps) -> Result<(), String> {
         (steps.frees, "it frees nodes"),
         (!steps.links.is_empty(), "it uses load-linked"),
         (steps.object_registers > 0, "it has thread variables"),
+        (steps.ranks_threads, "it tells threads apart by their order"),
         (steps.shared.len() > 32, "it has more than 32 shared slots"),
         (steps.register_count() > 255, "it has more than 255 registers"),
         (steps.methods.len() > 255, "it has more than 255 methods"),

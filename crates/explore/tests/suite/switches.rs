@@ -401,7 +401,7 @@ fn programs_that_retry_and_wait_get_one_verdict_from_all_combinations() {
 fn algorithms_with_thread_numbers_get_one_verdict_with_and_without_thread_symmetry() {
     let all = COMBINATIONS - 1;
     let some = [all, all ^ 16, all ^ 128, all ^ 128 ^ 16];
-    let polite = Some("polite".to_string());
+    let [polite, twice, once] = ["polite", "twice", "once"].map(|name| Some(name.to_string()));
     for (name, options, holds) in [
         (
             "hsy_stack",
@@ -420,9 +420,13 @@ fn algorithms_with_thread_numbers_get_one_verdict_with_and_without_thread_symmet
         ),
         (
             "treiber_hazard",
-            Options { threads: 3, values: 1, nodes: Some(4), ..Options::default() },
-            false,
+            Options { threads: 3, values: 1, nodes: Some(2), ..Options::default() },
+            true,
         ),
+        // Threads that differ by their order are not exchanged for one another.
+        ("bakery_lock", Options { threads: 2, client: twice, ..Options::default() }, true),
+        ("lamport_fast_lock", Options { client: polite.clone(), ..Options::default() }, true),
+        ("broken/bakery_lock_no_order", Options { client: once, ..Options::default() }, false),
         (
             "peterson_lock",
             Options { threads: 2, client: polite.clone(), ..Options::default() },

@@ -238,4 +238,11 @@ mod tests {
         assert!(!alike(inside, "big.all[self] = true"), "arrays in nodes");
         assert!(!alike("", "let all: [bool; tid] = [false; tid]; all[self] = true"));
     }
+
+    #[test]
+    fn threads_that_have_an_order_are_not_alike() {
+        assert!(!alike("", "for t in tid { if flags[t] { return } }"));
+        assert!(!alike("", "let him: tid = any; if him < self { return }"));
+        assert!(!alike("", "let him: tid = any; if flags[him] && self >= him { return }"));
+    }
 }

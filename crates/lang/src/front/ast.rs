@@ -127,6 +127,8 @@ pub struct Function {
     pub params: Vec<Param>,
     /// Its result type.
     pub result: Option<TypeExpr>,
+    /// How often it may be under way at once, if it may call itself: a constant.
+    pub depth: Option<Expr>,
     /// Its body.
     pub body: Block,
 }

@@ -183,6 +183,8 @@ pub struct FunctionInfo {
     pub params: Vec<ParamInfo>,
     /// Its result; [`Type::Unit`] if it has none.
     pub result: Type,
+    /// How often it may be under way at once, if it says so; more is an error of the algorithm.
+    pub depth: Option<u32>,
     /// Its body.
     pub body: Block,
 }

@@ -103,6 +103,9 @@ struct Lower<'p> {
     scattered_arrays: bool,
     owners: Option<Vec<Option<u32>>>,
     in_method: bool,
+    ranks_threads: bool,
+    /// The helper functions under expansion, outermost first.
+    expanded: Vec<u32>,
 }
 
 impl<'p> Lower<'p> {
@@ -133,6 +136,8 @@ impl<'p> Lower<'p> {
                 .any(|s| s.fields.iter().any(|f| f.ty.has_thread_array())),
             owners: None,
             in_method: false,
+            ranks_threads: false,
+            expanded: vec![],
         }
     }
 
@@ -175,6 +180,7 @@ impl<'p> Lower<'p> {
             name: program.name.clone(),
             frees: self.code.iter().any(|i| matches!(i.op, Op::Free(_))),
             uses_tids: false,
+            ranks_threads: self.ranks_threads,
             thread_arrays,
             scattered_arrays: self.scattered_arrays,
             owners: self.owners,

@@ -66,6 +66,29 @@ fn values_have_no_order() {
 }
 
 #[test]
+fn an_algorithm_goes_through_the_threads_alone() {
+    let each = |what: &str| format!("object o\nvar a: [bool; 2] = [false; 2]\n{what}");
+    refused(&each("method m() { for x in a { } }"), &["no collection", "for t in tid"]);
+    refused(&each("method m() { for t in tid { t = self } }"), &["`t` is set by `for` alone"]);
+    let client = "method m() { }\nclient c { thread a { for t in tid { m() } } }";
+    refused(&each(client), &["`for` belongs into an algorithm"]);
+    let spec = "spec s { method m(t: tid, u: tid) -> bool { return t < u } }";
+    refused(&each(spec), &["has no order"]);
+}
+
+#[test]
+fn a_function_that_calls_itself_says_how_deep() {
+    let calls = |depth: &str| {
+        format!("object o\nmethod m() {{ f() }}\nfn f(){depth} {{ g() }}\nfn g() {{ f() }}")
+    };
+    refused(&calls(""), &["calls itself", "depth 3"]);
+    refused(&calls(" depth 17"), &["a number from 1 to 16"]);
+    check(&calls(" depth 2")).expect("a limit on one of two functions is enough");
+    let spec = "object o\nspec s { fn f() depth 2 { f() } method m() { f() } }";
+    refused(spec, &["only a helper function of an algorithm"]);
+}
+
+#[test]
 fn a_type_error_names_both_types() {
     refused(
         "object o\nvar x: bool = false\nmethod m() { x = 3 }",

@@ -411,7 +411,7 @@ fn a_violation_in_every_order_of_the_turns_says_how_many_were_tried() {
         let checked = check(&mut history, &reader, &options).expect("readable");
         let Verdict::Violation(core) = checked.verdict else { continue };
         // Two processes, each with one turn: two orders.
-        let count = "All 2 orders were tried, and none is right; this is the last of them.";
+        let count = "all 2 orders were tried, none is right, and this is the last of them";
         let is_needed = matches!(overlapping.verdict, Verdict::Linearizable(_));
         let sentence = &core.explanation.sentence;
         assert_eq!(sentence.contains(count), is_needed, "{sentence}\n{rows:#?}");

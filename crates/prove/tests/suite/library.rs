@@ -65,6 +65,7 @@ fn what_is_outside_of_the_class_is_refused_with_the_reason() {
     let reasons = [
         ("peterson_lock", "structs or arrays"),
         ("treiber_hazard", "frees nodes"),
+        ("bakery_lock", "apart by their order"),
         ("treiber_versioned", "frees nodes"),
         ("elimination_stack", "of no known use"),
         ("herlihy_wing", "exactly one struct with a link"),

@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 /// The largest array, and the largest width of a variable.
 const MAX_LENGTH: u32 = 4096;
+/// The deepest recursion.
+const MAX_DEPTH: i32 = 16;
 
 impl Checker<'_> {
     pub(super) fn declare_names(&mut self) -> Checked<()> {
@@ -227,10 +229,29 @@ impl Checker<'_> {
                 Some(ty) => self.type_expr(ty)?,
                 None => Type::Unit,
             };
-            let name = f.name.text.clone();
-            found.push(FunctionInfo { name, params, result, body: f.body.clone() });
+            let (name, depth) = (f.name.text.clone(), self.depth(f)?);
+            found.push(FunctionInfo { name, params, result, depth, body: f.body.clone() });
         }
         Ok(found)
+    }
+
+    /// How often a function may be under way at once.
+    fn depth(&self, f: &Function) -> Checked<Option<u32>> {
+        let Some(declared) = &f.depth else { return Ok(None) };
+        let is_helper = self.file.functions.iter().any(|helper| std::ptr::eq(helper, f));
+        if !is_helper {
+            let message = "only a helper function of an algorithm calls itself";
+            return Err(Diagnostic::new(declared.span, message)
+                .hint("`depth` belongs to a `fn` outside of specifications"));
+        }
+        match self.constant(declared)? {
+            depth @ 1..=MAX_DEPTH => Ok(Some(depth as u32)),
+            _ => {
+                let message = format!("`depth` is a number from 1 to {MAX_DEPTH}");
+                Err(Diagnostic::new(declared.span, message)
+                    .hint("a function is expanded at every call, so many times in one another"))
+            }
+        }
     }
 
     /// What a client may pass and get back: data, not references.
@@ -245,16 +266,22 @@ impl Checker<'_> {
         Ok(())
     }
 
+    /// Every circle of calls goes through a function that says how deep.
     pub(super) fn reject_recursion(&self, functions: &[Function]) -> Checked<()> {
-        let calls: HashMap<&str, Vec<String>> =
-            functions.iter().map(|f| (f.name.text.as_str(), called(&f.body))).collect();
-        for f in functions {
+        let endless = |f: &&Function| f.depth.is_none();
+        let calls: HashMap<&str, Vec<String>> = (functions.iter().filter(endless))
+            .map(|f| (f.name.text.as_str(), called(&f.body)))
+            .collect();
+        for f in functions.iter().filter(endless) {
             let mut seen: Vec<&str> = Vec::new();
             let mut todo: Vec<&str> = calls[f.name.text.as_str()].iter().map(|s| &**s).collect();
             while let Some(name) = todo.pop() {
                 if name == f.name.text {
                     return Err(Diagnostic::new(f.name.span, "a helper function calls itself")
-                        .hint("helper functions are expanded in place; write a loop"));
+                        .hint(
+                            "helper functions are expanded in place: write a loop, or say how \
+                             deep it goes: `fn f() depth 3 { … }`",
+                        ));
                 }
                 if !seen.contains(&name) {
                     seen.push(name);

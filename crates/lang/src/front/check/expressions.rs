@@ -231,10 +231,15 @@ impl Checker<'_> {
 
     fn ordering(&mut self, a: &Expr, b: &Expr) -> Checked<Type> {
         let left = self.expr(a, None)?;
-        if !matches!(left, Type::Int(..) | Type::Key) {
+        let ordered = match left {
+            Type::Int(..) | Type::Key => true,
+            Type::Tid => self.part != Part::Spec,
+            _ => false,
+        };
+        if !ordered {
             let shown = self.facts.show(&left);
             return Err(Diagnostic::new(a.span, format!("`{shown}` has no order")).hint(
-                "only `int` and `key` are ordered; a `value` can be compared with == alone",
+                "only `int`, `key` and `tid` are ordered; a `value` can be compared with == alone",
             ));
         }
         let right = self.expr(b, Some(&left))?;

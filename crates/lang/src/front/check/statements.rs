@@ -100,21 +100,50 @@ impl Checker<'_> {
         body: &Block,
         statement: &Stmt,
     ) -> Checked<()> {
-        self.only_in(Part::Spec, statement, "`for`")?;
-        let found = self.expr(collection, None)?;
-        let element = match &found {
-            Type::Seq(of) | Type::Set(of) | Type::Map(of, _) => (**of).clone(),
-            _ => {
-                let shown = self.facts.show(&found);
-                return Err(Diagnostic::new(collection.span, format!("`{shown}` has no elements"))
-                    .hint("`for` goes through a sequence, a set, or the keys of a map"));
-            }
+        let element = match self.part {
+            Part::Spec => self.element(collection)?,
+            _ => self.each_thread(binding, collection, body, statement)?,
         };
         self.scopes.push(HashMap::new());
         self.local(&binding.name, binding.id, element);
         self.loop_body(&None, body)?;
         self.scopes.pop();
         Ok(())
+    }
+
+    /// The type of what a collection contains.
+    fn element(&mut self, collection: &Expr) -> Checked<Type> {
+        let found = self.expr(collection, None)?;
+        match &found {
+            Type::Seq(of) | Type::Set(of) | Type::Map(of, _) => Ok((**of).clone()),
+            _ => {
+                let shown = self.facts.show(&found);
+                Err(Diagnostic::new(collection.span, format!("`{shown}` has no elements"))
+                    .hint("`for` goes through a sequence, a set, or the keys of a map"))
+            }
+        }
+    }
+
+    /// `for t in tid`: outside of specifications there are no collections but the threads.
+    fn each_thread(
+        &self,
+        binding: &Binding,
+        collection: &Expr,
+        body: &Block,
+        statement: &Stmt,
+    ) -> Checked<Type> {
+        self.only_in(Part::Algorithm, statement, "`for`")?;
+        if !is_all_threads(collection) {
+            let message = "an algorithm has no collection to go through";
+            return Err(Diagnostic::new(collection.span, message)
+                .hint("`for t in tid { … }` goes through the threads; else write a `while` loop"));
+        }
+        if assigned_names(body).contains(&binding.name.text) {
+            let message = format!("`{}` is set by `for` alone", binding.name.text);
+            return Err(Diagnostic::new(binding.name.span, message)
+                .hint("the body assigns to it: use another variable there"));
+        }
+        Ok(Type::Tid)
     }
 
     fn repeat(&mut self, count: &Expr, body: &Block, statement: &Stmt) -> Checked<()> {
@@ -331,6 +360,11 @@ impl Checker<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// Whether an expression names the threads: the `tid` of `for t in tid`.
+fn is_all_threads(collection: &Expr) -> bool {
+    matches!(&collection.kind, ExprKind::Name(name) if name == "tid")
 }
 
 /// The names that a block assigns to.

@@ -133,8 +133,9 @@ impl Parser<'_> {
             Ok(Param { binding, ty })
         })?;
         let result = if self.eat("->") { Some(self.type_expr()?) } else { None };
+        let depth = if self.eat("depth") { Some(self.expr()?) } else { None };
         let body = self.block()?;
-        Ok(Function { name, params, result, body })
+        Ok(Function { name, params, result, depth, body })
     }
 
     fn spec(&mut self) -> Parsed<SpecDecl> {

@@ -177,6 +177,8 @@ impl Lower<'_> {
             left = self.snapshot(left, self.facts.type_of(a))?;
         }
         let right = self.value(b)?;
+        let compares = matches!(op, BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge);
+        self.ranks_threads |= compares && *self.facts.type_of(a) == Type::Tid;
         Ok(vec![combine(op, left, right)])
     }
 
@@ -261,26 +263,18 @@ impl Lower<'_> {
     /// Whether an expression makes nodes, by itself or in a function that it calls: then each
     /// element of an array has its own.
     fn makes_nodes(&self, expr: &Expr) -> bool {
-        let mut found = false;
-        crate::front::walk::expression(expr, &mut |e| {
-            found |= match self.facts.meaning(e.id) {
-                Some(Meaning::Function(index)) => self.function_makes_nodes(index),
-                _ => matches!(e.kind, ExprKind::New(..)),
-            };
-        });
-        found
-    }
-
-    /// Functions do not call themselves, so this ends.
-    fn function_makes_nodes(&self, index: u32) -> bool {
-        let mut found = false;
-        let body = &self.program.functions[index as usize].body;
-        crate::front::walk::expressions(body, &mut |e| {
-            found |= match self.facts.meaning(e.id) {
-                Some(Meaning::Function(inner)) => self.function_makes_nodes(inner),
-                _ => matches!(e.kind, ExprKind::New(..)),
-            };
-        });
+        let (mut found, mut called) = (false, vec![]);
+        let mut look = |e: &Expr, called: &mut Vec<u32>| match self.facts.meaning(e.id) {
+            Some(Meaning::Function(index)) if !called.contains(&index) => called.push(index),
+            _ => found |= matches!(e.kind, ExprKind::New(..)),
+        };
+        crate::front::walk::expression(expr, &mut |e| look(e, &mut called));
+        let mut next = 0;
+        while let Some(index) = called.get(next).copied() {
+            let body = &self.program.functions[index as usize].body;
+            crate::front::walk::expressions(body, &mut |e| look(e, &mut called));
+            next += 1;
+        }
         found
     }
 
@@ -425,6 +419,10 @@ impl Lower<'_> {
     fn call(&mut self, expr: &Expr, args: &[Expr], dst: Reg) -> Lowered<()> {
         match self.facts.meaning(expr.id) {
             Some(Meaning::Builtin(builtin)) => self.builtin(expr, builtin, args, dst),
+            Some(Meaning::Function(index)) if self.is_too_deep(index) => {
+                self.span = expr.span;
+                self.emit(Op::Assert(Ex::Const(0)))
+            }
             Some(Meaning::Function(index)) => self.expand(index, args, dst),
             Some(Meaning::Method(index)) => self.invoke(expr, index, args, Some(dst)),
             _ => Err(Diagnostic::new(expr.span, "this cannot be called here")),
@@ -520,6 +518,14 @@ impl Lower<'_> {
         }
     }
 
+    /// Whether a function is under expansion as often as it may be. The call that comes then is an
+    /// error of the algorithm: what holds has not been cut off.
+    fn is_too_deep(&self, index: u32) -> bool {
+        let under_way = self.expanded.iter().filter(|known| **known == index).count();
+        let depth = self.program.functions[index as usize].depth;
+        depth.is_some_and(|depth| under_way >= depth as usize)
+    }
+
     fn expand(&mut self, index: u32, args: &[Expr], dst: Reg) -> Lowered<()> {
         let info = self.program.functions[index as usize].clone();
         let saved = self.locals.clone();
@@ -534,9 +540,11 @@ impl Lower<'_> {
         self.locals.extend(params);
         let exit = self.label();
         self.inline.push(Inline { dst, ty: info.result.clone(), exit });
+        self.expanded.push(index);
         let loops = std::mem::take(&mut self.loops);
         self.block(&info.body)?;
         self.loops = loops;
+        self.expanded.pop();
         self.inline.pop();
         self.place_label(exit);
         self.locals = saved;

@@ -26,7 +26,7 @@ impl Lower<'_> {
             StmtKind::If(cond, then, otherwise) => return self.branch(cond, then, otherwise),
             StmtKind::While(label, cond, body) => return self.while_loop(label, cond, body),
             StmtKind::Loop(label, body) => return self.endless(label, body),
-            StmtKind::For(..) => unreachable!("the checker leaves `for` to specifications"),
+            StmtKind::For(binding, _, body) => return self.each_thread(binding, body),
             StmtKind::Repeat(count, body) => return self.repeat(count, body),
             StmtKind::Break(label) => {
                 let target = self.enclosing(label, statement)?.exit;
@@ -198,6 +198,28 @@ impl Lower<'_> {
         self.place_label(again);
         self.in_loop(label, (again, exit), body)?;
         self.jump(again)?;
+        self.place_label(exit);
+        Ok(())
+    }
+
+    /// `for t in tid`: the threads one after another, in the order of their numbers.
+    fn each_thread(&mut self, binding: &Binding, body: &Block) -> Lowered<()> {
+        let Some(Meaning::Local(local)) = self.facts.meaning(binding.id) else { return Ok(()) };
+        self.ranks_threads = true;
+        let thread = self.registers(&binding.name.text, &Type::Tid);
+        self.locals.insert(local, thread);
+        self.emit(Op::Set { dst: thread, value: vec![Ex::Const(0)] })?;
+        let (first, again, exit) = (self.label(), self.label(), self.label());
+        self.place_label(first);
+        self.in_loop(&None, (again, exit), body)?;
+        self.place_label(again);
+        let calculate = |op, number: u32| {
+            Ex::Bin(op, Box::new(Ex::Reg(thread)), Box::new(Ex::Const(number as i32)))
+        };
+        let cond = calculate(BinOp::Lt, self.threads - 1);
+        self.emit(Op::Branch { cond, otherwise: Pc(exit.0) })?;
+        self.emit(Op::Set { dst: thread, value: vec![calculate(BinOp::Add, 1)] })?;
+        self.jump(first)?;
         self.place_label(exit);
         Ok(())
     }
