@@ -9,12 +9,13 @@ pub struct Service {
     pub source: &'static str,
 }
 
-const SERVICES: [Service; 12] = [
+const SERVICES: [Service; 14] = [
     Service { name: "ack-queue", source: include_str!("ack_queue.seri") },
     Service { name: "bank", source: include_str!("bank.seri") },
     Service { name: "dynamo", source: include_str!("dynamo.seri") },
     Service { name: "etcd", source: include_str!("etcd.seri") },
     Service { name: "etcd-history", source: include_str!("etcd_history.seri") },
+    Service { name: "etcd-txn", source: include_str!("etcd_txn.seri") },
     Service { name: "fenced-log", source: include_str!("fenced_log.seri") },
     Service { name: "lease-lock", source: include_str!("lease_lock.seri") },
     Service { name: "object-store", source: include_str!("object_store.seri") },
@@ -22,6 +23,7 @@ const SERVICES: [Service; 12] = [
     Service { name: "s2", source: include_str!("s2.seri") },
     Service { name: "set-full", source: include_str!("set_full.seri") },
     Service { name: "zookeeper", source: include_str!("zookeeper.seri") },
+    Service { name: "zookeeper-zxid", source: include_str!("zookeeper_zxid.seri") },
 ];
 
 impl Service {

@@ -7,6 +7,7 @@
 
 pub mod access;
 mod evaluate;
+pub mod gather;
 pub mod paths;
 mod values;
 

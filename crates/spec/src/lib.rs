@@ -25,6 +25,7 @@ mod refute_under;
 mod replay;
 pub mod run;
 mod sequence;
+mod sparse;
 mod spec;
 mod spec_error;
 mod states;
@@ -46,6 +47,7 @@ pub use refute_under::refute_under;
 pub use replay::{Invalid, Order, Refutation, refute, replay, replay_under};
 pub use sequence::Sequence;
 pub use seriatim_limits::{Cancel, Reason, Stopped, checkpoint, checkpoint_now};
+pub use sparse::Sparse;
 pub use spec::{Next, Spec, key_of};
 pub use spec_error::SpecError;
 pub use validate::{replay_by_steps, validate};
@@ -53,7 +55,7 @@ pub use verdict::{
     Attempt, Claim, Context, Counterexample, Explanation, Limit, Replayed, Unknown, Verdict,
     Witness,
 };
-pub use version::{Version, Versioned, Versions, VersionsOf};
+pub use version::{Rise, Version, Versioned, Versions, VersionsOf};
 pub use vocabulary::{
     Decoded, Failure, Failures, Interpretation, Method, Misfit, Reader, Recorded, Split, Typed,
     Vocabulary, bind, interpret,

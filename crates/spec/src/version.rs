@@ -30,6 +30,17 @@ impl Version {
     }
 }
 
+/// How the version of an object rises.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Rise {
+    /// By one, with every change.
+    #[default]
+    ByOne,
+    /// By one with every change, and between operations by any number: others use up versions
+    /// (sessions, control records, elections).
+    Sparse,
+}
+
 /// What an object declares of its versions. With φ for the version of a state:
 ///
 /// | | condition |
@@ -37,7 +48,7 @@ impl Version {
 /// | V1 | no step lowers φ |
 /// | V2 | an operation that tells `Update(v)` leaves φ = v and found φ < v; one that tells `Read(v)` changes nothing and found φ = v |
 /// | V3 | a step that changes anything raises φ |
-/// | V4 | a step raises φ by one or not at all |
+/// | V4 | a step raises φ by one or not at all; if the version is [`Rise::Sparse`], it also rises by itself, which changes nothing else |
 /// | P | a state is φ and one part for each key; a step looks at and changes φ and the parts of its own keys only |
 ///
 /// All conditions are about states that the object can reach, with φ replaced by any version.
@@ -101,6 +112,12 @@ pub trait Versions<State, Op, Ret>: Sync {
     /// specification.
     fn trial(&self, state: &State, op: &Op, ret: Option<&Ret>) -> Result<Next<State>, String>;
 
+    /// How the version rises. An object whose version is sparse is made by
+    /// [`Sparse`](crate::Sparse).
+    fn rise(&self) -> Rise {
+        Rise::ByOne
+    }
+
     /// A read of several keys as reads of one key each, which together say the same at the same
     /// version. `None`: it cannot be said so, and its keys are looked at together.
     fn split(&self, _op: &Op, _ret: &Ret) -> Option<Vec<(Op, Ret)>> {
@@ -116,6 +133,9 @@ pub type VersionsOf<'s, S> =
 pub trait Versioned: Send {
     /// The initial state, and its version.
     fn initial(&mut self) -> (StateId, u64);
+
+    /// How the version rises.
+    fn rise(&self) -> Rise;
 
     /// What a class tells; `None` if it tells no version, or never returned.
     fn version(&self, class: ClassId) -> Option<Version>;
@@ -187,6 +207,10 @@ impl<'b, S: Spec> Rebased<'b, S> {
 impl<S: Spec> Versioned for Rebased<'_, S> {
     fn initial(&mut self) -> (StateId, u64) {
         (self.intern(self.bound.spec().initial()), self.normal)
+    }
+
+    fn rise(&self) -> Rise {
+        self.versions.rise()
     }
 
     fn version(&self, class: ClassId) -> Option<Version> {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 ///
 /// *Side condition*, checked at every record: no text stands where the specification wants a `key`.
 /// The number of such a text is its place among all texts of a history, which nobody knows while it
-/// goes on.
+/// goes on. Nor is a version heard that is sparse.
 pub struct SeriLive {
     object: Arc<SeriObject>,
     conventions: Conventions,
@@ -33,6 +33,11 @@ impl Live for SeriLive {
     type Answer = Datum;
 
     fn hear(&mut self, told: Told<'_>) -> Result<Decoded<Invocation, Datum>, String> {
+        if self.object.is_sparse() {
+            return Err("a sparse version cannot be heard, since others may still tell what is \
+                        between two versions: check the log when it is complete"
+                .to_owned());
+        }
         let history = recorded(told, std::mem::take(&mut self.values), self.conventions);
         let mut history = history.map_err(|problem| problem.to_string())?;
         self.object.name_items(&mut history);

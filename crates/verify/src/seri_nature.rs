@@ -9,9 +9,11 @@
 //!   method that changes anything counts it up once; P, since the methods touch it and the entries
 //!   of their arguments.
 
+use seriatim_lang::ast::Rise;
 use seriatim_lang::program::{SpecInfo, VarId};
 use seriatim_lang::spec::Datum;
-use seriatim_lang::spec::access::{Access, access};
+use seriatim_lang::spec::access::{Access, Entry, access};
+use seriatim_lang::spec::gather::{Gather, gather};
 use seriatim_lang::spec::paths::{Ending, Told, endings, told, version};
 use seriatim_spec::Version;
 
@@ -22,6 +24,10 @@ pub struct Nature {
     endings: Vec<Option<Vec<Ending>>>,
     /// The variable that counts the changes.
     pub version: Option<VarId>,
+    /// Whether it may also rise by itself.
+    pub is_sparse: bool,
+    /// What the methods list that list entries.
+    gathers: Vec<Option<Gather>>,
     /// Whether every method acts on the entry of one argument, and there is nothing else.
     is_keyed: bool,
 }
@@ -38,9 +44,11 @@ impl Nature {
         };
         let accesses: Vec<Access> =
             spec.methods.iter().map(|method| access(spec, method, version)).collect();
-        let is_single = |access: &Access| matches!(access, Access::Entries(e) if e.len() == 1);
+        let gathers = spec.methods.iter().map(|method| gather(spec, method, version)).collect();
+        let is_single = |access: &Access| matches!(access, Access::Entries(e) if matches!(e[..], [Entry::Of(_)]));
         let is_keyed = version.is_none() && accesses.iter().all(is_single);
-        Nature { accesses, endings, version, is_keyed }
+        let is_sparse = spec.vars.iter().any(|var| var.version == Some(Rise::Sparse));
+        Nature { accesses, endings, version, is_sparse, gathers, is_keyed }
     }
 
     /// Whether a method with this result, or with any, changes nothing.
@@ -53,7 +61,10 @@ impl Nature {
     /// The parameter that is the key of a method, if the object is one for each key.
     pub fn key(&self, method: usize) -> Option<usize> {
         match &self.accesses[method] {
-            Access::Entries(entries) if self.is_keyed => entries.first().copied(),
+            Access::Entries(entries) if self.is_keyed => match entries[..] {
+                [Entry::Of(parameter)] => Some(parameter),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -61,9 +72,14 @@ impl Nature {
     /// The keys whose entries a call touches; `None`: perhaps all.
     pub fn entries<'a>(&self, method: usize, args: &'a [Datum]) -> Option<Vec<&'a Datum>> {
         match &self.accesses[method] {
-            Access::Entries(entries) => Some(entries.iter().map(|&entry| &args[entry]).collect()),
-            Access::Everything => None,
+            Access::Entries(entries) => Some(entries.iter().flat_map(|e| e.keys(args)).collect()),
+            Access::Everything => Some(vec![self.gathers[method]?.only(args)?]),
         }
+    }
+
+    /// Whether a method does nothing but list entries.
+    pub fn lists(&self, method: usize) -> Option<Gather> {
+        self.gathers[method]
     }
 
     /// What a result tells of the version.

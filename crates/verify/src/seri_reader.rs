@@ -18,9 +18,9 @@ use seriatim_lang::types::Type;
 use seriatim_spec::live::Sample;
 use seriatim_spec::run::Run;
 use seriatim_spec::{
-    Bound, Interpretation, Next, Reader, Spec, Version, Versions, VersionsOf, key_of,
+    Bound, Interpretation, Next, Reader, Sparse, Spec, Version, Versions, VersionsOf, key_of,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 /// A specification of a `.seri` file that reads recorded histories.
@@ -57,7 +57,7 @@ impl SeriReader {
     /// As [`SeriReader::parse`], with other values for constants of the source text.
     ///
     /// ```
-    /// # use std::collections::BTreeMap;
+    /// # use std::collections::{BTreeMap, BTreeSet};
     /// let source = "const MOST = 2
     /// spec bounded { var n: int = 0
     ///   method add() -> bool { if n == MOST { return false }
@@ -116,24 +116,50 @@ impl Reader for SeriReader {
     fn read(&self, history: &mut History) -> Result<Interpretation, InputError> {
         self.object.name_items(history);
         let texts = Arc::new(Texts::of(history, &self.object.spec));
-        let mut bound: Bound<SeriHistory> = Bound::new(SeriHistory {
-            object: Arc::clone(&self.object),
-            values: Arc::clone(history.values()),
-            texts: Arc::clone(&texts),
-        });
-        let mut classes = Vec::with_capacity(history.len());
+        let mut decoded: Vec<Option<(Invocation, Option<Datum>)>> =
+            Vec::with_capacity(history.len());
         for operation in history.operations() {
             if operation.outcome() == Outcome::Failed {
-                classes.push(None);
+                decoded.push(None);
                 continue;
             }
             let (invocation, result) = self.object.decode(operation, &texts)?;
             // What never returned and changes nothing says nothing.
             let is_silent = result.is_none() && self.object.is_read_only(&invocation, None);
-            classes.push((!is_silent).then(|| bound.class(invocation, result)));
+            decoded.push((!is_silent).then_some((invocation, result)));
         }
-        Ok(Interpretation::new(Arc::new(bound), classes))
+        let object = SeriHistory {
+            object: Arc::clone(&self.object),
+            values: Arc::clone(history.values()),
+            texts: Arc::clone(&texts),
+            keys: self.object.keys_of(decoded.iter().flatten().map(|(invocation, _)| invocation)),
+        };
+        if !self.object.nature.is_sparse {
+            return Ok(bind(object, decoded));
+        }
+        let tells =
+            |(op, ret): &(Invocation, Option<Datum>)| self.object.nature.told(op.0, ret.as_ref()?);
+        match Sparse::new(object, decoded.iter().flatten().map(tells)) {
+            Some(sparse) => Ok(bind(sparse, decoded)),
+            None => {
+                let defect = "its version is sparse and starts below 0, or the log's versions are too far \
+                     apart to try them all for operations that tell none";
+                let (spec, defect) = (self.name(), defect.to_owned());
+                Err(InputError::new(history.source(), 0, Problem::BrokenSpec { spec, defect }))
+            }
+        }
     }
+}
+
+/// A history under an object.
+fn bind<S>(object: S, decoded: Vec<Option<(Invocation, Option<Datum>)>>) -> Interpretation
+where
+    S: Spec<Op = Invocation, Ret = Datum> + 'static,
+{
+    let mut bound = Bound::new(object);
+    let classes = decoded.into_iter().map(|read| read.map(|(op, ret)| bound.class(op, ret)));
+    let classes: Vec<_> = classes.collect();
+    Interpretation::new(Arc::new(bound), classes)
 }
 
 /// An operation that is being read.
@@ -371,6 +397,11 @@ impl SeriObject {
 }
 
 impl SeriObject {
+    /// Whether its version also rises by itself.
+    pub(crate) fn is_sparse(&self) -> bool {
+        self.nature.is_sparse
+    }
+
     pub(crate) fn initial(&self) -> SpecState {
         self.spec.initial().expect("it was tried when the specification was read")
     }
@@ -381,6 +412,16 @@ impl SeriObject {
 
     pub(crate) fn key(&self, op: &Invocation) -> Option<u64> {
         self.nature.key(op.0).map(|parameter| key_of(&op.1[parameter]))
+    }
+
+    /// All keys that some operations name, ascending, those aside that only list entries; `None` if
+    /// one of them may act on others.
+    fn keys_of<'a>(&self, all: impl Iterator<Item = &'a Invocation>) -> Option<Vec<Datum>> {
+        let mut keys: BTreeSet<&Datum> = BTreeSet::new();
+        for (method, args) in all.filter(|op| self.nature.lists(op.0).is_none()) {
+            keys.extend(self.nature.entries(*method, args)?);
+        }
+        Some(keys.into_iter().cloned().collect())
     }
 
     /// Why the method cannot return that.
@@ -412,6 +453,8 @@ struct SeriHistory {
     object: Arc<SeriObject>,
     values: Arc<Values>,
     texts: Arc<Texts>,
+    /// All keys that operations name, ascending; `None` if some operation may act on others.
+    keys: Option<Vec<Datum>>,
 }
 
 impl SeriHistory {
@@ -516,6 +559,11 @@ impl Versions<SpecState, Invocation, Datum> for SeriHistory {
 
     fn keys(&self, op: &Invocation) -> Option<Vec<u64>> {
         Some(self.object.nature.entries(op.0, &op.1)?.into_iter().map(key_of).collect())
+    }
+
+    fn split(&self, op: &Invocation, ret: &Datum) -> Option<Vec<(Invocation, Datum)>> {
+        let pieces = self.object.nature.lists(op.0)?.split(&op.1, ret, self.keys.as_ref()?)?;
+        Some(pieces.into_iter().map(|(args, ret)| ((op.0, args), ret)).collect())
     }
 }
 

@@ -91,6 +91,13 @@ fn datum(random: &mut Random, ty: &Type, size: Size) -> Datum {
     match ty {
         Type::Int(_) => Datum::Int(random.below(4) as i32),
         Type::Key => Datum::Key(random.below(size.keys) as i32),
+        Type::Tuple(parts) => {
+            Datum::Tuple(parts.iter().map(|part| datum(random, part, size)).collect())
+        }
+        Type::Seq(of) => {
+            let count = random.below(3);
+            Datum::List((0..count).map(|_| datum(random, of, size)).collect())
+        }
         _ => Datum::Value(random.below(size.values) as i32),
     }
 }
@@ -173,7 +180,7 @@ fn what_the_text_says_of_a_model_changes_no_verdict() {
 #[test]
 fn keys_and_versions_are_found_where_they_are() {
     let keyed = ["dynamo", "object-store", "redis", "zookeeper"];
-    let versioned = ["etcd", "fenced-log"];
+    let versioned = ["etcd", "etcd-txn", "fenced-log", "zookeeper-zxid"];
     let size = Size { faults: 0, unknown: u64::MAX, operations: 30, ..SMALL };
     for service in services() {
         let checked = verdict(service, &draw(service, 1, size), &Options::default());
@@ -249,4 +256,53 @@ fn a_number_that_is_not_quite_a_version_is_not_taken_for_one() {
             assert!(is_version.is_none_or(|expected| expected == by_versions), "{new} {seed}");
         }
     }
+}
+
+#[test]
+fn what_is_declared_to_be_a_version_is_one() {
+    let declared = store_with("var rev", "version var rev");
+    assert!(SeriReader::parse(declared.source, None).is_ok());
+    let lies = [
+        ("rev = rev + 1\n    return (true", "return (true", "does not count it up"),
+        ("rev = rev + 1\n    return rev", "rev = rev + 2\n    return rev", "in another way"),
+        ("kv[k] = v\n", "kv[k] = v\n    rev = rev + 1\n", "more than once"),
+        ("var rev: int = 1", "var rev: bool = true", "a version is a number"),
+    ];
+    for (old, new, complaint) in lies {
+        for declaration in ["version var rev", "sparse version var rev"] {
+            let source = store_with(old, new).source.replace("var rev", declaration);
+            let refused = SeriReader::parse(&source, None).err().unwrap_or_default();
+            assert!(refused.contains(complaint), "{declaration} {new}: {refused}");
+        }
+    }
+}
+
+/// A range of keys is one read for each key: the store stays one object for each key.
+#[test]
+fn a_range_does_not_tie_keys_together() {
+    let etcd = service("etcd-txn").expect("a service");
+    let mut lines = String::new();
+    for n in 0..200 {
+        let (k, call) = (n % 20, 10 * n);
+        writeln!(
+            lines,
+            "{{\"process\":0,\"op\":\"put\",\"arg\":[{k},{n}],\"result\":{},\"call\":{call},\"return\":{}}}",
+            n + 2,
+            call + 1
+        )
+        .unwrap();
+    }
+    let listed: Vec<String> = (5..8).map(|k| format!("[{k},{},{}]", 180 + k, 182 + k)).collect();
+    let range = |listed: &str| {
+        format!(
+            "{{\"process\":1,\"op\":\"range\",\"arg\":[5,8],\"result\":[[{listed}],201],\"call\":3000,\"return\":3001}}\n"
+        )
+    };
+    let right = format!("{lines}{}", range(&listed.join(",")));
+    let checked = verdict(etcd, &right, &Options::default());
+    assert!(matches!(checked.verdict, Verdict::Linearizable(_)));
+    let wrong = format!("{lines}{}", range(&listed[..2].join(",")));
+    let checked = verdict(etcd, &wrong, &Options::default());
+    let Verdict::Violation(core) = &checked.verdict else { panic!("{}", checked.verdict.word()) };
+    assert_eq!(core.operations.len(), 2, "the last put of key 7 and the range");
 }

@@ -107,6 +107,17 @@ pub struct VarDecl {
     pub scope: VarScope,
     /// Whether it is accessed without synchronisation: `plain`.
     pub plain: bool,
+    /// How it rises, if it is declared to be the version of a specification.
+    pub version: Option<Rise>,
+}
+
+/// How the version of a specification rises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rise {
+    /// `version var`: by one with every change.
+    ByOne,
+    /// `sparse version var`: by one with every change, and between operations by any number.
+    Sparse,
 }
 
 /// Who sees a variable.

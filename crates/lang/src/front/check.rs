@@ -14,6 +14,7 @@ use crate::front::program::*;
 use crate::front::range::Range;
 use crate::front::span::Span;
 use crate::front::types::{Fit, Type};
+use crate::spec::paths;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -52,8 +53,33 @@ pub fn check_with(source: &str, consts: &BTreeMap<String, i32>) -> Result<Progra
         });
     }
     let mut program = Checker::new(&file, consts).program(source, file.clone())?;
+    program.specs.iter().zip(&program.file.specs).try_for_each(|(s, decl)| versions(s, decl))?;
     attach_spec(&mut program)?;
     Ok(program)
+}
+
+/// What is declared to be a version is one: that is read off the methods.
+fn versions(spec: &SpecInfo, decl: &SpecDecl) -> Checked<()> {
+    let mut declared = decl.vars.iter().zip(0..).filter(|(var, _)| var.version.is_some());
+    let Some((var, number)) = declared.next() else { return Ok(()) };
+    let name = &var.name.text;
+    if let Some((second, _)) = declared.next() {
+        return Err(Diagnostic::new(second.name.span, "a specification has one version")
+            .hint(format!("`{name}` is declared to be it")));
+    }
+    if !matches!(spec.vars[number as usize].ty, Type::Int(_)) {
+        return Err(Diagnostic::new(var.name.span, "a version is a number"));
+    }
+    for (method, at) in spec.methods.iter().zip(&decl.methods) {
+        if let Some(fault) = paths::uncounted(spec, method, VarId(number)) {
+            return Err(Diagnostic::new(
+                at.name.span,
+                format!("`{name}` is not a version: {fault}"),
+            )
+            .hint(format!("write `{name} = {name} + 1` once on each way that changes anything")));
+        }
+    }
+    Ok(())
 }
 
 /// The built-in specification of this name.
@@ -74,6 +100,10 @@ fn attach_spec(program: &mut Program) -> Checked<()> {
     let Some(object) = &program.file.object else { return Ok(()) };
     let Some(name) = &object.spec else { return Ok(()) };
     let local = program.specs.iter().find(|s| s.name == name.text).cloned();
+    if local.iter().flat_map(|spec| &spec.vars).any(|var| var.version == Some(Rise::Sparse)) {
+        return Err(Diagnostic::new(name.span, "a version that is sparse is for logs")
+            .hint("an algorithm has no other clients that could raise it: write `version var`"));
+    }
     let Some(spec) = local.or_else(|| builtin_spec(&name.text)) else {
         let known = builtin_specs().join(", ");
         return Err(Diagnostic::new(name.span, format!("unknown specification `{}`", name.text))

@@ -182,7 +182,7 @@ mod tests {
                 .into_iter()
                 .flat_map(words)
                 .collect();
-        for word in KEYWORDS.into_iter().chain(["rest", "help", "plain"]) {
+        for word in KEYWORDS.into_iter().chain(["rest", "help", "plain", "version", "sparse"]) {
             assert!(known.contains(word), "{word}");
         }
         for word in ["bool", "int", "value", "key", "tid", "lock", "seq", "set", "map"] {

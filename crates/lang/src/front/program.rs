@@ -2,7 +2,7 @@
 //! that comes after (lowering, the specification interpreter, the printers) reads this and needs no
 //! further checks.
 
-use crate::front::ast::{Block, Expr, ExprId, File};
+use crate::front::ast::{Block, Expr, ExprId, File, Rise};
 use crate::front::types::{EnumId, Shown, StructId, Type};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -172,6 +172,8 @@ pub struct VarInfo {
     pub init: Option<Expr>,
     /// Whether it is accessed without synchronisation.
     pub plain: bool,
+    /// How it rises, if it is declared to be the version of a specification.
+    pub version: Option<Rise>,
 }
 
 /// A method or a helper function.

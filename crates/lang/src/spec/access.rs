@@ -1,22 +1,50 @@
 //! Which parts of the state a method of a specification looks at and changes, read off its text.
 //!
 //! An access `m[p]` or `p in m`, where `m` is a map and `p` a parameter that the method never
-//! assigns, touches the entry of the argument and nothing else. Every other mention of a variable
-//! touches all of it. A method that mentions variables in the first way only acts on the entries of
-//! its arguments: what it does and returns is the same whatever the other entries are.
+//! assigns, touches the entry of the argument and nothing else. So does `m[x]` or `m[x.0]` where `x`
+//! goes through a list that is such a parameter: it touches the entries of what the list holds.
+//! Every other mention of a variable touches all of it. A method that mentions variables in these
+//! ways only acts on the entries of its arguments: what it does and returns is the same whatever the
+//! other entries are.
 
 use crate::front::ast::*;
 use crate::front::program::{FunctionInfo, LocalId, Meaning, SpecInfo, VarId};
 use crate::front::types::Type;
 use crate::front::walk;
+use crate::spec::Datum;
 
 /// What a method touches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// The entries of these arguments, in maps; and perhaps the variable that was set aside.
-    Entries(Vec<usize>),
+    /// These entries of maps; and perhaps the variable that was set aside.
+    Entries(Vec<Entry>),
     /// Perhaps everything.
     Everything,
+}
+
+/// Entries of maps that arguments name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Entry {
+    /// That of an argument, by its place.
+    Of(usize),
+    /// Those of all elements of an argument, or of one part of each.
+    OfEach(usize, Option<usize>),
+}
+
+impl Entry {
+    /// The keys of the entries, with some arguments.
+    pub fn keys<'a>(&self, args: &'a [Datum]) -> Vec<&'a Datum> {
+        match *self {
+            Entry::Of(argument) => vec![&args[argument]],
+            Entry::OfEach(argument, part) => {
+                let part_of = |element: &'a Datum| match (part, element) {
+                    (Some(part), Datum::Tuple(parts)) => parts.get(part),
+                    _ => Some(element),
+                };
+                args[argument].elements().iter().filter_map(part_of).collect()
+            }
+        }
+    }
 }
 
 /// What a method touches, one variable set aside.
@@ -64,16 +92,16 @@ struct Scan<'s> {
     spec: &'s SpecInfo,
     method: &'s FunctionInfo,
     aside: Option<VarId>,
-    entries: Vec<usize>,
+    entries: Vec<Entry>,
     is_wide: bool,
 }
 
 impl Scan<'_> {
     fn expression(&mut self, expr: &Expr) {
         if let ExprKind::Index(of, index) | ExprKind::Binary(BinaryOp::In, index, of) = &expr.kind
-            && let Some(parameter) = self.entry(of, index)
+            && let Some(entry) = self.entry(of, index)
         {
-            self.entries.push(parameter);
+            self.entries.push(entry);
             return;
         }
         match self.spec.facts.meaning(expr.id) {
@@ -86,16 +114,47 @@ impl Scan<'_> {
         walk::children(expr, &mut |part| self.expression(part));
     }
 
-    /// The parameter whose entry of a map this is.
-    fn entry(&self, of: &Expr, index: &Expr) -> Option<usize> {
+    /// The entry of a map that this is, if an argument names it.
+    fn entry(&self, of: &Expr, index: &Expr) -> Option<Entry> {
         let Some(Meaning::Shared(_)) = self.spec.facts.meaning(of.id) else { return None };
-        let Some(Meaning::Local(local)) = self.spec.facts.meaning(index.id) else { return None };
-        let is_name = matches!((&of.kind, &index.kind), (ExprKind::Name(_), ExprKind::Name(_)));
         let is_map = matches!(self.spec.facts.type_of(of), Type::Map(..));
-        if !is_name || !is_map || self.is_assigned(local) {
+        if !is_map || !matches!(of.kind, ExprKind::Name(_)) {
             return None;
         }
+        let (name, part) = match &index.kind {
+            ExprKind::Part(name, part) => (&**name, Some(*part as usize)),
+            _ => (index, None),
+        };
+        let local = self.fixed(name)?;
+        match (self.parameter(local), part) {
+            (Some(parameter), None) => Some(Entry::Of(parameter)),
+            (Some(_), Some(_)) => None,
+            (None, part) => Some(Entry::OfEach(self.list_of(local)?, part)),
+        }
+    }
+
+    /// The local variable that a name is, if the method never assigns it.
+    fn fixed(&self, name: &Expr) -> Option<LocalId> {
+        let Some(Meaning::Local(local)) = self.spec.facts.meaning(name.id) else { return None };
+        let is_name = matches!(name.kind, ExprKind::Name(_));
+        (is_name && !self.is_assigned(local)).then_some(local)
+    }
+
+    fn parameter(&self, local: LocalId) -> Option<usize> {
         self.method.params.iter().position(|param| param.local == local)
+    }
+
+    /// The parameter through whose elements a variable goes.
+    fn list_of(&self, local: LocalId) -> Option<usize> {
+        let mut list = None;
+        walk::statements(&self.method.body, &mut |statement| {
+            if let StmtKind::For(binding, of, _) = &statement.kind
+                && self.spec.facts.meaning(binding.id) == Some(Meaning::Local(local))
+            {
+                list = self.fixed(of).and_then(|of| self.parameter(of));
+            }
+        });
+        list
     }
 
     fn is_assigned(&self, local: LocalId) -> bool {

@@ -6,8 +6,35 @@ use crate::front::program::*;
 use crate::front::types::Type;
 use crate::steps::{MINUS_INF, PLUS_INF};
 
+/// What a map has where it has no entry.
+const NOTHING: &Datum = &Datum::Null;
+
 impl Interpreter<'_> {
+    /// The datum that a name, a part of one, or an entry of a map at one stands for, where it
+    /// stands: states are large, and most of what is looked at is only compared.
+    fn look(&self, expr: &Expr) -> Option<&Datum> {
+        match &expr.kind {
+            ExprKind::Name(_) => match self.facts.meaning(expr.id)? {
+                Meaning::Local(local) => self.locals[local.0 as usize].as_ref(),
+                Meaning::Shared(var) => self.vars.get(var.0 as usize),
+                _ => None,
+            },
+            ExprKind::Part(of, part) => match self.look(of)? {
+                Datum::Tuple(parts) => parts.get(*part as usize),
+                _ => None,
+            },
+            ExprKind::Index(of, index) => match self.look(of)? {
+                Datum::Map(entries) => Some(entries.get(self.look(index)?).unwrap_or(NOTHING)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     pub(super) fn value(&mut self, expr: &Expr) -> Interpreted<Datum> {
+        if let Some(seen) = self.look(expr) {
+            return Ok(seen.clone());
+        }
         Ok(match &expr.kind {
             ExprKind::Int(n) => Datum::Int(*n as i32),
             ExprKind::Bool(b) => Datum::Bool(*b),
@@ -144,19 +171,16 @@ impl Interpreter<'_> {
             BinaryOp::Or => return Ok(Datum::Bool(self.truth(a)? || self.truth(b)?)),
             _ => {}
         }
+        if let (Some(left), Some(right)) = (self.look(a), self.look(b))
+            && let Some(truth) = compared(op, left, right)
+        {
+            return Ok(Datum::Bool(truth));
+        }
         let (left, right) = (self.value(a)?, self.value(b)?);
+        if let Some(truth) = compared(op, &left, &right) {
+            return Ok(Datum::Bool(truth));
+        }
         Ok(match op {
-            BinaryOp::Eq => Datum::Bool(left == right),
-            BinaryOp::Ne => Datum::Bool(left != right),
-            BinaryOp::Lt => Datum::Bool(left.number() < right.number()),
-            BinaryOp::Le => Datum::Bool(left.number() <= right.number()),
-            BinaryOp::Gt => Datum::Bool(left.number() > right.number()),
-            BinaryOp::Ge => Datum::Bool(left.number() >= right.number()),
-            BinaryOp::In => Datum::Bool(match &right {
-                Datum::Map(entries) => entries.get(&left).is_some(),
-                Datum::Set(parts) => parts.binary_search(&left).is_ok(),
-                _ => right.into_parts().contains(&left),
-            }),
             BinaryOp::Concat => {
                 let mut parts = left.into_parts();
                 parts.extend(right.into_parts());
@@ -167,15 +191,29 @@ impl Interpreter<'_> {
     }
 }
 
+/// What a comparison says; `None` of other operators.
+fn compared(op: BinaryOp, left: &Datum, right: &Datum) -> Option<bool> {
+    Some(match op {
+        BinaryOp::Eq => left == right,
+        BinaryOp::Ne => left != right,
+        BinaryOp::Lt => left.number() < right.number(),
+        BinaryOp::Le => left.number() <= right.number(),
+        BinaryOp::Gt => left.number() > right.number(),
+        BinaryOp::Ge => left.number() >= right.number(),
+        BinaryOp::In => match right {
+            Datum::Map(entries) => entries.get(left).is_some(),
+            Datum::Set(parts) => parts.binary_search(left).is_ok(),
+            _ => right.elements().contains(left),
+        },
+        _ => return None,
+    })
+}
+
 fn arithmetic(op: BinaryOp, left: Datum, right: Datum) -> Interpreted<Datum> {
-    if let (Datum::Set(mut a), Datum::Set(b)) = (left.clone(), right.clone()) {
-        if op == BinaryOp::Add {
-            a.extend(b);
-        } else {
-            a.retain(|x| !b.contains(x));
-        }
-        return Ok(Datum::set(a));
-    }
+    let (left, right) = match (left, right) {
+        (Datum::Set(a), Datum::Set(b)) => return Ok(combined(op, a, b)),
+        numbers => numbers,
+    };
     let (a, b) = (left.number(), right.number());
     let result = match op {
         BinaryOp::Add => a.checked_add(b),
@@ -185,6 +223,20 @@ fn arithmetic(op: BinaryOp, left: Datum, right: Datum) -> Interpreted<Datum> {
         _ => a.checked_rem_euclid(b),
     };
     result.map(Datum::Int).ok_or_else(|| broken("a calculation has no result"))
+}
+
+/// The union of two sorted lists, or what the first has and the second has not.
+fn combined(op: BinaryOp, mut a: Vec<Datum>, b: Vec<Datum>) -> Datum {
+    match op {
+        BinaryOp::Add => {
+            a.extend(b);
+            Datum::set(a)
+        }
+        _ => {
+            a.retain(|x| b.binary_search(x).is_err());
+            Datum::Set(a)
+        }
+    }
 }
 
 fn collection(builtin: Builtin, mut args: Vec<Datum>) -> Interpreted<Datum> {

@@ -6,13 +6,13 @@
 //! whether the method had changed something then follows from the constants beside it:
 //! `return (true, rev)` after a change, `return (false, rev)` without one.
 //!
-//! Ways are followed statement by statement. A loop may change the state or not; one that counts or
-//! returns is not followed, nor is a helper function that mentions the state, and then nothing is
-//! said of the method.
+//! Ways are followed statement by statement, through a loop until nothing new comes out of it. A
+//! helper function that mentions the state is not followed, nor is a jump to a label, and then
+//! nothing is said of the method.
 
 use super::access::{mentions_state, root};
 use crate::front::ast::*;
-use crate::front::program::{FunctionInfo, Meaning, SpecInfo, VarId};
+use crate::front::program::{FunctionInfo, Meaning, SpecInfo, VarId, VarInfo};
 use crate::front::types::Type;
 use crate::front::walk;
 use crate::spec::Datum;
@@ -65,7 +65,7 @@ pub fn endings(
     method: &FunctionInfo,
     number: Option<VarId>,
 ) -> Option<Vec<Ending>> {
-    let mut follow = Follow { spec, number, endings: Vec::new() };
+    let mut follow = Follow { spec, number, endings: Vec::new(), jumps: Vec::new() };
     let open = follow.block(&method.body, vec![Way::default()])?;
     for way in open {
         follow.end(way, None);
@@ -73,9 +73,27 @@ pub fn endings(
     Some(follow.endings)
 }
 
-/// The variable of a specification that is a version, with the endings of its methods.
+/// Why a number does not count the changes of a method, if it does not.
+pub fn uncounted(spec: &SpecInfo, method: &FunctionInfo, number: VarId) -> Option<&'static str> {
+    let Some(endings) = endings(spec, method, Some(number)) else {
+        return Some("it is assigned in another way, or the ways here cannot be followed");
+    };
+    let fault = endings.iter().find(|ending| ending.counted != u32::from(ending.is_change))?;
+    Some(match fault.counted {
+        0 => "a way here changes something and does not count it up",
+        _ => "a way here counts it up more than once",
+    })
+}
+
+/// The variable of a specification that is a version, with the endings of its methods: the one that
+/// is declared to be, or else one that is told.
 pub fn version(spec: &SpecInfo) -> Option<(VarId, Vec<Vec<Ending>>)> {
-    let numbers = spec.vars.iter().zip(0..).filter(|(var, _)| matches!(var.ty, Type::Int(_)));
+    let is_declared = spec.vars.iter().any(|var| var.version.is_some());
+    let may_be = |var: &VarInfo| match is_declared {
+        true => var.version.is_some(),
+        false => matches!(var.ty, Type::Int(_)),
+    };
+    let numbers = spec.vars.iter().zip(0..).filter(|(var, _)| may_be(var));
     numbers.map(|(_, number)| VarId(number)).find_map(|number| {
         let all = spec.methods.iter().map(|method| endings(spec, method, Some(number)));
         let all: Vec<Vec<Ending>> = all.collect::<Option<_>>()?;
@@ -109,6 +127,8 @@ struct Follow<'s> {
     spec: &'s SpecInfo,
     number: Option<VarId>,
     endings: Vec<Ending>,
+    /// The ways that left the body of the loop at hand by `break` or `continue`.
+    jumps: Vec<Way>,
 }
 
 impl Follow<'_> {
@@ -157,6 +177,10 @@ impl Follow<'_> {
                 ways.into_iter().for_each(|way| self.end(way, value.as_ref()));
                 Some(Vec::new())
             }
+            StmtKind::Break(None) | StmtKind::Continue(None) => {
+                self.jumps.extend(ways);
+                Some(Vec::new())
+            }
             StmtKind::Break(_) | StmtKind::Continue(_) | StmtKind::Repeat(..) => None,
         }
     }
@@ -172,7 +196,9 @@ impl Follow<'_> {
         if counts && !(roots.len() == 1 && targets.len() == 1 && self.is_next(value)) {
             return None;
         }
-        let after = |way: Way| Way { is_change: true, counted: way.counted + u32::from(counts) };
+        // More than once is as good as twice: a loop ends.
+        let counted = |way: &Way| (way.counted + u32::from(counts)).min(2);
+        let after = |way: Way| Way { is_change: true, counted: counted(&way) };
         Some(ways.into_iter().map(after).collect())
     }
 
@@ -200,26 +226,24 @@ impl Follow<'_> {
         is_pure
     }
 
-    /// A loop, which changes the state or does not, and does not leave the method or count.
-    fn repeat(&self, body: &Block, mut ways: Vec<Way>) -> Option<Vec<Way>> {
-        let (mut is_change, mut is_followed) = (false, true);
-        walk::statements(body, &mut |statement| match &statement.kind {
-            StmtKind::Assign(targets, _) => {
-                for var in targets.iter().flatten().filter_map(|place| root(self.spec, place)) {
-                    is_change = true;
-                    is_followed &= Some(var) != self.number;
+    /// A loop, whose body is followed until no new way comes out of it. (A `break` counts as one
+    /// more round or none, which says more ways than there are, and none fewer.)
+    fn repeat(&mut self, body: &Block, mut ways: Vec<Way>) -> Option<Vec<Way>> {
+        let outer = std::mem::take(&mut self.jumps);
+        loop {
+            let mut round = self.block(body, ways.clone())?;
+            round.append(&mut self.jumps);
+            let known = ways.len();
+            for way in round {
+                if !ways.contains(&way) {
+                    ways.push(way);
                 }
             }
-            StmtKind::Return(_) => is_followed = false,
-            _ => {}
-        });
-        walk::expressions(body, &mut |expr| is_followed &= self.is_pure(expr));
-        if is_change {
-            let changed: Vec<Way> =
-                ways.iter().map(|way| Way { is_change: true, ..way.clone() }).collect();
-            ways.extend(changed);
+            if ways.len() == known {
+                self.jumps = outer;
+                return Some(ways);
+            }
         }
-        is_followed.then_some(ways)
     }
 
     fn end(&mut self, way: Way, value: Option<&Expr>) {
@@ -231,7 +255,10 @@ impl Follow<'_> {
         let constants = parts.iter().map(|part| self.constant(part)).collect();
         let told = parts.iter().position(|part| self.is_number(part));
         let Way { is_change, counted } = way;
-        self.endings.push(Ending { constants, told, is_change, counted });
+        let ending = Ending { constants, told, is_change, counted };
+        if !self.endings.contains(&ending) {
+            self.endings.push(ending);
+        }
     }
 
     fn constant(&self, expr: &Expr) -> Option<Datum> {

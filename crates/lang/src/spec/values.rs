@@ -147,6 +147,14 @@ impl Datum {
         }
     }
 
+    /// The elements of a list or a set, the parts of a tuple.
+    pub(super) fn elements(&self) -> &[Datum] {
+        match self {
+            Datum::Tuple(parts) | Datum::List(parts) | Datum::Set(parts) => parts,
+            _ => &[],
+        }
+    }
+
     pub(super) fn into_parts(self) -> Vec<Datum> {
         match self {
             Datum::Tuple(parts) | Datum::List(parts) | Datum::Set(parts) => parts,

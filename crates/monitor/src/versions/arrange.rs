@@ -3,7 +3,7 @@
 use super::key::{Key, Place};
 use super::layout::{Index, Layout};
 use hashbrown::HashMap;
-use seriatim_spec::{ClassId, Version, Versioned};
+use seriatim_spec::{ClassId, Rise, Version, Versioned};
 
 /// The keys with their places; those that one operation touches together are one.
 pub(super) fn arrange(layout: &Layout, automaton: &mut dyn Versioned) -> Vec<Key> {
@@ -26,6 +26,7 @@ pub(super) fn arrange(layout: &Layout, automaton: &mut dyn Versioned) -> Vec<Key
         piece(index).for_each(|(key, _)| keys[key].pending.push(index));
     }
     let fillers = in_order_of_first_call(layout, &keys);
+    let is_filled = layout.rise == Rise::ByOne;
     for slot in 0..layout.updates.len() as u32 {
         match layout.updates[slot as usize] {
             Some(index) => {
@@ -38,7 +39,7 @@ pub(super) fn arrange(layout: &Layout, automaton: &mut dyn Versioned) -> Vec<Key
                 let in_time = fillers.iter().take_while(is_in_time).count();
                 for &key in &fillers[..in_time] {
                     let place = keys[key].place(slot);
-                    (place.is_gap, place.is_sole) = (true, in_time == 1);
+                    (place.is_gap, place.is_sole) = (true, in_time == 1 && is_filled);
                 }
             }
             None => {}
@@ -57,7 +58,7 @@ pub(super) fn arrange(layout: &Layout, automaton: &mut dyn Versioned) -> Vec<Key
     keys
 }
 
-/// The keys with operations that never returned, in the order of the first call of one.
+/// The keys with operations that may fill gaps, in the order of the first call of one.
 fn in_order_of_first_call(layout: &Layout, keys: &[Key]) -> Vec<usize> {
     let mut fillers: Vec<usize> =
         (0..keys.len()).filter(|&key| !keys[key].pending.is_empty()).collect();

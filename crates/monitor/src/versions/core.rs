@@ -10,12 +10,12 @@
 
 use super::Confirmed;
 use super::key::Keys;
-use super::layout::{Fault, Index, Layout, Proof};
+use super::layout::{Fault, Index, Layout, Proof, Record};
 use crate::search::{Engine, Memory, Part, Progress, Strategy};
 use hashbrown::HashMap;
 use seriatim_history::{History, Horizon, OpId};
 use seriatim_spec::{
-    Alphabet, Automaton, Cancel, ClassId, Interpretation, StateId, Version, Versioned, Walk,
+    Alphabet, Automaton, Cancel, ClassId, Interpretation, Rise, StateId, Version, Versioned, Walk,
 };
 use std::sync::Arc;
 
@@ -52,6 +52,9 @@ struct Member {
     gaps: Vec<u64>,
     /// Whether it acts on another key, and says only that its version had been reached.
     is_foreign: bool,
+    /// Whether it is silent and changes nothing, so that these versions are those at which it may
+    /// stand.
+    is_silent: bool,
 }
 
 impl Core {
@@ -72,10 +75,14 @@ impl Core {
     pub fn of_gaps(layout: &Layout) -> Core {
         let telling = layout.pending.iter().map(|&index| layout.record(index).op).collect();
         let sentence = format!(
-            "{} versions were told by nobody, and the {} operations that never returned cannot have made \
-             them all",
+            "{} versions were told by nobody, and the {} operations that tell nothing cannot have made \
+             {}",
             layout.gaps.len(),
-            layout.pending.len()
+            layout.pending.len(),
+            match layout.rise {
+                Rise::ByOne => "them all",
+                Rise::Sparse => "those that the results call for",
+            }
         );
         Core { sentence, operations: telling, claims: Claims::Everything }
     }
@@ -106,6 +113,31 @@ impl Core {
         let sentence = "one key cannot be completed, whatever happened to the others".to_owned();
         let operations = own.map(|index| keys.layout.record(index).op).collect();
         Core { sentence, operations, claims: Claims::Everything }
+    }
+
+    /// The core of a silent operation that fits nowhere while it lasts, although nothing leaves a
+    /// choice: with the told updates of its keys meanwhile, from the state before them.
+    pub fn of_silent(layout: &Layout, silent: Index, meanwhile: Meanwhile) -> Core {
+        let Meanwhile { start, since, versions, updates } = meanwhile;
+        let mut members: Vec<Member> =
+            updates.iter().map(|&index| Member::of(layout, index)).collect();
+        members.push(Member { gaps: versions, is_silent: true, ..Member::of(layout, silent) });
+        let operations = members.iter().map(|member| member.op).collect();
+        let sentence = format!(
+            "one of these operations tells no version and fits none from {since} on that the object \
+             had while it lasted; no other update of its keys comes between them"
+        );
+        let claims = Claims::Key { members, starts: vec![start], since, sole: Vec::new() };
+        Core { sentence, operations, claims }
+    }
+
+    /// The core of a silent operation that fits nowhere because of those before it.
+    pub fn of_silents(layout: &Layout) -> Core {
+        let all = layout.silent.iter();
+        let operations = all.map(|&index| layout.record(index).op).collect();
+        let sentence =
+            "the operations that tell no version fit nowhere in the order that they happened in";
+        Core { sentence: sentence.to_owned(), operations, claims: Claims::Everything }
     }
 
     /// Whether the general search refutes the core; `None` if it finds an order.
@@ -146,11 +178,23 @@ impl Core {
     }
 }
 
+/// What happened while a silent operation lasted.
+pub(super) struct Meanwhile {
+    /// The state before, and its version.
+    pub start: StateId,
+    pub since: u64,
+    /// The versions that the object had.
+    pub versions: Vec<u64>,
+    /// The updates of the same keys.
+    pub updates: Vec<Index>,
+}
+
 impl Member {
     fn of(layout: &Layout, index: Index) -> Member {
         let record = layout.record(index);
-        let (gaps, is_foreign) = (Vec::new(), false);
-        Member { op: record.op, class: record.class, told: record.told, gaps, is_foreign }
+        let (gaps, is_foreign, is_silent) = (Vec::new(), false, false);
+        let Record { op, class, told, .. } = *record;
+        Member { op, class, told, gaps, is_foreign, is_silent }
     }
 }
 
@@ -334,12 +378,12 @@ impl Table {
             (start.version, None),
             members.len(),
             |&(now, state): &State, member| {
-                let Member { class, told, gaps, is_foreign, .. } = &members[member];
-                let made = gaps.iter().map(|&gap| (gap - 1, gap));
+                let Member { class, told, gaps, is_foreign, is_silent, .. } = &members[member];
+                let made = gaps.iter().map(|&gap| (gap - u64::from(!is_silent), gap));
                 let made: Vec<(u64, u64)> = match told {
                     Some(Version::Update(told)) => vec![(told - 1, *told)],
                     Some(Version::Read(told)) => vec![(*told, *told)],
-                    None => made.filter(|&(_, gap)| gap > now).collect(),
+                    None => made.filter(|&(before, _)| before >= now).collect(),
                 };
                 let from = state.as_ref().map_or(start.states, std::slice::from_ref);
                 let mut after: Vec<State> = Vec::new();

@@ -13,7 +13,7 @@
 //!
 //! Both relax the whole question: the gaps that a key leaves are always filled.
 
-use super::layout::{Index, Layout};
+use super::layout::{Index, Layout, Record};
 use super::steps::Steps;
 use hashbrown::{HashMap, HashSet};
 use seriatim_spec::{ClassId, StateId};
@@ -153,7 +153,11 @@ impl Keys<'_> {
     ) -> Option<StateId> {
         let Keys { layout, steps, keys } = self;
         let place = &keys[key].places[at as usize];
-        let class = layout.record(keys[key].pending[pending as usize]).class;
+        let index = keys[key].pending[pending as usize];
+        if !layout.is_lasting(index, place.slot) {
+            return None;
+        }
+        let class = layout.record(index).class;
         let after = steps.untold(state, class, layout.version(place.slot))?;
         let reads = &keys[key].reads[place.reads.clone()];
         steps.misfit(layout, place.slot, reads, after).is_none().then_some(after)
@@ -166,8 +170,18 @@ impl Keys<'_> {
         0..pending.partition_point(|&p| self.layout.is_in_time(p, slot)) as Pending
     }
 
+    /// Whether an operation of a key had not returned too early to fill a gap.
+    pub fn is_lasting(&self, key: usize, at: u32, pending: Pending) -> bool {
+        let Key { places, pending: all, .. } = &self.keys[key];
+        self.layout.is_lasting(all[pending as usize], places[at as usize].slot)
+    }
+
+    pub fn record(&self, key: usize, pending: Pending) -> &Record {
+        self.layout.record(self.keys[key].pending[pending as usize])
+    }
+
     pub fn class_of(&self, key: usize, pending: Pending) -> ClassId {
-        self.layout.record(self.keys[key].pending[pending as usize]).class
+        self.record(key, pending).class
     }
 
     /// The gaps on the idle way from a place to where it stops, with the states before them, the
@@ -221,7 +235,8 @@ impl Keys<'_> {
                 if self.steps.declined.is_some() {
                     return false;
                 }
-                if !tried.insert(self.class_of(key, pending)) {
+                if !self.is_lasting(key, gap, pending) || !tried.insert(self.class_of(key, pending))
+                {
                     continue;
                 }
                 let Some(after) = self.fill(key, gap, before, pending) else { continue };
@@ -264,7 +279,9 @@ impl Keys<'_> {
                     reason = with(&reason, pending);
                     continue;
                 }
-                if !tried.insert(self.class_of(key, pending)) {
+                // Alike are those that do the same and last as long.
+                let Record { class, ret, .. } = *self.record(key, pending);
+                if !tried.insert((class, ret)) {
                     continue;
                 }
                 match self.viable(key, gap + 1, after, &with(used, pending)) {

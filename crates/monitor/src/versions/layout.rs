@@ -2,13 +2,17 @@
 //!
 //! Each version is a *slot*: first the update that made it, then the reads that saw it. Completed
 //! operations are pinned to their slots (V2). A slot whose update nobody told is a *gap*: one of
-//! the operations that never returned made it. What contradicts that already, whatever the object
-//! does, is a
-//! [`Fault`]: the pair of operations that shows it.
+//! the operations that tell nothing made it, or, if the version is sparse, perhaps nobody. What
+//! contradicts that already, whatever the object does, is a [`Fault`]: the pair of operations that
+//! shows it.
+//!
+//! Completed operations that tell no version are *silent*. One that may change something may fill a
+//! gap, like one that never returned, while it lasts. Where the others stand is looked for when the
+//! gaps are filled.
 
 use hashbrown::HashMap;
 use seriatim_history::{Event, History, OpId};
-use seriatim_spec::{ClassId, Interpretation, Version, Versioned};
+use seriatim_spec::{ClassId, Interpretation, Rise, Version, Versioned};
 
 /// The return of an operation that never returned.
 pub(super) const NEVER: u32 = u32::MAX;
@@ -17,6 +21,7 @@ pub(super) const NEVER: u32 = u32::MAX;
 pub(super) type Index = u32;
 
 /// One operation.
+#[derive(Clone, Copy)]
 pub(super) struct Record {
     pub op: OpId,
     pub class: ClassId,
@@ -50,6 +55,9 @@ pub(super) struct Layout {
     pub records: Vec<Record>,
     /// The version at the start, which is slot 0.
     pub first: u64,
+    pub rise: Rise,
+    /// The version of each slot.
+    versions: Vec<u64>,
     /// The update of each slot, if it was told.
     pub updates: Vec<Option<Index>>,
     /// The reads of each slot.
@@ -57,59 +65,117 @@ pub(super) struct Layout {
     /// For each slot the earliest return in it and later ones: what fills the slot was called
     /// before.
     pub late: Vec<u32>,
+    /// For each slot the latest call in earlier ones: what fills the slot returned after it.
+    early: Vec<u32>,
     /// The slots without an update.
     pub gaps: Vec<u32>,
-    /// The operations that never returned, in the order of their calls.
+    /// The operations that may fill gaps, in the order of their calls: those that never returned,
+    /// and silent ones that may change something.
     pub pending: Vec<Index>,
+    /// The silent operations, in the order of their calls.
+    pub silent: Vec<Index>,
 }
+
+/// The most slots of a sparse version in which something may stand that was not told.
+const SLOTS: u64 = 1 << 20;
 
 impl Layout {
     /// Lays some operations out; gives with it what versions and real time alone forbid, in which
-    /// case it is not complete. `Err`: this operation returned and tells no version.
+    /// case it is not complete. `Err`: versions are too far apart, in words.
     pub fn new(
         history: &History,
         reading: &Interpretation,
         operations: &[OpId],
         automaton: &mut dyn Versioned,
-    ) -> Result<(Layout, Option<Fault>), OpId> {
-        let records = records(history, reading, operations, automaton);
-        if let Some(silent) = records.iter().find(|r| r.ret != NEVER && r.told.is_none()) {
-            return Err(silent.op);
-        }
+    ) -> Result<(Layout, Option<Fault>), String> {
         let mut layout = Layout {
-            records,
+            records: records(history, reading, operations, automaton),
             first: automaton.initial().1,
+            rise: automaton.rise(),
+            versions: Vec::new(),
             updates: Vec::new(),
             reads: Vec::new(),
             late: Vec::new(),
+            early: Vec::new(),
             gaps: Vec::new(),
             pending: Vec::new(),
+            silent: Vec::new(),
         };
-        let fault = layout.lay().err();
+        layout.set_apart(reading);
+        let fault = match layout.lay() {
+            Ok(()) => None,
+            Err(Trouble::Fault(fault)) => Some(fault),
+            Err(Trouble::TooFar) => return Err("its versions are too far apart".to_owned()),
+        };
         Ok((layout, fault))
     }
 
-    fn lay(&mut self) -> Result<(), Fault> {
-        let slots = count_slots(&self.records, self.first)?;
-        self.updates = vec![None; slots];
-        self.reads = vec![Vec::new(); slots];
+    /// Finds the operations that tell nothing.
+    fn set_apart(&mut self, reading: &Interpretation) {
+        for (index, record) in (0..).zip(&self.records) {
+            if record.told.is_some() {
+                continue;
+            }
+            let is_silent = record.ret != NEVER;
+            self.silent.extend(is_silent.then_some(index));
+            if !is_silent || !reading.alphabet.is_read_only(record.class) {
+                self.pending.push(index);
+            }
+        }
+    }
+
+    fn lay(&mut self) -> Result<(), Trouble> {
+        let highest = self.highest()?;
+        self.name_slots(highest)?;
+        self.updates = vec![None; self.versions.len()];
+        self.reads = vec![Vec::new(); self.versions.len()];
         self.fill_slots()?;
         self.keep_time()?;
-        self.count_gaps()
+        self.count_gaps()?;
+        Ok(())
+    }
+
+    /// Numbers the versions. Of a sparse one that nobody told, there is a slot only if something
+    /// may stand there.
+    fn name_slots(&mut self, highest: u64) -> Result<(), Trouble> {
+        let told = self.records.iter().filter_map(|record| record.told.map(Version::number));
+        match self.rise {
+            Rise::ByOne => self.versions = (self.first..=highest).collect(),
+            Rise::Sparse if self.pending.is_empty() => {
+                self.versions = [self.first].into_iter().chain(told).collect();
+                self.versions.sort_unstable();
+                self.versions.dedup();
+            }
+            Rise::Sparse if highest - self.first < SLOTS => {
+                self.versions = (self.first..=highest).collect();
+            }
+            Rise::Sparse => return Err(Trouble::TooFar),
+        }
+        Ok(())
+    }
+
+    /// The slot of a version that was told.
+    fn slot(&self, version: u64) -> usize {
+        self.versions.partition_point(|&known| known < version)
     }
 
     /// The version of a slot.
     pub fn version(&self, slot: u32) -> u64 {
-        self.first + u64::from(slot)
+        self.versions[slot as usize]
     }
 
     pub fn record(&self, index: Index) -> &Record {
         &self.records[index as usize]
     }
 
-    /// Whether an operation that never returned may have made the version of a slot.
+    /// Whether an operation was called in time to make the version of a slot.
     pub fn is_in_time(&self, pending: Index, slot: u32) -> bool {
         self.record(pending).call < self.late[slot as usize]
+    }
+
+    /// Whether an operation had not returned too early to make the version of a slot.
+    pub fn is_lasting(&self, pending: Index, slot: u32) -> bool {
+        self.record(pending).ret > self.early[slot as usize]
     }
 
     /// The operation whose return shows first that the version of a slot existed.
@@ -118,11 +184,41 @@ impl Layout {
         self.records.iter().position(|record| record.ret == late).unwrap_or(0) as Index
     }
 
+    /// The highest version told, unless one is absurd.
+    fn highest(&self) -> Result<u64, Fault> {
+        let Layout { records, first, .. } = self;
+        let first = *first;
+        let told = records.iter().filter(|r| matches!(r.told, Some(Version::Update(_)))).count();
+        let updates = (told + self.pending.len()) as u64;
+        let mut highest = first;
+        for (index, record) in (0..).zip(records) {
+            let least = match record.told {
+                Some(Version::Update(_)) => first + 1,
+                _ => first,
+            };
+            let number = record.told.map_or(least, Version::number);
+            if number < least {
+                let sentence =
+                    format!("it tells version {number}, and the object starts at {first}");
+                let proof = Proof::Counting(first);
+                return Err(Fault { sentence, core: vec![index], proof });
+            }
+            if self.rise == Rise::ByOne && number - first > updates {
+                let sentence =
+                    format!("it tells version {number}, but there are {updates} updates");
+                let proof = Proof::Everything;
+                return Err(Fault { sentence, core: vec![index], proof });
+            }
+            highest = highest.max(number);
+        }
+        Ok(highest)
+    }
+
     fn fill_slots(&mut self) -> Result<(), Fault> {
         for index in 0..self.records.len() as Index {
             match self.record(index).told {
                 Some(Version::Update(version)) => {
-                    let slot = (version - self.first) as usize;
+                    let slot = self.slot(version);
                     if let Some(other) = self.updates[slot].replace(index) {
                         let sentence = format!("two updates both made version {version}");
                         return Err(Fault {
@@ -133,9 +229,10 @@ impl Layout {
                     }
                 }
                 Some(Version::Read(version)) => {
-                    self.reads[(version - self.first) as usize].push(index);
+                    let slot = self.slot(version);
+                    self.reads[slot].push(index);
                 }
-                None => self.pending.push(index),
+                None => {}
             }
         }
         Ok(())
@@ -155,7 +252,9 @@ impl Layout {
         }
         self.late = earliest[..slots].iter().map(|&(ret, _)| ret).collect();
         let mut latest = (0, 0);
+        self.early = Vec::with_capacity(slots);
         for slot in 0..slots {
+            self.early.push(latest.0);
             let greatest = |known: (u32, Index), &index: &Index| {
                 known.max((self.records[index as usize].call, index))
             };
@@ -188,6 +287,9 @@ impl Layout {
         self.pending.sort_by_key(|&index| records[index as usize].call);
         let slots = self.updates.len() as u32;
         self.gaps = (1..slots).filter(|&slot| self.updates[slot as usize].is_none()).collect();
+        if self.rise == Rise::Sparse {
+            return Ok(());
+        }
         for (nth, &slot) in self.gaps.iter().enumerate() {
             let in_time = self.pending.get(nth).is_some_and(|&p| self.is_in_time(p, slot));
             if !in_time {
@@ -203,17 +305,31 @@ impl Layout {
         let called = self.pending.iter().filter(|&&p| self.is_in_time(p, slot)).count();
         if called == 0 {
             let sentence = format!(
-                "nothing can have made version {version}: no operation told it, and none that never \
-                 returned had been called by then"
+                "nothing can have made version {version}: no operation told it, and none that tells \
+                 nothing had been called by then"
             );
             let proof = Proof::Counting(version - 1);
             return Fault { sentence, core: vec![witness], proof };
         }
         let sentence = format!(
             "too few operations can have made the versions up to {version} that nobody told: of those \
-             that never returned only {called} had been called by then"
+             that tell nothing only {called} had been called by then"
         );
         Fault { sentence, core: vec![witness], proof: Proof::Everything }
+    }
+}
+
+/// Why a history is not laid out.
+enum Trouble {
+    /// It is wrong.
+    Fault(Fault),
+    /// There are too many versions.
+    TooFar,
+}
+
+impl From<Fault> for Trouble {
+    fn from(fault: Fault) -> Self {
+        Trouble::Fault(fault)
     }
 }
 
@@ -237,29 +353,4 @@ fn records(
         }
     }
     records
-}
-
-/// The number of slots, unless a version is absurd.
-fn count_slots(records: &[Record], first: u64) -> Result<usize, Fault> {
-    let is_update = |r: &&Record| matches!(r.told, None | Some(Version::Update(_)));
-    let updates = records.iter().filter(is_update).count() as u64;
-    let mut highest = first;
-    for (index, record) in records.iter().enumerate() {
-        let least = match record.told {
-            Some(Version::Update(_)) => first + 1,
-            _ => first,
-        };
-        let number = record.told.map_or(least, Version::number);
-        let core = vec![index as Index];
-        if number < least {
-            let sentence = format!("it tells version {number}, and the object starts at {first}");
-            return Err(Fault { sentence, core, proof: Proof::Counting(first) });
-        }
-        if number - first > updates {
-            let sentence = format!("it tells version {number}, but there are {updates} updates");
-            return Err(Fault { sentence, core, proof: Proof::Everything });
-        }
-        highest = highest.max(number);
-    }
-    Ok((highest - first + 1) as usize)
 }

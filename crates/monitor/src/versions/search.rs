@@ -5,12 +5,13 @@
 //! may leave it to others. A key that cannot be completed without this gap *must* have it; two such
 //! keys are a dead end. Else the keys are tried by their deadlines: the slot at which each stops to
 //! fit if it goes on idle. If more keys are due by some slot than there are gaps up to it, that is
-//! a dead end as well. Dead ends are remembered with everything that decides what comes: the states
+//! a dead end as well. If the version is sparse, a gap may also be left to nobody: that is tried
+//! behind the keys that planned to fill it. Dead ends are remembered with everything that decides what comes: the states
 //! of the keys that have filled something, and what they used.
 
 use super::key::{Filling, Keys, Pending, Used, has, with};
 use hashbrown::HashSet;
-use seriatim_spec::StateId;
+use seriatim_spec::{Rise, StateId};
 
 /// How many gaps may be entered before the engine gives way to the general search.
 const NODES: u64 = 400_000;
@@ -45,6 +46,9 @@ const SPENT: StateId = StateId(u32::MAX);
 /// The slot of a key that is due never.
 const NEVER_DUE: u32 = u32::MAX;
 
+/// Stands for the key of a gap that nobody fills.
+const NOBODY: usize = usize::MAX;
+
 /// One gap on the way.
 struct Frame {
     /// The keys that may fill it, in the order of trying.
@@ -57,6 +61,8 @@ struct Frame {
     /// The keys that had planned to fill it and can do without, and how.
     others: Vec<(usize, Filling)>,
     situation: Situation,
+    /// How many gaps had been filled before.
+    filled: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -118,7 +124,7 @@ impl<'k, 'a> Search<'k, 'a> {
         let mut nodes = 0;
         while frames.len() < gaps {
             nodes += 1;
-            if nodes > NODES || self.keys.steps.declined.is_some() {
+            if nodes > NODES + gaps as u64 || self.keys.steps.declined.is_some() {
                 return Found::GaveUp;
             }
             let frame = self.enter(frames.len());
@@ -173,10 +179,28 @@ impl<'k, 'a> Search<'k, 'a> {
             (false, false) => must,
             (false, true) => {
                 candidates.sort_by_key(|&(due, candidate)| (due, candidate.key));
-                candidates.into_iter().map(|(_, candidate)| candidate).collect()
+                let sorted = candidates.into_iter().map(|(_, candidate)| candidate).collect();
+                self.with_nobody(sorted, &others)
             }
         };
-        Frame { candidates, next: 0, tried: 0, undo: Vec::new(), others, situation }
+        let filled = self.chosen.len();
+        Frame { candidates, next: 0, tried: 0, undo: Vec::new(), others, situation, filled }
+    }
+
+    /// The candidates for a gap and, if it may stay open, nobody: behind those that planned it.
+    fn with_nobody(
+        &self,
+        candidates: Vec<Candidate>,
+        others: &[(usize, Filling)],
+    ) -> Vec<Candidate> {
+        if self.keys.layout.rise == Rise::ByOne {
+            return candidates;
+        }
+        let planned = |candidate: &Candidate| others.iter().any(|&(key, _)| key == candidate.key);
+        let (mut first, last): (Vec<_>, Vec<_>) = candidates.into_iter().partition(planned);
+        first.push(Candidate { key: NOBODY, place: 0, state: SPENT });
+        first.extend(last);
+        first
     }
 
     /// How a key can be completed if it leaves this gap to others.
@@ -201,14 +225,22 @@ impl<'k, 'a> Search<'k, 'a> {
         let slot = self.keys.layout.gaps[frame.situation.0];
         while let Some(&candidate) = frame.candidates.get(frame.next) {
             let Candidate { key, place, state } = candidate;
+            if key == NOBODY {
+                frame.next += 1;
+                self.leave(frame, NOBODY);
+                return true;
+            }
             let used = self.cursors[key].used.clone();
             let fillers = self.keys.fillers(key, place).end;
             let planned = self.cursors[key].filling.first().map(|&(_, pending)| pending);
             let planned = planned.filter(|&pending| pending < fillers);
             let is_repeated = |keys: &Keys<'_>, pending: Pending| {
                 let class = keys.class_of(key, pending);
-                let mut earlier = (0..pending).filter(|&p| !has(&used, p));
-                earlier.any(|p| keys.class_of(key, p) == class)
+                let is_free = |&p: &Pending| !has(&used, p) && keys.is_lasting(key, place, p);
+                // One that lasts shorter has to come first; else they are alike.
+                let ends = |p: Pending| keys.record(key, p).ret;
+                let mut earlier = (0..pending).filter(is_free);
+                earlier.any(|p| keys.class_of(key, p) == class && ends(p) <= ends(pending))
             };
             // What the key needs next comes first.
             let order = planned.into_iter().chain((0..fillers).filter(|&p| Some(p) != planned));
@@ -222,14 +254,7 @@ impl<'k, 'a> Search<'k, 'a> {
                 let Ok(filling) = self.keys.viable(key, place + 1, after, &used) else { continue };
                 let cursor = self.cursor(key, (place + 1, after), used, filling);
                 self.change(frame, key, cursor);
-                for (other, filling) in std::mem::take(&mut frame.others) {
-                    if other != key {
-                        let cursor =
-                            Cursor { filling: filling.clone(), ..self.cursors[other].clone() };
-                        self.change(frame, other, cursor);
-                    }
-                    frame.others.push((other, filling));
-                }
+                self.leave(frame, key);
                 self.chosen.push((slot, self.keys.keys[key].pending[pending as usize]));
                 return true;
             }
@@ -238,13 +263,23 @@ impl<'k, 'a> Search<'k, 'a> {
         false
     }
 
+    /// Lets all keys but one leave the gap of a frame to others.
+    fn leave(&mut self, frame: &mut Frame, but: usize) {
+        for (other, filling) in frame.others.clone() {
+            if other != but {
+                let cursor = Cursor { filling, ..self.cursors[other].clone() };
+                self.change(frame, other, cursor);
+            }
+        }
+    }
+
     fn change(&mut self, frame: &mut Frame, key: usize, cursor: Cursor) {
         frame.undo.push((key, std::mem::replace(&mut self.cursors[key], cursor)));
     }
 
     /// Takes back what was chosen for the gap of a frame.
     fn retreat(&mut self, frame: &mut Frame) {
-        self.chosen.pop();
+        self.chosen.truncate(frame.filled);
         for (key, cursor) in frame.undo.drain(..).rev() {
             self.cursors[key] = cursor;
         }

@@ -63,6 +63,12 @@ impl<'a> Steps<'a> {
         made
     }
 
+    /// Whether a completed operation that tells nothing may happen without a change.
+    pub fn unchanged(&mut self, state: StateId, class: ClassId, version: u64) -> bool {
+        self.take(state, class, version);
+        self.buffer.contains(&(state, version))
+    }
+
     fn step(&mut self, state: StateId, class: ClassId, before: u64) -> Option<(StateId, u64)> {
         self.take(state, class, before);
         if self.buffer.len() > 1 {

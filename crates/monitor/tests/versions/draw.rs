@@ -33,8 +33,24 @@ impl Random {
     }
 }
 
+/// What small histories are like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Every operation that returns tells the revision.
+    Told,
+    /// Some operations tell no revision.
+    Silent,
+    /// The revision also rises by itself.
+    Sparse,
+}
+
 /// A small history: random intervals, real results, up to two faults.
 pub fn small(store: Store, seed: u64) -> Vec<Event> {
+    small_of(Kind::Told, store, seed)
+}
+
+/// A small history of a kind.
+pub fn small_of(kind: Kind, store: Store, seed: u64) -> Vec<Event> {
     let mut random = Random::new(seed);
     let count = 3 + random.below(7);
     let (keys, values) = (1 + random.below(3), 1 + random.below(4));
@@ -63,7 +79,18 @@ pub fn small(store: Store, seed: u64) -> Vec<Event> {
             7 => Op::Delete(key),
             _ => Op::Append(key, value),
         };
-        let is_update = !matches!(op, Op::Get(_) | Op::Pair(..));
+        let op = match op {
+            Op::Get(key) if kind == Kind::Silent && random.below(2) == 0 => Op::Peek(key),
+            Op::Put(key, value) if kind == Kind::Silent && random.below(4) == 0 => {
+                Op::QuietPut(key, value)
+            }
+            Op::Delete(key) if kind == Kind::Silent => Op::QuietDelete(key),
+            told => told,
+        };
+        if kind == Kind::Sparse && random.below(4) == 0 {
+            state.0 += 1 + random.below(2);
+        }
+        let is_update = !matches!(op, Op::Get(_) | Op::Peek(_) | Op::Pair(..));
         let is_pending = is_update && random.part() < unknown;
         if is_pending && random.below(2) == 0 {
             drawn.push((op, None, start, end));
@@ -89,7 +116,9 @@ pub fn small(store: Store, seed: u64) -> Vec<Event> {
 fn spoil(random: &mut Random, drawn: &mut (Op, Option<Ret>, f64, f64), values: u64) {
     let (op, Some(ret), ..) = drawn else { return };
     match random.below(4) {
-        0 => ret.revision = (ret.revision + random.below(3)).saturating_sub(1).max(FIRST),
+        0 if ret.revision > 0 => {
+            ret.revision = (ret.revision + random.below(3)).saturating_sub(1).max(FIRST)
+        }
         1 => {
             let value = 1 + random.below(values) as i64;
             let seen = if random.below(3) == 0 { None } else { Some(value) };

@@ -1,14 +1,16 @@
 //! Random small histories: the engine, the general search and brute force agree.
 
-use crate::draw::small;
-use crate::store::{Event, FIRST, Op, State, Store, check};
+use crate::draw::{Kind, small_of};
+use crate::store::{Event, FIRST, Op, State, Store, check, check_sparse, told};
 use seriatim_monitor::{DecidedBy, Options};
 use seriatim_persistent::Map;
-use seriatim_spec::Verdict;
+use seriatim_spec::{Verdict, Version};
 use std::collections::{BTreeMap, HashSet};
 
-/// Whether some order explains the history: all of them are tried, on the whole object.
-fn brute_force(store: Store, events: &[Event]) -> bool {
+/// Whether some order explains the history: all of them are tried, on the whole object, with the
+/// revision rising by itself in between if it is sparse.
+fn brute_force(kind: Kind, store: Store, events: &[Event]) -> bool {
+    let highest = told(store, events).flatten().map(Version::number).max().unwrap_or(FIRST);
     let completed = |place: &usize| events[*place].ret.is_some();
     let all: u32 = (0..events.len()).filter(completed).map(|place| 1 << place).sum();
     let mut seen: HashSet<(u32, State)> = HashSet::new();
@@ -19,6 +21,9 @@ fn brute_force(store: Store, events: &[Event]) -> bool {
         }
         if !seen.insert((done, state.clone())) {
             continue;
+        }
+        if kind == Kind::Sparse && state.0 < highest {
+            waiting.push((done, (state.0 + 1, state.1.clone())));
         }
         for (place, event) in events.iter().enumerate() {
             let is_free = |other: usize| {
@@ -49,28 +54,39 @@ fn level(sentence: &str) -> &'static str {
         ("last of these operations", "one key"),
         ("one key cannot", "one key, used once"),
         ("cannot have made them all", "all keys"),
+        ("cannot have made those", "all keys"),
+        ("tells no version and fits", "one silent"),
+        ("fit nowhere", "silent ones"),
     ];
     words.iter().find(|(part, _)| sentence.contains(part)).map_or("other", |&(_, level)| level)
 }
 
-fn agree(seeds: std::ops::Range<u64>) -> BTreeMap<&'static str, usize> {
+/// How many histories came to which end.
+type Levels = BTreeMap<&'static str, usize>;
+
+fn agree(kind: Kind, seeds: std::ops::Range<u64>) -> Levels {
     let store = Store::default();
     let options = Options { threads: 1, ..Options::default() };
-    let mut levels: BTreeMap<&'static str, usize> = BTreeMap::new();
+    let mut levels = Levels::new();
     for seed in seeds {
-        let events = small(store, seed);
-        let checked = check(store, &events, &options);
-        let expected = brute_force(store, &events);
+        let events = small_of(kind, store, seed);
+        let checked = match kind {
+            Kind::Sparse => check_sparse(store, &events, &options),
+            Kind::Told | Kind::Silent => check(store, &events, &options),
+        };
+        let expected = brute_force(kind, store, &events);
         let found = match &checked.verdict {
             Verdict::Linearizable(_) => true,
             Verdict::Violation(_) => false,
-            Verdict::Unknown(unknown) => panic!("seed {seed}: {unknown:?}"),
+            Verdict::Unknown(unknown) => panic!("{kind:?} {seed}: {unknown:?}"),
         };
-        assert_eq!(found, expected, "seed {seed}: {events:#?}");
-        assert_eq!(checked.defect, None, "seed {seed}");
+        assert_eq!(found, expected, "{kind:?} {seed}: {events:#?}");
+        assert_eq!(checked.defect, None, "{kind:?} {seed}");
         let part = &checked.parts[0];
-        assert_eq!(part.decided_by, DecidedBy::Monitor("versions"), "{seed} {:?}", part.fell_back);
+        let is_decided = part.decided_by == DecidedBy::Monitor("versions");
+        assert!(is_decided || kind == Kind::Silent, "{kind:?} {seed} {:?}", part.fell_back);
         let level = match &checked.verdict {
+            _ if !is_decided => "by the general search",
             Verdict::Violation(core) => level(&core.explanation.sentence),
             _ => "linearizable",
         };
@@ -79,14 +95,38 @@ fn agree(seeds: std::ops::Range<u64>) -> BTreeMap<&'static str, usize> {
     levels
 }
 
-#[test]
-fn small_histories_get_the_verdict_of_brute_force() {
-    let count = if std::env::var_os("SERIATIM_LONG").is_some() { 1_100_000 } else { 40_000 };
-    let levels = agree(0..count);
+fn count(usual: u64, long: u64) -> u64 {
+    if std::env::var_os("SERIATIM_LONG").is_some() { long } else { usual }
+}
+
+fn assert_reached(levels: &Levels, wanted: &[&str]) {
     println!("{levels:?}");
-    for level in ["linearizable", "one version twice", "real time", "nobody", "one key"] {
+    for level in wanted {
         assert!(levels.get(level).is_some_and(|&count| count > 20), "{level}: {levels:?}");
     }
+}
+
+#[test]
+fn small_histories_get_the_verdict_of_brute_force() {
+    let levels = agree(Kind::Told, 0..count(40_000, 1_100_000));
+    assert_reached(
+        &levels,
+        &["linearizable", "one version twice", "real time", "nobody", "one key"],
+    );
+}
+
+#[test]
+fn operations_that_tell_no_version_get_the_verdict_of_brute_force() {
+    let levels = agree(Kind::Silent, 0..count(20_000, 500_000));
+    assert_reached(&levels, &["linearizable", "real time", "nobody", "one key", "one silent"]);
+    let all: usize = levels.values().sum();
+    assert!(levels["by the general search"] < all / 5, "{levels:?}");
+}
+
+#[test]
+fn sparse_versions_get_the_verdict_of_brute_force() {
+    let levels = agree(Kind::Sparse, 0..count(20_000, 500_000));
+    assert_reached(&levels, &["linearizable", "one version twice", "real time", "one key"]);
 }
 
 #[test]

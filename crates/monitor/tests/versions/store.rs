@@ -2,7 +2,7 @@
 
 use seriatim_monitor::{Checked, Options, Recording};
 use seriatim_persistent::Map;
-use seriatim_spec::{Next, Spec, Version, Versions};
+use seriatim_spec::{Next, Sparse, Spec, Version, Versions};
 
 /// A cell's content and the revision that wrote it last.
 pub type Cell = (i64, u64);
@@ -26,6 +26,16 @@ pub enum Op {
     Pair(u32, u32),
     /// Writes two cells at once.
     PutBoth(u32, u32, i64),
+    /// A get, a put and a delete that do not tell the revision.
+    Peek(u32),
+    QuietPut(u32, i64),
+    QuietDelete(u32),
+}
+
+impl Op {
+    fn is_silent(&self) -> bool {
+        matches!(self, Op::Peek(_) | Op::QuietPut(..) | Op::QuietDelete(_))
+    }
 }
 
 /// Whether it did something, what it saw, the revision.
@@ -82,13 +92,13 @@ impl Store {
             }
         };
         match *op {
-            Op::Put(key, value) => write(key, value),
+            Op::Put(key, value) | Op::QuietPut(key, value) => write(key, value),
             Op::Append(key, value) => write(key, content(&key).unwrap_or(0) * 5 + value),
             Op::Get(key) if self.lie == Lie::WrongKey => ret.seen.push(content(&(key ^ 1))),
             Op::Get(key) if self.lie == Lie::Mood && state.0.is_multiple_of(2) => {
                 ret.seen.push(content(&(key ^ 1)));
             }
-            Op::Get(key) => ret.seen.push(content(&key)),
+            Op::Get(key) | Op::Peek(key) => ret.seen.push(content(&key)),
             Op::Watch(key) => {
                 ret.seen.push(content(&key));
                 ret.flag = cell(&key).map_or(0, |cell| cell.1);
@@ -99,7 +109,7 @@ impl Store {
                     write(key, value);
                 }
             }
-            Op::Delete(key) => {
+            Op::Delete(key) | Op::QuietDelete(key) => {
                 if cell(&key).is_some() {
                     ret.flag = 1;
                     after.1.remove(&key);
@@ -112,7 +122,7 @@ impl Store {
                 write(b, value);
             }
         }
-        ret.revision = after.0;
+        ret.revision = if op.is_silent() { 0 } else { after.0 };
         (after, ret)
     }
 }
@@ -132,7 +142,7 @@ impl Spec for Store {
     }
 
     fn is_read_only(&self, op: &Op, _: Option<&Ret>) -> bool {
-        matches!(op, Op::Get(_) | Op::Watch(_) | Op::Pair(..))
+        matches!(op, Op::Get(_) | Op::Peek(_) | Op::Watch(_) | Op::Pair(..))
     }
 
     fn versions(&self) -> Option<&dyn Versions<State, Op, Ret>> {
@@ -142,11 +152,14 @@ impl Spec for Store {
 
 impl Versions<State, Op, Ret> for Store {
     fn version(&self, op: &Op, ret: &Ret) -> Option<Version> {
+        if op.is_silent() {
+            return None;
+        }
         let is_update = match op {
             Op::Put(..) => self.lie != Lie::PutReads,
             Op::Append(..) | Op::PutBoth(..) => true,
-            Op::Get(_) | Op::Watch(_) | Op::Pair(..) => false,
             Op::Txn(..) | Op::Delete(_) => ret.flag == 1,
+            _ => false,
         };
         let version = if is_update { Version::Update } else { Version::Read };
         Some(version(ret.revision))
@@ -169,6 +182,7 @@ impl Versions<State, Op, Ret> for Store {
             Op::Pair(a, b) | Op::PutBoth(a, b, _) => vec![a.into(), b.into()],
             Op::Put(key, _) | Op::Get(key) | Op::Txn(key, ..) => vec![key.into()],
             Op::Delete(key) | Op::Append(key, _) | Op::Watch(key) => vec![key.into()],
+            Op::Peek(key) | Op::QuietPut(key, _) | Op::QuietDelete(key) => vec![key.into()],
         })
     }
 
@@ -192,7 +206,11 @@ pub struct Event {
 
 /// Records a history.
 pub fn record(store: Store, events: &[Event]) -> Recording<Store> {
-    let mut recording = Recording::new(store);
+    recorded(store, events)
+}
+
+fn recorded<S: Spec<Op = Op, Ret = Ret> + 'static>(spec: S, events: &[Event]) -> Recording<S> {
+    let mut recording = Recording::new(spec);
     for (process, event) in (0..).zip(events) {
         let Event { op, call, ret } = event.clone();
         recording.operation(process, op, call, ret).expect("a history");
@@ -203,4 +221,16 @@ pub fn record(store: Store, events: &[Event]) -> Recording<Store> {
 /// Checks a history.
 pub fn check(store: Store, events: &[Event], options: &Options<'_>) -> Checked {
     record(store, events).check(options).expect("the history fits the store")
+}
+
+/// What the operations of a history tell.
+pub fn told(store: Store, events: &[Event]) -> impl Iterator<Item = Option<Version>> {
+    let tells = move |event: &Event| store.version(&event.op, &event.ret.as_ref()?.1);
+    events.iter().map(tells)
+}
+
+/// Checks a history of a store whose revision also rises by itself.
+pub fn check_sparse(store: Store, events: &[Event], options: &Options<'_>) -> Checked {
+    let sparse = Sparse::new(store, told(store, events)).expect("versions that are close");
+    recorded(sparse, events).check(options).expect("the history fits the store")
 }

@@ -116,8 +116,8 @@ impl Checker<'_> {
         if decl.plain && ty == Type::Lock {
             return Err(plain_lock(&decl.name));
         }
-        let (name, init, plain) = (decl.name.text.clone(), decl.init.clone(), decl.plain);
-        Ok(VarInfo { name, ty, init, plain })
+        let (name, init) = (decl.name.text.clone(), decl.init.clone());
+        Ok(VarInfo { name, ty, init, plain: decl.plain, version: decl.version })
     }
 
     /// A type that an algorithm may use.

@@ -118,7 +118,17 @@ impl Parser<'_> {
         self.expect(":")?;
         let ty = self.type_expr()?;
         let init = if self.eat("=") { Some(self.expr()?) } else { None };
-        Ok(VarDecl { name, ty, init, scope, plain })
+        Ok(VarDecl { name, ty, init, scope, plain, version: None })
+    }
+
+    /// `version var` or `sparse version var` of a specification.
+    fn version(&mut self) -> Parsed<VarDecl> {
+        let rise = if self.eat("sparse") { Rise::Sparse } else { Rise::ByOne };
+        self.expect("version")?;
+        if !self.is("var") {
+            return Err(self.unexpected("`var`"));
+        }
+        Ok(VarDecl { version: Some(rise), ..self.variable()? })
     }
 
     fn function(&mut self, keyword: &str) -> Parsed<Function> {
@@ -146,9 +156,10 @@ impl Parser<'_> {
         while !self.eat("}") {
             match self.peek().text {
                 "var" => spec.vars.push(self.variable()?),
+                "version" | "sparse" => spec.vars.push(self.version()?),
                 "method" => spec.methods.push(self.function("method")?),
                 "fn" => spec.functions.push(self.function("fn")?),
-                _ => return Err(self.unexpected("`var`, `method`, `fn` or `}`")),
+                _ => return Err(self.unexpected("`var`, `version var`, `method`, `fn` or `}`")),
             }
             self.eat(";");
         }

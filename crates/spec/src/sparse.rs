@@ -1,0 +1,199 @@
+//! An object whose version also rises by itself.
+//!
+//! A log's offsets skip control records, a ZooKeeper's transaction ids skip sessions and elections:
+//! each change takes the next number, and others use up numbers in between. [`Sparse`] makes such an
+//! object of one whose version counts its own changes: between two operations the version may rise
+//! by any number, and nothing else changes.
+//!
+//! An operation that tells its version says how far the version had risen before it. One that does
+//! not may have made any version that no other operation is known to have made; only those up to the
+//! highest one told make a difference, and the next one always does.
+
+use crate::{Next, Rise, Spec, Version, Versions, VersionsOf};
+
+/// An object whose version also rises by itself.
+pub struct Sparse<S> {
+    spec: S,
+    /// The versions up to the highest one told that no told update made, ascending.
+    unmade: Vec<u64>,
+}
+
+/// The most versions in between that are looked at one by one.
+const MOST: usize = 1 << 14;
+
+impl<S: Spec> Sparse<S> {
+    /// The object with a sparse version, for a history whose operations tell this; `None` for one
+    /// that tells nothing. There is none if the object declares no versions, or if they are so far
+    /// apart that one cannot look at all that an operation without a version may have made.
+    ///
+    /// ```
+    /// # use seriatim_spec::{Next, Sparse, Spec, Version, Versions, VersionsOf};
+    /// /// A log, of which only the offsets are kept.
+    /// struct Log;
+    /// impl Spec for Log {
+    ///     type State = u64;
+    ///     type Op = ();
+    ///     type Ret = u64;
+    ///     fn initial(&self) -> u64 { 0 }
+    ///     fn step(&self, tail: &u64, _: &(), ret: Option<&u64>) -> Next<u64> {
+    ///         Next::when(ret.is_none_or(|ret| *ret == tail + 1), || tail + 1)
+    ///     }
+    ///     fn versions(&self) -> Option<VersionsOf<'_, Self>> { Some(self) }
+    /// }
+    /// impl Versions<u64, (), u64> for Log {
+    ///     fn version(&self, _: &(), ret: &u64) -> Option<Version> { Some(Version::Update(*ret)) }
+    ///     fn version_of(&self, tail: &u64) -> u64 { *tail }
+    ///     fn at_version(&self, _: &u64, version: u64) -> u64 { version }
+    ///     fn keys(&self, _: &()) -> Option<Vec<u64>> { None }
+    ///     fn trial(&self, tail: &u64, op: &(), ret: Option<&u64>) -> Result<Next<u64>, String> {
+    ///         Ok(self.step(tail, op, ret))
+    ///     }
+    /// }
+    /// let told = [Some(Version::Update(1)), Some(Version::Update(5))];
+    /// let log = Sparse::new(Log, told).expect("few versions");
+    /// assert_eq!(log.step(&1, &(), Some(&5)), Next::One(5)); // 2, 3 and 4 were used up by others.
+    /// assert!(log.step(&5, &(), Some(&3)).is_empty());
+    /// ```
+    pub fn new(spec: S, told: impl IntoIterator<Item = Option<Version>>) -> Option<Self> {
+        let versions = spec.versions()?;
+        let first = versions.version_of(&spec.initial());
+        let (mut made, mut highest) = (Vec::new(), first);
+        let mut is_told = true;
+        for version in told {
+            let Some(version) = version else {
+                is_told = false;
+                continue;
+            };
+            highest = highest.max(version.number());
+            made.extend(matches!(version, Version::Update(_)).then_some(version.number()));
+        }
+        if is_told {
+            return Some(Sparse { spec, unmade: Vec::new() });
+        }
+        made.sort_unstable();
+        made.dedup();
+        if highest - first > (made.len() + MOST) as u64 {
+            return None;
+        }
+        let unmade = (first + 1..=highest).filter(|v| made.binary_search(v).is_err()).collect();
+        Some(Sparse { spec, unmade })
+    }
+
+    fn declared(&self) -> VersionsOf<'_, S> {
+        self.spec.versions().expect("it was asked when this was made")
+    }
+
+    /// The versions that the object may have before an operation.
+    fn before(&self, now: u64, told: Option<Version>) -> Vec<u64> {
+        match told {
+            Some(Version::Update(version)) => {
+                version.checked_sub(1).filter(|&before| before >= now).into_iter().collect()
+            }
+            Some(Version::Read(version)) => {
+                (version >= now).then_some(version).into_iter().collect()
+            }
+            None => {
+                // It makes one of the versions that are left, or sees one of them.
+                let later = self.unmade.partition_point(|&version| version <= now);
+                let later = self.unmade[later..].iter().flat_map(|&version| [version - 1, version]);
+                let mut all: Vec<u64> = [now].into_iter().chain(later).collect();
+                all.dedup();
+                all
+            }
+        }
+    }
+
+    fn after(
+        &self,
+        state: &S::State,
+        op: &S::Op,
+        ret: Option<&S::Ret>,
+        mut step: impl FnMut(&S::State) -> Result<Next<S::State>, String>,
+    ) -> Result<Next<S::State>, String> {
+        let versions = self.declared();
+        let told = ret.and_then(|ret| versions.version(op, ret));
+        let mut all: Vec<S::State> = Vec::new();
+        for before in self.before(versions.version_of(state), told) {
+            for after in step(&versions.at_version(state, before))? {
+                if !all.contains(&after) {
+                    all.push(after);
+                }
+            }
+        }
+        Ok(match all.len() {
+            0 | 1 => all.pop().map_or(Next::None, Next::One),
+            _ => Next::Many(all),
+        })
+    }
+}
+
+impl<S: Spec> Spec for Sparse<S> {
+    type State = S::State;
+    type Op = S::Op;
+    type Ret = S::Ret;
+
+    fn initial(&self) -> S::State {
+        self.spec.initial()
+    }
+
+    fn step(&self, state: &S::State, op: &S::Op, ret: Option<&S::Ret>) -> Next<S::State> {
+        let step = |from: &S::State| Ok(self.spec.step(from, op, ret));
+        self.after(state, op, ret, step).unwrap_or(Next::None)
+    }
+
+    fn explain(&self, state: &S::State, op: &S::Op, ret: Option<&S::Ret>) -> String {
+        self.spec.explain(state, op, ret)
+    }
+
+    fn show(&self, state: &S::State) -> String {
+        self.spec.show(state)
+    }
+
+    fn key_name(&self, op: &S::Op) -> Option<String> {
+        self.spec.key_name(op)
+    }
+
+    fn commute(&self, _: &S::Op, _: &S::Op) -> bool {
+        false
+    }
+
+    fn versions(&self) -> Option<VersionsOf<'_, Self>> {
+        Some(self)
+    }
+}
+
+/// The engine for versions raises the version by itself, so a trial is one of the object within.
+impl<S: Spec> Versions<S::State, S::Op, S::Ret> for Sparse<S> {
+    fn version(&self, op: &S::Op, ret: &S::Ret) -> Option<Version> {
+        self.declared().version(op, ret)
+    }
+
+    fn version_of(&self, state: &S::State) -> u64 {
+        self.declared().version_of(state)
+    }
+
+    fn at_version(&self, state: &S::State, version: u64) -> S::State {
+        self.declared().at_version(state, version)
+    }
+
+    fn keys(&self, op: &S::Op) -> Option<Vec<u64>> {
+        self.declared().keys(op)
+    }
+
+    fn trial(
+        &self,
+        state: &S::State,
+        op: &S::Op,
+        ret: Option<&S::Ret>,
+    ) -> Result<Next<S::State>, String> {
+        self.declared().trial(state, op, ret)
+    }
+
+    fn rise(&self) -> Rise {
+        Rise::Sparse
+    }
+
+    fn split(&self, op: &S::Op, ret: &S::Ret) -> Option<Vec<(S::Op, S::Ret)>> {
+        self.declared().split(op, ret)
+    }
+}
