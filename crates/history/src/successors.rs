@@ -36,7 +36,10 @@ impl History {
             if *is_open {
                 *times += 1;
                 *current = ProcessId::from(self.process_names.len());
-                let name = format!("{} ({times})", self.process_names[process]);
+                let name = match &self.process_names[process] {
+                    Value::Text(name) => format!("{name} ({times})"),
+                    name => format!("{name} ({times})"),
+                };
                 self.process_names.push(Value::Name(name.into()));
             }
             *is_open = self.outcome(op) == Outcome::Pending;

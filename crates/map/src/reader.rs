@@ -511,11 +511,17 @@ impl<'m> Reading<'m> {
     #[cold]
     fn lacks(&self, record: &Record, lack: &Lack, place: &str) -> InputError {
         let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
-        let expected = match lack {
-            Lack::Missing(text) => format!("{place}{text} (write `?` behind what may be missing)"),
-            Lack::Wrong(text) => format!("{place}{text}"),
+        let whole = shown(&record.value);
+        let (expected, found) = match lack {
+            Lack::Missing(text) => {
+                (format!("{text} (write `?` behind what may be missing)"), whole)
+            }
+            Lack::Wrong(text) => match text.rsplit_once(", found ") {
+                Some((expected, found)) => (expected.to_owned(), format!("{found} in {whole}")),
+                None => (text.clone(), whole),
+            },
         };
-        let problem = Problem::Syntax { expected, found: shown(&record.value) };
+        let problem = Problem::Syntax { expected: format!("{place}{expected}"), found };
         InputError::new(&self.source, record.line, problem)
     }
 

@@ -74,7 +74,7 @@ impl SeriReader {
         constants: &BTreeMap<String, i32>,
     ) -> Result<Self, String> {
         let program = seriatim_lang::check_with(source, constants)
-            .map_err(|error| error.render(source, "spec"))?;
+            .map_err(|error| error.render(source, "spec").replacen("error: ", "", 1))?;
         let names = || program.specs.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ");
         let info = match (name, &program.specs[..]) {
             (Some(name), specs) => specs.iter().find(|spec| spec.name == name).cloned(),
