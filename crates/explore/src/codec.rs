@@ -118,14 +118,15 @@ impl Codec {
             };
             let cells = &state.heap[*node as usize * stride..];
             let mask = naming.readable.get(*node as usize).copied().unwrap_or(u64::MAX);
-            self.put_node(subject, (cells, mask), naming, into);
+            self.put_node(subject, cells, mask, naming, into);
         }
     }
 
     fn put_node(
         &self,
         subject: &Subject,
-        (cells, mask): (&[i32], u64),
+        cells: &[i32],
+        mask: u64,
         naming: &Naming,
         into: &mut Packer,
     ) {

@@ -59,8 +59,9 @@ pub fn expectations(program: &Program) -> Vec<Expectation> {
         .collect()
 }
 
-/// The bounds that a file asks for first. If it asks for none and has a single client, that client. A list without keys has no end by
-/// itself: at most two nodes more than at the start, then, so that there is an end to begin with.
+/// The bounds that a file asks for first. If it asks for none and has a single client, that client.
+/// A list without keys has no end by itself: at most two nodes more than at the start, then, so
+/// that there is an end to begin with.
 pub fn starting_bounds(program: &Program) -> (Options, BTreeMap<String, i32>) {
     if let Some(first) = expectations(program).into_iter().next() {
         return (first.options, first.consts);

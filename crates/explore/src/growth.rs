@@ -1,7 +1,9 @@
-//! Growing bounds until the time is up: small bounds first, where bugs show soonest, then larger ones.
+//! Growing bounds until the time is up: small bounds first, where bugs show soonest, then larger
+//! ones.
 //!
-//! Data grow until there is one more of them than threads, then the threads: so the largest bounds that were covered are
-//! balanced. The answer is a violation as soon as a round finds one; otherwise it lists what was covered.
+//! Data grow until there is one more of them than threads, then the threads: so the largest bounds
+//! that were covered are balanced. The answer is a violation as soon as a round finds one;
+//! otherwise it lists what was covered.
 
 use crate::expectation::expectations;
 use crate::options::{Limits, Options};
@@ -24,7 +26,8 @@ pub struct Growth {
     pub last: Option<Outcome>,
 }
 
-/// Explores larger and larger bounds for so long, from those given on; `progress` hears how each round goes.
+/// Explores larger and larger bounds for so long, from those given on; `progress` hears how each
+/// round goes.
 pub fn grow(
     program: &Program,
     base: &Options,
@@ -49,7 +52,8 @@ pub fn grow(
     }
 }
 
-/// Makes the bounds larger: the data first, then the threads, unless a client fixes their number. `false` if there is nothing to raise.
+/// Makes the bounds larger: the data first, then the threads, unless a client fixes their number.
+/// `false` if there is nothing to raise.
 pub fn raise(program: &Program, options: &mut Options) -> bool {
     let threads = options.threads;
     let may_add_threads = takes_more_threads(program, options) && threads < MAX_THREADS as u32;
@@ -63,8 +67,9 @@ pub fn raise(program: &Program, options: &mut Options) -> bool {
     true
 }
 
-/// Whether there can be any number of threads: there is no client, or it has a role for all that remain and the file
-/// does not say itself with how many threads that client is meant (Peterson's lock is for two).
+/// Whether there can be any number of threads: there is no client, or it has a role for all that
+/// remain and the file does not say itself with how many threads that client is meant (Peterson's
+/// lock is for two).
 fn takes_more_threads(program: &Program, options: &Options) -> bool {
     let Some(name) = &options.client else { return true };
     let is_this = |client: &Option<String>| client.as_ref() == Some(name);

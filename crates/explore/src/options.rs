@@ -197,7 +197,8 @@ pub struct Options {
     /// Which memory; `None` stands for sequential consistency if that is all that the program asks
     /// for, else for RC20.
     pub memory: Option<MemoryModel>,
-    /// How many operations a thread calls at most, on weak memory; RC20 has exact happens-before then.
+    /// How many operations a thread calls at most, on weak memory; RC20 has exact happens-before
+    /// then.
     pub operations: Option<u32>,
     /// The most values of a word that threads can still see, on weak memory; only where operations
     /// are bounded is there no need for it.

@@ -116,6 +116,14 @@ pub struct Retired {
     gone: [u64; MOST],
 }
 
+/// A reference that a thread holds: in which register, to a node of which struct, and to which.
+#[derive(Clone, Copy)]
+struct Held {
+    register: u32,
+    id: u32,
+    word: i32,
+}
+
 impl PureIterations {
     /// Analyses the methods of a subject; `None` if the program frees nodes, so that references can
     /// come back.
@@ -162,7 +170,7 @@ impl PureIterations {
 
     /// Whether a step from one location to another ended an iteration; it must have written
     /// nothing.
-    pub fn ends_iteration(&self, subject: &Subject, (from, to): (u32, u32)) -> bool {
+    pub fn ends_iteration(&self, subject: &Subject, from: u32, to: u32) -> bool {
         let pc = subject.locations[to as usize].pc;
         self.attempts[from as usize].clean && self.attempts[to as usize].restart == Some(pc)
     }
@@ -229,13 +237,11 @@ impl PureIterations {
             }
             let base = subject.machine.register_base(thread);
             let words = &state.words[base..];
-            let mut holds =
-                |premise: Premise| self.dooms(subject, (location, words), premise, dooms);
+            let mut holds = |premise: Premise| self.dooms(subject, location, words, premise, dooms);
             for (register, id) in &attempt.references {
                 let word = words[*register as usize];
-                if word != NULL
-                    && self.premises(subject, state, retired, (*register, *id, word), &mut holds)
-                {
+                let held = Held { register: *register, id: *id, word };
+                if word != NULL && self.premises(subject, state, retired, held, &mut holds) {
                     return true;
                 }
             }
@@ -249,9 +255,10 @@ impl PureIterations {
         subject: &Subject,
         state: &State,
         retired: &Retired,
-        (register, id, word): (u32, u32, i32),
+        held: Held,
         holds: &mut dyn FnMut(Premise) -> bool,
     ) -> bool {
+        let Held { register, id, word } = held;
         for (bit, slot) in self.slots.iter().enumerate() {
             if contains(retired.gone[bit], word)
                 && holds(Premise::Retired { register, slot: *slot })
@@ -284,7 +291,8 @@ impl PureIterations {
     fn dooms(
         &self,
         subject: &Subject,
-        (location, words): (u32, &[i32]),
+        location: u32,
+        words: &[i32],
         premise: Premise,
         dooms: &mut Dooms,
     ) -> bool {
@@ -301,7 +309,7 @@ impl PureIterations {
             let references = attempt.references.iter().enumerate();
             let null = references.map(|(bit, (register, _))| (*register, mask >> bit & 1 == 1));
             let analysis = Analysis { machine, live: &self.live, local: &self.local, method };
-            analysis.is_doomed((pc, restart), premise, null.collect())
+            analysis.is_doomed(pc, restart, premise, null.collect())
         })
     }
 
@@ -339,8 +347,8 @@ impl PureIterations {
         let word = |register: u32| state.words[base + register as usize];
         let holds = |(register, slot): &(u32, u32)| self.holds(retired, word(*register), *slot);
         if let Some((register, id, slots)) = &attempt.load {
-            let node = (*id, word(*register), slots.clone());
-            return self.is_final(&subject.machine, state, retired, node)
+            let held = Held { register: *register, id: *id, word: word(*register) };
+            return self.is_final(&subject.machine, state, retired, held, slots.clone())
                 && fails_now(&subject.machine, state, thread);
         }
         attempt.expected.iter().any(holds) && fails_now(&subject.machine, state, thread)
@@ -353,8 +361,10 @@ impl PureIterations {
         machine: &Machine,
         state: &State,
         retired: &Retired,
-        (id, word, slots): (u32, i32, Range<u32>),
+        held: Held,
+        slots: Range<u32>,
     ) -> bool {
+        let Held { id, word, .. } = held;
         let Some(final_fields) = self.final_fields.as_ref().filter(|_| retired.is_published(word))
         else {
             return false;

@@ -111,9 +111,9 @@ impl Flow {
             Op::New { of, fields, .. } => {
                 self.values(fields, steps, method, |i| vec![Cell::Field(of.0, i)]);
             }
-            Op::Load { dst, place } => self.load(steps, place, (dst.0, method)),
+            Op::Load { dst, place } => self.load(steps, place, dst.0, method),
             Op::Swap { dst, place, value } => {
-                self.load(steps, place, (dst.0, method));
+                self.load(steps, place, dst.0, method);
                 self.values(value, steps, method, |_| cells(place));
             }
             Op::Store { place, value } => self.values(value, steps, method, |_| cells(place)),
@@ -137,7 +137,7 @@ impl Flow {
         }
     }
 
-    fn load(&mut self, steps: &Steps, place: &Place, (dst, method): (u32, u32)) {
+    fn load(&mut self, steps: &Steps, place: &Place, dst: u32, method: u32) {
         self.read(steps, place, method);
         for from in cells(place) {
             let targets = dst..dst + place.width;

@@ -32,9 +32,15 @@ use std::ops::RangeInclusive;
 const HEAD: &str = "seriatim run 1";
 
 /// The bounds that the explorer takes, in words for a file that asks for others.
-const THREADS: (RangeInclusive<u32>, &str) = (1..=8, "1 to 8 threads");
-const VALUES: (RangeInclusive<u32>, &str) = (MOST_VALUES, "1 to 8 values");
-const KEYS: (RangeInclusive<u32>, &str) = (MOST_KEYS, "at most 64 keys");
+const THREADS: Allowed = Allowed { range: 1..=8, expected: "1 to 8 threads" };
+const VALUES: Allowed = Allowed { range: MOST_VALUES, expected: "1 to 8 values" };
+const KEYS: Allowed = Allowed { range: MOST_KEYS, expected: "at most 64 keys" };
+
+/// The numbers that a bound may be.
+struct Allowed {
+    range: RangeInclusive<u32>,
+    expected: &'static str,
+}
 
 /// A saved run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -199,9 +205,6 @@ impl Saved {
 }
 
 /// A number that the explorer takes for a bound; otherwise what it would take.
-fn within(
-    number: u32,
-    (range, expected): (RangeInclusive<u32>, &'static str),
-) -> Result<u32, &'static str> {
-    if range.contains(&number) { Ok(number) } else { Err(expected) }
+fn within(number: u32, allowed: Allowed) -> Result<u32, &'static str> {
+    if allowed.range.contains(&number) { Ok(number) } else { Err(allowed.expected) }
 }

@@ -16,11 +16,11 @@
 //!   threads call, until somebody can go on or nobody.
 //!
 //! *Theorem*: every state of a plain run in which all threads are idle is stored by a search that
-//! is correct. Fusion and lock movers only reorder steps that commute, and no step is left half done
-//! when all threads are idle; a pure iteration that is left out leaves the state at the end of the
-//! operation as it was; a better state of the antichain has the same encoding; symmetry is undone
-//! by comparing representatives. *Exception*: where the bound on nodes cut off a run, the order of
-//! steps decides which runs are cut, and states are not compared ([`Reviewed::compared`]).
+//! is correct. Fusion and lock movers only reorder steps that commute, and no step is left half
+//! done when all threads are idle; a pure iteration that is left out leaves the state at the end of
+//! the operation as it was; a better state of the antichain has the same encoding; symmetry is
+//! undone by comparing representatives. *Exception*: where the bound on nodes cut off a run, the
+//! order of steps decides which runs are cut, and states are not compared ([`Reviewed::compared`]).
 //!
 //! *What it trusts*: the machine with fine steps, the interpreter of specifications, and for the
 //! comparison of states (not for the histories) the representatives themselves. *What it cannot
@@ -170,7 +170,7 @@ impl<'r, 's> Review<'r, 's> {
         for thread in 0..self.search.common.subject.fine.thread_count() {
             let mut choices = Choices::default();
             loop {
-                match self.step(from, (thread, &mut choices))? {
+                match self.step(from, thread, &mut choices)? {
                     Next::To(next, _) => found.push(next),
                     Next::Cut => goes_on = true,
                     Next::Waits => {}
@@ -250,7 +250,7 @@ impl<'r, 's> Review<'r, 's> {
         for thread in order {
             for _ in 0..TRIES {
                 let mut choices = Choices::sampled(random.next());
-                if let Next::To(next, step) = self.step(from, (*thread, &mut choices))? {
+                if let Next::To(next, step) = self.step(from, *thread, &mut choices)? {
                     return Ok(Some((*thread, next, step)));
                 }
             }
@@ -261,11 +261,12 @@ impl<'r, 's> Review<'r, 's> {
     fn step(
         &mut self,
         from: &Position,
-        mover: (usize, &mut Choices),
+        thread: usize,
+        choices: &mut Choices,
     ) -> Result<Next, Disagreement> {
         let common = &self.search.common;
         let judges = common.options.mode != Mode::Progress;
-        let found = plain::step(common.subject, from, mover, judges)?;
+        let found = plain::step(common.subject, from, thread, choices, judges)?;
         self.reviewed.steps += u64::from(matches!(found, Next::To(..)));
         if let Next::To(next, Step::Returned) = &found {
             self.compare(&next.state)?;

@@ -200,7 +200,7 @@ impl Subject {
         let mut found: Vec<Location> = Vec::new();
         let mut add = |pc: Pc, caller: Pc, idle: bool| {
             if found.iter().all(|l| (l.pc, l.caller) != (pc, caller)) {
-                let registers = self.registers(liveness, reductions, pc, (caller, idle));
+                let registers = self.registers(liveness, reductions, pc, caller, idle);
                 found.push(Location { pc, caller, idle, registers });
             }
         };
@@ -231,7 +231,8 @@ impl Subject {
         liveness: &Liveness,
         reductions: &Reductions,
         pc: Pc,
-        (caller, idle): (Pc, bool),
+        caller: Pc,
+        idle: bool,
     ) -> Vec<(u32, Kind)> {
         let steps = &self.machine.steps;
         let matters = |reg: usize| {

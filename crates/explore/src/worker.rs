@@ -289,9 +289,9 @@ impl<'s> Worker<'s> {
     fn ends_pure_iteration(&self, pure_iterations: &PureIterations, step: &Transition<'_>) -> bool {
         let Transition { thread, seen, from, ref to } = *step;
         let subject = self.common.subject;
-        let ends = (subject.location(from, thread), subject.location(to, thread));
+        let (start, end) = (subject.location(from, thread), subject.location(to, thread));
         seen.ret.is_none()
-            && pure_iterations.ends_iteration(subject, ends)
+            && pure_iterations.ends_iteration(subject, start, end)
             && (!seen.wrote || self.is_unseen(from, to, thread))
     }
 

@@ -29,14 +29,25 @@ pub struct Means {
     pub expansions: usize,
 }
 
+/// A violation about which somebody else is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The operations of the part.
+    pub part: &'a [OpId],
+    /// Its counterexample.
+    pub core: &'a Counterexample,
+    /// Who found it.
+    pub decided_by: &'a DecidedBy,
+}
+
 /// Asks for a second opinion on the counterexample of a part.
 pub fn confirm(
     history: &History,
     reader: &dyn Reader,
-    part: &[OpId],
-    core: &Counterexample,
-    (decided_by, means): (&DecidedBy, Means),
+    asked: &Asked<'_>,
+    means: Means,
 ) -> Result<Result<Confirmation, Contradiction>, InputError> {
+    let Asked { part, core, decided_by } = *asked;
     let mut with_context: Vec<OpId> = core.operations.clone();
     with_context.extend(core.context.iter().flat_map(|context| &context.order));
     with_context.sort_unstable();

@@ -2,8 +2,11 @@
 
 use crate::choose;
 use crate::fast::{Declined, Object};
+use crate::partition::Part;
 use crate::search::dovetail::Finding;
-use seriatim_spec::{Claim, Confirmation, Counterexample, DecidedBy};
+use seriatim_spec::{
+    Claim, Confirmation, Counterexample, DecidedBy, Limit, PartStanding, PartVerdict, Unknown,
+};
 
 /// What was found out about a part.
 #[derive(Clone)]
@@ -45,6 +48,21 @@ impl Decision {
         }
     }
 
+    /// What is told of a part.
+    pub fn told(self, part: &Part) -> PartVerdict {
+        PartVerdict {
+            label: part.label.clone(),
+            operations: part.operations.len(),
+            standing: match self.finding {
+                Some(Finding::Linearizable(_)) => PartStanding::Linearizable,
+                Some(Finding::Violation) => PartStanding::Violation,
+                Some(Finding::Open(..)) | None => PartStanding::Open,
+            },
+            decided_by: self.decided_by,
+            fell_back: self.fell_back,
+        }
+    }
+
     pub fn fallen_back(why: String) -> Self {
         Decision { fell_back: Some(why), ..Decision::default() }
     }
@@ -61,4 +79,30 @@ impl Default for Decision {
             confirmation: None,
         }
     }
+}
+
+/// Nobody knows, because the checker of an answer rejects it.
+pub(crate) fn rejected(defect: Option<String>) -> Unknown {
+    let limit = Limit::Defect;
+    Unknown { limit, linearizable_events: 0, decided: Vec::new(), open: Vec::new(), defect }
+}
+
+/// What is known where some parts are open.
+pub(crate) fn unknown(parts: &[Part], decisions: &[Decision]) -> Unknown {
+    let limit = decisions.iter().find_map(|decision| match decision.finding {
+        Some(Finding::Open(limit, _)) => Some(limit),
+        _ => None,
+    });
+    let mut unknown = Unknown { limit: limit.unwrap_or(Limit::Defect), ..rejected(None) };
+    for (part, decision) in parts.iter().zip(decisions) {
+        match decision.finding {
+            Some(Finding::Open(_, events)) => {
+                unknown.linearizable_events += events;
+                unknown.open.push(part.label.clone());
+            }
+            None | Some(Finding::Violation) => unknown.open.push(part.label.clone()),
+            Some(Finding::Linearizable(_)) => unknown.decided.push(part.label.clone()),
+        }
+    }
+    unknown
 }

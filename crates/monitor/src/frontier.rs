@@ -123,7 +123,7 @@ impl<L: Live> Exact for Watched<L> {
             }
             Decoded::Completed(what, answer) => {
                 let reason = frontier.objection(&self.live, &what, &answer);
-                frontier.ret(&self.live, op, (what, answer))?;
+                frontier.ret(&self.live, op, what, answer)?;
                 reason
             }
         };
@@ -322,12 +322,7 @@ impl<L: Live> Frontier<L> {
     }
 
     /// An operation returns: what is possible from now on.
-    fn ret(
-        &mut self,
-        live: &L,
-        due: OpId,
-        (returned, answer): (L::Op, L::Answer),
-    ) -> Result<(), Stop> {
+    fn ret(&mut self, live: &L, due: OpId, returned: L::Op, answer: L::Answer) -> Result<(), Stop> {
         let Some(called) = self.open.iter().find(|open| open.op == due) else {
             return unheard("a return without a call".to_owned());
         };

@@ -1,9 +1,9 @@
 //! Objects that were not empty at the start: which values may have been there.
 //!
 //! A history is linearizable *from an unknown start* if it is for some initial value of each part
-//! (key, object). Parts are independent, so each part is asked by itself (but where processes go from
-//! part to part within an instant: then the starts of all parts are tried together). Which values have
-//! to be tried?
+//! (key, object). Parts are independent, so each part is asked by itself (but where processes go
+//! from part to part within an instant: then the starts of all parts are tried together). Which
+//! values have to be tried?
 //!
 //! - A value that a read returned and no operation of the part brings can only have been there at
 //!   the start. One such value is the only candidate; with two the part is violated whatever the
@@ -110,7 +110,7 @@ pub fn tell_initial_values(
         if fitting.len() > 1 {
             let mut found = Vec::new();
             for start in fitting {
-                if explains(history, reader, &part.operations, (write, &start), options)? {
+                if explains(history, reader, &part.operations, write, &start, options)? {
                     found.push(start);
                     if !history.has_open_ties() {
                         break;
@@ -126,8 +126,8 @@ pub fn tell_initial_values(
         starts.push((part.operations[0], fitting));
     }
     let writes = match history.has_open_ties() {
-        true => together(history, reader, &starts, (write, options))?,
-        false => writes_of(history, &starts, (write, 0)),
+        true => together(history, reader, &starts, write, options)?,
+        false => writes_of(history, &starts, write, 0),
     };
     history.begin_with(write, &writes);
     Ok(writes.len())
@@ -140,12 +140,13 @@ const MOST: usize = 256;
 fn writes_of(
     history: &mut History,
     starts: &[(OpId, Vec<Option<Value>>)],
-    (write, mut number): (&str, usize),
+    write: &str,
+    mut number: usize,
 ) -> Vec<InitialWrite> {
     let mut writes = Vec::new();
     for (op, fitting) in starts {
         if let Some(value) = &fitting[number % fitting.len()] {
-            writes.push(initial_write(history, *op, (write, value)));
+            writes.push(initial_write(history, *op, write, value));
         }
         number /= fitting.len();
     }
@@ -159,11 +160,12 @@ fn together(
     history: &mut History,
     reader: &dyn Reader,
     starts: &[(OpId, Vec<Option<Value>>)],
-    (write, options): (&str, &Options<'_>),
+    write: &str,
+    options: &Options<'_>,
 ) -> Result<Vec<InitialWrite>, InputError> {
     let count = starts.iter().fold(1, |count: usize, (_, some)| count.saturating_mul(some.len()));
     for number in 0..count.min(MOST) {
-        let writes = writes_of(history, starts, (write, number));
+        let writes = writes_of(history, starts, write, number);
         let mut begun = history.clone();
         begun.begin_with(write, &writes);
         if !matches!(check(&mut begun, reader, &plain(options))?.verdict, Verdict::Violation(_)) {
@@ -182,7 +184,7 @@ fn together(
             Problem::BadOperation { operation, expected },
         ));
     }
-    Ok(writes_of(history, starts, (write, 0)))
+    Ok(writes_of(history, starts, write, 0))
 }
 
 /// The values that may have been there; `None` is the object's own start.
@@ -233,12 +235,13 @@ fn explains(
     history: &History,
     reader: &dyn Reader,
     operations: &[OpId],
-    (write, start): (&str, &Option<Value>),
+    write: &str,
+    start: &Option<Value>,
     options: &Options<'_>,
 ) -> Result<bool, InputError> {
     let mut part = history.restricted(operations, Horizon::Whole);
     if let Some(value) = start {
-        let first = initial_write(&mut part, OpId::from(0), (write, value));
+        let first = initial_write(&mut part, OpId::from(0), write, value);
         part.begin_with(write, &[first]);
     }
     Ok(!matches!(check(&mut part, reader, &plain(options))?.verdict, Verdict::Violation(_)))
@@ -258,7 +261,7 @@ fn plain<'o>(options: &Options<'_>) -> Options<'o> {
 }
 
 /// A write to the part of an operation.
-fn initial_write(history: &mut History, op: OpId, (write, value): (&str, &Value)) -> InitialWrite {
+fn initial_write(history: &mut History, op: OpId, write: &str, value: &Value) -> InitialWrite {
     let (object, key, arg) = (history.object(op), history.key(op), history.arg(op));
     if write != "put" || key.is_present() {
         return InitialWrite { object, key, arg: history.intern(value) };

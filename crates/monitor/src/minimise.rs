@@ -339,7 +339,7 @@ impl<'a> Shrinker<'a> {
                 let order = preamble.iter().map(|&op| original(op)).collect();
                 context = Some(Context { order, state });
             }
-            explanation = explained(&history, reading, (&preamble, &operations), attempts);
+            explanation = explained(&history, reading, &preamble, &operations, attempts);
         }
         let rename = |op: &mut OpId| *op = original(*op);
         operations.iter_mut().for_each(rename);
@@ -399,7 +399,8 @@ const SMALL: usize = 8;
 fn explained(
     history: &History,
     reading: &Interpretation,
-    (preamble, operations): (&[OpId], &[OpId]),
+    preamble: &[OpId],
+    operations: &[OpId],
     attempts: Vec<seriatim_spec::Attempt>,
 ) -> Explanation {
     // What the context put there was put there, too.

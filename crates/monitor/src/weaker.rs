@@ -28,6 +28,7 @@
 //! [refuted](seriatim_spec::refute_under) once more.
 
 use crate::check::check;
+use crate::grounds::NO_ORDER;
 use crate::options::{Detail, Options};
 use crate::partition::{Part, Partitioning, partition};
 use crate::sabotage::{Sabotage, is_broken};
@@ -275,7 +276,7 @@ impl Question<'_> {
             Order::Process => {
                 "no order that keeps the order of each process explains these operations"
             }
-            _ => "no order explains these operations",
+            _ => NO_ORDER,
         };
         let attempts = match self.search(operations, LOOK).0 {
             Finding::Exhausted(attempt) => vec![attempt],

@@ -254,7 +254,8 @@ impl Analysis<'_> {
     /// says of references whether they are null.
     pub fn is_doomed(
         &self,
-        (from, restart): (Pc, Pc),
+        from: Pc,
+        restart: Pc,
         premise: Premise,
         null: BTreeMap<u32, bool>,
     ) -> bool {

@@ -43,7 +43,8 @@ pub enum Next {
 pub fn step(
     subject: &Subject,
     from: &Position,
-    (thread, choices): (usize, &mut Choices),
+    thread: usize,
+    choices: &mut Choices,
     judges: bool,
 ) -> Result<Next, Disagreement> {
     let mut state = State::default();
@@ -58,7 +59,7 @@ pub fn step(
         explanations = Rc::new(explanations.call(thread, call));
     }
     if let Some(words) = seen.ret.as_ref().filter(|_| judges) {
-        let method = method(&subject.fine, &from.state, (thread, &seen.call));
+        let method = method(&subject.fine, &from.state, thread, &seen.call);
         let result = subject.result(method, words);
         let left = explanations.give_back(subject, thread, &result);
         explanations = Rc::new(left.map_err(Disagreement::Specification)?);
@@ -72,11 +73,7 @@ pub fn step(
 }
 
 /// The method that a thread executes in a step.
-fn method(
-    machine: &Machine,
-    from: &State,
-    (thread, call): (usize, &Option<(u32, Vec<i32>)>),
-) -> u32 {
+fn method(machine: &Machine, from: &State, thread: usize, call: &Option<(u32, Vec<i32>)>) -> u32 {
     let pc = machine.pc(from, thread);
     let inside = machine.steps.methods.iter().position(|m| m.entry <= pc && pc < m.end);
     call.as_ref().map(|(method, _)| *method).or(inside.map(|m| m as u32)).unwrap_or(0)

@@ -2,24 +2,25 @@
 //!
 //! - Registers that no run reads again are forgotten (`liveness`).
 //! - Messages that no thread that can still act may read are dropped, views are raised to the
-//!   oldest message left, and timestamps begin anew ([`Memory::forget`]): nobody can tell apart what
-//!   lies below what everybody knows.
-//! - Nodes that nothing leads to are dropped; the others are numbered in the order in which they are
-//!   reached from the shared variables, then from the registers of the threads.
+//!   oldest message left, and timestamps begin anew ([`Memory::forget`]): nobody can tell apart
+//!   what lies below what everybody knows.
+//! - Nodes that nothing leads to are dropped; the others are numbered in the order in which they
+//!   are reached from the shared variables, then from the registers of the threads.
 //! - Threads of one role are interchangeable if the program does not use their numbers: of their
-//!   orders the one with the least key stands for all. Only those orders are tried that sort what is
-//!   independent of the names of threads.
+//!   orders the one with the least key stands for all. Only those orders are tried that sort what
+//!   is independent of the names of threads.
 //! - Data values are interchangeable: they are only copied and compared. They are numbered in the
 //!   order in which they occur.
 //!
-//! *It would be unsound* to drop a message that an idle thread may still read (its view counts, until
-//! its client has ended), a node that a write under way goes to, or a freed node that somebody still
-//! holds: its place may be taken by a new one.
+//! *It would be unsound* to drop a message that an idle thread may still read (its view counts,
+//! until its client has ended), a node that a write under way goes to, or a freed node that
+//! somebody still holds: its place may be taken by a new one.
 
+use super::client::OPERATIONS;
 use super::code::Layout;
 use super::judge::{Judge, Operations, Standing};
 use super::memory::{Content, Memory, Names};
-use super::step::{OPERATIONS, State};
+use super::step::State;
 use crate::configurations::{Context, MAX_THREADS, Renaming};
 use crate::options::Reductions;
 use crate::subject::Subject;
@@ -66,6 +67,12 @@ impl Values {
         }
         self.names[index]
     }
+}
+
+/// Threads and nodes in the order in which a key tells of them.
+struct Arrangement<'a> {
+    threads: &'a [usize],
+    nodes: &'a [usize],
 }
 
 impl<'s> Canonical<'s> {
@@ -325,7 +332,13 @@ impl<'s> Canonical<'s> {
             if nodes.len() < state.nodes.len() {
                 self.rest_of(state, &slots, order, &mut nodes, &mut known);
             }
-            self.key_in(state, standing, judge, (order, &nodes), &slots)
+            self.key_in(
+                state,
+                standing,
+                judge,
+                &Arrangement { threads: order, nodes: &nodes },
+                &slots,
+            )
         };
         for order in self.orders(state, standing, &mut key_of)? {
             let key = key_of(&order)?;
@@ -336,8 +349,8 @@ impl<'s> Canonical<'s> {
         Ok(best.unwrap_or_default())
     }
 
-    /// Adds the nodes that are reached from registers only, and those that nothing but a write under
-    /// way leads to.
+    /// Adds the nodes that are reached from registers only, and those that nothing but a write
+    /// under way leads to.
     fn rest_of<M: Memory>(
         &self,
         state: &State<M>,
@@ -355,9 +368,10 @@ impl<'s> Canonical<'s> {
         state: &State<M>,
         standing: &Standing,
         judge: &mut Judge<'_>,
-        (threads, nodes): (&[usize], &[usize]),
+        arrangement: &Arrangement<'_>,
         slots: &[&[Slot]],
     ) -> Result<Vec<u8>, SpecStop> {
+        let Arrangement { threads, nodes } = *arrangement;
         let mut numbers = vec![0; state.nodes.len()];
         nodes.iter().enumerate().for_each(|(place, node)| numbers[*node] = place as i32 + 1);
         let renames = self.reductions.value_symmetry;

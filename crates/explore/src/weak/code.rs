@@ -121,7 +121,8 @@ impl Layout {
         &self,
         place: &Place,
         nodes: &[Node],
-        (registers, thread): (&[i32], usize),
+        registers: &[i32],
+        thread: usize,
         pc: Pc,
     ) -> Result<Target, Stop> {
         let first = (place.offset + offset(&place.dims, registers, thread, pc)?) as usize;

@@ -7,16 +7,17 @@
 //!
 //! *RC20.* Sequenced-before and reads-from have no cycle together. *Happens-before* is
 //! sequenced-before and synchronises-with, closed: a release (or a release fence before a write)
-//! synchronises with an acquire (or with an acquire fence behind a read) that reads from its release
-//! sequence, which goes on in updates. *Extended coherence order* is reads-from, modification order and
-//! from-read, closed. No event happens before another that is extended-coherence-before it. An update
-//! comes right behind the write that it reads from. There is an order of all `seqcst` events that agrees
-//! with sequenced-before, reads-from and coherence-ordered-before, where a `seqcst` fence stands for all
-//! that happens after it where it comes first, and for all that happens before it where it comes second.
+//! synchronises with an acquire (or with an acquire fence behind a read) that reads from its
+//! release sequence, which goes on in updates. *Extended coherence order* is reads-from,
+//! modification order and from-read, closed. No event happens before another that is
+//! extended-coherence-before it. An update comes right behind the write that it reads from. There
+//! is an order of all `seqcst` events that agrees with sequenced-before, reads-from and
+//! coherence-ordered-before, where a `seqcst` fence stands for all that happens after it where it
+//! comes first, and for all that happens before it where it comes second.
 //!
-//! *TSO.* On every word by itself, program order agrees with communication; and program order but from
-//! writes to later reads without a fence between them, communication between threads and the order of
-//! fences have no cycle (Alglave, Maranget and Tautschnig, TOPLAS 2014).
+//! *TSO.* On every word by itself, program order agrees with communication; and program order but
+//! from writes to later reads without a fence between them, communication between threads and the
+//! order of fences have no cycle (Alglave, Maranget and Tautschnig, TOPLAS 2014).
 //!
 //! *SC.* Program order and communication have no cycle (Shasha and Snir, TOPLAS 1988).
 

@@ -1,19 +1,20 @@
 //! What the specification says of a run: histories are judged by happens-before.
 //!
 //! *Definition.* A run is correct if its operations have an order that the specification allows and
-//! that has `a` before `b` whenever the return of `a` happens before the call of `b`. Raw time is the
-//! wrong order on weak memory: a `pop` may answer `empty` after a `push` that was over before, and
-//! no client can tell, since telling it would be to synchronise.
+//! that has `a` before `b` whenever the return of `a` happens before the call of `b`. Raw time is
+//! the wrong order on weak memory: a `pop` may answer `empty` after a `push` that was over before,
+//! and no client can tell, since telling it would be to synchronise.
 //!
 //! - *Exact* (`operations` are bounded): a bit for each operation that has returned travels in the
-//!   views of memory, so that at every call the operations before it are known; an order is looked for
-//!   among the linear extensions.
+//!   views of memory, so that at every call the operations before it are known; an order is looked
+//!   for among the linear extensions.
 //! - *Stamped* (any number of operations): every return releases a variable of the client and every
 //!   call acquires it, so that the order in the run is happens-before, and the sets of
-//!   configurations of the explorer proper apply. The client has no fences: with them, later relaxed stores of the
-//!   algorithm would become releases, and bugs would vanish.
+//!   configurations of the explorer proper apply. The client has no fences: with them, later
+//!   relaxed stores of the algorithm would become releases, and bugs would vanish.
 
-use super::step::{OPERATIONS, Seen, operation};
+use super::client::{OPERATIONS, operation};
+use super::step::Seen;
 use crate::configurations::{Configurations, Context, EMPTY, Memos, SetId};
 use crate::options::Mode;
 use crate::subject::Subject;

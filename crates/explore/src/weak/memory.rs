@@ -143,8 +143,8 @@ pub trait Memory: Clone {
     /// What the thread knows goes along with a word of a node that it gives back.
     fn hand_on(&mut self, thread: usize, word: usize);
 
-    /// The thread takes over what went along with a word of a node that was given back: an allocator
-    /// synchronises the two.
+    /// The thread takes over what went along with a word of a node that was given back: an
+    /// allocator synchronises the two.
     fn adopt(&mut self, thread: usize, word: usize);
 
     /// The word that a thread saw or wrote last, as far as it knows.
@@ -191,8 +191,8 @@ pub trait Memory: Clone {
     /// Keeps these words only.
     fn retain(&mut self, keep: &[bool]);
 
-    /// What is the same for a thread however threads and nodes are called, as far as the first words
-    /// and the operations go: threads are sorted by it.
+    /// What is the same for a thread however threads and nodes are called, as far as the first
+    /// words and the operations go: threads are sorted by it.
     fn signature(&self, thread: usize, words: usize) -> Vec<i32>;
 
     /// Adds all that the future depends on to a key.

@@ -1,33 +1,43 @@
 //! Every run of some threads on a weak memory.
 //!
 //! *Definition.* No run has a data race or another fault, and the operations of every run have an
-//! order that the specification allows and that extends `return(a) happens-before call(b)` (`judge`).
-//! Memory models are behind one trait (`memory`): `sc`, `tso`, `rc20`. A search (`search`) goes breadth
-//! first through the states of threads and memory, each stored under a key that is the same for states
-//! with the same future (`canonical`); a step takes along what nobody else notices (`step`).
+//! order that the specification allows and that extends `return(a) happens-before call(b)`
+//! (`judge`). Memory models are behind one trait (`memory`): `sc`, `tso`, `rc20`. A search
+//! (`search`) goes breadth first through the states of threads and memory, each stored under a key
+//! that is the same for states with the same future (`canonical`); a step takes along what nobody
+//! else notices (`step`, with `access`, `local`, `allocation` and `client` for the kinds of
+//! instructions).
 //!
-//! *Bounds.* With `operations`, every thread calls so many operations at most, and on RC20 the client
-//! synchronises nothing: happens-before is exact. Without, calls and returns are any number, the client
-//! synchronises each return with every later call, and `lag` bounds how many values of a word can still
-//! be seen. It is a bound like `capacity`, printed with every *holds*, and no reduction: without it a thread
-//! that is stopped in the middle makes the states infinite.
+//! *Bounds.* With `operations`, every thread calls so many operations at most, and on RC20 the
+//! client synchronises nothing: happens-before is exact. Without, calls and returns are any number,
+//! the client synchronises each return with every later call, and `lag` bounds how many values of a
+//! word can still be seen. It is a bound like `capacity`, printed with every *holds*, and no
+//! reduction: without it a thread that is stopped in the middle makes the states infinite.
 //!
-//! *Evidence.* The run of a violation is taken once more and judged by the axioms of the model on its
-//! execution graph (`evidence`, `graph`), which share nothing with the search but the meaning of
-//! expressions. A run that is not accepted is no violation: the answer is *unknown*, and a defect of
-//! Seriatim. *It would be unsound* to judge by real time what clients cannot know, to join a call or a return of
-//! a synchronised client with accesses that move past it, and to take a program whose accesses are
-//! not words of the model (`code` refuses those by name).
+//! *Evidence.* The run of a violation is taken once more and judged by the axioms of the model on
+//! its execution graph (`evidence`, `reexecution`, `execution`, `graph`), which share nothing with
+//! the search but the meaning of expressions. A run that is not accepted is no violation: the
+//! answer is *unknown*, and a defect of Seriatim. *It would be unsound* to judge by real time what
+//! clients cannot know, to join a call or a return of a synchronised client with accesses that move
+//! past it, and to take a program whose accesses are not words of the model (`code` refuses those
+//! by name).
 //!
 //! Whether threads wait for each other is not asked here.
 
+mod access;
+mod allocation;
 mod canonical;
+mod client;
 mod code;
+mod event;
 mod evidence;
+mod execution;
 pub mod graph;
 mod judge;
+mod local;
 mod memory;
 mod rc20;
+mod reexecution;
 mod sc;
 mod search;
 mod step;
@@ -44,6 +54,7 @@ use crate::replay::Replay;
 use crate::second_opinion::Reviewed;
 use crate::subject::Subject;
 use code::Layout;
+use event::Event;
 use evidence::Witness;
 use judge::{Judge, countable};
 use memory::Memory;
@@ -53,7 +64,6 @@ use seriatim_lang::machine::{State as Concrete, Stop};
 use seriatim_lang::{Diagnostic, Program, sequential};
 use std::collections::BTreeSet;
 use std::time::Duration;
-use step::Event;
 
 /// The memory model that is meant.
 pub fn model(program: &Program, options: &Options) -> MemoryModel {
@@ -211,12 +221,12 @@ fn witnessed(
     moves: &[Move],
     wanted: Option<ViolationKind>,
 ) -> Result<Option<Counterexample>, String> {
-    let (marks, events, kind) = match model {
+    let run = match model {
         MemoryModel::Sc => retraced::<sc::Sc>(task, initial, moves)?,
         MemoryModel::Tso => retraced::<tso::Tso>(task, initial, moves)?,
         MemoryModel::Rc20 => retraced::<rc20::Rc20>(task, initial, moves)?,
     };
-    let Some(kind) = kind else {
+    let Some(kind) = run.kind else {
         let lost = wanted.map(|_| "the run does not go wrong when it is repeated".to_owned());
         return lost.map_or(Ok(None), Err);
     };
@@ -224,14 +234,21 @@ fn witnessed(
         return Err("the run goes wrong in another way when it is repeated".to_owned());
     }
     let (subject, layout, stamped) = (task.subject, task.layout, task.manner.stamped);
-    let witness = Witness { subject, layout, model, stamped, events: &events };
+    let witness = Witness { subject, layout, model, stamped, events: &run.events };
     let race = witness.accept(kind)?;
-    let found = told::counterexample(task, &events, &marks, (kind, race), moves);
+    let found = told::counterexample(task, &run, kind, race, moves);
     Ok(Some(found))
 }
 
-/// The accesses of each move (where they end), all accesses, and how the run goes wrong.
-type Retraced = (Vec<usize>, Vec<Event>, Option<ViolationKind>);
+/// A run that was made once more.
+struct Retraced {
+    /// All accesses.
+    events: Vec<Event>,
+    /// For each move, where its accesses end.
+    marks: Vec<usize>,
+    /// How it goes wrong, if it does.
+    kind: Option<ViolationKind>,
+}
 
 fn retraced<M: Memory>(
     task: &Task<'_>,
@@ -262,23 +279,25 @@ fn retraced<M: Memory>(
             Ok(seen) => {
                 let after = judge.after(&standing, *thread, method, &seen).map_err(stopped)?;
                 let Some(after) = after else {
-                    return Ok((marks, events, Some(ViolationKind::NotLinearizable)));
+                    let kind = Some(ViolationKind::NotLinearizable);
+                    return Ok(Retraced { events, marks, kind });
                 };
                 standing = after;
                 canonical.tidy(&mut state);
             }
             Err(Stop::Fault(fault, _)) => {
-                return Ok((marks, events, Some(ViolationKind::Fault(fault))));
+                let kind = Some(ViolationKind::Fault(fault));
+                return Ok(Retraced { events, marks, kind });
             }
             Err(stop) => return Err(format!("a move cannot be made: {stop:?}")),
         }
     }
-    Ok((marks, events, None))
+    Ok(Retraced { events, marks, kind: None })
 }
 
 /// All outcomes of a program whose clients end: for each run to its end the results of the
-/// operations, thread by thread, and then the last values of the shared variables. The specification
-/// is not asked. For comparing memory models with their definitions.
+/// operations, thread by thread, and then the last values of the shared variables. The
+/// specification is not asked. For comparing memory models with their definitions.
 pub fn outcomes(program: &Program, options: &Options) -> Result<BTreeSet<Vec<i32>>, Diagnostic> {
     let model = model(program, options);
     let (subject, layout, initial) = prepared(program, options)?;

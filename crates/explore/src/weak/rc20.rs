@@ -3,10 +3,10 @@
 //! *Rules.* An atomic word has a list of messages in modification order; the place of a message is
 //! its timestamp. A *view* says for each atomic word from which message on it may be read (0: not
 //! even its initialisation is known), for each plain word which of its accesses are known (its last
-//! write, and the reads of each thread since), and which operations are known to have returned. Every
-//! message has the view that its writer released. A thread has three views: `current`, what it knows;
-//! `acquirable`, with what relaxed reads picked up; `released`, what it knew at its last release fence.
-//! There is one view for all that is `seqcst`, and one for the client.
+//! write, and the reads of each thread since), and which operations are known to have returned.
+//! Every message has the view that its writer released. A thread has three views: `current`, what
+//! it knows; `acquirable`, with what relaxed reads picked up; `released`, what it knew at its last
+//! release fence. There is one view for all that is `seqcst`, and one for the client.
 //!
 //! ```text
 //! read o x    race unless current[x] > 0; a message i >= current[x], and i >= sc[x] if o is seqcst;
@@ -23,17 +23,18 @@
 //! call        current and acquirable take the client's view       return   the client's view takes current
 //! ```
 //!
-//! *Theorem* (Kang, Hur, Lahav, Vafeiadis and Dreyer, POPL 2017, without promises, and Lahav, Vafeiadis,
-//! Kang, Hur and Dreyer, "Repairing sequential consistency in C/C++11", PLDI 2017, with the mends of
-//! C++20): the outcomes are those of the execution graphs in which sequenced-before and reads-from
-//! have no cycle together, coherence holds, updates are atomic, and the `seqcst` events have an
-//! order that agrees with sequenced-before and reads-from and with coherence-ordered-before. The module `graph` has the
-//! graphs, and tests compare the two on random programs.
+//! *Theorem* (Kang, Hur, Lahav, Vafeiadis and Dreyer, POPL 2017, without promises, and Lahav,
+//! Vafeiadis, Kang, Hur and Dreyer, "Repairing sequential consistency in C/C++11", PLDI 2017, with
+//! the mends of C++20): the outcomes are those of the execution graphs in which sequenced-before
+//! and reads-from have no cycle together, coherence holds, updates are atomic, and the `seqcst`
+//! events have an order that agrees with sequenced-before and reads-from and with
+//! coherence-ordered-before. The module `graph` has the graphs, and tests compare the two on random
+//! programs.
 //!
-//! *It differs from RC11* (PLDI 2017): relaxed stores of the same thread do not continue a release sequence; IRIW with release
-//! stores and `seqcst` loads is forbidden; so is Z6.U, which Power allows. *It differs from C++20*: there is no load
-//! buffering. What it calls right may be wrong on ARM where a load that does not acquire comes
-//! before a store.
+//! *It differs from RC11* (PLDI 2017): relaxed stores of the same thread do not continue a release
+//! sequence; IRIW with release stores and `seqcst` loads is forbidden; so is Z6.U, which Power
+//! allows. *It differs from C++20*: there is no load buffering. What it calls right may be wrong on
+//! ARM where a load that does not acquire comes before a store.
 
 use super::memory::{Change, Content, Demands, Found, Memory, Names, Updated, Who};
 use seriatim_lang::choices::Choices;
@@ -489,7 +490,7 @@ impl Memory for Rc20 {
         let mut signature: Vec<i32> =
             known.map(|(at, word)| if word.plain { 0 } else { i32::from(*at) }).collect();
         signature.push(current.operations.count_ones() as i32);
-        let width = super::step::OPERATIONS as usize;
+        let width = super::client::OPERATIONS as usize;
         let own = ((1u64 << width) - 1) << (thread * width);
         let know = |view: &View| (view.operations & own).count_ones() as i32;
         signature.push(self.threads.iter().map(|t| know(&t.current)).sum());

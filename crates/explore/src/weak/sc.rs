@@ -1,4 +1,5 @@
-//! Sequential consistency: one memory that all threads see alike. Orderings and `plain` say nothing.
+//! Sequential consistency: one memory that all threads see alike. Orderings and `plain` say
+//! nothing.
 //!
 //! The explorer proper is faster; this model is here so that the two can be compared.
 

@@ -2,10 +2,12 @@
 //! one.
 
 use super::canonical::Canonical;
+use super::client::rest;
 use super::code::{Layout, demands};
+use super::event::Event;
 use super::judge::{Judge, Standing};
 use super::memory::Memory;
-use super::step::{Event, Manner, Seen, State, Stepper, Thread, rest};
+use super::step::{Manner, Seen, State, Stepper, Thread};
 use crate::options::{LAG, MemoryModel, Options};
 use crate::outcome::{Cuts, Move, Reason, Statistics, ViolationKind};
 use crate::subject::Subject;
@@ -194,7 +196,7 @@ impl<'t, 's, M: Memory> Search<'t, 's, M> {
                 }
             }
             for thread in 0..state.threads.len() {
-                match self.expand(&state, &standing, (number, depth), thread) {
+                match self.expand(&state, &standing, number, depth, thread) {
                     Ok(None) => {}
                     Ok(Some((choices, kind))) => {
                         let mut moves = self.moves(number);
@@ -213,7 +215,8 @@ impl<'t, 's, M: Memory> Search<'t, 's, M> {
         &mut self,
         from: &State<M>,
         standing: &Standing,
-        (number, depth): (u32, u32),
+        number: u32,
+        depth: u32,
         thread: usize,
     ) -> Result<Option<(Vec<u32>, ViolationKind)>, Reason> {
         if !self.canonical.acts(from, thread) && !from.memory.can_flush(thread) {

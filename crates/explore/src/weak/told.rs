@@ -1,9 +1,10 @@
 //! A run on weak memory in the words of the source: each read says how many writes it does not see.
 
+use super::Retraced;
+use super::event::{Done, Event, Named};
 use super::evidence::Race;
 use super::memory::Content;
 use super::search::Task;
-use super::step::{Done, Event, Named};
 use crate::outcome::{self, Counterexample, Move, ViolationKind};
 use seriatim_lang::machine::Fault;
 use seriatim_lang::show::variable;
@@ -16,11 +17,12 @@ use std::collections::BTreeMap;
 /// The run that goes wrong.
 pub fn counterexample(
     task: &Task<'_>,
-    events: &[Event],
-    marks: &[usize],
-    (kind, race): (ViolationKind, Option<Race>),
+    run: &Retraced,
+    kind: ViolationKind,
+    race: Option<Race>,
     moves: &[Move],
 ) -> Counterexample {
+    let Retraced { events, marks, .. } = run;
     let mut machine = task.subject.machine.clone();
     let first = machine.initial().map_or(0, |state| state.heap.len() / machine.node_stride());
     let telling = Telling { task, names: names(events, first as u32) };

@@ -1,16 +1,16 @@
-//! Total store order, as on x86: every thread has a queue of its own writes, from which memory takes
-//! them one by one, at any time.
+//! Total store order, as on x86: every thread has a queue of its own writes, from which memory
+//! takes them one by one, at any time.
 //!
-//! *Rules* (Sewell, Sarkar, Owens, Zappa Nardelli and Myreen, "x86-TSO", CACM 2010). A read gives the
-//! newest write to its word in the thread's own queue, or what memory holds. A write joins the queue. An
-//! update, a write that is `seqcst` and a fence that is `seqcst` wait until the queue is empty. All
-//! other orderings and all other fences are what compilers make of them: a plain instruction, or
-//! none. There are no races.
+//! *Rules* (Sewell, Sarkar, Owens, Zappa Nardelli and Myreen, "x86-TSO", CACM 2010). A read gives
+//! the newest write to its word in the thread's own queue, or what memory holds. A write joins the
+//! queue. An update, a write that is `seqcst` and a fence that is `seqcst` wait until the queue is
+//! empty. All other orderings and all other fences are what compilers make of them: a plain
+//! instruction, or none. There are no races.
 //!
-//! *Returns* wait until the queue is empty: the client synchronises every call, so that the order of
-//! returns and calls in a run is the order that it knows. It would be unsound to say of other clients
-//! what holds here: without that, a later call of a thread may read before the writes of an earlier
-//! one have left its queue (store buffering from call to call).
+//! *Returns* wait until the queue is empty: the client synchronises every call, so that the order
+//! of returns and calls in a run is the order that it knows. It would be unsound to say of other
+//! clients what holds here: without that, a later call of a thread may read before the writes of an
+//! earlier one have left its queue (store buffering from call to call).
 
 use super::memory::{Change, Content, Demands, Found, Memory, Names, Updated, Who};
 use super::sc::Sc;

@@ -1,14 +1,15 @@
 //! Which orderings of an algorithm are needed, and what breaks without each.
 //!
-//! Every ordering is tried weaker by itself. It is *needed* if no weaker one holds within the bounds;
-//! a run shows what breaks with the next weaker one, accepted by the axioms as the run of any
-//! violation. Then one minimum is looked for, greedily: in the order of the source each ordering
-//! becomes the weakest that holds together with those before it. Minima are not unique; this is one.
-//! What holds with weaker orderings holds with stronger ones, so no ordering of the minimum can be
-//! weakened alone.
+//! Every ordering is tried weaker by itself. It is *needed* if no weaker one holds within the
+//! bounds; a run shows what breaks with the next weaker one, accepted by the axioms as the run of
+//! any violation. Then one minimum is looked for, greedily: in the order of the source each
+//! ordering becomes the weakest that holds together with those before it. Minima are not unique;
+//! this is one. What holds with weaker orderings holds with stronger ones, so no ordering of the
+//! minimum can be weakened alone.
 //!
-//! *It would be unsound* to say more than the model: RC20 has no load buffering, so that an access that
-//! does not acquire and is followed by a write is marked ([`Site::relies`]): on ARM it may be wrong.
+//! *It would be unsound* to say more than the model: RC20 has no load buffering, so that an access
+//! that does not acquire and is followed by a write is marked ([`Site::relies`]): on ARM it may be
+//! wrong.
 
 use super::{explore_with, model};
 use crate::options::{MemoryModel, Options, SecondOpinion};
@@ -98,7 +99,8 @@ pub struct Weakened {
 /// What is known of all orderings.
 #[derive(Clone, Debug)]
 pub struct Weakening {
-    /// The exploration with the orderings of the source; if it does not hold, nothing else is known.
+    /// The exploration with the orderings of the source; if it does not hold, nothing else is
+    /// known.
     pub base: Outcome,
     /// The orderings, in the order of the source.
     pub sites: Vec<Weakened>,

@@ -137,8 +137,8 @@ fn an_object_deadlocks_exactly_where_its_specification_could_go_on() {
     assert!(counts.0 > 300 && counts.1 - counts.0 > 300, "{counts:?}");
 }
 
-/// The most general client: a correct object waits only where it must, and each that waits too often
-/// deadlocks.
+/// The most general client: a correct object waits only where it must, and each that waits too
+/// often deadlocks.
 #[test]
 fn blocking_objects_of_several_sorts_are_right_and_their_hesitant_twins_deadlock() {
     let semaphore = "object o : s\nspec s { var c: int = 1\n method v() { assume c < 3; c = c + 1 }\n \

@@ -157,10 +157,12 @@ pub(in crate::fast) fn solve<D: Discipline>(
         Err(flaw) => return Ok(Solution::Flaw(flaw)),
     };
     match discipline.plan(container, &coverage) {
-        Ok(plan) => finish(discipline, part, container, (coverage, plan)),
+        Ok(plan) => finish(discipline, part, container, coverage, plan),
         Err(core) if container.pending.is_empty() => Ok(Solution::Cores(core)),
         Err(core) => match pending_removals::assign(discipline, part, container, core)? {
-            Assigned::Decided(container, decided) => finish(discipline, part, &container, decided),
+            Assigned::Decided(container, (coverage, plan)) => {
+                finish(discipline, part, &container, coverage, plan)
+            }
             Assigned::Stuck(cores) => Ok(Solution::Cores(union(cores))),
         },
     }
@@ -179,7 +181,8 @@ fn finish<D: Discipline>(
     discipline: &D,
     part: Part<'_>,
     container: &Container,
-    (coverage, plan): (Coverage, D::Plan),
+    coverage: Coverage,
+    plan: D::Plan,
 ) -> Result<Solution, Declined> {
     if let Some(verdict) = size::out_of_bounds(part.history, container) {
         return Ok(Solution::Wrong(verdict));

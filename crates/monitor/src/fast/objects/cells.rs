@@ -318,7 +318,7 @@ impl Sweep<'_> {
     }
 
     /// The way after an operation has taken effect in it, and all that only look and can.
-    fn after(&mut self, cell: &Cell, way: Way, (place, op, held): (usize, OpId, ValueId)) -> Way {
+    fn after(&mut self, cell: &Cell, way: Way, place: usize, op: OpId, held: ValueId) -> Way {
         let mut next = Way { held, ..way };
         self.take(&mut next, place, op);
         for (place, op, deed) in cell.undone(next).collect::<Vec<_>>() {
@@ -377,7 +377,7 @@ impl Sweep<'_> {
                     continue;
                 }
                 let Some(held) = deed.after(way.held, self.default) else { continue };
-                let next = self.after(cell, way, (place, op, held));
+                let next = self.after(cell, way, place, op, held);
                 if next.done >> due & 1 == 1 {
                     settled.push(next);
                 } else if !met.contains(&(next.held, next.done)) {

@@ -133,7 +133,7 @@ impl Flag {
         if !self.slots_can_be_filled(to) {
             return Err(Impossible);
         }
-        self.saw(to, op, (call, now), trace)
+        self.saw(to, op, call, now, trace)
     }
 
     /// Whether there is an open operation for each slot.
@@ -152,14 +152,15 @@ impl Flag {
         trace: &mut impl Trace,
     ) -> Result<(), Impossible> {
         let call = self.looking.take(op).unwrap_or(0);
-        self.saw(side, op, (call, now), trace)
+        self.saw(side, op, call, now, trace)
     }
 
     fn saw(
         &mut self,
         side: Side,
         op: OpId,
-        (call, now): (Moment, Moment),
+        call: Moment,
+        now: Moment,
         trace: &mut impl Trace,
     ) -> Result<(), Impossible> {
         if self.state != side && self.flipped > call {

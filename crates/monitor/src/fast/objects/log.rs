@@ -118,14 +118,15 @@ pub fn check(part: Part<'_>) -> Result<Claim, Declined> {
         }
     }
     let reader = longest.1;
-    Ok(decide(part, appends, reads, (&longest.0, reader)))
+    Ok(decide(part, appends, reads, &longest.0, reader))
 }
 
 fn decide(
     part: Part<'_>,
     mut appends: HashMap<Value, Span>,
     mut reads: Vec<Read>,
-    (log, reader): (&[Value], Option<OpId>),
+    log: &[Value],
+    reader: Option<OpId>,
 ) -> Claim {
     let history = part.history;
     reads.sort_by_key(|read| read.length);
@@ -221,11 +222,7 @@ impl Watch {
     }
 
     /// Why a read that was called at `call` cannot have seen these values.
-    fn read(
-        &mut self,
-        seen: Vec<Value>,
-        (call, longest): (Moment, usize),
-    ) -> Result<(), &'static str> {
+    fn read(&mut self, seen: Vec<Value>, call: Moment, longest: usize) -> Result<(), &'static str> {
         let known = self.log.len().min(seen.len());
         if seen.iter().zip(&self.log).any(|(seen, (value, _))| seen != value) {
             return Err("it disagrees with an earlier read about what was appended first");
@@ -311,7 +308,7 @@ impl Online for Watch {
             Some(Open::Read(call, longest)) if returned.outcome == Outcome::Ok => {
                 let seen = contents(returned.values, returned.result);
                 let seen = seen.ok_or_else(|| unreadable("a list as result"))?;
-                let read = self.read(seen, (call, longest));
+                let read = self.read(seen, call, longest);
                 read.map_err(|reason| Stop::violation(op, reason))?;
             }
             _ => {}

@@ -120,7 +120,8 @@ impl Method {
         self,
         key: &mut Flag,
         success: bool,
-        (op, now): (OpId, Moment),
+        op: OpId,
+        now: Moment,
         trace: &mut impl Trace,
     ) -> Result<(), Impossible> {
         match (self, success) {
@@ -270,7 +271,8 @@ impl<T: Trace> Keys<T> {
     fn ret(
         &mut self,
         op: OpId,
-        (method, key): (Method, ValueId),
+        method: Method,
+        key: ValueId,
         result: bool,
     ) -> Result<(), Impossible> {
         self.now += 1;
@@ -278,7 +280,7 @@ impl<T: Trace> Keys<T> {
             return Ok(());
         };
         let flag = &mut self.flags[index as usize];
-        method.ret(flag, result, (op, self.now), &mut self.trace)?;
+        method.ret(flag, result, op, self.now, &mut self.trace)?;
         if flag.is_idle() {
             self.present.set(key, flag.state());
             self.active.remove(&key);
@@ -374,7 +376,7 @@ fn run<T: Trace>(
         };
         if let Event::Call(op) = event {
             set.call(op, method, key);
-        } else if set.ret(op, (method, key), reader.success(op)?).is_err() {
+        } else if set.ret(op, method, key, reader.success(op)?).is_err() {
             return Ok(Some(op));
         }
     }
@@ -526,7 +528,7 @@ impl Online for Watch {
             operation: format!("operation {}", op.0),
             expected: "true or false as result",
         })?;
-        self.keys.ret(op, (open.method, open.key), success).map_err(|Impossible| {
+        self.keys.ret(op, open.method, open.key, success).map_err(|Impossible| {
             Stop::violation(op, "no order of the operations on its key explains its result")
         })
     }

@@ -430,7 +430,7 @@ impl Keys<'_> {
                     method.call(&mut flag, op, now);
                     Ok(())
                 }
-                true => method.ret(&mut flag, self.reader.success(op)?, (op, now), &mut trace),
+                true => method.ret(&mut flag, self.reader.success(op)?, op, now, &mut trace),
             };
             if done.is_err() {
                 return Ok(Err(Impossible));

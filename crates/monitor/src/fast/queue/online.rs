@@ -160,7 +160,7 @@ impl Watch {
             self.latest = self.latest.max(inside.call);
             self.hurry();
         }
-        self.bind((value, Some(slot)), inside.stayed(), inside.bound());
+        self.bind(value, Some(slot), inside.stayed(), inside.bound());
         self.judge(by, Some(inside.entered), does)
     }
 
@@ -176,7 +176,7 @@ impl Watch {
 
     /// A value has not left before a moment, and must itself have left by another: so must
     /// everything that must be ahead of it.
-    fn bind(&mut self, (value, itself): (ValueId, Option<Slot>), stayed: Moment, bound: Moment) {
+    fn bind(&mut self, value: ValueId, itself: Option<Slot>, stayed: Moment, bound: Moment) {
         for &other in self.seen.iter().chain(&self.overdue) {
             let mut inside = self.values.get(other);
             if Some(other) != itself && inside.leads(stayed) {
@@ -199,7 +199,7 @@ impl Watch {
                     let reason = "its value had to leave the queue before it was called";
                     return Err(Stop::violation(by.op, reason));
                 }
-                self.bind((value, None), inside.stayed(), inside.bound());
+                self.bind(value, None, inside.stayed(), inside.bound());
                 self.judge(by, Some(inside.entered), Method::Front)
             }
             (true, Some(_)) | (_, Some(Found::Several)) => {
@@ -274,7 +274,8 @@ impl Watch {
 
     fn returned_query(
         &mut self,
-        (query, method): (Running, Method),
+        query: Running,
+        method: Method,
         returned: Returned<'_>,
     ) -> Result<(), Stop> {
         match (method, returned.result) {
@@ -356,8 +357,8 @@ impl Online for Watch {
             self.returned_dequeue(dequeue, returned)?;
             self.thin();
         } else if let Some(query) = query {
-            let query = self.take_query(query);
-            self.returned_query(query, returned)?;
+            let (query, method) = self.take_query(query);
+            self.returned_query(query, method, returned)?;
             self.thin();
         } else if let Some(index) = self.enqueues.iter().position(|enqueue| enqueue.0 == op) {
             let (_, slot) = self.enqueues.swap_remove(index);
