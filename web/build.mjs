@@ -24,6 +24,9 @@ function compiled() {
 
 const part = (name) => readFileSync(join(here, "page", name), "utf8").trimEnd();
 
+/** What the page has in common with the pages of reports. */
+const shared = (name) => readFileSync(join(root, "crates/report/web", name), "utf8");
+
 /** Packs the module: gzip, with its window of 32 KB, would make it half as large again. */
 function packed(module) {
   const ran = spawnSync("xz", ["--format=lzma", "-9e", "--stdout"], { input: module, maxBuffer: 1 << 28 });
@@ -50,20 +53,26 @@ function inSevens(bytes) {
 
 /** The words of the language, as the pages of reports know them. */
 function keywords() {
-  const source = readFileSync(join(root, "crates/report/web/source.js"), "utf8");
-  return source.split("\n").find((line) => line.startsWith("const KEYWORDS = "));
+  return shared("source.js").split("\n").find((line) => line.startsWith("const KEYWORDS = "));
 }
 
 function page(module, small) {
   const scripts = ["engine.js", "share.js", "result.js", "highlight.js", "log.js", "algorithm.js", "lessons.js", "main.js"];
   const places = {
+    head: shared("head.html"),
+    foot: shared("foot.html"),
+    title: "Is it linearizable?",
+    allowed: " 'wasm-unsafe-eval' blob:; worker-src blob:",
     styles: part("style.css"),
     worker: [part("lzma.js"), part("worker.js")].join("\n\n"),
     length: module.length,
     module: inSevens(small),
     scripts: scripts.map(part).join("\n\n").replace("{{keywords}}", () => keywords()),
   };
-  return part("page.html").replace(/\{\{(\w+)\}\}/g, (_, name) => places[name]) + "\n";
+  // The places of the skeleton first, then those that its head and foot bring along. What fills a place is not looked at
+  // again: the module may contain anything.
+  const skeleton = part("page.html").replace(/\{\{(head|foot)\}\}/g, (_, name) => places[name]);
+  return skeleton.replace(/\{\{(\w+)\}\}/g, (_, name) => places[name]);
 }
 
 const out = process.argv[2] ?? join(folder, "seriatim.html");

@@ -4,42 +4,21 @@
 //
 // IMAGES, if given, is where pictures of it go. Exit code 77: no browser to be had.
 
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
+import { launch, open as openIn } from "../../crates/report/web/test/browser.mjs";
 
 const [file, images] = process.argv.slice(2);
 const root = join(import.meta.dirname, "../..");
-const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 /** One file that people mail and carry on a stick. */
 const LARGEST_PAGE = 1_250_000;
 /** A loaded machine is slow; what hangs is still found. */
 const PATIENCE = 180_000;
 
-function missing(what) {
-  console.error(what);
-  process.exit(77);
-}
-
-function playwright() {
-  const homes = [process.env.SERIATIM_PLAYWRIGHT, join(root, "crates/report/web/test")].filter(Boolean);
-  for (const home of homes) {
-    try {
-      return createRequire(join(home, "package.json"))("playwright-core");
-    } catch {
-      // Perhaps the next home has it.
-    }
-  }
-  return missing("playwright-core is not installed (npm install in crates/report/web/test)");
-}
-
-const { chromium } = playwright();
-const places = [process.env.SERIATIM_CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-const executablePath = places.find((place) => place && existsSync(place)) ?? missing("there is no Chromium");
-const browser = await chromium.launch({ executablePath, headless: true, args: FLAGS });
+const browser = await launch();
 const scratch = mkdtempSync(join(tmpdir(), "seriatim-page-"));
 
 let checks = 0;
@@ -50,18 +29,8 @@ function check(holds, what) {
 
 /** Opens the page; whatever it complains about, or asks the network for, is a failure at `close`. */
 async function open(fragment = "", options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-  context.setDefaultTimeout(PATIENCE);
-  const page = await context.newPage();
-  const complaints = [];
-  page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
-  page.on("pageerror", (error) => complaints.push(error.stack));
-  page.on("dialog", (dialog) => complaints.push(`dialog: ${dialog.message()}`));
-  page.on("request", (request) => {
-    if (!/^(file|data|blob|about):/.test(request.url())) complaints.push(`request: ${request.url()}`);
-  });
-  await page.goto(pathToFileURL(resolve(file)).href + fragment);
-  await page.waitForSelector("html[data-ready=true]");
+  const address = pathToFileURL(resolve(file)).href + fragment;
+  const { page, context, complaints } = await openIn(browser, address, { viewport: { width: 1280, height: 800 }, patience: PATIENCE, ...options });
   const close = async () => {
     check(complaints.length === 0, `the page complains: ${complaints.join("\n")}`);
     await context.close();

@@ -69,21 +69,22 @@ pub fn doubt(checked: &Checked) -> Option<String> {
     })
 }
 
+/// What somebody else says of a violation: by whom, and what no order explains.
+pub fn confirmed(by: &str, what: &str) -> String {
+    format!("Confirmed by {by}: no order explains {what}.")
+}
+
+/// Nobody else says anything of a violation.
+pub const UNCONFIRMED: &str = "Not confirmed by a second checker: too large for it.";
+
 fn in_words(confirmation: Confirmation) -> (EvidenceKind, String) {
-    let confirmed = |by: &str, what: &str| {
-        (EvidenceKind::Confirmed, format!("Confirmed {by}: no order explains {what}."))
+    let (by, what) = match confirmation {
+        Confirmation::Whole => ("brute force", "everything recorded up to that point"),
+        Confirmation::Core => ("brute force", "these operations and those before them"),
+        Confirmation::Engine(engine) => (engine, "these operations and those before them"),
+        Confirmation::None => return (EvidenceKind::Unconfirmed, UNCONFIRMED.to_owned()),
     };
-    match confirmation {
-        Confirmation::Whole => confirmed("by brute force", "everything recorded up to that point"),
-        Confirmation::Core => confirmed("by brute force", "these operations and those before them"),
-        Confirmation::Engine(engine) => {
-            confirmed(&format!("by {engine}"), "these operations and those before them")
-        }
-        Confirmation::None => {
-            let text = "Not confirmed by a second checker: too large for it.".to_owned();
-            (EvidenceKind::Unconfirmed, text)
-        }
-    }
+    (EvidenceKind::Confirmed, confirmed(by, what))
 }
 
 /// What a counterexample does without, and why that is fair.

@@ -8,7 +8,7 @@
 
 #![forbid(unsafe_code)]
 
-mod evidence;
+pub mod evidence;
 mod hints;
 pub mod html;
 pub mod json;

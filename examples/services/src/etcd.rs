@@ -62,7 +62,8 @@ impl Etcd {
 
 impl Client for Etcd {
     fn connect(port: u16) -> io::Result<Self> {
-        // Asked at once, so that a request to a server that is down is not taken for one that was sent.
+        // Asked at once, so that a request to a server that is down is not taken for one that was
+        // sent.
         TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
         Ok(Etcd { port })
     }

@@ -1,15 +1,16 @@
 //! Real servers, driven, killed and checked.
 //!
-//! What a client records decides what a check can find: every operation with its key and real time; a request that was never sent
-//! did not happen and is not recorded; one that was sent and not answered is *unknown*; and at the end everything is read once
-//! more, or a lost write stays unseen.
+//! What a client records decides what a check can find: every operation with its key and real time;
+//! a request that was never sent did not happen and is not recorded; one that was sent and not
+//! answered is *unknown*; and at the end everything is read once more, or a lost write stays
+//! unseen.
 
 pub mod etcd;
 pub mod postgres;
 pub mod redis;
 pub mod server;
 
-use seriatim::harness::{Recorder, Reply};
+use seriatim::harness::{Log, Recorder, Reply};
 use seriatim::history::Value;
 use seriatim::{History, SeriReader, check};
 use std::io;
@@ -24,7 +25,8 @@ pub trait Client: Sized {
     /// Connects; fails if the server is down, and then nothing was sent.
     fn connect(port: u16) -> io::Result<Self>;
 
-    /// Sends an operation and waits for its answer. An error means that nobody knows what became of it.
+    /// Sends an operation and waits for its answer. An error means that nobody knows what became of
+    /// it.
     fn run(&mut self, operation: &Operation) -> io::Result<Reply>;
 }
 
@@ -46,9 +48,22 @@ impl Operation {
     pub fn on(key: &str, name: &'static str, arg: Option<Value>) -> Self {
         Operation { name, key: Some(key.to_owned()), arg, mode: "" }
     }
+
+    /// Records that the operation is called.
+    pub fn record_call(&self, recorder: &Recorder, log: &mut Log) {
+        let method = recorder.method(self.name);
+        if let Some(key) = &self.key {
+            log.key(key.as_str());
+        }
+        match &self.arg {
+            Some(arg) => log.call(method, arg.clone()),
+            None => log.call(method, ()),
+        }
+    }
 }
 
-/// Lets clients run until they are told to stop, each the operations that `next` gives it by client and number.
+/// Lets clients run until they are told to stop, each the operations that `next` gives it by client
+/// and number.
 pub fn drive<C: Client>(
     recorder: &Recorder,
     (clients, port): (u64, u16),
@@ -71,14 +86,7 @@ pub fn drive<C: Client>(
                     };
                     let operation = next(client, number);
                     number += 1;
-                    let method = recorder.method(operation.name);
-                    if let Some(key) = &operation.key {
-                        log.key(key.as_str());
-                    }
-                    match &operation.arg {
-                        Some(arg) => log.call(method, arg.clone()),
-                        None => log.call(method, ()),
-                    }
+                    operation.record_call(recorder, &mut log);
                     match open.run(&operation) {
                         Ok(reply) => log.ret(reply),
                         Err(_) => {
@@ -92,7 +100,8 @@ pub fn drive<C: Client>(
     });
 }
 
-/// What a check of a history against the model of a service says: the verdict in a word, and the report.
+/// What a check of a history against the model of a service says: the verdict in a word, and the
+/// report.
 pub fn verdict(history: &History, service: &str) -> (&'static str, String) {
     let model = seriatim_services::service(service).expect("a model of that name");
     let reader = SeriReader::parse_with(model.source, None, &Default::default())

@@ -123,7 +123,8 @@ impl Client for Postgres {
         }
     }
 
-    /// Runs a transaction that writes both rows or reads both, at the isolation level that is its mode.
+    /// Runs a transaction that writes both rows or reads both, at the isolation level that is its
+    /// mode.
     fn run(&mut self, operation: &Operation) -> io::Result<Reply> {
         let begin = format!("begin isolation level {}", operation.mode);
         let rows = match operation.arg.as_ref().and_then(written) {

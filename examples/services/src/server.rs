@@ -1,4 +1,5 @@
-//! A server of one's own: started on a free port with its own data folder, killed and stopped by its process id.
+//! A server of one's own: started on a free port with its own data folder, killed and stopped by
+//! its process id.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -56,7 +57,8 @@ impl Server {
         self.wait()
     }
 
-    /// Waits until it answers; starts it anew if it gave up because what was killed still held its files.
+    /// Waits until it answers; starts it anew if it gave up because what was killed still held its
+    /// files.
     fn wait(&mut self) -> io::Result<()> {
         let start = Instant::now();
         while !(self.answers)(self.port) {

@@ -1,4 +1,5 @@
-//! The recorders in other languages write logs that are read and linearizable, and a lie in them is found.
+//! The recorders in other languages write logs that are read and linearizable, and a lie in them is
+//! found.
 
 use seriatim::history::read_str;
 use seriatim_service_examples::redis::{Keeps, start};

@@ -41,14 +41,7 @@ fn killed<C: Client>(
     let mut log = recorder.log("final");
     let mut client = C::connect(port).expect("a server that answers");
     for operation in last {
-        let method = recorder.method(operation.name);
-        if let Some(key) = &operation.key {
-            log.key(key.as_str());
-        }
-        match &operation.arg {
-            Some(arg) => log.call(method, arg.clone()),
-            None => log.call(method, ()),
-        }
+        operation.record_call(&recorder, &mut log);
         log.ret(client.run(operation).expect("an answer"));
     }
     drop(log);
@@ -97,7 +90,8 @@ fn redis_that_keeps_nothing_loses_writes_and_the_final_reads_show_it() {
         return seriatim_testing::skipped("servers", "redis-server is not installed");
     };
     let mut server = server.expect("a server");
-    // Before the kill everybody writes, afterwards everybody reads: a write that is lost is not written over.
+    // Before the kill everybody writes, afterwards everybody reads: a write that is lost is not
+    // written over.
     let recorder = Recorder::timed();
     let port = server.port();
     let run = |next: fn(u64, u64) -> Operation| {

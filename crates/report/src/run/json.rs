@@ -192,7 +192,12 @@ impl<'r> RunDocument<'r> {
         RunDocument {
             threads: run.threads,
             initial: MemoryDocument::of(&run.initial),
-            steps: run.steps.iter().zip(run.pictures()).map(StepDocument::of).collect(),
+            steps: run
+                .steps
+                .iter()
+                .zip(run.pictures())
+                .map(|(step, memory)| StepDocument::of(step, memory))
+                .collect(),
             history: run.history.iter().map(EventDocument::of).collect(),
             repeats: run.repeats,
         }
@@ -209,7 +214,7 @@ struct StepDocument<'r> {
 }
 
 impl<'r> StepDocument<'r> {
-    fn of((step, memory): (&'r Step, Option<&'r Memory>)) -> Self {
+    fn of(step: &'r Step, memory: Option<&'r Memory>) -> Self {
         StepDocument {
             thread: step.thread,
             line: step.line(),

@@ -96,7 +96,7 @@ impl<'b> Pen<'b> {
         }
         if let Some(place) = blocked {
             let (other, from, begins) = self.open.remove(place);
-            self.push(other, (from, column.saturating_sub(2)), begins, false);
+            self.push(other, from, column.saturating_sub(2), begins, false);
         }
         self.open.push((bar, column, true));
         self.last = Some((column, time, Kind::Begin));
@@ -112,7 +112,7 @@ impl<'b> Pen<'b> {
             return self.end(bar, time);
         }
         self.open.remove(place);
-        self.push(bar, (from, column), begins, true);
+        self.push(bar, from, column, begins, true);
         self.last = Some((column, time, Kind::End));
     }
 
@@ -127,7 +127,7 @@ impl<'b> Pen<'b> {
 
     fn break_band(&mut self) {
         for (bar, from, begins) in std::mem::take(&mut self.open) {
-            self.push(bar, (from, self.width - 1), begins, false);
+            self.push(bar, from, self.width - 1, begins, false);
             self.open.push((bar, 0, false));
         }
         self.band += 1;
@@ -143,13 +143,13 @@ impl<'b> Pen<'b> {
         );
         let edge = ends.chain([last]).max().unwrap_or(0).min(self.width - 1);
         for (bar, from, begins) in std::mem::take(&mut self.open) {
-            self.push(bar, (from, edge), begins, false);
+            self.push(bar, from, edge, begins, false);
         }
         self.segments.sort_by_key(|segment| (segment.band, segment.from));
         self.segments
     }
 
-    fn push(&mut self, bar: usize, (from, to): (usize, usize), begins: bool, ends: bool) {
+    fn push(&mut self, bar: usize, from: usize, to: usize, begins: bool, ends: bool) {
         let to = to.max(from);
         self.segments.push(Segment { bar, band: self.band, from, to, begins, ends });
     }

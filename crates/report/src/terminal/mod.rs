@@ -69,7 +69,7 @@ fn everything(report: &Report<'_>, page: &mut Page<'_>) {
         page.raw(&line);
     }
     page.blank();
-    legend(report, &whole, (&whole.operations, &[]), page);
+    legend(report, &whole, &whole.operations, &[], page);
 }
 
 fn violation(report: &Report<'_>, counterexample: &Counterexample, page: &mut Page<'_>) {
@@ -92,7 +92,7 @@ fn violation(report: &Report<'_>, counterexample: &Counterexample, page: &mut Pa
         page.raw(&line);
     }
     page.blank();
-    legend(report, counterexample, (&shown, &stuck), page);
+    legend(report, counterexample, &shown, &stuck, page);
     if let Some(last) = last {
         let name = labels.whole(last, Horizon::Whole, style.arrow());
         let stuck = Vec::from_iter(stuck_methods(report, &stuck)).join(" or ");
@@ -199,7 +199,8 @@ fn introduction(report: &Report<'_>, counterexample: &Counterexample) -> String 
 fn legend(
     report: &Report<'_>,
     found: &Counterexample,
-    (shown, stuck): (&[OpId], &[OpId]),
+    shown: &[OpId],
+    stuck: &[OpId],
     page: &mut Page<'_>,
 ) {
     let style = page.style;

@@ -5,35 +5,13 @@
 // DIRECTORY holds NAME.html and NAME.json (what the page must know), written by tests/browser.rs.
 // IMAGES, if given, is where the book's pictures go. Exit code 77: no browser to be had.
 
-import { existsSync, readFileSync, readdirSync } from "node:fs";
-import { createRequire } from "node:module";
+import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { launch, open as openIn } from "./browser.mjs";
 
 const [directory, images] = process.argv.slice(2);
-const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
-
-function missing(what) {
-  console.error(what);
-  process.exit(77);
-}
-
-function playwright() {
-  const homes = [process.env.SERIATIM_PLAYWRIGHT, import.meta.dirname].filter(Boolean);
-  for (const home of homes) {
-    try {
-      return createRequire(join(home, "package.json"))("playwright-core");
-    } catch {
-      // Perhaps the next home has it.
-    }
-  }
-  return missing("playwright-core is not installed (npm install in crates/report/web/test)");
-}
-
-const { chromium } = playwright();
-const places = [process.env.SERIATIM_CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-const executablePath = places.find((place) => place && existsSync(place)) ?? missing("there is no Chromium");
-const browser = await chromium.launch({ executablePath, headless: true, args: FLAGS });
+const browser = await launch();
 
 let checks = 0;
 function check(holds, what) {
@@ -47,18 +25,8 @@ function same(actual, expected, what) {
 
 /** Opens a page; whatever it complains about, or asks the network for, is a failure at `close`. */
 async function open(name, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 760 }, ...options });
-  context.setDefaultTimeout(15000);
-  const page = await context.newPage();
-  const complaints = [];
-  page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
-  page.on("pageerror", (error) => complaints.push(error.stack));
-  page.on("dialog", (dialog) => complaints.push(`dialog: ${dialog.message()}`));
-  page.on("request", (request) => {
-    if (!/^(file|data|blob):/.test(request.url())) complaints.push(`request: ${request.url()}`);
-  });
-  await page.goto(pathToFileURL(join(directory, `${name}.html`)).href);
-  if (options.javaScriptEnabled !== false) await page.waitForSelector("html[data-ready=true]");
+  const address = pathToFileURL(join(directory, `${name}.html`)).href;
+  const { page, context, complaints } = await openIn(browser, address, { viewport: { width: 1280, height: 760 }, patience: 15000, ...options });
   const close = async () => {
     same(complaints, [], `${name} complains`);
     await context.close();

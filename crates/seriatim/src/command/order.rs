@@ -11,7 +11,7 @@ use super::{Exit, Failure};
 use clap::ValueEnum;
 use serde_json::{Value as Json, json};
 use seriatim::monitor::{Confirmation, Detail, Weaker, check_under};
-use seriatim::report::with_article;
+use seriatim::report::{evidence, with_article};
 use seriatim::spec::{Attempt, Order, Reader};
 use seriatim::{History, OpId, Options, Verdict};
 use std::collections::BTreeMap;
@@ -165,7 +165,7 @@ impl Found {
                 for attempt in &core.explanation.attempts {
                     text += &self.attempt(attempt);
                 }
-                text + self.confirmation()
+                text + &self.confirmation()
             }
             Verdict::Unknown(unknown) => match &unknown.defect {
                 Some(defect) => format!("{text}  This is a defect of Seriatim: {defect}\n"),
@@ -211,13 +211,12 @@ impl Found {
         text
     }
 
-    fn confirmation(&self) -> &'static str {
-        match self.weaker.confirmation {
-            Some(Confirmation::None) | None => {
-                "  Not confirmed by a second checker: too large for it.\n"
-            }
-            Some(_) => "  Confirmed by brute force: no order explains these operations.\n",
-        }
+    fn confirmation(&self) -> String {
+        let sentence = match self.weaker.confirmation {
+            Some(Confirmation::None) | None => evidence::UNCONFIRMED.to_owned(),
+            Some(_) => evidence::confirmed("brute force", "these operations"),
+        };
+        format!("  {sentence}\n")
     }
 
     fn json(&self) -> Json {
