@@ -15,7 +15,7 @@
 
 use crate::execute::{Execution, Objection};
 use crate::number::{Numbers, is_unbounded};
-use crate::number_spec::{Becomes, NumberSpec};
+use crate::number_spec::{Becomes, NumberCall, NumberSpec};
 use crate::scalar::Scalar;
 use crate::sort::Told;
 use crate::state::{Operation, State};
@@ -44,8 +44,12 @@ fn outcome(
     operation: &Operation,
     content: Scalar,
 ) -> Option<Becomes> {
-    let call = (operation.method as usize, &operation.arguments[..]);
+    let call = called(operation);
     number_spec.outcome(call, content, &state.numbers.facts)
+}
+
+fn called(operation: &Operation) -> NumberCall<'_> {
+    NumberCall { method: operation.method as usize, arguments: &operation.arguments }
 }
 
 impl Execution<'_> {
@@ -53,7 +57,8 @@ impl Execution<'_> {
     /// what others notice.
     pub fn account_number(
         &mut self,
-        (number_spec, root): (&NumberSpec, usize),
+        number_spec: &NumberSpec,
+        root: usize,
         operation: &mut Operation,
     ) -> Result<Option<Update>, Objection> {
         let graph = &self.state.graph;
@@ -96,7 +101,7 @@ impl Execution<'_> {
 pub fn observe(number_spec: &NumberSpec, root: usize, state: &mut State) {
     let content = state.graph.shared[root].plain();
     let Some(operation) = state.operation.as_ref().filter(|o| !o.ghost.done) else { return };
-    let call = (operation.method as usize, &operation.arguments[..]);
+    let call = called(operation);
     let Numbers { facts, moments, .. } = &mut state.numbers;
     if !moments.contains(&content) {
         moments.push(content);

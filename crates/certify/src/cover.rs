@@ -329,7 +329,7 @@ impl Matching<'_> {
         match (view, state) {
             (Scalar::Node(v), Scalar::Node(s)) => self.pair(v, s),
             (Scalar::Record(v), Scalar::Record(s)) => self.pair_records(v, s),
-            (Scalar::Number(base, offset), s) => self.bases.pair((base, offset), s.plain()),
+            (Scalar::Number(base, offset), s) => self.bases.pair(base, offset, s.plain()),
             // A view that says nothing of the last changer says less.
             (Scalar::Int(v), s) => s.plain() == Scalar::Int(v),
             (Scalar::Thread(0), s) => s == Scalar::Thread(0),

@@ -38,7 +38,7 @@ impl<'a> Draw<'a> {
             match scalar {
                 Scalar::Node(id) if drawn.contains(id) => {}
                 Scalar::Node(_) => {
-                    let chain = self.chain(&view.graph, *scalar, (&names, &mut drawn));
+                    let chain = self.chain(&view.graph, *scalar, &names, &mut drawn);
                     lines.push(format!("  {chain}"));
                 }
                 scalar => lines.push(format!("  {name} = {}", scalar_text(*scalar))),
@@ -89,7 +89,8 @@ impl<'a> Draw<'a> {
         &self,
         graph: &HeapGraph,
         from: Scalar,
-        (names, drawn): (&[(String, Scalar)], &mut Vec<NodeId>),
+        names: &[(String, Scalar)],
+        drawn: &mut Vec<NodeId>,
     ) -> String {
         let pointing = |scalar: Scalar| -> Vec<&str> {
             names.iter().filter(|(_, w)| *w == scalar).map(|(name, _)| name.as_str()).collect()

@@ -350,6 +350,15 @@ struct Lemma<'m> {
     controls: u32,
 }
 
+/// A claim about a call that was installed and completed later: from which content to which, with
+/// which result.
+struct Completion<'c> {
+    arguments: &'c [Datum],
+    base: &'c Datum,
+    to: &'c Datum,
+    result: &'c Datum,
+}
+
 impl Lemma<'_> {
     fn holds(&self) -> bool {
         self.one_target() && self.changes() && self.completions() && self.results()
@@ -426,26 +435,19 @@ impl Lemma<'_> {
                         let moment = moments >> case.control & 1 == 1;
                         moment && (&case.to.0, &case.result) == (to, result)
                     };
-                    let claim = (to, result);
+                    let claim = Completion { arguments, base, to, result };
                     right.iter().any(fits)
-                        || (0..VALUES)
-                            .any(|x| !self.accepts_completion((arguments, base), moments, claim, x))
+                        || (0..VALUES).any(|x| !self.accepts_completion(&claim, moments, x))
                 })
             })
         })
     }
 
-    fn accepts_completion(
-        &self,
-        (arguments, base): (&[Datum], &Datum),
-        moments: u32,
-        (to, result): (&Datum, &Datum),
-        x: i32,
-    ) -> bool {
-        let (Some(base), Some(to)) = (seen(base, x), seen(to, x)) else { return true };
-        let arguments = Self::scalars(arguments, x);
+    fn accepts_completion(&self, claim: &Completion<'_>, moments: u32, x: i32) -> bool {
+        let (Some(base), Some(to)) = (seen(claim.base, x), seen(claim.to, x)) else { return true };
+        let arguments = Self::scalars(claim.arguments, x);
         let all = self.method.completing((&arguments, base), moments, to);
-        !all.is_empty() && Self::may_return(&all, result, x)
+        !all.is_empty() && Self::may_return(&all, claim.result, x)
     }
 
     /// Part 4.

@@ -239,7 +239,7 @@ pub struct Translation(Vec<(u32, Scalar)>);
 
 impl Translation {
     /// Whether a number of the view can be this one of the state; a base is one number.
-    pub fn pair(&mut self, (base, offset): (u32, i32), state: Scalar) -> bool {
+    pub fn pair(&mut self, base: u32, offset: i32, state: Scalar) -> bool {
         let meant = offset.checked_neg().and_then(|back| shifted(state, back));
         let Some(meant) = meant else { return false };
         match self.0.iter().find(|(known, _)| *known == base) {

@@ -31,6 +31,15 @@ pub struct NumberSpec {
 /// The content after a method, and its result; null if it has none.
 pub type Becomes = (Scalar, Scalar);
 
+/// A call of a method of a number.
+#[derive(Clone, Copy, Debug)]
+pub struct NumberCall<'c> {
+    /// The method.
+    pub method: usize,
+    /// Its arguments.
+    pub arguments: &'c [Scalar],
+}
+
 impl NumberSpec {
     /// The specification of a program, or why it is not that of a number.
     pub fn of(program: &Program) -> Result<NumberSpec, String> {
@@ -62,16 +71,16 @@ impl NumberSpec {
     /// What a method makes of a content; none if it waits, or if that is not known.
     pub fn outcome(
         &self,
-        (method, arguments): (usize, &[Scalar]),
+        call: NumberCall<'_>,
         content: Scalar,
         facts: &[Fact],
     ) -> Option<Becomes> {
-        self.run((method, arguments), content, facts).0
+        self.run(call, content, facts).0
     }
 
     /// Whether a method surely waits or changes something at a content: such a moment justifies no
     /// result.
-    pub fn is_busy(&self, call: (usize, &[Scalar]), content: Scalar, facts: &[Fact]) -> bool {
+    pub fn is_busy(&self, call: NumberCall<'_>, content: Scalar, facts: &[Fact]) -> bool {
         match self.run(call, content, facts) {
             (Some((to, _)), _) => equal(to, content, facts) == Some(false),
             (None, waits) => waits,
@@ -81,15 +90,15 @@ impl NumberSpec {
     /// The outcome, and whether there is none because the method waits.
     fn run(
         &self,
-        (method, arguments): (usize, &[Scalar]),
+        call: NumberCall<'_>,
         content: Scalar,
         facts: &[Fact],
     ) -> (Option<Becomes>, bool) {
-        let Some(place) = self.methods.get(method) else { return (None, false) };
+        let Some(place) = self.methods.get(call.method) else { return (None, false) };
         let method = &self.info.methods[*place];
         let mut run =
             Run { info: &self.info, method, facts, content, locals: vec![], waits: false };
-        let outcome = run.call(arguments);
+        let outcome = run.call(call.arguments);
         (outcome.map(|result| (run.content, result)), run.waits)
     }
 }
@@ -298,15 +307,20 @@ method clear() { n = 0 }
                         }
                         _ => None,
                     };
-                    let call = (method, &[Scalar::Int(argument)][..arity]);
+                    let arguments = &[Scalar::Int(argument)][..arity];
+                    let call = NumberCall { method, arguments };
                     assert_eq!(number_spec.outcome(call, Scalar::Int(content), &[]), wanted);
                 }
             }
         }
         let unknown = Scalar::Number(0, 0);
-        let drop = number_spec.outcome((1, &[Scalar::Int(0)]), unknown, &[]);
+        let drop = number_spec.outcome(
+            NumberCall { method: 1, arguments: &[Scalar::Int(0)] },
+            unknown,
+            &[],
+        );
         assert_eq!(drop, None, "it depends on the content");
-        let inc = number_spec.outcome((0, &[]), unknown, &[]);
+        let inc = number_spec.outcome(NumberCall { method: 0, arguments: &[] }, unknown, &[]);
         assert_eq!(inc, Some((Scalar::Number(0, 1), unknown)));
     }
 }

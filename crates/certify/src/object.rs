@@ -311,8 +311,8 @@ fn outside(steps: &Steps) -> Option<&'static str> {
     reasons.into_iter().find(|(applies, _)| *applies).map(|(_, why)| why)
 }
 
-/// Condition `sequentially-consistent-orderings`: every access is `seqcst` and nothing is plain. The
-/// invariant of a certificate is about one memory that all threads see alike.
+/// Condition `sequentially-consistent-orderings`: every access is `seqcst` and nothing is plain.
+/// The invariant of a certificate is about one memory that all threads see alike.
 fn is_sequential(steps: &Steps) -> bool {
     let mut fields = steps.structs.iter().flat_map(|s| &s.slots);
     let ordered = |i: &Instr| i.orders == Orders::default();

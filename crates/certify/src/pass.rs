@@ -254,7 +254,7 @@ impl<'a> Pass<'a> {
             while let Some(from) = todo.pop() {
                 let check = |why| Rejection::Check(line, first, why);
                 self.spend(&mut left).map_err(check)?;
-                for (state, pc) in self.runs(&from, (number, first), noticed, meets)? {
+                for (state, pc) in self.runs(&from, number, first, noticed, meets)? {
                     let state = state.folded();
                     if met.insert((state.clone(), pc.0)) {
                         todo.push((state, pc, Start::Within));
@@ -292,7 +292,8 @@ impl<'a> Pass<'a> {
     fn runs(
         &self,
         from: &Running,
-        (number, first): (usize, Pc),
+        number: usize,
+        first: Pc,
         noticed: &mut Noticed,
         meets: Meets,
     ) -> Result<Vec<(State, Pc)>, Rejection> {
@@ -319,7 +320,7 @@ impl<'a> Pass<'a> {
                 }
                 ended => {
                     let mut state =
-                        self.finish(execution, (pc, &ended), (number, noticed)).map_err(check)?;
+                        self.finish(execution, pc, &ended, number, noticed).map_err(check)?;
                     let lists = !matches!(self.object.spec, Spec::Cell | Spec::Number);
                     if lists && is_visible(&state.graph) {
                         if !self.has_effect(&state.graph, usize::MAX) {
@@ -374,8 +375,10 @@ impl<'a> Pass<'a> {
     fn finish(
         &self,
         mut run: Execution<'_>,
-        (pc, ended): (Pc, &Ended),
-        (view, noticed): (usize, &mut Noticed),
+        pc: Pc,
+        ended: &Ended,
+        view: usize,
+        noticed: &mut Noticed,
     ) -> Result<State, Objection> {
         let Some(mut operation) = run.state.operation.take() else {
             return Err("a step of an idle thread".to_owned());
@@ -396,7 +399,7 @@ impl<'a> Pass<'a> {
             }
         } else if let Some(number_spec) = &self.object.number_spec {
             let root = self.certificate.content.root;
-            let update = run.account_number((number_spec, root), &mut operation)?;
+            let update = run.account_number(number_spec, root, &mut operation)?;
             Noticed::add(&mut noticed.updates, update, view);
             run.state.operation = Some(operation);
             counter::observe(number_spec, root, &mut run.state);

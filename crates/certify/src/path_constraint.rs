@@ -73,7 +73,7 @@ impl PathConstraint {
             let mut attributes = graph.segment(*id).attributes.iter();
             attributes.all(|a| self.lists(a))
         };
-        match self.walk(graph, &places, (from, Time::Before)) {
+        match self.walk(graph, &places, from, Time::Before) {
             Walked::Arrived(passed) => passed.iter().all(all_listed),
             Walked::Left | Walked::Astray => false,
         }
@@ -83,7 +83,7 @@ impl PathConstraint {
     /// step: whether it is possible at all, and what is left in the segments that the path passes.
     /// Places without a node cannot be reached by that thread.
     pub fn learn(self, graph: &mut HeapGraph, places: &[Option<NodeId>], from: usize) -> bool {
-        let passed = match self.walk(graph, places, (from, Time::Now)) {
+        let passed = match self.walk(graph, places, from, Time::Now) {
             Walked::Arrived(passed) => passed,
             Walked::Left => return true,
             Walked::Astray => return false,
@@ -92,12 +92,7 @@ impl PathConstraint {
     }
 
     /// Walks from the node of a place to the end of the path.
-    fn walk(
-        self,
-        graph: &HeapGraph,
-        places: &[Option<NodeId>],
-        (from, time): (usize, Time),
-    ) -> Walked {
+    fn walk(self, graph: &HeapGraph, places: &[Option<NodeId>], from: usize, time: Time) -> Walked {
         let Some(start) = places[from] else { return Walked::Left };
         let mut passed = Vec::new();
         let mut at = graph.link(start, time);

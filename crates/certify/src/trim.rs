@@ -30,13 +30,14 @@ pub fn trimmed(program: &Program, text: &str) -> Result<String, Refusal> {
             effects.insert(number);
         }
     }
-    Ok(without(text, &certificate, (&views, &effects)))
+    Ok(without(text, &certificate, &views, &effects))
 }
 
 fn without(
     text: &str,
     certificate: &Certificate,
-    (views, effects): (&BTreeSet<usize>, &BTreeSet<usize>),
+    views: &BTreeSet<usize>,
+    effects: &BTreeSet<usize>,
 ) -> String {
     let views = views.iter().map(|view| certificate.views[*view].1);
     let effects = effects.iter().map(|effect| certificate.effects[*effect].1);

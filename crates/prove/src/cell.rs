@@ -119,7 +119,8 @@ pub fn starts_right(model: &Model, abstraction: &Abstraction, view: &View) -> bo
 pub fn advance(
     model: &Model,
     abstraction: &Abstraction,
-    (before, after): (&View, &mut View),
+    before: &View,
+    after: &mut View,
 ) -> Result<(), Obstacle> {
     const ILLEGAL: Obstacle = Obstacle::IllegalChange;
     let (old, new) = (content(model, abstraction, before), content(model, abstraction, after));

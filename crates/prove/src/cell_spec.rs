@@ -212,9 +212,9 @@ impl Shape {
             ([], [_]) => vec![CellRole::SetControl],
             ([a, b], []) => {
                 let controls = self.controls.iter().map(|c| When::Control(*c));
-                swaps((*a, *b), std::iter::once(When::Always).chain(controls))
+                swaps(*a, *b, std::iter::once(When::Always).chain(controls))
             }
-            ([a, b], [c]) => swaps((*a, *b), std::iter::once(When::Argument(*c as u8))),
+            ([a, b], [c]) => swaps(*a, *b, std::iter::once(When::Argument(*c as u8))),
             _ => vec![],
         }
     }
@@ -281,7 +281,7 @@ impl Shape {
     }
 }
 
-fn swaps((a, b): (usize, usize), conditions: impl Iterator<Item = When>) -> Vec<CellRole> {
+fn swaps(a: usize, b: usize, conditions: impl Iterator<Item = When>) -> Vec<CellRole> {
     let mut found = Vec::new();
     for when in conditions {
         for (old, next) in [(a as u8, b as u8), (b as u8, a as u8)] {

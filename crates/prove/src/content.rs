@@ -253,7 +253,7 @@ impl Abstraction {
         let role = model.roles[busy.method as usize];
         let change = match model.tracking {
             Tracking::Key => self.change_of_set(role, busy, before, after)?,
-            _ => self.change_of_sequence(model.kind, role, (before, after))?,
+            _ => self.change_of_sequence(model.kind, role, before, after)?,
         };
         match change {
             Change::None => Ok(change),
@@ -282,7 +282,8 @@ impl Abstraction {
         &self,
         kind: Kind,
         role: Role,
-        (before, after): (&View, &View),
+        before: &View,
+        after: &View,
     ) -> Result<Change, Obstacle> {
         let (old, new) = (self.sequence(before)?, self.sequence(after)?);
         if old == new {

@@ -68,7 +68,7 @@ pub fn starts_right(model: &Model, abstraction: &Abstraction) -> bool {
 fn outcome(model: &Model, view: &View, content: Val) -> Told {
     match (&model.number, &view.busy) {
         (Some(spec), Some(busy)) => {
-            spec.outcome((busy.method as usize, &busy.args), content, &view.numbers.facts)
+            spec.outcome(busy.method as usize, &busy.args, content, &view.numbers.facts)
         }
         _ => Told::Unclear,
     }
@@ -78,7 +78,8 @@ fn outcome(model: &Model, view: &View, content: Val) -> Told {
 pub fn advance(
     model: &Model,
     abstraction: &Abstraction,
-    (before, after): (&View, &mut View),
+    before: &View,
+    after: &mut View,
 ) -> Result<(), Obstacle> {
     let content = |view: &View| view.globals[abstraction.root].plain();
     let (old, new) = (content(before), content(after));

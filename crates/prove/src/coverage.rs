@@ -562,7 +562,8 @@ fn successors(machine: &Machine, state: &State, thread: usize) -> Vec<(State, Se
 /// Runs `steps` steps of `threads` threads in walks from the start; gives the number of views
 /// compared.
 fn compare(
-    (name, spec): (&str, &Spec),
+    name: &str,
+    spec: &Spec,
     model: &Model,
     invariant: (&Fixpoint, Abstraction),
     steps: usize,
@@ -630,7 +631,7 @@ fn concrete_runs_stay_inside_the_invariant() {
                 invariant.run(&Options::default()).ok().map(|()| (invariant, abstraction))
             });
             let (invariant, abstraction) = proved.expect("it is proved");
-            compared += compare((name, &spec), &model, (&invariant, abstraction), steps);
+            compared += compare(name, &spec, &model, (&invariant, abstraction), steps);
             if !long && invariant.views.list.len() > 5_000 {
                 break;
             }

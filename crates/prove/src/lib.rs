@@ -97,7 +97,7 @@ pub fn prove(program: &Program, options: &Options) -> Outcome {
                 if fixpoint.path_untold && block.obstacle != Obstacle::Limit {
                     candidates.push_back(abstraction.with_paths());
                 }
-                attempts.push(stuck::stuck(program, &model, &fixpoint, (abstraction, block)));
+                attempts.push(stuck::stuck(program, &model, &fixpoint, abstraction, block));
             }
         }
     }

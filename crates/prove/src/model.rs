@@ -162,7 +162,7 @@ impl Model {
         let number = if kind == Kind::Number { Some(NumberSpec::of(program)?) } else { None };
         let (list, fields) = fields(&steps, tracking)?;
         let arrays = arrays(&steps)?;
-        check_records(&steps, (tracking, list))?;
+        check_records(&steps, tracking, list)?;
         check_parameters(&steps, tracking)?;
         match kind {
             Kind::Cell => check_cell(&steps)?,
@@ -173,7 +173,7 @@ impl Model {
             }
             _ => {}
         }
-        check_shared(&steps, &arrays, (tracking, list))?;
+        check_shared(&steps, &arrays, tracking, list)?;
         let roles = match &cell {
             Some(spec) => spec.roles.iter().map(|r| Role::Cell(*r)).collect(),
             None => roles,
@@ -383,10 +383,7 @@ fn check_cell(steps: &Steps) -> Result<(), String> {
     }
 }
 
-fn check_records(
-    steps: &Steps,
-    (tracking, list): (Tracking, Option<StructId>),
-) -> Result<(), String> {
+fn check_records(steps: &Steps, tracking: Tracking, list: Option<StructId>) -> Result<(), String> {
     for (number, layout) in steps.structs.iter().enumerate() {
         if list == Some(StructId(number as u32)) {
             continue;
@@ -411,7 +408,8 @@ fn check_records(
 fn check_shared(
     steps: &Steps,
     arrays: &[Array],
-    (tracking, list): (Tracking, Option<StructId>),
+    tracking: Tracking,
+    list: Option<StructId>,
 ) -> Result<(), String> {
     for (number, slot) in steps.shared.iter().enumerate() {
         let inside = |a: &Array| (a.first..a.first + a.len).contains(&(number as u32));

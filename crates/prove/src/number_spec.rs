@@ -69,12 +69,7 @@ impl NumberSpec {
     }
 
     /// What a method of the object makes of a content.
-    pub fn outcome(
-        &self,
-        (method, args): (usize, &[Val; ARGS]),
-        content: Val,
-        facts: &[Fact],
-    ) -> Told {
+    pub fn outcome(&self, method: usize, args: &[Val; ARGS], content: Val, facts: &[Fact]) -> Told {
         let Some(info) = self.methods.get(method).map(|m| &self.info.methods[*m]) else {
             return Told::Unclear;
         };
@@ -288,7 +283,7 @@ method clear() { n = 0 }
                     let data = vec![Datum::Int(arg); arity];
                     let known = oracle.outcomes(&vec![Datum::Int(content)], method, &data);
                     let args = [Val::Int(arg), Val::Dead, Val::Dead];
-                    let told = spec.outcome((method, &args), Val::Int(content), &[]);
+                    let told = spec.outcome(method, &args, Val::Int(content), &[]);
                     let wanted = match known.expect("it runs").as_slice() {
                         [] => Told::Waits,
                         [(state, result)] => {
@@ -313,12 +308,12 @@ method clear() { n = 0 }
         let spec = NumberSpec::of(&check(SOURCE).expect("right")).expect("one number");
         let args = [Val::Int(0), Val::Dead, Val::Dead];
         let n = Val::Num(0, 0);
-        assert_eq!(spec.outcome((0, &args), n, &[]), Told::Becomes(Val::Num(0, 1), n));
-        assert_eq!(spec.outcome((1, &args), n, &[]), Told::Unclear, "it depends on n");
+        assert_eq!(spec.outcome(0, &args, n, &[]), Told::Becomes(Val::Num(0, 1), n));
+        assert_eq!(spec.outcome(1, &args, n, &[]), Told::Unclear, "it depends on n");
         let mut facts = Vec::new();
         crate::difference::learn_order(n, Val::Int(2), false, &mut facts);
         let told = Told::Becomes(Val::Num(0, -2), truth(true));
-        assert_eq!(spec.outcome((1, &args), n, &facts), told, "it is at least 2");
-        assert_eq!(spec.outcome((2, &args), n, &[]), Told::Becomes(Val::Int(0), Val::Null));
+        assert_eq!(spec.outcome(1, &args, n, &facts), told, "it is at least 2");
+        assert_eq!(spec.outcome(2, &args, n, &[]), Told::Becomes(Val::Int(0), Val::Null));
     }
 }

@@ -53,13 +53,13 @@ pub fn transitions(setting: Setting, view: &View) -> Result<Vec<Stepped>, (Obsta
     match &view.busy {
         Some(busy) => {
             let step = |run: &mut Run| step(setting.abstraction, run, busy.pc);
-            each(setting, view, (&mut found, At::Own(busy.pc)), &step)?;
+            each(setting, view, &mut found, At::Own(busy.pc), &step)?;
         }
         None => {
             for method in 0..setting.model.steps.methods.len() as u32 {
                 for args in arguments(setting.model, method) {
                     let call = |run: &mut Run| call(setting.abstraction, run, method, args);
-                    each(setting, view, (&mut found, At::Call(method)), &call)?;
+                    each(setting, view, &mut found, At::Call(method), &call)?;
                 }
             }
         }
@@ -71,7 +71,8 @@ pub fn transitions(setting: Setting, view: &View) -> Result<Vec<Stepped>, (Obsta
 fn each(
     setting: Setting,
     view: &View,
-    (found, at): (&mut Vec<Stepped>, At),
+    found: &mut Vec<Stepped>,
+    at: At,
     transition: &dyn Fn(&mut Run) -> Ran<Took>,
 ) -> Result<(), (Obstacle, At)> {
     let Setting { model, shapes, .. } = setting;
@@ -156,12 +157,12 @@ fn step(abstraction: &Abstraction, run: &mut Run, pc: Pc) -> Ran<Took> {
             return Err(Obstacle::NotUnderstood("an exchange that is no help").into());
         }
         Kind::Cell => {
-            cell::advance(model, abstraction, (&run.before, &mut run.after))?;
+            cell::advance(model, abstraction, &run.before, &mut run.after)?;
             abstraction.observe(model, &mut run.after)?;
             cell::exchange(model, pc, &run.before, &run.after).map(Interference::Cell)
         }
         Kind::Number => {
-            counter::advance(model, abstraction, (&run.before, &mut run.after))?;
+            counter::advance(model, abstraction, &run.before, &mut run.after)?;
             abstraction.observe(model, &mut run.after)?;
             counter::update(model, pc, &run.before, &run.after).map(Interference::Update)
         }

@@ -20,7 +20,8 @@ pub fn stuck(
     program: &Program,
     model: &Model,
     fixpoint: &Fixpoint,
-    (abstraction, block): (Abstraction, Block),
+    abstraction: Abstraction,
+    block: Block,
 ) -> Stuck {
     let view = fixpoint.views.list.get(block.view).cloned().unwrap_or_default();
     let words = Words { program, model };

@@ -108,7 +108,7 @@ fn the_book_tells_how_much_has_to_be_believed() {
     let beyond = own(BEYOND_LISTS);
     let lists = sum([here.join("src")].into_iter()) - beyond - own(FOR_PEOPLE);
     let mut counted =
-        vec![("| `certify`: for lists", lists), ("| `certify`: besides for records", beyond)];
+        vec![("| `certify`: for lists", lists), ("| `certify`: in addition, for records", beyond)];
     for (row, names) in ROWS {
         counted.push((row, sum(names.iter().map(|name| here.join("../lang/src").join(name)))));
     }

@@ -84,7 +84,7 @@ impl Matcher {
             if let Target::At(i) = target {
                 let i = *i as usize;
                 let node = global.node()?;
-                if !may_sit(view, &self.seats, (i, &effect.places[i]), node) {
+                if !may_sit(view, &self.seats, i, &effect.places[i], node) {
                     return None;
                 }
                 self.seats[i] = Seat::Node(node);
@@ -109,7 +109,7 @@ impl Matcher {
 
     /// Goes on with a place at an explicit node, if nothing speaks against it.
     fn seat(&mut self, job: Job, i: usize, node: usize, found: Found) -> Result<(), Obstacle> {
-        if !may_sit(&self.heap, &self.seats, (i, &job.effect.places[i]), node) {
+        if !may_sit(&self.heap, &self.seats, i, &job.effect.places[i], node) {
             return Ok(());
         }
         self.seats[i] = Seat::Node(node);
@@ -149,7 +149,7 @@ impl Matcher {
             self.seat(job, place, to, found)?;
             self.heap.nodes[node].segment = segment;
         }
-        self.pull(job, (place, node), Which::First, found)
+        self.pull(job, place, node, Which::First, found)
     }
 
     fn anywhere(&mut self, job: Job, place: usize, found: Found) -> Result<(), Obstacle> {
@@ -163,13 +163,13 @@ impl Matcher {
         for node in (0..self.heap.nodes.len()).filter(|n| reach[*n] == wanted) {
             self.seat(job, place, node, found)?;
             if !self.heap.nodes[node].private {
-                self.pull(job, (place, node), Which::Any, found)?;
+                self.pull(job, place, node, Which::Any, found)?;
             }
         }
         // A private node may lead to public nodes that nothing else leads to.
         for node in 0..self.heap.nodes.len() {
             if wanted == 0 && self.heap.nodes[node].private {
-                self.pull(job, (place, node), Which::Any, found)?;
+                self.pull(job, place, node, Which::Any, found)?;
             }
         }
         Ok(())
@@ -179,7 +179,8 @@ impl Matcher {
     fn pull(
         &mut self,
         job: Job,
-        (number, node): (usize, usize),
+        number: usize,
+        node: usize,
         which: Which,
         found: Found,
     ) -> Result<(), Obstacle> {
@@ -196,7 +197,7 @@ impl Matcher {
         let mut result = Ok(());
         let emptiness = job.model.tracking.emptiness();
         each_cut(saved.segment, CutAt { wanted, which, emptiness }, |cut: Cut| {
-            if result.is_ok() && may_lead(place, &self.seats, (saved.to, cut.right())) {
+            if result.is_ok() && may_lead(place, &self.seats, saved.to, cut.right()) {
                 let pulled = self.heap.cut(node, &cut);
                 self.seats[number] = Seat::Node(pulled);
                 result = self.extend(job, found);
@@ -364,7 +365,7 @@ impl Matcher {
 }
 
 /// Whether nothing speaks against a place being this explicit node.
-fn may_sit(view: &View, seats: &[Seat], (i, place): (usize, &Place), node: usize) -> bool {
+fn may_sit(view: &View, seats: &[Seat], i: usize, place: &Place, node: usize) -> bool {
     match seats[i] {
         Seat::Node(other) => other == node,
         Seat::Absent => false,
@@ -373,14 +374,14 @@ fn may_sit(view: &View, seats: &[Seat], (i, place): (usize, &Place), node: usize
             !here.private
                 && place.attr.agrees(here.attr)
                 && !seats.contains(&Seat::Node(node))
-                && may_lead(place, seats, (here.to, here.segment))
+                && may_lead(place, seats, here.to, here.segment)
         }
     }
 }
 
 /// Whether a node with this link may be the place, as far as that is decided. Only saves work: what
 /// it drops is what `holds` would drop.
-fn may_lead(place: &Place, seats: &[Seat], (to, segment): (Val, Segment)) -> bool {
+fn may_lead(place: &Place, seats: &[Seat], to: Val, segment: Segment) -> bool {
     match place.link {
         Target::Null => to == Val::Null && segment.optional,
         Target::At(i) => match seats[i as usize] {
