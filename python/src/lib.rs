@@ -1,8 +1,9 @@
-//! Seriatim for Python: the extension module `seriatim._seriatim`. What users see is in `seriatim/__init__.py`.
+//! Seriatim for Python: the extension module `seriatim._seriatim`. What users see is in
+//! `seriatim/__init__.py`.
 //!
-//! A check of a built-in specification runs without the interpreter's lock, on a thread of its own; the thread that
-//! asked looks for signals meanwhile, so that Ctrl-C ends it. A specification in Python is asked by the thread that
-//! called, which has the lock already.
+//! A check of a built-in specification runs without the interpreter's lock, on a thread of its own;
+//! the thread that asked looks for signals meanwhile, so that Ctrl-C ends it. A specification in
+//! Python is asked by the thread that called, which has the lock already.
 
 mod recorder;
 mod rows;
@@ -131,7 +132,8 @@ fn heeding_signals<T: Send>(cancel: &Cancel, work: impl FnOnce() -> T + Send) ->
         loop {
             match waiting.recv_timeout(LOOK) {
                 Ok(Ok(result)) => break interruption.map_or(Ok(result), Err),
-                // Time is no reason to leave a reader: it gives what it has, or an answer "unknown".
+                // Time is no reason to leave a reader: it gives what it has, or an answer
+                // "unknown".
                 Ok(Err(stopped)) => {
                     let late = || PyValueError::new_err(format!("unknown: {}", stopped.0));
                     break Err(interruption.unwrap_or_else(late));

@@ -1,9 +1,10 @@
 //! The recorder: operations of threads and tasks as they happen.
 //!
-//! Its clock is one counter that every call and every return increments, so an interval contains its operation
-//! whatever the machine's clocks do. Arguments and results are kept as they are; lists, tuples, dicts and sets, which may
-//! change afterwards, are copied. An operation that ends with an exception is pending, and its thread or task goes on under
-//! another name: nobody knows whether the operation happened, or when.
+//! Its clock is one counter that every call and every return increments, so an interval contains
+//! its operation whatever the machine's clocks do. Arguments and results are kept as they are;
+//! lists, tuples, dicts and sets, which may change afterwards, are copied. An operation that ends
+//! with an exception is pending, and its thread or task goes on under another name: nobody knows
+//! whether the operation happened, or when.
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;

@@ -7,7 +7,8 @@ use seriatim::history::{
     Builder, Call, History, InputError, Interval, Outcome, Return, Time, ValueId,
 };
 
-/// One operation: process, op, arg (`None` is none), result, call, return (`None` if it is pending).
+/// One operation: process, op, arg (`None` is none), result, call, return (`None` if it is
+/// pending).
 pub type Row<'py> = (
     Bound<'py, PyAny>,
     Bound<'py, PyAny>,

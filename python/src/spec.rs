@@ -1,7 +1,7 @@
 //! Specifications in Python: states and operations are objects, which get numbers here.
 //!
-//! Objects that are equal have one number, by a dict; so states have to be hashable. An operation that cannot be
-//! hashed gets a number of its own, which only costs time.
+//! Objects that are equal have one number, by a dict; so states have to be hashable. An operation
+//! that cannot be hashed gets a number of its own, which only costs time.
 
 use crate::rows::row;
 use pyo3::exceptions::PyValueError;

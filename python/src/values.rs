@@ -6,10 +6,12 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use seriatim::Value;
 use seriatim::history::json_value;
 
-/// How deep lists and maps may nest, as in the formats of histories; a list that holds itself is deeper.
+/// How deep lists and maps may nest, as in the formats of histories; a list that holds itself is
+/// deeper.
 const DEPTH: usize = 128;
 
-/// A value of a history. What has no equal there is refused: its text could make two equal values differ.
+/// A value of a history. What has no equal there is refused: its text could make two equal values
+/// differ.
 pub fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     nested(object, DEPTH)
 }

@@ -1,19 +1,21 @@
 //! Tests of objects whose operations are futures.
 //!
-//! A thread of a scenario is a task: it drives one future after another to its end, and where a future waits, others
-//! go on. So everything that tests of plain objects have (scenarios, schedules, shrinking, replays) is there
-//! without an engine of its own. Under an explorer the wakers are made of primitives that it schedules, so that each
-//! wait of a future is a place at which it may switch. Without one the futures run on real threads, by the executor
-//! here or by a runtime of the test's ([`AsyncTest::on`]).
+//! A thread of a scenario is a task: it drives one future after another to its end, and where a
+//! future waits, others go on. So everything that tests of plain objects have (scenarios,
+//! schedules, shrinking, replays) is there without an engine of its own. Under an explorer the
+//! wakers are made of primitives that it schedules, so that each wait of a future is a place at
+//! which it may switch. Without one the futures run on real threads, by the executor here or by a
+//! runtime of the test's ([`AsyncTest::on`]).
 //!
-//! **Cancellation** is what futures add: one that is dropped half-way is a *pending* operation; it may have taken
-//! effect, or not. Whether and where a call is dropped is part of its name in scenarios: `dequeue~2()` is dropped when it
-//! waits for the second time. So a replay drops the same calls in the same places. One that ends before has ended.
+//! **Cancellation** is what futures add: one that is dropped half-way is a *pending* operation; it
+//! may have taken effect, or not. Whether and where a call is dropped is part of its name in
+//! scenarios: `dequeue~2()` is dropped when it waits for the second time. So a replay drops the
+//! same calls in the same places. One that ends before has ended.
 //!
-//! **What would make it unsound**: calling an operation of a dropped future anything but pending; or a future that
-//! goes on after it was dropped (a task that it spawned), whose effect may come after the execution was judged. Nobody
-//! can see the latter from outside; an object that does so must be told to finish, by an operation or by
-//! [`finally`](Test::finally).
+//! **What would make it unsound**: calling an operation of a dropped future anything but pending;
+//! or a future that goes on after it was dropped (a task that it spawned), whose effect may come
+//! after the execution was judged. Nobody can see the latter from outside; an object that does so
+//! must be told to finish, by an operation or by [`finally`](Test::finally).
 
 use crate::generator::{Draw, Generator};
 use crate::reply::{IntoReply, Reply};
@@ -76,8 +78,8 @@ const WAITS: std::ops::RangeInclusive<u32> = 1..=3;
 const WEIGHT: u32 = 300;
 
 impl<T: Send + Sync + 'static> AsyncTest<T> {
-    /// The share of the calls that are dropped while they wait, from 0 to 1. Counts for the operations that are
-    /// declared; to be said after them or before.
+    /// The share of the calls that are dropped while they wait, from 0 to 1. Counts for the
+    /// operations that are declared; to be said after them or before.
     ///
     /// # Panics
     ///
@@ -88,9 +90,9 @@ impl<T: Send + Sync + 'static> AsyncTest<T> {
         self
     }
 
-    /// Who drives the futures, instead of an executor of our own: `move |operation| runtime.block_on(operation)`. To be
-    /// said before the operations. It is for real threads: an explorer schedules only what is made of
-    /// `seriatim-sync`.
+    /// Who drives the futures, instead of an executor of our own: `move |operation|
+    /// runtime.block_on(operation)`. To be said before the operations. It is for real threads: an
+    /// explorer schedules only what is made of `seriatim-sync`.
     pub fn on(mut self, drive: impl Fn(Operation) + Send + Sync + 'static) -> Self {
         self.executor = Arc::new(drive);
         self

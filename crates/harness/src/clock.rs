@@ -1,9 +1,9 @@
 //! Time stamps that never make an operation look shorter than it was.
 //!
-//! A verdict rests on "this operation returned before that one was called". The recorded interval must
-//! therefore *contain* the operation: a call stamped early or a return stamped late only hides an order,
-//! the other way round invents one, and a correct object looks broken. A bare `rdtsc` does that: the
-//! processor reads the counter before the loads that precede it in the program.
+//! A verdict rests on "this operation returned before that one was called". The recorded interval
+//! must therefore *contain* the operation: a call stamped early or a return stamped late only hides
+//! an order, the other way round invents one, and a correct object looks broken. A bare `rdtsc`
+//! does that: the processor reads the counter before the loads that precede it in the program.
 //!
 //! | clock | call | return | price |
 //! | --- | --- | --- | --- |
@@ -12,11 +12,12 @@
 //! | [`Clock::system`], [`Clock::wall`] | the same | the same | the same, with a unit; `wall` in nanoseconds since 1970 |
 //! | [`Clock::counter`] | `fetch_add(SeqCst)` | the same | 2 to 5 ns, but all threads share a cache line: it slows them, orders them, and can hide a race |
 //!
-//! `lfence` lets nothing later start before the counter was read; `mfence` first drains the store buffer,
-//! so that what the operation wrote is visible to everybody before its return is stamped. The counter is
-//! trusted where Linux itself uses it as its clock source, because then the kernel has checked that it
-//! runs at one rate and agrees between cores. What would make this unsound: a machine whose cores disagree
-//! although the kernel believes that they agree. `docs/harness.md` has the measurements.
+//! `lfence` lets nothing later start before the counter was read; `mfence` first drains the store
+//! buffer, so that what the operation wrote is visible to everybody before its return is stamped.
+//! The counter is trusted where Linux itself uses it as its clock source, because then the kernel
+//! has checked that it runs at one rate and agrees between cores. What would make this unsound: a
+//! machine whose cores disagree although the kernel believes that they agree. `docs/harness.md` has
+//! the measurements.
 
 use seriatim_history::{Since, Time, Timescale, Unit};
 use std::sync::OnceLock;
@@ -70,9 +71,9 @@ impl Clock {
         Clock(Source::System(*BASE.get_or_init(Instant::now)))
     }
 
-    /// The system's monotonic clock with fences, told the wall-clock time once, when the first such clock is made: stamps can be
-    /// looked up in the logs of servers, and do not jump when somebody sets the clock. Price: that of
-    /// [`system`](Clock::system).
+    /// The system's monotonic clock with fences, told the wall-clock time once, when the first such
+    /// clock is made: stamps can be looked up in the logs of servers, and do not jump when somebody
+    /// sets the clock. Price: that of [`system`](Clock::system).
     pub fn wall() -> Self {
         static BASE: OnceLock<(Instant, Time)> = OnceLock::new();
         let (base, epoch) = *BASE.get_or_init(|| {
@@ -128,8 +129,8 @@ impl Clock {
         }
     }
 
-    /// A stamp that is neither earlier than what comes before it nor later than what comes after it:
-    /// for programs that take stamps under a lock and rely on their order.
+    /// A stamp that is neither earlier than what comes before it nor later than what comes after
+    /// it: for programs that take stamps under a lock and rely on their order.
     #[inline]
     pub fn now(&self) -> Time {
         let stamp = self.ret();

@@ -1,5 +1,5 @@
-//! Which operations were seen to overlap. Calls that never overlap are tested one after another, and a pass says
-//! nothing of them.
+//! Which operations were seen to overlap. Calls that never overlap are tested one after another,
+//! and a pass says nothing of them.
 
 use crate::run::{Called, End, Run};
 use crate::scenario::KindId;

@@ -1,12 +1,12 @@
 //! Threads that are stopped in the middle of a call, wherever they are, while the others go on.
 //!
-//! Most defects need a whole call of one thread to happen between two instructions of another. Threads
-//! that merely run side by side almost never do that: a call takes a hundred times longer than the
-//! gap that it would have to fit into. So each thread has a timer of the system whose signal comes
-//! at a moment that nobody chose. If it finds the thread inside a call, its handler keeps it there
-//! until the others have made some calls, or all of theirs, or until somebody else is stopped (who
-//! then waits for this one: two threads interrupt each other), or until a moment has passed (the
-//! others may wait for what this one holds).
+//! Most defects need a whole call of one thread to happen between two instructions of another.
+//! Threads that merely run side by side almost never do that: a call takes a hundred times longer
+//! than the gap that it would have to fit into. So each thread has a timer of the system whose
+//! signal comes at a moment that nobody chose. If it finds the thread inside a call, its handler
+//! keeps it there until the others have made some calls, or all of theirs, or until somebody else
+//! is stopped (who then waits for this one: two threads interrupt each other), or until a moment
+//! has passed (the others may wait for what this one holds).
 //!
 //! Nothing is inferred: the thread is slow, as if the system had taken its processor away, and the
 //! history is what happened. The handler reads atomics and the clock, and nothing else: it may run

@@ -1,13 +1,14 @@
 //! Models with types: an ordinary type whose methods are the operations.
 //!
-//! The compiler checks the arguments and results against the methods; whether the test calls operations that
-//! the model does not have, or with arguments of other types, is said before anything runs, all at once.
+//! The compiler checks the arguments and results against the methods; whether the test calls
+//! operations that the model does not have, or with arguments of other types, is said before
+//! anything runs, all at once.
 
 use crate::model::ModelCall;
 use crate::reply::Reply;
 
-/// A type whose methods are the operations of a test. Implemented by [`methods!`](crate::methods), used by
-/// [`Test::object`](crate::Test::object).
+/// A type whose methods are the operations of a test. Implemented by [`methods!`](crate::methods),
+/// used by [`Test::object`](crate::Test::object).
 pub trait Methods {
     /// Calls the method that a call names.
     fn call(&mut self, call: &ModelCall) -> Reply;

@@ -23,8 +23,9 @@ pub enum Pressure {
     /// Pauses, and as many busy threads as there are processors, so that threads are interrupted
     /// more often.
     Busy,
-    /// As pinned, and a thread may be stopped anywhere inside a call, wherever a timer of the system
-    /// finds it, until the others have made some calls. Linux only; elsewhere the same as pauses.
+    /// As pinned, and a thread may be stopped anywhere inside a call, wherever a timer of the
+    /// system finds it, until the others have made some calls. Linux only; elsewhere the same as
+    /// pauses.
     #[default]
     Interrupted,
 }

@@ -1,8 +1,9 @@
 //! The recorder: histories of programs that drive their own load, databases included.
 //!
-//! Every process (thread, client, connection) writes into a [`Log`] of its own, so that recording makes nobody
-//! wait; the history is put together when the logs are closed. An entry costs two stamps (see
-//! [`Clock`]) and a push to a vector. [`Recorder::live`] gives the events away while they happen.
+//! Every process (thread, client, connection) writes into a [`Log`] of its own, so that recording
+//! makes nobody wait; the history is put together when the logs are closed. An entry costs two
+//! stamps (see [`Clock`]) and a push to a vector. [`Recorder::live`] gives the events away while
+//! they happen.
 
 use crate::Clock;
 use crate::reply::{IntoReply, IntoValue, Reply};
@@ -102,14 +103,14 @@ impl Recorder {
         Recorder { shared: Arc::new(shared), live: None }
     }
 
-    /// A recorder with wall-clock times, for services: its histories can be held against the logs of servers, and
-    /// reports show times and durations. See [`Clock::wall`].
+    /// A recorder with wall-clock times, for services: its histories can be held against the logs
+    /// of servers, and reports show times and durations. See [`Clock::wall`].
     pub fn timed() -> Self {
         Recorder::with_clock(Clock::wall())
     }
 
-    /// Something happens around the operations, now: a fault is injected, a leader elected. It is drawn in reports. (A
-    /// [live](Recorder::live) recorder's stream does not have it.)
+    /// Something happens around the operations, now: a fault is injected, a leader elected. It is
+    /// drawn in reports. (A [live](Recorder::live) recorder's stream does not have it.)
     ///
     /// ```
     /// use seriatim_harness::Recorder;
@@ -125,13 +126,14 @@ impl Recorder {
         self.shared.annotations.lock().expect("nobody panics with the lock").push(annotation);
     }
 
-    /// How many logs are open: their operations are not in a [`history`](Recorder::history) that is taken now.
+    /// How many logs are open: their operations are not in a [`history`](Recorder::history) that is
+    /// taken now.
     pub fn open_logs(&self) -> u64 {
         self.shared.open.load(Ordering::Acquire)
     }
 
-    /// A recorder whose events can be read while they happen, in the order in which they happened, and the
-    /// stream of them. Its logs keep nothing for [`history`](Recorder::history).
+    /// A recorder whose events can be read while they happen, in the order in which they happened,
+    /// and the stream of them. Its logs keep nothing for [`history`](Recorder::history).
     ///
     /// ```
     /// use seriatim_harness::{Clock, Recorder};
@@ -177,10 +179,10 @@ impl Recorder {
         Log { shared, process, entries, open, object: None, key: None, buffer }
     }
 
-    /// The history of all logs that were closed (dropped) so far, under a specification by name (which
-    /// goes into the file; empty if there is none to name). If other logs are open, the history says how many are
-    /// missing, and what it cannot explain counts as unknown, not as a violation: an operation that was not handed in may
-    /// explain it.
+    /// The history of all logs that were closed (dropped) so far, under a specification by name
+    /// (which goes into the file; empty if there is none to name). If other logs are open, the
+    /// history says how many are missing, and what it cannot explain counts as unknown, not as a
+    /// violation: an operation that was not handed in may explain it.
     pub fn history(&self, spec: &str) -> Result<History, InputError> {
         // Before the closed logs are taken: one that is closed meanwhile is missing.
         let missing = self.open_logs();
@@ -204,7 +206,8 @@ impl Recorder {
             entries.extend(log.into_iter().map(|entry| (processes.len() - 1, entry)));
         }
         entries.sort_by_key(|(_, entry)| entry.call);
-        // Ticks of a counter are counted from the first call; times that have a unit are what they are.
+        // Ticks of a counter are counted from the first call; times that have a unit are what they
+        // are.
         let first = match timescale.unit {
             Unit::Ticks => entries.first().map_or(0, |(_, entry)| entry.call),
             _ => 0,
@@ -260,8 +263,8 @@ impl<V: IntoValue> IntoArgument for V {
     }
 }
 
-/// The log of one process. Its operations reach the recorder when it is dropped; one that is open then
-/// is pending.
+/// The log of one process. Its operations reach the recorder when it is dropped; one that is open
+/// then is pending.
 #[derive(Debug)]
 pub struct Log {
     shared: Arc<Shared>,
@@ -337,8 +340,8 @@ impl Log {
         self.close(stamp, result.reply());
     }
 
-    /// Nobody will ever know whether the operation took effect: a time-out, a lost connection. It stays
-    /// pending, and the process goes on.
+    /// Nobody will ever know whether the operation took effect: a time-out, a lost connection. It
+    /// stays pending, and the process goes on.
     pub fn give_up(&mut self) {
         match self.buffer {
             Some(_) => self.ret_live(Reply::Unknown),
@@ -360,8 +363,9 @@ impl Log {
         result
     }
 
-    /// Calls an asynchronous operation between two stamps. If the future is dropped before it is done (a time-out, a
-    /// `select!`), nobody knows whether the operation took effect: it stays pending, and the process goes on.
+    /// Calls an asynchronous operation between two stamps. If the future is dropped before it is
+    /// done (a time-out, a `select!`), nobody knows whether the operation took effect: it stays
+    /// pending, and the process goes on.
     ///
     /// ```
     /// use seriatim_harness::Recorder;

@@ -1,9 +1,10 @@
 //! The events of a recorder while they happen, in order.
 //!
-//! Every log puts its events on a buffer of its own, under the buffer's lock, and takes the stamp *under the lock*.
-//! The reader takes a stamp first and then empties all buffers: whatever is put on a buffer later has a
-//! later stamp, so that every event before the reader's stamp has arrived, and these can be sorted and given
-//! away for good. Events of equal stamps are put calls first, because such operations are concurrent.
+//! Every log puts its events on a buffer of its own, under the buffer's lock, and takes the stamp
+//! *under the lock*. The reader takes a stamp first and then empties all buffers: whatever is put
+//! on a buffer later has a later stamp, so that every event before the reader's stamp has arrived,
+//! and these can be sorted and given away for good. Events of equal stamps are put calls first,
+//! because such operations are concurrent.
 
 use crate::Clock;
 use crate::recorder::{Called, Shared};
@@ -69,8 +70,8 @@ impl Stream {
         Stream { shared, buffers, waiting: Vec::new(), begun: false }
     }
 
-    /// Writes the events that happened since the last time, as JSON Lines (`jsonl-events`). Gives the
-    /// number of events.
+    /// Writes the events that happened since the last time, as JSON Lines (`jsonl-events`). Gives
+    /// the number of events.
     pub fn write_new(&mut self, out: &mut dyn Write) -> io::Result<usize> {
         if !self.begun {
             self.begun = true;

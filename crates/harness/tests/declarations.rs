@@ -102,7 +102,8 @@ impl Cell {
 
 methods!(Cell { cas(old: u32, new: u32), swap(new: u32), read() });
 
-/// The methods of a type are operations of none, one and two arguments; others are told at the start.
+/// The methods of a type are operations of none, one and two arguments; others are told at the
+/// start.
 #[test]
 fn the_methods_of_a_type_are_a_model() {
     let cell = || {

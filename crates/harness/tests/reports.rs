@@ -1,5 +1,6 @@
 //! What a failing test says: what is wrong without concurrency is told as that, every call that the
-//! explanation speaks of is drawn, the line and the times are there, and what is weak is called weak.
+//! explanation speaks of is drawn, the line and the times are there, and what is weak is called
+//! weak.
 
 #![allow(missing_docs)]
 #![cfg(not(any(feature = "shuttle", feature = "loom")))]
@@ -167,7 +168,8 @@ fn arguments_are_printed_one_way() {
     assert_eq!(again.replay, failed.replay);
 }
 
-/// A specification that gets lost: its first step leads to very many states, none of which allows a second.
+/// A specification that gets lost: its first step leads to very many states, none of which allows a
+/// second.
 struct Lost;
 
 impl Spec for Lost {
@@ -184,7 +186,8 @@ impl Spec for Lost {
     }
 }
 
-/// A test of which no execution could be decided does not pass. (The seed draws scenarios of two calls or more.)
+/// A test of which no execution could be decided does not pass. (The seed draws scenarios of two
+/// calls or more.)
 #[test]
 fn a_test_that_decides_nothing_fails() {
     let failed = test(|| ())
@@ -225,8 +228,8 @@ fn a_weak_test_says_that_it_is_weak() {
     assert!(alone.warnings()[0].starts_with("only "), "{:?}", alone.warnings());
 }
 
-/// A model with a container inside, many producers and one consumer: no execution eats up the budget, and long
-/// ones are given up when they cost too much.
+/// A model with a container inside, many producers and one consumer: no execution eats up the
+/// budget, and long ones are given up when they cost too much.
 #[test]
 fn a_model_of_a_container_keeps_to_its_budget() {
     use std::collections::VecDeque;

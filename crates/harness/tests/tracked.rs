@@ -19,8 +19,8 @@ trait Reclaimer: 'static {
     fn retire(value: Tracked);
 }
 
-/// As epochs do it: a bag for each thread, which goes to a common heap when it is full or the thread ends; the
-/// heap is cleared now and then, except for what came last.
+/// As epochs do it: a bag for each thread, which goes to a common heap when it is full or the
+/// thread ends; the heap is cleared now and then, except for what came last.
 struct Bags;
 
 struct Bag(Vec<Tracked>);

@@ -106,7 +106,8 @@ impl Words<'_> {
     }
 }
 
-/// Variables of which one part refers to a node are called by their own name, and not by the part's.
+/// Variables of which one part refers to a node are called by their own name, and not by the
+/// part's.
 fn named_whole(cells: Vec<Cell>) -> Vec<Cell> {
     let count = |name: &str| cells.iter().filter(|cell| whole(&cell.name) == name).count();
     let name = |cell: &Cell| match whole(&cell.name) {

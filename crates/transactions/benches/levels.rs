@@ -1,7 +1,7 @@
 //! How long each level takes on long histories of a made-up store, and what a violation costs.
 //!
-//! `cargo bench -p seriatim-transactions` prints CPU seconds; `-- NAME` picks rows by a part of their
-//! name, `-- FILE` measures a file instead, reading and memory included.
+//! `cargo bench -p seriatim-transactions` prints CPU seconds; `-- NAME` picks rows by a part of
+//! their name, `-- FILE` measures a file instead, reading and memory included.
 
 use seriatim_transactions::generate::{Keys, Plant, Store};
 use seriatim_transactions::{Checker, Level, Options, Standing, Transactions};

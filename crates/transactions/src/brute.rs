@@ -297,7 +297,8 @@ impl Search<'_> {
                     }),
                     _ => false,
                 };
-                // A session may have read from the reader before that has run: then its reads go back.
+                // A session may have read from the reader before that has run: then its reads go
+                // back.
                 let may_be = other != reader || self.level == Level::MonotonicReads;
                 if is_past && may_be && from != From::Itself && self.keys(other).contains(&key) {
                     misses.push((other, from));
@@ -352,8 +353,8 @@ struct Source {
     reader: usize,
     key: KeyId,
     from: From,
-    /// The whole list as whoever it was read from left it. Elements may be there twice: the last one alone
-    /// does not tell.
+    /// The whole list as whoever it was read from left it. Elements may be there twice: the last
+    /// one alone does not tell.
     left: Option<Vec<ValueId>>,
 }
 

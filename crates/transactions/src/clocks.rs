@@ -1,9 +1,9 @@
 //! Causal pasts as vector clocks: for every transaction and session, how many of the session's
 //! transactions are in the past.
 //!
-//! Sessions are chains here: a transaction of unknown outcome, which those after it do not follow, is a
-//! chain by itself. Since a chain's transactions commit in its order, of all writers of a key that a
-//! past holds the last one of each chain is enough.
+//! Sessions are chains here: a transaction of unknown outcome, which those after it do not follow,
+//! is a chain by itself. Since a chain's transactions commit in its order, of all writers of a key
+//! that a past holds the last one of each chain is enough.
 
 use crate::mutation::{Mutant, is_on};
 use crate::order::{Node, Order};
@@ -23,8 +23,8 @@ pub struct Clocks {
 const MOST: usize = 100_000_000;
 
 impl Clocks {
-    /// The clocks, where they are cheaper than an entry for each key. `before` is the one before each in
-    /// its session; `sequence` is any order that respects sessions and reads.
+    /// The clocks, where they are cheaper than an entry for each key. `before` is the one before
+    /// each in its session; `sequence` is any order that respects sessions and reads.
     pub fn new(prepared: &Prepared, before: &[Node], sequence: &[Node]) -> Option<Clocks> {
         let count = prepared.txns.len();
         let mut chain = vec![0u32; count];

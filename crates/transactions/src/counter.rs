@@ -1,29 +1,29 @@
 //! Histories with counters: a search whose state is the set of what has begun and committed.
 //!
-//! A counter is incremented, by any integer, and read. A read does not name whom it read from: all that
-//! it says is that the increments that took effect before it, and its own, add up to its value. Which ones
-//! these are is a question of subset sums, NP-complete for a single read. So the other engines decide
-//! the history without its reads of counters first (an increment is then a write that nobody reads):
-//! their *no* is a *no*. Where the order that they find does not fit the counters, this search looks
-//! for another one.
+//! A counter is incremented, by any integer, and read. A read does not name whom it read from: all
+//! that it says is that the increments that took effect before it, and its own, add up to its
+//! value. Which ones these are is a question of subset sums, NP-complete for a single read. So the
+//! other engines decide the history without its reads of counters first (an increment is then a
+//! write that nobody reads): their *no* is a *no*. Where the order that they find does not fit the
+//! counters, this search looks for another one.
 //!
-//! **State.** With distinct values, what matters of registers and lists follows from the set of transactions
-//! that have committed: a version with readers left is the current one, for it is never overwritten,
-//! and all others do not matter (`window.rs`). The value of a counter follows from that set, too:
-//! increments commute. So the memo holds sets only.
+//! **State.** With distinct values, what matters of registers and lists follows from the set of
+//! transactions that have committed: a version with readers left is the current one, for it is
+//! never overwritten, and all others do not matter (`window.rs`). The value of a counter follows
+//! from that set, too: increments commute. So the memo holds sets only.
 //!
-//! **Less to try.** A transaction that changes nothing and may begin now does so at once: whatever comes
-//! later does not notice. If a counter is never decremented, it is not incremented beyond what a read
-//! still to come saw.
+//! **Less to try.** A transaction that changes nothing and may begin now does so at once: whatever
+//! comes later does not notice. If a counter is never decremented, it is not incremented beyond
+//! what a read still to come saw.
 //!
-//! **Unknown outcomes.** A transaction of unknown outcome that increments a counter may have committed though
-//! nobody read from it: it may be placed, or not.
+//! **Unknown outcomes.** A transaction of unknown outcome that increments a counter may have
+//! committed though nobody read from it: it may be placed, or not.
 //!
-//! **Levels.** Serializability, snapshot isolation and prefix consistency, by their definitions as orders
-//! of begins and commits. Below that a history is *yes* if it is prefix consistent (for Adya's read
-//! committed: or snapshot isolated): whoever sees the prefixes of one order sees causally, atomically, and
-//! what is committed. It would be unsound to answer *no* there: a smaller past than any prefix might
-//! give the values.
+//! **Levels.** Serializability, snapshot isolation and prefix consistency, by their definitions as
+//! orders of begins and commits. Below that a history is *yes* if it is prefix consistent (for
+//! Adya's read committed: or snapshot isolated): whoever sees the prefixes of one order sees
+//! causally, atomically, and what is committed. It would be unsound to answer *no* there: a smaller
+//! past than any prefix might give the values.
 //!
 //! Where real time is not demanded, an order that respects it is looked for first. The search is
 //! exponential; a limit makes it give up.
@@ -193,7 +193,8 @@ impl Search {
             return Outcome::Refuted;
         }
         let mut stack: Vec<Frame> = Vec::new();
-        // Invariant: the steps before `next` of each frame were tried; the last one of them leads on.
+        // Invariant: the steps before `next` of each frame were tried; the last one of them leads
+        // on.
         loop {
             if self.left == 0 && self.open == 0 {
                 return Outcome::Ordered(self.witness(&stack));

@@ -1,10 +1,10 @@
 //! Why no order explains a small part of a history: a proof that a person can follow.
 //!
 //! The proof is found anew for the part, not taken from the solver: the known arrows, then for two
-//! versions of a key "this one comes first, since the contrary closes a cycle", until one more cycle
-//! closes; where that is not enough, a case distinction. Arrows carry the names of Adya's graph: *wr*
-//! (read from), *ww* (overwrote), *rw* (did not see), and session and real time. The proof is for
-//! people: the verdict does not rest on it.
+//! versions of a key "this one comes first, since the contrary closes a cycle", until one more
+//! cycle closes; where that is not enough, a case distinction. Arrows carry the names of Adya's
+//! graph: *wr* (read from), *ww* (overwrote), *rw* (did not see), and session and real time. The
+//! proof is for people: the verdict does not rest on it.
 
 use crate::level::{Demand, Level};
 use crate::prepare::{FlawKind, Prepared, Version, prepare};
@@ -363,7 +363,8 @@ impl<'p> Prover<'p> {
         reads.into_iter().any(|read| self.prepared.writer(read.1) as usize == writer)
     }
 
-    /// Whether a session had read from a writer before the read at a place of one of its transactions.
+    /// Whether a session had read from a writer before the read at a place of one of its
+    /// transactions.
     fn had_read(&self, (reader, index): (usize, usize), writer: usize) -> bool {
         let mut earlier = (1..reader).filter(|&other| self.is_earlier(other, reader));
         self.reads_from(reader, index, writer)

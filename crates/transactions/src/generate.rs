@@ -292,7 +292,8 @@ impl Run {
         }
     }
 
-    /// The keys whose content has changed since the oldest state remembered, and was not empty then.
+    /// The keys whose content has changed since the oldest state remembered, and was not empty
+    /// then.
     fn changed(&self) -> Vec<usize> {
         let Some(old) = self.remembered.front().filter(|_| self.remembered.len() == REMEMBERED)
         else {

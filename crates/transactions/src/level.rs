@@ -14,7 +14,8 @@
 //!                                        read committed (Adya) ◄───────────
 //! ```
 //!
-//! Causal also implies each of the four session guarantees, and each of these read committed (Adya).
+//! Causal also implies each of the four session guarantees, and each of these read committed
+//! (Adya).
 
 use std::fmt;
 use std::str::FromStr;
@@ -130,8 +131,8 @@ impl Level {
         }
     }
 
-    /// Whether it is one of the four session guarantees, each of which speaks of some operations of a
-    /// session only.
+    /// Whether it is one of the four session guarantees, each of which speaks of some operations of
+    /// a session only.
     pub fn is_session_guarantee(self) -> bool {
         matches!(
             self,

@@ -1,7 +1,9 @@
-//! Mistakes that tests can switch on, to see that the tests would notice them, and that no verdict rests on them.
+//! Mistakes that tests can switch on, to see that the tests would notice them, and that no verdict
+//! rests on them.
 //!
-//! Outside of tests nothing is ever switched on, and the compiler drops the questions. (The feature `sabotage`, which
-//! no release has, lets the tests of the command choose one by the environment variable `SERIATIM_SABOTAGE`.)
+//! Outside of tests nothing is ever switched on, and the compiler drops the questions. (The feature
+//! `sabotage`, which no release has, lets the tests of the command choose one by the environment
+//! variable `SERIATIM_SABOTAGE`.)
 
 /// A mistake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

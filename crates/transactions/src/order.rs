@@ -1,11 +1,11 @@
 //! A directed graph with a topological order that is maintained while edges come and go.
 //!
 //! D. J. Pearce and P. H. J. Kelly, "A dynamic topological sort algorithm for directed acyclic
-//! graphs", JEA 11 (2006). An edge a → b that agrees with the order costs nothing. One that does not is
-//! answered by a search forward from b up to the place of a: if it meets a, the edge would close a
-//! cycle, and the path found is the proof; else what was found forward from b and backward from a is
-//! moved within the places that these nodes have already. Edges are undone last first; the order stays
-//! valid, since fewer edges demand less.
+//! graphs", JEA 11 (2006). An edge a → b that agrees with the order costs nothing. One that does
+//! not is answered by a search forward from b up to the place of a: if it meets a, the edge would
+//! close a cycle, and the path found is the proof; else what was found forward from b and backward
+//! from a is moved within the places that these nodes have already. Edges are undone last first;
+//! the order stays valid, since fewer edges demand less.
 //!
 //! It would be unsound to undo edges in another order than last first: adjacency lists are stacks.
 

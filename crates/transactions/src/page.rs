@@ -21,7 +21,8 @@ pub fn standing_word(standing: &Standing) -> &'static str {
     }
 }
 
-/// The page of some answers; `keys` are those of [`check_keys`](crate::check_keys), if it was asked.
+/// The page of some answers; `keys` are those of [`check_keys`](crate::check_keys), if it was
+/// asked.
 pub fn page(history: &Transactions, answers: &[Answer], keys: &[KeyAnswer]) -> String {
     let source = escaped(history.source());
     let mut text = format!(

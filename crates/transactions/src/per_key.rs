@@ -1,13 +1,14 @@
 //! Is every key linearizable by itself?
 //!
-//! A store may keep each key linearizable and yet mix keys up within a transaction, or the other way
-//! round serialize transactions in an order that real time contradicts. So both are asked, side by side.
+//! A store may keep each key linearizable and yet mix keys up within a transaction, or the other
+//! way round serialize transactions in an order that real time contradicts. So both are asked, side
+//! by side.
 //!
-//! **Definition.** A key is linearizable if the transactions that touch it, each with its operations on
-//! that key alone, at once, can be ordered so that real time is respected and every read of the key sees
-//! what was written last: strict serializability of the history of that key. Strict serializability of
-//! the whole implies it for every key (restrict the order). The converse fails: a transaction may happen at
-//! another moment for each of its keys.
+//! **Definition.** A key is linearizable if the transactions that touch it, each with its
+//! operations on that key alone, at once, can be ordered so that real time is respected and every
+//! read of the key sees what was written last: strict serializability of the history of that key.
+//! Strict serializability of the whole implies it for every key (restrict the order). The converse
+//! fails: a transaction may happen at another moment for each of its keys.
 
 use crate::check::{Checker, Defect, Options, Standing};
 use crate::level::Level;

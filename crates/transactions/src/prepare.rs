@@ -1,24 +1,26 @@
-//! From what was recorded to what has to be ordered: who read from whom, and what no order explains.
+//! From what was recorded to what has to be ordered: who read from whom, and what no order
+//! explains.
 //!
 //! **Committed** are the transactions that say so, and those of unknown outcome that somebody read
-//! from. An unknown one that nobody read from is left out: if a level holds with it, it holds without
-//! it (nobody misses its writes, its own reads are not known, and it never returned), and that is one
-//! of its possible fates. It would be unsound to leave out one that is read.
+//! from. An unknown one that nobody read from is left out: if a level holds with it, it holds
+//! without it (nobody misses its writes, its own reads are not known, and it never returned), and
+//! that is one of its possible fates. It would be unsound to leave out one that is read.
 //!
-//! A session's order binds an unknown transaction to those before it. Those after it are not bound: it
-//! may take effect long after its client has gone on.
+//! A session's order binds an unknown transaction to those before it. Those after it are not bound:
+//! it may take effect long after its client has gone on.
 //!
-//! **Reads-from.** A read names its writer by the value. Where several transactions wrote the value,
-//! those that no level lets be read (aborted, overwritten by themselves, the reader itself) are not
-//! candidates; if more than one is left, the read is *ambiguous*, and a [`Choice`] per such read says
-//! which writer is meant, or that the read is to be ignored.
+//! **Reads-from.** A read names its writer by the value. Where several transactions wrote the
+//! value, those that no level lets be read (aborted, overwritten by themselves, the reader itself)
+//! are not candidates; if more than one is left, the read is *ambiguous*, and a [`Choice`] per such
+//! read says which writer is meant, or that the read is to be ignored.
 //!
-//! **Lists.** Every read of a list, the reader's own appends included, is a prefix of the final list:
-//! so the longest read fixes the order of the versions it holds, and appends that it does not hold
-//! come after it. A list one of whose elements was appended twice and read is ambiguous as a whole.
+//! **Lists.** Every read of a list, the reader's own appends included, is a prefix of the final
+//! list: so the longest read fixes the order of the versions it holds, and appends that it does not
+//! hold come after it. A list one of whose elements was appended twice and read is ambiguous as a
+//! whole.
 //!
-//! **Counters.** An increment is a write that nobody reads from; what reads of counters say is left to
-//! `counter.rs`.
+//! **Counters.** An increment is a write that nobody reads from; what reads of counters say is left
+//! to `counter.rs`.
 //!
 //! **Flaws** are the anomalies that need no order: no choice of orders can explain them.
 
@@ -187,8 +189,8 @@ impl Prepared {
         reads.map(|&(key, version)| (key, self.writer(version)))
     }
 
-    /// The edges that every order of commits has to contain: each transaction comes after those that it read
-    /// from and after the one that `before` names, and the known order of lists holds.
+    /// The edges that every order of commits has to contain: each transaction comes after those
+    /// that it read from and after the one that `before` names, and the known order of lists holds.
     pub fn known_edges(&self, before: impl Fn(usize) -> Node) -> Vec<[Node; 2]> {
         let mut edges = Vec::with_capacity(2 * self.txns.len());
         let mut first: Vec<Node> = Vec::new();
@@ -502,8 +504,8 @@ impl<'h> Preparation<'h> {
         }
     }
 
-    /// Every transaction's appends to a list stand side by side and in order; only the last one's may
-    /// be cut off, where it read them itself before it was through.
+    /// Every transaction's appends to a list stand side by side and in order; only the last one's
+    /// may be cut off, where it read them itself before it was through.
     fn judge_appends(&mut self, key: KeyId, writers: &[TxnId]) {
         let Longest { items, reader } = self.longest[&key];
         let mut rest = items;

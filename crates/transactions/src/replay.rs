@@ -1,17 +1,17 @@
 //! Checking a witness against the history as it was recorded, by plain simulation.
 //!
-//! Nothing here is shared with the engines: no reads-from, no versions, no graph. Values are compared
-//! with values. What is checked for each level is its definition:
+//! Nothing here is shared with the engines: no reads-from, no versions, no graph. Values are
+//! compared with values. What is checked for each level is its definition:
 //!
 //! - serial levels: each transaction runs on the state that those before it left;
 //! - snapshot isolation and prefix consistency: each reads the state at its begin, and its writes
 //!   appear at its commit; under snapshot isolation no two writers of a key overlap;
-//! - causal, read atomic and read committed (Biswas and Enea 2019): if a transaction reads key k from
-//!   w, and another writer x of k is in its causal past (or its session or read directly; or read
-//!   earlier in program order), x commits before w;
+//! - causal, read atomic and read committed (Biswas and Enea 2019): if a transaction reads key k
+//!   from w, and another writer x of k is in its causal past (or its session or read directly; or
+//!   read earlier in program order), x commits before w;
 //! - the session guarantees: see each check;
-//! - everywhere: all that committed is there once, nothing that aborted; sessions and real time where
-//!   the level demands them; and a list that was read is a prefix of the final list.
+//! - everywhere: all that committed is there once, nothing that aborted; sessions and real time
+//!   where the level demands them; and a list that was read is a prefix of the final list.
 //!
 //! A causal past is never built: for each transaction and key, the latest commit of a writer in the
 //! past is enough, and these maxima are joined along sessions and reads.
@@ -38,8 +38,8 @@ pub enum Rejection {
     RealTime(TxnId),
     /// A read of a list is no prefix of the final list.
     List(TxnId),
-    /// A value that was read was left by several transactions: an order of commits does not say whom
-    /// it was read from.
+    /// A value that was read was left by several transactions: an order of commits does not say
+    /// whom it was read from.
     Untraceable(TxnId),
     /// The witness is not of the form that the level needs.
     Form,
@@ -367,8 +367,8 @@ impl<'h> Axioms<'h> {
         Ok(axioms)
     }
 
-    /// Who left a list with so many elements of the final one, 0 if it was there at first; `None` if
-    /// nobody did, since the next element is of the same transaction.
+    /// Who left a list with so many elements of the final one, 0 if it was there at first; `None`
+    /// if nobody did, since the next element is of the same transaction.
     fn appender(&self, list: KeyId, elements: usize) -> Option<u32> {
         let all = &self.appenders[list.index()];
         let Some(last) = elements.checked_sub(1) else { return Some(0) };
@@ -589,8 +589,8 @@ impl<'h> Axioms<'h> {
         self.order.iter().all(|&id| self.history.get(id).outcome == Outcome::Committed)
     }
 
-    /// The same with fewer sessions than keys: of each session, the place of the last transaction in
-    /// the past. (A session's transactions stand in its order.)
+    /// The same with fewer sessions than keys: of each session, the place of the last transaction
+    /// in the past. (A session's transactions stand in its order.)
     fn check_causal_sessions(&self) -> Result<(), Rejection> {
         let sessions = self.history.session_count();
         let before = self.session_predecessors();

@@ -1,27 +1,30 @@
-//! The four session guarantees: read your writes, monotonic reads, monotonic writes, writes follow reads.
+//! The four session guarantees: read your writes, monotonic reads, monotonic writes, writes follow
+//! reads.
 //!
-//! D. B. Terry et al., "Session guarantees for weakly consistent replicated data" (1994), in the form of
-//! P. Viotti and M. Vukolić, "Consistency in non-transactional distributed storage systems" (2016), with the
-//! order of commits as arbitration. A history has a guarantee if there is an order of commits that
-//! contains reads-from and the known order of lists, and in which
+//! D. B. Terry et al., "Session guarantees for weakly consistent replicated data" (1994), in the
+//! form of P. Viotti and M. Vukolić, "Consistency in non-transactional distributed storage systems"
+//! (2016), with the order of commits as arbitration. A history has a guarantee if there is an order
+//! of commits that contains reads-from and the known order of lists, and in which
 //!
-//! - **read your writes**: whenever t reads key k from w, every other writer x of k that stands before t
-//!   in t's session commits before w;
+//! - **read your writes**: whenever t reads key k from w, every other writer x of k that stands
+//!   before t in t's session commits before w;
 //! - **monotonic reads**: so does every other writer x of k that t's session, or t itself, had read
 //!   from before this read;
 //! - **monotonic writes**: the writers of a session commit in its order;
-//! - **writes follow reads**: a writer commits after all that its session, or itself, had read from.
+//! - **writes follow reads**: a writer commits after all that its session, or itself, had read
+//!   from.
 //!
-//! Nothing here depends on the order that is sought: all edges are forced, and there is such an order if
-//! and only if they are acyclic. With one operation a transaction this is the object's own notion, for
-//! registers and maps. Each guarantee is asked by itself. Registers seldom show that the last two are broken
-//! (nobody sees in which order two values were there); lists do.
+//! Nothing here depends on the order that is sought: all edges are forced, and there is such an
+//! order if and only if they are acyclic. With one operation a transaction this is the object's own
+//! notion, for registers and maps. Each guarantee is asked by itself. Registers seldom show that
+//! the last two are broken (nobody sees in which order two values were there); lists do.
 //!
-//! **Cost.** "All that the session wrote so far" would be quadratic: each session and key has a chain of
-//! further nodes, the i-th after the first i writers, so that one edge stands for all of them.
+//! **Cost.** "All that the session wrote so far" would be quadratic: each session and key has a
+//! chain of further nodes, the i-th after the first i writers, so that one edge stands for all of
+//! them.
 //!
-//! It would be unsound to let the chain hold the very writer that was read from; that case adds single
-//! edges instead.
+//! It would be unsound to let the chain hold the very writer that was read from; that case adds
+//! single edges instead.
 
 use crate::level::Level;
 use crate::mutation::{Mutant, is_on};

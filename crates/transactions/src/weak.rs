@@ -1,24 +1,26 @@
 //! Causal consistency, read atomicity and the two forms of read committed, in polynomial time.
 //!
-//! **Theorem** (Biswas and Enea, "On the complexity of checking transactional consistency", 2019). A
-//! history satisfies the level if and only if there is an order of commits that contains the order of
-//! sessions and reads-from, and in which, whenever t reads key k from w and another writer x of k is in
-//! the *past* of that read, x commits before w. The past is: all that reaches t by sessions and reads
-//! (causal); what does so in one step (read atomic); what an earlier read of t saw (read committed).
-//! None of these pasts depends on the order, so the edges x → w are forced, and such an order exists if
-//! and only if they close no cycle.
+//! **Theorem** (Biswas and Enea, "On the complexity of checking transactional consistency", 2019).
+//! A history satisfies the level if and only if there is an order of commits that contains the
+//! order of sessions and reads-from, and in which, whenever t reads key k from w and another writer
+//! x of k is in the *past* of that read, x commits before w. The past is: all that reaches t by
+//! sessions and reads (causal); what does so in one step (read atomic); what an earlier read of t
+//! saw (read committed). None of these pasts depends on the order, so the edges x → w are forced,
+//! and such an order exists if and only if they close no cycle.
 //!
-//! Adya's read committed (PL-2) wants only that reads-from and the order of versions are acyclic. The
-//! order of a register's versions is free, so reads-from alone must be; that of a list is known.
+//! Adya's read committed (PL-2) wants only that reads-from and the order of versions are acyclic.
+//! The order of a register's versions is free, so reads-from alone must be; that of a list is
+//! known.
 //!
-//! **Cost.** Read atomic and read committed: every edge is added at once. Causal pasts are large, so
-//! edges are added only where the order at hand is wrong. Where keys are few, each transaction and key has
-//! the latest writer in the past, joined along sessions and reads, a block of keys at a time. Where
-//! sessions are fewer, each transaction has a vector clock (`clocks.rs`); every unknown outcome opens a
-//! session. So the cost is that of transactions times the smaller of the two numbers.
+//! **Cost.** Read atomic and read committed: every edge is added at once. Causal pasts are large,
+//! so edges are added only where the order at hand is wrong. Where keys are few, each transaction
+//! and key has the latest writer in the past, joined along sessions and reads, a block of keys at a
+//! time. Where sessions are fewer, each transaction has a vector clock (`clocks.rs`); every unknown
+//! outcome opens a session. So the cost is that of transactions times the smaller of the two
+//! numbers.
 //!
-//! It would be unsound to add an edge for a writer outside the past, and incomplete to stop before a
-//! whole pass has found nothing.
+//! It would be unsound to add an edge for a writer outside the past, and incomplete to stop before
+//! a whole pass has found nothing.
 
 use crate::clocks::Clocks;
 use crate::level::{Demand, Level};
@@ -190,7 +192,8 @@ impl<'p> Weak<'p> {
         }
     }
 
-    /// A writer that must commit before the initial state, with its reader and why it is in the past.
+    /// A writer that must commit before the initial state, with its reader and why it is in the
+    /// past.
     fn refuted_by_initial(&self) -> Option<Outcome> {
         let (writer, reader) = self.before_initial?;
         let mut core = vec![writer, reader];

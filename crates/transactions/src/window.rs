@@ -1,14 +1,15 @@
 //! Strict serializability by another algorithm, for histories of some thousand transactions with
-//! distinct values: a search through real time whose state is the set of transactions that are done.
+//! distinct values: a search through real time whose state is the set of transactions that are
+//! done.
 //!
-//! With distinct values the contents that matter follow from the set: a version with readers left must
-//! be the current one, two such versions of a key are a dead end, all others do not matter. So the memo
-//! holds sets only, a version with readers left is never overwritten, and a transaction whose own writes
-//! nobody reads is taken as soon as it can be.
+//! With distinct values the contents that matter follow from the set: a version with readers left
+//! must be the current one, two such versions of a key are a dead end, all others do not matter. So
+//! the memo holds sets only, a version with readers left is never overwritten, and a transaction
+//! whose own writes nobody reads is taken as soon as it can be.
 //!
-//! It shares the preparation with the solver, and nothing else: the second opinion on refutations that are
-//! too large for `brute`, the oracle of tests on long histories, and what `seriatim check --engine search`
-//! asks of multi-registers.
+//! It shares the preparation with the solver, and nothing else: the second opinion on refutations
+//! that are too large for `brute`, the oracle of tests on long histories, and what `seriatim check
+//! --engine search` asks of multi-registers.
 
 use crate::generate::Random;
 use crate::prepare::{Prepared, Version, prepare};
@@ -36,7 +37,8 @@ pub enum Searched {
 /// How many steps the search takes before it gives up: each is kept in memory.
 const MOST_STEPS: u64 = 4_000_000;
 
-/// Looks for an order that shows strict serializability, by a search through real time, until a moment.
+/// Looks for an order that shows strict serializability, by a search through real time, until a
+/// moment.
 pub fn search_through_time(history: &Transactions, deadline: Option<Instant>) -> Searched {
     search(history, MOST_STEPS, deadline)
 }

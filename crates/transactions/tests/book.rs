@@ -1,5 +1,5 @@
-//! The page of the book on isolation levels: each level's smallest counterexample violates it, satisfies
-//! the levels below, and is drawn in the book as the tool draws it.
+//! The page of the book on isolation levels: each level's smallest counterexample violates it,
+//! satisfies the levels below, and is drawn in the book as the tool draws it.
 
 use seriatim_transactions::{
     Checker, Glyphs, Level, Options, Standing, Transactions, draw, read_str,

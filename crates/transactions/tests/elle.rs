@@ -1,9 +1,11 @@
-//! The situations that the tests of Elle (jepsen-io/elle) are about, as small histories of our own, with
-//! what the definitions of the levels say of them. Where Elle answers otherwise, the reason stands there.
+//! The situations that the tests of Elle (jepsen-io/elle) are about, as small histories of our own,
+//! with what the definitions of the levels say of them. Where Elle answers otherwise, the reason
+//! stands there.
 //!
-//! Notation: `;` between transactions that overlap, `>` before those that are called after all earlier ones
-//! returned; `a:` names a client (else each transaction has one of its own); `!` aborted, `?` outcome
-//! unknown; lists `x+1` append, `x=12` read; registers `x:=1` write, `x==1` read, `x==_` read of nothing.
+//! Notation: `;` between transactions that overlap, `>` before those that are called after all
+//! earlier ones returned; `a:` names a client (else each transaction has one of its own); `!`
+//! aborted, `?` outcome unknown; lists `x+1` append, `x=12` read; registers `x:=1` write, `x==1`
+//! read, `x==_` read of nothing.
 
 use seriatim_transactions::{Checker, Level, Options, Standing, Transactions, read_str};
 use std::fmt::Write;
@@ -37,8 +39,8 @@ const CASES: &[Case] = &[
     ("x+3 x=", "", "pl-2"),
     ("x=1 x+1", "", "pl-2"),
     ("x+1 x=01 x+0", "", "pl-2"),
-    // Elle calls two reads that differ *internal*. Read committed, by either definition, does not speak of
-    // them.
+    // Elle calls two reads that differ *internal*. Read committed, by either definition, does not
+    // speak of them.
     ("x= x=2; x+2", "pl-2 rc", "ra ser"),
     // What a transaction of unknown outcome read is not known, though it is recorded as nothing.
     ("?x+2 y=; x+1 y+1; x=12 y=1", "sser", ""),
@@ -71,11 +73,13 @@ const CASES: &[Case] = &[
     ("x==_ x:=1; x==_ x:=2", "prefix", "si ser"),
     ("x:=1 y:=1; x==1 y==_", "pl-2", "rc ra"),
     ("x:=1 y:=1; y==_ x==1", "rc", "ra"),
-    // With the orders of commits that Elle can be told these are violations; without them, as recorded, not.
+    // With the orders of commits that Elle can be told these are violations; without them, as
+    // recorded, not.
     ("x==_ y:=2; x:=3 y:=4", "sser", ""),
     ("x:=1 y:=2 z:=3; x==1 y:=5; z==3 x:=4; z:=7 y:=8", "sser", ""),
     ("x:=1 y:=2; x:=2 y:=1", "sser", ""),
-    // Elle infers a write cycle if told that keys are sequential; only then read uncommitted is violated.
+    // Elle infers a write cycle if told that keys are sequential; only then read uncommitted is
+    // violated.
     ("a:x:=1 y:=2; b:x:=2 y:=1 > a:x==2; b:y==2", "ser pl-2", "strong-session-ser sser"),
     ("x:=1 > x==_", "ser", "sser"),
     ("x==_ y:=1; y==_ z:=1; z==_ x:=1", "si", "ser"),

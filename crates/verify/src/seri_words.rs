@@ -6,8 +6,8 @@ use seriatim_lang::program::SpecInfo;
 use seriatim_lang::spec::Datum;
 use seriatim_lang::types::Type;
 
-/// What the data of a history are called there: opaque data are ids of its values, and a key may be the place of
-/// a text among its texts.
+/// What the data of a history are called there: opaque data are ids of its values, and a key may be
+/// the place of a text among its texts.
 pub(crate) struct Words<'w> {
     pub values: &'w Values,
     pub texts: &'w Texts,

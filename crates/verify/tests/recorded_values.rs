@@ -1,4 +1,5 @@
-//! What a specification of a `.seri` file says of a history, it says with the values of the history.
+//! What a specification of a `.seri` file says of a history, it says with the values of the
+//! history.
 
 use seriatim_history::read_str;
 use seriatim_monitor::{Options, check};

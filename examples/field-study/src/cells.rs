@@ -97,8 +97,8 @@ fn word(budget: Duration) -> Outcome {
     as_counter(test, budget)
 }
 
-/// One entry. (`remove` defers to the guards that look at it, and tells two callers that it removed it; see the
-/// confirmations.)
+/// One entry. (`remove` defers to the guards that look at it, and tells two callers that it removed
+/// it; see the confirmations.)
 fn slab(budget: Duration) -> Outcome {
     test(|| {
         let slab = sharded_slab::Slab::new();

@@ -1,5 +1,5 @@
-//! Violations that were found before and confirmed without Seriatim: each is to be found again. And controls: objects
-//! that are right, some of which drop values late.
+//! Violations that were found before and confirmed without Seriatim: each is to be found again. And
+//! controls: objects that are right, some of which drop values late.
 
 use crate::models::{Map, Outcome, as_map, as_two_places, bounded, entry, key};
 use crate::{Study, study};

@@ -8,9 +8,9 @@
 //! cargo run --release -- table                    the table of docs/field-study.md, from results.tsv
 //! ```
 //!
-//! Each study runs in a process of its own, so that a crate that aborts does not end the others. What was found is
-//! in `results.tsv`, a line a study, with the version of the crate; a campaign that was interrupted goes on where
-//! it was.
+//! Each study runs in a process of its own, so that a crate that aborts does not end the others.
+//! What was found is in `results.tsv`, a line a study, with the version of the crate; a campaign
+//! that was interrupted goes on where it was.
 
 mod cells;
 mod channels;

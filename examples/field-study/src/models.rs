@@ -1,4 +1,5 @@
-//! What maps, queues, lists and cells are for one thread, and the arguments that maps are called with.
+//! What maps, queues, lists and cells are for one thread, and the arguments that maps are called
+//! with.
 
 use seriatim_harness::{Failed, Generator, IntoReply, ModelCall, Passed, Reply, Test, distinct};
 use std::collections::{BTreeMap, VecDeque};

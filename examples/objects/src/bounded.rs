@@ -1,7 +1,7 @@
 //! A bounded ring buffer for one producer and one consumer (Lamport, 1983).
 //!
-//! The producer may write while fewer values are in the buffer than it has room for. The broken version also
-//! writes when it is exactly full: off by one, and the oldest value is overwritten.
+//! The producer may write while fewer values are in the buffer than it has room for. The broken
+//! version also writes when it is exactly full: off by one, and the oldest value is overwritten.
 
 use seriatim_sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
 use std::marker::PhantomData;

@@ -1,7 +1,7 @@
 //! A queue whose receivers wait: a lock and a condition.
 //!
-//! The broken version wakes a receiver only when the queue was empty. If two values arrive before the first
-//! receiver is up again, the second receiver sleeps on beside a value: a lost wake-up.
+//! The broken version wakes a receiver only when the queue was empty. If two values arrive before
+//! the first receiver is up again, the second receiver sleeps on beside a value: a lost wake-up.
 
 use seriatim_sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;

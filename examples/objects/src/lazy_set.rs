@@ -1,8 +1,9 @@
-//! The lazy list set (Heller et al., OPODIS 2005): `contains` takes no lock, `remove` marks before it unlinks.
+//! The lazy list set (Heller et al., OPODIS 2005): `contains` takes no lock, `remove` marks before
+//! it unlinks.
 //!
-//! `add` and `remove` search without locks, lock two neighbours, and then validate that these are still in the
-//! list and still neighbours. The broken version forgets to look at the mark: it may insert behind
-//! a node that has been taken out, and the key is never seen.
+//! `add` and `remove` search without locks, lock two neighbours, and then validate that these are
+//! still in the list and still neighbours. The broken version forgets to look at the mark: it may
+//! insert behind a node that has been taken out, and the key is never seen.
 
 use crate::arena::NIL;
 use seriatim_sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};

@@ -1,8 +1,8 @@
-//! Concurrent objects, each in a correct and a broken version that differ in a few characters: what a
-//! linearizability test is for. They are written in safe Rust: nodes live in an arena and point to each
-//! other by index, which is also how memory reuse becomes a bug (ABA) without becoming undefined
-//! behaviour. All of them take their primitives from `seriatim-sync`, so that one source runs on real
-//! threads, under Shuttle and under Loom. `tests/` has a test for each.
+//! Concurrent objects, each in a correct and a broken version that differ in a few characters: what
+//! a linearizability test is for. They are written in safe Rust: nodes live in an arena and point
+//! to each other by index, which is also how memory reuse becomes a bug (ABA) without becoming
+//! undefined behaviour. All of them take their primitives from `seriatim-sync`, so that one source
+//! runs on real threads, under Shuttle and under Loom. `tests/` has a test for each.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,8 @@
 //! A mailbox for one letter: a word, and a flag that says whether it is there.
 //!
-//! The flag publishes the word, so it must be set with release and cleared with acquire ordering. The broken
-//! version is relaxed: no interleaving of whole accesses shows it, only a memory model does.
+//! The flag publishes the word, so it must be set with release and cleared with acquire ordering.
+//! The broken version is relaxed: no interleaving of whole accesses shows it, only a memory model
+//! does.
 
 use seriatim_sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::marker::PhantomData;

@@ -1,8 +1,8 @@
 //! The queue of Michael and Scott (PODC 1996), over an arena that is never reused.
 //!
-//! `enqueue` links its node behind the last one with a compare-and-swap on that node's `next`. The broken
-//! version looks whether `next` is free and then stores: two enqueues may both find it free, and one
-//! value is lost.
+//! `enqueue` links its node behind the last one with a compare-and-swap on that node's `next`. The
+//! broken version looks whether `next` is free and then stores: two enqueues may both find it free,
+//! and one value is lost.
 
 use crate::arena::NIL;
 use seriatim_sync::atomic::{AtomicU32, Ordering::SeqCst};

@@ -1,8 +1,8 @@
 //! A pair of words behind a sequence lock.
 //!
-//! A writer makes the sequence number odd, writes, and makes it even again. A reader reads the number, the words,
-//! and the number again: if it is the same even number, nobody wrote in between. The broken reader only
-//! looks before it reads, and may see half of a write.
+//! A writer makes the sequence number odd, writes, and makes it even again. A reader reads the
+//! number, the words, and the number again: if it is the same even number, nobody wrote in between.
+//! The broken reader only looks before it reads, and may see half of a write.
 
 use seriatim_sync::atomic::{AtomicU32, Ordering::SeqCst};
 use seriatim_sync::hint;

@@ -1,10 +1,10 @@
 //! A counter in shards, so that additions do not meet.
 //!
-//! `sum` adds the shards up one after another. That is no moment in time: it may miss an addition to a shard that
-//! it has read already and see a later one to a shard that it has yet to read, so that it returns a
-//! number that the counter never was. (Were every addition a one, every number in between would have been the
-//! count at some time during the call, and the sum would be linearizable.) The right version is one
-//! word.
+//! `sum` adds the shards up one after another. That is no moment in time: it may miss an addition
+//! to a shard that it has read already and see a later one to a shard that it has yet to read, so
+//! that it returns a number that the counter never was. (Were every addition a one, every number in
+//! between would have been the count at some time during the call, and the sum would be
+//! linearizable.) The right version is one word.
 
 use seriatim_sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 

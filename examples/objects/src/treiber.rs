@@ -1,9 +1,9 @@
 //! Treiber's stack (R. K. Treiber, 1986) over an arena with a free list.
 //!
-//! `pop` reads the top node, then replaces the top by the node below with a compare-and-swap. If in between the
-//! node was popped, freed, taken again for another value and pushed, the index is the same as before although
-//! everything has changed: the swap succeeds when it must not. That is ABA. The right version counts
-//! every change in a tag beside the index; the broken one does not.
+//! `pop` reads the top node, then replaces the top by the node below with a compare-and-swap. If in
+//! between the node was popped, freed, taken again for another value and pushed, the index is the
+//! same as before although everything has changed: the swap succeeds when it must not. That is ABA.
+//! The right version counts every change in a tag beside the index; the broken one does not.
 
 use crate::arena::{AtomicLink, Link, NIL};
 use seriatim_sync::atomic::{AtomicU32, Ordering};

@@ -44,7 +44,8 @@ fn the_careless_queue_is_found_within_200_executions_and_replayed_by_its_line() 
     }
 }
 
-/// A register that writes in two steps: a write that is dropped between them is seen by some and not by others.
+/// A register that writes in two steps: a write that is dropped between them is seen by some and
+/// not by others.
 #[cfg(feature = "shuttle")]
 #[test]
 fn a_write_that_is_dropped_half_way_is_found() {

@@ -1,7 +1,7 @@
 //! The broken objects fail, and what fails is small. `SERIATIM_LONG=1` looks for each twenty times.
 //!
-//! Which engine finds which is told by the `cfg`s: what needs a preemption at one instruction is for an
-//! explorer, what needs a weak memory model is for Loom.
+//! Which engine finds which is told by the `cfg`s: what needs a preemption at one instruction is
+//! for an explorer, what needs a weak memory model is for Loom.
 
 #![allow(missing_docs)]
 

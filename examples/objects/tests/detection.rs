@@ -1,5 +1,5 @@
-//! Which way of stress finds the broken objects most often. `SERIATIM_LONG=10` prints the table of the book, of ten
-//! rounds; without it every way has to find the simplest of them once.
+//! Which way of stress finds the broken objects most often. `SERIATIM_LONG=10` prints the table of
+//! the book, of ten rounds; without it every way has to find the simplest of them once.
 
 #![allow(missing_docs)]
 #![cfg(not(any(feature = "shuttle", feature = "loom")))]

@@ -1,8 +1,9 @@
 //! Clauses, and learning from conflicts.
 //!
-//! A clause comes from the theory (a cycle: not all of these literals) or was learnt: the first unique
-//! implication point of a conflict, by resolution of the conflict with the reasons of its literals.
-//! Clauses remember what they came from, so that a refutation names the transactions it rests on.
+//! A clause comes from the theory (a cycle: not all of these literals) or was learnt: the first
+//! unique implication point of a conflict, by resolution of the conflict with the reasons of its
+//! literals. Clauses remember what they came from, so that a refutation names the transactions it
+//! rests on.
 
 use super::{Core, Lit, Meaning, Solver, Stop, Truth};
 use crate::mutation::{Mutant, is_on};
@@ -16,7 +17,8 @@ pub type ClauseId = u32;
 pub enum Origin {
     /// A cycle through these nodes.
     Theory(Box<[Node]>),
-    /// Resolution of these clauses and of the reasons of these variables, which hold without decision.
+    /// Resolution of these clauses and of the reasons of these variables, which hold without
+    /// decision.
     Learnt { clauses: Box<[ClauseId]>, facts: Box<[u32]> },
 }
 
@@ -229,8 +231,8 @@ impl Solver<'_> {
             watched.into_iter().for_each(|lit| self.watches[lit as usize].push(id));
         }
         match yields {
-            // A wish and a choice contradict each other: the choice is taken back, and when the wish
-            // is made again the clause settles it.
+            // A wish and a choice contradict each other: the choice is taken back, and when the
+            // wish is made again the clause settles it.
             Some(level) => {
                 self.back(level as usize - 1);
                 Ok(())

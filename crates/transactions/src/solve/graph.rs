@@ -10,8 +10,8 @@
 //! before its moment, a call after the last moment before it, so that O(n) edges say what n² pairs
 //! mean. Intervals are closed: a transaction that returns at the instant of another's call is
 //! concurrent with it. Where the level does not demand real time, the edges to and from the moments
-//! are *guards*: wishes that the solver may drop. Where no times are recorded and the level does not
-//! demand sessions either, the order of the sessions is wished for instead.
+//! are *guards*: wishes that the solver may drop. Where no times are recorded and the level does
+//! not demand sessions either, the order of the sessions is wished for instead.
 
 use super::interval::Intervals;
 use crate::level::{Demand, Level};
@@ -104,7 +104,8 @@ impl Layout {
 pub struct Graph {
     pub layout: Layout,
     pub order: Order,
-    /// The wishes for real time or for sessions, in the order of time or of the order to start from.
+    /// The wishes for real time or for sessions, in the order of time or of the order to start
+    /// from.
     pub guards: Vec<(Node, Node)>,
     /// The transactions that must come after each by known edges, and how many must come before it.
     pub after: Vec<Vec<u32>>,
@@ -247,8 +248,8 @@ pub fn version_edge(layout: &Layout, first: u32, then: u32) -> (Node, Node) {
     }
 }
 
-/// The edges of "`earlier` before `later`", two versions of a key, into `edges`. Says `false` if that
-/// cannot be at all, since `later` is the initial version.
+/// The edges of "`earlier` before `later`", two versions of a key, into `edges`. Says `false` if
+/// that cannot be at all, since `later` is the initial version.
 pub fn choice_edges(
     prepared: &Prepared,
     layout: &Layout,

@@ -1,9 +1,9 @@
-//! The order to start from: transactions one after another by known edges and, as far as they allow,
-//! real time; among those that may come next, one that reads what is there and overwrites nothing that
-//! is still to be read.
+//! The order to start from: transactions one after another by known edges and, as far as they
+//! allow, real time; among those that may come next, one that reads what is there and overwrites
+//! nothing that is still to be read.
 //!
-//! Nothing rests on this order being good: the solver repairs it. But the better it is, the less there
-//! is to repair.
+//! Nothing rests on this order being good: the solver repairs it. But the better it is, the less
+//! there is to repair.
 
 use super::graph::{Graph, Shape};
 use super::interval::Intervals;
@@ -48,11 +48,12 @@ struct Guide<'p> {
     intervals: &'p Intervals,
     after: &'p [Vec<u32>],
     before: Vec<u32>,
-    /// The wishes: who should come after each, and whether one that should come before each is not taken.
+    /// The wishes: who should come after each, and whether one that should come before each is not
+    /// taken.
     wished: Vec<Vec<u32>>,
     waits: Vec<bool>,
-    /// Those whose known predecessors are taken, by call: those that nothing speaks against, and those
-    /// that should wait for another.
+    /// Those whose known predecessors are taken, by call: those that nothing speaks against, and
+    /// those that should wait for another.
     free: BTreeSet<(Time, u32)>,
     held: BTreeSet<(Time, u32)>,
     by_return: Vec<u32>,

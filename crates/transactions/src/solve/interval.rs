@@ -1,11 +1,11 @@
 //! When each transaction is taken to have happened.
 //!
-//! Where real time is demanded: between its call and its return. Where it is only wished for, a wish
-//! that cannot come true is not made: a transaction that read w's version of a key, although another
-//! writer x was called after w had returned and had itself returned before the reader's call, happened
-//! before x if w's version is the earlier one, so its interval reaches back to the return of x. (One
-//! stale reader in ten would else cost a conflict each.) A reader that returned before its writer was
-//! called reaches forward to that call.
+//! Where real time is demanded: between its call and its return. Where it is only wished for, a
+//! wish that cannot come true is not made: a transaction that read w's version of a key, although
+//! another writer x was called after w had returned and had itself returned before the reader's
+//! call, happened before x if w's version is the earlier one, so its interval reaches back to the
+//! return of x. (One stale reader in ten would else cost a conflict each.) A reader that returned
+//! before its writer was called reaches forward to that call.
 //!
 //! No verdict rests on the wider intervals: the edges that come of them are guards.
 
@@ -54,8 +54,8 @@ impl Intervals {
     }
 }
 
-/// Bounds on the moment of each transaction: its own interval, and those of whom it read from and who
-/// read from it, and so on.
+/// Bounds on the moment of each transaction: its own interval, and those of whom it read from and
+/// who read from it, and so on.
 struct Known {
     earliest: Vec<Time>,
     latest: Vec<Time>,
@@ -86,8 +86,8 @@ impl Known {
     }
 }
 
-/// For each key, when its writers happened at the earliest, in order, each with when that one and all
-/// later ones happened at the latest.
+/// For each key, when its writers happened at the earliest, in order, each with when that one and
+/// all later ones happened at the latest.
 struct LaterVersions(Vec<Vec<(Time, Time)>>);
 
 impl LaterVersions {

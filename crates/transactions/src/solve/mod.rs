@@ -1,29 +1,30 @@
-//! Serializability, snapshot isolation and prefix consistency, with or without sessions and real time:
-//! conflict-driven clause learning over a maintained topological order.
+//! Serializability, snapshot isolation and prefix consistency, with or without sessions and real
+//! time: conflict-driven clause learning over a maintained topological order.
 //!
-//! **Theorem.** A history satisfies the level if and only if, for every two versions of a key, one can
-//! be said to come before the other so that the graph of `graph.rs` is acyclic. (Serializability:
-//! Papadimitriou 1979, Adya's PL-3. Snapshot isolation: the begin–commit form of Adya's start-ordered
-//! graph; Cerone and Gotsman 2018. Prefix: Biswas and Enea 2019, with the snapshot of a transaction as
-//! the shortest prefix that holds what it read and its session.) Any topological order then explains
-//! every read: the last writer before a reader is the one it read from, since each other writer was
-//! put before that one or after the reader.
+//! **Theorem.** A history satisfies the level if and only if, for every two versions of a key, one
+//! can be said to come before the other so that the graph of `graph.rs` is acyclic.
+//! (Serializability: Papadimitriou 1979, Adya's PL-3. Snapshot isolation: the begin–commit form of
+//! Adya's start-ordered graph; Cerone and Gotsman 2018. Prefix: Biswas and Enea 2019, with the
+//! snapshot of a transaction as the shortest prefix that holds what it read and its session.) Any
+//! topological order then explains every read: the last writer before a reader is the one it read
+//! from, since each other writer was put before that one or after the reader.
 //!
-//! **Laziness.** A pair of versions becomes a variable only when the order at hand, replayed, is wrong
-//! about it. So *yes* means that a replay of the whole order found nothing wrong, whatever variables
-//! there are, and *no* that the known edges and the clauses learnt from cycles contradict each other.
+//! **Laziness.** A pair of versions becomes a variable only when the order at hand, replayed, is
+//! wrong about it. So *yes* means that a replay of the whole order found nothing wrong, whatever
+//! variables there are, and *no* that the known edges and the clauses learnt from cycles contradict
+//! each other.
 //!
-//! **Wishes.** Where real time is not demanded it is still the best guess of the order; where it is not
-//! recorded, the order of sessions is. Its edges are guards, decided true before any other choice of
-//! the stretch they lie in; a clause that blames guards and choices makes the choices give way. A
-//! conflict that rests on guards alone drops all of them for ever: one of them is the culprit, a stale
-//! read perhaps, and a culprit that stays makes one honest wish after another look wrong. No verdict
-//! rests on a guard: a refutation is one without any decision.
+//! **Wishes.** Where real time is not demanded it is still the best guess of the order; where it is
+//! not recorded, the order of sessions is. Its edges are guards, decided true before any other
+//! choice of the stretch they lie in; a clause that blames guards and choices makes the choices
+//! give way. A conflict that rests on guards alone drops all of them for ever: one of them is the
+//! culprit, a stale read perhaps, and a culprit that stays makes one honest wish after another look
+//! wrong. No verdict rests on a guard: a refutation is one without any decision.
 //!
-//! It would be unsound to learn a clause with a literal missing (a false *no*; a short clause passes
-//! tiny tests), to undo an assignment but not its edges, or to keep a state of the sweep behind a place
-//! that moved. A fault whose variable is decided already means that an edge is missing: that is a
-//! defect of ours and reported as such.
+//! It would be unsound to learn a clause with a literal missing (a false *no*; a short clause
+//! passes tiny tests), to undo an assignment but not its edges, or to keep a state of the sweep
+//! behind a place that moved. A fault whose variable is decided already means that an edge is
+//! missing: that is a defect of ours and reported as such.
 
 mod conflict;
 mod graph;
@@ -102,8 +103,8 @@ pub fn solve(
     solve_graph(prepared, graph, limits)
 }
 
-/// The level with sessions that implies this one. If all wishes for sessions can come true, an order
-/// for that one is found sooner: its edges are never in doubt.
+/// The level with sessions that implies this one. If all wishes for sessions can come true, an
+/// order for that one is found sooner: its edges are never in doubt.
 fn with_sessions(level: Level) -> Option<Level> {
     match level {
         Level::Serializable => Some(Level::StrongSessionSerializable),
@@ -479,7 +480,8 @@ impl<'p> Solver<'p> {
         }
     }
 
-    /// Assigns what is known of an open variable, if anything is. Gives the literal that holds then.
+    /// Assigns what is known of an open variable, if anything is. Gives the literal that holds
+    /// then.
     fn recall(&mut self, variable: u32) -> Option<Result<Lit, ClauseId>> {
         let (lit, reason) = self.variables[variable as usize].fact?;
         Some(self.assign(lit, reason).map(|()| lit))
@@ -566,7 +568,8 @@ impl<'p> Core<'p> {
         self.is_in[self.prepared.writer(version) as usize] = true;
     }
 
-    /// The order of a list is known from its longest read: whoever appended to it needs that reader.
+    /// The order of a list is known from its longest read: whoever appended to it needs that
+    /// reader.
     fn finish(mut self) -> Vec<u32> {
         let mut readers = Vec::new();
         for (txn, info) in self.prepared.txns.iter().enumerate() {

@@ -1,18 +1,18 @@
 //! A contradiction with a short derivation, in a history of some hundred transactions.
 //!
-//! The solver's refutation rests on the order in which it happened to look at things. What people want to
-//! see is the one that needs the fewest transactions. Here everything that follows without guessing is
-//! derived in the order of its cost:
+//! The solver's refutation rests on the order in which it happened to look at things. What people
+//! want to see is the one that needs the fewest transactions. Here everything that follows without
+//! guessing is derived in the order of its cost:
 //!
 //! - a known edge costs the transaction that it adds;
 //! - a path costs what its edges cost;
-//! - if a path closes a cycle with an edge of "v before x", then "x before v" holds at the cost of the
-//!   path, and brings its edges.
+//! - if a path closes a cycle with an edge of "v before x", then "x before v" holds at the cost of
+//!   the path, and brings its edges.
 //!
-//! This is Dijkstra's algorithm for derivations (Knuth 1977: costs never shrink along a rule), so the
-//! first cycle is a cheapest one. Costs count a transaction as often as it is used, so it need not be the
-//! smallest set; and a contradiction that needs cases is not found. No verdict rests on this: what it finds
-//! is decided again.
+//! This is Dijkstra's algorithm for derivations (Knuth 1977: costs never shrink along a rule), so
+//! the first cycle is a cheapest one. Costs count a transaction as often as it is used, so it need
+//! not be the smallest set; and a contradiction that needs cases is not found. No verdict rests on
+//! this: what it finds is decided again.
 
 use super::Core;
 use super::graph::{Graph, Layout, choice_edges};
@@ -213,7 +213,8 @@ impl<'p> Derivation<'p> {
     }
 }
 
-/// Which paths close a cycle with an edge of which choice: by the ends of the path, the contrary choices.
+/// Which paths close a cycle with an edge of which choice: by the ends of the path, the contrary
+/// choices.
 fn closes(prepared: &Prepared, layout: &Layout) -> Option<Closes> {
     let keys = prepared.key_count();
     let mut by_key: Vec<Vec<Version>> = vec![Vec::new(); keys];

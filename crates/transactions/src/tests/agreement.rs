@@ -50,8 +50,8 @@ fn agree(history: &Transactions) -> [u64; 3] {
     counts
 }
 
-/// What the definition says. Below prefix consistency counters have none: there a *no* must hold without
-/// the reads of counters, and a *yes* of a level above.
+/// What the definition says. Below prefix consistency counters have none: there a *no* must hold
+/// without the reads of counters, and a *yes* of a level above.
 fn expected(history: &Transactions, level: Level, found: bool) -> bool {
     let by_definition = brute::satisfies(history, level);
     let by_rest = || match found {

@@ -1,9 +1,9 @@
 //! Wrong engines, which the tests must tell from right ones.
 //!
-//! Each mutant is a mistake that somebody could make in the solver, the preparation, the weak levels, the
-//! vector clocks, the session guarantees or the search of counters. A mutant is killed if some history makes
-//! it differ from the definition of the level, from the search of `window`, or from the right engine, or
-//! makes a second opinion object. `docs/transactions.md` lists them.
+//! Each mutant is a mistake that somebody could make in the solver, the preparation, the weak
+//! levels, the vector clocks, the session guarantees or the search of counters. A mutant is killed
+//! if some history makes it differ from the definition of the level, from the search of `window`,
+//! or from the right engine, or makes a second opinion object. `docs/transactions.md` lists them.
 
 use crate::brute;
 use crate::check::{Options, Standing, check};
@@ -40,8 +40,8 @@ fn small_histories_tell(kind: Keys) -> bool {
     })
 }
 
-/// Histories of many keys and few sessions, where causal pasts are vector clocks and sessions know many
-/// writers, with the levels that these decide and what the right engine says of them.
+/// Histories of many keys and few sessions, where causal pasts are vector clocks and sessions know
+/// many writers, with the levels that these decide and what the right engine says of them.
 fn many_keys() -> Vec<(Transactions, Level, bool)> {
     let plants = [Plant::StaleReaders, Plant::Snapshots, Plant::ReadSkew, Plant::Nothing];
     let levels = [Level::Causal, Level::ReadYourWrites, Level::MonotonicReads];

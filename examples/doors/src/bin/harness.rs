@@ -1,5 +1,5 @@
-//! Tests a real object on real threads, and shrinks its mistake to a few calls. In a project of your own
-//! this would be a `#[test]` that ends in `.check()`.
+//! Tests a real object on real threads, and shrinks its mistake to a few calls. In a project of
+//! your own this would be a `#[test]` that ends in `.check()`.
 
 use seriatim::harness::{Test, test};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};

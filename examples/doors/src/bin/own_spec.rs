@@ -1,4 +1,5 @@
-//! Checks an object that is not built in: a specification in your own types, and the report of a violation.
+//! Checks an object that is not built in: a specification in your own types, and the report of a
+//! violation.
 
 use seriatim::{InputError, Next, Recording, Spec};
 

@@ -1,5 +1,5 @@
-//! Records what a program does under its own load, and checks it afterwards. This one uses a map of the
-//! standard library behind a lock; a client of a database would look the same.
+//! Records what a program does under its own load, and checks it afterwards. This one uses a map of
+//! the standard library behind a lock; a client of a database would look the same.
 
 use seriatim::harness::Recorder;
 use std::collections::HashMap;

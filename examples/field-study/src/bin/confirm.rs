@@ -1,5 +1,6 @@
-//! The violations of the field study, each by a small program without Seriatim. `cargo run --release --bin confirm`
-//! runs them all; a word runs those whose name contains it, a number says for how many seconds each.
+//! The violations of the field study, each by a small program without Seriatim. `cargo run
+//! --release --bin confirm` runs them all; a word runs those whose name contains it, a number says
+//! for how many seconds each.
 
 use crossbeam::queue::ArrayQueue;
 use std::sync::Barrier;
@@ -67,8 +68,9 @@ fn count(time: Duration, what: &str, mut happens: impl FnMut() -> bool) {
     println!("{what}: {seen} of {tried}");
 }
 
-/// One thread inserts ever smaller keys and looks each time whether the key before is still there. If it is,
-/// the smaller one was inserted before the larger one was popped, and must be popped first.
+/// One thread inserts ever smaller keys and looks each time whether the key before is still there.
+/// If it is, the smaller one was inserted before the larger one was popped, and must be popped
+/// first.
 fn concurrent_map(time: Duration) {
     const KEYS: u32 = 1000;
     let (begin, mut looks, mut wrong) = (Instant::now(), 0_u64, 0_u64);
@@ -280,7 +282,8 @@ fn flurry(time: Duration) {
     });
 }
 
-/// One thread removes the keys in order; who has seen that a key is gone knows how many are left at most.
+/// One thread removes the keys in order; who has seen that a key is gone knows how many are left at
+/// most.
 fn papaya(time: Duration) {
     const KEYS: usize = 1000;
     let (begin, mut looks, mut wrong) = (Instant::now(), 0_u64, 0_u64);
@@ -301,7 +304,8 @@ fn papaya(time: Duration) {
     println!("len counts entries that were seen to be gone: {wrong} of {looks}");
 }
 
-/// Two threads send; one of them receives until it has got its own message, which is there since it was sent.
+/// Two threads send; one of them receives until it has got its own message, which is there since it
+/// was sent.
 fn own_messages<S: Sync, R>(
     time: Duration,
     make: impl Fn() -> (S, R),

@@ -1,5 +1,5 @@
-//! What recording and checking cost, in processor time: the recorder's clocks, and the checker on the
-//! short histories of a stress test beside todc-utils on the same ones. Linux only.
+//! What recording and checking cost, in processor time: the recorder's clocks, and the checker on
+//! the short histories of a stress test beside todc-utils on the same ones. Linux only.
 
 use seriatim_harness::{Clock, Recorder};
 use seriatim_history::{Event, History};

@@ -1,5 +1,5 @@
-//! The tests of all objects, declared once: the correct and the broken version of an object have the
-//! same test. They run by stress, Shuttle or Loom, whichever the build has.
+//! The tests of all objects, declared once: the correct and the broken version of an object have
+//! the same test. They run by stress, Shuttle or Loom, whichever the build has.
 
 #![allow(dead_code)]
 
