@@ -119,8 +119,8 @@ pub fn tell_of(about: &str, stopped: Stopped) -> Result<Exit, Failure> {
     Ok(Exit::Unknown)
 }
 
-/// The beginning of a report on something that was not finished, up to the reason, which needs no escapes: it may
-/// have to be said when there is no memory left to make it.
+/// The beginning of a report on something that was not finished, up to the reason, which needs no
+/// escapes: it may have to be said when there is no memory left to make it.
 fn unfinished(about: &str, verdict: &str) -> String {
     let (about, verdict) = (json!(about), json!(verdict));
     format!(r#"{{"schema":1,"verdict":{verdict},"source":{about},"reason":""#)

@@ -17,7 +17,7 @@ pub struct Mapping {
     #[arg(long, value_name = "MAP", value_parser = map_named, conflicts_with_all = ["format", "independent"])]
     pub map: Option<Map>,
 
-    /// Leave out records that no rule of the map is for, and count them
+    /// Skip records that match no rule of the map, and count them
     #[arg(long, requires = "map")]
     skip_unmatched: bool,
 }
@@ -74,7 +74,7 @@ pub struct Arguments {
     #[arg(long = "try", value_name = "FILE")]
     attempt: Option<PathBuf>,
 
-    /// Leave out records that no rule of the map is for, and count them
+    /// Skip records that match no rule of the map, and count them
     #[arg(long, requires = "attempt")]
     skip_unmatched: bool,
 }

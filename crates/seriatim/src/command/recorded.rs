@@ -10,8 +10,8 @@ use std::time::Duration;
 /// What is known of the recording besides the log.
 #[derive(Args)]
 pub struct Recorded {
-    /// How far the clocks that timed the operations may be off: every operation is widened by so
-    /// much on both sides
+    /// How far the clocks that timed the operations may be off: every operation is widened by
+    /// that much on both sides
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub skew: Option<Duration>,
 }

@@ -52,7 +52,7 @@ pub struct Scale {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Spilling {
-    /// If the log may not fit in memory
+    /// If the log might not fit in memory
     Auto,
     Always,
     Never,

@@ -32,8 +32,8 @@ use std::time::{Duration, Instant};
 
 /// Decide whether every run of an algorithm is linearizable
 ///
-/// If no engine is named, looks for a wrong run and for a proof for any number of threads at the
-/// same time. The answer is proved, violated (with a run), or unknown (with the reason and with
+/// If no engine is named, looks for an incorrect run and for a proof for any number of threads at
+/// the same time. The answer is proved, violated (with a run), or unknown (with the reason and with
 /// what was covered). An option that only one engine understands selects that engine.
 ///
 /// The engine explore examines every interleaving of some threads, each of which calls methods for
@@ -86,16 +86,16 @@ pub struct Arguments {
     #[arg(long, value_name = "MODEL", value_parser = model)]
     model: Option<MemoryModel>,
 
-    /// The maximum number of operations of a thread, on weak memory; happens-before is exact then
+    /// On weak memory: the maximum number of operations per thread; happens-before is then exact
     #[arg(long, value_name = "NUMBER")]
     operations: Option<u32>,
 
-    /// The maximum number of values of a word that threads can still see, on weak memory
+    /// On weak memory: the maximum number of values of a word that threads can still see
     #[arg(long, value_name = "NUMBER")]
     lag: Option<u32>,
 
-    /// Say of each ordering in the file whether it is needed on rc20, what goes wrong with a weaker
-    /// one, and one minimum of all together
+    /// Say for each ordering in the file whether it is needed on rc20 and what goes wrong with a
+    /// weaker one, and give one minimum for all of them together
     #[arg(long, conflicts_with_all = [
         "json", "html", "junit", "save", "replay", "history", "budget", "points", "progress", "model",
     ])]

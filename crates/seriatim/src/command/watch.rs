@@ -20,7 +20,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Check calls and returns as they happen, and stop at the event that makes the history wrong
+/// Check calls and returns as they happen, and stop at the event that violates linearizability
 ///
 /// Reads events (one per line) from standard input or a growing file. Open operations count as
 /// pending, so the verdict is correct after every event. While a monitor looks for violations, an
