@@ -5,7 +5,7 @@
 //! mark and lock; shared variables are references to its nodes, locks, booleans, numbers or
 //! variants. Other structs are *records*: they have no links, and are found in shared arrays only.
 //! A cell has no list and no arrays; it has one shared value, at most one reference to a record and
-//! at most one truth value or enum, the control variable. A number (`crate::number_spec`) has no
+//! at most one boolean or enum, the control variable. A number (`crate::number_spec`) has no
 //! structs and no arrays at all. No thread variables, no `free`, no load-linked. Values may only be
 //! copied and keys only compared; the execution of steps sees to that. Threads may be compared,
 //! stored and used as indices; that the code is the same for any number of them is checked by

@@ -35,7 +35,7 @@ enum Word {
 
 /// The threads that shake hands.
 #[derive(Clone)]
-struct Desk {
+struct Meeting {
     member: Membership,
     words: mpsc::Sender<Word>,
     /// The numbers of those who have connected.
@@ -56,19 +56,19 @@ pub fn meet(cluster: &Cluster, round: u32) -> Result<Vec<Option<Sealed>>, Cluste
         patience: cluster.patience,
     };
     let (words, heard) = mpsc::channel();
-    let desk = Desk {
+    let meeting = Meeting {
         member,
         words,
         taken: Arc::default(),
         busy: Arc::default(),
         is_over: Arc::default(),
     };
-    let met = desk.wait_for_all(cluster, &heard);
-    desk.is_over.store(true, Ordering::Relaxed);
+    let met = meeting.wait_for_all(cluster, &heard);
+    meeting.is_over.store(true, Ordering::Relaxed);
     met.map_err(ClusterError::Failed)
 }
 
-impl Desk {
+impl Meeting {
     fn wait_for_all(
         &self,
         cluster: &Cluster,
@@ -79,8 +79,8 @@ impl Desk {
         let listener =
             listen(address).map_err(|error| format!("cannot listen at {address}: {error}"))?;
         for (to, address) in cluster.addresses.iter().enumerate().take(cluster.process) {
-            let (desk, address) = (self.clone(), address.clone());
-            std::thread::spawn(move || desk.call(to, &address));
+            let (meeting, address) = (self.clone(), address.clone());
+            std::thread::spawn(move || meeting.call(to, &address));
         }
         let start = Instant::now();
         let mut met: Vec<Option<Sealed>> = (0..count).map(|_| None).collect();
@@ -126,15 +126,15 @@ impl Desk {
                 self.busy.fetch_sub(1, Ordering::Relaxed);
                 continue;
             }
-            let desk = self.clone();
+            let meeting = self.clone();
             std::thread::spawn(move || {
-                let word = desk.shake_hands(stream).map_err(|refusal| match refusal {
+                let word = meeting.shake_hands(stream).map_err(|refusal| match refusal {
                     Refusal::NotYet(error) => format!("{from}: {error}"),
                     Refusal::Wrong(reason) => format!("{from}: {reason}"),
                 });
-                desk.busy.fetch_sub(1, Ordering::Relaxed);
+                meeting.busy.fetch_sub(1, Ordering::Relaxed);
                 // If nobody listens any more, all are there.
-                let _ = desk.words.send(word.unwrap_or_else(Word::Refused));
+                let _ = meeting.words.send(word.unwrap_or_else(Word::Refused));
             });
         }
     }

@@ -1,4 +1,4 @@
-//! From a scenario that fails to the smallest one that still does.
+//! Shrinking: from a scenario that fails to the smallest one that still does.
 //!
 //! First everything goes that the counterexample of the failing execution does not need, and it is
 //! tried whether the calls fail also one after another on one thread. Then threads, parts and

@@ -1,4 +1,4 @@
-//! From a part that is not linearizable to a small one that shows it.
+//! Minimal counterexamples: from a part that is not linearizable to a small one that shows it.
 //!
 //! Every reduction is *fair*: if the smaller history is not linearizable, neither is the larger
 //! one.

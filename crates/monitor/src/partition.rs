@@ -4,6 +4,10 @@
 //! object are. *Theorem* (Horn & Kroening 2015, P-compositionality): the same holds for the keys of
 //! an object whose operations on different keys are independent. The specification names the key of
 //! each operation; where one operation of an object has none, the object is not split.
+//!
+//! *It would be unsound to* split an object of which an operation concerns several keys, or whose
+//! specification says of keys that they are independent when they are not: `--check-partition`
+//! looks in a history for evidence of the latter ([`refute_partition`](crate::refute_partition)).
 
 use hashbrown::HashMap;
 use seriatim_history::{History, OpId, ValueId};

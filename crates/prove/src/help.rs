@@ -10,7 +10,7 @@
 //! its view is among these.
 //!
 //! Theorem: as in [`crate::content`]; two operations take effect in one step, each once, with
-//! matching values. Unsound would be: to accept an owner that is idle or done; to let the acting
+//! matching values. It would be unsound to accept an owner that is idle or done; to let the acting
 //! thread's own slot count as another's; to do this for queues, where an exchange is legal only
 //! while they are empty.
 

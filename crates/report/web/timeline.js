@@ -1,4 +1,4 @@
-// The drawing: a row a process, a bar an operation, only what is visible.
+// The drawing: one row per process, one bar per operation, only what is visible.
 //
 // Operations of a row do not overlap, so a binary search finds the first visible one. Where they are
 // narrower than three pixels, a column of pixels is painted once, darker where more happens, and

@@ -102,7 +102,7 @@ fn datum(random: &mut Random, ty: &Type, size: Size) -> Datum {
     }
 }
 
-/// A result with one number or truth value changed.
+/// A result with one number or boolean changed.
 fn spoil(random: &mut Random, result: Datum) -> Datum {
     match result {
         Datum::Bool(truth) => Datum::Bool(!truth),

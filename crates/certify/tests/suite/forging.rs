@@ -10,7 +10,7 @@
 //!
 //! Certificates of cells and numbers are forged in a plainer way: the one of a right program is
 //! made out for broken mutants of it, facts are changed, lines left out, repeated and moved to
-//! other places of the program, and the checksum is mended.
+//! other places of the program, and the checksum is corrected.
 //!
 //! `SERIATIM_LONG=1` takes all broken algorithms of the library that are in the class, and more
 //! attempts for each.

@@ -25,7 +25,7 @@
 //!
 //! *Theorem* (Kang, Hur, Lahav, Vafeiadis and Dreyer, POPL 2017, without promises, and Lahav,
 //! Vafeiadis, Kang, Hur and Dreyer, "Repairing sequential consistency in C/C++11", PLDI 2017, with
-//! the mends of C++20): the outcomes are those of the execution graphs in which sequenced-before
+//! the repairs of C++20): the outcomes are those of the execution graphs in which sequenced-before
 //! and reads-from have no cycle together, coherence holds, updates are atomic, and the `seqcst`
 //! events have an order that agrees with sequenced-before and reads-from and with
 //! coherence-ordered-before. The module `graph` has the graphs, and tests compare the two on random

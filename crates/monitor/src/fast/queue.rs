@@ -29,9 +29,9 @@
 mod fate;
 mod gaps;
 mod gone;
-mod inside;
 pub mod online;
 mod repeated;
+mod residents;
 
 use crate::fast::containers::container::{Container, Item, NEVER, Names, Rank, Span};
 use crate::fast::containers::container_driver::{Core, Discipline, Show, Words, decide};

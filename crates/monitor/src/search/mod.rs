@@ -16,6 +16,7 @@ mod lookahead;
 mod mask;
 mod origins;
 mod part;
+mod pending_operations;
 mod seen;
 mod space;
 mod transitions;

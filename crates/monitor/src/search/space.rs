@@ -17,11 +17,7 @@
 //!   those and can be moved behind `f`, whose return they do not precede in real time.
 //! - **Equals in the order of their returns.** Of open operations of one class, only the first to
 //!   return is tried: exchanging the two leaves both within their intervals.
-//! - **A pending operation only where it is needed.** In a completion that uses the fewest pending
-//!   operations, the operation right after a pending one must lead to a state to which it could not
-//!   have led without: otherwise the pending one could be left out. So pending operations are tried
-//!   only as chains, each enabling the next, that end in a completed operation. Nothing ends a
-//!   completion: the last pending operation would be useless.
+//! - **A pending operation only where it is needed** (`pending_operations`).
 //! - **Nothing without hope** ([`Lookahead`]). A configuration whose state precludes a result that
 //!   must still be seen is dropped: it cannot be completed.
 //!
@@ -34,12 +30,11 @@ use super::dependence::Dependence;
 use super::lookahead::Lookahead;
 use super::mask::Mask;
 use super::part::{Part, PendingId, Rank};
+use super::pending_operations::Enabling;
 use super::transitions::{Answer, Transitions};
 use super::used::{UseId, Uses};
 use crate::sabotage::{Sabotage, is_broken};
-use hashbrown::HashMap;
 use seriatim_spec::{Cancel, ClassId, StateId};
-use std::sync::Arc;
 
 /// Which operations are linearized and what state that leaves.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -92,15 +87,6 @@ impl<M> Successors<M> {
     }
 }
 
-/// A pending operation that makes another one possible: it leads from a state to `between`, and the
-/// other from there to `after`.
-#[derive(Clone, Copy)]
-struct Enabler {
-    pending: PendingId,
-    between: StateId,
-    after: StateId,
-}
-
 /// A part of a history with all that is needed to walk its configurations.
 pub struct Space<'a> {
     /// The part.
@@ -112,8 +98,7 @@ pub struct Space<'a> {
     read_only: Vec<bool>,
     dependence: Dependence<'a>,
     lookahead: Option<Lookahead>,
-    enablers: HashMap<(StateId, ClassId), Arc<[Enabler]>>,
-    chains: HashMap<StateId, Arc<[(PendingId, Enabler)]>>,
+    pub(super) enabling: Enabling,
     candidates: Vec<Rank>,
     helpers: Vec<PendingId>,
     /// The order in which candidates are tried.
@@ -136,9 +121,6 @@ pub fn mixed(number: u64) -> u64 {
     (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB) >> 31
 }
 
-/// Beyond this many remembered enablers all are forgotten.
-const ENABLER_LIMIT: usize = 1 << 20;
-
 impl<'a> Space<'a> {
     /// The space of a part.
     pub fn new(part: &'a Part<'a>, cancel: &Cancel) -> Self {
@@ -157,8 +139,7 @@ impl<'a> Space<'a> {
             read_only,
             dependence: Dependence::new(alphabet, &occurring),
             lookahead: Lookahead::new(part, &occurring),
-            enablers: HashMap::new(),
-            chains: HashMap::new(),
+            enabling: Enabling::default(),
             candidates: Vec::new(),
             helpers: Vec::new(),
             order: Order::Return,
@@ -252,138 +233,8 @@ impl<'a> Space<'a> {
         self.dependence.keep_relevant(part, &mut self.candidates, &mut self.helpers);
     }
 
-    /// Tries every chain of pending operations that ends in a candidate.
-    fn expand_pending<M: Mask>(
-        &mut self,
-        from: &Configuration<M>,
-        candidates: &[Rank],
-        helpers: &[PendingId],
-        successors: &mut Successors<M>,
-    ) {
-        for &rank in candidates {
-            for enabler in self.enablers(from.state, self.part.class(rank)).iter() {
-                if helpers.binary_search(&enabler.pending).is_ok() {
-                    let used = self.uses.with(from.used, enabler.pending);
-                    let steps = [Step::Pending(enabler.pending)];
-                    self.emit(from, used, &steps, (rank, enabler.after), successors);
-                }
-            }
-        }
-        let mut walk = ChainWalk { candidates, helpers, steps: Vec::new(), seen: HashMap::new() };
-        for (second, enabler) in self.chains(from.state).iter() {
-            let first = enabler.pending;
-            if helpers.binary_search(&first).is_err() || helpers.binary_search(second).is_err() {
-                continue;
-            }
-            let used = self.uses.with(from.used, first);
-            if self.is_exhausted(from.frontier, used, *second) {
-                continue;
-            }
-            let used = self.uses.with(used, *second);
-            walk.steps.extend([Step::Pending(first), Step::Pending(*second)]);
-            let states = (enabler.between, enabler.after);
-            self.follow_chain(from, used, states, &mut walk, successors);
-            walk.steps.clear();
-        }
-    }
-
-    /// Continues a chain of pending operations whose last one led from the first of `states` to the
-    /// second.
-    fn follow_chain<M: Mask>(
-        &mut self,
-        from: &Configuration<M>,
-        used: UseId,
-        states: (StateId, StateId),
-        walk: &mut ChainWalk<'_>,
-        successors: &mut Successors<M>,
-    ) {
-        let known = walk.seen.entry(states).or_default();
-        if known.iter().any(|&other| self.uses.dominates(other, used)) {
-            return;
-        }
-        known.push(used);
-        let (before, now) = states;
-        for &rank in walk.candidates {
-            for after in self.gained(before, now, self.part.class(rank)) {
-                self.emit(from, used, &walk.steps, (rank, after), successors);
-            }
-        }
-        for &pending in walk.helpers {
-            if self.is_exhausted(from.frontier, used, pending) {
-                continue;
-            }
-            for after in self.gained(before, now, self.part.pending_class(pending)) {
-                if after != now {
-                    let used = self.uses.with(used, pending);
-                    walk.steps.push(Step::Pending(pending));
-                    self.follow_chain(from, used, (now, after), walk, successors);
-                    walk.steps.pop();
-                }
-            }
-        }
-    }
-
-    /// Whether all pending operations of a class that are called are used.
-    fn is_exhausted(&self, frontier: Rank, used: UseId, pending: PendingId) -> bool {
-        self.part.available(pending, frontier) <= self.uses.count(used, pending)
-    }
-
-    /// The states to which a class leads from `now` but not from `before`.
-    fn gained(&mut self, before: StateId, now: StateId, class: ClassId) -> Vec<StateId> {
-        let answer = self.transitions.step(now, class);
-        let after: Vec<StateId> =
-            (0..self.transitions.count(answer)).map(|i| self.transitions.nth(answer, i)).collect();
-        after.into_iter().filter(|&s| !self.transitions.leads_to(before, class, s)).collect()
-    }
-
-    /// The pending operations that make a class lead somewhere new from a state.
-    fn enablers(&mut self, state: StateId, class: ClassId) -> Arc<[Enabler]> {
-        if let Some(known) = self.enablers.get(&(state, class)) {
-            return known.clone();
-        }
-        let mut found = Vec::new();
-        for pending in self.part.pending() {
-            let answer = self.transitions.step(state, self.part.pending_class(pending));
-            for nth in 0..self.transitions.count(answer) {
-                let between = self.transitions.nth(answer, nth);
-                if between == state {
-                    continue;
-                }
-                let gained = self.gained(state, between, class);
-                found.extend(gained.iter().map(|&after| Enabler { pending, between, after }));
-            }
-        }
-        if self.enablers.len() > ENABLER_LIMIT {
-            self.enablers.clear();
-        }
-        let found: Arc<[Enabler]> = found.into();
-        self.enablers.insert((state, class), found.clone());
-        found
-    }
-
-    /// The pairs of pending operations of which the first makes the second lead somewhere new.
-    fn chains(&mut self, state: StateId) -> Arc<[(PendingId, Enabler)]> {
-        if let Some(known) = self.chains.get(&state) {
-            return known.clone();
-        }
-        let mut found = Vec::new();
-        for second in self.part.pending() {
-            for enabler in self.enablers(state, self.part.pending_class(second)).iter() {
-                if enabler.after != enabler.between {
-                    found.push((second, *enabler));
-                }
-            }
-        }
-        if self.chains.len() > ENABLER_LIMIT {
-            self.chains.clear();
-        }
-        let found: Arc<[(PendingId, Enabler)]> = found.into();
-        self.chains.insert(state, found.clone());
-        found
-    }
-
     /// Adds the successor in which some pending operations and then a completed one are linearized.
-    fn emit<M: Mask>(
+    pub(super) fn emit<M: Mask>(
         &mut self,
         from: &Configuration<M>,
         used: UseId,
@@ -443,15 +294,6 @@ impl<'a> Space<'a> {
 
     /// An estimate of the memory in use, in bytes.
     pub fn bytes(&self) -> usize {
-        self.transitions.bytes() + self.uses.bytes() + self.enablers.len() * 64
+        self.transitions.bytes() + self.uses.bytes() + self.enabling.bytes()
     }
-}
-
-/// What a walk along chains of pending operations needs to know.
-struct ChainWalk<'c> {
-    candidates: &'c [Rank],
-    helpers: &'c [PendingId],
-    steps: Vec<Step>,
-    /// The least uses with which each pair of states was reached.
-    seen: HashMap<(StateId, StateId), Vec<UseId>>,
 }

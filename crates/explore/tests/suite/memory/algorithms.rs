@@ -156,8 +156,8 @@ fn a_race_shows_both_accesses_and_its_run_can_be_saved_and_repeated() {
     let parsed = Saved::parse(&saved.text()).expect("it was written by itself");
     let again = replay(&program, &parsed.options, &parsed.moves).expect("it can be repeated");
     assert!(matches!(again, Replay::Fails(again) if again.kind == found.kind));
-    let mended = seriatim_lang::check(TREIBER).expect("right");
-    let again = replay(&mended, &parsed.options, &parsed.moves).expect("it can be repeated");
+    let fixed = seriatim_lang::check(TREIBER).expect("right");
+    let again = replay(&fixed, &parsed.options, &parsed.moves).expect("it can be repeated");
     assert!(!matches!(again, Replay::Fails(_)));
 }
 

@@ -9,8 +9,8 @@
 
 use crate::fast::objects::flag::Moment;
 use crate::fast::queue::gaps::{Gap, Undecided};
-use crate::fast::queue::inside::{Inside, OPEN};
 use crate::fast::queue::online::Running;
+use crate::fast::queue::residents::{Inside, OPEN};
 
 /// How many choices are tried.
 pub(in crate::fast) const MOST_CHOICES: u32 = 100_000;

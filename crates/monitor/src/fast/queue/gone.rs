@@ -7,8 +7,8 @@
 
 use crate::fast::objects::flag::Moment;
 use crate::fast::online::rename_keys;
-use crate::fast::queue::inside::Inside;
 use crate::fast::queue::online::Running;
+use crate::fast::queue::residents::Inside;
 use hashbrown::HashMap;
 use seriatim_history::ValueId;
 use std::collections::VecDeque;

@@ -32,7 +32,7 @@ use crate::fast::online::{Called, Online, Returned, Stop};
 use crate::fast::queue::fate::{Chosen, Fate, MOST_CHOICES};
 use crate::fast::queue::gaps::Gaps;
 use crate::fast::queue::gone::{Found, Gone};
-use crate::fast::queue::inside::{OPEN, Residents, Slot};
+use crate::fast::queue::residents::{OPEN, Residents, Slot};
 use seriatim_history::{OpId, Outcome, ValueId};
 
 /// An operation that has not returned.
