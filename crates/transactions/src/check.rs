@@ -1,13 +1,13 @@
 //! Asking whether a history satisfies a level, and believing the answer.
 //!
-//! A *yes* comes with an order, which [`replay`](crate::replay) has accepted. A *no* comes with a
-//! part of the history, which [`brute`](crate::brute) has decided again by the definition of the
-//! level, where it is small enough; else the answer says that nobody confirmed it. If the second
-//! opinion differs, that is a [`Defect`] of ours and no answer.
+//! A *yes* comes with an order, which [`replay`](crate::replay) has accepted. A *no* comes with a part of
+//! the history, which [`brute`](crate::brute) has decided again by the definition of the level, where it
+//! is small enough; else the answer says that nobody confirmed it. If the second opinion differs, that is
+//! a [`Defect`] of ours and no answer.
 //!
-//! **Repeated values.** With the ambiguous reads left out, a *no* is a *no*; a *yes* whose order
-//! explains all reads by their values is a *yes*. In between, all ways to choose the writers are
-//! tried if they are few. Else the answer is *ambiguous*.
+//! **Repeated values.** With the ambiguous reads left out, a *no* is a *no*; a *yes* whose order explains
+//! all reads by their values is a *yes*. In between, all ways to choose the writers are tried if they are
+//! few. Else the answer is *ambiguous*.
 
 use crate::brute;
 use crate::counter;
@@ -77,8 +77,7 @@ pub enum Unknown {
     Ambiguous(usize),
     /// The level speaks of real time, and no times are recorded.
     NoTimes,
-    /// Counters were read, and the levels at which they are decided do not hold: below nothing is
-    /// known.
+    /// Counters were read, and the levels at which they are decided do not hold: below nothing is known.
     Counters,
 }
 
@@ -265,8 +264,7 @@ enum Found {
 }
 
 impl Question {
-    /// The transactions that a violation of a part rests on; `None` if it is not violated or
-    /// unknown.
+    /// The transactions that a violation of a part rests on; `None` if it is not violated or unknown.
     fn core_of(&self, part: &Transactions) -> Result<Option<Vec<TxnId>>, Defect> {
         match self.decide(part, &prepare(part, &[]))?.0 {
             Found::Core(core) => Ok(Some(core)),
@@ -390,8 +388,8 @@ impl Question {
                 },
             }
         }
-        // Elements of a set that were added twice: which of them a read saw first is no question at
-        // all, but these levels would ask it.
+        // Elements of a set that were added twice: which of them a read saw first is no question at all,
+        // but these levels would ask it.
         let tells_reads_apart = matches!(self.level, Level::ReadCommitted | Level::MonotonicReads);
         is_refuted &= !(tells_reads_apart && history.has_sets());
         let all = (0..history.len() as u32).map(TxnId).collect();

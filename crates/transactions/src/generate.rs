@@ -188,15 +188,30 @@ impl Store {
             is_planted: !Plant::ONE.contains(&self.plant),
         };
         let mut sessions: Vec<u32> = (0..self.clients as u32).collect();
-        for (index, (_, call, ret, client)) in moments.into_iter().enumerate() {
-            run.step(index, (call, ret), &mut sessions[client]);
+        for (index, Planned { interval, client, .. }) in moments.into_iter().enumerate() {
+            run.step(index, interval, &mut sessions[client]);
         }
         run.finish()
     }
 }
 
-/// Moment, call, return and client of every transaction.
-fn intervals(store: &Store, random: &mut Random) -> Vec<(Time, Time, Time, usize)> {
+/// When a transaction was called, and when it returned.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Interval {
+    call: Time,
+    ret: Time,
+}
+
+/// A transaction before it is made: the moment at which it happens, its interval and its client.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Planned {
+    moment: Time,
+    interval: Interval,
+    client: usize,
+}
+
+/// The transactions of a run.
+fn intervals(store: &Store, random: &mut Random) -> Vec<Planned> {
     let starts =
         (0..store.clients).map(|client| Reverse((random.below(1_000_000) as Time, client)));
     let mut idle: BinaryHeap<Reverse<(Time, usize)>> = starts.collect();
@@ -205,14 +220,15 @@ fn intervals(store: &Store, random: &mut Random) -> Vec<(Time, Time, Time, usize
         let Reverse((call, client)) = idle.pop().expect("there are clients");
         let length = ((-(1.0 - random.unit()).ln() + 0.05) * 1e6) as Time;
         let moment = call + 1 + (random.unit() * (length - 2) as f64) as Time;
-        intervals.push((moment, call, call + length, client));
+        let interval = Interval { call, ret: call + length };
+        intervals.push(Planned { moment, interval, client });
         idle.push(Reverse((call + length + 1 + random.below(100_000) as Time, client)));
     }
     intervals
 }
 
 impl Run {
-    fn step(&mut self, index: usize, interval: (Time, Time), session: &mut u32) {
+    fn step(&mut self, index: usize, interval: Interval, session: &mut u32) {
         if !self.store.kind.are_lists() {
             self.remembered.push_back(self.contents.clone());
             if self.remembered.len() > REMEMBERED {
@@ -253,7 +269,8 @@ impl Run {
         self.sessions - 1
     }
 
-    fn push(&mut self, session: u32, (call, ret): (Time, Time), outcome: Outcome, ops: Vec<Op>) {
+    fn push(&mut self, session: u32, interval: Interval, outcome: Outcome, ops: Vec<Op>) {
+        let Interval { call, ret } = interval;
         let ret = (outcome == Outcome::Committed).then_some(ret);
         let session = SessionId(session);
         self.list.push(Transaction { session, call, ret, outcome, ops, line: 0 });
@@ -304,7 +321,7 @@ impl Run {
     }
 
     /// The operations of a transaction that plants the anomaly; those beside it are pushed.
-    fn plant(&mut self, interval: (Time, Time), after: &mut Contents) -> Option<Vec<Op>> {
+    fn plant(&mut self, interval: Interval, after: &mut Contents) -> Option<Vec<Op>> {
         let changed = self.changed();
         let (&first, &last) = (changed.first()?, changed.last()?);
         let old = self.remembered.front()?.clone();
@@ -331,7 +348,7 @@ impl Run {
                 let write = self.write(&mut old.clone(), first);
                 vec![Op::Read(write.key(), write.written()?.1)]
             }
-            _ if first != last => self.plant_pair(interval, after, (first, last))?,
+            _ if first != last => self.plant_pair(interval, after, [first, last])?,
             _ => return None,
         };
         self.is_planted = true;
@@ -339,7 +356,7 @@ impl Run {
     }
 
     /// Pushes transactions of new sessions in the same interval.
-    fn beside<const N: usize>(&mut self, interval: (Time, Time), all: [Vec<Op>; N]) {
+    fn beside<const N: usize>(&mut self, interval: Interval, all: [Vec<Op>; N]) {
         for ops in all {
             let session = self.new_session();
             self.push(session, interval, Outcome::Committed, ops);
@@ -348,9 +365,9 @@ impl Run {
 
     fn plant_pair(
         &mut self,
-        interval: (Time, Time),
+        interval: Interval,
         after: &mut Contents,
-        (a, b): (usize, usize),
+        [a, b]: [usize; 2],
     ) -> Option<Vec<Op>> {
         let now = self.contents.clone();
         let (old_a, old_b) = (self.read(&now, a), self.read(&now, b));

@@ -346,7 +346,7 @@ impl<'h> Preparation<'h> {
         }
         for (position, op) in txn.ops.iter().enumerate() {
             match op {
-                Op::Read(key, value) => self.read_register(id, position, (*key, *value)),
+                Op::Read(key, value) => self.read_register(id, position, *key, *value),
                 Op::ReadList(key, items) if !self.unclear.contains(key) => {
                     self.read_list(id, position, *key, items);
                 }
@@ -355,7 +355,7 @@ impl<'h> Preparation<'h> {
         }
     }
 
-    fn read_register(&mut self, id: TxnId, position: usize, (key, value): (KeyId, ValueId)) {
+    fn read_register(&mut self, id: TxnId, position: usize, key: KeyId, value: ValueId) {
         let before = &self.history.get(id).ops[..position];
         let own = before.iter().rev().filter_map(Op::written).find(|write| write.0 == key);
         if let Some((_, written)) = own {

@@ -66,7 +66,8 @@ impl Operation {
 /// and number.
 pub fn drive<C: Client>(
     recorder: &Recorder,
-    (clients, port): (u64, u16),
+    clients: u64,
+    port: u16,
     stop: &AtomicBool,
     next: impl Fn(u64, u64) -> Operation + Sync,
 ) {

@@ -28,7 +28,7 @@ fn killed<C: Client>(
     let stop = AtomicBool::new(false);
     let port = server.port();
     std::thread::scope(|scope| {
-        scope.spawn(|| drive::<C>(&recorder, (clients, port), &stop, &next));
+        scope.spawn(|| drive::<C>(&recorder, clients, port, &stop, &next));
         std::thread::sleep(WHILE);
         recorder.annotate("nemesis", "kill -9");
         server.kill().expect("a server to kill");
@@ -97,7 +97,7 @@ fn redis_that_keeps_nothing_loses_writes_and_the_final_reads_show_it() {
     let run = |next: fn(u64, u64) -> Operation| {
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            scope.spawn(|| drive::<redis::Redis>(&recorder, (4, port), &stop, next));
+            scope.spawn(|| drive::<redis::Redis>(&recorder, 4, port, &stop, next));
             std::thread::sleep(WHILE);
             stop.store(true, Ordering::Release);
         });

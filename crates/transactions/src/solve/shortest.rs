@@ -105,7 +105,8 @@ impl<'p> Derivation<'p> {
                 // From the begin of a transaction to its commit nothing is added.
                 self.layout.txn(edge.from) == Some(txn)
             });
-            self.add_edge(edge.from, edge.to, u32::from(!is_within), (None, None));
+            let (from, to, cost) = (edge.from, edge.to, u32::from(!is_within));
+            self.add_edge(Edge { from, to, cost, pair: None, since: None });
         }
         let keys = self.prepared.key_count() as Version;
         let versions = keys..self.prepared.versions.len() as Version;
@@ -126,20 +127,15 @@ impl<'p> Derivation<'p> {
         let mut edges = Vec::new();
         if choice_edges(self.prepared, &self.layout, pair, &mut edges) {
             for (from, to) in edges {
-                self.add_edge(from, to, cost, (Some(pair), since));
+                self.add_edge(Edge { from, to, cost, pair: Some(pair), since });
             }
         }
     }
 
-    fn add_edge(
-        &mut self,
-        from: Node,
-        to: Node,
-        cost: u32,
-        (pair, since): (Option<(Version, Version)>, Option<PathId>),
-    ) {
+    fn add_edge(&mut self, added: Edge) {
+        let Edge { from, to, cost, .. } = added;
         let edge = self.edges.len() as EdgeId;
-        self.edges.push(Edge { from, to, cost, pair, since });
+        self.edges.push(added);
         self.out[from as usize].push(edge);
         self.offer(Path { from, to, cost, start: None, edge });
         for index in 0..self.ending[from as usize].len() {
