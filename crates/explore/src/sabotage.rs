@@ -21,6 +21,24 @@ pub(crate) enum Sabotage {
     LostFault,
     /// Threads that all wait are taken for threads that are right to wait.
     BlindDeadlock,
+    /// Of the rules of RC20: a `seqcst` read may read what others of its kind know to be old.
+    SeqCstReadsOld,
+    /// An update does not continue a release sequence.
+    CutReleaseSequence,
+    /// An acquire fence does nothing.
+    NoAcquireFence,
+    /// A release fence does nothing.
+    NoReleaseFence,
+    /// A `seqcst` fence is no release fence.
+    SeqCstFenceKeepsBack,
+    /// A `seqcst` fence does not learn from others of its kind.
+    SeqCstFenceLearnsNothing,
+    /// A relaxed read acquires.
+    RelaxedAcquires,
+    /// A write comes after all others in modification order.
+    LastPlaceOnly,
+    /// Another write may come between an update and what it read.
+    SplitUpdate,
 }
 
 /// Whether this is broken.

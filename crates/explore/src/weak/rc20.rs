@@ -37,6 +37,7 @@
 //! ARM where a load that does not acquire comes before a store.
 
 use super::memory::{Change, Content, Demands, Found, Memory, Names, Updated, Who};
+use crate::sabotage::{Sabotage, is_broken};
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Fault, Stop};
 use seriatim_lang::steps::{Ordering, Pc};
@@ -137,6 +138,7 @@ impl Rc20 {
             return Err(Stop::Fault(Fault::DataRace, Pc(0)));
         }
         let least = match order {
+            Ordering::SeqCst if is_broken(Sabotage::SeqCstReadsOld) => known,
             Ordering::SeqCst => known.max(self.sc.at[word]),
             _ => known,
         };
@@ -149,7 +151,7 @@ impl Rc20 {
         let message = &self.words[word].messages[index];
         let knowledge = &mut self.threads[who.thread];
         knowledge.own().for_each(|view| view.at[word] = view.at[word].max(stamp));
-        if who.order.acquires() {
+        if who.order.acquires() || is_broken(Sabotage::RelaxedAcquires) {
             join(&self.words, &mut knowledge.current, &message.view);
         }
         join(&self.words, &mut knowledge.acquirable, &message.view);
@@ -171,11 +173,12 @@ impl Rc20 {
             // What it knew at the start, everybody knows.
             false => View { at: vec![0; self.words.len()], operations: 0 },
         };
-        if adjacent {
+        if adjacent && !is_broken(Sabotage::CutReleaseSequence) {
             join(&self.words, &mut view, &self.words[word].messages[place - 1].view);
         }
         view.at[word] = stamp;
         self.threads[who.thread].own().for_each(|own| own.at[word] = own.at[word].max(stamp));
+        let adjacent = adjacent && !is_broken(Sabotage::SplitUpdate);
         let message = Message { content, adjacent, view, event: who.event };
         self.words[word].messages.insert(place, message);
         if who.order == Ordering::SeqCst {
@@ -261,7 +264,10 @@ impl Memory for Rc20 {
     ) -> Result<u32, Stop> {
         let least = self.readable(who.thread, word, who.order)?;
         let behind = least..self.words[word].messages.len();
-        let options: Vec<usize> = behind.filter(|i| !self.is_followed(word, *i)).collect();
+        let mut options: Vec<usize> = behind.filter(|i| !self.is_followed(word, *i)).collect();
+        if is_broken(Sabotage::LastPlaceOnly) {
+            options.drain(..options.len() - 1);
+        }
         let index = newest(&options, choices);
         self.put(who, word, index + 1, content, false);
         Ok(self.words[word].messages[index].event)
@@ -311,16 +317,20 @@ impl Memory for Rc20 {
 
     fn fence(&mut self, thread: usize, order: Ordering) -> Result<(), Stop> {
         let knowledge = &mut self.threads[thread];
-        if order.acquires() {
+        if order.acquires() && !is_broken(Sabotage::NoAcquireFence) {
             let acquirable = knowledge.acquirable.clone();
             join(&self.words, &mut knowledge.current, &acquirable);
         }
         if order == Ordering::SeqCst {
-            join(&self.words, &mut knowledge.current, &self.sc);
+            if !is_broken(Sabotage::SeqCstFenceLearnsNothing) {
+                join(&self.words, &mut knowledge.current, &self.sc);
+            }
             self.sc.clone_from(&knowledge.current);
             knowledge.acquirable.clone_from(&knowledge.current);
         }
-        if order.releases() {
+        let keeps_back = is_broken(Sabotage::NoReleaseFence)
+            || order == Ordering::SeqCst && is_broken(Sabotage::SeqCstFenceKeepsBack);
+        if order.releases() && !keeps_back {
             knowledge.released.clone_from(&knowledge.current);
         }
         Ok(())

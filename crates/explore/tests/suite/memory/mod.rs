@@ -4,4 +4,5 @@ mod algorithms;
 mod axioms;
 mod library;
 mod litmus;
+mod mutants;
 mod program;
