@@ -36,6 +36,7 @@ pub mod graph;
 mod judge;
 mod local;
 mod memory;
+mod minima;
 mod rc20;
 mod reexecution;
 mod sc;
@@ -45,7 +46,8 @@ mod told;
 mod tso;
 mod weaken;
 
-pub use weaken::{Alone, OnX86, Site, SiteKind, Weakened, Weakening, weaken};
+pub use minima::Minima;
+pub use weaken::{Alone, OnX86, Site, SiteKind, Wanted, Weakened, Weakening, weaken};
 
 use crate::options::{MOST_KEYS, MOST_VALUES, MemoryModel, Mode, Options, Reductions};
 use crate::outcome::{Counterexample, Move, Outcome, Reason, Statistics, Verdict, ViolationKind};

@@ -5,12 +5,13 @@
 //! any violation. Then one minimum is looked for, greedily: in the order of the source each
 //! ordering becomes the weakest that holds together with those before it. Minima are not unique;
 //! this is one. What holds with weaker orderings holds with stronger ones, so no ordering of the
-//! minimum can be weakened alone.
+//! minimum can be weakened alone. The module `minima` finds all of them.
 //!
 //! *It would be unsound* to say more than the model: RC20 has no load buffering, so that an access
 //! that does not acquire and is followed by a write is marked ([`Site::relies`]): on ARM it may be
 //! wrong.
 
+use super::minima::{Minima, is_at_most, minima};
 use super::{explore_with, model};
 use crate::options::{MemoryModel, Options, SecondOpinion};
 use crate::outcome::{Counterexample, Outcome, Reason, Statistics, Verdict};
@@ -104,6 +105,8 @@ pub struct Weakening {
     pub base: Outcome,
     /// The orderings, in the order of the source.
     pub sites: Vec<Weakened>,
+    /// All minimal choices for them, if they were asked for.
+    pub minima: Option<Minima>,
     /// How many explorations there were.
     pub runs: u32,
     /// How many states they had together.
@@ -161,6 +164,15 @@ fn writes_later(steps: &Steps, pc: Pc) -> bool {
     false
 }
 
+/// How many minima are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// One, greedily.
+    One,
+    /// All of them.
+    All,
+}
+
 /// The orderings that are weaker, weakest first.
 fn weaker(kind: SiteKind, order: Ordering) -> Vec<Ordering> {
     use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
@@ -169,14 +181,14 @@ fn weaker(kind: SiteKind, order: Ordering) -> Vec<Ordering> {
         SiteKind::Store => &[Relaxed, Release, SeqCst],
         SiteKind::Update | SiteKind::Fence => &[Relaxed, Acquire, Release, AcqRel, SeqCst],
     };
-    let below = |o: &Ordering| match (order, *o) {
-        (Relaxed, _) => false,
-        (Acquire | Release, o) => o == Relaxed,
-        (AcqRel, o) => matches!(o, Relaxed | Acquire | Release),
-        (SeqCst, o) => o != SeqCst,
-    };
+    let below = |o: &Ordering| *o != order && is_at_most(*o, order);
     all.iter().copied().filter(below).collect()
 }
+
+/// The second opinion on each of many explorations: who says that an ordering may be weaker has been
+/// contradicted by no search without reductions, as far as that came.
+const BRIEF: SecondOpinion =
+    SecondOpinion { percent: 20, least: Duration::from_millis(10), runs: 0, states: 10_000 };
 
 struct Trial<'t> {
     program: &'t Program,
@@ -231,10 +243,31 @@ impl Trial<'_> {
         };
         Ok(Alone::Needed { with, run, on_x86 })
     }
+
+    /// All minimal choices.
+    fn minima(&mut self) -> Result<Minima, Diagnostic> {
+        let ladder = |site: &Site| {
+            let mut ladder = weaker(site.kind, site.order);
+            ladder.push(site.order);
+            ladder
+        };
+        let ladders: Vec<Vec<Ordering>> = self.sites.iter().map(ladder).collect();
+        minima(&ladders, &mut |choice| {
+            Ok(match self.explore(choice, MemoryModel::Rc20)?.verdict {
+                Verdict::Holds => Some(true),
+                Verdict::Violation(_) => Some(false),
+                Verdict::Unknown(_) => None,
+            })
+        })
+    }
 }
 
 /// Says of each ordering of a program whether it is needed, within the bounds.
-pub fn weaken(program: &Program, options: &Options) -> Result<Weakening, Diagnostic> {
+pub fn weaken(
+    program: &Program,
+    options: &Options,
+    wanted: Wanted,
+) -> Result<Weakening, Diagnostic> {
     let base = explore_with(
         program,
         &Options { memory: Some(MemoryModel::Rc20), ..options.clone() },
@@ -242,13 +275,13 @@ pub fn weaken(program: &Program, options: &Options) -> Result<Weakening, Diagnos
         &mut |_| {},
     )?;
     debug_assert_eq!(model(program, &base.options), MemoryModel::Rc20);
-    let mut weakening = Weakening { runs: 1, states: base.statistics.kept, base, sites: vec![] };
+    let states = base.statistics.kept;
+    let mut weakening = Weakening { runs: 1, states, base, sites: vec![], minima: None };
     if !matches!(weakening.base.verdict, Verdict::Holds) {
         return Ok(weakening);
     }
     let subject = Subject::new(program, options)?;
-    let none = SecondOpinion { percent: 0, least: Duration::ZERO, runs: 0, states: 0 };
-    let options = Options { second_opinion: none, ..options.clone() };
+    let options = Options { second_opinion: BRIEF, ..options.clone() };
     let sites = sites(&subject.machine.steps);
     let given: Vec<Ordering> = sites.iter().map(|site| site.order).collect();
     let mut trial = Trial { program, options, sites, runs: 0, states: 0 };
@@ -266,6 +299,9 @@ pub fn weaken(program: &Program, options: &Options) -> Result<Weakening, Diagnos
                 break;
             }
         }
+    }
+    if wanted == Wanted::All {
+        weakening.minima = Some(trial.minima()?);
     }
     let found = trial.sites.into_iter().zip(alone).zip(minimum);
     weakening.sites =

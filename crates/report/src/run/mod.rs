@@ -10,6 +10,7 @@ pub mod html;
 pub mod json;
 pub mod junit;
 pub mod memory;
+pub mod orderings;
 mod page_data;
 mod stuck;
 pub mod table;

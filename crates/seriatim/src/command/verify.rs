@@ -8,7 +8,7 @@ use super::output::{Detail, remark, say, write_bytes, write_history};
 use super::source::Source;
 use super::{Exit, Failure};
 use clap::ValueEnum;
-use seriatim::explore::weak::{Alone, OnX86, SiteKind, Weakened};
+use seriatim::explore::weak::{Alone, OnX86, SiteKind, Wanted, Weakened, Weakening};
 use seriatim::explore::{
     self, Counterexample, Growth, Limits, MemoryModel, Mode, Options, Outcome, Reductions, Replay,
     Reviewed, Saved, SecondOpinion, Statistics, Verdict, ViolationKind, headline as headline_of,
@@ -97,9 +97,14 @@ pub struct Arguments {
     /// Say for each ordering in the file whether it is needed on rc20 and what goes wrong with a
     /// weaker one, and give one minimum for all of them together
     #[arg(long, conflicts_with_all = [
-        "json", "html", "junit", "save", "replay", "history", "budget", "points", "progress", "model",
+        "junit", "save", "replay", "history", "budget", "points", "progress", "model",
     ])]
     weaken: bool,
+
+    /// With --weaken: look for every choice of orderings that holds and of which none can be
+    /// weaker, not for one
+    #[arg(long, requires = "weaken")]
+    all_minimal: bool,
 
     /// Set a constant of the file, as in K=4
     #[arg(long = "set", value_name = "NAME=NUMBER", value_parser = constant)]
@@ -200,7 +205,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     constants.extend(arguments.constants.iter().cloned());
     let program = source.program(&constants)?;
     if arguments.weaken {
-        return weakened(&source, &program, &arguments.bounds(start));
+        return weakened(arguments, &source, &program, &arguments.bounds(start));
     }
     let engine = arguments.engine(&program)?;
     if arguments.certificate.is_some() && !matches!(engine, Engine::Auto | Engine::Prove) {
@@ -218,60 +223,102 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 /// Which orderings are needed.
-fn weakened(source: &Source, program: &Program, bounds: &Options) -> Result<Exit, Failure> {
-    let found = explore::weak::weaken(program, bounds)
+fn weakened(
+    arguments: &Arguments,
+    source: &Source,
+    program: &Program,
+    bounds: &Options,
+) -> Result<Exit, Failure> {
+    let wanted = if arguments.all_minimal { Wanted::All } else { Wanted::One };
+    let found = explore::weak::weaken(program, bounds, wanted)
         .map_err(|diagnostic| source.complain(&diagnostic))?;
+    let table = orderings(source, program, &found);
+    if let Some(path) = &arguments.html {
+        write_file(path, &run::orderings::html(&table), "report")?;
+    }
+    let answer = found.base.answer();
+    let exit = if found.sites.is_empty() { Exit::of(&answer) } else { Exit::Holds };
+    if arguments.json {
+        say(&run::orderings::json(&table))?;
+        return Ok(exit);
+    }
     if found.sites.is_empty() {
-        let answer = found.base.answer();
         say(&headline(&source.name, &answer))?;
-        let why = match &found.base.verdict {
-            Verdict::Violation(run) => headline_of(run),
-            Verdict::Unknown(reason) => reason.text(),
-            Verdict::Holds => "it has no orderings".to_owned(),
-        };
-        say(&format!("nothing can be said of its orderings: {why}\n"))?;
-        return Ok(Exit::of(&answer));
     }
+    say(&run::orderings::text(&table))?;
     let (runs, states) = (found.runs, found.states);
-    say(&format!("{}: orderings on rc20, {}\n", source.name, found.base.bounds))?;
-    for weakened in &found.sites {
-        say(&ordering(&program.source, weakened))?;
-    }
-    remark(&format!("{runs} explorations, {states} states; minima are not unique"));
-    Ok(Exit::Holds)
+    let unique = if arguments.all_minimal { "" } else { "; minima are not unique" };
+    remark(&format!("{runs} explorations, {states} states{unique}"));
+    Ok(exit)
 }
 
-/// An ordering, and what is known of it, as lines.
-fn ordering(source: &str, weakened: &Weakened) -> String {
-    let Weakened { site, alone, minimum } = weakened;
-    let text = site.span.text(source).lines().next().unwrap_or("").trim();
-    let name = |order: Ordering| match (site.kind, order) {
+/// Why nothing is known of any ordering.
+fn without_orderings(found: &Weakening) -> Option<String> {
+    let why = match &found.base.verdict {
+        Verdict::Violation(run) => headline_of(run),
+        Verdict::Unknown(reason) => reason.text(),
+        Verdict::Holds => "it has no orderings".to_owned(),
+    };
+    found.sites.is_empty().then_some(why)
+}
+
+/// What is known of the orderings, for a report.
+fn orderings(source: &Source, program: &Program, found: &Weakening) -> run::orderings::Orderings {
+    let minima = found.minima.as_ref().map(|minima| {
+        let sites = || found.sites.iter().map(|weakened| weakened.site.kind);
+        let choice = |orders: &Vec<Ordering>| {
+            sites().zip(orders).map(|(kind, order)| ordering_word(kind, *order)).collect()
+        };
+        let choices = minima.choices.iter().map(choice).collect();
+        run::orderings::Minima { choices, complete: minima.complete }
+    });
+    run::orderings::Orderings {
+        algorithm: source.name.to_string(),
+        bounds: found.base.bounds.to_string(),
+        orderings: found.sites.iter().map(|w| ordering(&program.source, w)).collect(),
+        minima,
+        nothing: without_orderings(found),
+        explorations: found.runs,
+        states: found.states,
+    }
+}
+
+/// An ordering as a word: a fence that orders nothing is none.
+fn ordering_word(kind: SiteKind, order: Ordering) -> &'static str {
+    match (kind, order) {
         (SiteKind::Fence, Ordering::Relaxed) => "none",
         _ => order.text(),
+    }
+}
+
+/// An ordering, and what is known of it.
+fn ordering(source: &str, weakened: &Weakened) -> run::orderings::Ordering {
+    let Weakened { site, alone, minimum } = weakened;
+    let name = |order: Ordering| ordering_word(site.kind, order);
+    let alone = match alone {
+        Alone::Weakest => run::orderings::Alone::Weakest,
+        Alone::MayBe(order) => run::orderings::Alone::MayBe { ordering: name(*order) },
+        Alone::Needed { with, run, on_x86 } => run::orderings::Alone::Needed {
+            with: name(*with),
+            how: headline_of(run),
+            steps: run.steps.len(),
+            on_tso: match on_x86 {
+                OnX86::Holds => "holds",
+                OnX86::Fails => "fails",
+                OnX86::Unknown => "unknown",
+            },
+        },
+        Alone::Unknown(reason) => run::orderings::Alone::Unknown { why: reason.text() },
     };
-    let kind = if site.kind == SiteKind::Failure { ", if it fails" } else { "" };
-    let known = match alone {
-        Alone::Weakest => "cannot be weaker".to_owned(),
-        Alone::MayBe(order) => format!("may be {} by itself", name(*order)),
-        Alone::Needed { with, run, on_x86 } => {
-            let hidden = match on_x86 {
-                OnX86::Holds => {
-                    "; fails on rc20, holds on tso: tests on x86 cannot show this if they synchronise every call"
-                }
-                OnX86::Fails => "; fails on tso as well",
-                OnX86::Unknown => "; not decided on tso",
-            };
-            let (with, steps, how) = (name(*with), run.steps.len(), headline_of(run));
-            format!("needed: with {with}, {how} ({steps} steps){hidden}")
-        }
-        Alone::Unknown(reason) => format!("unknown: {}", reason.text()),
-    };
-    let relies = match site.relies && !minimum.acquires() {
-        true => ", relies on no load buffering",
-        false => "",
-    };
-    let (line, given, minimum) = (site.span.line(source), name(site.order), name(*minimum));
-    format!("  line {line}: {text}{kind}: {given}\n    {known}\n    minimum: {minimum}{relies}\n")
+    run::orderings::Ordering {
+        line: site.span.line(source) as u32,
+        access: site.span.text(source).lines().next().unwrap_or("").trim().to_owned(),
+        if_it_fails: site.kind == SiteKind::Failure,
+        given: name(site.order),
+        alone,
+        minimum: name(*minimum),
+        relies_on_no_load_buffering: site.relies && !minimum.acquires(),
+    }
 }
 
 /// Why nothing is decided; a refusal that is about no place shows none.

@@ -153,3 +153,28 @@ fn the_page_and_the_test_suite_show_the_run_and_its_lines() {
         assert!(suite.contains(part), "{part}: {suite}");
     }
 }
+
+#[test]
+fn the_table_of_orderings_is_the_same_as_text_as_json_and_as_a_page() {
+    let folder = folder("orderings");
+    let page = folder.join("orderings.html").display().to_string();
+    let weaken = ["verify", "weak/treiber", "--weaken", "--all-minimal"];
+    seriatim(&weaken)
+        .exits(0)
+        .says("line 18: load(top, acquire): acquire\n    needed: with relaxed")
+        .says("one minimal choice, and no other:\n  1.\n    as in the source");
+    let json = seriatim(&[&weaken[..], &["--json", "--html", &page]].concat()).exits(0);
+    let document: Value = serde_json::from_str(&json.out).expect("JSON");
+    Schema::load().validate(&document).expect("it fits the schema");
+    let needed = |ordering: &&Value| ordering["alone"] == "needed";
+    let lines = document["orderings"].as_array().expect("a list").iter().filter(needed);
+    assert_eq!(lines.map(|ordering| &ordering["line"]).collect::<Vec<_>>(), [12, 18]);
+    assert_eq!(document["minima"]["complete"], true);
+    let page = std::fs::read_to_string(&page).expect("the page");
+    assert!(page.contains("<code>load(top, acquire)</code></td><td class=\"needed\">acquire"));
+    let wrong = ["verify", "weak/treiber_relaxed_push", "--weaken", "--json"];
+    let json = seriatim(&wrong).exits(1);
+    let document: Value = serde_json::from_str(&json.out).expect("JSON");
+    Schema::load().validate(&document).expect("it fits the schema");
+    assert!(document["nothing"].is_string(), "{document}");
+}

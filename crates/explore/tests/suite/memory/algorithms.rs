@@ -1,6 +1,6 @@
 //! Algorithms with orderings: figures, and the bugs that weaker orderings bring.
 
-use seriatim_explore::weak::{Alone, weaken};
+use seriatim_explore::weak::{Alone, Wanted, weaken};
 use seriatim_explore::{
     Counterexample, MemoryModel, Options, Outcome, Reductions, Replay, Saved, Verdict,
     ViolationKind, replay, run,
@@ -214,7 +214,7 @@ fn each_ordering_is_needed_or_not_and_a_minimum_has_no_more_than_it_needs() {
         .replace("load(top, relaxed)", "load(top, acquire)")
         .replace("t, n, release, relaxed", "t, n, acqrel, acquire");
     let program = seriatim_lang::check(&strong).expect("right");
-    let found = weaken(&program, &bounded(2, 2)).expect("it can be explored");
+    let found = weaken(&program, &bounded(2, 2), Wanted::All).expect("it can be explored");
     let alone: Vec<String> = found
         .sites
         .iter()
@@ -236,4 +236,36 @@ fn each_ordering_is_needed_or_not_and_a_minimum_has_no_more_than_it_needs() {
     assert_eq!(alone, expected);
     let minimum: Vec<&str> = found.sites.iter().map(|w| w.minimum.text()).collect();
     assert_eq!(minimum, ["relaxed", "release", "relaxed", "acquire", "relaxed", "relaxed"]);
+    let minima = found.minima.expect("all were asked for");
+    let only: Vec<Vec<&str>> =
+        minima.choices.iter().map(|c| c.iter().map(|order| order.text()).collect()).collect();
+    assert_eq!((only, minima.complete), (vec![minimum], true));
+}
+
+#[test]
+fn a_fence_or_an_ordering_is_needed_and_all_minima_say_so() {
+    let source = "object message : register\nplain var content: value? = null\n\
+        var ready: bool = false\n\
+        method write(v: value) { content = v; fence(release); store(ready, true, release) }\n\
+        method read() -> value? { if !load(ready, acquire) { return empty }\n\
+          fence(acquire); return content }\n\
+        client c { thread writer { write(any) } thread reader { read() } }\n";
+    let program = seriatim_lang::check(source).expect("right");
+    let options = Options { client: Some("c".to_string()), ..bounded(2, 1) };
+    let found = weaken(&program, &options, Wanted::All).expect("it can be explored");
+    let minima = found.minima.expect("all were asked for");
+    let mut choices: Vec<String> = minima
+        .choices
+        .iter()
+        .map(|c| c.iter().map(|order| order.text()).collect::<Vec<_>>().join(" "))
+        .collect();
+    choices.sort();
+    let expected = [
+        "relaxed release acquire relaxed",
+        "relaxed release relaxed acquire",
+        "release relaxed acquire relaxed",
+        "release relaxed relaxed acquire",
+    ];
+    assert!(minima.complete);
+    assert_eq!(choices, expected);
 }
