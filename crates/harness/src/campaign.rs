@@ -191,7 +191,12 @@ impl Campaign {
         let Progress { judge, scenarios, complete, begin, .. } = progress;
         // Also where none ran: a budget that is too small acquits nobody.
         if judge.undecided == judge.different {
-            return self.undecided(&judge, begin.elapsed()).map(Err);
+            let failure = Failure::Undecided { executions: judge.different };
+            return self.nothing_known(failure, &judge, begin.elapsed()).map(Err);
+        }
+        if judge.answered == 0 {
+            let failure = Failure::Unanswered { calls: judge.calls };
+            return self.nothing_known(failure, &judge, begin.elapsed()).map(Err);
         }
         Ok(Ok(Passed {
             engine: engine.describe(),
@@ -215,6 +220,8 @@ impl Campaign {
             different: judge.different,
             complete: 0,
             undecided: judge.undecided,
+            calls: judge.calls,
+            answered: judge.answered,
             time,
             overlaps,
             outlived: 0,
@@ -269,8 +276,12 @@ impl Campaign {
         self.report(&mut self.judge(), found, search)
     }
 
-    fn undecided(&self, judge: &Judge, time: Duration) -> Result<Box<Failed>, Trouble> {
-        let failure = Failure::Undecided { executions: judge.different };
+    fn nothing_known(
+        &self,
+        failure: Failure,
+        judge: &Judge,
+        time: Duration,
+    ) -> Result<Box<Failed>, Trouble> {
         let (run, schedule) = (Run::default(), Schedule::Stress);
         let found = Found { scenario: Arc::default(), failure, run, schedule };
         let search = Search { executions: judge.executions, time, course: Course::default() };
@@ -361,7 +372,7 @@ impl Campaign {
 
     fn text(&self, failed: &Failed, columns: &str, why: &str, course: &Course) -> String {
         let mut text = format!("{}: {}\n", self.identity.name, failed.failure.sentence());
-        if !matches!(failed.failure, Failure::Undecided { .. }) {
+        if !failed.failure.is_about_nothing() {
             let _ = writeln!(text, "\nscenario: {}\n", failed.scenario);
             text.push_str(columns);
         }

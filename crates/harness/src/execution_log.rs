@@ -5,6 +5,7 @@
 //! locks are those of the standard library, which explorers do not see: writing the log is no step
 //! of the execution.
 
+use crate::mishap::Mishap;
 use crate::run::{Accessed, Called, End, Run, Slot, drain};
 use crate::scenario::{Scenario, Step};
 use crate::subject::{Attached, Caller, Instance, Stamps, Subject, kept};
@@ -37,11 +38,11 @@ pub(crate) struct Scene {
 
 impl Scene {
     /// A fresh object.
-    pub fn of(subject: &dyn Subject) -> Self {
+    pub fn of(subject: &dyn Subject) -> Result<Self, Mishap> {
         let era = subject.ledger().begin();
-        let instance: Arc<dyn Instance> = subject.fresh().into();
-        let main = instance.attach(Caller::Main);
-        Scene { instance, main, era }
+        let instance: Arc<dyn Instance> = subject.fresh()?.into();
+        let main = instance.attach(Caller::Main)?;
+        Ok(Scene { instance, main, era })
     }
 }
 
@@ -105,9 +106,11 @@ impl ExecutionLog {
         }
         let mut run = self.run();
         run.complaint = instance.inspect().err();
+        let mishaps = instance.mishaps();
         drop(main);
         kept::let_go();
         drop(instance);
+        run.mishap = mishaps.first();
         run.imbalance = era.imbalance();
         run
     }

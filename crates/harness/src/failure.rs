@@ -18,9 +18,9 @@ pub enum Failure {
     /// Its answers are not those of the specification although the calls came one after another:
     /// the object, or the specification, is wrong already on one thread.
     Disagreement(Counterexample),
-    /// A call panicked.
+    /// A call panicked, or making or dropping the object did.
     Panic {
-        /// The call.
+        /// The call, or what was done.
         call: String,
         /// What the panic said.
         message: String,
@@ -57,6 +57,11 @@ pub enum Failure {
         /// How many were tried.
         executions: u64,
     },
+    /// No call of any execution had an answer that is known, so that nothing could be wrong.
+    Unanswered {
+        /// How many calls were made.
+        calls: u64,
+    },
 }
 
 impl Failure {
@@ -72,6 +77,11 @@ impl Failure {
     pub(crate) fn is_like(&self, smaller: &Failure) -> bool {
         let plainer = matches!((self, smaller), (Failure::Violation(_), Failure::Disagreement(_)));
         plainer || discriminant(self) == discriminant(smaller)
+    }
+
+    /// Whether nothing is known of the object.
+    pub(crate) fn is_about_nothing(&self) -> bool {
+        matches!(self, Failure::Undecided { .. } | Failure::Unanswered { .. })
     }
 
     /// The counterexample, where the answers are wrong.
@@ -90,6 +100,7 @@ impl Failure {
             Failure::Violation(_) => "violation",
             Failure::Disagreement(_) => "disagreement on one thread",
             Failure::Undecided { .. } => "undecided",
+            Failure::Unanswered { .. } => "unanswered",
             Failure::Panic { .. } => "panic",
             Failure::Deadlock { .. } => "deadlock",
             Failure::Hang { .. } => "hang",
@@ -118,6 +129,10 @@ impl Failure {
             Failure::Undecided { executions } => format!(
                 "nothing is known of the object: not one of {executions} executions could be decided in time; \
                  a specification by name, fewer threads or a larger budget may help"
+            ),
+            Failure::Unanswered { calls } => format!(
+                "almost nothing was tested: not one of {calls} calls has an answer that is known \
+                 (`Reply::Unknown`, or a call that waits for ever), so that none could be wrong"
             ),
             Failure::Panic { call, message } => format!("{call} panicked: {message}"),
             Failure::Deadlock { calls } => {

@@ -12,6 +12,7 @@ mod borrowing;
 mod campaign;
 mod clock;
 mod columns;
+mod constancy;
 mod coverage;
 mod ends;
 mod engine;
@@ -25,6 +26,7 @@ mod interruption;
 #[cfg(feature = "loom")]
 mod loom_engine;
 mod methods;
+mod mishap;
 mod misuse;
 mod model;
 mod oracle;

@@ -1,5 +1,6 @@
 //! A specification from a closure: the object as one would write it for one thread.
 
+use crate::constancy::{Constancy, Taken, inconstancy};
 use crate::reply::Reply;
 use crate::scenario::{Step, call_text};
 use crate::subject::{Caller, Subject};
@@ -78,6 +79,24 @@ pub(crate) struct Model<M, F> {
     pub step: F,
 }
 
+impl<M, F> Model<M, F>
+where
+    M: Clone + Eq + Hash + Debug + Send + Sync + 'static,
+    F: Fn(&mut M, &ModelCall) -> Reply + Send + Sync + 'static,
+{
+    /// Whether the one function is one.
+    pub fn constancy(self: Arc<Self>) -> Constancy {
+        Arc::new(move |history| {
+            let calls: Vec<ModelCall> = history.operations().map(call_of).collect();
+            inconstancy(&self.initial, &calls, |state, call| {
+                let mut after = state.clone();
+                let answer = Answered((self.step)(&mut after, call));
+                Taken { answer, after: Some(after) }
+            })
+        })
+    }
+}
+
 impl<M, F> Spec for Model<M, F>
 where
     M: Clone + Eq + Hash + Debug + Send + Sync,
@@ -135,6 +154,30 @@ pub(crate) struct OwnReader<S, O, R> {
     pub ret: R,
 }
 
+impl<S, O, R> OwnReader<S, O, R>
+where
+    S: Spec + 'static,
+    O: Fn(&ModelCall) -> S::Op + Send + Sync + 'static,
+    R: Fn(&ModelCall, &Reply) -> S::Ret + Send + Sync + 'static,
+{
+    /// Whether the steps of the specification are always the same.
+    pub fn constancy(self: Arc<Self>) -> Constancy {
+        Arc::new(move |history| {
+            let meant = |operation| {
+                let (call, reply) = (call_of(operation), reply_of(operation));
+                ((self.op)(&call), reply.map(|reply| (self.ret)(&call, &reply)))
+            };
+            let calls: Vec<(S::Op, Option<S::Ret>)> = history.operations().map(meant).collect();
+            inconstancy(&self.spec.initial(), &calls, |state, (op, ret)| {
+                let next = self.spec.step(state, op, ret.as_ref());
+                let any = self.spec.step(state, op, None);
+                let after = next.clone().into_iter().chain(any.clone()).next();
+                Taken { answer: (next, any), after }
+            })
+        })
+    }
+}
+
 impl<S, O, R> Reader for OwnReader<S, O, R>
 where
     S: Spec + 'static,
@@ -173,7 +216,7 @@ fn present(operation: Operation<'_>, id: ValueId) -> Option<Value> {
     id.is_present().then(|| operation.history.values().get(id))
 }
 
-fn call_of(operation: Operation<'_>) -> ModelCall {
+pub(crate) fn call_of(operation: Operation<'_>) -> ModelCall {
     let process = operation.history.process_name(operation.process());
     let thread = process.as_int().and_then(|number| usize::try_from(number).ok());
     ModelCall {

@@ -1,10 +1,11 @@
 //! The judge of executions: specification, final checks, panics, calls that never end.
 
+use crate::constancy::Constancy;
 use crate::coverage::Coverage;
 use crate::failure::Failure;
 use crate::model::ModelCall;
 use crate::quiet;
-use crate::run::Run;
+use crate::run::{Called, End, Run};
 use crate::second_opinion::{Opinion, second_opinion};
 use crate::subject::{Blocking, Subject};
 use seriatim_history::{History, InputError, OpId};
@@ -16,6 +17,10 @@ use std::time::{Duration, Instant};
 
 /// How many different executions of a scenario are remembered.
 const REMEMBERED: usize = 1 << 18;
+
+/// In so many executions it is looked whether the specification is a function, and in those that it
+/// blames.
+const DOUBTED: u64 = 16;
 
 /// Why a test ends without a word on its object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +42,8 @@ pub(crate) struct Oracle {
     pub spec: Option<String>,
     pub cost: Cost,
     pub probe: Option<Probe>,
+    /// Whether it is a function, where that is in question.
+    pub constancy: Option<Constancy>,
 }
 
 /// What a judgement costs.
@@ -61,6 +68,9 @@ pub(crate) struct Judge {
     pub executions: u64,
     pub different: u64,
     pub undecided: u64,
+    /// The number of calls in different executions, and of those whose answer somebody knows.
+    pub calls: u64,
+    pub answered: u64,
     /// The time that the checks took.
     pub checking: Duration,
     pub coverage: Coverage,
@@ -82,6 +92,8 @@ impl Judge {
             executions: 0,
             different: 0,
             undecided: 0,
+            calls: 0,
+            answered: 0,
             checking: Duration::ZERO,
             coverage,
         }
@@ -102,8 +114,22 @@ impl Judge {
         if new {
             self.different += 1;
             self.coverage.see(run);
+            self.count_answers(run);
         }
         new
+    }
+
+    fn count_answers(&mut self, run: &Run) {
+        let is_answered = |called: &Called| match called.slot.end {
+            End::Returned(..) | End::Panicked(_) => true,
+            // What may wait only while another call would get a certain reply is judged by that.
+            End::Stuck => {
+                !matches!(self.subject.kind(called.step.kind).blocking, Blocking::Pending)
+            }
+            End::Running => false,
+        };
+        self.answered += run.calls().filter(|(_, called)| is_answered(called)).count() as u64;
+        self.calls += run.calls().count() as u64;
     }
 
     /// What is wrong with an execution, if anything.
@@ -111,6 +137,9 @@ impl Judge {
         if let Some((_, called, message)) = run.panic() {
             let (call, message) = (called.step.text(&*self.subject), message.to_owned());
             return Ok(Some(Failure::Panic { call, message }));
+        }
+        if let Some(mishap) = run.mishap.clone() {
+            return Ok(Some(mishap.into()));
         }
         let stuck: Vec<String> =
             run.stuck(&*self.subject).map(|(_, called)| called.step.text(&*self.subject)).collect();
@@ -159,14 +188,30 @@ impl Judge {
         let checked = quiet::catch(|| {
             let checked =
                 check(&mut history, &*self.oracle.reader, &options).map_err(unreadable)?;
-            self.examine(&mut history, &checked)?;
-            Ok(checked)
+            let examined = self.examine(&mut history, &checked);
+            let is_right = matches!(checked.verdict, Verdict::Linearizable(_));
+            if examined.is_err() || !is_right || self.different <= DOUBTED {
+                self.doubt(&history)?;
+            }
+            examined.map(|()| checked)
         });
         let checked = checked.map_err(|panic| {
             let name = self.oracle.reader.name();
             Trouble::Misuse(format!("the specification ({name}) panicked: {}", panic.message()))
         })?;
         Ok((history, checked?))
+    }
+
+    /// A specification that is no function of its state says nothing of the object.
+    fn doubt(&self, history: &History) -> Result<(), Trouble> {
+        let told = self.oracle.constancy.as_ref().and_then(|constancy| constancy(history));
+        let name = self.oracle.reader.name();
+        told.map_or(Ok(()), |told| {
+            Err(Trouble::Misuse(format!(
+                "the specification ({name}) is not a function of its state: {told}; whatever it \
+                 remembers must be part of the state, and it must not depend on time or chance"
+            )))
+        })
     }
 
     /// The calls of a minimal counterexample: the places among [`Run::calls`].

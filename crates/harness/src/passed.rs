@@ -19,6 +19,10 @@ pub struct Passed {
     pub complete: u64,
     /// The number of executions that could not be decided in time.
     pub undecided: u64,
+    /// The number of calls in different executions.
+    pub calls: u64,
+    /// The number of those calls whose answer is known: the others may have done anything.
+    pub answered: u64,
     /// The time that it took.
     pub time: Duration,
     /// For each pair of operations that can overlap, in how many different executions it did.
@@ -26,6 +30,9 @@ pub struct Passed {
     /// The values that outlived their objects without becoming more.
     pub outlived: i64,
 }
+
+/// Fewer than one known answer in so many calls is almost nothing.
+const MOSTLY: u64 = 10;
 
 /// Fewer executions than this are almost nothing.
 const FEW: u64 = 100;
@@ -42,6 +49,12 @@ impl Passed {
             warnings.push(format!(
                 "{} of {} different executions could not be decided in time and count for nothing",
                 self.undecided, self.different
+            ));
+        }
+        if self.answered * MOSTLY < self.calls {
+            let (calls, answered) = (self.calls, self.answered);
+            warnings.push(format!(
+                "almost nothing was tested: of {calls} calls only {answered} have an answer that is known"
             ));
         }
         if self.outlived > 0 {

@@ -7,8 +7,8 @@
 
 use crate::Clock;
 use crate::interruption::{Interrupter, Meeting, Stop, inside};
+use crate::mishap::Mishap;
 use crate::pressure::{Pressure, processors};
-use crate::quiet;
 use crate::random::Random;
 use crate::run::{Called, End, Slot};
 use crate::scenario::{Scenario, Step};
@@ -39,8 +39,8 @@ struct Board {
     waits: AtomicBool,
     /// The number of the call that it is in, from 1; 0 between calls.
     at: AtomicUsize,
-    /// What it said when it panicked outside of a call: in making or dropping a handle.
-    crash: Mutex<Option<String>>,
+    /// Why it could not go on.
+    crash: Mutex<Option<Mishap>>,
     /// The calls of the executions so far.
     executions: Mutex<Vec<Vec<Called>>>,
 }
@@ -110,8 +110,14 @@ impl Batch {
         std::mem::take(&mut *executions)
     }
 
-    /// What a thread said that panicked outside of a call.
-    fn crash(&self) -> Option<String> {
+    /// A thread cannot go on.
+    fn crash(&self, thread: usize, mishap: Mishap) {
+        *self.boards[thread].crash.lock().expect("nobody panics inside") = Some(mishap);
+        self.gate.abandoned.store(true, Ordering::Relaxed);
+    }
+
+    /// Why a thread could not go on.
+    fn crashed(&self) -> Option<Mishap> {
         let crash = |board: &Board| board.crash.lock().expect("nobody panics inside").take();
         self.boards.iter().find_map(crash)
     }
@@ -126,20 +132,7 @@ impl Batch {
     ///
     /// The handles live until the main thread is done with the objects as well: a receiver that
     /// goes early would close the channel.
-    fn work(&self, thread: &mut Worker) {
-        self.guarded(thread.number, || self.call_all(thread));
-    }
-
-    /// Runs what may panic outside of a call.
-    fn guarded(&self, thread: usize, run: impl FnOnce()) {
-        if let Err(panic) = quiet::catch(run) {
-            let mut crash = self.boards[thread].crash.lock().expect("nobody panics inside");
-            *crash = Some(panic.message());
-            self.gate.abandoned.store(true, Ordering::Relaxed);
-        }
-    }
-
-    fn call_all(&self, worker: &mut Worker) {
+    fn work(&self, worker: &mut Worker) {
         let thread = worker.number;
         let board = &self.boards[thread];
         let mut random = Random::of(self.seed ^ (thread as u64) << 32);
@@ -147,7 +140,10 @@ impl Batch {
         let others =
             (self.scenario.threads.iter().map(Vec::len).sum::<usize>() - steps.len()) as u64;
         for (execution, instance) in self.instances.iter().enumerate() {
-            let mut attached = instance.attach(Caller::Thread(thread));
+            let mut attached = match instance.attach(Caller::Thread(thread)) {
+                Ok(attached) => attached,
+                Err(mishap) => return self.crash(thread, mishap),
+            };
             let mut calls = Vec::with_capacity(steps.len());
             let all = others * (execution as u64 + 1);
             let meeting = &self.meeting;
@@ -208,8 +204,8 @@ pub(crate) enum Ended {
     Waiting,
     /// Nothing moved for too long in these threads and their calls.
     Hanging(Vec<(usize, usize)>),
-    /// A thread panicked outside of a call.
-    Crashed(String),
+    /// A thread could not go on.
+    Crashed(Mishap),
 }
 
 /// A thread of the pool.
@@ -225,7 +221,7 @@ enum Order {
     /// Work on a batch and keep the handles.
     Work(Arc<Batch>),
     /// Drop the handles of the last batch.
-    Release(Arc<Batch>),
+    Release,
 }
 
 /// A set of threads that wait for batches.
@@ -272,10 +268,7 @@ impl Pool {
             for order in orders {
                 match order {
                     Order::Work(batch) => batch.work(&mut worker),
-                    Order::Release(batch) => {
-                        let handles = std::mem::take(&mut worker.handles);
-                        batch.guarded(thread, || drop(handles));
-                    }
+                    Order::Release => worker.handles.clear(),
                 }
                 if report.send(thread).is_err() {
                     return;
@@ -298,15 +291,13 @@ impl Pool {
         }
     }
 
-    /// Lets the threads drop their handles of a batch and waits until they have. Gives what one of
-    /// them said if it panicked.
-    pub fn release(&mut self, batch: &Arc<Batch>) -> Option<String> {
+    /// Lets the threads drop their handles of a batch and waits until they have.
+    pub fn release(&mut self, batch: &Batch) {
         let orders = &self.orders[..batch.boards.len()];
-        let sent = orders.iter().filter(|order| order.send(Order::Release(batch.clone())).is_ok());
+        let sent = orders.iter().filter(|order| order.send(Order::Release).is_ok());
         for _ in 0..sent.count() {
             self.done.recv().expect("the pool holds a sender");
         }
-        batch.crash()
     }
 
     /// Waits for the end of a batch. A pool whose batch did not end well is of no more use.
@@ -334,6 +325,6 @@ impl Pool {
                 return Ended::Hanging(batch.inside_calls(&unfinished));
             }
         }
-        batch.crash().map_or(Ended::Done, Ended::Crashed)
+        batch.crashed().map_or(Ended::Done, Ended::Crashed)
     }
 }

@@ -1,5 +1,6 @@
 //! What one execution of a scenario gave, and the history that it is.
 
+use crate::mishap::Mishap;
 use crate::reply::Reply;
 use crate::scenario::{KindId, Step};
 use crate::subject::{Blocking, Caller, Subject};
@@ -72,6 +73,8 @@ pub(crate) struct Run {
     pub threads: Vec<Vec<Called>>,
     /// What the final checks found.
     pub complaint: Option<String>,
+    /// What went wrong outside of its calls.
+    pub mishap: Option<Mishap>,
     /// What the accounts of tracked values say, where they are looked at after each execution.
     pub imbalance: Option<Imbalance>,
     /// What the threads did inside of their calls, if somebody listened.
@@ -97,6 +100,12 @@ impl Run {
         busy.count() <= 1 && self.calls().all(returned)
     }
 
+    /// The execution with a panic outside of its calls.
+    #[cfg(any(feature = "shuttle", feature = "loom"))]
+    pub fn spoilt_by(self, mishap: Mishap) -> Run {
+        Run { mishap: Some(mishap), ..self }
+    }
+
     /// The execution with some of its calls only, named by their places among [`calls`](Run::calls).
     pub fn restricted(&self, places: &[usize]) -> Run {
         let mut place = 0;
@@ -109,7 +118,8 @@ impl Run {
         };
         let threads = self.threads.iter().map(&mut keep).collect();
         let (complaint, imbalance) = (self.complaint.clone(), self.imbalance);
-        Run { threads, main: keep(&self.main), complaint, imbalance, accesses: Vec::new() }
+        let (main, mishap) = (keep(&self.main), self.mishap.clone());
+        Run { threads, main, complaint, mishap, imbalance, accesses: Vec::new() }
     }
 
     /// The first panic, if there was one: the caller, the call, the message.
@@ -206,7 +216,7 @@ impl Run {
         let digest = |salt: u64| {
             let mut hasher = DefaultHasher::new();
             salt.hash(&mut hasher);
-            (&self.complaint, self.imbalance).hash(&mut hasher);
+            (&self.complaint, &self.mishap, self.imbalance).hash(&mut hasher);
             for &(thread, called) in &calls {
                 let before = calls.iter().enumerate().filter(|(_, (_, other))| {
                     matches!(other.slot.end, End::Returned(ret, _) if ret < called.slot.call)

@@ -6,10 +6,11 @@
 //! equality. Price: a step costs as many calls as came before it, and two orders that lead to the
 //! same state are not recognised as the same, so that this is for the short histories of scenarios
 //! only; the answers are remembered for all runs of a test. It would be unsound for an object that
-//! behaves differently from one sequential run to the next (random numbers, time): such a test may
-//! fail wrongly.
+//! behaves differently from one sequential run to the next (random numbers, time): see
+//! [`constancy`](crate::constancy).
 
-use crate::model::{Answered, ModelCall};
+use crate::constancy::{Constancy, Taken, inconstancy};
+use crate::model::{Answered, ModelCall, call_of};
 use crate::reply::Reply;
 use crate::run::{End, Slot};
 use crate::scenario::{KindId, Step};
@@ -17,6 +18,7 @@ use crate::subject::{Attached, Caller, Stamps, Subject};
 use seriatim_history::Time;
 use seriatim_spec::{Next, Spec};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
@@ -29,6 +31,12 @@ pub(crate) struct Sequential {
 /// The calls so far.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Past(Arc<[ModelCall]>);
+
+impl Past {
+    fn with(&self, call: &ModelCall) -> Past {
+        Past(self.0.iter().chain([call]).cloned().collect())
+    }
+}
 
 impl fmt::Debug for Past {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -57,14 +65,28 @@ impl Sequential {
         Sequential { subject, answers: Mutex::default() }
     }
 
+    /// Whether the object does the same in every sequential run.
+    pub fn constancy(self: Arc<Self>) -> Constancy {
+        Arc::new(move |history| {
+            let calls: Vec<ModelCall> = history.operations().map(call_of).collect();
+            inconstancy(&self.initial(), &calls, |past, call| Taken {
+                answer: Answered(self.asked(past, call)),
+                after: Some(past.with(call)),
+            })
+        })
+    }
+
+    fn asked(&self, past: &Past, call: &ModelCall) -> Reply {
+        let (subject, calls, last) = (self.subject.clone(), past.0.clone(), call.clone());
+        isolated(move || repeat(&*subject, &calls, &last))
+    }
+
     fn answer(&self, past: &Past, call: &ModelCall) -> Reply {
         let key = (past.clone(), call.clone());
         if let Some(known) = self.answers.lock().expect("nobody panics with the lock").get(&key) {
             return known.clone();
         }
-        let (subject, calls) = (self.subject.clone(), past.0.clone());
-        let last = call.clone();
-        let reply = isolated(move || repeat(&*subject, &calls, &last));
+        let reply = self.asked(past, call);
         let mut answers = self.answers.lock().expect("nobody panics with the lock");
         if answers.len() > 1_000_000 {
             answers.clear();
@@ -76,18 +98,20 @@ impl Sequential {
 
 /// Makes some calls on a fresh object and says what the last one returns.
 fn repeat(subject: &dyn Subject, past: &[ModelCall], last: &ModelCall) -> Reply {
-    let instance = subject.fresh();
+    let Ok(instance) = subject.fresh() else { return Reply::Unknown };
     let mut attached: HashMap<Caller, Box<dyn Attached>> = HashMap::new();
     let mut take = |call: &ModelCall| {
-        let caller = call.caller();
-        let handle = attached.entry(caller).or_insert_with(|| instance.attach(caller));
-        handle.run(&step_of(subject, call), &NoTime)
+        let handle = match attached.entry(call.caller()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(instance.attach(call.caller()).ok()?),
+        };
+        Some(handle.run(&step_of(subject, call), &NoTime))
     };
     for call in past {
         take(call);
     }
     match take(last) {
-        Slot { end: End::Returned(_, reply), .. } => reply,
+        Some(Slot { end: End::Returned(_, reply), .. }) => reply,
         _ => Reply::Unknown,
     }
 }
@@ -120,7 +144,7 @@ impl Spec for Sequential {
 
     fn step(&self, state: &Past, op: &ModelCall, ret: Option<&Answered>) -> Next<Past> {
         let possible = ret.is_none_or(|ret| ret.0 == self.answer(state, op));
-        Next::when(possible, || Past(state.0.iter().chain([op]).cloned().collect()))
+        Next::when(possible, || state.with(op))
     }
 
     fn explain(&self, state: &Past, op: &ModelCall, ret: Option<&Answered>) -> String {

@@ -139,7 +139,10 @@ impl Stamps for Ticks<'_> {
 fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, channel: &Arc<Channel>) {
     channel.clear(scenario.threads.len());
     let _listening = listen(channel);
-    let mut scene = Scene::of(&**subject);
+    let mut scene = match Scene::of(&**subject) {
+        Ok(scene) => scene,
+        Err(mishap) => return channel.publish(channel.log.run().spoilt_by(mishap)),
+    };
     channel.log.main_calls(&mut *scene.main, &scenario.before, &Ticks { channel });
     let point = Arc::new(Point::new(false));
     for thread in 0..scenario.threads.len() {
@@ -147,7 +150,10 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, channel: &Arc<C
         let (channel, point) = (channel.clone(), point.clone());
         // A task and not a thread of Shuttle's, because only a task can be left waiting for ever.
         drop(shuttle::future::spawn(async move {
-            let mut attached = instance.attach(Caller::Thread(thread));
+            let mut attached = match instance.attach(Caller::Thread(thread)) {
+                Ok(attached) => attached,
+                Err(mishap) => return instance.mishaps().note(mishap),
+            };
             drop(instance);
             for step in &scenario.threads[thread] {
                 // Here another thread may come between a return and the next call.

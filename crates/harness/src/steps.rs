@@ -139,7 +139,7 @@ impl Failed {
         let violated = match &self.failure {
             Failure::Violation(_) | Failure::Disagreement(_) => Some(Property::Linearizable),
             Failure::Deadlock { .. } | Failure::Hang { .. } => Some(Property::DeadlockFree),
-            Failure::Undecided { .. } => None,
+            Failure::Undecided { .. } | Failure::Unanswered { .. } => None,
             Failure::Panic { .. }
             | Failure::Leak { .. }
             | Failure::DroppedTwice { .. }

@@ -7,6 +7,7 @@ use crate::Clock;
 use crate::engine::{Effort, Engine, Found, Hunted, Schedule};
 use crate::failure::{Failure, busy_threads};
 use crate::growth::{self, Fate, Pace, SIGHTINGS};
+use crate::mishap::{Mishap, Mishaps};
 use crate::oracle::{Cost, Judge, Trouble};
 use crate::pool::{Batch, Ended, Luck, Pool};
 use crate::pressure::{Others, Pressure, processors};
@@ -149,12 +150,12 @@ impl Stress {
         }
     }
 
-    fn start(&mut self, scenario: &Arc<Scenario>, executions: usize) -> Running {
+    fn start(&mut self, scenario: &Arc<Scenario>, executions: usize) -> Result<Running, Mishap> {
         let mut before = Vec::with_capacity(executions);
         let mut instances = Vec::with_capacity(executions);
         for _ in 0..executions {
-            let instance = self.subject.fresh();
-            let mut attached = instance.attach(Caller::Main);
+            let instance = self.subject.fresh()?;
+            let mut attached = instance.attach(Caller::Main)?;
             let calls = self.call_all(scenario, &mut *attached, &scenario.before);
             before.push(Before { attached, calls });
             instances.push(instance);
@@ -163,7 +164,7 @@ impl Stress {
         let luck = Luck { pressure: self.pressure, seed: self.random.any() };
         let batch = Arc::new(Batch::new(subject, scenario.clone(), instances, clock, luck));
         self.pool.start(&batch);
-        Running { batch, before }
+        Ok(Running { batch, before })
     }
 
     fn call_all(
@@ -210,7 +211,7 @@ impl Stress {
                 let patience = format!("{:?}", self.hang_after);
                 return Err(Box::new(Failure::Hang { calls, patience }));
             }
-            Ended::Crashed(message) => return Err(outside_of_a_call(message)),
+            Ended::Crashed(mishap) => return Err(Box::new(mishap.into())),
             Ended::Done | Ended::Waiting => {}
         }
         let mut calls: Vec<_> = (0..threads).map(|t| batch.calls(t).into_iter()).collect();
@@ -223,13 +224,12 @@ impl Stress {
             }
             run
         });
-        let runs = runs.collect();
-        match ended {
-            Ended::Done => {
-                self.pool.release(&batch).map_or(Ok(runs), |m| Err(outside_of_a_call(m)))
-            }
-            _ => Ok(runs),
+        let mut runs: Vec<Run> = runs.collect();
+        if matches!(ended, Ended::Done) {
+            self.pool.release(&batch);
+            let_go(batch, &mut runs);
         }
+        Ok(runs)
     }
 
     /// What the main thread does when the others are done.
@@ -272,9 +272,14 @@ impl Stress {
     }
 }
 
-fn outside_of_a_call(message: String) -> Box<Failure> {
-    let call = "making or dropping a thread's handle".to_owned();
-    Box::new(Failure::Panic { call, message })
+/// Drops the objects of a batch, which nobody else holds any more, and writes down whose drop went
+/// wrong.
+fn let_go(batch: Arc<Batch>, runs: &mut [Run]) {
+    let mishaps: Vec<Mishaps> = batch.instances.iter().map(|object| object.mishaps()).collect();
+    drop(batch);
+    for (run, mishaps) in runs.iter_mut().zip(mishaps) {
+        run.mishap = mishaps.first();
+    }
 }
 
 /// Runs something on a thread of its own, so that what a thread keeps for later goes with it.
@@ -309,7 +314,10 @@ impl Stress {
                 found = Self::judge_all(judge, scenario, std::mem::take(&mut done), effort);
             }
             let begin = Instant::now();
-            let running = self.start(scenario, size);
+            let running = match self.start(scenario, size) {
+                Ok(running) => running,
+                Err(mishap) => return Ok(Err(without_run(scenario, mishap.into()))),
+            };
             if !alone {
                 found = Self::judge_all(judge, scenario, std::mem::take(&mut done), effort);
             }
@@ -356,7 +364,7 @@ impl Stress {
         let size = (executions as usize).clamp(1, BATCH);
         on_own_thread(|| {
             for _ in 0..executions.div_ceil(size as u64) {
-                let running = self.start(scenario, size);
+                let Ok(running) = self.start(scenario, size) else { return };
                 if self.finish(running).is_err() {
                     return;
                 }

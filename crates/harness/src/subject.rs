@@ -5,6 +5,7 @@
 //! its type, so that there is one copy of each engine and not one for each test.
 
 use crate::generator::{Draw, Generator};
+use crate::mishap::{Guarded, Mishap, Mishaps, attempt};
 use crate::quiet;
 use crate::reply::{IntoReply, Reply};
 use crate::run::{End, Slot};
@@ -109,8 +110,8 @@ pub(crate) trait Subject: Send + Sync {
     fn draw(&self, kind: KindId, draw: &mut Draw) -> Option<Value>;
     /// Whether an operation can take an argument.
     fn accepts(&self, kind: KindId, arg: Option<&Value>) -> bool;
-    /// A new object.
-    fn fresh(&self) -> Box<dyn Instance>;
+    /// A new object, if it can be made.
+    fn fresh(&self) -> Result<Box<dyn Instance>, Mishap>;
     /// The account of its tracked values.
     fn ledger(&self) -> &'static Ledger;
 
@@ -126,8 +127,10 @@ pub(crate) trait Subject: Send + Sync {
 
 /// One object.
 pub(crate) trait Instance: Send + Sync {
-    /// A thread's view of it.
-    fn attach(&self, caller: Caller) -> Box<dyn Attached>;
+    /// A thread's view of it, if it can be made.
+    fn attach(&self, caller: Caller) -> Result<Box<dyn Attached>, Mishap>;
+    /// Where its mishaps are written down.
+    fn mishaps(&self) -> Mishaps;
     /// The checks at the end.
     fn inspect(&self) -> Result<(), String>;
 }
@@ -237,9 +240,11 @@ impl<T: Send + Sync + 'static, H: 'static> Subject for Erased<T, H> {
         (self.declaration.operations[kind.index()].accepts)(arg)
     }
 
-    fn fresh(&self) -> Box<dyn Instance> {
-        let object = Arc::new((self.declaration.make)());
-        Box::new(Fresh { object, declaration: self.declaration.clone() })
+    fn fresh(&self) -> Result<Box<dyn Instance>, Mishap> {
+        let object = attempt("making the object", || Arc::new((self.declaration.make)()))?;
+        let mishaps = Mishaps::default();
+        let object = Guarded::new(object, "dropping the object", &mishaps);
+        Ok(Box::new(Fresh { object, mishaps, declaration: self.declaration.clone() }))
     }
 
     fn ledger(&self) -> &'static Ledger {
@@ -248,14 +253,21 @@ impl<T: Send + Sync + 'static, H: 'static> Subject for Erased<T, H> {
 }
 
 struct Fresh<T, H> {
-    object: Arc<T>,
+    object: Guarded<Arc<T>>,
+    mishaps: Mishaps,
     declaration: Arc<Declaration<T, H>>,
 }
 
 impl<T: Send + Sync + 'static, H: 'static> Instance for Fresh<T, H> {
-    fn attach(&self, caller: Caller) -> Box<dyn Attached> {
-        let handle = (self.declaration.handle)(&self.object, caller);
-        Box::new(Holder { handle, declaration: self.declaration.clone() })
+    fn attach(&self, caller: Caller) -> Result<Box<dyn Attached>, Mishap> {
+        let make = || (self.declaration.handle)(&self.object, caller);
+        let handle = attempt("making a thread's handle", make)?;
+        let handle = Guarded::new(handle, "dropping a thread's handle", &self.mishaps);
+        Ok(Box::new(Holder { handle, declaration: self.declaration.clone() }))
+    }
+
+    fn mishaps(&self) -> Mishaps {
+        self.mishaps.clone()
     }
 
     fn inspect(&self) -> Result<(), String> {
@@ -265,7 +277,7 @@ impl<T: Send + Sync + 'static, H: 'static> Instance for Fresh<T, H> {
 }
 
 struct Holder<T, H> {
-    handle: H,
+    handle: Guarded<H>,
     declaration: Arc<Declaration<T, H>>,
 }
 

@@ -1,6 +1,7 @@
 //! The declaration of a test: an object, its operations, what is right.
 
 use crate::campaign::{Budget, Campaign, Ran};
+use crate::constancy::Constancy;
 use crate::engine::Engine;
 use crate::failure::Failed;
 use crate::generator::Generator;
@@ -105,7 +106,8 @@ impl Default for Settings {
 enum Right {
     Named(String),
     Itself,
-    Model(Arc<dyn Reader + Send>, Probe),
+    Model(Arc<dyn Reader + Send>, Probe, Constancy),
+    Own(Arc<dyn Reader + Send>, Constancy),
     Reader(Arc<dyn Reader + Send>),
 }
 
@@ -312,8 +314,9 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
         let (spec, name) = (Arc::new(Model { initial, step }), "the model".to_owned());
         let asked = spec.clone();
         let probe = move |call: &ModelCall| drop((asked.step)(&mut asked.initial.clone(), call));
+        let constancy = spec.clone().constancy();
         let reader = Arc::new(ModelReader { spec, name });
-        self.settings.right = Some(Right::Model(reader, Arc::new(probe)));
+        self.settings.right = Some(Right::Model(reader, Arc::new(probe), constancy));
         self
     }
 
@@ -360,8 +363,9 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
         op: impl Fn(&ModelCall) -> S::Op + Send + Sync + 'static,
         ret: impl Fn(&ModelCall, &Reply) -> S::Ret + Send + Sync + 'static,
     ) -> Self {
-        let spec = Arc::new(spec);
-        self.settings.right = Some(Right::Reader(Arc::new(OwnReader { spec, op, ret })));
+        let reader = Arc::new(OwnReader { spec: Arc::new(spec), op, ret });
+        let constancy = reader.clone().constancy();
+        self.settings.right = Some(Right::Own(reader, constancy));
         self
     }
 
@@ -586,20 +590,27 @@ impl Settings {
                 let choice = SpecChoice::parse(name).map_err(|error| Trouble::Misuse(error.to_string()))?;
                 let spec = Some(choice.to_string());
                 let reader = Arc::new(ChosenReader { choice, failures: self.failures });
-                Ok(Oracle { reader, spec, cost: Cost::Cheap, probe: None })
+                Ok(Oracle { reader, spec, cost: Cost::Cheap, probe: None, constancy: None })
             }
             Some(Right::Itself) => {
                 let spec = Arc::new(Sequential::new(subject.clone()));
                 let name = "the object itself, one call after another".to_owned();
+                let constancy = Some(spec.clone().constancy());
                 let reader = Arc::new(ModelReader { spec, name });
-                Ok(Oracle { reader, spec: None, cost: Cost::Reruns, probe: None })
+                Ok(Oracle { reader, spec: None, cost: Cost::Reruns, probe: None, constancy })
             }
-            Some(Right::Model(reader, probe)) => {
+            Some(Right::Model(reader, probe, constancy)) => {
                 let (reader, probe) = (reader.clone(), Some(probe.clone()));
-                Ok(Oracle { reader, spec: None, cost: Cost::Searches, probe })
+                let constancy = Some(constancy.clone());
+                Ok(Oracle { reader, spec: None, cost: Cost::Searches, probe, constancy })
+            }
+            Some(Right::Own(reader, constancy)) => {
+                let (reader, constancy) = (reader.clone(), Some(constancy.clone()));
+                Ok(Oracle { reader, spec: None, cost: Cost::Searches, probe: None, constancy })
             }
             Some(Right::Reader(reader)) => {
-                Ok(Oracle { reader: reader.clone(), spec: None, cost: Cost::Searches, probe: None })
+                let (reader, cost) = (reader.clone(), Cost::Searches);
+                Ok(Oracle { reader, spec: None, cost, probe: None, constancy: None })
             }
         }
     }
