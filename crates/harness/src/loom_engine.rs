@@ -10,11 +10,13 @@
 //! Real time needs care. Linearizability takes for granted that an operation which returned before
 //! another was called happened before it. Loom knows nothing of the recorder's clock, so that a
 //! thread could return from a write, another one call a read "later" and be given the old value: a
-//! false alarm on a correct register. A SeqCst fence on both sides of each stamp makes real time
-//! imply happens-before, which is what the definition assumes. The price: Loom does not know that
-//! the order of the stamps matters and skips executions that differ in nothing else, so that a
-//! violation which depends on the order of a return and a call alone may be missed. No alarm is
-//! false because of that.
+//! false alarm on a correct register. So each execution has a clock, an atomic number that Loom sees:
+//! a return adds to it with release, a call with acquire. Since additions continue release sequences,
+//! real time implies happens-before, which is what the definition assumes; and Loom explores the
+//! orders of returns and calls as it does those of any accesses. The clock must not be made of
+//! fences: a fence before a call would make releases of the relaxed stores inside it, and hide just
+//! those mistakes that one looks for with Loom. (Nor may the order be tighter: a return does not
+//! acquire and a call does not release, so that calls which overlap learn nothing from each other.)
 
 use crate::engine::{Effort, Engine, Found, Hunted, Schedule};
 use crate::execution_log::{ExecutionLog, Scene, open};
@@ -26,7 +28,7 @@ use crate::random::Random;
 use crate::run::{Accessed, End, Run, Trace};
 use crate::scenario::{Scenario, Shape, Step};
 use crate::subject::{Attached, Caller, Stamps, Subject, kept};
-use loom::sync::atomic::fence;
+use loom::sync::atomic::AtomicUsize;
 use loom::thread::ThreadId;
 use seriatim_history::Time;
 use seriatim_sync::trace::{self, Listening};
@@ -46,8 +48,10 @@ pub(crate) struct Loom {
     random: Random,
 }
 
-/// What executions and the engine tell each other. Everything here is invisible to Loom.
+/// What executions and the engine tell each other. All but the clock is invisible to Loom.
 struct Channel {
+    /// The clock of the present execution; this alone is visible to Loom.
+    clock: Mutex<Option<Arc<AtomicUsize>>>,
     stamps: AtomicU64,
     executions: AtomicU64,
     deadlocked: AtomicBool,
@@ -67,6 +71,7 @@ struct Enough;
 impl Channel {
     fn new(effort: Effort, only: Option<u64>) -> Self {
         Channel {
+            clock: Mutex::default(),
             stamps: AtomicU64::new(0),
             executions: AtomicU64::new(0),
             deadlocked: AtomicBool::new(false),
@@ -79,11 +84,13 @@ impl Channel {
         }
     }
 
-    fn tick(&self) -> Time {
-        fence(Ordering::SeqCst);
-        let stamp = self.stamps.fetch_add(1, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-        stamp
+    /// The next stamp. Loom lets other threads go on before the clock is advanced, not after it.
+    fn tick(&self, order: Ordering) -> Time {
+        let clock = open(&self.clock).clone();
+        if let Some(clock) = clock {
+            clock.fetch_add(1, order);
+        }
+        self.stamps.fetch_add(1, Ordering::Relaxed)
     }
 
     fn publish(&self, run: Run) {
@@ -114,6 +121,7 @@ impl Channel {
         self.executions.store(number, Ordering::Relaxed);
         self.stamps.store(0, Ordering::Relaxed);
         self.deadlocked.store(false, Ordering::Relaxed);
+        *open(&self.clock) = Some(Arc::new(AtomicUsize::new(0)));
         open(&self.names).clear();
         self.log.begin(threads);
     }
@@ -121,11 +129,11 @@ impl Channel {
 
 impl Stamps for Channel {
     fn call(&self) -> Time {
-        self.tick()
+        self.tick(Ordering::Acquire)
     }
 
     fn ret(&self) -> Time {
-        self.tick()
+        self.tick(Ordering::Release)
     }
 }
 
@@ -137,7 +145,7 @@ fn listen(channel: &Arc<Channel>) -> Option<Listening> {
         trace::listen(move |access| {
             let thread = open(&heard.names).get(&loom::thread::current().id()).copied();
             if let Some(thread) = thread {
-                // Without the fences of a call's stamp: listening must not change what is seen.
+                // Without the clock: listening must not change what is seen.
                 let stamp = heard.stamps.fetch_add(1, Ordering::Relaxed);
                 let trace::Access { what, place } = access;
                 heard.log.access(Accessed { stamp, thread, what, place });
@@ -150,7 +158,10 @@ fn listen(channel: &Arc<Channel>) -> Option<Listening> {
 fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, channel: &Arc<Channel>) {
     channel.begin(scenario.threads.len());
     let _listening = listen(channel);
-    let mut scene = Scene::of(&**subject);
+    let mut scene = match Scene::of(&**subject) {
+        Ok(scene) => scene,
+        Err(mishap) => return channel.publish(channel.log.run().spoilt_by(mishap)),
+    };
     channel.log.main_calls(&mut *scene.main, &scenario.before, &**channel);
     let threads: Vec<_> = (0..scenario.threads.len())
         .map(|thread| {
@@ -158,7 +169,11 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, channel: &Arc<C
             let channel = channel.clone();
             loom::thread::spawn(move || {
                 open(&channel.names).insert(loom::thread::current().id(), thread);
-                let mut attached = instance.attach(Caller::Thread(thread));
+                let attached = instance.attach(Caller::Thread(thread));
+                let mut attached = match attached {
+                    Ok(attached) => attached,
+                    Err(mishap) => return instance.mishaps().note(mishap),
+                };
                 drop(instance);
                 for step in &scenario.threads[thread] {
                     if !thread_call(&mut *attached, step, thread, &channel) {
@@ -293,6 +308,7 @@ impl Loom {
 fn is_unfair(run: &Run) -> bool {
     let gave_up = |message: &str| message.contains("exceeded maximum number of branches");
     run.complaint.as_deref().is_some_and(gave_up)
+        || run.mishap.as_ref().is_some_and(|mishap| gave_up(&mishap.message))
         || run.panic().is_some_and(|(_, _, message)| gave_up(message))
 }
 

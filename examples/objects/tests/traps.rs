@@ -29,7 +29,6 @@ fn a_register_of_one_word_is_linearizable_under_every_ordering() {
 /// A register whose reader looks once and then remembers: sequentially consistent, not linearizable. It
 /// is seen only if another thread's write fits between a return and the next call.
 #[test]
-#[cfg(feature = "shuttle")]
 fn a_remembered_read_is_a_violation() {
     struct Reader {
         remembered: Option<u32>,
