@@ -6,6 +6,7 @@
 
 use crate::catalogue::{Entry, catalogue};
 use crate::notation::{self, Given};
+use crate::objects;
 use crate::parameters::{Parameter, Parameters, Takes};
 use crate::spec_error::SpecError;
 use crate::vocabulary::{Failures, Interpretation, Reader};
@@ -126,7 +127,8 @@ impl SpecChoice {
         let has_all = |entry: &&Entry| {
             used.iter().all(|name| entry.methods.iter().any(|method| method.is(name)))
         };
-        let choices = catalogue().filter(has_all).flat_map(SpecChoice::variants);
+        let guessed = |entry: &&Entry| !objects::ONLY_BY_NAME.contains(&entry.name);
+        let choices = catalogue().filter(guessed).filter(has_all).flat_map(SpecChoice::variants);
         let reads = |choice: &SpecChoice| choice.bind(&mut history.clone(), failures).is_ok();
         let mut fitting: Vec<SpecChoice> = match used.is_empty() {
             true => choices.collect(),

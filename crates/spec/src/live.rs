@@ -12,6 +12,8 @@
 //! operation takes effect before anybody knows its result.
 
 use crate::machine::{Answer, Machine};
+use crate::objects::bounded_deque::BoundedDeque;
+use crate::objects::cache::Cache;
 use crate::objects::counter::{Counter, Flavour as Counting};
 use crate::objects::deque::Deque;
 use crate::objects::line::Line;
@@ -20,11 +22,13 @@ use crate::objects::map::Map;
 use crate::objects::multi_register::MultiRegister;
 use crate::objects::multiset::Multiset;
 use crate::objects::mutex::Mutex;
+use crate::objects::once_cell::OnceCell;
 use crate::objects::priority_queue::PriorityQueue;
 use crate::objects::register::{Flavour, Register};
 use crate::objects::semaphore::Semaphore;
 use crate::objects::set::Set;
 use crate::objects::snapshot::Snapshot;
+use crate::objects::sorted_map::SortedMap;
 use crate::objects::{queue, stack};
 use crate::vocabulary::{Decoded, Failures, Misfit, Split, Vocabulary, intern_lists};
 use crate::{ChosenReader, Spec};
@@ -152,6 +156,10 @@ pub fn live<W: WantsLive>(
         "semaphore" => hearing!(Semaphore::build(parameters, history)),
         "log" => hearing!(Log::build(parameters, history)),
         "snapshot" => hearing!(Snapshot::build(parameters, history)),
+        "sorted-map" => hearing!(SortedMap::build(parameters, history)),
+        "bounded-deque" => hearing!(BoundedDeque::build(parameters, history)),
+        "cache" => hearing!(Cache::build(parameters, history)),
+        "once-cell" => hearing!(OnceCell::build(parameters, history)),
         _ => Err(format!("{} cannot be watched", reader.choice)),
     }
 }

@@ -126,6 +126,10 @@ const ONLY_LIBRARY: &[(&str, &str)] = &[
     ("counter", "its additions return nothing or the new value; the language's return the old one"),
     ("semaphore", "no algorithm implements it yet"),
     ("log", "no algorithm implements it yet"),
+    ("sorted-map", "no algorithm implements it yet"),
+    ("bounded-deque", "no algorithm implements it yet"),
+    ("cache", "nondeterministic, and no algorithm implements it yet"),
+    ("once-cell", "no algorithm implements it yet"),
 ];
 
 /// Questions about a whole object, which algorithms do not implement.

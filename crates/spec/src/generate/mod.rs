@@ -16,9 +16,11 @@
 //! and needs memory for the object and the open operations only; [`Generator::history`] collects
 //! the events, [`Generator::write_events`] writes them down as they come.
 
+mod bounded;
 mod cells;
 mod containers;
 mod draw;
+mod entries;
 mod model;
 mod numbers;
 mod stream;
@@ -544,6 +546,10 @@ fn model_of(choice: &SpecChoice) -> Result<Box<dyn Model>, GenerateError> {
             }
             Box::new(cells::Segments { values })
         }
+        "bounded-deque" => {
+            let capacity = given.integer("capacity", i64::MAX);
+            Box::new(bounded::Bounded { items: VecDeque::new(), capacity })
+        }
         _ if given.flag("init") => return unknown("init"),
         _ if given.flag("default") => return unknown("default"),
         "map" => keyed(cells::Keyed::MAP),
@@ -559,6 +565,9 @@ fn model_of(choice: &SpecChoice) -> Result<Box<dyn Model>, GenerateError> {
         "set" => Box::new(containers::Members::default()),
         "multiset" => Box::new(containers::Bag::default()),
         "log" => Box::new(containers::Journal::default()),
+        "sorted-map" => Box::new(entries::Sorted::default()),
+        "cache" => Box::new(entries::Forgetful::default()),
+        "once-cell" => Box::new(entries::Once::default()),
         _ => return unknown("(none: this specification has no generator)"),
     })
 }

@@ -434,7 +434,10 @@ fn named(op: &Op) -> Option<ValueId> {
 }
 
 /// The key of an operation and its other arguments.
-fn arguments(recorded: Recorded<'_>, wanted: usize) -> Result<(ValueId, Vec<ValueId>), Misfit> {
+pub(super) fn arguments(
+    recorded: Recorded<'_>,
+    wanted: usize,
+) -> Result<(ValueId, Vec<ValueId>), Misfit> {
     let (key, arg) = (recorded.operation.key(), recorded.operation.arg());
     let listed = |id| known_items(recorded.values(), id).map(Vec::from);
     let (key, rest) = match (key.is_present(), wanted) {

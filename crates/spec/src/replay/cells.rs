@@ -155,7 +155,7 @@ impl Map {
     }
 
     /// The key and the other arguments.
-    fn arguments(record: &Record<'_>, wanted: usize) -> Option<(ValueId, Vec<ValueId>)> {
+    pub(super) fn arguments(record: &Record<'_>, wanted: usize) -> Option<(ValueId, Vec<ValueId>)> {
         let values = record.values();
         let key = record.key();
         let pair = values.as_pair(record.arg);

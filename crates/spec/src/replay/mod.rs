@@ -19,7 +19,9 @@
 //! [`replay_by_steps`](crate::replay_by_steps) replays it by its own `step`.
 
 mod bags;
+mod bounded;
 mod cells;
+mod entries;
 mod lines;
 mod numbers;
 mod order;
@@ -66,6 +68,7 @@ pub(crate) trait Model: Clone + Eq + Hash {
     fn step(&mut self, verb: Self::Verb, record: &Record<'_>) -> bool;
 
     /// The states after the operation, where the log leaves a choice.
+    #[inline]
     fn choices(&self, _verb: Self::Verb, _record: &Record<'_>) -> Option<Vec<Self>> {
         None
     }
@@ -161,6 +164,10 @@ pub(crate) fn with_model<V: Visitor>(name: &str, visitor: V) -> Option<V::Answer
         "fetch-and-add" => visitor.visit::<numbers::FetchAndAdd>(),
         "mutex" => visitor.visit::<numbers::Mutex>(),
         "semaphore" => visitor.visit::<numbers::Semaphore>(),
+        "sorted-map" => visitor.visit::<entries::SortedMap>(),
+        "cache" => visitor.visit::<entries::Cache>(),
+        "once-cell" => visitor.visit::<entries::OnceCell>(),
+        "bounded-deque" => visitor.visit::<bounded::Bounded>(),
         _ => return None,
     })
 }
@@ -328,8 +335,7 @@ impl<'h, M: Model> Player<'h, M> {
         let record = read(self.history, op, ended);
         let Some(verb) = self.verbs[self.history.method(op).index()] else { return false };
         if let Objects::One(object) = &mut self.objects {
-            // Only an operation without result leaves a choice.
-            if ended != Outcome::Pending || object.choices(verb, &record).is_none() {
+            if object.choices(verb, &record).is_none() {
                 return object.step(verb, &record);
             }
             // There is one object, which was met.

@@ -29,6 +29,7 @@ fn choices() -> Vec<SpecChoice> {
         "semaphore(init=2)",
         "multi-register(strict)",
         "snapshot(init=[7, 7])",
+        "bounded-deque(capacity=2)",
     ]);
     texts.into_iter().map(|text| SpecChoice::parse(text).unwrap()).collect()
 }
@@ -107,6 +108,7 @@ fn every_method_of_the_generator_can_be_asked_for() {
         ("map", "contains"),
         ("snapshot", "read"),
         ("cas-register", "swap"),
+        ("cache", "clear"),
     ] {
         let choice = SpecChoice::parse(spec).unwrap();
         let shares = vec![(method.to_owned(), 1.0)];

@@ -121,6 +121,52 @@ fn calls(spec: &str) -> Vec<Recorded> {
         "semaphore" => {
             ["acquire", "release", "try_acquire", "permits"].map(|name| (name, None, None)).into()
         }
+        "sorted-map" => vec![
+            ("get", None, int(1)),
+            ("get", None, int(2)),
+            ("put", None, pair(1, 1)),
+            ("put", int(2), int(1)),
+            ("put", None, pair(1, 2)),
+            ("update", None, pair(1, 2)),
+            ("get_or_insert", None, pair(1, 1)),
+            ("get_or_insert", None, pair(2, 2)),
+            ("take", None, int(1)),
+            ("contains", None, int(1)),
+            ("first", None, None),
+            ("last", None, None),
+            ("pop_first", None, None),
+            ("pop_last", None, None),
+            ("range", None, pair(1, 1)),
+            ("range", None, pair(0, 5)),
+            ("size", None, None),
+            ("is_empty", None, None),
+        ],
+        "bounded-deque" => {
+            let mut calls = container(
+                &["push_back", "push_front", "force_push", "force_push_front"],
+                &["pop_front", "pop_back", "front", "back"],
+            );
+            calls.extend([("drain", None, None), ("is_full", None, None)]);
+            calls
+        }
+        "cache" => vec![
+            ("get", text("k"), None),
+            ("get", text("l"), None),
+            ("put", text("k"), text("a")),
+            ("put", text("k"), text("b")),
+            ("put", None, Some(Value::list([Value::text("l"), Value::text("a")]))),
+            ("get_or_insert", text("k"), text("b")),
+            ("take", text("k"), None),
+            ("contains", text("k"), None),
+            ("clear", None, None),
+        ],
+        "once-cell" => vec![
+            ("get", None, None),
+            ("set", None, int(1)),
+            ("set", None, int(2)),
+            ("get_or_init", None, int(1)),
+            ("get_or_init", None, int(2)),
+        ],
         "log" => vec![
             ("append", None, int(1)),
             ("append", None, int(7)),
@@ -153,6 +199,7 @@ fn results() -> Vec<Option<Value>> {
         for b in &items {
             results.push(Some(Value::list([a.clone(), b.clone()])));
         }
+        results.push(Some(Value::list([Value::list([Value::Int(1), a.clone()])])));
         results.push(txn(&[micro("read", "x", a.clone())]));
         results.push(txn(&[micro("read", "y", a.clone())]));
         results.push(txn(&[micro("read", "x", a.clone()), micro("w", "x", Value::Int(2))]));
@@ -356,6 +403,9 @@ fn choices() -> Vec<SpecChoice> {
             "log(init=[2])",
             "snapshot(init=[1, nil])",
             "multi-register(strict, init={x: 1, y: 2})",
+            "bounded-deque(capacity=0)",
+            "bounded-deque(capacity=1)",
+            "bounded-deque(capacity=2)",
         ]
         .map(str::to_owned),
     );
@@ -370,7 +420,7 @@ fn every_specification_keeps_its_promises() {
     for choice in choices() {
         let calls = calls(choice.name());
         // The same without what looks at the whole object, so that parts are told apart.
-        let whole = ["size", "is_empty", "take"];
+        let whole = ["size", "is_empty", "take", "clear"];
         let reads_all = matches!(choice.name(), "set" | "multiset");
         let partial =
             |(method, ..): &Recorded| !(whole.contains(method) || reads_all && *method == "read");
@@ -390,10 +440,11 @@ fn parts_are_told_apart_exactly_when_nothing_looks_at_the_whole() {
         ("set", "size", true),
         ("multiset", "take", true),
         ("map", "size", true),
+        ("cache", "clear", true),
         ("queue", "size", false),
     ] {
         let add: Recorded = match spec {
-            "map" => ("put", text("k"), int(1)),
+            "map" | "cache" => ("put", text("k"), int(1)),
             "queue" => ("enqueue", None, int(1)),
             _ => ("add", None, int(1)),
         };

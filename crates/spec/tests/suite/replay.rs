@@ -34,6 +34,11 @@ const SPECS: &[&str] = &[
     "semaphore(init=1)",
     "log(init=[1])",
     "snapshot(init=[1, nil])",
+    "sorted-map",
+    "bounded-deque",
+    "bounded-deque(capacity=1)",
+    "cache",
+    "once-cell",
 ];
 
 fn reader(spec: &str, failures: Failures) -> ChosenReader {

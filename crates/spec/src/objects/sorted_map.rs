@@ -1,0 +1,414 @@
+//! Sorted map: integers as keys, each with a value, and the entries at both ends.
+//!
+//! Every operation that replaces or takes a value returns the one that was there; `nil` says that
+//! there was none, so that `nil` is no value. An entry is the list of its key and its value. Since
+//! `first`, `last` and `range` look at the whole map, a history is not split by keys.
+
+use super::map::arguments;
+use crate::catalogue::Entry;
+use crate::machine::{Answer, Effect, Flow, Machine, unexplained_value};
+use crate::parameters::Parameters;
+use crate::vocabulary::{
+    Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, intern_lists, interpret,
+    known_items,
+};
+use seriatim_history::{History, Operation, ValueId, Values};
+use std::sync::Arc;
+
+/// A sorted map.
+#[derive(Clone, Debug)]
+pub struct SortedMap {
+    /// The values of the history, for messages.
+    pub values: Arc<Values>,
+}
+
+/// A key, in the order of its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// The number.
+    pub number: i64,
+    /// Its name among the values of the history.
+    pub id: ValueId,
+}
+
+/// An end of the map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum End {
+    /// Where the least key is.
+    First,
+    /// Where the greatest key is.
+    Last,
+}
+
+/// An operation of a sorted map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// The value of a key.
+    Get(Key),
+    /// Gives a key a value; returns the one before.
+    Put(Key, ValueId),
+    /// Gives a key another value if it has one; returns the one before.
+    Update(Key, ValueId),
+    /// Gives a key a value if it has none; returns the one that it has then.
+    GetOrInsert(Key, ValueId),
+    /// Takes a key's value away and returns it.
+    Take(Key),
+    /// Whether a key has a value.
+    Contains(Key),
+    /// The entry at an end.
+    See(End),
+    /// Takes the entry at an end away.
+    Pop(End),
+    /// The entries whose keys are from one number to another, both included.
+    Range(i64, i64),
+    /// The number of entries.
+    Size,
+    /// Whether there is no entry.
+    IsEmpty,
+}
+
+/// The entries, in ascending order of the keys.
+type Entries = Box<[(Key, ValueId)]>;
+
+const METHODS: &[Method] = &[
+    Method {
+        names: &["get", "read", "lookup"],
+        signature: "(key) -> value",
+        meaning: "the key's value, nil if it has none",
+    },
+    Method {
+        names: &["put", "insert", "set", "write", "swap"],
+        signature: "(key, value) -> value",
+        meaning: "give the key a value; the one before, nil if there was none",
+    },
+    Method {
+        names: &["update", "replace"],
+        signature: "(key, value) -> value",
+        meaning: "the same, but only if the key has a value",
+    },
+    Method {
+        names: &["get_or_insert", "or_insert", "get-or-insert", "getOrInsert"],
+        signature: "(key, value) -> value",
+        meaning: "give the key a value if it has none; the one that it has then",
+    },
+    Method {
+        names: &["take", "remove", "delete"],
+        signature: "(key) -> value",
+        meaning: "take the value away and return it; nil if there was none",
+    },
+    Method {
+        names: &["contains", "contains_key", "containsKey", "has"],
+        signature: "(key) -> bool",
+        meaning: "whether the key has a value",
+    },
+    Method {
+        names: &["first", "front"],
+        signature: "() -> [key, value]",
+        meaning: "the entry with the least key; nil when empty",
+    },
+    Method {
+        names: &["last", "back"],
+        signature: "() -> [key, value]",
+        meaning: "the entry with the greatest key; nil when empty",
+    },
+    Method {
+        names: &["pop_first", "pop-first", "pop_front", "popFirst"],
+        signature: "() -> [key, value]",
+        meaning: "take the entry with the least key; nil when empty",
+    },
+    Method {
+        names: &["pop_last", "pop-last", "pop_back", "popLast"],
+        signature: "() -> [key, value]",
+        meaning: "take the entry with the greatest key; nil when empty",
+    },
+    Method {
+        names: &["range", "entries", "scan"],
+        signature: "([from, to]) -> list",
+        meaning: "the entries with keys from one number to another, both included",
+    },
+    Method::size("how many entries there are"),
+    Method::IS_EMPTY,
+];
+
+/// The sorted map in the catalogue.
+pub const ENTRY: Entry = Entry {
+    name: "sorted-map",
+    aliases: &["ordered-map", "btree-map", "skip-map"],
+    meaning: "integers with values, in order; what is replaced or taken is returned",
+    parameters: &[],
+    methods: METHODS,
+    bind: |parameters, history, failures| {
+        let map = SortedMap::build(parameters, history);
+        interpret("sorted-map", map, history, failures)
+    },
+};
+
+impl SortedMap {
+    /// A map, which is empty at the start.
+    pub fn build(_: &Parameters, history: &mut History) -> Self {
+        intern_lists(history, 2);
+        SortedMap { values: history.values().clone() }
+    }
+
+    fn shown(&self, state: &Entries, key: Key) -> String {
+        match held(state, key) {
+            Some(value) => format!("the value of {} is {}", key.number, self.values.get(value)),
+            None => format!("{} is absent", key.number),
+        }
+    }
+}
+
+fn held(state: &Entries, key: Key) -> Option<ValueId> {
+    let place = state.binary_search_by_key(&key, |entry| entry.0).ok()?;
+    Some(state[place].1)
+}
+
+fn with(state: &Entries, key: Key, value: Option<ValueId>) -> Entries {
+    let before = state.iter().filter(|entry| entry.0 < key);
+    let after = state.iter().filter(|entry| entry.0 > key);
+    before.copied().chain(value.map(|value| (key, value))).chain(after.copied()).collect()
+}
+
+fn at(state: &Entries, end: End) -> Option<(Key, ValueId)> {
+    match end {
+        End::First => state.first().copied(),
+        End::Last => state.last().copied(),
+    }
+}
+
+/// Entries as one list: key, value, key, value.
+fn listed(entries: impl IntoIterator<Item = (Key, ValueId)>) -> Answer {
+    Answer::Items(entries.into_iter().flat_map(|(key, value)| [key.id, value]).collect())
+}
+
+impl Machine for SortedMap {
+    type State = Entries;
+    type Op = Op;
+
+    fn values(&self) -> &Values {
+        &self.values
+    }
+
+    fn go_on_with(&mut self, values: Arc<Values>) {
+        self.values = values;
+    }
+
+    fn start(&self) -> Entries {
+        [].into()
+    }
+
+    fn run(&self, state: &Entries, op: &Op) -> Option<Effect<Entries>> {
+        match *op {
+            Op::Get(key) => Effect::none(Answer::from_option(held(state, key))),
+            Op::Put(key, value) => {
+                let before = Answer::from_option(held(state, key));
+                Effect::change(before, with(state, key, Some(value)))
+            }
+            Op::Update(key, value) => match held(state, key) {
+                Some(before) => {
+                    Effect::change(Answer::Value(before), with(state, key, Some(value)))
+                }
+                None => Effect::none(Answer::Empty),
+            },
+            Op::GetOrInsert(key, value) => match held(state, key) {
+                Some(held) => Effect::none(Answer::Value(held)),
+                None => Effect::change(Answer::Value(value), with(state, key, Some(value))),
+            },
+            Op::Take(key) => match held(state, key) {
+                Some(held) => Effect::change(Answer::Value(held), with(state, key, None)),
+                None => Effect::none(Answer::Empty),
+            },
+            Op::Contains(key) => Effect::none(Answer::from_truth(held(state, key).is_some())),
+            Op::See(end) => Effect::none(at(state, end).map_or(Answer::Empty, |e| listed([e]))),
+            Op::Pop(end) => match at(state, end) {
+                Some(entry) => Effect::change(listed([entry]), with(state, entry.0, None)),
+                None => Effect::none(Answer::Empty),
+            },
+            Op::Range(from, to) => {
+                let inside = |entry: &&(Key, ValueId)| (from..=to).contains(&entry.0.number);
+                Effect::none(listed(state.iter().filter(inside).copied()))
+            }
+            Op::Size => Effect::none(Answer::Number(state.len() as i64)),
+            Op::IsEmpty => Effect::none(Answer::from_truth(state.is_empty())),
+        }
+    }
+
+    fn leaves_unchanged(&self, op: &Op, answer: Option<&Answer>) -> bool {
+        let was = |value| answer == Some(&Answer::Value(value));
+        match *op {
+            Op::Put(_, value) => was(value),
+            Op::Update(_, value) => was(value) || answer == Some(&Answer::Empty),
+            // Another value than its own was there before.
+            Op::GetOrInsert(_, value) => answer.is_some() && !was(value),
+            Op::Take(_) | Op::Pop(_) => answer == Some(&Answer::Empty),
+            Op::Get(_) | Op::Contains(_) | Op::See(_) | Op::Range(..) => true,
+            Op::Size | Op::IsEmpty => true,
+        }
+    }
+
+    fn swaps(&self, a: &Op, b: &Op) -> bool {
+        let reads = |op| self.leaves_unchanged(op, None);
+        match (named(a), named(b)) {
+            (Some(x), Some(y)) if x != y => true,
+            _ => reads(a) && reads(b),
+        }
+    }
+
+    fn verb(&self, op: &Op) -> String {
+        let show = |value: ValueId| self.values.get(value);
+        match *op {
+            Op::Get(key) => format!("get {} as", key.number),
+            Op::Put(key, value) => format!("put {} to {} from", key.number, show(value)),
+            Op::Update(key, value) => format!("update {} to {} from", key.number, show(value)),
+            Op::GetOrInsert(key, value) => {
+                format!("get or insert {} for {} as", show(value), key.number)
+            }
+            Op::Take(key) => format!("take {} as", key.number),
+            Op::Contains(key) => format!("contains {}", key.number),
+            Op::See(End::First) => "first".to_owned(),
+            Op::See(End::Last) => "last".to_owned(),
+            Op::Pop(End::First) => "pop_first".to_owned(),
+            Op::Pop(End::Last) => "pop_last".to_owned(),
+            Op::Range(from, to) => format!("range from {from} to {to}"),
+            Op::Size => "size".to_owned(),
+            Op::IsEmpty => "is_empty".to_owned(),
+        }
+    }
+
+    fn fact(&self, state: &Entries, op: &Op) -> String {
+        match named(op) {
+            Some(key) => self.shown(state, key),
+            None => format!("the map is {}", self.describe(state)),
+        }
+    }
+
+    fn describe(&self, state: &Entries) -> String {
+        let show =
+            |(key, value): &(Key, ValueId)| format!("{}: {}", key.number, self.values.get(*value));
+        let entries: Vec<String> = state.iter().map(show).collect();
+        format!("{{{}}}", entries.join(", "))
+    }
+
+    fn unexplained(&self, operations: &[(&Op, Option<&Answer>)]) -> Option<(usize, String)> {
+        unexplained_value([], operations, |op, ret| match (op, ret) {
+            (Op::Get(_) | Op::Take(_), Some(Answer::Value(value))) => Some(Flow::Shows(*value)),
+            (Op::Put(_, value) | Op::Update(_, value) | Op::GetOrInsert(_, value), _) => {
+                Some(Flow::Brings(*value))
+            }
+            _ => None,
+        })
+    }
+
+    fn heap(&self, state: &Entries) -> usize {
+        size_of_val(&**state)
+    }
+}
+
+fn named(op: &Op) -> Option<Key> {
+    match *op {
+        Op::Get(key) | Op::Take(key) | Op::Contains(key) => Some(key),
+        Op::Put(key, _) | Op::Update(key, _) | Op::GetOrInsert(key, _) => Some(key),
+        Op::See(_) | Op::Pop(_) | Op::Range(..) | Op::Size | Op::IsEmpty => None,
+    }
+}
+
+fn number(recorded: Recorded<'_>, id: ValueId) -> Result<Key, Misfit> {
+    match recorded.values().as_int(id) {
+        Some(number) => Ok(Key { number, id }),
+        None => Misfit::expected("an integer as key"),
+    }
+}
+
+fn only_key(recorded: Recorded<'_>) -> Result<Key, Misfit> {
+    number(recorded, arguments(recorded, 0)?.0)
+}
+
+/// A key and a value, which is not `nil`: that says that there is none.
+fn with_value(recorded: Recorded<'_>) -> Result<(Key, ValueId), Misfit> {
+    let (key, rest) = arguments(recorded, 1)?;
+    match rest[0] {
+        ValueId::NIL => Misfit::expected("a value other than nil, which says that there is none"),
+        value => Ok((number(recorded, key)?, value)),
+    }
+}
+
+/// A value that was there, or `nil`.
+fn found(recorded: Recorded<'_>) -> Result<Answer, Misfit> {
+    Ok(match recorded.operation.result() {
+        ValueId::ABSENT => Answer::Unrecorded,
+        ValueId::NIL => Answer::Empty,
+        value => Answer::Value(value),
+    })
+}
+
+/// The value that is there in the end.
+fn kept(recorded: Recorded<'_>) -> Result<Answer, Misfit> {
+    match found(recorded)? {
+        Answer::Empty => Misfit::expected("the value that the key has then as result"),
+        answer => Ok(answer),
+    }
+}
+
+/// An entry, or `nil`.
+fn entry(recorded: Recorded<'_>) -> Result<Answer, Misfit> {
+    match found(recorded)? {
+        Answer::Value(list) => match recorded.values().as_pair(list) {
+            Some((key, value)) => Ok(Answer::Items([key, value].into())),
+            None => Misfit::expected("a list of key and value as result, or nil if there is none"),
+        },
+        answer => Ok(answer),
+    }
+}
+
+/// A list of entries.
+fn entries(recorded: Recorded<'_>) -> Result<Answer, Misfit> {
+    let Answer::Items(items) = recorded.list()? else { return Ok(Answer::Unrecorded) };
+    let pairs = items.iter().map(|&item| known_items(recorded.values(), item));
+    let pairs = pairs.map(|pair| pair.filter(|pair| pair.len() == 2)).collect::<Option<Vec<_>>>();
+    match pairs {
+        Some(pairs) => Ok(Answer::Items(pairs.into_iter().flatten().collect())),
+        None => Misfit::expected("a list of entries as result, each a list of key and value"),
+    }
+}
+
+impl Vocabulary for SortedMap {
+    fn takes_key(&self) -> bool {
+        true
+    }
+
+    fn methods(&self) -> &'static [Method] {
+        METHODS
+    }
+
+    fn decode(
+        &self,
+        operation: Operation<'_>,
+        failures: Failures,
+    ) -> Result<Decoded<Op, Answer>, Misfit> {
+        let recorded = Recorded { operation, failures };
+        let settle = |op, answer| recorded.settle(op, Failure::Silent, answer);
+        let value = |op: fn(Key, ValueId) -> Op, answer| {
+            let (key, value) = with_value(recorded)?;
+            settle(op(key, value), answer)
+        };
+        match recorded.method(METHODS)? {
+            "get" => settle(Op::Get(only_key(recorded)?), found(recorded)),
+            "put" => value(Op::Put, found(recorded)),
+            "update" => value(Op::Update, found(recorded)),
+            "get_or_insert" => value(Op::GetOrInsert, kept(recorded)),
+            "take" => settle(Op::Take(only_key(recorded)?), found(recorded)),
+            "contains" => settle(Op::Contains(only_key(recorded)?), recorded.truth()),
+            "first" => settle(Op::See(End::First), entry(recorded)),
+            "last" => settle(Op::See(End::Last), entry(recorded)),
+            "pop_first" => settle(Op::Pop(End::First), entry(recorded)),
+            "pop_last" => settle(Op::Pop(End::Last), entry(recorded)),
+            "range" => {
+                let (from, to) = recorded.pair()?;
+                let (from, to) = (number(recorded, from)?, number(recorded, to)?);
+                settle(Op::Range(from.number, to.number), entries(recorded))
+            }
+            "size" => settle(Op::Size, recorded.number()),
+            _ => settle(Op::IsEmpty, recorded.truth()),
+        }
+    }
+}
