@@ -4,7 +4,8 @@
 //! cargo run --release -- run --seconds 6          every study that results.tsv does not have yet
 //! cargo run --release -- run --only moka --again  those whose crate or object contains it, once more
 //! cargo run --release -- known --rounds 10        how soon the known violations are found again
-//! cargo run --release -- controls --seconds 60    objects that are right, none of which may fail
+//! cargo run --release -- controls --seconds 60    objects that are right, none of which may fail; on top of
+//!                                                 controls.tsv, with --executions N until there are so many
 //! cargo run --release -- table                    the table of docs/field-study.md, from results.tsv
 //! ```
 //!
@@ -58,8 +59,7 @@ fn studies() -> impl Iterator<Item = &'static Study> {
     parts.into_iter().flatten()
 }
 
-const USAGE: &str =
-    "usage: run | known | controls | table, with --seconds N --only TEXT --rounds N --again";
+const USAGE: &str = "usage: run | known | controls | table, with --seconds N --only TEXT --rounds N --executions N --again";
 
 /// What is asked for.
 struct Asked {
@@ -67,19 +67,27 @@ struct Asked {
     seconds: f64,
     only: String,
     rounds: u32,
+    executions: u64,
     again: bool,
 }
 
 impl Asked {
     fn read(mut words: impl Iterator<Item = String>) -> Option<Self> {
         let command = words.next().unwrap_or_else(|| "run".to_owned());
-        let mut asked =
-            Asked { command, seconds: 6.0, only: String::new(), rounds: 1, again: false };
+        let mut asked = Asked {
+            command,
+            seconds: 6.0,
+            only: String::new(),
+            rounds: 1,
+            executions: 0,
+            again: false,
+        };
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--seconds" => asked.seconds = words.next()?.parse().ok()?,
                 "--only" => asked.only = words.next()?,
                 "--rounds" => asked.rounds = words.next()?.parse().ok()?,
+                "--executions" => asked.executions = words.next()?.parse().ok()?,
                 "--again" => asked.again = true,
                 _ => return None,
             }
@@ -101,7 +109,7 @@ fn main() -> ExitCode {
         "run" => run(&asked),
         "known" => known(&asked),
         "controls" => return controls(&asked),
-        "table" => Results::read().write_table(),
+        "table" => Results::read(results::STUDIES).write_table(),
         "one" => one(&asked),
         _ => {
             eprintln!("{USAGE}");
@@ -113,7 +121,7 @@ fn main() -> ExitCode {
 
 /// Runs what has no result yet.
 fn run(asked: &Asked) {
-    let mut results = Results::read();
+    let mut results = Results::read(results::STUDIES);
     for study in studies().filter(|study| asked.wants(study)) {
         let subject = study.subject();
         if asked.again || !results.has(&subject) {
@@ -145,14 +153,22 @@ fn known(asked: &Asked) {
 
 /// Runs the controls, none of which may fail.
 fn controls(asked: &Asked) -> ExitCode {
-    let mut executions = 0;
-    let mut failed = false;
-    for study in known::CONTROLS.iter().filter(|study| asked.wants(study)) {
-        let result = study.in_process_of_its_own(asked.seconds);
-        println!("{result}");
-        executions += result.executions();
-        failed |= !result.passed();
+    let mut results = Results::read(results::CONTROLS);
+    loop {
+        let mut wanted: Vec<&Study> =
+            known::CONTROLS.iter().filter(|study| asked.wants(study)).collect();
+        // Those that were run least come first, so that an interruption does no harm.
+        wanted.sort_by_key(|study| results.executions_of(&study.subject()));
+        for study in wanted {
+            let result = study.in_process_of_its_own(asked.seconds);
+            println!("{result}");
+            results.add(result);
+        }
+        if results.failed() || results.executions() >= asked.executions {
+            break;
+        }
     }
+    let (executions, failed) = (results.executions(), results.failed());
     println!("{executions} executions, {}", if failed { "FAILED" } else { "no failure" });
     ExitCode::from(u8::from(failed))
 }

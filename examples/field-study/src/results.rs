@@ -155,8 +155,15 @@ impl fmt::Display for Result {
     }
 }
 
-/// The file.
-pub struct Results(BTreeMap<Subject, Result>);
+/// A file of results.
+pub struct Results {
+    file: &'static str,
+    found: BTreeMap<Subject, Result>,
+}
+
+/// Where what the studies found is, and the controls.
+pub const STUDIES: &str = "results.tsv";
+pub const CONTROLS: &str = "controls.tsv";
 
 const BEGIN: &str = "<!-- begin: examples/field-study, `table` -->";
 const END: &str = "<!-- end -->";
@@ -167,21 +174,48 @@ fn in_this_folder(path: &str) -> PathBuf {
 
 impl Results {
     /// What was found so far.
-    pub fn read() -> Self {
-        let text = std::fs::read_to_string(in_this_folder("results.tsv")).unwrap_or_default();
+    pub fn read(file: &'static str) -> Self {
+        let text = std::fs::read_to_string(in_this_folder(file)).unwrap_or_default();
         let results = text.lines().filter_map(Result::from_line);
-        Results(results.map(|result| (result.subject.clone(), result)).collect())
+        Results { file, found: results.map(|result| (result.subject.clone(), result)).collect() }
     }
 
     pub fn has(&self, subject: &Subject) -> bool {
-        self.0.contains_key(subject)
+        self.found.contains_key(subject)
     }
 
     /// Notes a result in the file.
     pub fn put(&mut self, result: Result) {
-        self.0.insert(result.subject.clone(), result);
-        let lines: String = self.0.values().map(|result| format!("{result}\n")).collect();
-        std::fs::write(in_this_folder("results.tsv"), lines).expect("the results can be written");
+        self.found.insert(result.subject.clone(), result);
+        let lines: String = self.found.values().map(|result| format!("{result}\n")).collect();
+        std::fs::write(in_this_folder(self.file), lines).expect("the results can be written");
+    }
+
+    /// Notes a result that comes on top of those before; a failure stays one.
+    pub fn add(&mut self, mut result: Result) {
+        if let Some(before) = self.found.get(&result.subject) {
+            let (more, sum) = (&result.outcome, &before.outcome);
+            let kept = if before.passed() { more } else { sum };
+            let (executions, different) =
+                (sum.executions + more.executions, sum.different + more.different);
+            result.outcome = Outcome { executions, different, ..kept.clone() };
+            result.seconds += before.seconds;
+        }
+        self.put(result);
+    }
+
+    /// The number of executions of a subject so far, and of all.
+    pub fn executions_of(&self, subject: &Subject) -> u64 {
+        self.found.get(subject).map_or(0, Result::executions)
+    }
+
+    pub fn executions(&self) -> u64 {
+        self.found.values().map(Result::executions).sum()
+    }
+
+    /// Whether something failed.
+    pub fn failed(&self) -> bool {
+        self.found.values().any(|result| !result.passed())
     }
 
     /// Writes the table into the book.
@@ -197,15 +231,15 @@ impl Results {
 
     fn table(&self) -> String {
         let crates: std::collections::BTreeSet<&str> =
-            self.0.keys().map(|subject| subject.krate.as_str()).collect();
-        let failed = self.0.values().filter(|result| !result.passed()).count();
-        let executions: u64 = self.0.values().map(|result| result.outcome.executions).sum();
-        let rows: String = self.0.values().map(|result| result.row() + "\n").collect();
+            self.found.keys().map(|subject| subject.krate.as_str()).collect();
+        let failed = self.found.values().filter(|result| !result.passed()).count();
+        let executions: u64 = self.found.values().map(|result| result.outcome.executions).sum();
+        let rows: String = self.found.values().map(|result| result.row() + "\n").collect();
         format!(
             "{} studies of {} crates, {executions} executions; {failed} studies found a failure.\n\n\
              | crate | object | operations | executions | different | verdict |\n\
              | --- | --- | --- | --- | --- | --- |\n{rows}",
-            self.0.len(),
+            self.found.len(),
             crates.len(),
         )
     }
