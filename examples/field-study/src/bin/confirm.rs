@@ -18,6 +18,7 @@ const ALL: &[(&str, fn(Duration))] = &[
     ("thingbuf", thingbuf),
     ("array-queue", array_queue),
     ("concurrent-queue", concurrent_queue),
+    ("concurrent-queue of one", concurrent_queue_of_one),
     ("async-channel", async_channel),
     ("sharded-slab", sharded_slab),
     ("boxcar count", boxcar_count),
@@ -220,6 +221,47 @@ fn array_queue(time: Duration) {
     queue.push(1).expect("there is room");
     queue.push(2).expect("there is room");
     always_full(time, |value| _ = queue.force_push(value), || queue.is_full(), || queue.len());
+}
+
+/// A queue with room for one value holds one, and two threads pop it. The one that finds nothing pushes, and is told
+/// that there is no room, although nobody else pushes. The value is large, so that taking it out takes a while.
+fn concurrent_queue_of_one(time: Duration) {
+    const QUEUES: usize = 500;
+    let (begin, mut wrong, mut tried) = (Instant::now(), 0, 0);
+    while begin.elapsed() < time {
+        let queues: Vec<_> =
+            (0..QUEUES).map(|_| concurrent_queue::ConcurrentQueue::bounded(1)).collect();
+        for queue in &queues {
+            let _ = queue.push([0_u64; 1024]);
+        }
+        let arrived = AtomicUsize::new(0);
+        let meet = |place: usize| {
+            arrived.fetch_add(1, SeqCst);
+            while arrived.load(SeqCst) < 2 * (place + 1) {
+                std::hint::spin_loop();
+            }
+        };
+        let (_, seen) = together(
+            || {
+                for (place, queue) in queues.iter().enumerate() {
+                    meet(place);
+                    let _ = queue.pop();
+                }
+            },
+            || {
+                let is_wrong = |(place, queue): &(usize, &concurrent_queue::ConcurrentQueue<_>)| {
+                    meet(*place);
+                    queue.pop().is_err() && queue.push([1; 1024]).is_err()
+                };
+                queues.iter().enumerate().filter(is_wrong).count()
+            },
+        );
+        tried += QUEUES;
+        wrong += seen;
+    }
+    println!(
+        "pop found nothing, and then push found no room, although nobody else pushes: {wrong} of {tried}"
+    );
 }
 
 fn concurrent_queue(time: Duration) {
