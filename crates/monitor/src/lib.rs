@@ -25,6 +25,7 @@ pub mod partition;
 mod replay_parts;
 mod sabotage;
 pub mod search;
+mod short;
 mod ties;
 mod typed;
 mod vacuous;

@@ -1,14 +1,19 @@
 //! Histories of a user's own specification, in the user's own types.
 //!
 //! A program that records its operations itself need not go through files and names: it tells a
-//! [`Recording`] what was called and what came back, in the types of its [`Spec`], and checks.
+//! [`Recording`] what was called and what came back, in the types of its [`Spec`], and checks. A
+//! [`History`] is made when somebody wants to see it, or when the recording is not decided
+//! [without](crate::short).
 
-use crate::{Checked, Options, check};
+use crate::{Checked, Options, check, short};
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use seriatim_history::{
-    Builder, Call, History, InputError, Interval, Outcome, ProcessId, Return, Time, Value, ValueId,
-    json_value,
+    Builder, Call, History, InputError, Interval, OpId, Outcome, Problem, Return, Time, Value,
+    ValueId, json_value,
 };
-use seriatim_spec::{Bound, Interpretation, Reader, Spec};
+use seriatim_spec::{Bound, Interpretation, Reader, Spec, Timed};
+use std::fmt::Debug;
 use std::sync::Arc;
 
 /// Operations of a specification `S` as they were called and returned.
@@ -42,34 +47,56 @@ use std::sync::Arc;
 /// ```
 pub struct Recording<S: Spec> {
     spec: Arc<S>,
-    builder: Builder,
-    operations: Vec<(S::Op, Option<S::Ret>)>,
+    operations: Vec<Timed<S::Op, S::Ret>>,
+    /// The number of calls and returns so far, which stands for the time.
+    events: Time,
+    /// The open operation of each process that has one.
+    open: HashMap<i64, usize>,
+    /// Whether operations were told whole, with times of the caller's.
+    is_timed: bool,
 }
+
+/// What recordings are called in messages.
+const SOURCE: &str = "recording";
+
+/// For how many operations there is room at first.
+const FEW: usize = 16;
 
 impl<S: Spec + 'static> Recording<S> {
     /// Nothing recorded yet.
     pub fn new(spec: S) -> Self {
         Recording {
             spec: Arc::new(spec),
-            builder: Builder::new("recording"),
-            operations: Vec::new(),
+            operations: Vec::with_capacity(FEW),
+            events: 0,
+            open: HashMap::new(),
+            is_timed: false,
         }
     }
 
     /// A process calls an operation.
     pub fn call(&mut self, process: i64, op: S::Op) -> Result<(), InputError> {
-        let (process, call) = self.begin(process, &op);
-        self.builder.call(self.operations.len() as u64 + 1, process, call)?;
-        self.operations.push((op, None));
+        let call = self.next_event();
+        match self.open.entry(process) {
+            Entry::Vacant(free) => _ = free.insert(self.operations.len()),
+            Entry::Occupied(busy) => {
+                let (process, open_since) = (process.to_string(), *busy.get() as u64 + 1);
+                let problem = Problem::ProcessBusy { process, open_since };
+                return Err(InputError::new(SOURCE, self.operations.len() as u64 + 1, problem));
+            }
+        }
+        self.operations.push(Timed { process, op, call, returned: None });
         Ok(())
     }
 
     /// A process returns from the operation that it called. One that never does is pending.
     pub fn ret(&mut self, process: i64, ret: S::Ret) -> Result<(), InputError> {
-        let process = self.builder.process(&Value::Int(process));
-        let result = self.shown(&ret);
-        let op = self.builder.ret(0, process, Return::new(Outcome::Ok, result))?;
-        self.operations[op.index()].1 = Some(ret);
+        let time = self.next_event();
+        let Some(at) = self.open.remove(&process) else {
+            let problem = Problem::ReturnWithoutCall { process: process.to_string() };
+            return Err(InputError::new(SOURCE, 0, problem));
+        };
+        self.operations[at].returned = Some((time, ret));
         Ok(())
     }
 
@@ -82,39 +109,58 @@ impl<S: Spec + 'static> Recording<S> {
         call_time: Time,
         returned: Option<(Time, S::Ret)>,
     ) -> Result<(), InputError> {
-        let (process, call) = self.begin(process, &op);
-        let result = returned.as_ref().map_or(ValueId::ABSENT, |(_, ret)| self.shown(ret));
-        let interval = Interval { call: call_time, ret: returned.as_ref().map(|&(time, _)| time) };
-        let line = self.operations.len() as u64 + 1;
-        let ret = Return::new(Outcome::Ok, result);
-        self.builder.operation(line, Some(process), call, interval, ret)?;
-        self.operations.push((op, returned.map(|(_, ret)| ret)));
+        self.is_timed = true;
+        let operation = Timed { process, op, call: call_time, returned };
+        add(&mut Builder::new(SOURCE), self.operations.len(), &operation)?;
+        self.operations.push(operation);
         Ok(())
     }
 
     /// Ends the recording: what was recorded, to be checked and shown.
     pub fn finish(self) -> Result<Recorded<S>, InputError> {
-        let Recording { spec, builder, operations } = self;
-        Ok(Recorded { history: builder.finish()?, spec, operations })
+        let mut builder = Builder::new(SOURCE);
+        for (at, operation) in self.operations.iter().enumerate() {
+            add(&mut builder, at, operation)?;
+        }
+        let Recording { spec, operations, is_timed, .. } = self;
+        Ok(Recorded { history: builder.finish()?, spec, operations, is_timed })
     }
 
     /// Decides whether the recorded operations are linearizable. Whoever wants to show a violation
     /// keeps the history: [`finish`](Recording::finish), then [`Recorded::check`].
     pub fn check(self, options: &Options<'_>) -> Result<Checked, InputError> {
-        self.finish()?.check(options)
+        if !self.is_timed
+            && let Some(checked) = short::check(&*self.spec, &self.operations, options)
+        {
+            return Ok(checked);
+        }
+        self.finish()?.check_history(options)
     }
 
-    /// A result as reports show it: a number or a boolean as what it is, all else as its text.
-    fn shown(&mut self, ret: &S::Ret) -> ValueId {
-        let text = format!("{ret:?}");
+    fn next_event(&mut self) -> Time {
+        self.events += 1;
+        self.events - 1
+    }
+}
+
+/// Adds an operation to a history, as reports show it: a result that is a number or a boolean as
+/// what it is, all else as its text.
+fn add<O: Debug, R: Debug>(
+    builder: &mut Builder,
+    at: usize,
+    operation: &Timed<O, R>,
+) -> Result<OpId, InputError> {
+    let process = builder.process(&Value::Int(operation.process));
+    let call = Call::new(builder.method(&format!("{:?}", operation.op)));
+    let result = operation.result().map_or(ValueId::ABSENT, |result| {
+        let text = format!("{result:?}");
         let value = json_value(&text).unwrap_or_else(|_| Value::text(&text));
-        self.builder.values().intern(&value)
-    }
-
-    fn begin(&mut self, process: i64, op: &S::Op) -> (ProcessId, Call) {
-        let process = self.builder.process(&Value::Int(process));
-        (process, Call::new(self.builder.method(&format!("{op:?}"))))
-    }
+        builder.values().intern(&value)
+    });
+    let ret = operation.returned.as_ref().map(|&(time, _)| time);
+    let interval = Interval { call: operation.call, ret };
+    let ret = Return::new(Outcome::Ok, result);
+    builder.operation(at as u64 + 1, Some(process), call, interval, ret)
 }
 
 /// The operations of a [`Recording`] that has ended: a history, and the [`Reader`] that gives its
@@ -148,7 +194,8 @@ pub struct Recorded<S: Spec> {
     history: History,
     spec: Arc<S>,
     /// By their number in the recording, which is the line of the history less one.
-    operations: Vec<(S::Op, Option<S::Ret>)>,
+    operations: Vec<Timed<S::Op, S::Ret>>,
+    is_timed: bool,
 }
 
 impl<S: Spec + 'static> Recorded<S> {
@@ -159,6 +206,15 @@ impl<S: Spec + 'static> Recorded<S> {
 
     /// Decides whether it is linearizable.
     pub fn check(&self, options: &Options<'_>) -> Result<Checked, InputError> {
+        if !self.is_timed
+            && let Some(checked) = short::check(&*self.spec, &self.operations, options)
+        {
+            return Ok(checked);
+        }
+        self.check_history(options)
+    }
+
+    fn check_history(&self, options: &Options<'_>) -> Result<Checked, InputError> {
         check(&mut self.history.clone(), self, options)
     }
 }
@@ -176,10 +232,10 @@ impl<S: Spec + 'static> Reader for Recorded<S> {
         let mut bound: Bound<S> = Bound::new(self.spec.clone());
         let mut classes = Vec::with_capacity(history.len());
         for operation in history.operations() {
-            let (op, ret) = &self.operations[operation.line() as usize - 1];
-            let ret = operation.ret().and(ret.clone());
-            let says_nothing = ret.is_none() && self.spec.is_read_only(op, None);
-            classes.push((!says_nothing).then(|| bound.class(op.clone(), ret)));
+            let told = &self.operations[operation.line() as usize - 1];
+            let ret = operation.ret().and(told.result().cloned());
+            let says_nothing = ret.is_none() && self.spec.is_read_only(&told.op, None);
+            classes.push((!says_nothing).then(|| bound.class(told.op.clone(), ret)));
         }
         Ok(Interpretation::new(Arc::new(bound), classes))
     }

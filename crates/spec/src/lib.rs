@@ -29,6 +29,7 @@ mod sparse;
 mod spec;
 mod spec_error;
 mod states;
+mod timed;
 mod validate;
 mod verdict;
 mod version;
@@ -50,6 +51,7 @@ pub use seriatim_limits::{Cancel, Reason, Stopped, checkpoint, checkpoint_now};
 pub use sparse::Sparse;
 pub use spec::{Next, Spec, key_of};
 pub use spec_error::SpecError;
+pub use timed::{Timed, replay_timed};
 pub use validate::{replay_by_steps, validate};
 pub use verdict::{
     Attempt, Claim, Context, Counterexample, Explanation, Limit, Replayed, Unknown, Verdict,

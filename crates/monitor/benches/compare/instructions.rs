@@ -53,11 +53,11 @@ fn count_all(command: &Path) -> Option<Vec<(&'static str, u64)>> {
         return None;
     }
     let folder = folder();
-    let counts = ROWS.iter().filter(|row| row.is_counted).map(|row| {
-        let file = row.make(command, &folder);
-        let count = count(row.task.command(command, row.spec, &file));
-        let _ = std::fs::remove_file(file);
-        (row.name, count)
+    let counts = ROWS.iter().filter(|row| row.is_counted).filter_map(|row| {
+        let file = row.make(command, &folder)?;
+        let count = count(row.task.command(command, row.spec, &file, 1));
+        row.unmake(&file);
+        Some((row.name, count))
     });
     let counts = counts.collect();
     let _ = std::fs::remove_dir(folder);

@@ -3,6 +3,7 @@
 //! ```sh
 //! cargo build --release -p seriatim
 //! cargo bench -p seriatim-monitor --bench compare                          # a table, in Markdown
+//! cargo bench -p seriatim-monitor --bench compare -- --page                # … and into the book
 //! PORCUPINE_CLI=… cargo bench -p seriatim-monitor --bench compare          # with a peer beside it
 //! cargo bench -p seriatim-monitor --bench compare -- stack                 # the rows whose names say so
 //! cargo bench -p seriatim-monitor --bench compare -- instructions          # fails if a row costs 5 % more
@@ -14,6 +15,8 @@
 //! is told in `docs/performance.md`.
 
 mod instructions;
+mod library;
+mod page;
 mod peers;
 mod rows;
 mod run;
@@ -31,8 +34,9 @@ fn main() {
     match arguments[..] {
         ["instructions"] => instructions::compare(&command),
         ["instructions", "--bless"] => instructions::bless(&command),
-        [wanted] => peers::table(&command, wanted),
-        _ => peers::table(&command, ""),
+        ["--page"] => page::write(&peers::table(&command, "")),
+        [wanted] => _ = peers::table(&command, wanted),
+        _ => _ = peers::table(&command, ""),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The table of all rows, with every peer that is there.
 
-use crate::rows::{ROWS, Row, folder};
+use crate::library;
+use crate::rows::{ROWS, Row, Task, folder};
 use crate::run::{Cost, median, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,41 +22,61 @@ struct Result {
     verdict: String,
     seconds: f64,
     peak: f64,
+    /// How many times sooner it is with a second thread, where that is asked.
+    speedup: Option<f64>,
 }
 
-/// Measures the rows whose names contain a text, and prints them.
-pub fn table(command: &Path, wanted: &str) {
+/// Measures the rows whose names contain a text: a table in Markdown, printed line by line.
+pub fn table(command: &Path, wanted: &str) -> String {
     let peers: Vec<(&str, PathBuf)> = PEERS
         .iter()
         .filter_map(|&name| std::env::var_os(name).map(|path| (name, PathBuf::from(path))))
         .collect();
     let names: Vec<&str> = peers.iter().map(|(name, _)| name.trim_end_matches("_CLI")).collect();
-    print!("| history | `seriatim gen` | by | verdict | before | goal | now: CPU s | MB |");
-    names.iter().for_each(|name| print!(" {name}: CPU s | MB | times ours |"));
-    print!("\n| --- | --- | --- | --- | --- | --- | ---: | ---: |");
-    names.iter().for_each(|_| print!(" ---: | ---: | ---: |"));
-    println!();
+    let mut table = String::new();
+    let mut print = |line: String| {
+        println!("{line}");
+        table += &line;
+        table += "\n";
+    };
+    let head = names.iter().map(|name| format!(" {name}: CPU s | MB | times ours |"));
+    let head: String = head.collect();
+    let columns = "| row | history | `seriatim gen` | by | verdict | before | goal | now | MB |";
+    print(format!("{columns}{head}"));
+    let lines = " ---: |".repeat(2 + 3 * peers.len());
+    print(format!("| --- | --- | --- | --- | --- | --- | --- |{lines}"));
+    library::measured(wanted, peers.len()).into_iter().for_each(&mut print);
     let folder = folder();
     for row in ROWS.iter().filter(|row| row.name.contains(wanted)) {
-        let file = row.make(command, &folder);
+        let Some(file) = row.make(command, &folder) else { continue };
         let (ours, theirs) = measure(command, &peers, row, &file);
-        print!("| {} | `{} {}` | {} |", row.name, row.spec, row.generate, row.task.words());
-        print!(" {} | {} | {} |", ours.verdict, row.before, row.goal);
-        print!(" {:.4} | {:.0} |", ours.seconds, ours.peak);
-        for theirs in theirs {
-            match theirs {
-                Some(theirs) if theirs.verdict == ours.verdict => {
-                    let times = theirs.seconds / ours.seconds;
-                    print!(" {:.4} | {:.0} | {times:.1} |", theirs.seconds, theirs.peak);
-                }
-                Some(theirs) => print!(" says {} | | |", theirs.verdict),
-                None => print!(" cannot | | |"),
-            }
-        }
-        println!();
-        let _ = std::fs::remove_file(file);
+        row.unmake(&file);
+        print(line(row, &ours, &theirs));
     }
     let _ = std::fs::remove_dir(folder);
+    table
+}
+
+fn line(row: &Row, ours: &Result, theirs: &[Option<Result>]) -> String {
+    let (origin, by) = (row.origin(), row.task.words());
+    let Row { number, name, before, goal, .. } = row;
+    let now = match ours.speedup {
+        Some(speedup) => format!("{speedup:.2} ×"),
+        None => format!("{:.4} s", ours.seconds),
+    };
+    let mut line = format!("| {number} | {name} | {origin} | {by} | {} |", ours.verdict);
+    line += &format!(" {before} | {goal} | {now} | {:.0} |", ours.peak);
+    for theirs in theirs {
+        line += &match theirs {
+            Some(theirs) if theirs.verdict == ours.verdict => {
+                let times = theirs.seconds / ours.seconds;
+                format!(" {:.4} | {:.0} | {times:.1} |", theirs.seconds, theirs.peak)
+            }
+            Some(theirs) => format!(" says {} | | |", theirs.verdict),
+            None => " cannot | | |".to_owned(),
+        };
+    }
+    line
 }
 
 /// All programs on one row, in turns.
@@ -65,11 +86,16 @@ fn measure(
     row: &Row,
     file: &Path,
 ) -> (Result, Vec<Option<Result>>) {
-    let mut ours = Vec::new();
+    let is_parallel = matches!(row.task, Task::TwoThreads | Task::FourFiles);
+    let ask = |threads| {
+        let mut ask = row.task.command(command, row.spec, file, threads);
+        run(&mut ask).expect("the command runs")
+    };
+    let (mut ours, mut together) = (Vec::new(), Vec::new());
     let mut theirs: Vec<Vec<Cost>> = peers.iter().map(|_| Vec::new()).collect();
     for _ in 0..row.runs {
-        let mut ask = row.task.command(command, row.spec, file);
-        ours.push(run(&mut ask).expect("the command runs"));
+        ours.push(ask(1));
+        together.extend(is_parallel.then(|| ask(2)));
         for ((_, peer), costs) in peers.iter().zip(&mut theirs) {
             costs.extend(run(Command::new(peer).arg(row.spec).arg(file)));
         }
@@ -80,9 +106,13 @@ fn measure(
         Some(3) => "unknown",
         _ => "error",
     };
-    let seconds = median(ours.iter().map(|cost| cost.seconds).collect());
-    let peak = median(ours.iter().map(|cost| cost.peak).collect());
-    let ours = Result { verdict: verdict.to_owned(), seconds, peak };
+    let wall = |costs: &[Cost]| median(costs.iter().map(|cost| cost.wall).collect());
+    let ours = Result {
+        verdict: verdict.to_owned(),
+        seconds: median(ours.iter().map(|cost| cost.seconds).collect()),
+        peak: median(ours.iter().map(|cost| cost.peak).collect()),
+        speedup: is_parallel.then(|| wall(&ours) / wall(&together)),
+    };
     (ours, theirs.iter().map(|costs| answer(costs)).collect())
 }
 
@@ -96,5 +126,5 @@ fn answer(costs: &[Cost]) -> Option<Result> {
     let verdict = parsed.first()?.0.clone();
     let seconds = median(parsed.iter().map(|answer| answer.1).collect());
     let peak = median(parsed.iter().map(|answer| answer.2).collect());
-    Some(Result { verdict, seconds, peak })
+    Some(Result { verdict, seconds, peak, speedup: None })
 }

@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 pub struct Cost {
     /// CPU seconds, from the start of the process to its end.
     pub seconds: f64,
+    /// The seconds that went by meanwhile.
+    pub wall: f64,
     /// The peak of the resident memory, in MB.
     pub peak: f64,
     pub output: String,
@@ -16,6 +18,7 @@ pub struct Cost {
 
 /// Runs a program to its end.
 pub fn run(command: &mut Command) -> std::io::Result<Cost> {
+    let start = std::time::Instant::now();
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let mut output = String::new();
@@ -31,6 +34,7 @@ pub fn run(command: &mut Command) -> std::io::Result<Cost> {
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
     Ok(Cost {
         seconds: seconds(usage.ru_utime) + seconds(usage.ru_stime),
+        wall: start.elapsed().as_secs_f64(),
         peak: usage.ru_maxrss as f64 / 1000.0,
         output,
         code: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),

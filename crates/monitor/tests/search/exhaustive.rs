@@ -1,8 +1,9 @@
-//! Every small history of the common objects: brute force, depth first and breadth first agree,
-//! every witness is replayed, every counterexample is rejected by brute force.
+//! Every small history of the common objects: brute force, depth first, breadth first and the short
+//! way of a recording agree, every witness is replayed, every counterexample is rejected by brute force.
 
 use crate::oracle::Answer::{Bool, Int, Never, Nil, Nothing};
 use crate::oracle::{Letter, brute_force, build, letter, reader};
+use crate::short::is_linearizable;
 use seriatim_history::History;
 use seriatim_monitor::{Detail, Monitors, Options, Strategy, check};
 use seriatim_spec::{ChosenReader, Reader, Verdict, validate};
@@ -79,6 +80,7 @@ fn word(letters: &[Letter], mut number: usize, length: usize) -> Vec<Letter> {
 fn agree(reader: &ChosenReader, mut history: History) -> bool {
     let reading = reader.read(&mut history).expect("the history fits the specification");
     let truth = brute_force(&history, &reading);
+    assert_eq!(is_linearizable(&history, &reading), truth, "recorded: {}", shown(&history));
     for strategy in [Strategy::DepthFirst, Strategy::BreadthFirst] {
         // Making every counterexample small would take most of the time: small histories will do.
         let detail = if history.len() < 4 { Detail::Minimal } else { Detail::Plain };

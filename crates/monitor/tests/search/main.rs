@@ -3,4 +3,5 @@
 mod exhaustive;
 mod oracle;
 mod random;
+mod short;
 mod weaker;

@@ -3,6 +3,7 @@
 
 use crate::oracle::Answer::{Bool, Int, Never, Nil, Nothing, Text};
 use crate::oracle::{Arg, Letter, brute_force, build, letter, reader};
+use crate::short::is_linearizable;
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Detail, Monitors, Options, Strategy, check};
 use seriatim_spec::{Reader, Verdict, validate};
@@ -37,6 +38,7 @@ fn agree_on(spec: &str, letters: &[Letter], histories: usize) {
         let reading = reader.read(&mut history).expect("fits the specification");
         let truth = brute_force(&history, &reading);
         violations += usize::from(!truth);
+        assert_eq!(is_linearizable(&history, &reading), truth, "{spec} recorded: {word:?}");
         for strategy in [Strategy::DepthFirst, Strategy::BreadthFirst] {
             for partitioning in [Partitioning::ByKey, Partitioning::ByObject] {
                 let options = Options {

@@ -15,7 +15,7 @@ use seriatim::report::terminal::{Colour, Glyphs, Style};
 use seriatim::report::{json as json_report, terminal};
 use seriatim::transactions::Glyphs as LevelGlyphs;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use terminal_size::terminal_size;
 
 /// Decide whether recorded histories are linearizable
@@ -263,12 +263,14 @@ impl Arguments {
         limits::within(|| scale::answer(&self.question, &self.scale, log))
     }
 
+    fn is_spilled(&self, path: &Path) -> bool {
+        self.scale.is_spilled(path, self.question.spec(), self.question.memory())
+    }
+
     fn answer(&self, log: &[PathBuf]) -> Result<Done, Failure> {
         match log {
             _ if self.question.needs_all() => self.question.answer(log, self.detail()),
-            [path] if !self.scale.is_spilled(path, self.question.memory()) => {
-                self.question.answer(log, self.detail())
-            }
+            [path] if !self.is_spilled(path) => self.question.answer(log, self.detail()),
             log => scale::answer(&self.question, &self.scale, log),
         }
     }

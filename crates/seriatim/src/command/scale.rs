@@ -16,7 +16,7 @@ use seriatim::scale::spill::Scratch;
 use seriatim::scale::verdicts::{About, Line, Writer};
 use seriatim::scale::{JudgedPart, Judgement, run};
 use seriatim::spec::{Explanation, Limit, Replayed};
-use seriatim::{Checked, Counterexample, History, Unknown, Verdict};
+use seriatim::{Checked, Counterexample, History, SpecChoice, Unknown, Verdict};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,6 +62,22 @@ enum Spilling {
 const SMALL: u64 = 256 << 20;
 /// How much memory a byte of a file may need when it is read whole.
 const EXPANDED: u64 = 16;
+/// The same for an object that cannot be split and that a fast monitor decides: in the end it has to
+/// be in memory whole, so that the way through the disk only costs more.
+const EXPANDED_WHOLE: u64 = 5;
+/// These objects.
+const WHOLE: [&str; 10] = [
+    "queue",
+    "stack",
+    "priority-queue",
+    "register",
+    "cas-register",
+    "counter",
+    "fetch-and-add",
+    "mutex",
+    "semaphore",
+    "log",
+];
 /// The same for a compressed file.
 const UNPACKED: u64 = 200;
 
@@ -75,8 +91,8 @@ fn shard_named(text: &str) -> Result<Shard, String> {
 }
 
 impl Scale {
-    /// Whether a file is checked from disk.
-    pub fn is_spilled(&self, path: &Path, memory: usize) -> bool {
+    /// Whether a file is checked from disk under a specification, if one is named.
+    pub fn is_spilled(&self, path: &Path, spec: Option<&str>, memory: usize) -> bool {
         match self.spill {
             Spilling::Always => true,
             Spilling::Never => false,
@@ -84,7 +100,13 @@ impl Scale {
                 let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
                 let name = path.to_string_lossy();
                 let is_packed = name.ends_with(".gz") || name.ends_with(".zst");
-                let factor = if is_packed { UNPACKED } else { EXPANDED };
+                let choice = spec.and_then(|spec| SpecChoice::parse(spec).ok());
+                let is_whole = choice.is_some_and(|choice| WHOLE.contains(&choice.name()));
+                let factor = match (is_packed, is_whole) {
+                    (true, _) => UNPACKED,
+                    (false, true) => EXPANDED_WHOLE,
+                    (false, false) => EXPANDED,
+                };
                 bytes.saturating_mul(factor) > SMALL.max(memory as u64)
             }
         }
