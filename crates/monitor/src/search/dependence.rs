@@ -56,23 +56,37 @@ impl<'a> Dependence<'a> {
                 pending.retain(|&id| key(part.pending_class(id)) == wanted);
             }
             Dependence::Pairwise(alphabet) => {
-                let mut reached = vec![part.class(first)];
-                let mut next = 0;
-                while next < reached.len() {
-                    let from = reached[next];
-                    let all = candidates.iter().map(|&rank| part.class(rank));
-                    for class in all.chain(pending.iter().map(|&id| part.pending_class(id))) {
-                        if !reached.contains(&class) && !alphabet.commute(from, class) {
-                            reached.push(class);
-                        }
-                    }
-                    next += 1;
+                let all = candidates.iter().map(|&rank| part.class(rank));
+                let all = all.chain(pending.iter().map(|&id| part.pending_class(id)));
+                let apart = apart(*alphabet, part.class(first), all);
+                if !apart.is_empty() {
+                    candidates.retain(|&rank| !apart.contains(&part.class(rank)));
+                    pending.retain(|&id| !apart.contains(&part.pending_class(id)));
                 }
-                candidates.retain(|&rank| reached.contains(&part.class(rank)));
-                pending.retain(|&id| reached.contains(&part.pending_class(id)));
             }
         }
     }
+}
+
+/// The classes among some that are not connected with the first.
+fn apart(
+    alphabet: &dyn Alphabet,
+    first: ClassId,
+    all: impl Iterator<Item = ClassId>,
+) -> Vec<ClassId> {
+    let mut reached = vec![first];
+    let mut apart: Vec<ClassId> = all.filter(|&class| class != first).collect();
+    let mut next = 0;
+    while next < reached.len() && !apart.is_empty() {
+        let from = reached[next];
+        apart.retain(|&class| {
+            let commutes = alphabet.commute(from, class);
+            reached.extend((!commutes).then_some(class));
+            commutes
+        });
+        next += 1;
+    }
+    apart
 }
 
 /// Whether it is worth asking about pairs: some of the first classes commute.

@@ -17,13 +17,18 @@
 //! leaves open stays open; and a witness takes at most four times as long as without dives. Usually
 //! a dive begins far along, near where the others are stuck; now and then early, in case that is
 //! where they went wrong.
+//!
+//! *Pending operations last.* Which of them help is expensive to find out (every one of them,
+//! before every open operation, and in chains), and most configurations on the way to a witness
+//! need none. So what takes no pending operation is tried first, then what takes one, then what
+//! takes several; each is generated when all before it has failed.
 
 use super::engine::Search;
 use super::mask::Mask;
 use super::origins::{OriginId, Origins};
 use super::part::Rank;
 use super::seen::Seen;
-use super::space::{Configuration, Order, Space, Step, Successors, mixed};
+use super::space::{Configuration, Kind, Order, Space, Step, Successors, mixed};
 use super::{Effort, Progress};
 use std::cmp::Ordering;
 
@@ -49,6 +54,14 @@ struct Open<M> {
     origin: OriginId,
     /// A dive has begun with it.
     is_taken: bool,
+    /// Which of its successors are still to be tried: these and the later kinds.
+    kind: Kind,
+}
+
+impl<M> Open<M> {
+    fn new(configuration: Configuration<M>, origin: OriginId) -> Self {
+        Open { configuration, origin, is_taken: false, kind: Kind::Plain }
+    }
 }
 
 /// Whose turn it is.
@@ -88,7 +101,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
         DepthFirst {
             space,
             seen,
-            main: vec![Open { configuration: root, origin: OriginId::ROOT, is_taken: false }],
+            main: vec![Open::new(root, OriginId::ROOT)],
             left_open: Vec::new(),
             origins: Origins::default(),
             settled,
@@ -149,10 +162,11 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
         };
         match chosen.checked_sub(self.main.len()) {
             None => {
-                let Open { configuration, origin, is_taken } = &mut self.main[chosen];
-                *is_taken = true;
-                let (configuration, origin) = (configuration.clone(), *origin);
-                self.left_open.push(Open { configuration, origin, is_taken: false });
+                let open = &mut self.main[chosen];
+                let (configuration, kind) = (open.configuration.clone(), open.kind);
+                let copy = Open { kind, ..Open::new(configuration, open.origin) };
+                open.is_taken = true;
+                self.left_open.push(copy);
             }
             Some(index) => {
                 let last = self.left_open.len() - 1;
@@ -161,17 +175,26 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
         }
     }
 
-    /// The last successor is pushed first, so that the first is entered first.
-    fn push_successors(&mut self, parent: OriginId) {
+    /// Generates the successors of a configuration that are next.
+    fn enter(&mut self, open: Open<M>) {
+        let Open { configuration, origin, kind, .. } = open;
+        let next = self.space.expand_kind(&configuration, kind, &mut self.successors);
+        let rest = next.map(|kind| Open { kind, ..Open::new(configuration, origin) });
+        self.push_successors(origin, rest);
+    }
+
+    /// The last successor is pushed first, so that the first is entered first; what is left of the
+    /// parent comes after all of them.
+    fn push_successors(&mut self, parent: OriginId, rest: Option<Open<M>>) {
         let open = match self.turn.is_dive() {
             true => &mut self.left_open,
             false => &mut self.main,
         };
+        open.extend(rest);
         for (configuration, steps) in self.successors.iter().rev() {
             if self.seen.insert(configuration, &self.space.uses) {
                 let origin = self.origins.add(parent, steps);
-                let configuration = configuration.clone();
-                open.push(Open { configuration, origin, is_taken: false });
+                open.push(Open::new(configuration.clone(), origin));
             }
         }
     }
@@ -185,16 +208,13 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
 
 impl<M: Mask> Search for DepthFirst<'_, M> {
     fn run(&mut self, effort: &mut Effort<'_>) -> Progress {
-        while let Some(Open { configuration, origin, .. }) = self.next() {
-            if self.space.is_complete(&configuration) {
-                self.settled.extend(self.origins.path(origin));
+        while let Some(open) = self.next() {
+            if self.space.is_complete(&open.configuration) {
+                self.settled.extend(self.origins.path(open.origin));
                 return Progress::Found(std::mem::take(&mut self.settled));
             }
-            if configuration.frontier > self.farthest {
-                self.farthest = configuration.frontier;
-            }
-            self.space.expand(&configuration, &mut self.successors);
-            self.push_successors(origin);
+            self.farthest = self.farthest.max(open.configuration.frontier);
+            self.enter(open);
             if let Some(pause) = effort.spend(|| self.bytes()) {
                 return pause;
             }

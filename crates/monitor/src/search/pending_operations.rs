@@ -11,7 +11,8 @@
 //! Nothing ends a completion: a last pending operation would be useless. That operations of one
 //! class are interchangeable lets the search count them instead of telling them apart (`used`).
 //!
-//! *Cost.* What enables what is computed once for a state and a class, and remembered.
+//! *Cost.* What enables what is computed once for a state and a class, and remembered. The search
+//! depth first asks for it last, since most configurations need no pending operation.
 //!
 //! *It would be unsound to* try only chains of one pending operation, or to drop a chain because
 //! another one led to the same states with other operations, unless that one used no more of any class.
@@ -62,8 +63,8 @@ struct ChainWalk<'c> {
 }
 
 impl Space<'_> {
-    /// Tries every chain of pending operations that ends in a candidate.
-    pub(super) fn expand_pending<M: Mask>(
+    /// Tries every candidate after one pending operation that helps it.
+    pub(super) fn emit_helped<M: Mask>(
         &mut self,
         from: &Configuration<M>,
         candidates: &[Rank],
@@ -79,6 +80,16 @@ impl Space<'_> {
                 }
             }
         }
+    }
+
+    /// Tries every chain of several pending operations that ends in a candidate.
+    pub(super) fn emit_chained<M: Mask>(
+        &mut self,
+        from: &Configuration<M>,
+        candidates: &[Rank],
+        helpers: &[PendingId],
+        successors: &mut Successors<M>,
+    ) {
         let mut walk = ChainWalk { candidates, helpers, steps: Vec::new(), seen: HashMap::new() };
         for (second, enabler) in self.chains(from.state).iter() {
             let first = enabler.pending;

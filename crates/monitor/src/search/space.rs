@@ -58,6 +58,17 @@ pub enum Step {
     Pending(PendingId),
 }
 
+/// Successors by what they take, the cheapest to find first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A completed operation.
+    Plain,
+    /// A completed operation after a pending one that helps it.
+    Helped,
+    /// A completed operation after several pending ones, each of which helps the next.
+    Chained,
+}
+
 /// The successors of a configuration, each with the steps that lead to it.
 pub struct Successors<M> {
     /// Each successor with the end of its steps in `steps`.
@@ -188,25 +199,71 @@ impl<'a> Space<'a> {
         successors: &mut Successors<M>,
     ) {
         successors.clear();
+        let (candidates, helpers) = self.begin(configuration);
+        for kind in [Kind::Plain, Kind::Helped, Kind::Chained] {
+            self.emit_kind(configuration, kind, (&candidates, &helpers), successors);
+        }
+        (self.candidates, self.helpers) = (candidates, helpers);
+    }
+
+    /// Generates the successors of one kind; gives the next kind, if there may be any.
+    pub fn expand_kind<M: Mask>(
+        &mut self,
+        configuration: &Configuration<M>,
+        kind: Kind,
+        successors: &mut Successors<M>,
+    ) -> Option<Kind> {
+        successors.clear();
+        let (candidates, helpers) = self.begin(configuration);
+        self.emit_kind(configuration, kind, (&candidates, &helpers), successors);
+        (self.candidates, self.helpers) = (candidates, helpers);
+        match (kind, self.helpers.len()) {
+            (Kind::Plain, 1..) => Some(Kind::Helped),
+            (Kind::Helped, 1..) => Some(Kind::Chained),
+            _ => None,
+        }
+    }
+
+    /// The candidates in the order in which they are tried, and the pending operations.
+    fn begin<M: Mask>(&mut self, configuration: &Configuration<M>) -> (Vec<Rank>, Vec<PendingId>) {
         self.transitions.begin();
         self.choose_candidates(configuration);
         let mut candidates = std::mem::take(&mut self.candidates);
         if let Order::Mixed(seed) = self.order {
             candidates.sort_by_key(|&rank| mixed(u64::from(rank.0) + (seed << 32)));
         }
-        for &rank in &candidates {
-            let answer = self.transitions.step(configuration.state, self.part.class(rank));
+        (candidates, std::mem::take(&mut self.helpers))
+    }
+
+    fn emit_kind<M: Mask>(
+        &mut self,
+        from: &Configuration<M>,
+        kind: Kind,
+        (candidates, helpers): (&[Rank], &[PendingId]),
+        successors: &mut Successors<M>,
+    ) {
+        match kind {
+            Kind::Plain => self.emit_plain(from, candidates, successors),
+            _ if helpers.is_empty() => {}
+            Kind::Helped => self.emit_helped(from, candidates, helpers, successors),
+            Kind::Chained => self.emit_chained(from, candidates, helpers, successors),
+        }
+    }
+
+    /// Tries every candidate as it is.
+    fn emit_plain<M: Mask>(
+        &mut self,
+        from: &Configuration<M>,
+        candidates: &[Rank],
+        successors: &mut Successors<M>,
+    ) {
+        for &rank in candidates {
+            let answer = self.transitions.step(from.state, self.part.class(rank));
             for nth in 0..self.transitions.count(answer) {
                 let after = self.transitions.nth(answer, nth);
-                self.emit(configuration, configuration.used, &[], (rank, after), successors);
+                self.emit(from, from.used, &[], (rank, after), successors);
             }
         }
-        if !self.helpers.is_empty() {
-            let helpers = std::mem::take(&mut self.helpers);
-            self.expand_pending(configuration, &candidates, &helpers, successors);
-            self.helpers = helpers;
-        }
-        self.candidates = candidates;
     }
 
     /// The open operations and the classes of pending ones that are worth trying: those that matter
