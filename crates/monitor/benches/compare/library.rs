@@ -129,7 +129,7 @@ pub fn measured(wanted: &str, peers: usize) -> Vec<String> {
     let name = "kv, 10 clients, in the library";
     if let Some(corpus) = corpus().filter(|_| name.contains(wanted)) {
         let file = "kv/c10-ok.txt";
-        let history = read(&corpus.join(file)).expect("the corpus can be read");
+        let history = read(corpus.join(file)).expect("the corpus can be read");
         let choice = SpecChoice::parse("kv").expect("a known specification");
         let reader = ChosenReader { choice, failures: Failures::default() };
         let options = Options { threads: 1, detail: Detail::Plain, ..Options::default() };

@@ -20,9 +20,10 @@
 use super::record::Record;
 use super::{Model, Player, Visitor, intern_items, intern_parameters, successors, with_model};
 use crate::{Automaton, Cancel, ChosenReader, Interpretation, Reader, StateId};
+use hashbrown::HashSet;
 use seriatim_history::{History, InputError, OpId, Time};
 use seriatim_limits::checkpoint;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::hash::Hash;
 
 /// What the second opinion is.
