@@ -2,7 +2,7 @@
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/performance.md");
 const BEGIN: &str = "<!-- compare: what follows is written by the benchmark -->\n\n";
-const END: &str = "\n<!-- compare: until here -->\n";
+const END: &str = "<!-- compare: until here -->\n";
 
 /// Puts the table into the page, in the place of the last one.
 pub fn write(table: &str) {
@@ -12,6 +12,6 @@ pub fn write(table: &str) {
         Some((before, after))
     });
     let (before, after) = parts.expect("the page has a place for the table");
-    let page = format!("{before}{BEGIN}{table}{END}{after}");
+    let page = format!("{before}{BEGIN}{table}\n{END}{after}");
     std::fs::write(PAGE, page).expect("the page can be written");
 }

@@ -67,7 +67,7 @@ impl Task {
         let mut run = Command::new(command);
         match self {
             Task::Watch => _ = run.args(["watch", spec]),
-            _ => _ = run.args(["check", "--time", "60s", "--spec", spec]),
+            _ => _ = run.args(["check", "--time", "10m", "--spec", spec]),
         }
         match self {
             Task::Watch => {}
