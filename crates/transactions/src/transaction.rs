@@ -540,7 +540,7 @@ impl Builder {
             return Ok(());
         }
         let mut elements: HashMap<KeyId, Vec<(ValueId, KeyId)>> = HashMap::new();
-        let mut known: HashSet<(KeyId, ValueId)> = HashSet::new();
+        let mut known: HashMap<(KeyId, ValueId), KeyId> = HashMap::new();
         let mut list = std::mem::take(&mut self.list);
         for op in list.iter().flat_map(|txn| &txn.ops).filter(|op| self.sets.contains(&op.key())) {
             let values: &[ValueId] = match op {
@@ -548,11 +548,14 @@ impl Builder {
                 Op::ReadList(_, items) => items,
                 _ => &[],
             };
-            for &value in values.iter().filter(|&&value| known.insert((op.key(), value))) {
-                let set = &self.keys.names[op.key().index()];
-                let name = format!("{set}∋{}", self.values.get(value));
-                let element = KeyId(self.keys.id(&Value::Name(name.into())));
-                elements.entry(op.key()).or_default().push((value, element));
+            for &value in values {
+                known.entry((op.key(), value)).or_insert_with(|| {
+                    let set = &self.keys.names[op.key().index()];
+                    let name = format!("{set}∋{}", self.values.get(value));
+                    let element = KeyId(self.keys.id(&Value::Name(name.into())));
+                    elements.entry(op.key()).or_default().push((value, element));
+                    element
+                });
             }
         }
         let is_in = self.values.intern(&Value::Bool(true));
@@ -564,10 +567,8 @@ impl Builder {
                     continue;
                 };
                 match &op {
-                    Op::Append(_, added) => {
-                        let mut all = elements.iter();
-                        let element = all.find(|element| element.0 == *added).map(|e| e.1);
-                        ops.push(Op::Write(element.expect("it was named"), is_in));
+                    Op::Append(set, added) => {
+                        ops.push(Op::Write(known[&(*set, *added)], is_in));
                     }
                     Op::ReadList(_, items) => {
                         // All elements are read at once. Levels that tell earlier reads of a

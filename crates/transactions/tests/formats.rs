@@ -99,11 +99,94 @@ fn what_is_no_history_of_transactions_is_refused_with_its_line() {
         ("r 1 0\nw 1 x\n", 2),
         ("r(1,2,3,4)\nr(1,2,3)\n", 2),
         ("[x:=1]\n[x=1]\n", 2),
+        ("w(1,1,0,5)\nr(1,1,1,5)\n", 2),
+        (r#"[[{"events":[],"committed":"no"}]]"#, 0),
+        (r#"[[{"events":[]}]]"#, 0),
     ];
     for (text, line) in cases {
         let error = read_str("test", text).expect_err(text);
         assert_eq!(error.line, line, "{text}: {error}");
     }
+}
+
+#[test]
+fn a_completion_that_tells_of_something_else_than_its_call_is_refused_with_its_line() {
+    // Lists of JSON are lists of EDN.
+    let written = |&(called, kind, told): &(&str, &str, &str)| {
+        let edn = format!(
+            "{{:type :invoke, :process 0, :value {called}}}
+{{:type :{kind}, :process 0, :value {told}}}"
+        );
+        let json = format!(
+            r#"{{"type":"invoke","process":0,"value":{called}}}
+{{"type":"{kind}","process":0,"value":{told}}}"#
+        );
+        let ours = format!(
+            r#"{{"process":0,"op":"txn","arg":{called},"result":{told},"call":1,"return":2}}"#
+        );
+        let lines = [(edn, 2), (json, 2), (ours, 1)];
+        lines.into_iter().take(if kind == "ok" { 3 } else { 2 }).collect::<Vec<_>>()
+    };
+    let refused = [
+        (r#"[["w","x",1]]"#, "ok", r#"[["w","x",2]]"#),
+        (r#"[["w","x",1]]"#, "ok", r#"[["w","y",1]]"#),
+        (r#"[["w","x",1]]"#, "ok", r#"[["r","x",1]]"#),
+        (r#"[["r","x",null]]"#, "ok", r#"[["r","y",1]]"#),
+        (r#"[["r","x",null]]"#, "ok", r#"[["w","x",1]]"#),
+        (r#"[["w","x",1],["r","x",null]]"#, "ok", r#"[["w","x",1]]"#),
+        (r#"[["w","x",1]]"#, "ok", r#"[["w","x",1],["r","y",null]]"#),
+        (r#"[["append","x",1]]"#, "ok", r#"[["append","x",2]]"#),
+        (r#"[["inc","x",1]]"#, "ok", r#"[["inc","x",2]]"#),
+        (r#"[["w","x",1]]"#, "fail", r#"[["w","x",2]]"#),
+        (r#"[["w","x",1]]"#, "info", r#"[["w","x",1],["w","y",1]]"#),
+    ];
+    for (text, line) in refused.iter().flat_map(written) {
+        let error = read_str("test", &text).expect_err(&text);
+        assert_eq!(error.line, line, "{text}: {error}");
+    }
+    // Reads are told by the completion; who did not commit may not have come to the end.
+    let taken = [
+        (r#"[["w","x",1],["r","y",null]]"#, "ok", r#"[["w","x",1],["r","y",2]]"#),
+        (r#"[["w","x",1],["r","y",null]]"#, "info", r#"[["w","x",1]]"#),
+        (r#"[["w","x",1],["r","y",null]]"#, "fail", "null"),
+    ];
+    for (text, _) in taken.iter().flat_map(written) {
+        read_str("test", &text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    }
+}
+
+#[test]
+fn without_processes_a_completion_belongs_to_the_one_open_call_that_it_repeats() {
+    let calls = "{:type :invoke, :value [[:w x 1]]}\n{:type :invoke, :value [[:r x nil]]}\n";
+    let done = "{:type :ok, :value [[:w x 1]]}\n{:type :ok, :value [[:r x nil]]}\n";
+    let history = read_str("test", &format!("{calls}{done}")).expect("a history");
+    assert_eq!(history.list().iter().map(|txn| txn.call).collect::<Vec<_>>(), [1, 2]);
+    // Which of two equal calls is over nobody knows, nor to which one this belongs.
+    for text in
+        [format!("{calls}{calls}{done}"), format!("{calls}{{:type :ok, :value [[:w x 2]]}}")]
+    {
+        let line = text.matches(":invoke").count() as u64 + 1;
+        assert_eq!(read_str("test", &text).expect_err(&text).line, line, "{text}");
+    }
+}
+
+#[test]
+fn a_process_may_have_a_name_and_only_infos_out_of_a_call_are_left_out() {
+    let text = r#"{"type":"invoke","process":"ann","value":[["w","x",1]]}
+{"type":"ok","process":"ann","value":[["w","x",1]]}
+{"type":"info","process":"nemesis","value":"partition"}
+{"type":"invoke","process":"bob","value":[["r","x",null]]}
+{"type":"ok","process":"bob","value":[["r","x",null]]}
+"#;
+    let levels = [Level::StrictSerializable, Level::Serializable];
+    assert_eq!(strongest(text, &levels), Some(Level::Serializable));
+    // A write of a register may be told to be over without its value.
+    let text = "{:type :invoke, :process 0, :f :write, :value 3}
+{:type :ok, :process 0, :f :write, :value nil}
+{:type :invoke, :process 1, :f :read}
+{:type :ok, :process 1, :f :read, :value 3}
+";
+    assert_eq!(strongest(text, &levels), Some(Level::StrictSerializable));
 }
 
 #[test]

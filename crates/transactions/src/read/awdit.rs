@@ -86,6 +86,11 @@ pub fn read_plume(source: &str, text: &str) -> Result<Transactions, InputError> 
             }),
         };
         last = Some((txn, place));
+        let (of, here) = (list[place].session, builder.session(&Value::Int(session)));
+        if of != here {
+            let expected = format!("transaction {txn} in the session of line {}", list[place].line);
+            return Err(InputError::syntax(source, number, &expected, line));
+        }
         list[place].ops.push(op);
     }
     finish_untimed(builder, list)

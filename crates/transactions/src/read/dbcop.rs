@@ -57,8 +57,10 @@ fn transaction(builder: &mut Builder, value: &Value, session: i64) -> Option<Tra
         let version = builder.values().intern(field(event, "version")?);
         txn.ops.push(if is_read { Op::Read(key, version) } else { Op::Write(key, version) });
     }
-    if field(value, "committed") == Some(&Value::Bool(false)) {
-        abort(&mut txn);
+    match field(value, "committed")? {
+        Value::Bool(true) => {}
+        Value::Bool(false) => abort(&mut txn),
+        _ => return None,
     }
     Some(txn)
 }

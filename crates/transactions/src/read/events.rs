@@ -8,11 +8,13 @@
 //! Events of a register, `{:type :ok, :process 0, :f :write, :value 3}`, are transactions of one operation.
 //!
 //! `ok` committed, `fail` aborted, `info` (or no completion at all) is unknown. The order of the events
-//! is the order in which they stand. Without `:process` a completion belongs to the last call that is
-//! open, and every transaction is a session of its own. A completion without a call is a transaction
-//! that may have been called at any earlier time. Events of processes that are no numbers, such as
-//! `:nemesis`, are left out. A read of `nil` saw the initial state.
+//! is the order in which they stand. A completion repeats its call, with the values that were read
+//! (`agree.rs`). Without `:process` every transaction is a session of its own, and a completion belongs
+//! to the one open call that it repeats. A completion without a call is a transaction
+//! that may have been called at any earlier time. An `:info` of a process that is not a number and has
+//! no open call, such as `:nemesis`, is left out. A read of `nil` saw the initial state.
 
+use super::agree::{Repeats, disagreement};
 use super::form::{Forms, Notation};
 use super::history::{Plain, register};
 use crate::transaction::{Builder, Op, Outcome, SessionId, Transaction, Transactions};
@@ -74,13 +76,17 @@ impl Reader<'_> {
             entries.iter().find(|(key, _)| key.as_str() == Some(name)).map(|(_, value)| value)
         };
         let process = get("process").filter(|process| **process != Value::Nil).cloned();
-        if matches!(process, Some(Value::Name(_) | Value::Text(_))) {
+        let kind = get("type").unwrap_or(&Value::Nil);
+        let is_open = self.open.get(&process).is_some_and(|calls| !calls.is_empty());
+        let is_named = matches!(process, Some(Value::Name(_) | Value::Text(_)));
+        if is_named && kind.as_str() == Some("info") && !is_open {
             return Ok(());
         }
         self.now += 1;
-        let kind = get("type").unwrap_or(&Value::Nil);
         let value = get("value").cloned().unwrap_or(Value::Nil);
         let value = match get("f").and_then(Value::as_str).and_then(Plain::named) {
+            // That a write is over may be told without what was written.
+            Some(Plain::Write) if value == Value::Nil && is_open => value,
             Some(does) => as_transaction(does, value),
             None => value,
         };
@@ -116,13 +122,18 @@ impl Reader<'_> {
         value: Value,
         line: u64,
     ) -> Result<(), InputError> {
-        let call = self.open.get_mut(&process).and_then(Vec::pop);
+        let repeats = match outcome {
+            Outcome::Committed => Repeats::All,
+            _ => Repeats::AtMost,
+        };
+        let call = self.take_call(&process, &value, repeats, line)?;
         let (call_time, place) = call.as_ref().map_or((0, self.now as usize), |c| (c.at, c.place));
         let called = call.map(|call| call.value).filter(|called| *called != Value::Nil);
         // What a transaction meant to write is told by its call, what it read by its completion.
-        let ops = match outcome {
-            Outcome::Committed => value,
-            _ => called.unwrap_or(value),
+        let ops = match (outcome, called) {
+            (Outcome::Committed, Some(called)) if is_write_of_a_register(&value, &called) => called,
+            (Outcome::Committed, _) | (_, None) => value,
+            (_, Some(called)) => called,
         };
         let session = self.session(process);
         let ops = self.ops(&ops, outcome, line)?;
@@ -130,6 +141,34 @@ impl Reader<'_> {
         let txn = Transaction { session, call: call_time, ret, outcome, ops, line };
         self.list.push((place, txn));
         Ok(())
+    }
+
+    /// The open call that a completion completes.
+    fn take_call(
+        &mut self,
+        process: &Option<Value>,
+        value: &Value,
+        repeats: Repeats,
+        line: u64,
+    ) -> Result<Option<Call>, InputError> {
+        let Some(calls) = self.open.get_mut(process) else { return Ok(None) };
+        let disagrees = |call: &Call| disagreement(&call.value, value, repeats);
+        let fitting: Vec<usize> =
+            (0..calls.len()).filter(|&index| disagrees(&calls[index]).is_none()).collect();
+        match (calls.len(), fitting.as_slice()) {
+            (0, _) => Ok(None),
+            (_, [one]) => Ok(Some(calls.remove(*one))),
+            (1, _) => {
+                let told = disagrees(&calls[0]).expect("it does not fit");
+                let expected = format!("{}, as the call of line {} says", told.0, calls[0].line);
+                Err(InputError::syntax(self.source, line, &expected, &told.1))
+            }
+            (count, fitting) => {
+                let expected = "a :process, or a completion that repeats one open call alone";
+                let found = format!("one that repeats {} of {count} open calls", fitting.len());
+                Err(InputError::syntax(self.source, line, expected, &found))
+            }
+        }
     }
 
     fn session(&mut self, process: Option<Value>) -> SessionId {
@@ -179,6 +218,13 @@ impl Reader<'_> {
         }
         self.builder.finish()
     }
+}
+
+/// Whether a completion tells nothing and its call is one write: then it was done as it was called.
+fn is_write_of_a_register(completion: &Value, call: &Value) -> bool {
+    let only = call.as_list().and_then(|ops| if let [op] = ops { op.as_list() } else { None });
+    let is_write = only.is_some_and(|op| op[0].as_str() == Some("w") && op[1] == register());
+    *completion == Value::Nil && is_write
 }
 
 /// A read or write of a register as a transaction; a value that is a list is one already.

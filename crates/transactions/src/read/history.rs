@@ -6,6 +6,7 @@
 //! | `read`, `write` | the value written | the value read | of one key, the register |
 //! | `get`, `put` | the key; the key and the value | the value read | of that key |
 
+use super::agree::{Repeats, disagreement};
 use crate::transaction::{Builder, Op, Outcome, Transaction, Transactions};
 use seriatim_history::{History, InputError, Operation, Value, ValueId};
 
@@ -78,6 +79,19 @@ fn transaction(
     let misfit = |expected: &str, found: &Value| {
         InputError::syntax(history.source(), operation.line(), expected, &found.to_string())
     };
+    let (call_value, result) = (operation.arg(), operation.result());
+    if is_told && call_value != ValueId::ABSENT {
+        let values = history.values();
+        let repeats = match outcome {
+            Outcome::Committed => Repeats::All,
+            _ => Repeats::AtMost,
+        };
+        let told = disagreement(&values.get(call_value), &values.get(result), repeats);
+        if let Some((expected, found)) = told {
+            let expected = format!("{expected} in the result, as the call says");
+            return Err(InputError::syntax(history.source(), line, &expected, &found));
+        }
+    }
     let Value::List(items) = &value else {
         return Err(misfit("a transaction, a list of [f, key, value]", &value));
     };

@@ -11,6 +11,7 @@
 //! The texts of AWDIT and dbcop record no times. In them, a read of 0 from a key to which nobody writes
 //! 0 is a read of the initial state.
 
+mod agree;
 mod awdit;
 mod dbcop;
 mod events;
