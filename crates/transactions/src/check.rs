@@ -225,12 +225,13 @@ struct Engines<'q> {
 
 impl Judge for Engines<'_> {
     fn look(&mut self, part: &Transactions) -> Look {
-        match self.question.core_of(part) {
-            Ok(Some(core)) => Look::Violated(core),
-            Ok(None) => Look::Other,
+        match self.question.decide(part, &prepare(part, &[])) {
+            Ok((Found::Core(core), _)) => Look::Violated(core),
+            Ok((Found::Witness(_), _)) => Look::Satisfied,
+            Ok((Found::Unknown(_), _)) => Look::Unknown,
             Err(found) => {
                 self.defect.get_or_insert(found);
-                Look::Other
+                Look::Unknown
             }
         }
     }
@@ -264,14 +265,6 @@ enum Found {
 }
 
 impl Question {
-    /// The transactions that a violation of a part rests on; `None` if it is not violated or unknown.
-    fn core_of(&self, part: &Transactions) -> Result<Option<Vec<TxnId>>, Defect> {
-        match self.decide(part, &prepare(part, &[]))?.0 {
-            Found::Core(core) => Ok(Some(core)),
-            Found::Witness(_) | Found::Unknown(_) => Ok(None),
-        }
-    }
-
     fn decide(
         &self,
         history: &Transactions,
@@ -289,8 +282,8 @@ impl Question {
         }
         let found = match replay(history, self.level, &witness) {
             Ok(()) => Found::Witness(witness),
-            Err(Rejection::Untraceable(_)) => self.try_choices(history, prepared)?,
-            Err(_) if !prepared.is_complete() => self.try_choices(history, prepared)?,
+            Err(Rejection::Untraceable(_)) => self.decide_ambiguous(history, prepared)?,
+            Err(_) if !prepared.is_complete() => self.decide_ambiguous(history, prepared)?,
             Err(rejection) => return Err(self.rejected(&rejection)),
         };
         Ok((found, statistics))
@@ -306,13 +299,13 @@ impl Question {
             let unclear = prepared.ambiguous.len() + prepared.unclear_lists.len();
             return Ok(Found::Unknown(Unknown::Ambiguous(unclear)));
         }
-        let stronger: &[Level] = match self.level {
-            Level::ReadCommittedAdya => &[Level::Prefix, Level::SnapshotIsolation],
-            level if level.orders_commits() => &[Level::Prefix],
-            level => &[level],
+        let itself = [self.level];
+        let levels = match self.level.orders_commits() {
+            true => self.stronger(),
+            false => &itself,
         };
         let mut found = Found::Unknown(Unknown::Counters);
-        for &level in stronger {
+        for &level in levels {
             // What a weak level lets pass a stronger one may not.
             if prepared.flaws.iter().any(|flaw| flaw.kind.violates(level)) {
                 continue;
@@ -327,6 +320,34 @@ impl Question {
                 }
                 counter::Outcome::Refuted => {}
                 counter::Outcome::GaveUp => found = Found::Unknown(Unknown::Limit),
+            }
+        }
+        Ok(found)
+    }
+
+    /// The levels that imply one of an order of commits, and whose orders tell what every read saw.
+    fn stronger(&self) -> &'static [Level] {
+        match self.level {
+            Level::ReadCommittedAdya => &[Level::Prefix, Level::SnapshotIsolation],
+            _ => &[Level::Prefix],
+        }
+    }
+
+    /// Decides a history with reads that may come from several writers. An order of commits does not say
+    /// from which one; a level that implies this one may hold.
+    fn decide_ambiguous(
+        &self,
+        history: &Transactions,
+        prepared: &Prepared,
+    ) -> Result<Found, Defect> {
+        let found = self.try_choices(history, prepared)?;
+        if !self.level.orders_commits() || !matches!(found, Found::Unknown(_)) {
+            return Ok(found);
+        }
+        for &level in self.stronger() {
+            let question = Question { level, ..*self };
+            if let Found::Witness(witness) = question.decide(history, prepared)?.0 {
+                return Ok(Found::Witness(witness));
             }
         }
         Ok(found)

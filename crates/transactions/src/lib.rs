@@ -19,6 +19,7 @@
 //! | `brute` | checks a *no*; shares nothing with the engines |
 //! | `window` | checks a *no* of strict serializability that is too large for `brute` |
 //! | `minimise` | a violated history to a small part of it |
+//! | `fewest` | how many transactions a violation needs |
 //! | `explain`, `draw` | why the part is violated, for people |
 //! | `check` | all of this together |
 //! | `per_key` | linearizability of each key by itself |
@@ -44,6 +45,7 @@ mod clocks;
 mod counter;
 mod draw;
 mod explain;
+mod fewest;
 pub mod generate;
 mod level;
 mod minimise;
@@ -68,6 +70,7 @@ pub use check::{
 };
 pub use draw::{Glyphs, draw, words};
 pub use explain::{Anomaly, Arrow, End, Explanation, Proof, Step, Why};
+pub use fewest::Needed;
 pub use level::{Demand, Level, UnknownLevel};
 pub use minimise::Part;
 pub use page::{page, standing_word};

@@ -3,10 +3,10 @@
 //! A part of a history that violates a level shows that the whole does ([`Transactions::part`]). So
 //! transactions are dropped as long as the rest is still violated: first all that the refutation did
 //! not use, then in halves, quarters, … (delta debugging; Zeller 2002). If the rest is not small, the
-//! shortest derivation of a contradiction around it is looked for, then other orders of dropping are
-//! tried. At last single operations are dropped.
+//! shortest derivation of a contradiction around it is looked for, then a smallest violated part
+//! (`fewest.rs`). At last single operations are dropped.
 
-use crate::generate::Random;
+use crate::fewest::{Needed, fewest};
 use crate::transaction::{KeyId, Op, Transaction, Transactions, TxnId, Writers, restricted};
 use seriatim_history::ValueId;
 use seriatim_limits::Instant;
@@ -18,14 +18,18 @@ pub struct Part {
     pub ids: Vec<TxnId>,
     /// What is left of them.
     pub history: Transactions,
+    /// How many are needed, if it was asked: a part of few transactions is taken as it is.
+    pub needed: Option<Needed>,
 }
 
 /// What a look at a part says.
 pub enum Look {
     /// It is violated, and these of its transactions alone are.
     Violated(Vec<TxnId>),
-    /// It is not, or that is not known.
-    Other,
+    /// It is satisfied.
+    Satisfied,
+    /// That is not known.
+    Unknown,
 }
 
 /// Who decides parts of a history.
@@ -43,9 +47,6 @@ const FEW: usize = 12;
 /// A part of so few transactions is not tried to be found smaller from elsewhere.
 const SMALL: usize = 8;
 
-/// How often a smaller part is looked for from elsewhere.
-const TRIES: u64 = 64;
-
 /// What a derivation of a contradiction may cost.
 const MOST_COST: usize = 40;
 
@@ -55,7 +56,7 @@ const AROUND: usize = 400;
 /// Makes a violated part smaller until nothing can be dropped, or until a moment.
 ///
 /// What is left then depends on the order in which things were dropped. If it is not small, all that
-/// happened around it is looked at again, and dropped in other orders; the smallest part counts.
+/// happened around it is looked at again.
 pub fn minimise(
     whole: &Transactions,
     core: Vec<TxnId>,
@@ -66,38 +67,24 @@ pub fn minimise(
     let ids = with_all_writers(whole, core, &writers);
     let mut looker = Looker { whole, writers, judge, deadline };
     let start = looker.look(&ids)?;
-    let mut ids = looker.drop_all(start, &mut |_| {});
+    let mut ids = looker.drop_all(start);
     if ids.len() > SMALL
         && let Some(other) = looker.shorter(&ids)
     {
         ids = other;
     }
-    for seed in 0..TRIES {
-        if ids.len() <= SMALL || looker.is_late() {
-            break;
-        }
-        let mut random = Random::new(seed);
-        // Without some of them the refutation must go another way.
-        let mut near = around(whole, &ids);
-        near.retain(|_| !random.once_in(4));
-        let Some(around) = looker.look(&near) else { continue };
-        let other = looker.drop_all(around, &mut |order| shuffle(order, &mut random));
-        if other.len() < ids.len() {
-            ids = other;
-        }
+    let mut needed = None;
+    if ids.len() > SMALL {
+        let (other, enough) = looker.fewest(&ids);
+        ids = other.unwrap_or(ids);
+        needed = Some(enough);
     }
     let history = whole.part(&ids, &looker.writers);
-    let mut part = Part { ids, history };
+    let mut part = Part { ids, history, needed };
     if part.ids.len() <= FEW {
         while !looker.is_late() && drop_an_operation(&mut part, looker.judge) {}
     }
     Some(part)
-}
-
-fn shuffle(order: &mut [TxnId], random: &mut Random) {
-    for index in (1..order.len()).rev() {
-        order.swap(index, random.below(index + 1));
-    }
 }
 
 /// The transactions that stand around some in the record, and these.
@@ -145,13 +132,12 @@ impl Looker<'_, '_> {
         self.deadline.is_some_and(|deadline| Instant::now() > deadline)
     }
 
-    /// Drops halves, quarters, …, single transactions, in an order, as long as the rest is violated.
-    fn drop_all(&mut self, ids: Vec<TxnId>, arrange: &mut dyn FnMut(&mut [TxnId])) -> Vec<TxnId> {
+    /// Drops halves, quarters, …, single transactions, as long as the rest is violated.
+    fn drop_all(&mut self, ids: Vec<TxnId>) -> Vec<TxnId> {
         let mut ids = ids;
         let mut size = ids.len().div_ceil(2);
         while size > 0 && !self.is_late() {
-            let mut order = ids.clone();
-            arrange(&mut order);
+            let order = ids.clone();
             for chunk in order.chunks(size) {
                 let rest: Vec<TxnId> =
                     ids.iter().copied().filter(|id| !chunk.contains(id)).collect();
@@ -174,15 +160,30 @@ impl Looker<'_, '_> {
         let core = self.judge.short_core(&part, MOST_COST)?;
         let core: Vec<TxnId> = core.iter().map(|id| around[id.index()]).collect();
         let start = self.look(&core)?;
-        let other = self.drop_all(start, &mut |_| {});
+        let other = self.drop_all(start);
         (other.len() < ids.len()).then_some(other)
+    }
+
+    /// A smallest violated part of what stands around one, and how many transactions it needs.
+    fn fewest(&mut self, ids: &[TxnId]) -> (Option<Vec<TxnId>>, Needed) {
+        let around = around(self.whole, ids);
+        let part = self.whole.part(&around, &self.writers);
+        let place = |id: &TxnId| TxnId(around.binary_search(id).expect("it is among them") as u32);
+        let known: Vec<TxnId> = ids.iter().map(place).collect();
+        let (other, needed) = fewest(&part, &known, self.deadline, self.judge);
+        let back = |other: Vec<TxnId>| {
+            let mut other: Vec<TxnId> = other.iter().map(|id| around[id.index()]).collect();
+            other.sort_unstable();
+            other
+        };
+        (other.map(back), needed)
     }
 
     /// If these transactions are violated: those of them that the violation rests on.
     fn look(&mut self, ids: &[TxnId]) -> Option<Vec<TxnId>> {
         let part = self.whole.part(ids, &self.writers);
         match self.judge.look(&part) {
-            Look::Other => None,
+            Look::Satisfied | Look::Unknown => None,
             Look::Violated(core) if core.len() == ids.len() || core.is_empty() => {
                 Some(ids.to_vec())
             }

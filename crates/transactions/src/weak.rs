@@ -249,7 +249,8 @@ impl<'p> Weak<'p> {
                 }
                 let tag = self.forced.len() as Tag;
                 self.forced.push(Forced { writer, reader });
-                if let Err(mut cycle) = self.order.add(writer, from, tag) {
+                let mut cycle = Vec::new();
+                if !self.order.add(writer, from, tag, &mut cycle) {
                     cycle.push(Edge { from: writer, to: from, tag });
                     return Ok(Outcome::Refuted(self.core(&cycle)));
                 }

@@ -7,31 +7,25 @@
 
 use super::{Core, Lit, Meaning, Solver, Stop, Truth};
 use crate::mutation::{Mutant, is_on};
-use crate::order::Node;
 use hashbrown::HashSet;
+use std::ops::Range;
 
 /// A clause, by its place.
 pub type ClauseId = u32;
 
 /// Where a clause comes from.
 pub enum Origin {
-    /// A cycle through these nodes.
-    Theory(Box<[Node]>),
+    /// A cycle through the nodes of this stretch of [`Solver::nodes`].
+    Theory(Range<u32>),
     /// Resolution of these clauses and of the reasons of these variables, which hold without
     /// decision.
     Learnt { clauses: Box<[ClauseId]>, facts: Box<[u32]> },
 }
 
-/// At least one of these literals holds. The first two are watched.
+/// At least one literal of a stretch of [`Solver::lits`] holds. The first two are watched.
 pub struct Clause {
-    pub lits: Vec<Lit>,
+    pub lits: Range<u32>,
     pub origin: Origin,
-}
-
-impl Clause {
-    pub fn theory(lits: Vec<Lit>, nodes: Vec<Node>) -> Clause {
-        Clause { lits, origin: Origin::Theory(nodes.into()) }
-    }
 }
 
 /// What a conflict comes to.
@@ -44,10 +38,24 @@ struct Learnt {
 }
 
 impl Solver<'_> {
-    /// Keeps a clause as a reason; it is not watched.
-    pub(super) fn keep(&mut self, clause: Clause) -> ClauseId {
-        self.clauses.push(clause);
+    /// Keeps a clause of the last literals as a reason; it is not watched.
+    pub(super) fn keep(&mut self, start: usize, origin: Origin) -> ClauseId {
+        let lits = start as u32..self.lits.len() as u32;
+        self.clauses.push(Clause { lits, origin });
         self.clauses.len() as ClauseId - 1
+    }
+
+    /// Keeps a clause of one literal, which holds by what the versions are.
+    pub(super) fn keep_unit(&mut self, lit: Lit) -> ClauseId {
+        self.lits.push(lit);
+        self.keep(self.lits.len() - 1, Origin::Theory(0..0))
+    }
+
+    /// The literals of a clause.
+    #[inline]
+    pub(super) fn lits_of(&self, id: ClauseId) -> &[Lit] {
+        let Range { start, end } = self.clauses[id as usize].lits;
+        &self.lits[start as usize..end as usize]
     }
 
     fn level(&self, lit: Lit) -> u32 {
@@ -67,7 +75,7 @@ impl Solver<'_> {
                     continue;
                 }
                 index += 1;
-                let first = self.clauses[id as usize].lits[0];
+                let first = self.lits_of(id)[0];
                 if self.truth(first) == Truth::Open && self.recall(first / 2).transpose()?.is_none()
                 {
                     self.assign(first, Some(id))?;
@@ -82,21 +90,20 @@ impl Solver<'_> {
 
     /// Makes a clause watch another literal than one that is false, if there is one and need be.
     fn moves_watch(&mut self, id: ClauseId, falsified: Lit) -> bool {
-        let lits = &mut self.clauses[id as usize].lits;
-        if lits[0] == falsified {
-            lits.swap(0, 1);
+        let start = self.clauses[id as usize].lits.start as usize;
+        if self.lits[start] == falsified {
+            self.lits.swap(start, start + 1);
         }
-        let lits = &self.clauses[id as usize].lits;
+        let lits = self.lits_of(id);
         if self.truth(lits[0]) == Truth::True {
             return false;
         }
-        let rest = lits.iter().skip(2);
-        let Some(place) = rest.clone().position(|&lit| self.truth(lit) != Truth::False) else {
+        let mut rest = lits.iter().skip(2);
+        let Some(place) = rest.position(|&lit| self.truth(lit) != Truth::False) else {
             return false;
         };
-        let lits = &mut self.clauses[id as usize].lits;
-        lits.swap(1, place + 2);
-        let watched = lits[1];
+        self.lits.swap(start + 1, start + place + 2);
+        let watched = self.lits[start + 1];
         self.watches[watched as usize].push(id);
         true
     }
@@ -115,7 +122,7 @@ impl Solver<'_> {
             if self.statistics.conflicts.is_multiple_of(64) {
                 self.check_deadline()?;
             }
-            let lits = &self.clauses[conflict as usize].lits;
+            let lits = self.lits_of(conflict);
             let top = lits.iter().map(|&lit| self.level(lit)).max().unwrap_or(0);
             if top == 0 {
                 return Err(Stop::Refuted(conflict));
@@ -139,7 +146,7 @@ impl Solver<'_> {
         let mut seen: HashSet<u32> = HashSet::new();
         let mut open = vec![conflict];
         while let Some(clause) = open.pop() {
-            for &lit in &self.clauses[clause as usize].lits {
+            for &lit in self.lits_of(clause) {
                 if self.level(lit) == 0 || !seen.insert(lit / 2) {
                     continue;
                 }
@@ -178,7 +185,7 @@ impl Solver<'_> {
         // Invariant: the clause learnt is `others` and the `of_top` literals of the top level that
         // were seen and stand before `place` on the trail.
         loop {
-            for &lit in &self.clauses[clause as usize].lits {
+            for &lit in self.lits_of(clause) {
                 if Some(lit) == resolved || !seen.insert(lit / 2) {
                     continue;
                 }
@@ -222,11 +229,12 @@ impl Solver<'_> {
             others.pop();
         }
         let asserted = if is_on(Mutant::WrongAssertion) { asserted ^ 1 } else { asserted };
-        let mut lits = vec![asserted];
-        lits.append(&mut others);
-        let is_watched = lits.len() > 1;
-        let watched = [lits[0], *lits.get(1).unwrap_or(&lits[0])];
-        let id = self.keep(Clause { lits, origin });
+        let start = self.lits.len();
+        self.lits.push(asserted);
+        self.lits.extend(&others);
+        let is_watched = !others.is_empty();
+        let watched = [asserted, *others.first().unwrap_or(&asserted)];
+        let id = self.keep(start, origin);
         if is_watched {
             watched.into_iter().for_each(|lit| self.watches[lit as usize].push(id));
         }
@@ -261,7 +269,7 @@ impl Solver<'_> {
         while let Some(id) = open.pop() {
             let clause = &self.clauses[id as usize];
             let mut more: Vec<ClauseId> = Vec::new();
-            for &lit in &clause.lits {
+            for &lit in self.lits_of(id) {
                 let variable = &self.variables[(lit / 2) as usize];
                 if let Meaning::Before(first, second) = variable.meaning {
                     core.add_version(first);
@@ -271,7 +279,8 @@ impl Solver<'_> {
                 more.extend(variable.fact.and_then(|fact| fact.1));
             }
             match &clause.origin {
-                Origin::Theory(nodes) => {
+                Origin::Theory(stretch) => {
+                    let nodes = &self.nodes[stretch.start as usize..stretch.end as usize];
                     nodes.iter().for_each(|&node| core.add_node(&self.layout, node));
                 }
                 Origin::Learnt { clauses, facts } => {

@@ -37,7 +37,7 @@ use crate::level::{Demand, Level};
 use crate::mutation::{Mutant, is_on};
 use crate::order::{Edge, Node, Order, Tag};
 use crate::prepare::{Prepared, Version};
-use conflict::{Clause, ClauseId};
+use conflict::{Clause, ClauseId, Origin};
 pub use graph::{Event, Layout, Shape, version_edge};
 use graph::{Graph, KNOWN, choice_edges};
 use hashbrown::HashMap;
@@ -201,13 +201,18 @@ struct Solver<'p> {
     /// The first guard that may be open.
     next_guard: usize,
     clauses: Vec<Clause>,
+    /// The literals of all clauses, and the nodes of the cycles that they come from.
+    lits: Vec<Lit>,
+    nodes: Vec<Node>,
     watches: Vec<Vec<ClauseId>>,
     /// The literals that hold, with the height of the order before each.
     trail: Vec<(Lit, usize)>,
     /// Where each decision level starts on the trail.
     decisions: Vec<usize>,
     propagated: usize,
+    // What is used again and again, to save its making.
     edges: Vec<(Node, Node)>,
+    path: Vec<Edge>,
 }
 
 impl<'p> Solver<'p> {
@@ -225,11 +230,14 @@ impl<'p> Solver<'p> {
             guards: graph.guards,
             next_guard: 0,
             clauses: Vec::new(),
+            lits: Vec::new(),
+            nodes: Vec::new(),
             watches: Vec::new(),
             trail: Vec::new(),
             decisions: Vec::new(),
             propagated: 0,
             edges: Vec::new(),
+            path: Vec::new(),
         }
     }
 
@@ -293,8 +301,7 @@ impl<'p> Solver<'p> {
                     }
                 }
                 Truth::False => {
-                    let clause = Clause::theory(vec![lit], Vec::new());
-                    return Err(Stop::Refuted(self.keep(clause)));
+                    return Err(Stop::Refuted(self.keep_unit(lit)));
                 }
             }
         }
@@ -459,13 +466,12 @@ impl<'p> Solver<'p> {
         }
         self.trail.push((lit, self.order.height()));
         if !self.find_edges(lit) {
-            return Err(self.keep(Clause::theory(vec![lit ^ 1], Vec::new())));
+            return Err(self.keep_unit(lit ^ 1));
         }
         for index in 0..self.edges.len() {
             let (from, to) = self.edges[index];
-            if let Err(path) = self.order.add(from, to, lit) {
-                let clause = self.against(lit, (from, to), &path);
-                return Err(self.keep(clause));
+            if !self.order.add(from, to, lit, &mut self.path) {
+                return Err(self.keep_against(lit, (from, to)));
             }
         }
         Ok(())
@@ -476,7 +482,7 @@ impl<'p> Solver<'p> {
             |&other: &Lit| other == lit || self.variables[(other / 2) as usize].level == 0;
         match reason {
             None => self.decisions.is_empty() || is_on(Mutant::WishesAreFacts),
-            Some(reason) => self.clauses[reason as usize].lits.iter().all(is_fact),
+            Some(reason) => self.lits_of(reason).iter().all(is_fact),
         }
     }
 
@@ -490,36 +496,47 @@ impl<'p> Solver<'p> {
     /// If a literal would close a cycle now: the clause that says why not.
     fn blocked(&mut self, lit: Lit) -> Option<ClauseId> {
         if !self.find_edges(lit) {
-            return Some(self.keep(Clause::theory(vec![lit ^ 1], Vec::new())));
+            return Some(self.keep_unit(lit ^ 1));
         }
         for index in 0..self.edges.len() {
             let (from, to) = self.edges[index];
             if self.order.place(from) < self.order.place(to) {
                 continue;
             }
-            if let Some(path) = self.order.path(to, from) {
-                let clause = self.against(lit, (from, to), &path);
-                return Some(self.keep(clause));
+            if self.order.path(to, from, &mut self.path) {
+                return Some(self.keep_against(lit, (from, to)));
             }
         }
         None
     }
 
-    /// The clause "not this literal, or not all of those on the path that it closes".
-    fn against(&self, lit: Lit, edge: (Node, Node), path: &[Edge]) -> Clause {
-        let mut lits: Vec<Lit> =
-            path.iter().filter(|e| e.tag != KNOWN).map(|e| e.tag ^ 1).collect();
-        if is_on(Mutant::ShortReason) {
-            lits.pop();
+    /// The clause "not this literal, or not all of those on the path that it closes", kept.
+    fn keep_against(&mut self, lit: Lit, edge: (Node, Node)) -> ClauseId {
+        let start = self.lits.len();
+        let tags = self.path.iter().filter(|e| e.tag != KNOWN).map(|e| e.tag ^ 1);
+        self.lits.extend(tags);
+        if is_on(Mutant::ShortReason) && self.lits.len() > start {
+            self.lits.pop();
         }
-        lits.push(lit ^ 1);
-        lits.sort_unstable();
-        lits.dedup();
         // The literal that the clause forces or forbids is watched first.
-        let place = lits.iter().position(|&other| other == lit ^ 1).expect("it was pushed");
-        lits.swap(0, place);
-        let ends = [edge.0, edge.1].into_iter();
-        Clause::theory(lits, ends.chain(path.iter().map(|e| e.to)).collect())
+        self.lits.push(lit ^ 1);
+        let lits = &mut self.lits[start..];
+        lits.sort_unstable();
+        let mut count = 0;
+        for index in 0..lits.len() {
+            if index == 0 || lits[index] != lits[count - 1] {
+                lits[count] = lits[index];
+                count += 1;
+            }
+        }
+        let place = lits[..count].iter().position(|&other| other == lit ^ 1);
+        lits.swap(0, place.expect("it was pushed"));
+        self.lits.truncate(start + count);
+        let first = self.nodes.len();
+        self.nodes.extend([edge.0, edge.1]);
+        self.nodes.extend(self.path.iter().map(|e| e.to));
+        let nodes = first as u32..self.nodes.len() as u32;
+        self.keep(start, Origin::Theory(nodes))
     }
 
     /// Undoes all decisions above a level.

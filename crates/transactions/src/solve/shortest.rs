@@ -100,7 +100,7 @@ impl<'p> Derivation<'p> {
     }
 
     fn add_known(&mut self, graph: &Graph) {
-        for edge in graph.order.edges() {
+        for edge in graph.order.fixed() {
             let is_within = self.layout.txn(edge.to).is_none_or(|txn| {
                 // From the begin of a transaction to its commit nothing is added.
                 self.layout.txn(edge.from) == Some(txn)
