@@ -1,16 +1,17 @@
 //! The fewest transactions that show a violation, and a proof that fewer do not.
 //!
-//! A *correction set* is a set of transactions without which the others satisfy the level. A violated part
-//! has a transaction of every correction set: else it would be a part of a satisfied history, and so
-//! satisfied ([`Transactions::part`]). Conversely, what has one of every correction set is violated, since
-//! what it leaves out is no correction set. So the smallest violated parts are the smallest sets that meet
-//! all correction sets (Reiter 1987; Ignatiev et al., "Smallest MUS extraction with minimal hitting
-//! set dualization", 2015), and a smallest set that meets *some* of them says how many are needed at
-//! least.
+//! A *correction set* is a set of transactions without which the others satisfy the level. A
+//! violated part has a transaction of every correction set: else it would be a part of a satisfied
+//! history, and so satisfied ([`Transactions::part`]). Conversely, what has one of every correction
+//! set is violated, since what it leaves out is no correction set. So the smallest violated parts
+//! are the smallest sets that meet all correction sets (Reiter 1987; Ignatiev et al., "Smallest MUS
+//! extraction with minimal hitting set dualization", 2015), and a smallest set that meets *some* of
+//! them says how many are needed at least.
 //!
-//! Correction sets are found one by one: a smallest set that meets those at hand is violated, and then it
-//! is a smallest violated part; or it is satisfied, and what cannot be added to it without a violation is
-//! one more correction set. What is told rests on satisfied parts alone, each of them replayed.
+//! Correction sets are found one by one: a smallest set that meets those at hand is violated, and
+//! then it is a smallest violated part; or it is satisfied, and what cannot be added to it without
+//! a violation is one more correction set. What is told rests on satisfied parts alone, each of
+//! them replayed.
 
 use crate::minimise::{Judge, Look};
 use crate::transaction::{Transactions, TxnId, Writers};
@@ -34,8 +35,8 @@ const MOST_LOOKS: usize = 1000;
 /// How many choices a smallest set that meets all others may take.
 const MOST_CHOICES: usize = 100_000;
 
-/// A smallest violated part of a history, if it is smaller than a known one, and how many transactions
-/// every violated part needs.
+/// A smallest violated part of a history, if it is smaller than a known one, and how many
+/// transactions every violated part needs.
 pub fn fewest(
     history: &Transactions,
     known: &[TxnId],
@@ -103,9 +104,9 @@ impl Search<'_, '_> {
         }
     }
 
-    /// What is left over when a satisfied part is made as large as can be. What is in other correction
-    /// sets is added first, so that this one has little in common with them; what is in a known violated
-    /// part comes last, so that it is small.
+    /// What is left over when a satisfied part is made as large as can be. What is in other
+    /// correction sets is added first, so that this one has little in common with them; what is in
+    /// a known violated part comes last, so that it is small.
     fn correction(
         &mut self,
         satisfied: Vec<TxnId>,
@@ -146,8 +147,8 @@ impl Search<'_, '_> {
     }
 }
 
-/// A smallest set that meets all of some sets, looked for from a size on; `None` if it takes too long. One
-/// of more than `most` elements need not meet them.
+/// A smallest set that meets all of some sets, looked for from a size on; `None` if it takes too
+/// long. One of more than `most` elements need not meet them.
 fn smallest_meeting(sets: &[Vec<TxnId>], from: usize, most: usize) -> Option<Vec<TxnId>> {
     if sets.is_empty() {
         return Some(Vec::new());

@@ -7,9 +7,9 @@
 //! from a is moved within the places that these nodes have already. Edges are undone last first;
 //! the order stays valid, since fewer edges demand less.
 //!
-//! Edges that stay for ever lie side by side, those of a node together; edges that may be undone are
-//! chained through the stack of all of them. It would be unsound to undo them in another order than last
-//! first.
+//! Edges that stay for ever lie side by side, those of a node together; edges that may be undone
+//! are chained through the stack of all of them. It would be unsound to undo them in another order
+//! than last first.
 
 /// A node.
 pub type Node = u32;
@@ -163,7 +163,8 @@ impl Order {
         self.nodes as Node - 1
     }
 
-    /// An order of all nodes that respects the edges that stay, found at once; `None` if they are cyclic.
+    /// An order of all nodes that respects the edges that stay, found at once; `None` if they are
+    /// cyclic.
     pub fn sorted(&self) -> Option<Vec<Node>> {
         sorted(self.nodes, &self.fixed)
     }
@@ -228,8 +229,8 @@ impl Order {
         (lowest != usize::MAX).then_some(lowest)
     }
 
-    /// Adds an edge. Says `false` if it would close a cycle, and leaves the path from `to` to `from` in
-    /// `path` then.
+    /// Adds an edge. Says `false` if it would close a cycle, and leaves the path from `to` to
+    /// `from` in `path` then.
     #[must_use]
     pub fn add(&mut self, from: Node, to: Node, tag: Tag, path: &mut Vec<Edge>) -> bool {
         path.clear();
@@ -249,8 +250,8 @@ impl Order {
         true
     }
 
-    /// Whether there is a path between two nodes; leaves a shortest one in `path`. Only nodes that stand
-    /// between them are looked at: the order is valid, so no path leaves that stretch.
+    /// Whether there is a path between two nodes; leaves a shortest one in `path`. Only nodes that
+    /// stand between them are looked at: the order is valid, so no path leaves that stretch.
     pub fn path(&mut self, from: Node, to: Node, path: &mut Vec<Edge>) -> bool {
         self.queue.clear();
         self.queue.push(from);

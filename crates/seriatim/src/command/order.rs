@@ -4,7 +4,7 @@
 mod page;
 
 use super::limits;
-use super::output::{remark, say, write_bytes};
+use super::output::{recorded_line, remark, say, write_bytes};
 use super::question::Question;
 use super::transactions::junit;
 use super::{Exit, Failure};
@@ -226,6 +226,7 @@ impl Found {
             Order::Nothing => "none",
         };
         let mut object = json!({
+            "schema": 1,
             "source": self.history.source(),
             "spec": self.spec,
             "order": order,
@@ -244,7 +245,7 @@ impl Found {
                         "operation": op.0,
                         "process": self.history.process_name(self.history.process(op)).to_string(),
                         "text": self.history.operation(op).to_string(),
-                        "line": self.history.operation(op).line(),
+                        "line": recorded_line(self.history.operation(op).line()),
                     })
                 };
                 object["violation"] = core.operations.iter().map(operation).collect();

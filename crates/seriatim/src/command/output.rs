@@ -154,6 +154,11 @@ fn write_to(
     out.into_inner().map_err(|error| Unwritten::Io(error.into_error()))
 }
 
+/// The number of a line in a report for programs: 0 stands for one that is not known.
+pub fn recorded_line(line: u64) -> Option<u64> {
+    (line != 0).then_some(line)
+}
+
 /// Writes a text or bytes that are there already to a file, whole or not at all.
 pub fn write_bytes(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Failure> {
     write_whole(path, |out| Ok(out.write_all(bytes.as_ref())?))

@@ -1,17 +1,18 @@
 //! `seriatim check --level`: does a history of transactions satisfy an isolation level?
 
 use super::limits;
-use super::output::{remark, say, write_bytes};
+use super::output::{recorded_line, remark, say, write_bytes};
 use super::{Exit, Failure};
 
 pub mod bank;
 pub mod junit;
 
 use serde_json::{Value as Json, json};
+use seriatim::InputError;
 use seriatim::transactions::{
-    Answer, Checker, Confirmation, Defect, End, Glyphs, KeyAnswer, Level, Moment, Options, Proof,
-    Standing, Transactions, TxnId, Unknown, Violation, Why, Witness, check_keys, draw, page, read,
-    read_independent, standing_word, words,
+    Answer, Checker, Confirmation, Defect, End, Glyphs, KeyAnswer, Level, Moment, NilReads,
+    Options, Proof, Standing, Transactions, TxnId, Unknown, Violation, Why, Witness, check_keys,
+    draw, of_history, page, read, read_independent, standing_word, words,
 };
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -83,7 +84,7 @@ pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
         limits::prepare(&path.display().to_string());
         let histories = match request.independent {
             true => read_independent(path),
-            false => read(path).map(|history| vec![history]),
+            false => read_as(path, request.spec).map(|history| vec![history]),
         };
         let histories = match histories {
             Ok(histories) => histories,
@@ -123,6 +124,15 @@ pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
         write_bytes(path, junit::document(&suites))?;
     }
     Ok(exit)
+}
+
+/// The operations of a register or a map, each a transaction; or else what is recorded as such.
+fn read_as(path: &Path, spec: Option<&str>) -> Result<Transactions, InputError> {
+    if !matches!(spec, Some("register" | "map" | "kv")) {
+        return read(path);
+    }
+    let history = seriatim::history::read(path)?;
+    of_history(&history, history.source(), NilReads::SawNothing)
 }
 
 /// What was found out about a history.
@@ -185,6 +195,12 @@ impl<'h> Answers<'h> {
         all.map(one).fold(Exit::Holds, Exit::and)
     }
 
+    /// What to know before believing the verdicts.
+    fn warnings(&self) -> Vec<&'static str> {
+        let is_empty = self.history.is_empty();
+        Vec::from_iter(is_empty.then_some("the history is empty: nothing was checked"))
+    }
+
     /// The keys that are not linearizable.
     fn failing(&self) -> Vec<&KeyAnswer> {
         let fails = |answer: &&KeyAnswer| matches!(answer.standing, Standing::Violated(_));
@@ -243,7 +259,16 @@ pub fn remarks(standing: &Standing) -> String {
             };
             let (count, anomaly) = (violation.part.ids.len(), &violation.explanation.anomaly);
             let noun = if count == 1 { "transaction" } else { "transactions" };
-            format!("{anomaly}, {count} {noun}{doubt}")
+            let needed = match violation.part.needed {
+                None => String::new(),
+                Some(needed) if needed.at_least >= count => {
+                    format!(" (no fewer of the {} around them)", needed.among)
+                }
+                Some(needed) => {
+                    format!(" (at least {} of the {} around them)", needed.at_least, needed.among)
+                }
+            };
+            format!("{anomaly}, {count} {noun}{needed}{doubt}")
         }
         Standing::Unknown(Unknown::Limit) => "a limit was reached".to_owned(),
         Standing::Unknown(Unknown::NoTimes) => "no times are recorded".to_owned(),
@@ -260,7 +285,11 @@ pub fn remarks(standing: &Standing) -> String {
 
 fn report(found: &Answers<'_>, glyphs: Glyphs) -> String {
     let Answers { history, levels: answers, .. } = found;
-    let mut text = format!("{}: {}\n\n", history.source(), history.size_text());
+    let mut text = format!("{}: {}\n", history.source(), history.size_text());
+    for warning in found.warnings() {
+        text += &format!("  warning: {warning}\n");
+    }
+    text.push('\n');
     let of_keys = found.of_keys();
     let names = answers.iter().map(|answer| answer.level.name().len());
     let width = names.chain(of_keys.iter().map(|_| PER_KEY.len())).max().unwrap_or(0);
@@ -325,12 +354,14 @@ fn report_json(found: &Answers<'_>) -> Json {
         json!({ "verdict": verdict, "keys": keys })
     });
     json!({
+        "schema": 1,
         "source": history.source(),
         "transactions": history.len(),
         "keys": history.key_count(),
         "sessions": history.session_count(),
         "levels": levels,
         "linearizable_per_key": keys,
+        "warnings": found.warnings(),
     })
 }
 
@@ -396,7 +427,7 @@ fn violation_json(
         json!({
             "name": format!("T{}", index + 1),
             "transaction": place(*id).0,
-            "line": kept.line,
+            "line": recorded_line(kept.line),
             "session": part.session_name(kept.session).to_string(),
             "operations": ops,
             "recorded": all,
@@ -409,6 +440,9 @@ fn violation_json(
         "meaning": anomaly.words,
         "confirmed": violation.confirmation == Confirmation::Searched,
         "transactions": txns,
+        "needed": violation.part.needed.map(|needed| {
+            json!({ "at_least": needed.at_least, "among": needed.among })
+        }),
         "proof": proof_json(part, &violation.explanation.proof),
     })
 }

@@ -1,6 +1,7 @@
 //! `seriatim check --level`: isolation levels of transactions.
 
 use crate::run::{file, folder, seriatim, seriatim_reading};
+use crate::schema::Schema;
 
 const STALE: &str = "{:type :invoke, :process 0, :value [[:w x 1]]}
 {:type :ok, :process 0, :value [[:w x 1]]}
@@ -39,6 +40,86 @@ fn the_json_of_a_level_holds_the_evidence() {
     assert_eq!(report["levels"][2]["witness"]["order"], serde_json::json!([1, 0]));
 }
 
+/// Histories that satisfy and violate levels in every way there is: cycles, cases, flaws, counters,
+/// sets, repeated values, unknown outcomes, no times, nothing at all.
+const KINDS: [(&str, &str); 9] = [
+    ("stale.edn", STALE),
+    (
+        "lost-update.edn",
+        "{:type :ok, :process 0, :value [[:r x nil] [:w x 1]]}
+{:type :ok, :process 1, :value [[:r x nil] [:w x 2]]}
+",
+    ),
+    (
+        "aborted.edn",
+        "{:type :fail, :process 0, :value [[:w x 1]]}\n{:type :ok, :process 1, :value [[:r x 1]]}\n",
+    ),
+    (
+        "lists.edn",
+        "{:type :ok, :process 0, :value [[:append x 1]]}
+{:type :ok, :process 0, :value [[:append x 2]]}
+{:type :ok, :process 1, :value [[:r x [2 1]]]}
+",
+    ),
+    (
+        "counter.edn",
+        "{:type :ok, :process 0, :value [[:inc x 2] [:inc y 1]]}
+{:type :ok, :process 1, :value [[:r x 2] [:r y 0]]}
+",
+    ),
+    (
+        "repeated.edn",
+        "{:type :ok, :process 0, :value [[:w x 1]]}
+{:type :ok, :process 1, :value [[:w x 1] [:w y 1]]}
+{:type :ok, :process 2, :value [[:r x 1] [:r y nil]]}
+",
+    ),
+    ("untimed.hist", "[x:=1 y:=1]\n---\n[x==1 y==0]\n"),
+    (
+        "cases.edn",
+        "{:type :ok, :process 0, :value [[:w x 1] [:w y 1]]}
+{:type :ok, :process 1, :value [[:w x 2] [:w y 2]]}
+{:type :ok, :process 2, :value [[:r x 1] [:r y 2]]}
+{:type :ok, :process 3, :value [[:r x 2] [:r y 1]]}
+",
+    ),
+    ("nothing.edn", ""),
+];
+
+#[test]
+fn the_json_of_every_level_and_order_obeys_the_schema() {
+    let (schema, folder) = (Schema::load(), folder("levels-schema"));
+    let obeys = |arguments: &[&str]| {
+        let said = seriatim(arguments).out;
+        let report: serde_json::Value = serde_json::from_str(&said).expect("one line of JSON");
+        schema.validate(&report).unwrap_or_else(|problem| panic!("{problem}: {said}"));
+        report
+    };
+    let mut verdicts = std::collections::BTreeSet::new();
+    for (name, text) in KINDS {
+        let file = file(&folder, name, text);
+        let report = obeys(&["check", "--level", "all", "--json", &file]);
+        let levels = report["levels"].as_array().expect("a list");
+        assert_eq!(levels.len(), 15, "{name}");
+        for answer in levels {
+            verdicts.insert((answer["level"].to_string(), answer["verdict"].to_string()));
+        }
+    }
+    // Each level was satisfied here and violated there.
+    let decided = verdicts.iter().filter(|(_, verdict)| verdict != "\"unknown\"");
+    assert_eq!(decided.count(), 30, "{verdicts:?}");
+    assert!(verdicts.len() > 30, "none was unknown");
+    let dekker = file(&folder, "dekker.jsonl", DEKKER);
+    for order in ["real-time", "process", "none"] {
+        obeys(&["check", "--spec", "map", "--order", order, "--json", &dekker]);
+    }
+    let bank = "{:type :invoke, :process 0, :f :read}
+{:type :ok, :process 0, :f :read, :value {0 90, 1 5}}
+";
+    let bank = file(&folder, "bank.edn", bank);
+    obeys(&["check", "--spec", "bank(total=100)", "--json", &bank]);
+}
+
 #[test]
 fn a_level_is_refused_where_it_makes_no_sense() {
     let folder = folder("levels-refused");
@@ -48,6 +129,14 @@ fn a_level_is_refused_where_it_makes_no_sense() {
     seriatim(&["check", "--level", "linear", &stale]).exits(2).complains("expected a level");
     seriatim(&["check", "--spec", "queue", "--level", "all", &stale]).exits(2);
     seriatim(&["check", "--level", "all", "--verdicts", "x", &stale]).exits(2);
+    let changed =
+        STALE.replace(":ok, :process 0, :value [[:w x 1]]", ":ok, :process 0, :value [[:w x 2]]");
+    let changed = file(&folder, "changed.edn", &changed);
+    seriatim(&["check", "--level", "all", &changed]).exits(2).complains(
+        "changed.edn:2: expected [w, x, 1], as the call of line 1 says, found `[w, x, 2]`",
+    );
+    let nothing = file(&folder, "nothing.edn", "");
+    seriatim(&["check", "--level", "all", &nothing]).exits(0).says("nothing was checked");
     let untimed = file(&folder, "untimed.hist", "[x:=1]\n---\n[x==1]\n");
     seriatim(&["check", "--level", "all", &untimed]).exits(0).says("no times are recorded");
     seriatim(&["check", "--level", "strict-serializable", &untimed]).exits(3);
@@ -122,6 +211,17 @@ fn a_map_has_the_session_guarantees_or_not_and_may_be_sequentially_consistent() 
         .exits(1)
         .says("a client does not see its own write");
     seriatim(&["check", "--spec", "register", "--level", "monotonic-reads", &own]).exits(0);
+    let own = "{:type :invoke, :process 0, :f :put, :value [x 1]}
+{:type :ok, :process 0, :f :put, :value [x 1]}
+{:type :invoke, :process 0, :f :get, :value x}
+{:type :ok, :process 0, :f :get, :value nil}
+";
+    let own = file(&folder, "own.edn", own);
+    seriatim(&["check", "--spec", "map", "--level", "ryw,mr,per-key", &own])
+        .exits(1)
+        .says("read-your-writes      violated")
+        .says("monotonic-reads       satisfied")
+        .says("keys x (1 of 1)");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! A call and its completion tell of one transaction: the same micro-operations, in the same order.
 //!
-//! Whoever recorded a call that writes 1 and a completion that wrote 2 recorded something else than one
-//! transaction; to believe either would be a guess. Only the values of reads differ: these are told by
-//! the completion alone, and whatever stands in their place in the call says nothing. A transaction that
-//! did not commit may have been told of up to where it came.
+//! Whoever recorded a call that writes 1 and a completion that wrote 2 recorded something else than
+//! one transaction; to believe either would be a guess. Only the values of reads differ: these are
+//! told by the completion alone, and whatever stands in their place in the call says nothing. A
+//! transaction that did not commit may have been told of up to where it came.
 
 use seriatim_history::Value;
 
@@ -16,8 +16,8 @@ pub enum Repeats {
     AtMost,
 }
 
-/// What a completion should say by its call, and what it says instead; `None` if they agree, or if one
-/// of them is no list and so tells of no micro-operation.
+/// What a completion should say by its call, and what it says instead; `None` if they agree, or if
+/// one of them is no list and so tells of no micro-operation.
 pub fn disagreement(
     call: &Value,
     completion: &Value,

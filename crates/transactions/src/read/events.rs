@@ -5,14 +5,16 @@
 //! {:type :ok,     :process 0, :f :txn, :value [[:r x 1]   [:w y 2]], :index 1}
 //! ```
 //!
-//! Events of a register, `{:type :ok, :process 0, :f :write, :value 3}`, are transactions of one operation.
+//! Events of a register, `{:type :ok, :process 0, :f :write, :value 3}`, are transactions of one
+//! operation.
 //!
-//! `ok` committed, `fail` aborted, `info` (or no completion at all) is unknown. The order of the events
-//! is the order in which they stand. A completion repeats its call, with the values that were read
-//! (`agree.rs`). Without `:process` every transaction is a session of its own, and a completion belongs
-//! to the one open call that it repeats. A completion without a call is a transaction
-//! that may have been called at any earlier time. An `:info` of a process that is not a number and has
-//! no open call, such as `:nemesis`, is left out. A read of `nil` saw the initial state.
+//! `ok` committed, `fail` aborted, `info` (or no completion at all) is unknown. The order of the
+//! events is the order in which they stand. A completion repeats its call, with the values that
+//! were read (`agree.rs`). Without `:process` every transaction is a session of its own, and a
+//! completion belongs to the one open call that it repeats. A completion without a call is a
+//! transaction that may have been called at any earlier time. An `:info` of a process that is not a
+//! number and has no open call, such as `:nemesis`, is left out. A read of `nil` saw the initial
+//! state.
 
 use super::agree::{Repeats, disagreement};
 use super::form::{Forms, Notation};

@@ -143,7 +143,7 @@ fn told(history: &History, reads: usize, faults: &[Fault], is_json: bool) -> Str
         let verdict = if faults.is_empty() { "satisfied" } else { "violated" };
         let faults: Vec<_> = faults.iter().map(fault).collect();
         let report = json!({
-            "source": source, "spec": "bank", "verdict": verdict, "reads": reads, "faults": faults,
+            "schema": 1, "source": source, "spec": "bank", "verdict": verdict, "reads": reads, "faults": faults,
         });
         return format!("{report}\n");
     }
