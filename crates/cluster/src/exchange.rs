@@ -17,7 +17,7 @@
 
 use crate::meeting::meet;
 use crate::reading::{
-    NO_KEY, PROBLEM, Parcel, ROWS, Reading, SPANS, STEPS, TURNS, Workers, problem_parcel,
+    FAILED, NO_KEY, PROBLEM, Parcel, ROWS, Reading, SPANS, STEPS, TURNS, Workers, problem_parcel,
 };
 use crate::secret::Secret;
 use crate::turns::{Crossings, Steps};
@@ -338,6 +338,9 @@ impl Arrived {
                 Ok(())
             }
             PROBLEM => self.problem(bytes),
+            FAILED => {
+                Err(ScaleError::NotRead { reason: String::from_utf8_lossy(bytes).into_owned() })
+            }
             STEPS => self.steps.take(bytes).unwrap_or_else(|_| Err(travelled_badly())),
             // Without these a worker would wait for rounds that the others leave out.
             TURNS => {

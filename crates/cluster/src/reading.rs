@@ -34,6 +34,8 @@ pub const TURNS: u8 = 3;
 pub const SPANS: u8 = 4;
 /// A parcel of steps of scattered processes.
 pub const STEPS: u8 = 5;
+/// A parcel that says that a reader failed, and why: nobody has all operations.
+pub const FAILED: u8 = 6;
 
 /// How large a parcel of operations is.
 const PARCEL: usize = 64 << 10;
@@ -120,6 +122,15 @@ trait Reads: Noting + Sized {
     fn post(&self) -> &Post;
 
     fn read(self) -> Result<Self, ScaleError> {
+        let mut others = Post::new(self.reading().workers, self.post().channel.clone(), FAILED);
+        let read = self.read_share();
+        if let Err(error) = &read {
+            others.tell_all(FAILED, error.to_string().as_bytes());
+        }
+        read
+    }
+
+    fn read_share(self) -> Result<Self, ScaleError> {
         let mut sink = self;
         let Reading { plan, workers, worker, .. } = sink.reading();
         let plan = plan.clone();

@@ -1,6 +1,8 @@
 //! What can be wrong with a recorded history, said for the person who has to fix it.
 
+use std::error::Error;
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 
 /// A defect of an input: where it stands, what it is, and what was expected instead.
@@ -31,6 +33,30 @@ impl InputError {
         let (expected, found) = (expected.into(), shortened(found));
         InputError::new(source, line, Problem::Syntax { expected, found })
     }
+}
+
+impl Problem {
+    /// Why a source could not be read: what the system says is a failure of the system, what a
+    /// decoder says is a defect of the source.
+    pub fn of_reading(error: &io::Error) -> Self {
+        match error.raw_os_error() {
+            Some(_) => Problem::Failed(error.to_string()),
+            None => Problem::Unreadable(error.to_string()),
+        }
+    }
+}
+
+/// The failure of the system that lies behind an error of a decoder, if one does.
+pub fn failure_behind(error: &(dyn Error + 'static)) -> Option<io::Error> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let code = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
+        if let Some(code) = code {
+            return Some(io::Error::from_raw_os_error(code));
+        }
+        next = error.source();
+    }
+    None
 }
 
 /// The kinds of defect.
@@ -111,8 +137,10 @@ pub enum Problem {
     NotAnEvent,
     /// The listener has heard enough.
     Halted,
-    /// The source could not be read.
+    /// The bytes of the source cannot be read: another time they cannot be read either.
     Unreadable(String),
+    /// The system did not give the bytes of the source: another time it may.
+    Failed(String),
     /// More than one format fits.
     AmbiguousFormat {
         /// The formats that fit.
@@ -179,7 +207,9 @@ impl fmt::Display for Problem {
                  event per line",
             ),
             Problem::Halted => f.write_str("reading was stopped"),
-            Problem::Unreadable(reason) => write!(f, "cannot read: {reason}"),
+            Problem::Unreadable(reason) | Problem::Failed(reason) => {
+                write!(f, "cannot read: {reason}")
+            }
             Problem::AmbiguousFormat { candidates } => write!(
                 f,
                 "the text fits more than one format: {candidates}; expected one of them to be \

@@ -30,12 +30,13 @@ mod value;
 pub use builder::{Builder, Call, Interval, Return};
 pub use column::{Column, Taken};
 pub use conventions::{Conventions, Echo, Nil};
-pub use error::{InputError, Problem};
+pub use error::{InputError, Problem, failure_behind};
 pub use events::{Event, Events};
 pub use formats::{
     Format, Inexpressible, Notation, ReadOptions, Record, UnknownFormatName, WriteError,
-    bytes_read, decode, edn_value, expand, json_value, open, read, read_bytes, read_from,
-    read_records, read_str, read_with, write, write_string, write_value,
+    bytes_read, decode, edn_value, expand, is_stdin_kept, json_value, keep_stdin, name_of, open,
+    read, read_bytes, read_from, read_records, read_str, read_with, write, write_string,
+    write_value,
 };
 pub use history::{Annotation, History, Horizon, Stretch, Tally};
 pub use initial::InitialWrite;

@@ -79,9 +79,28 @@ fn settle(due: isize) {
     if due > 0 && used > LIMIT.load(Ordering::Relaxed) {
         stop(Reason::Memory);
         if used > BOUND.load(Ordering::Relaxed) {
-            end(Reason::Memory, Guarded::Allocator);
+            end(Reason::Memory.text(), Guarded::Allocator);
         }
     }
+}
+
+/// The system gave nothing: a process with limits ends as if it had reached one. Work that counts
+/// on memory cannot go on, and to unwind takes memory, too. The process of another program, which
+/// has no limits, is not ours to end: what becomes of it is for the caller.
+#[cold]
+fn refused() {
+    if LIMIT.load(Ordering::Relaxed) != usize::MAX {
+        end("the system had no more memory", Guarded::Allocator);
+    }
+}
+
+/// What the system gave, if it gave something.
+#[inline]
+fn given(pointer: *mut u8) -> *mut u8 {
+    if pointer.is_null() {
+        refused();
+    }
+    pointer
 }
 
 // SAFETY: every call goes to the system's allocator with the layout that it came with; the account
@@ -90,13 +109,13 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(taken(layout.size()));
         // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
+        given(unsafe { System.alloc(layout) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(taken(layout.size()));
         // SAFETY: as the caller promises.
-        unsafe { System.alloc_zeroed(layout) }
+        given(unsafe { System.alloc_zeroed(layout) })
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
@@ -108,6 +127,6 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(taken(size) - taken(layout.size()));
         // SAFETY: as the caller promises.
-        unsafe { System.realloc(pointer, layout, size) }
+        given(unsafe { System.realloc(pointer, layout, size) })
     }
 }

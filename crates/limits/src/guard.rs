@@ -109,7 +109,7 @@ impl Warden {
             system::give_back();
             if system::resident().is_some_and(|resident| resident > self.bound) {
                 stop(Reason::Memory);
-                end(Reason::Memory, Guarded::Warden);
+                end(Reason::Memory.text(), Guarded::Warden);
             }
         }
     }
@@ -126,13 +126,13 @@ impl Warden {
             _ => Duration::ZERO,
         };
         if now.saturating_sub(since) > GRACE + share || moment.elapsed() > PATIENCE + share {
-            end(reason, Guarded::Warden);
+            end(reason.text(), Guarded::Warden);
         }
     }
 }
 
 /// Says the last words and ends the process. It allocates nothing, and nobody can be in its way.
-pub(crate) fn end(reason: Reason, by: Guarded) {
+pub(crate) fn end(reason: &str, by: Guarded) {
     if IS_ENDING.swap(true, Ordering::Relaxed) {
         // Another thread is at it, or what it does allocates: let it.
         return;
@@ -143,7 +143,7 @@ pub(crate) fn end(reason: Reason, by: Guarded) {
     };
     let exit = match words.as_deref() {
         Some(Some(LastWords { before, after, exit })) => {
-            for text in [before, reason.text(), after] {
+            for text in [before, reason, after] {
                 system::print(text);
             }
             *exit
@@ -152,7 +152,7 @@ pub(crate) fn end(reason: Reason, by: Guarded) {
         _ => {
             let mut stderr = std::io::stderr();
             let _ = stderr.write_all(b"unknown: ");
-            let _ = stderr.write_all(reason.text().as_bytes());
+            let _ = stderr.write_all(reason.as_bytes());
             let _ = stderr.write_all(b"\n");
             3
         }

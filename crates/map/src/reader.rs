@@ -133,9 +133,8 @@ impl<'m> Reading<'m> {
     fn part(&mut self, mut reader: Box<dyn Read + '_>) -> Result<(), InputError> {
         let mut prefix = Vec::new();
         let source = self.source.clone();
-        let unreadable = |error: std::io::Error| {
-            InputError::new(&source, 0, Problem::Unreadable(error.to_string()))
-        };
+        let unreadable =
+            |error: std::io::Error| InputError::new(&source, 0, Problem::of_reading(&error));
         reader.by_ref().take(ENOUGH).read_to_end(&mut prefix).map_err(unreadable)?;
         let notation = match self.map.notation {
             Some(notation) => notation,

@@ -6,13 +6,13 @@
 
 use crate::{COLUMNS, HEAD};
 use parquet::basic::ConvertedType;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::record::reader::RowIter;
 use parquet::record::{Field, Row};
 use parquet::schema::types::SchemaDescriptor;
-use seriatim_history::write_string;
+use seriatim_history::{failure_behind, write_string};
 use std::cell::Cell;
-use std::fs::File;
 use std::io::{self, Error, ErrorKind, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 
@@ -42,6 +42,11 @@ enum Notation {
     Plain,
 }
 
+/// What the Parquet library says is wrong with a file, or with the system.
+fn failed(error: ParquetError) -> Error {
+    failure_behind(&error).unwrap_or_else(|| wrong(error))
+}
+
 fn wrong(reason: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::InvalidData, format!("not a Parquet file that holds a history: {reason}"))
 }
@@ -63,19 +68,17 @@ pub(crate) fn hush() {
 
 /// What the Parquet library says of a file. It may panic on a damaged one: that is an error as
 /// well.
-fn asked<T>(
-    ask: impl FnOnce() -> Result<T, parquet::errors::ParquetError>,
-) -> Result<T, parquet::errors::ParquetError> {
+fn asked<T>(ask: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     ASKING.set(true);
     let outcome = catch_unwind(AssertUnwindSafe(ask));
     ASKING.set(false);
-    outcome.unwrap_or_else(|_| Err(parquet::errors::ParquetError::General("damaged".to_owned())))
+    outcome.unwrap_or_else(|_| Err(ParquetError::General("damaged".to_owned())))
 }
 
 impl Lines {
     /// The lines of a file.
-    pub fn of(file: File) -> io::Result<Self> {
-        let reader = asked(|| SerializedFileReader::new(file)).map_err(wrong)?;
+    pub fn of(file: impl ChunkReader + 'static) -> io::Result<Self> {
+        let reader = asked(|| SerializedFileReader::new(file)).map_err(failed)?;
         let metadata = reader.metadata().file_metadata();
         let entries = metadata.key_value_metadata().map(Vec::as_slice).unwrap_or_default();
         let head = entries.iter().find(|entry| entry.key == HEAD);
@@ -186,7 +189,7 @@ impl Read for Lines {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.taken == self.line.len() {
             let rows = &mut self.rows;
-            let Some(row) = asked(|| rows.next().transpose()).map_err(wrong)? else {
+            let Some(row) = asked(|| rows.next().transpose()).map_err(failed)? else {
                 return Ok(0);
             };
             self.taken = 0;

@@ -25,6 +25,11 @@ pub enum ScaleError {
         /// What is wrong with it.
         problem: String,
     },
+    /// Another reader of the log failed.
+    NotRead {
+        /// Why.
+        reason: String,
+    },
     /// The files cannot be one log.
     NotOneLog {
         /// Why.
@@ -55,6 +60,9 @@ impl fmt::Display for ScaleError {
                 write!(f, "{}: cannot use temporary files: {error}", folder.display())
             }
             ScaleError::Verdicts { path, problem } => write!(f, "{}: {problem}", path.display()),
+            ScaleError::NotRead { reason } => {
+                write!(f, "a reader of the log failed, start all processes again: {reason}")
+            }
             ScaleError::NotOneLog { reason } => f.write_str(reason),
         }
     }

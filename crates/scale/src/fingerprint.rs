@@ -22,7 +22,7 @@ pub fn fingerprint<P: AsRef<Path>>(files: &[P]) -> Result<String, ScaleError> {
     for path in files {
         let path = path.as_ref();
         let hash = of_file(path).map_err(|error| {
-            let problem = Problem::Unreadable(error.to_string());
+            let problem = Problem::of_reading(&error);
             InputError::new(&path.display().to_string(), 0, problem)
         })?;
         all.extend_from_slice(&hash.to_le_bytes());

@@ -22,7 +22,9 @@ use crate::sort::Sorter;
 use crate::spill::{Bucket, Scratch, Spill, damaged};
 use crate::split::{Membership, PartHash, Splitter, Splitting};
 use crate::turns::{Disorder, Turns};
-use seriatim_history::{Conventions, Header, InputError, Outcome, ReadOptions, Tally, Values};
+use seriatim_history::{
+    Conventions, Header, InputError, Outcome, Problem, ReadOptions, Tally, Values, is_stdin_kept,
+};
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Monitors, Strategy};
 use std::ops::ControlFlow;
@@ -50,8 +52,17 @@ pub struct Log {
 pub enum Defects {
     /// The first one ends everything.
     End,
-    /// They are noted, and the parts that they may belong to stay open.
+    /// They are noted, and the parts that they may belong to stay open. A failure of the system is
+    /// no defect of the log: it ends everything, because what is decided without the operations
+    /// that it kept back would be taken for decided once they can be read.
     Note,
+}
+
+impl Defects {
+    /// Whether a problem ends everything.
+    fn end_at(self, problem: &InputError) -> bool {
+        self == Defects::End || matches!(problem.problem, Problem::Failed(_))
+    }
 }
 
 impl Log {
@@ -65,17 +76,17 @@ impl Log {
         let mut problems = Vec::new();
         let mut files: Vec<FileInfo> = Vec::new();
         for path in paths {
-            if path == Path::new("-") {
+            if path == Path::new("-") && !is_stdin_kept() {
                 let reason = "standard input cannot be read twice; expected files";
                 return Err(ScaleError::NotOneLog { reason: reason.to_owned() });
             }
-            match (FileInfo::of(path, read), defects) {
-                (Ok(info), _) => files.push(info),
-                (Err(problem), Defects::Note) => {
+            match FileInfo::of(path, read) {
+                Ok(info) => files.push(info),
+                Err(problem) if defects.end_at(&problem) => return Err(problem.into()),
+                Err(problem) => {
                     problems.push(problem);
                     files.push(FileInfo::unreadable(path, read));
                 }
-                (Err(problem), Defects::End) => return Err(problem.into()),
             }
         }
         let told = files.iter().filter(|info| info.layout != Layout::Nothing);
@@ -299,13 +310,13 @@ pub fn scan_share<S: Noting>(
         let (back, scanned) = scan::scan(info, share, sink);
         sink = back;
         let Err(problem) = scanned else { break };
-        if plan.defects == Defects::End {
+        if plan.defects.end_at(&problem) {
             return Err(problem.into());
         }
         let line = problem.line;
         sink.note(problem);
-        match scan::behind(info, share, line) {
-            Ok(Some(rest)) if !is_over(&sink) => share = rest,
+        match scan::behind(info, share, line)? {
+            Some(rest) if !is_over(&sink) => share = rest,
             _ => break,
         }
     }

@@ -11,7 +11,7 @@
 use crate::record::{self, StreamedOperation};
 use seriatim_history::{
     Conventions, Forgets, Header, InputError, Interval, Listener, LiveCall, LiveOperation,
-    LiveReturn, Outcome, Problem, ReadOptions, Time, Value, Values, listen, open,
+    LiveReturn, Outcome, Problem, ReadOptions, Time, Value, Values, listen, name_of, open,
 };
 use std::cell::RefCell;
 use std::fs::File;
@@ -61,21 +61,20 @@ pub trait Sink {
 impl FileInfo {
     /// Looks at the beginning of a file.
     pub fn of(path: &Path, read: ReadOptions) -> Result<Self, InputError> {
-        let name = path.display().to_string();
+        let name = name_of(path);
         let peek = Rc::new(RefCell::new((Layout::Nothing, 1)));
         let header = listen(open(path)?, &name, read, Box::new(Peek(Rc::clone(&peek))))?;
         let (layout, line) = *peek.borrow();
-        let unreadable =
-            |error: io::Error| InputError::new(&name, 0, Problem::Unreadable(error.to_string()));
-        let mut magic = Vec::new();
-        let file = File::open(path).map_err(unreadable)?;
-        let bytes = file.metadata().map_err(unreadable)?.len();
-        file.take(4).read_to_end(&mut magic).map_err(unreadable)?;
+        let unreadable = |error: io::Error| InputError::new(&name, 0, Problem::of_reading(&error));
+        let (bytes, magic) = match path == Path::new("-") {
+            true => (0, Vec::new()),
+            false => size_and_magic(path).map_err(unreadable)?,
+        };
         // Lines of text can be read from the middle; gzip, zstd and Parquet cannot.
         let is_packed = magic.starts_with(&[0x1f, 0x8b])
             || magic == [0x28, 0xb5, 0x2f, 0xfd]
             || magic == *b"PAR1";
-        let is_divisible = layout == Layout::Operations && !is_packed;
+        let is_divisible = layout == Layout::Operations && !is_packed && bytes > 0;
         let (path, header_lines) = (path.to_owned(), line - 1);
         Ok(FileInfo { path, name, read, header, layout, bytes, header_lines, is_divisible })
     }
@@ -84,7 +83,7 @@ impl FileInfo {
     pub fn unreadable(path: &Path, read: ReadOptions) -> Self {
         FileInfo {
             path: path.to_owned(),
-            name: path.display().to_string(),
+            name: name_of(path),
             read,
             header: Header { spec: None, conventions: Conventions::default() },
             layout: Layout::Nothing,
@@ -93,6 +92,15 @@ impl FileInfo {
             is_divisible: false,
         }
     }
+}
+
+/// The size of a file and its first bytes.
+fn size_and_magic(path: &Path) -> io::Result<(u64, Vec<u8>)> {
+    let mut magic = Vec::new();
+    let file = File::open(path)?;
+    let bytes = file.metadata()?.len();
+    file.take(4).read_to_end(&mut magic)?;
+    Ok((bytes, magic))
 }
 
 struct Peek(Rc<RefCell<(Layout, u64)>>);
@@ -164,10 +172,7 @@ pub fn scan<S: Sink + 'static>(
 ) -> (S, Result<(), InputError>) {
     let source = match Source::open(info, share) {
         Ok(source) => source,
-        Err(error) => {
-            let problem = Problem::Unreadable(error.to_string());
-            return (sink, Err(InputError::new(&info.name, 0, problem)));
-        }
+        Err(error) => return (sink, Err(error)),
     };
     let Source { reader, skipped_lines, extra_lines } = source;
     let ear = Ear {
@@ -193,11 +198,18 @@ pub fn scan<S: Sink + 'static>(
 }
 
 /// The share that begins behind a line of a file and ends where another ends.
-pub fn behind(info: &FileInfo, share: Share, line: u64) -> io::Result<Option<Share>> {
+pub fn behind(info: &FileInfo, share: Share, line: u64) -> Result<Option<Share>, InputError> {
     if !info.is_divisible || line == 0 {
         return Ok(None);
     }
-    let mut reader = BufReader::with_capacity(1 << 20, File::open(&info.path)?);
+    let start = end_of_line(&info.path, line)
+        .map_err(|error| InputError::new(&info.name, 0, Problem::of_reading(&error)))?;
+    Ok(start.filter(|&start| start < share.end).map(|start| Share { start, ..share }))
+}
+
+/// The byte behind a line of a file; `None` if the file has fewer lines.
+fn end_of_line(path: &Path, line: u64) -> io::Result<Option<u64>> {
+    let mut reader = BufReader::with_capacity(1 << 20, File::open(path)?);
     let mut start = 0;
     for _ in 0..line {
         let length = reader.skip_until(b'\n')?;
@@ -206,7 +218,7 @@ pub fn behind(info: &FileInfo, share: Share, line: u64) -> io::Result<Option<Sha
         }
         start += length as u64;
     }
-    Ok((start < share.end).then_some(Share { start, ..share }))
+    Ok(Some(start))
 }
 
 /// The bytes of a share, and how their lines are counted.
@@ -217,11 +229,17 @@ struct Source {
 }
 
 impl Source {
-    fn open(info: &FileInfo, share: Share) -> io::Result<Self> {
+    fn open(info: &FileInfo, share: Share) -> Result<Self, InputError> {
         if share.start == 0 && share.end == u64::MAX {
-            let reader = open(&info.path).map_err(|error| io::Error::other(error.to_string()))?;
+            let reader = open(&info.path)?;
             return Ok(Source { reader, skipped_lines: 0, extra_lines: 0 });
         }
+        Source::of_lines(info, share)
+            .map_err(|error| InputError::new(&info.name, 0, Problem::of_reading(&error)))
+    }
+
+    /// Those lines of a file that begin in the bytes of a share.
+    fn of_lines(info: &FileInfo, share: Share) -> io::Result<Self> {
         let mut file = File::open(&info.path)?;
         let start = line_start(&mut file, share.start)?;
         let end = line_start(&mut file, share.end.min(info.bytes))?;

@@ -57,14 +57,31 @@ impl Scratch {
 
     /// A new temporary file.
     pub fn file(&self) -> Result<Temporary, ScaleError> {
+        let (file, path) = self.create().map_err(|error| self.failed(error))?;
+        Ok(Temporary { file, folder: self.folder.clone(), path })
+    }
+
+    /// A new file without a name, for whoever keeps it until the process ends.
+    pub fn unnamed(&self) -> io::Result<File> {
+        match self.create()? {
+            (file, None) => Ok(file),
+            (file, Some(path)) => {
+                drop(file);
+                std::fs::remove_file(path)?;
+                Err(io::ErrorKind::Unsupported.into())
+            }
+        }
+    }
+
+    /// Creates a file, and the name that it keeps where it cannot be without one.
+    fn create(&self) -> io::Result<(File, Option<PathBuf>)> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("seriatim-{}-{number}.tmp", std::process::id());
         let path = self.folder.join(name);
-        let opened = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
-        let file = opened.map_err(|error| self.failed(error))?;
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
         let path = if std::fs::remove_file(&path).is_ok() { None } else { Some(path) };
-        Ok(Temporary { file, folder: self.folder.clone(), path })
+        Ok((file, path))
     }
 
     fn failed(&self, error: io::Error) -> ScaleError {

@@ -25,6 +25,8 @@
 //! assert_eq!((read.line, read.text().as_str()), (Some(3), "n → 7"));
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod accesses;
 mod heap_graph;
 mod places;

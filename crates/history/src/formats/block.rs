@@ -273,7 +273,7 @@ impl<'r> Block<'r> {
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => {
-                    let problem = Problem::Unreadable(error.to_string());
+                    let problem = Problem::of_reading(&error);
                     return Err(InputError::new(self.source, self.line_number(), problem));
                 }
             }

@@ -26,6 +26,7 @@ mod jepsen_log;
 mod json;
 mod jsonl;
 mod jsonl_write;
+mod kept;
 mod limo;
 mod literal;
 mod polylin;
@@ -36,9 +37,10 @@ mod zstd;
 
 pub use block::bytes_read;
 pub use json::{write_string, write_value};
+pub use kept::{is_stdin_kept, keep_stdin};
 pub use literal::{edn_value, json_value};
 pub use records::{Notation, Record, read_records};
-pub use source::{decode, expand, open};
+pub use source::{decode, expand, name_of, open};
 pub use write::{Inexpressible, WriteError, write};
 
 use crate::{Builder, Conventions, History, InputError, Problem};
@@ -143,7 +145,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<History, InputError> {
 /// Reads a history from a file (`-` is standard input).
 pub fn read_with(path: impl AsRef<Path>, options: ReadOptions) -> Result<History, InputError> {
     let path = path.as_ref();
-    read_from(open(path)?, &source::name_of(path), options)
+    read_from(open(path)?, &name_of(path), options)
 }
 
 /// Reads a history from the bytes of a file, for whoever has no files: a page that a log is dropped
@@ -155,8 +157,7 @@ pub fn read_with(path: impl AsRef<Path>, options: ReadOptions) -> Result<History
 /// assert_eq!(read_bytes(log.to_vec(), "run.jsonl", ReadOptions::default()).unwrap().len(), 1);
 /// ```
 pub fn read_bytes(bytes: Vec<u8>, name: &str, options: ReadOptions) -> Result<History, InputError> {
-    let unreadable =
-        |error: io::Error| InputError::new(name, 0, Problem::Unreadable(error.to_string()));
+    let unreadable = |error: io::Error| InputError::new(name, 0, Problem::of_reading(&error));
     read_from(source::decompressed(io::Cursor::new(bytes)).map_err(unreadable)?, name, options)
 }
 

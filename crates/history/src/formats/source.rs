@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// The name of standard input in messages.
-pub(super) const STDIN: &str = "<stdin>";
+const STDIN: &str = "<stdin>";
 
-/// The name of a source in messages.
-pub(super) fn name_of(path: &Path) -> String {
+/// The name of a source in messages: its path, or `<stdin>` for `-`.
+pub fn name_of(path: &Path) -> String {
     match path.to_str() {
         Some("-") => STDIN.into(),
         _ => path.display().to_string(),
@@ -46,7 +46,8 @@ fn opener_of(path: &Path) -> io::Result<Option<Opener>> {
     Ok(openers.into_iter().find(|(known, _)| *known == magic[..]).map(|(_, opener)| opener))
 }
 
-/// Opens a file, or standard input for `-`. What gzip or zstd has compressed is recognised by its
+/// Opens a file, or standard input for `-`, which is read once unless it is
+/// [kept](super::keep_stdin). What gzip or zstd has compressed is recognised by its
 /// first bytes and decompressed.
 ///
 /// ```
@@ -56,13 +57,13 @@ fn opener_of(path: &Path) -> io::Result<Option<Opener>> {
 pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn Read>, InputError> {
     let path = path.as_ref();
     let opened = match path.to_str() {
-        Some("-") => Patient::stdin().and_then(decompressed),
+        Some("-") => super::kept::stdin().and_then(decompressed),
         _ => opener_of(path).and_then(|opener| match opener {
             Some(opener) => opener(path),
             None => File::open(path).map(Patient::file).and_then(decompressed),
         }),
     };
-    opened.map_err(|error| unreadable(path, &error.to_string()))
+    opened.map_err(|error| InputError::new(&name_of(path), 0, Problem::of_reading(&error)))
 }
 
 fn unreadable(path: &Path, reason: &str) -> InputError {

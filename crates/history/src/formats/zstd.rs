@@ -4,6 +4,7 @@
 //! flushes), with frames between them that readers must skip; to stop after the first would lose
 //! operations without a word, and a history with operations missing may get the wrong verdict.
 
+use crate::failure_behind;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::{self, BufRead, BufReader, Read};
@@ -43,7 +44,7 @@ impl<R: Read> ZstdReader<R> {
                     return Err(damaged("it ends within a frame"));
                 }
             }
-            Err(error) => return Err(damaged(&error.to_string())),
+            Err(error) => return Err(failed(&error)),
         }
         Ok(())
     }
@@ -83,9 +84,14 @@ impl<R: Read> Read for ZstdReader<R> {
             let portion = BlockDecodingStrategy::UptoBytes(AT_A_TIME);
             self.decoder
                 .decode_blocks(&mut self.source, portion)
-                .map_err(|error| damaged(&error.to_string()))?;
+                .map_err(|error| failed(&error))?;
         }
     }
+}
+
+/// The error of the decoder: the system failed, or the data are damaged.
+fn failed(error: &FrameDecoderError) -> io::Error {
+    failure_behind(error).unwrap_or_else(|| damaged(&error.to_string()))
 }
 
 fn damaged(reason: &str) -> io::Error {

@@ -249,6 +249,9 @@ impl Arguments {
     /// The answer to a log. One that turns out not to fit in memory is checked from disk, if its
     /// specification is known: then it never has to be in memory as a whole.
     fn decided(&self, log: &[PathBuf]) -> Result<Result<Done, Failure>, Stopped> {
+        if log == [Path::new("-")] && self.question.spec().is_some() && !self.question.needs_all() {
+            self.scale.keep_stdin();
+        }
         let answer = limits::within(|| self.answer(log));
         let is_full = match &answer {
             Err(Stopped(reason)) => *reason == Reason::Memory,

@@ -9,6 +9,7 @@ use serde_json::json;
 use seriatim::history::bytes_read;
 use seriatim::limits::guard::{self, LastWords};
 use seriatim::limits::{Cancel, Reason, Stopped, forget_memory, stopped};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -45,6 +46,8 @@ struct Known {
 static KNOWN: OnceLock<Known> = OnceLock::new();
 /// What the work is about, once that is known.
 static ABOUT: Mutex<Option<String>> = Mutex::new(None);
+/// Whether the log is on disk already.
+static IS_ON_DISK: AtomicBool = AtomicBool::new(false);
 
 impl Limits {
     /// Puts the process under these limits. Its time runs from `start`, and it answers in `form`.
@@ -103,6 +106,11 @@ pub fn prepare_verdict(about: &str, verdict: &str, exit: Exit) {
     guard::prepare(LastWords { before, after: after.to_owned(), exit: exit as u8 });
 }
 
+/// From now on the log is checked from disk: nobody needs to be told that it could be.
+pub fn note_disk() {
+    IS_ON_DISK.store(true, Ordering::Relaxed);
+}
+
 /// Says that the work was left before it was done, and how far it came.
 pub fn tell(stopped: Stopped) -> Result<Exit, Failure> {
     let about = ABOUT.lock().ok().and_then(|about| about.clone());
@@ -138,9 +146,8 @@ pub fn how_far(Stopped(reason): Stopped) -> String {
     let help = match reason {
         Reason::Time => "; more --time may help",
         Reason::Memory if read.is_empty() => "; more --memory may help",
-        Reason::Memory => {
-            "; more --memory helps, or a log in a file with its --spec: it is checked from disk"
-        }
+        Reason::Memory if IS_ON_DISK.load(Ordering::Relaxed) => "; more --memory helps",
+        Reason::Memory => "; more --memory helps, or its --spec: then it is checked from disk",
         Reason::Interrupted => "",
     };
     format!("{reason}{read}{help}")

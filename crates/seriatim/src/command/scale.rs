@@ -3,10 +3,10 @@
 use super::input::Input;
 use super::question::{Done, Question};
 use super::verdicts;
-use super::{Exit, Failure};
+use super::{Exit, Failure, limits};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use seriatim::history::{Builder, Horizon, ReadOptions};
+use seriatim::history::{Builder, Horizon, ReadOptions, is_stdin_kept, keep_stdin};
 use seriatim::question::{Answered, ChosenBy};
 use seriatim::report::doubt;
 use seriatim::scale::judge::Evidence;
@@ -114,7 +114,17 @@ impl Scale {
 
     /// Whether a log may be checked from disk though it was not expected to be too large.
     pub fn may_spill(&self, log: &[PathBuf]) -> bool {
-        self.spill == Spilling::Auto && log.iter().all(|path| path.is_file())
+        let can_be_read_again =
+            |path: &PathBuf| path.is_file() || path == Path::new("-") && is_stdin_kept();
+        self.spill == Spilling::Auto && log.iter().all(can_be_read_again)
+    }
+
+    /// Lets standard input be read again, in case that it does not fit in memory.
+    pub fn keep_stdin(&self) {
+        if self.spill != Spilling::Never {
+            let scratch = self.scratch();
+            keep_stdin(move || scratch.unnamed());
+        }
     }
 
     /// Where temporary files go.
@@ -211,6 +221,7 @@ impl Found {
 /// Checks one log from disk.
 pub fn answer(question: &Question, scale: &Scale, paths: &[PathBuf]) -> Result<Done, Failure> {
     question.refuse_what_needs_all()?;
+    limits::note_disk();
     let start = Instant::now();
     let plan = plan(question, scale, paths, Defects::End)?;
     let mut found = Found::default();

@@ -1,10 +1,14 @@
 //! Limits of time and memory are kept, and what is known by then is told.
 
-use super::run::{command, example, file, folder, seriatim, seriatim_reading};
+use super::run::{command, example, file, folder, seriatim, seriatim_reading, text};
 use super::schema::Schema;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use seriatim::limits::measure::wait;
+use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::process::{ChildStdin, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// The general search of the whole: the engine for transactions would decide them.
@@ -93,7 +97,7 @@ fn an_easy_violation_beside_a_hard_part_is_found() {
 
 /// One row of the table: what is asked, and what it may take.
 struct Row {
-    arguments: Vec<&'static str>,
+    arguments: Vec<String>,
     /// What is written to its standard input, for ever if it wants.
     input: Option<fn(u64) -> String>,
     /// How many threads work.
@@ -105,13 +109,13 @@ struct Row {
 }
 
 impl Row {
-    fn timed(milliseconds: u64, threads: u32, arguments: &[&'static str]) -> Row {
+    fn timed(milliseconds: u64, threads: u32, arguments: &[&str]) -> Row {
         let time = Some(Duration::from_millis(milliseconds));
-        Row { arguments: arguments.to_vec(), input: None, threads, time, memory: 4096 }
+        Row { threads, time, ..Row::small(4096, arguments) }
     }
 
-    fn small(mebibytes: u64, arguments: &[&'static str]) -> Row {
-        let arguments = arguments.to_vec();
+    fn small(mebibytes: u64, arguments: &[&str]) -> Row {
+        let arguments = arguments.iter().map(|&word| word.to_owned()).collect();
         Row { arguments, input: None, threads: 1, time: None, memory: mebibytes }
     }
 
@@ -123,7 +127,7 @@ impl Row {
     fn measure(&self) -> (String, bool) {
         let time = self.time.map(|time| format!("{}ms", time.as_millis()));
         let memory = format!("{}M", self.memory);
-        let mut arguments = self.arguments.clone();
+        let mut arguments: Vec<&str> = self.arguments.iter().map(|word| &word[..]).collect();
         arguments.extend(time.iter().flat_map(|time| ["--time", time.as_str()]));
         arguments.extend(["--memory", memory.as_str()]);
         let mut child = command(&arguments)
@@ -150,17 +154,31 @@ impl Row {
         let beyond = over.map_or("–".to_owned(), |over| format!("{} ms", over.as_millis()));
         let line = format!(
             "| `{}` | {peak} of {most} MiB | {beyond} | {} |",
-            arguments.join(" "),
+            shown(&arguments),
             code.map_or("killed".to_owned(), |code| code.to_string())
         );
         (line, is_small && is_quick)
     }
 }
 
+/// A command without the folders of this machine.
+fn shown(arguments: &[&str]) -> String {
+    let name = |word: &&str| match word.rsplit_once('/') {
+        Some((folder, name)) if folder.starts_with('/') => name.to_owned(),
+        _ => (*word).to_owned(),
+    };
+    arguments.iter().map(name).collect::<Vec<_>>().join(" ")
+}
+
+/// How many lines are written.
+fn lines() -> u64 {
+    if is_long() { 10_000_000 } else { 400_000 }
+}
+
 /// Writes lines until nobody reads them.
-fn feed(pipe: ChildStdin, line: fn(u64) -> String) {
+fn feed(pipe: impl Write, line: fn(u64) -> String) {
     let mut pipe = BufWriter::new(pipe);
-    for number in 0..if is_long() { 10_000_000 } else { 400_000 } {
+    for number in 0..lines() {
         if pipe.write_all(line(number).as_bytes()).is_err() {
             return;
         }
@@ -205,8 +223,78 @@ fn events(n: u64) -> String {
     )
 }
 
+/// A transaction that reads a list and appends to another.
+fn transaction(n: u64) -> String {
+    let (process, read, appended) = (n % 3, n % 5, (n + 1) % 5);
+    format!(
+        "{{:type :invoke, :process {process}, :f :txn, :value [[:r {read} nil] [:append {appended} {n}]]}}\n\
+         {{:type :ok, :process {process}, :f :txn, :value [[:r {read} []] [:append {appended} {n}]]}}\n"
+    )
+}
+
+/// A record that needs a map.
+fn record(n: u64) -> String {
+    let (client, from, to) = (n % 4, 2 * n, 2 * n + 1);
+    format!("{{\"client\":{client},\"verb\":\"write\",\"body\":{n},\"from\":{from},\"to\":{to}}}\n")
+}
+
+const MAP: &str = "unit = \"ms\"
+[[rule]]
+is = \"operation\"
+process = 'client'
+op = 'verb'
+arg = 'body'
+call = 'from'
+return = 'to'
+";
+
+/// The rows about files: a map for records, a log with a key for each operation, plain, compressed
+/// and, where the command reads them, as Parquet.
+fn rows_of_files(folder: &Path) -> Vec<Row> {
+    let map = file(folder, "map.toml", MAP);
+    let plain = text(&folder.join("keys.jsonl"));
+    feed(File::create(&plain).expect("a file"), put_to_its_key);
+    let packed = format!("{plain}.gz");
+    let packing = GzEncoder::new(File::create(&packed).expect("a file"), Compression::fast());
+    feed(packing, put_to_its_key);
+    let mapped = ["check", "--spec", "register", "--map", &map, "-"];
+    let mut rows = vec![
+        Row::small(24, &["check", "--spec", "map", &plain]),
+        Row::small(24, &["check", "--spec", "map", &packed]),
+        Row::timed(300, 1, &["check", "--spec", "map", "--threads", "1", &packed]),
+        Row::small(24, &mapped).reading(record),
+        Row::timed(300, 1, &mapped).reading(record),
+    ];
+    if cfg!(feature = "parquet") {
+        let columns = text(&folder.join("keys.parquet"));
+        let short =
+            file(folder, "some.jsonl", (0..100_000).map(put_to_its_key).collect::<String>());
+        seriatim(&["convert", "--to", "parquet", &short, "--output", &columns]).exits(0);
+        rows.push(Row::small(24, &["check", "--spec", "map", &columns]));
+        rows.push(Row::timed(100, 1, &["check", "--spec", "map", "--threads", "1", &columns]));
+    }
+    rows
+}
+
+/// The rows about weak memory and isolation levels.
+fn rows_of_engines() -> Vec<Row> {
+    let weak =
+        |model| ["verify", "weak/treiber", "--model", model, "--threads", "4", "--jobs", "1"];
+    let levels = ["check", "--spec", "transactions", "--level", "all", "-"];
+    vec![
+        Row::timed(300, 1, &levels).reading(transaction),
+        Row::small(24, &levels).reading(transaction),
+        Row::timed(300, 1, &["verify", "weak/treiber", "--weaken", "--jobs", "1"]),
+        Row::small(24, &["verify", "weak/treiber", "--weaken", "--jobs", "1"]),
+        Row::timed(300, 1, &weak("tso")),
+        Row::timed(300, 1, &weak("rc20")),
+        Row::small(24, &weak("tso")),
+        Row::small(24, &weak("rc20")),
+    ]
+}
+
 /// The rows that take little, and those of `bench/limits`.
-fn rows() -> Vec<Row> {
+fn rows(folder: &Path) -> Vec<Row> {
     let mut rows = vec![
         Row::small(24, &["check", "--spec", "map", "-"]).reading(put_to_its_key),
         Row::small(24, &["check", "--spec", "register", "-"]).reading(of_its_own_process),
@@ -214,12 +302,14 @@ fn rows() -> Vec<Row> {
         Row::small(24, &["convert", "--to", "edn", "-"]).reading(put_to_its_key),
         Row::timed(300, 1, &["check", "--spec", "register", "-"]).reading(of_its_own_process),
         Row::timed(300, 1, &["watch", "register"]).reading(events),
-        Row::timed(300, 1, &["gen", "queue", "-n", "1000000000"]),
+        Row::timed(300, 1, &["gen", "queue", "-n", "500000000"]),
         Row::timed(400, 2, &["verify", "michael_set", "--engine", "prove", "--jobs", "1"]),
         Row::timed(400, 2, &["verify", "michael_set", "--jobs", "1"]),
         Row::timed(400, 2, &["verify", "harris_michael", "--engine", "lists", "--all", "3"]),
         Row::timed(400, 1, &["verify", "harris_michael", "--threads", "4", "--jobs", "1"]),
     ];
+    rows.extend(rows_of_files(folder));
+    rows.extend(rows_of_engines());
     if is_long() {
         rows.extend([
             Row::small(64, &["check", "--spec", "map", "-"]).reading(put_to_its_key),
@@ -242,7 +332,7 @@ fn every_command_stays_within_its_limits() {
         "| command | peak, and the most | CPU beyond the time | exit |\n| --- | --- | --- | --- |"
     );
     let mut failed = Vec::new();
-    for row in rows() {
+    for row in rows(&folder("table")) {
         let (line, held) = row.measure();
         println!("{line}");
         if !held {

@@ -11,6 +11,7 @@ mod cluster_faults;
 mod convert;
 mod crate_graph;
 mod examples;
+mod faults;
 mod first_test;
 mod garbage;
 mod input;

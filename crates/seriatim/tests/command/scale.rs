@@ -1,10 +1,13 @@
 //! Logs that are checked from disk, in shards, and put together again.
 
-use super::run::{example, file, folder, seriatim, text};
+use super::run::{example, file, folder, seriatim, seriatim_reading, text};
 use super::schema::Schema;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use seriatim::SpecChoice;
 use seriatim::history::{Format, write};
 use seriatim::spec::generate::{Generator, Profile, Violation};
+use std::io::Write;
 use std::path::Path;
 
 /// A log of a map with one violation among 40 keys.
@@ -40,6 +43,25 @@ fn a_streamed_history_is_the_one_that_is_collected() {
             assert_eq!(made.out.as_bytes(), expected, "{spec} as {name}");
         }
     }
+}
+
+#[test]
+fn standard_input_that_does_not_fit_in_memory_is_checked_from_disk() {
+    let shape = ["gen", "map", "-n", "300000", "--keys", "4000", "--violation", "0.9"];
+    let log = seriatim(&shape).exits(0).out;
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(log.as_bytes()).expect("memory");
+    let packed = packed.finish().expect("memory");
+    let temporary = text(&folder("stdin"));
+    let limited = ["check", "--spec", "map", "-", "--memory", "12M", "--temp", &temporary];
+    for input in [log.as_bytes(), &packed] {
+        let ran = seriatim_reading(input, &limited).exits(1);
+        ran.says("VIOLATION  <stdin>").says("checked from disk");
+    }
+    // Whoever must not use the disk says how far it came.
+    let in_memory = [&limited[..], &["--spill", "never"]].concat();
+    seriatim_reading(log.as_bytes(), &in_memory).exits(3).says("the memory limit was reached");
+    assert_eq!(std::fs::read_dir(&temporary).expect("a folder").count(), 0);
 }
 
 #[test]

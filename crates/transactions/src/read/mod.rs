@@ -35,7 +35,7 @@ pub fn read(path: &Path) -> Result<Transactions, InputError> {
     let source = path.display().to_string();
     let mut bytes = Vec::new();
     let unreadable =
-        |error: std::io::Error| InputError::new(&source, 0, Problem::Unreadable(error.to_string()));
+        |error: std::io::Error| InputError::new(&source, 0, Problem::of_reading(&error));
     seriatim_history::open(path)?.read_to_end(&mut bytes).map_err(unreadable)?;
     read_bytes(&source, &bytes)
 }
