@@ -2,15 +2,21 @@
 
 use seriatim_history::{Format, History, ReadOptions, WriteError, read_from, write};
 
-/// Reads a history; what is written in any format that can say it is read as the same history.
+/// Reads a history; what was read is told again.
 pub fn history(bytes: &[u8]) {
     let Some((&choice, file)) = bytes.split_first() else { return };
     let format = Format::ALL.get(usize::from(choice >> 1)).map(|(format, _)| *format);
     let options = ReadOptions { format, independent: choice & 1 == 1 };
-    let Ok(history) = read_from(file, "fuzzed", options) else { return };
-    let told = written(&history, Format::JsonLines).expect("our own format says everything");
+    if let Ok(history) = read_from(file, "fuzzed", options) {
+        is_told_again(&history);
+    }
+}
+
+/// What is written in any format that can say it is read as the same history.
+pub fn is_told_again(history: &History) {
+    let told = written(history, Format::JsonLines).expect("our own format says everything");
     for format in [Format::JsonLines, Format::JsonEvents, Format::Edn] {
-        let Some(bytes) = written(&history, format) else { continue };
+        let Some(bytes) = written(history, format) else { continue };
         let options = ReadOptions { format: Some(format), independent: false };
         let again = read_from(&bytes[..], "again", options)
             .unwrap_or_else(|error| panic!("{format} is not read again: {error}"));

@@ -10,26 +10,36 @@
 #![forbid(unsafe_code)]
 
 mod algorithms;
+mod events;
 mod files;
 mod histories;
+mod maps;
 mod operations;
+mod parquet;
 mod shown;
 mod transactions;
 
 pub use algorithms::{certificate, seri};
-pub use files::{saved_run, specification, value, verdict_file};
+pub use events::events;
+pub use files::{hosts, saved_run, specification, value, verdict_file};
 pub use histories::history;
+pub use maps::map;
 pub use operations::operations;
+pub use parquet::parquet;
 pub use transactions::transactions;
 
 /// A function that takes any bytes.
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 9] = [
+pub const TARGETS: [(&str, Target); 13] = [
     ("certificate", certificate),
+    ("events", events),
     ("history", history),
+    ("hosts", hosts),
+    ("map", map),
     ("operations", operations),
+    ("parquet", parquet),
     ("saved_run", saved_run),
     ("seri", seri),
     ("specification", specification),

@@ -9,7 +9,9 @@ use seriatim_monitor::{Detail, Monitors, Options, check};
 use seriatim_report::junit::{self, Case};
 use seriatim_report::terminal::{self, Style};
 use seriatim_report::{Report, html, json};
-use seriatim_spec::{Checked, ChosenReader, Failures, Reader, SpecChoice, Verdict, catalogue};
+use seriatim_spec::{
+    Checked, ChosenReader, Entry, Failures, Reader, SpecChoice, Verdict, catalogue,
+};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -17,7 +19,7 @@ use std::time::Duration;
 const MOST: usize = 12;
 
 /// Arguments and results that operations are made of.
-const VALUES: [&str; 16] = [
+pub const VALUES: [&str; 16] = [
     "null",
     "0",
     "1",
@@ -41,8 +43,7 @@ pub fn operations(bytes: &[u8]) {
     let [object, failures, operations @ ..] = bytes else { return };
     let entries: Vec<_> = catalogue().collect();
     let entry = &entries[usize::from(*object) % entries.len()];
-    let methods: Vec<&str> =
-        entry.methods.iter().flat_map(|method| method.names).copied().collect();
+    let methods = methods(entry);
     let mut log = String::new();
     for operation in operations.chunks_exact(6).take(MOST) {
         line(&mut log, &methods, operation);
@@ -62,11 +63,16 @@ pub fn operations(bytes: &[u8]) {
     show(&history, &reader, &fast);
 }
 
+/// The names of an object's operations.
+pub fn methods(entry: &Entry) -> Vec<&'static str> {
+    let named: Vec<_> = entry.methods.iter().flat_map(|method| method.names).copied().collect();
+    if named.is_empty() { vec!["read"] } else { named }
+}
+
 /// One operation as JSON.
 fn line(log: &mut String, methods: &[&str], bytes: &[u8]) {
     let value = |byte: u8| VALUES[usize::from(byte) % VALUES.len()];
-    let method =
-        methods.get(usize::from(bytes[0]) % methods.len().max(1)).copied().unwrap_or("read");
+    let method = methods[usize::from(bytes[0]) % methods.len()];
     let (process, call) = (bytes[1] & 3, u64::from(bytes[2]));
     let _ = write!(log, "{{\"process\":{process},\"op\":\"{method}\",\"call\":{call}");
     if bytes[3] < 0x80 {
