@@ -152,6 +152,10 @@ impl Saved {
         if text.is_empty() {
             return Err(BadRun { line: 1, expected: "`seriatim run 1`" });
         }
+        if saved.object.is_empty() {
+            let line = text.lines().count();
+            return Err(BadRun { line, expected: "a line `object` before the end" });
+        }
         // On weak memory there may be more, and the line that says so may come later.
         if saved.options.memory.is_none() && !MOST_THREADS.contains(&saved.options.threads) {
             let mut lines = text.lines().map(|line| line.split_whitespace().next());

@@ -6,7 +6,7 @@ use super::verdicts;
 use super::{Exit, Failure, limits};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use seriatim::history::{Builder, Horizon, ReadOptions, is_stdin_kept, keep_stdin};
+use seriatim::history::{Builder, Horizon, ReadOptions, is_stdin_kept, keep_stdin, open};
 use seriatim::question::{Answered, ChosenBy};
 use seriatim::report::doubt;
 use seriatim::scale::judge::Evidence;
@@ -17,6 +17,7 @@ use seriatim::scale::verdicts::{About, Line, Writer};
 use seriatim::scale::{JudgedPart, Judgement, run};
 use seriatim::spec::{Explanation, Limit, Replayed};
 use seriatim::{Checked, Counterexample, History, SpecChoice, Unknown, Verdict};
+use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -96,6 +97,7 @@ impl Scale {
         match self.spill {
             Spilling::Always => true,
             Spilling::Never => false,
+            Spilling::Auto if is_kept(path) => exceeds(path, SMALL.max(memory as u64) / EXPANDED),
             Spilling::Auto => {
                 let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
                 let name = path.to_string_lossy();
@@ -114,8 +116,7 @@ impl Scale {
 
     /// Whether a log may be checked from disk though it was not expected to be too large.
     pub fn may_spill(&self, log: &[PathBuf]) -> bool {
-        let can_be_read_again =
-            |path: &PathBuf| path.is_file() || path == Path::new("-") && is_stdin_kept();
+        let can_be_read_again = |path: &PathBuf| path.is_file() || is_kept(path);
         self.spill == Spilling::Auto && log.iter().all(can_be_read_again)
     }
 
@@ -136,6 +137,18 @@ impl Scale {
     pub fn shard(&self) -> Shard {
         self.shard.unwrap_or(Shard::ALL)
     }
+}
+
+/// Whether a path is standard input, and can be read again.
+fn is_kept(path: &Path) -> bool {
+    path == Path::new("-") && is_stdin_kept()
+}
+
+/// Whether what can be read more than once has more than so many bytes. What cannot be read is told
+/// by whoever reads it next.
+fn exceeds(path: &Path, bytes: u64) -> bool {
+    let Ok(input) = open(path) else { return false };
+    io::copy(&mut input.take(bytes + 1), &mut io::sink()).is_ok_and(|read| read > bytes)
 }
 
 /// What is to be decided of some files.

@@ -193,9 +193,11 @@ impl<'t> Forms<'t> {
             "true" => Value::Bool(true),
             "false" => Value::Bool(false),
             _ if word.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+') => {
+                let in_numbers = |byte: u8| byte.is_ascii_alphanumeric() || b"+-./".contains(&byte);
                 match word.trim_end_matches('N').parse::<i64>() {
                     Ok(number) => Value::Int(number),
-                    Err(_) => Value::Number(word.into()),
+                    Err(_) if word.bytes().all(in_numbers) => Value::Number(word.into()),
+                    Err(_) => return Err(self.expected("a number")),
                 }
             }
             _ if is_json => return Err(self.expected("a JSON value")),
