@@ -1,15 +1,20 @@
-//! Hints for the report of a violation: mistakes of recording that look like mistakes of the
-//! object.
+//! Hints for a report: of a violation, mistakes of recording that look like mistakes of the object;
+//! of a history that was not decided, a number that may be a version.
 //!
 //! A hint never changes the verdict.
 
+use crate::rising;
 use seriatim_history::{History, OpId, Value, ValueId, json_value};
 use seriatim_spec::{Reader, Verdict};
 use std::collections::HashSet;
 
 /// What a recorded value may have been meant for.
 pub(crate) fn hints(history: &History, verdict: &Verdict, reader: &dyn Reader) -> Vec<String> {
-    let Verdict::Violation(core) = verdict else { return Vec::new() };
+    let core = match verdict {
+        Verdict::Violation(core) => core,
+        Verdict::Unknown(_) => return rising::hint(history).into_iter().collect(),
+        Verdict::Linearizable(_) => return Vec::new(),
+    };
     let parameters = reader.chosen().map_or(&[][..], |chosen| chosen.choice.entry().parameters);
     let known = Known::of(history);
     let mut hints = Vec::new();

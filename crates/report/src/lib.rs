@@ -17,6 +17,7 @@ mod labels;
 pub mod markup;
 mod page;
 mod report;
+mod rising;
 pub mod run;
 mod states;
 pub mod terminal;

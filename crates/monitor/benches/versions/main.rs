@@ -13,6 +13,7 @@ use draw::{Fault, Size, large};
 use seriatim_monitor::{Confirmation, Options};
 use seriatim_spec::Verdict;
 use seriatim_testing::{cpu_seconds, peak_memory};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use store::{Store, record};
 
@@ -41,7 +42,27 @@ fn main() {
     for size in sizes {
         faults.into_iter().for_each(|fault| row(size, fault));
     }
+    for unknown in [0.25, 0.5, 0.85] {
+        sweep(Size { values: Some(6), ..Size::new(12, 2_000, 4, unknown) }, &faults);
+    }
     println!("peak of the memory of all of it: {:.0} MB", peak_memory() / 1e6);
+}
+
+/// Many histories in which values repeat, so that keys contend for gaps: how many are decided.
+fn sweep(size: Size, faults: &[Fault]) {
+    let options = Options { time: Some(Duration::from_secs(10)), ..Options::default() };
+    let (mut words, mut most) = (BTreeMap::<String, usize>::new(), 0.0_f64);
+    for seed in 0..12 {
+        for &fault in faults {
+            let recording = record(Store::default(), &large(seed, size, fault));
+            let start = cpu_seconds();
+            let checked = recording.check(&options).expect("the history fits the store");
+            most = most.max(cpu_seconds() - start);
+            let word = format!("{} by {:?}", checked.verdict.word(), checked.parts[0].decided_by);
+            *words.entry(word).or_default() += 1;
+        }
+    }
+    println!("{} of updates unknown, values repeat: {words:?}, at most {most:.2} s", size.unknown);
 }
 
 fn row(size: Size, fault: Fault) {

@@ -1,18 +1,21 @@
-//! A store with a global revision, written in the algorithm language and in Rust: what a check of
-//! the same history takes.
+//! Objects written in the algorithm language and in Rust: what a check of the same history takes.
+//! A store with a global revision, decided along its versions; cells and a bank, decided by the
+//! general search.
 //!
 //! `cargo bench -p seriatim-verify --bench services` prints both beside each other.
 
-#[path = "../../monitor/tests/versions/draw.rs"]
+#[path = "../../../monitor/tests/versions/draw.rs"]
 #[allow(dead_code)]
 mod draw;
-#[path = "../../monitor/tests/versions/store.rs"]
+mod plain;
+#[path = "../../../monitor/tests/versions/store.rs"]
 #[allow(dead_code)]
 mod store;
 
 use draw::{Fault, Size, large};
+use plain::Plain;
 use seriatim_history::read_str;
-use seriatim_monitor::{Options, check};
+use seriatim_monitor::{Monitors, Options, check};
 use seriatim_spec::Verdict;
 use seriatim_testing::peak_memory;
 use seriatim_verify::SeriReader;
@@ -50,13 +53,41 @@ fn main() {
         Size::new(12, 2_000, 5, 0.1),
         Size::new(50, 100_000, 50, 0.0167),
         Size::new(50, 100_000, 1_000, 0.0167),
+        Size { values: Some(20), ..Size::new(50, 100_000, 50, 0.0167) },
+        Size::new(12, 2_000, 5, 0.5),
+        Size::new(12, 2_000, 50, 0.85),
     ];
     let faults =
         [Fault::Nothing, Fault::Wrong, Fault::Stale, Fault::Lost, Fault::Duplicate, Fault::Old];
     for size in sizes {
         faults.into_iter().for_each(|fault| row(size, fault));
     }
+    [Plain::Cells, Plain::Bank].into_iter().for_each(compare);
     println!("peak of the memory of all of it: {:.0} MB", peak_memory() / 1e6);
+}
+
+/// An object without a version, by the general search.
+fn compare(object: Plain) {
+    let (recording, lines) = plain::run(object, 100_000, 8, 50);
+    let options = Options { threads: 1, monitors: Monitors::Skip, ..Options::default() };
+    let start = Instant::now();
+    let in_rust = recording.check(&options).expect("the history fits the object");
+    let rust_seconds = start.elapsed().as_secs_f64();
+    let reader = SeriReader::parse(object.source(), None).expect("a model");
+    let mut history = read_str(&lines).expect("a history");
+    let start = Instant::now();
+    let checked = check(&mut history, &reader, &options).expect("the history fits the model");
+    let seconds = start.elapsed().as_secs_f64();
+    println!(
+        "{:>7} {:>7} {:>5} {:>7}  {:<9} {:<13} {seconds:>9.3} {rust_seconds:>9.3}  {}",
+        100_000,
+        8,
+        50,
+        0,
+        format!("{object:?}").to_lowercase(),
+        checked.verdict.word(),
+        in_rust.verdict.word(),
+    );
 }
 
 fn row(size: Size, fault: Fault) {
