@@ -6,7 +6,7 @@ use clap::Args;
 use seriatim::history::{Operation, Outcome, open};
 use seriatim::map::{Map, Mapped, Unmatched, ready_map, ready_maps};
 use seriatim::{History, InputError};
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// What the records of a log mean.
@@ -135,9 +135,47 @@ fn try_all(log: &Path) -> Result<Exit, Failure> {
     }
     if exit != Exit::Holds {
         say(&format!("no ready map reads {}:\n{}", log.display(), refusals.concat()))?;
+        say(&starter(log))?;
     }
     Ok(exit)
 }
+
+/// A map to start one's own from, for a log that no ready map reads: what stands in capitals is for
+/// a person to fill in.
+fn starter(log: &Path) -> String {
+    let first = std::fs::File::open(log).ok().and_then(|file| {
+        let mut line = String::new();
+        BufReader::new(file.take(FIRST_LINE)).read_line(&mut line).ok()?;
+        Some(line.chars().filter(|c| !c.is_control() || *c == '\t').collect::<String>())
+    });
+    let first = first.unwrap_or_default();
+    let format = match first.starts_with(['{', '[']) {
+        true => "",
+        false if first.contains('\t') => "format = \"tsv\"\n",
+        false => "format = \"csv\"\n",
+    };
+    format!(
+        "\nTo start a map of your own, write this to mine.toml, put fields of your records in the place of the\n\
+         words in capitals, and try it: seriatim map mine.toml --try {}\n\n\
+         # The log begins with: {first}\n\
+         {format}spec = \"map\"            # seriatim specs lists them\n\
+         unit = \"ms\"             # of times: ns, us, ms, s, iso8601\n\
+         order = \"time\"\n\n\
+         [[rule]]\n\
+         is = \"operation\"        # or call, return, fail, unknown: one record for each event\n\
+         process = 'CLIENT'\n\
+         op = 'METHOD'           # what the specification calls it: \"put\", \"get\"\n\
+         key = 'KEY?'            # ? : may be missing\n\
+         arg = 'VALUE?'\n\
+         result = 'RESULT?'\n\
+         call = 'START'\n\
+         return = 'END?'         # missing: nobody knows whether it happened\n",
+        log.display()
+    )
+}
+
+/// How much of the first line of a log is looked at.
+const FIRST_LINE: u64 = 300;
 
 /// How many operations are shown.
 const SHOWN: usize = 10;

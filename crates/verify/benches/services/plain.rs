@@ -11,10 +11,10 @@ pub const CELLS: &str = "spec cells {
   var cells: map<int, int> = {}
   method put(k: int, v: int) { cells[k] = v }
   method get(k: int) -> int { return if k in cells { cells[k] } else { 0 } }
-  method cas(k: int, old: int, new: int) -> bool {
+  method cas(k: int, old: int, next: int) -> bool {
     let found = if k in cells { cells[k] } else { 0 }
     if found != old { return false }
-    cells[k] = new
+    cells[k] = next
     return true
   }
 }";
