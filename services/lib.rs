@@ -1,4 +1,5 @@
-//! Models of services, as text: what a sequential etcd, a log with offsets, a lock with a lease would answer.
+//! Models of services, as text: what a sequential etcd, a log with offsets, a lock with a lease
+//! would answer.
 
 /// The model of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -174,7 +174,8 @@ struct Reading<'r> {
 #[derive(Default)]
 pub(crate) struct Texts {
     ranks: BTreeMap<ValueId, i32>,
-    /// What stood first where a `key` is wanted: a number and a text that counts as that number would be one key.
+    /// What stood first where a `key` is wanted: a number and a text that counts as that number
+    /// would be one key.
     first_key: OnceLock<KeyKind>,
     /// Whether another kind stood there later.
     is_mixed: OnceLock<()>,

@@ -1,13 +1,13 @@
 //! All minimal choices of orderings that hold.
 //!
-//! *Theorem.* What holds with weaker orderings holds with stronger ones: a stronger ordering only adds
-//! to happens-before and to the order of `seqcst` events, so that every execution with it is one
-//! without it (Lahav, Vafeiadis, Kang, Hur and Dreyer, PLDI 2017). The choices that hold are therefore
-//! closed upwards, and those that fail downwards. A choice above a known minimal one holds, one below
-//! a known maximal failing one fails; any other is tried, and gives a new minimal one, by weakening,
-//! or a new maximal failing one, by strengthening. When there is none left, all minima are known
-//! (as in the enumeration of minimal unsatisfiable sets by Liffiton, Previti, Malik and Marques-Silva,
-//! 2016).
+//! *Theorem.* What holds with weaker orderings holds with stronger ones: a stronger ordering only
+//! adds to happens-before and to the order of `seqcst` events, so that every execution with it is
+//! one without it (Lahav, Vafeiadis, Kang, Hur and Dreyer, PLDI 2017). The choices that hold are
+//! therefore closed upwards, and those that fail downwards. A choice above a known minimal one
+//! holds, one below a known maximal failing one fails; any other is tried, and gives a new minimal
+//! one, by weakening, or a new maximal failing one, by strengthening. When there is none left, all
+//! minima are known (as in the enumeration of minimal unsatisfiable sets by Liffiton, Previti,
+//! Malik and Marques-Silva, 2016).
 //!
 //! *It would be unsound* to take a choice that was not decided for one that fails: then the list is
 //! said to be incomplete. Every minimum was itself explored.
@@ -40,8 +40,8 @@ pub(super) fn is_at_most(weaker: Ordering, stronger: Ordering) -> bool {
         }
 }
 
-/// The minimal choices that hold; `ladders` has for each site the orderings that it may have, weaker
-/// ones first and that of the source last.
+/// The minimal choices that hold; `ladders` has for each site the orderings that it may have,
+/// weaker ones first and that of the source last.
 pub(super) fn minima<E>(
     ladders: &[Vec<Ordering>],
     try_out: &mut dyn FnMut(&[Ordering]) -> Result<Known, E>,
@@ -145,7 +145,8 @@ impl Hunt<'_> {
         false
     }
 
-    /// Whether the sites that are still open can take a choice out of the reach of all that is known.
+    /// Whether the sites that are still open can take a choice out of the reach of all that is
+    /// known.
     fn can_escape(&self, choice: &[Ordering]) -> bool {
         let open = choice.len()..self.ladders.len();
         let below = |known: &Vec<Ordering>| {

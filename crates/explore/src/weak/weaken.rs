@@ -185,8 +185,8 @@ fn weaker(kind: SiteKind, order: Ordering) -> Vec<Ordering> {
     all.iter().copied().filter(below).collect()
 }
 
-/// The second opinion on each of many explorations: who says that an ordering may be weaker has been
-/// contradicted by no search without reductions, as far as that came.
+/// The second opinion on each of many explorations: who says that an ordering may be weaker has
+/// been contradicted by no search without reductions, as far as that came.
 const BRIEF: SecondOpinion =
     SecondOpinion { percent: 20, least: Duration::from_millis(10), runs: 0, states: 10_000 };
 

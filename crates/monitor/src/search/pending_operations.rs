@@ -15,7 +15,8 @@
 //! depth first asks for it last, since most configurations need no pending operation.
 //!
 //! *It would be unsound to* try only chains of one pending operation, or to drop a chain because
-//! another one led to the same states with other operations, unless that one used no more of any class.
+//! another one led to the same states with other operations, unless that one used no more of any
+//! class.
 
 use super::mask::Mask;
 use super::part::{PendingId, Rank};

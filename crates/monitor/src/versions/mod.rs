@@ -26,8 +26,8 @@
 //! gap instead of exactly one, and the rest of the proof stands: read "a choice for some gaps".
 //!
 //! *Silent operations*: completed ones that tell no version. Let each be one that never returned:
-//! that allows more, so a *no* stays one. For a *yes*, and for a *no* where nothing leaves a choice,
-//! they are put into the order that was found ([`silent`]).
+//! that allows more, so a *no* stays one. For a *yes*, and for a *no* where nothing leaves a
+//! choice, they are put into the order that was found ([`silent`]).
 //!
 //! So keys interact only through which of them fills which gap: the engine looks ahead key by key
 //! ([`key`]), then matches gaps and pending operations ([`search`]). Keys that one operation

@@ -6,8 +6,8 @@
 //! keys are a dead end. Else the keys are tried by their deadlines: the slot at which each stops to
 //! fit if it goes on idle. If more keys are due by some slot than there are gaps up to it, that is
 //! a dead end as well. If the version is sparse, a gap may also be left to nobody: that is tried
-//! behind the keys that planned to fill it. Dead ends are remembered with everything that decides what comes: the states
-//! of the keys that have filled something, and what they used.
+//! behind the keys that planned to fill it. Dead ends are remembered with everything that decides
+//! what comes: the states of the keys that have filled something, and what they used.
 
 use super::key::{Filling, Keys, Pending, Used, has, with};
 use hashbrown::HashSet;

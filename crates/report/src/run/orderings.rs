@@ -17,7 +17,8 @@ pub struct Orderings {
     /// All minimal choices, if they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minima: Option<Minima>,
-    /// Why nothing can be said of any ordering: the algorithm does not hold as it stands, or has none.
+    /// Why nothing can be said of any ordering: the algorithm does not hold as it stands, or has
+    /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nothing: Option<String>,
     /// How many explorations there were.
