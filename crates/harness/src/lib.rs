@@ -1,10 +1,11 @@
 //! Real Rust objects to histories and verdicts.
 //!
-//! This crate takes a concurrent object and a few closures that use it, and says whether its operations
-//! are linearizable: it draws scenarios, runs them on real [threads](fn@test) or, in a build with the feature
-//! `shuttle` or `loom`, under every schedule that the explorer picks, checks the history of each
-//! execution, and shrinks what fails to a scenario of a few calls with a line that replays it. The
-//! [`Recorder`] is the part that writes histories down, for programs that drive their own load.
+//! This crate takes a concurrent object and a few closures that use it, and says whether its
+//! operations are linearizable: it draws scenarios, runs them on real [threads](fn@test) or, in a
+//! build with the feature `shuttle` or `loom`, under every schedule that the explorer picks, checks
+//! the history of each execution, and shrinks what fails to a scenario of a few calls with a line
+//! that replays it. The [`Recorder`] is the part that writes histories down, for programs that
+//! drive their own load.
 
 mod argument;
 mod asynchronous;

@@ -10,13 +10,14 @@
 //! Real time needs care. Linearizability takes for granted that an operation which returned before
 //! another was called happened before it. Loom knows nothing of the recorder's clock, so that a
 //! thread could return from a write, another one call a read "later" and be given the old value: a
-//! false alarm on a correct register. So each execution has a clock, an atomic number that Loom sees:
-//! a return adds to it with release, a call with acquire. Since additions continue release sequences,
-//! real time implies happens-before, which is what the definition assumes; and Loom explores the
-//! orders of returns and calls as it does those of any accesses. The clock must not be made of
-//! fences: a fence before a call would make releases of the relaxed stores inside it, and hide just
-//! those mistakes that one looks for with Loom. (Nor may the order be tighter: a return does not
-//! acquire and a call does not release, so that calls which overlap learn nothing from each other.)
+//! false alarm on a correct register. So each execution has a clock, an atomic number that Loom
+//! sees: a return adds to it with release, a call with acquire. Since additions continue release
+//! sequences, real time implies happens-before, which is what the definition assumes; and Loom
+//! explores the orders of returns and calls as it does those of any accesses. The clock must not be
+//! made of fences: a fence before a call would make releases of the relaxed stores inside it, and
+//! hide just those mistakes that one looks for with Loom. (Nor may the order be tighter: a return
+//! does not acquire and a call does not release, so that calls which overlap learn nothing from
+//! each other.)
 
 use crate::engine::{Effort, Engine, Found, Hunted, Schedule};
 use crate::execution_log::{ExecutionLog, Scene, open};

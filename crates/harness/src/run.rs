@@ -106,7 +106,8 @@ impl Run {
         Run { mishap: Some(mishap), ..self }
     }
 
-    /// The execution with some of its calls only, named by their places among [`calls`](Run::calls).
+    /// The execution with some of its calls only, named by their places among
+    /// [`calls`](Run::calls).
     pub fn restricted(&self, places: &[usize]) -> Run {
         let mut place = 0;
         let mut keep = |calls: &Vec<Called>| {

@@ -1,8 +1,8 @@
 //! An execution in the form in which all engines give theirs, and the page about it.
 //!
-//! The columns are the callers, the main thread first. A row is a call, a return, or an access of a primitive of
-//! `seriatim-sync` inside a call, in the order of their stamps. Of the object's memory nothing is known; its source is shown
-//! where all accesses stand in one file that can be read.
+//! The columns are the callers, the main thread first. A row is a call, a return, or an access of a
+//! primitive of `seriatim-sync` inside a call, in the order of their stamps. Of the object's memory
+//! nothing is known; its source is shown where all accesses stand in one file that can be read.
 
 use crate::failure::{Failed, Failure};
 use crate::reply::Reply;
@@ -20,7 +20,8 @@ use std::path::Path;
 const ACCESSES: usize = 2_000;
 const STATES: usize = 1_000;
 
-/// The execution, step by step; accesses have the number of their line if their file is shown beside them, else its name, too.
+/// The execution, step by step; accesses have the number of their line if their file is shown
+/// beside them, else its name, too.
 pub(crate) fn steps(run: &Run, subject: &dyn Subject, is_shown: bool) -> Steps {
     let first = usize::from(!run.main.is_empty());
     let column = |caller| match caller {
@@ -104,7 +105,8 @@ fn rows_of(called: &Called, subject: &dyn Subject, thread: usize) -> Vec<Row> {
     [Row { stamp: called.slot.call, thread, access, event }].into_iter().chain(end).collect()
 }
 
-/// The text of the file in which all accesses stand; empty if they stand in several, or in one that cannot be read.
+/// The text of the file in which all accesses stand; empty if they stand in several, or in one that
+/// cannot be read.
 pub(crate) fn source(run: &Run) -> String {
     let mut files = run.accesses.iter().map(|accessed| accessed.place.file());
     let Some(file) = files.next().filter(|file| files.all(|other| other == *file)) else {
@@ -117,8 +119,9 @@ pub(crate) fn source(run: &Run) -> String {
 }
 
 impl Failed {
-    /// The failure as a page for a browser: the calls step by step in one column for each thread, with the accesses inside them
-    /// where an explorer ran them, the history, and the orders that were tried.
+    /// The failure as a page for a browser: the calls step by step in one column for each thread,
+    /// with the accesses inside them where an explorer ran them, the history, and the orders that
+    /// were tried.
     pub(crate) fn page(&self, name: &str, reader: &dyn Reader, command: &str) -> String {
         let spec = reader.name();
         let answer = self.answer();

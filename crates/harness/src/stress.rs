@@ -304,8 +304,8 @@ impl Stress {
         let share = effort.within(effort.executions.saturating_mul(EXPECTED));
         let mut size = self.batch_size(judge, scenario).min(effort.executions as usize).max(1);
         let (mut started, mut done) = (0, Vec::new());
-        // Where every processor is wanted by a thread of the scenario, judging at the same time would
-        // keep the threads from meeting.
+        // Where every processor is wanted by a thread of the scenario, judging at the same time
+        // would keep the threads from meeting.
         let alone = scenario.threads.len() >= processors();
         while started < effort.executions && !share.is_over() {
             started += size as u64;

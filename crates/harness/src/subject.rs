@@ -1,7 +1,7 @@
 //! The object under test with its types erased: what the engines that run it see.
 //!
-//! The engines (real threads, Shuttle, Loom) do the same thing with every object: make one, attach each
-//! thread to it, let the threads take their steps, look at what came back. They need not know
+//! The engines (real threads, Shuttle, Loom) do the same thing with every object: make one, attach
+//! each thread to it, let the threads take their steps, look at what came back. They need not know
 //! its type, so that there is one copy of each engine and not one for each test.
 
 use crate::generator::{Draw, Generator};
@@ -288,8 +288,8 @@ impl<T, H> Attached for Holder<T, H> {
     }
 }
 
-/// Handles that live until all threads of an execution are done. Explorers run all of them on one thread of the
-/// system, so that this is one list an exploration.
+/// Handles that live until all threads of an execution are done. Explorers run all of them on one
+/// thread of the system, so that this is one list an exploration.
 #[cfg(any(feature = "shuttle", feature = "loom"))]
 pub(crate) mod kept {
     use super::Attached;

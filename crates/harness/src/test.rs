@@ -46,8 +46,8 @@ use std::time::Duration;
 ///     .check();
 /// ```
 ///
-/// The closure makes a new object; it is called for every execution. The object is shared between the
-/// threads by reference.
+/// The closure makes a new object; it is called for every execution. The object is shared between
+/// the threads by reference.
 pub fn test<T: Send + Sync + 'static>(make: impl Fn() -> T + Send + Sync + 'static) -> Test<T> {
     Test::new(make)
 }
@@ -60,7 +60,8 @@ pub struct Own;
 
 /// A test under declaration. See [`test()`].
 ///
-/// `H` is what a thread holds: the shared object, or a handle of its own (see [`handles`](Test::handles)).
+/// `H` is what a thread holds: the shared object, or a handle of its own (see
+/// [`handles`](Test::handles)).
 #[must_use = "a test does nothing until `check` or `run`"]
 pub struct Test<T, H = Arc<T>, V = Shared> {
     declaration: Declaration<T, H>,
@@ -124,10 +125,10 @@ impl<T: Send + Sync + 'static> Test<T, Arc<T>, Shared> {
         self.declare(name, arguments, move |object: &mut Arc<T>, item| call(object, item))
     }
 
-    /// Gives every thread a handle of its own, made from the shared object: for objects that are used
-    /// through a sender, a receiver, a guard, a cached position. A handle is made on the thread
-    /// that uses it and need not be `Send`. To be called before the operations, which then take
-    /// `&mut` handles.
+    /// Gives every thread a handle of its own, made from the shared object: for objects that are
+    /// used through a sender, a receiver, a guard, a cached position. A handle is made on the
+    /// thread that uses it and need not be `Send`. To be called before the operations, which then
+    /// take `&mut` handles.
     ///
     /// ```
     /// use seriatim_harness::{distinct, test, Caller};
@@ -287,7 +288,8 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
         self
     }
 
-    /// What is right: a model for one thread. `step` changes the state and gives the reply of a call.
+    /// What is right: a model for one thread. `step` changes the state and gives the reply of a
+    /// call.
     ///
     /// ```
     /// use seriatim_harness::{IntoReply, test};
@@ -329,8 +331,8 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
         self.model(initial, M::call)
     }
 
-    /// What is right: a [`Spec`] of your own. `op` and `ret` say what a call and its reply are in its
-    /// types.
+    /// What is right: a [`Spec`] of your own. `op` and `ret` say what a call and its reply are in
+    /// its types.
     ///
     /// ```
     /// use seriatim_harness::test;
@@ -377,8 +379,8 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
     }
 
     /// When the threads are done, the main thread calls this operation until it finds nothing more,
-    /// so that lost values show. It must be one that the main thread may call, takes no argument and does
-    /// not wait.
+    /// so that lost values show. It must be one that the main thread may call, takes no argument
+    /// and does not wait.
     pub fn drain(mut self, name: &str) -> Self {
         self.settings.drain = Some(name.to_owned());
         self
@@ -394,15 +396,15 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
     }
 
     /// How long to look for a failure: 2 seconds if nothing is said. The environment variable
-    /// `SERIATIM_BUDGET` (seconds) overrides it for all tests. Shrinking a failure has a budget of its own:
-    /// see [`shrink_for`](Test::shrink_for).
+    /// `SERIATIM_BUDGET` (seconds) overrides it for all tests. Shrinking a failure has a budget of
+    /// its own: see [`shrink_for`](Test::shrink_for).
     pub fn budget(mut self, budget: Duration) -> Self {
         self.settings.budget.time = budget;
         self
     }
 
-    /// How many executions to look at, if the [`budget`](Test::budget) of time allows so many. Batches are
-    /// run to their end, so that it may be some more.
+    /// How many executions to look at, if the [`budget`](Test::budget) of time allows so many.
+    /// Batches are run to their end, so that it may be some more.
     pub fn executions(mut self, executions: u64) -> Self {
         self.settings.budget.executions = executions;
         self
@@ -439,8 +441,8 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
         self
     }
 
-    /// The name in reports and files. If nothing is said, that of the running test; in a program that is no
-    /// test, the file and the line of `check` or `run`.
+    /// The name in reports and files. If nothing is said, that of the running test; in a program
+    /// that is no test, the file and the line of `check` or `run`.
     pub fn name(mut self, name: &str) -> Self {
         self.settings.name = Some(name.to_owned());
         self
@@ -458,7 +460,8 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
     /// # Panics
     /// With the report if the object fails, or if the test is declared wrongly.
     ///
-    /// A test that passes but is too weak (see [`Passed::warnings`]) warns on the standard error stream.
+    /// A test that passes but is too weak (see [`Passed::warnings`]) warns on the standard error
+    /// stream.
     #[track_caller]
     pub fn check(self) {
         let (name, result) = self.run_named(Location::caller());
@@ -466,7 +469,8 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
             Ok(passed) => {
                 println!("{passed}");
                 if let Some(warnings) = passed.told(&name) {
-                    // Not by a macro: a test runner swallows what the macros print in a test that passes.
+                    // Not by a macro: a test runner swallows what the macros print in a test that
+                    // passes.
                     let _ = std::io::stderr().write_all(warnings.as_bytes());
                 }
             }
@@ -542,7 +546,8 @@ fn go(campaign: &Campaign, engine: &mut dyn Engine, order: &Order) -> Ran {
     }
 }
 
-/// Stresses on a thread of its own and watches it: the object may hang in the main thread's calls too.
+/// Stresses on a thread of its own and watches it: the object may hang in the main thread's calls
+/// too.
 fn stress(campaign: Campaign, cost: Cost, manner: Manner, order: Order) -> Ran {
     let campaign = Arc::new(campaign);
     let main_call = Arc::new(MainCall::default());

@@ -1,13 +1,13 @@
 //! Asking whether a history satisfies a level, and believing the answer.
 //!
-//! A *yes* comes with an order, which [`replay`](crate::replay) has accepted. A *no* comes with a part of
-//! the history, which [`brute`](crate::brute) has decided again by the definition of the level, where it
-//! is small enough; else the answer says that nobody confirmed it. If the second opinion differs, that is
-//! a [`Defect`] of ours and no answer.
+//! A *yes* comes with an order, which [`replay`](crate::replay) has accepted. A *no* comes with a
+//! part of the history, which [`brute`](crate::brute) has decided again by the definition of the
+//! level, where it is small enough; else the answer says that nobody confirmed it. If the second
+//! opinion differs, that is a [`Defect`] of ours and no answer.
 //!
-//! **Repeated values.** With the ambiguous reads left out, a *no* is a *no*; a *yes* whose order explains
-//! all reads by their values is a *yes*. In between, all ways to choose the writers are tried if they are
-//! few. Else the answer is *ambiguous*.
+//! **Repeated values.** With the ambiguous reads left out, a *no* is a *no*; a *yes* whose order
+//! explains all reads by their values is a *yes*. In between, all ways to choose the writers are
+//! tried if they are few. Else the answer is *ambiguous*.
 
 use crate::brute;
 use crate::counter;
@@ -77,7 +77,8 @@ pub enum Unknown {
     Ambiguous(usize),
     /// The level speaks of real time, and no times are recorded.
     NoTimes,
-    /// Counters were read, and the levels at which they are decided do not hold: below nothing is known.
+    /// Counters were read, and the levels at which they are decided do not hold: below nothing is
+    /// known.
     Counters,
 }
 
@@ -333,8 +334,8 @@ impl Question {
         }
     }
 
-    /// Decides a history with reads that may come from several writers. An order of commits does not say
-    /// from which one; a level that implies this one may hold.
+    /// Decides a history with reads that may come from several writers. An order of commits does
+    /// not say from which one; a level that implies this one may hold.
     fn decide_ambiguous(
         &self,
         history: &Transactions,
@@ -409,8 +410,8 @@ impl Question {
                 },
             }
         }
-        // Elements of a set that were added twice: which of them a read saw first is no question at all,
-        // but these levels would ask it.
+        // Elements of a set that were added twice: which of them a read saw first is no question at
+        // all, but these levels would ask it.
         let tells_reads_apart = matches!(self.level, Level::ReadCommitted | Level::MonotonicReads);
         is_refuted &= !(tells_reads_apart && history.has_sets());
         let all = (0..history.len() as u32).map(TxnId).collect();

@@ -1,9 +1,11 @@
-//! Histories of transactions to verdicts: does a recorded run of a database satisfy an isolation level?
+//! Histories of transactions to verdicts: does a recorded run of a database satisfy an isolation
+//! level?
 //!
-//! Strict serializability, serializability and snapshot isolation with and without sessions, prefix and
-//! causal consistency, read atomicity and read committed: each is decided exactly, with evidence. A *yes*
-//! has an order of the transactions that was replayed against the record; a *no* has a small part of the
-//! history that was decided a second time by exhaustive search, and a cycle that says why.
+//! Strict serializability, serializability and snapshot isolation with and without sessions, prefix
+//! and causal consistency, read atomicity and read committed: each is decided exactly, with
+//! evidence. A *yes* has an order of the transactions that was replayed against the record; a *no*
+//! has a small part of the history that was decided a second time by exhaustive search, and a cycle
+//! that says why.
 //!
 //! | module | concept |
 //! | --- | --- |

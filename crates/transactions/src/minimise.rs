@@ -1,10 +1,10 @@
 //! From a violation in a long history to a small part that shows it.
 //!
 //! A part of a history that violates a level shows that the whole does ([`Transactions::part`]). So
-//! transactions are dropped as long as the rest is still violated: first all that the refutation did
-//! not use, then in halves, quarters, … (delta debugging; Zeller 2002). If the rest is not small, the
-//! shortest derivation of a contradiction around it is looked for, then a smallest violated part
-//! (`fewest.rs`). At last single operations are dropped.
+//! transactions are dropped as long as the rest is still violated: first all that the refutation
+//! did not use, then in halves, quarters, … (delta debugging; Zeller 2002). If the rest is not
+//! small, the shortest derivation of a contradiction around it is looked for, then a smallest
+//! violated part (`fewest.rs`). At last single operations are dropped.
 
 use crate::fewest::{Needed, fewest};
 use crate::transaction::{KeyId, Op, Transaction, Transactions, TxnId, Writers, restricted};
@@ -37,7 +37,8 @@ pub trait Judge {
     /// Looks at a part.
     fn look(&mut self, part: &Transactions) -> Look;
 
-    /// Some transactions of a violated part that may show it by themselves, so many at most if that can be.
+    /// Some transactions of a violated part that may show it by themselves, so many at most if that
+    /// can be.
     fn short_core(&mut self, part: &Transactions, most: usize) -> Option<Vec<TxnId>>;
 }
 
@@ -55,8 +56,8 @@ const AROUND: usize = 400;
 
 /// Makes a violated part smaller until nothing can be dropped, or until a moment.
 ///
-/// What is left then depends on the order in which things were dropped. If it is not small, all that
-/// happened around it is looked at again.
+/// What is left then depends on the order in which things were dropped. If it is not small, all
+/// that happened around it is looked at again.
 pub fn minimise(
     whole: &Transactions,
     core: Vec<TxnId>,
@@ -100,8 +101,8 @@ fn around(whole: &Transactions, ids: &[TxnId]) -> Vec<TxnId> {
     around
 }
 
-/// These transactions, and of the values they read that several wrote, all writers: without them such
-/// a read would not stay.
+/// These transactions, and of the values they read that several wrote, all writers: without them
+/// such a read would not stay.
 fn with_all_writers(whole: &Transactions, core: Vec<TxnId>, writers: &Writers) -> Vec<TxnId> {
     let mut ids = core;
     for index in 0..ids.len() {

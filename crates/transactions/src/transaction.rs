@@ -2,8 +2,8 @@
 //!
 //! A transaction belongs to a session (a client), did some reads and writes in program order, and
 //! committed, aborted, or nobody knows. Keys are registers (a write replaces the value), lists (an
-//! append adds an element at the end) or counters (an increment adds a number); a key is one of these. Predicates (`select where`) are not
-//! modelled: nothing is said about phantoms.
+//! append adds an element at the end) or counters (an increment adds a number); a key is one of
+//! these. Predicates (`select where`) are not modelled: nothing is said about phantoms.
 //!
 //! The order of a session is the order in which its transactions stand here. Times are optional;
 //! without them the levels that speak of real time cannot be asked.
@@ -277,11 +277,11 @@ impl Transactions {
     /// The part of this history that some transactions form: of their reads only what they wrote
     /// stays (and reads of the initial state).
     ///
-    /// If the whole history satisfies a level, so does every part: restrict the order that shows it.
-    /// A read that stays had its writer as the last one, and fewer writers do not change that. So a
-    /// violation of a part is a violation of the whole. Of a value that several wrote, all writers must
-    /// stay: else the read would be pinned to one that it may not have seen. A read of a counter stays
-    /// if all who increment it do.
+    /// If the whole history satisfies a level, so does every part: restrict the order that shows
+    /// it. A read that stays had its writer as the last one, and fewer writers do not change that.
+    /// So a violation of a part is a violation of the whole. Of a value that several wrote, all
+    /// writers must stay: else the read would be pinned to one that it may not have seen. A read of
+    /// a counter stays if all who increment it do.
     pub fn part(&self, keep: &[TxnId], writers: &Writers) -> Transactions {
         let mut is_kept = vec![false; self.list.len()];
         keep.iter().for_each(|id| is_kept[id.index()] = true);
@@ -295,8 +295,8 @@ impl Transactions {
         self.with(list)
     }
 
-    /// What happened to each key, as a history of that key alone: of every transaction the operations on
-    /// it. With the transactions' places in this history.
+    /// What happened to each key, as a history of that key alone: of every transaction the
+    /// operations on it. With the transactions' places in this history.
     pub(crate) fn by_key(&self) -> Vec<(Transactions, Vec<TxnId>)> {
         let mut keys: Vec<(Vec<Transaction>, Vec<TxnId>)> = Vec::new();
         keys.resize_with(self.keys.len(), Default::default);
@@ -490,9 +490,9 @@ impl Builder {
         Op::Append(list, value)
     }
 
-    /// An addition to a set. In the history that comes of it, each element of a set is a register by
-    /// itself that holds `true` or nothing, and a read of the set reads all of them: elements do not
-    /// notice each other, so that is the same.
+    /// An addition to a set. In the history that comes of it, each element of a set is a register
+    /// by itself that holds `true` or nothing, and a read of the set reads all of them: elements do
+    /// not notice each other, so that is the same.
     pub fn add_to_set(&mut self, set: KeyId, element: ValueId) -> Op {
         self.sets.insert(set);
         Op::Append(set, element)
@@ -572,8 +572,8 @@ impl Builder {
                     }
                     Op::ReadList(_, items) => {
                         // All elements are read at once. Levels that tell earlier reads of a
-                        // transaction from later ones must not notice an order among them: an element
-                        // that is missing says nothing of those that come after it.
+                        // transaction from later ones must not notice an order among them: an
+                        // element that is missing says nothing of those that come after it.
                         let seen: HashSet<ValueId> = items.iter().copied().collect();
                         let (mut there, mut missing) = (Vec::new(), Vec::new());
                         for &(value, key) in elements {
@@ -603,9 +603,9 @@ impl Builder {
         Ok(())
     }
 
-    /// A key is a counter if it is incremented, a list if it is appended to, or if it is read as a list
-    /// and never set. In a history with counters, a key that is only read, and always as 0, is one that
-    /// nobody has incremented yet.
+    /// A key is a counter if it is incremented, a list if it is appended to, or if it is read as a
+    /// list and never set. In a history with counters, a key that is only read, and always as 0, is
+    /// one that nobody has incremented yet.
     fn kinds(&mut self) -> Vec<Kind> {
         let zero = self.values.intern_int(0);
         let mut set = vec![false; self.keys.names.len()];
@@ -635,8 +635,8 @@ impl Builder {
         (0..set.len()).map(kind).collect()
     }
 
-    /// Reads say what the kind of their key makes of them: `nil` of a list is the empty list, `nil` of a
-    /// counter is 0, a list in a register is one value.
+    /// Reads say what the kind of their key makes of them: `nil` of a list is the empty list, `nil`
+    /// of a counter is 0, a list in a register is one value.
     fn normalise(&mut self, kinds: &[Kind]) -> Result<(), InputError> {
         let names = &self.keys.names;
         for txn in &mut self.list {

@@ -215,7 +215,8 @@ fn a_set_is_a_register_for_each_of_its_elements() {
         "{:type :ok, :process 0, :value [[:add s 1]]}\n{:type :ok, :process 1, :value [[:r s #{3}]]}"
     ));
     // A read of a set sees all elements at once: that it misses one of a transaction's additions is
-    // fractured, but no later read that goes back behind an earlier one, whichever element comes first.
+    // fractured, but no later read that goes back behind an earlier one, whichever element comes
+    // first.
     for [seen, missed] in [[1, 2], [2, 1]] {
         let text = format!(
             "{{:type :ok, :process 0, :value [[:r s #{{{seen}}}]]}}

@@ -33,11 +33,7 @@ const MOST: u32 = 4096;
 pub(super) fn is_at_most(weaker: Ordering, stronger: Ordering) -> bool {
     use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
     weaker == stronger
-        || match (weaker, stronger) {
-            (Relaxed, _) | (_, SeqCst) => true,
-            (Acquire | Release, AcqRel) => true,
-            _ => false,
-        }
+        || matches!((weaker, stronger), (Relaxed, _) | (_, SeqCst) | (Acquire | Release, AcqRel))
 }
 
 /// The minimal choices that hold; `ladders` has for each site the orderings that it may have,

@@ -1,5 +1,6 @@
 //! Every small history of the common objects: brute force, depth first, breadth first and the short
-//! way of a recording agree, every witness is replayed, every counterexample is rejected by brute force.
+//! way of a recording agree, every witness is replayed, every counterexample is rejected by brute
+//! force.
 
 use crate::oracle::Answer::{Bool, Int, Never, Nil, Nothing};
 use crate::oracle::{Letter, brute_force, build, letter, reader};

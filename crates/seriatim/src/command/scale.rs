@@ -63,8 +63,8 @@ enum Spilling {
 const SMALL: u64 = 256 << 20;
 /// How much memory a byte of a file may need when it is read whole.
 const EXPANDED: u64 = 16;
-/// The same for an object that cannot be split and that a fast monitor decides: in the end it has to
-/// be in memory whole, so that the way through the disk only costs more.
+/// The same for an object that cannot be split and that a fast monitor decides: in the end it has
+/// to be in memory whole, so that the way through the disk only costs more.
 const EXPANDED_WHOLE: u64 = 5;
 /// These objects.
 const WHOLE: [&str; 10] = [

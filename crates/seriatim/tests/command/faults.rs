@@ -1,10 +1,10 @@
 //! The n-th call of the system fails, for every n: no verdict becomes another one.
 //!
-//! `fails.c` is put before the C library of the command and lets one call to open, read, write, sync
-//! or allocate fail. What the command may do then: give the right verdict, because it could do
-//! without; say what failed (exit code 2); say that it does not know (3). If the system refuses memory,
-//! it may also be ended by the runtime, which has no memory to say more. What it
-//! must not do: panic, give another verdict, or leave half a file under the name that was asked for.
+//! `fails.c` is put before the C library of the command and lets one call to open, read, write,
+//! sync or allocate fail. What the command may do then: give the right verdict, because it could do
+//! without; say what failed (exit code 2); say that it does not know (3). If the system refuses
+//! memory, it may also be ended by the runtime, which has no memory to say more. What it must not
+//! do: panic, give another verdict, or leave half a file under the name that was asked for.
 #![cfg(target_os = "linux")]
 
 use super::run::{command, file, folder, seriatim, text};

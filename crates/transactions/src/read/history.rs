@@ -1,5 +1,6 @@
 //! Histories that `seriatim-history` reads: operations whose argument and result are lists of
-//! micro-operations `[f, key, value]`, and those of registers and maps, each a transaction of its own.
+//! micro-operations `[f, key, value]`, and those of registers and maps, each a transaction of its
+//! own.
 //!
 //! | operation | argument | result | as a transaction |
 //! | --- | --- | --- | --- |
@@ -30,8 +31,8 @@ pub enum NilReads {
     AreUnknown,
 }
 
-/// The same, where reads recorded as `nil` may tell nothing. The transactions have the places of the
-/// operations.
+/// The same, where reads recorded as `nil` may tell nothing. The transactions have the places of
+/// the operations.
 ///
 /// # Errors
 /// If an operation is none, with its line.

@@ -8,8 +8,8 @@
 //! | AWDIT's and Plume's texts | `w(key,value,session,transaction)`; `w key value`, `---`, `===` | `awdit.rs` |
 //! | dbcop's JSON and text | `"events"`; `[x:=1 y==0]`, `---` | `dbcop.rs` |
 //!
-//! The texts of AWDIT and dbcop record no times. In them, a read of 0 from a key to which nobody writes
-//! 0 is a read of the initial state.
+//! The texts of AWDIT and dbcop record no times. In them, a read of 0 from a key to which nobody
+//! writes 0 is a read of the initial state.
 
 mod agree;
 mod awdit;
@@ -40,8 +40,8 @@ pub fn read(path: &Path) -> Result<Transactions, InputError> {
     read_bytes(&source, &bytes)
 }
 
-/// Reads a file of Jepsen's independent keys: a value is `[key value]`, and what happened to each key is a
-/// history of its own.
+/// Reads a file of Jepsen's independent keys: a value is `[key value]`, and what happened to each
+/// key is a history of its own.
 ///
 /// # Errors
 /// If it cannot be read, or is no history of transactions; with the line.

@@ -4,9 +4,9 @@
 //! RUSTFLAGS='--cfg loom --cfg crossbeam_loom' cargo run --release -- 30
 //! ```
 //!
-//! The number is the budget of each study in seconds. Of the crates of the field study these two take the version of
-//! Loom that the harness has; sharded-slab and st3 take an older one, thingbuf and tachyonix use it in their own tests
-//! only, and the others have no such build.
+//! The number is the budget of each study in seconds. Of the crates of the field study these two
+//! take the version of Loom that the harness has; sharded-slab and st3 take an older one, thingbuf
+//! and tachyonix use it in their own tests only, and the others have no such build.
 
 use concurrent_queue::ConcurrentQueue;
 use crossbeam_epoch::{Atomic, Owned, Shared, pin};

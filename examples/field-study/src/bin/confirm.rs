@@ -223,8 +223,9 @@ fn array_queue(time: Duration) {
     always_full(time, |value| _ = queue.force_push(value), || queue.is_full(), || queue.len());
 }
 
-/// A queue with room for one value holds one, and two threads pop it. The one that finds nothing pushes, and is told
-/// that there is no room, although nobody else pushes. The value is large, so that taking it out takes a while.
+/// A queue with room for one value holds one, and two threads pop it. The one that finds nothing
+/// pushes, and is told that there is no room, although nobody else pushes. The value is large, so
+/// that taking it out takes a while.
 fn concurrent_queue_of_one(time: Duration) {
     const QUEUES: usize = 500;
     let (begin, mut wrong, mut tried) = (Instant::now(), 0, 0);
