@@ -170,7 +170,7 @@ impl Spec for Moody {
     }
 
     fn step(&self, state: &u32, op: &Option<u32>, ret: Option<&u32>) -> Next<u32> {
-        let is_good = self.0.fetch_add(1, SeqCst) % 3 > 0;
+        let is_good = !self.0.fetch_add(1, SeqCst).is_multiple_of(3);
         match op {
             Some(value) => Next::when(is_good, || *value),
             None => Next::when(ret.is_none_or(|seen| seen == state), || *state),
