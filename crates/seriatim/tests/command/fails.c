@@ -126,23 +126,31 @@ extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 
+static int refused(void)
+{
+    if (!fails("allocate"))
+        return 0;
+    errno = ENOMEM;
+    return 1;
+}
+
 void *malloc(size_t size)
 {
-    return fails("allocate") ? NULL : __libc_malloc(size);
+    return refused() ? NULL : __libc_malloc(size);
 }
 
 void *calloc(size_t count, size_t size)
 {
-    return fails("allocate") ? NULL : __libc_calloc(count, size);
+    return refused() ? NULL : __libc_calloc(count, size);
 }
 
 void *realloc(void *old, size_t size)
 {
-    return fails("allocate") ? NULL : __libc_realloc(old, size);
+    return refused() ? NULL : __libc_realloc(old, size);
 }
 
 int posix_memalign(void **to, size_t alignment, size_t size)
 {
-    *to = fails("allocate") ? NULL : __libc_memalign(alignment, size);
+    *to = refused() ? NULL : __libc_memalign(alignment, size);
     return *to ? 0 : ENOMEM;
 }
