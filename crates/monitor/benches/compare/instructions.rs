@@ -1,7 +1,9 @@
 //! Instructions instead of seconds: the same on a busy machine, so that a row that becomes more
 //! expensive shows.
 //!
-//! Counted by valgrind, of the whole process. What rows cost is written down in `instructions.tsv`.
+//! Counted by valgrind, of the whole process. What rows cost is written down in `instructions.tsv`,
+//! with the compiler and the instruction set: another compiler makes other code, and the C library
+//! takes other ways on another processor, so that only counts of the same kind are compared.
 
 use crate::rows::{ROWS, folder};
 use std::path::Path;
@@ -15,6 +17,11 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/compare/instruc
 /// Compares with what is written down; ends the process with 1 if some row costs more.
 pub fn compare(command: &Path) {
     let known = std::fs::read_to_string(FILE).unwrap_or_default();
+    let (here, there) = (machine(), known.lines().next().unwrap_or_default());
+    if here != there {
+        println!("SKIPPED: instructions were counted with `{there}`, and this is `{here}`");
+        return;
+    }
     let known: Vec<(&str, u64)> = known
         .lines()
         .filter_map(|line| line.split_once('\t'))
@@ -42,7 +49,18 @@ pub fn compare(command: &Path) {
 pub fn bless(command: &Path) {
     let Some(counts) = count_all(command) else { return };
     let lines: String = counts.iter().map(|(name, count)| format!("{name}\t{count}\n")).collect();
-    std::fs::write(FILE, lines).expect("the file can be written");
+    std::fs::write(FILE, format!("{}\n{lines}", machine())).expect("the file can be written");
+}
+
+/// What the number of instructions depends on besides the program.
+fn machine() -> String {
+    let version = Command::new("rustc").arg("--version").output();
+    let compiler = version.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    let processor = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let has = |feature: &&str| processor.split_whitespace().any(|word| word == *feature);
+    let features = ["avx2", "avx512f", "erms", "fsrm"].into_iter().filter(has);
+    let features: Vec<&str> = features.collect();
+    format!("# {}; {}", compiler.unwrap_or_default(), features.join(" "))
 }
 
 /// The instructions of each row that is counted; nothing where there is no valgrind.
