@@ -146,7 +146,7 @@ int main(void) {
   options.seri = "spec one { method dequeue() -> int { return 1 } }";
   assert(refused(queue, &options, "\"spec\":\"one\"") == SERIATIM_VERDICT_LINEARIZABLE);
   options.seri = "spec one {";
-  assert(refused(queue, &options, "error: ") == SERIATIM_VERDICT_ERROR);
+  assert(refused(queue, &options, "expected `var`") == SERIATIM_VERDICT_ERROR);
   options.flags = 64;
   assert(refused(queue, &options, "flags: 64") == SERIATIM_VERDICT_ERROR);
   struct SeriatimReport *lost = seriatim_check_file("no/such/file", NULL);
