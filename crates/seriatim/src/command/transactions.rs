@@ -36,7 +36,8 @@ pub fn asked(names: &str) -> Result<Asked, String> {
             PER_KEY | "per-key" => asked.keys = true,
             name => {
                 let level = name.parse();
-                asked.levels.push(level.map_err(|error| format!("{error}, {PER_KEY}, or all"))?);
+                let unknown = |error| format!("{error}; `{PER_KEY}` and `all` can be asked, too");
+                asked.levels.push(level.map_err(unknown)?);
             }
         }
     }
