@@ -5,7 +5,7 @@
 //! written where the format has a place for it.
 
 use super::{Format, edn_write, jsonl_write, limo, polylin};
-use crate::{Event, History, OpId, Operation, ProcessId, ValueId};
+use crate::{Event, History, OpId, Operation, ProcessId, Value, ValueId};
 use std::fmt;
 use std::io::{self, Write};
 
@@ -223,9 +223,21 @@ impl Roles {
     }
 }
 
-/// Whether some operation has the result `nil`, so that its meaning must be stated.
+/// Whether some operation has the result `nil`, or one with `nil` in it as the reads of a
+/// transaction have, so that its meaning must be stated.
 pub(super) fn has_nil_result(history: &History) -> bool {
-    history.operations().any(|operation| operation.result() == ValueId::NIL)
+    let values = history.values();
+    let results = history.operations().map(|operation| operation.result());
+    results.filter(|result| result.is_present()).any(|result| contains_nil(&values.get(result)))
+}
+
+fn contains_nil(value: &Value) -> bool {
+    match value {
+        Value::Nil => true,
+        Value::List(items) => items.iter().any(contains_nil),
+        Value::Map(entries) => entries.iter().any(|(k, v)| contains_nil(k) || contains_nil(v)),
+        _ => false,
+    }
 }
 
 /// Whether some operation has its argument as its result, so that the meaning of that must be

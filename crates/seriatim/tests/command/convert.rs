@@ -71,11 +71,23 @@ fn nil_keeps_its_meaning_from_format_to_format() {
     let unknown = file(&folder, "unknown.edn", edn);
     let json = r#"{"process":0,"op":"read","result":null,"call":1,"return":2}"#;
     let value = file(&folder, "value.jsonl", json);
+    // The reads of a transaction have theirs in a list.
+    let edn = "{:process 0, :type :invoke, :f :txn, :value [[:w :x 1] [:r :x nil]]}\n\
+               {:process 0, :type :ok, :f :txn, :value [[:w :x 1] [:r :x nil]]}\n";
+    let unknown_read = file(&folder, "unknown-read.edn", edn);
+    let json = r#"{"process":0,"op":"txn","arg":[["w","x",1],["r","x",null]],"result":[["w","x",1],["r","x",null]],"call":1,"return":2}"#;
+    let nil_read = file(&folder, "nil-read.jsonl", json);
     let register = ["--spec", "register(init=0)", "-q"];
-    for (path, verdict) in [(unknown, 0), (value, 1)] {
+    let registers = ["--spec", "multi-register", "-q"];
+    for (path, spec, verdict) in [
+        (unknown, register, 0),
+        (value, register, 1),
+        (unknown_read, registers, 0),
+        (nil_read, registers, 1),
+    ] {
         let mut path = path;
         for format in ["jsonl", "edn", "jsonl-events", "edn", "jsonl"] {
-            seriatim(&[&["check", &path], &register[..]].concat()).exits(verdict);
+            seriatim(&[&["check", &path], &spec[..]].concat()).exits(verdict);
             let next = format!("{path}.{format}");
             seriatim(&["convert", &path, "--to", format, "-o", &next]).exits(0);
             path = next;
