@@ -2,9 +2,9 @@
 //! says.
 //!
 //! A page has a skeleton from `web/`, whose places `{{name}}` are filled here; style sheet and
-//! scripts stand in it, and so do the data, as JSON and as compressed columns. There are two: the
-//! page of a history (`html`) and the page of a run (`run::html`), which has the former's timeline
-//! in it.
+//! scripts stand in it, and so do the data, as JSON and as compressed columns. There are three: the
+//! page of a history (`html`), the page of a run (`run::html`), which has the former's timeline in
+//! it, and the table of orderings (`run::orderings`), which has no script.
 //!
 //! **Why it is safe.** What comes from outside (names, values, file names, sources, reasons)
 //! reaches the page in three ways only: as text of an element, through

@@ -2,8 +2,12 @@
 
 use crate::json::SCHEMA;
 use crate::markup::escaped;
+use crate::page;
 use serde::Serialize;
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+const SKELETON: &str = include_str!("../../web/orderings.html");
 
 /// What is known of the orderings of an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -176,46 +180,38 @@ pub fn json(found: &Orderings) -> String {
     text
 }
 
-/// The table as a page that needs no script.
+/// The table as a page, which needs no script.
 pub fn html(found: &Orderings) -> String {
-    let rows: String = found.orderings.iter().map(row).collect();
-    let remark = match (&found.minima, &found.nothing) {
-        (Some(minima), None) => format!("<pre>{}</pre>\n", escaped(&choices(found, minima))),
-        (_, Some(why)) => format!("<p>Nothing can be said of them: {}.</p>\n", escaped(why)),
-        (None, None) => String::new(),
-    };
-    let name = escaped(&found.algorithm);
-    let bounds = escaped(&found.bounds);
-    let (explorations, states) = (found.explorations, found.states);
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" \
-         content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{name} · Seriatim</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-         <h1>Which orderings of {name} are needed</h1>\n<p>On rc20, {bounds}.</p>\n\
-         <div class=\"wide\"><table>\n<thead><tr><th>Line</th><th>Access</th><th>Given</th>\
-         <th>By itself</th><th>In a minimum</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n\
-         {remark}<p>{explorations} explorations, {states} states. A minimum is not unique.</p>\n\
-         </body>\n</html>\n"
-    )
+    let mut bytes = Vec::new();
+    page::write(SKELETON, &[], &mut bytes, &mut |place, out| {
+        let text = match place {
+            "title" | "name" => escaped(&found.algorithm),
+            "bounds" => escaped(&found.bounds),
+            "rows" => found.orderings.iter().map(row).collect(),
+            "remark" => remark(found),
+            "cost" => format!("{} explorations, {} states.", found.explorations, found.states),
+            other => unreachable!("the skeleton has no place {other}"),
+        };
+        out.write_all(text.as_bytes())
+    })
+    .expect("a vector takes every byte");
+    String::from_utf8(bytes).expect("every part is UTF-8")
 }
 
-const STYLE: &str = "body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; \
-    max-width: 70rem; padding: 0 1rem }\n.wide { overflow-x: auto }\n\
-    table { border-collapse: collapse }\n\
-    th, td { border-bottom: 1px solid #8886; padding: .4rem .8rem .4rem 0; text-align: left; \
-    vertical-align: top }\ncode, pre { font: 13px/1.5 ui-monospace, monospace }\n\
-    pre { overflow-x: auto }\n.needed { font-weight: 600 }\n";
+/// What stands below the table.
+fn remark(found: &Orderings) -> String {
+    match (&found.minima, &found.nothing) {
+        (Some(minima), None) => format!("<pre>{}</pre>\n", escaped(&choices(found, minima))),
+        (_, Some(why)) => {
+            format!("<p class=\"context\">Nothing can be said of them: {}.</p>\n", escaped(why))
+        }
+        (None, None) => "<p class=\"context\">Minima are not unique.</p>\n".to_owned(),
+    }
+}
 
 fn row(ordering: &Ordering) -> String {
-    let class = match ordering.alone {
-        Alone::Needed { .. } => " class=\"needed\"",
-        _ => "",
-    };
     format!(
-        "<tr><td>{}</td><td><code>{}</code></td><td{class}>{}</td><td>{}</td><td>{}</td></tr>\n",
+        "<tr><td>{}</td><td><code>{}</code></td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
         ordering.line,
         escaped(&ordering.place()),
         ordering.given,

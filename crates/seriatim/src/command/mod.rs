@@ -15,6 +15,7 @@ mod lists;
 mod manual;
 mod map;
 mod order;
+mod orderings;
 mod output;
 mod page;
 mod progress;

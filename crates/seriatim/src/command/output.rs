@@ -87,6 +87,13 @@ fn write_file(history: &History, format: Format, path: &Path) -> Result<(), Fail
     })
 }
 
+/// Writes something to a file, and says where it is.
+pub fn write_and_tell(path: &Path, text: &str, what: &str) -> Result<(), Failure> {
+    write_bytes(path, text)?;
+    remark(&format!("the {what} is in {}", path.display()));
+    Ok(())
+}
+
 /// Why a file could not be written.
 pub enum Unwritten {
     /// The disk is in the way.

@@ -4,17 +4,17 @@ use super::amounts::duration;
 use super::input::constant;
 use super::limits;
 use super::lists::Lists;
-use super::output::{Detail, remark, say, write_bytes, write_history};
+use super::orderings;
+use super::output::{Detail, remark, say, write_and_tell, write_history};
 use super::source::Source;
 use super::{Exit, Failure};
 use clap::ValueEnum;
-use seriatim::explore::weak::{Alone, OnX86, SiteKind, Wanted, Weakened, Weakening};
+use seriatim::explore::weak::Wanted;
 use seriatim::explore::{
     self, Counterexample, Growth, Limits, MemoryModel, Mode, Options, Outcome, Reductions, Replay,
     Reviewed, Saved, SecondOpinion, Statistics, Verdict, ViolationKind, headline as headline_of,
 };
 use seriatim::history::Format;
-use seriatim::lang::steps::Ordering;
 use seriatim::lang::{Program, Span};
 use seriatim::lists;
 use seriatim::question::judged;
@@ -205,7 +205,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     constants.extend(arguments.constants.iter().cloned());
     let program = source.program(&constants)?;
     if arguments.weaken {
-        return weakened(arguments, &source, &program, &arguments.bounds(start));
+        let asked = orderings::Asked {
+            wanted: if arguments.all_minimal { Wanted::All } else { Wanted::One },
+            is_json: arguments.json,
+            page: arguments.html.as_deref(),
+        };
+        return orderings::run(&asked, &source, &program, &arguments.bounds(start));
     }
     let engine = arguments.engine(&program)?;
     if arguments.certificate.is_some() && !matches!(engine, Engine::Auto | Engine::Prove) {
@@ -220,105 +225,6 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let verified = verified.map_err(|error| refused(&source, &error))?;
     let question = Question { source: &source, program: &program, constants: &constants };
     tell(arguments, &question, &verified)
-}
-
-/// Which orderings are needed.
-fn weakened(
-    arguments: &Arguments,
-    source: &Source,
-    program: &Program,
-    bounds: &Options,
-) -> Result<Exit, Failure> {
-    let wanted = if arguments.all_minimal { Wanted::All } else { Wanted::One };
-    let found = explore::weak::weaken(program, bounds, wanted)
-        .map_err(|diagnostic| source.complain(&diagnostic))?;
-    let table = orderings(source, program, &found);
-    if let Some(path) = &arguments.html {
-        write_file(path, &run::orderings::html(&table), "report")?;
-    }
-    let answer = found.base.answer();
-    let exit = if found.sites.is_empty() { Exit::of(&answer) } else { Exit::Holds };
-    if arguments.json {
-        say(&run::orderings::json(&table))?;
-        return Ok(exit);
-    }
-    if found.sites.is_empty() {
-        say(&headline(&source.name, &answer))?;
-    }
-    say(&run::orderings::text(&table))?;
-    let (runs, states) = (found.runs, found.states);
-    let unique = if arguments.all_minimal { "" } else { "; minima are not unique" };
-    remark(&format!("{runs} explorations, {states} states{unique}"));
-    Ok(exit)
-}
-
-/// Why nothing is known of any ordering.
-fn without_orderings(found: &Weakening) -> Option<String> {
-    let why = match &found.base.verdict {
-        Verdict::Violation(run) => headline_of(run),
-        Verdict::Unknown(reason) => reason.text(),
-        Verdict::Holds => "it has no orderings".to_owned(),
-    };
-    found.sites.is_empty().then_some(why)
-}
-
-/// What is known of the orderings, for a report.
-fn orderings(source: &Source, program: &Program, found: &Weakening) -> run::orderings::Orderings {
-    let minima = found.minima.as_ref().map(|minima| {
-        let sites = || found.sites.iter().map(|weakened| weakened.site.kind);
-        let choice = |orders: &Vec<Ordering>| {
-            sites().zip(orders).map(|(kind, order)| ordering_word(kind, *order)).collect()
-        };
-        let choices = minima.choices.iter().map(choice).collect();
-        run::orderings::Minima { choices, complete: minima.complete }
-    });
-    run::orderings::Orderings {
-        algorithm: source.name.to_string(),
-        bounds: found.base.bounds.to_string(),
-        orderings: found.sites.iter().map(|w| ordering(&program.source, w)).collect(),
-        minima,
-        nothing: without_orderings(found),
-        explorations: found.runs,
-        states: found.states,
-    }
-}
-
-/// An ordering as a word: a fence that orders nothing is none.
-fn ordering_word(kind: SiteKind, order: Ordering) -> &'static str {
-    match (kind, order) {
-        (SiteKind::Fence, Ordering::Relaxed) => "none",
-        _ => order.text(),
-    }
-}
-
-/// An ordering, and what is known of it.
-fn ordering(source: &str, weakened: &Weakened) -> run::orderings::Ordering {
-    let Weakened { site, alone, minimum } = weakened;
-    let name = |order: Ordering| ordering_word(site.kind, order);
-    let alone = match alone {
-        Alone::Weakest => run::orderings::Alone::Weakest,
-        Alone::MayBe(order) => run::orderings::Alone::MayBe { ordering: name(*order) },
-        Alone::Needed { with, run, on_x86 } => run::orderings::Alone::Needed {
-            with: name(*with),
-            how: headline_of(run),
-            steps: run.steps.len(),
-            on_tso: match on_x86 {
-                OnX86::Holds => "holds",
-                OnX86::Fails => "fails",
-                OnX86::Unknown => "unknown",
-            },
-        },
-        Alone::Unknown(reason) => run::orderings::Alone::Unknown { why: reason.text() },
-    };
-    run::orderings::Ordering {
-        line: site.span.line(source) as u32,
-        access: site.span.text(source).lines().next().unwrap_or("").trim().to_owned(),
-        if_it_fails: site.kind == SiteKind::Failure,
-        given: name(site.order),
-        alone,
-        minimum: name(*minimum),
-        relies_on_no_load_buffering: site.relies && !minimum.acquires(),
-    }
 }
 
 /// Why nothing is decided; a refusal that is about no place shows none.
@@ -480,7 +386,7 @@ fn tell(
     verified: &Verified,
 ) -> Result<Exit, Failure> {
     if let (Some(path), Some(certificate)) = (&arguments.certificate, &verified.certificate) {
-        write_file(path, certificate, "certificate")?;
+        write_and_tell(path, certificate, "certificate")?;
     }
     let claims = arguments.detail() == Detail::Claims;
     if let Some(growth) = verified.growth.as_ref().filter(|_| claims) {
@@ -613,17 +519,11 @@ const WIDTH: usize = 100;
 /// Writes the reports to the files that were asked for.
 fn write_reports(arguments: &Arguments, examined: &Examined<'_>) -> Result<(), Failure> {
     if let Some(path) = &arguments.html {
-        write_file(path, &run::html::render(examined), "report")?;
+        write_and_tell(path, &run::html::render(examined), "report")?;
     }
     if let Some(path) = &arguments.junit {
-        write_file(path, &run::junit::render(examined), "report")?;
+        write_and_tell(path, &run::junit::render(examined), "report")?;
     }
-    Ok(())
-}
-
-fn write_file(path: &Path, text: &str, what: &str) -> Result<(), Failure> {
-    write_bytes(path, text)?;
-    remark(&format!("the {what} is in {}", path.display()));
     Ok(())
 }
 
@@ -638,7 +538,7 @@ fn keep(
     if let Some(path) = &arguments.save {
         let constants = question.constants;
         let saved = Saved::of(question.program, &outcome.options, constants, counterexample);
-        write_file(path, &saved.text(), "run")?;
+        write_and_tell(path, &saved.text(), "run")?;
         remark(&format!("replay it with: seriatim verify {name} --replay {}", path.display()));
     }
     Ok(())
