@@ -5,5 +5,8 @@ mod cells;
 mod corpus;
 mod evidence;
 mod frontier;
+mod laws;
 mod meaning;
+mod recorded;
+mod rows;
 mod testdata;

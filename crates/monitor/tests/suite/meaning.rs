@@ -1,19 +1,11 @@
 //! What records mean, end to end: numbers, repeated arguments, nil, reads of the whole, processes
-//! on a coarse clock; the same in every format; and laws that hold whatever the object is.
+//! on a coarse clock; and the same in every format.
 
-use seriatim_history::{
-    Builder, Call, Format, History, Interval, Outcome, Return, Time, Value, ValueId, read_str,
-    write,
-};
+use crate::rows::{Row, built, generated, rounds, shown};
+use seriatim_history::{Format, History, Time, Value, read_str, write};
 use seriatim_monitor::{Monitors, Options, check};
-use seriatim_spec::generate::{Generator, Profile, Repetition, Violation};
 use seriatim_spec::{ChosenReader, Failures, SpecChoice, Verdict, catalogue};
 use seriatim_testing::Random;
-
-/// How many times as often as usual: long campaigns are asked for.
-fn rounds(usual: usize) -> usize {
-    if seriatim_testing::long() { usual * 50 } else { usual }
-}
 
 /// The verdict in a word, or `refused`, on which the monitors and the search agree.
 fn word(history: &History, spec: &str) -> &'static str {
@@ -29,94 +21,6 @@ fn word(history: &History, spec: &str) -> &'static str {
 
 fn word_of(text: &str, spec: &str) -> &'static str {
     word(&read_str(text).unwrap_or_else(|error| panic!("{error}\n{text}")), spec)
-}
-
-fn shown(history: &History) -> String {
-    let mut text = Vec::new();
-    write(history, Format::JsonLines, &mut text).expect("every history can be written so");
-    String::from_utf8(text).expect("JSON is text")
-}
-
-/// One operation as a person would write it down.
-#[derive(Clone, Debug, PartialEq)]
-struct Row {
-    process: Option<i64>,
-    method: String,
-    key: Option<Value>,
-    arg: Option<Value>,
-    result: Option<Value>,
-    failed: bool,
-    call: Time,
-    ret: Option<Time>,
-}
-
-impl Row {
-    fn new(method: &str, arg: Option<Value>, call: Time, ret: Option<Time>) -> Row {
-        let method = method.to_owned();
-        Row { process: None, method, key: None, arg, result: None, failed: false, call, ret }
-    }
-}
-
-fn rows(history: &History) -> Vec<Row> {
-    let value = |id: ValueId| id.is_present().then(|| history.values().get(id));
-    let row = |op: seriatim_history::Operation<'_>| Row {
-        process: history.process_name(op.process()).as_int(),
-        method: op.method().to_owned(),
-        key: value(op.key()),
-        arg: value(op.arg()),
-        result: value(op.result()),
-        failed: op.outcome() == Outcome::Failed,
-        call: op.call(),
-        ret: op.ret(),
-    };
-    history.operations().map(row).collect()
-}
-
-fn built(rows: &[Row]) -> History {
-    let mut builder = Builder::new("rows");
-    for (line, row) in rows.iter().enumerate() {
-        let mut id = |value: &Option<Value>| match value {
-            Some(value) => builder.values().intern(value),
-            None => ValueId::ABSENT,
-        };
-        let (key, arg, result) = (id(&row.key), id(&row.arg), id(&row.result));
-        let call = Call::new(builder.method(&row.method)).key(key).arg(arg);
-        let process = row.process.map(|process| builder.process(&Value::Int(process)));
-        let outcome = if row.failed { Outcome::Failed } else { Outcome::Ok };
-        let interval = Interval { call: row.call, ret: row.ret };
-        let ret = Return::new(outcome, result);
-        builder.operation(line as u64 + 1, process, call, interval, ret).expect("good rows");
-    }
-    builder.finish().expect("good rows")
-}
-
-/// A generated history of an object, linearizable or not, and the specification with the parameters
-/// that it was made for.
-fn generated(
-    spec: &str,
-    operations: usize,
-    violation: bool,
-    random: &mut Random,
-) -> Option<(Vec<Row>, String)> {
-    let choice = SpecChoice::parse(spec).expect("a name of the catalogue");
-    let operations = operations as u64;
-    let profile = Profile {
-        operations,
-        threads: 3,
-        overlap: 0.3,
-        pending: *random.pick(&[0.0, 0.02]),
-        keys: 4,
-        values: *random.pick(&[Repetition::Distinct, Repetition::Among(5)]),
-        violation: if violation { Violation::At(operations / 2) } else { Violation::None },
-        seed: random.0,
-        ..Profile::default()
-    };
-    let made = Generator::new(&choice, profile).ok()?.history().ok()?;
-    let mut rows = rows(&made.history);
-    // Whoever stretches an interval must not meet the next operation of the process.
-    rows.iter_mut().for_each(|row| row.process = None);
-    let spec = made.history.spec().unwrap_or(spec).to_owned();
-    Some((rows, spec))
 }
 
 #[test]
@@ -472,110 +376,6 @@ fn every_format_that_can_express_a_history_keeps_its_verdict() {
     for format in ["jsonl", "jsonl-events", "edn", "limo", "polylin"] {
         assert!(through.get(format).is_some_and(|&times| times > 3), "{through:?}");
     }
-}
-
-/// The objects whose integers are names: any other values would do.
-const OPAQUE: &[&str] =
-    &["register", "cas-register", "queue", "stack", "deque", "set", "multiset", "map", "snapshot"];
-
-/// An insertion that changes nothing for anybody who does not see it.
-fn fresh_insertion(spec: &str) -> Option<Row> {
-    let fresh = Some(Value::Int(1_000_000));
-    let (method, arg) = match spec {
-        "register" | "cas-register" => ("write", fresh),
-        "queue" => ("enqueue", fresh),
-        "stack" => ("push", fresh),
-        "deque" => ("push_back", fresh),
-        "set" | "multiset" => ("add", fresh),
-        "priority-queue" => ("insert", fresh),
-        "log" => ("append", fresh),
-        "counter" => ("inc", None),
-        _ => return None,
-    };
-    Some(Row::new(method, arg, 0, None))
-}
-
-/// Whether an integer that the method returns counts something.
-fn counts(method: &str) -> bool {
-    ["size", "multiplicity", "length", "read_count"].contains(&method)
-}
-
-fn renamed(rows: &[Row]) -> Vec<Row> {
-    fn new(value: &Value) -> Value {
-        match value {
-            Value::Int(number) => Value::text(&format!("v{number}")),
-            Value::List(items) => Value::list(items.iter().map(new)),
-            other => other.clone(),
-        }
-    }
-    let rename = |row: &Row| Row {
-        key: row.key.as_ref().map(new),
-        arg: row.arg.as_ref().map(new),
-        result: match counts(&row.method) {
-            true => row.result.clone(),
-            false => row.result.as_ref().map(new),
-        },
-        ..row.clone()
-    };
-    rows.iter().map(rename).collect()
-}
-
-#[test]
-fn laws_that_hold_for_every_object() {
-    let mut random = Random(0x1A35);
-    for entry in catalogue() {
-        let spec = entry.name;
-        for round in 0..rounds(6) {
-            let operations = [20, 40, 60, 120, 200, 400][round % 6];
-            let searched = ["deque", "snapshot", "multi-register", "rmw", "sorted-map"];
-            let newer = ["bounded-deque", "cache", "once-cell"];
-            let has_monitor = !searched.contains(&spec) && !newer.contains(&spec);
-            let operations = if has_monitor { operations } else { operations.min(40) };
-            let Some((rows, full)) = generated(spec, operations, false, &mut random) else {
-                continue;
-            };
-            let holds = |rows: &[Row], law: &str| {
-                let got = word_fast(&built(rows), &full);
-                assert_eq!(got, "linearizable", "{spec}: {law}\n{}", shown(&built(rows)));
-            };
-            holds(&rows, "as it was made");
-            let mut stretched = rows.clone();
-            let place = random.index(rows.len());
-            let row = &mut stretched[place];
-            row.ret = row.ret.map(|ret| ret + random.index(9) as Time);
-            row.call = row.call.saturating_sub(random.index(9) as Time);
-            holds(&stretched, "stretching an interval");
-            let mut shuffled = rows.clone();
-            (0..rows.len()).for_each(|place| shuffled.swap(place, random.index(rows.len())));
-            holds(&shuffled, "the order of lines");
-            let mut cut = rows.clone();
-            if let Some(last) = cut.iter_mut().max_by_key(|row| row.ret) {
-                (last.ret, last.result) = (None, None);
-            }
-            holds(&cut, "dropping the last return");
-            if let Some(insertion) = fresh_insertion(spec) {
-                let with: Vec<Row> = rows.iter().cloned().chain([insertion]).collect();
-                holds(&with, "a fresh pending insertion");
-            }
-            if OPAQUE.contains(&spec) && spec != "snapshot" {
-                holds(&renamed(&rows), "renaming values");
-                let Some((wrong, _)) = generated(spec, operations, true, &mut random) else {
-                    continue;
-                };
-                let before = word_fast(&built(&wrong), spec);
-                assert_eq!(before, "violation", "{spec}");
-                assert_eq!(word_fast(&built(&renamed(&wrong)), spec), before, "{spec}: renaming");
-            }
-        }
-    }
-}
-
-/// The verdict of whoever is fastest: long histories are beyond the search alone.
-fn word_fast(history: &History, spec: &str) -> &'static str {
-    let choice = SpecChoice::parse(spec).expect("a name of the catalogue");
-    let reader = ChosenReader { choice, failures: Failures::Drop };
-    let options = Options { threads: 1, ..Options::default() };
-    check(&mut history.clone(), &reader, &options).map_or("refused", |done| done.verdict.word())
 }
 
 #[test]
