@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod answers;
+mod bill_of_materials;
 mod book;
 mod catalogue;
 #[cfg(feature = "cluster")]

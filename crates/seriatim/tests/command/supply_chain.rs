@@ -1,20 +1,24 @@
 //! What is built into the command: licences, sources and duplicates are those that `deny.toml`
-//! allows. `SERIATIM_SBOM=FILE` writes a bill of materials (CycloneDX).
+//! allows.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-/// The packages of the workspace on this system, with all features. Those that no test needs may
-/// have to be fetched; without a connection there is nothing to look at.
-fn packages() -> Option<Vec<Value>> {
+/// The system that is built for.
+pub fn host() -> String {
     let version = Command::new("rustc").arg("-vV").output().expect("rustc");
     let version = String::from_utf8(version.stdout).expect("UTF-8");
-    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).expect("a host");
+    version.lines().find_map(|line| line.strip_prefix("host: ")).expect("a host").to_owned()
+}
+
+/// The packages of the workspace on this system, with all features. Those that no test needs may
+/// have to be fetched; without a connection there is nothing to look at.
+pub fn packages() -> Option<Vec<Value>> {
     let ran = Command::new(env!("CARGO"))
         .args(["metadata", "--locked", "--all-features", "--format-version", "1"])
-        .args(["--filter-platform", host])
+        .args(["--filter-platform", &host()])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo");
@@ -63,21 +67,4 @@ fn every_dependency_is_licensed_comes_from_the_registry_and_comes_once() {
         let is_expected = twice.contains(&name);
         assert_eq!(versions.len() > 1, is_expected, "{name} comes in the versions {versions:?}");
     }
-    if let Some(file) = std::env::var_os("SERIATIM_SBOM") {
-        std::fs::write(file, bill(&packages).to_string()).expect("a bill can be written");
-    }
-}
-
-/// The bill of materials.
-fn bill(packages: &[Value]) -> Value {
-    let component = |package: &Value| {
-        let (name, version) = (&package["name"], &package["version"]);
-        let purl = format!("pkg:cargo/{}@{}", name.as_str()?, version.as_str()?);
-        let licences = json!([{ "expression": package["license"] }]);
-        Some(json!({
-            "type": "library", "name": name, "version": version, "purl": purl, "licenses": licences
-        }))
-    };
-    let components: Vec<Value> = packages.iter().filter_map(component).collect();
-    json!({ "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "components": components })
 }
