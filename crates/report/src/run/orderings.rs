@@ -188,8 +188,8 @@ pub fn html(found: &Orderings) -> String {
             "title" | "name" => escaped(&found.algorithm),
             "bounds" => escaped(&found.bounds),
             "rows" => found.orderings.iter().map(row).collect(),
-            "remark" => remark(found),
-            "cost" => format!("{} explorations, {} states.", found.explorations, found.states),
+            "minima" => all_minima(found),
+            "cost" => cost(found),
             other => unreachable!("the skeleton has no place {other}"),
         };
         out.write_all(text.as_bytes())
@@ -198,15 +198,20 @@ pub fn html(found: &Orderings) -> String {
     String::from_utf8(bytes).expect("every part is UTF-8")
 }
 
-/// What stands below the table.
-fn remark(found: &Orderings) -> String {
-    match (&found.minima, &found.nothing) {
-        (Some(minima), None) => format!("<pre>{}</pre>\n", escaped(&choices(found, minima))),
-        (_, Some(why)) => {
-            format!("<p class=\"context\">Nothing can be said of them: {}.</p>\n", escaped(why))
-        }
-        (None, None) => "<p class=\"context\">Minima are not unique.</p>\n".to_owned(),
-    }
+/// What the table took, and what it does not say.
+fn cost(found: &Orderings) -> String {
+    let known = match (&found.nothing, &found.minima) {
+        (Some(why), _) => format!("Nothing can be said of them: {}.", escaped(why)),
+        (None, None) => "Minima are not unique.".to_owned(),
+        (None, Some(_)) => String::new(),
+    };
+    format!("{} explorations, {} states. {known}", found.explorations, found.states)
+}
+
+/// All minimal choices, if they were asked for.
+fn all_minima(found: &Orderings) -> String {
+    let minima = found.minima.as_ref().map(|minima| escaped(&choices(found, minima)));
+    minima.map(|choices| format!("<pre>{choices}</pre>\n")).unwrap_or_default()
 }
 
 fn row(ordering: &Ordering) -> String {
