@@ -220,6 +220,7 @@ impl Campaign {
             different: judge.different,
             complete: 0,
             undecided: judge.undecided,
+            impossible: judge.impossible,
             calls: judge.calls,
             answered: judge.answered,
             time,

@@ -54,11 +54,23 @@ impl ExecutionLog {
         *open(&self.threads) = vec![Vec::new(); threads];
     }
 
+    /// The number of threads besides the main one.
+    #[cfg(feature = "loom")]
+    pub fn threads(&self) -> usize {
+        open(&self.threads).len()
+    }
+
     /// The execution so far.
     pub fn run(&self) -> Run {
         let (main, threads) = (open(&self.main).clone(), open(&self.threads).clone());
         let accesses = open(&self.accesses).clone();
         Run { main, threads, accesses, ..Run::default() }
+    }
+
+    /// Whether an execution like this one was counted as new before.
+    #[cfg(feature = "loom")]
+    pub fn has_seen(&self, run: &Run) -> bool {
+        run.fingerprint().is_some_and(|print| open(&self.seen).contains(&print))
     }
 
     /// Whether no execution before was like this one.

@@ -12,6 +12,8 @@ mod asynchronous;
 mod borrowing;
 mod campaign;
 mod clock;
+#[cfg(feature = "loom")]
+mod coherence;
 mod columns;
 mod constancy;
 mod coverage;

@@ -18,7 +18,11 @@
 //! hide just those mistakes that one looks for with Loom. (Nor may the order be tighter: a return
 //! does not acquire and a call does not release, so that calls which overlap learn nothing from
 //! each other.)
+//!
+//! Nor is Loom believed in what it lets threads read: an execution that breaks the rules of
+//! [coherence](crate::coherence) is counted, and not judged.
 
+use crate::coherence::{self, Event, What};
 use crate::engine::{Effort, Engine, Found, Hunted, Schedule};
 use crate::execution_log::{ExecutionLog, Scene, open};
 use crate::failure::Failure;
@@ -32,7 +36,7 @@ use crate::subject::{Attached, Caller, Stamps, Subject, kept};
 use loom::sync::atomic::AtomicUsize;
 use loom::thread::ThreadId;
 use seriatim_history::Time;
-use seriatim_sync::trace::{self, Listening};
+use seriatim_sync::trace::{self, Ear, Listening};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -62,8 +66,13 @@ struct Channel {
     /// The only execution that is looked at, in a replay.
     only: Option<u64>,
     trace: Trace,
-    /// Loom's names for the threads of the scenario.
-    names: Mutex<HashMap<ThreadId, usize>>,
+    /// The numbers of the threads by Loom's names: 0 for the main one, then those of the scenario,
+    /// then those that the object began.
+    threads: Mutex<HashMap<ThreadId, usize>>,
+    /// What the threads of the present execution did.
+    events: Mutex<Vec<Event>>,
+    /// The number of executions that cannot happen.
+    impossible: AtomicU64,
 }
 
 /// Ends an exploration from the inside.
@@ -81,17 +90,51 @@ impl Channel {
             effort,
             only,
             trace: Trace::Off,
-            names: Mutex::default(),
+            threads: Mutex::default(),
+            events: Mutex::default(),
+            impossible: AtomicU64::new(0),
         }
     }
 
     /// The next stamp. Loom lets other threads go on before the clock is advanced, not after it.
-    fn tick(&self, order: Ordering) -> Time {
+    fn tick(&self, order: Ordering, what: What) -> Time {
         let clock = open(&self.clock).clone();
         if let Some(clock) = clock {
             clock.fetch_add(1, order);
         }
+        self.note(what);
         self.stamps.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Names the thread that is running.
+    fn name(&self, number: usize) {
+        open(&self.threads).insert(loom::thread::current().id(), number);
+    }
+
+    /// The number of the thread that is running.
+    fn thread(&self) -> usize {
+        let mut threads = open(&self.threads);
+        let last = threads.values().max().copied().unwrap_or(0);
+        let next = last.max(self.log.threads()) + 1;
+        *threads.entry(loom::thread::current().id()).or_insert(next)
+    }
+
+    /// The running thread did something.
+    fn note(&self, what: What) {
+        let event = Event { thread: self.thread(), what };
+        open(&self.events).push(event);
+    }
+
+    /// Whether an execution is new, and one that can happen.
+    fn is_worth_judging(&self, run: &Run) -> bool {
+        if self.log.has_seen(run) {
+            return false;
+        }
+        if !coherence::is_possible(&open(&self.events)) {
+            self.impossible.fetch_add(1, Ordering::Relaxed);
+            return false;
+        }
+        self.log.is_new(run)
     }
 
     fn publish(&self, run: Run) {
@@ -100,7 +143,7 @@ impl Channel {
         if deadlocked || self.only.is_some_and(|only| only != number) {
             return;
         }
-        if self.log.is_new(&run) {
+        if self.is_worth_judging(&run) {
             open(&self.results).push((run, number));
         }
     }
@@ -123,35 +166,42 @@ impl Channel {
         self.stamps.store(0, Ordering::Relaxed);
         self.deadlocked.store(false, Ordering::Relaxed);
         *open(&self.clock) = Some(Arc::new(AtomicUsize::new(0)));
-        open(&self.names).clear();
+        open(&self.events).clear();
+        open(&self.threads).clear();
+        self.name(0);
         self.log.begin(threads);
     }
 }
 
 impl Stamps for Channel {
     fn call(&self) -> Time {
-        self.tick(Ordering::Acquire)
+        self.tick(Ordering::Acquire, What::Call)
     }
 
     fn ret(&self) -> Time {
-        self.tick(Ordering::Release)
+        self.tick(Ordering::Release, What::Return)
     }
 }
 
-/// Writes down the accesses of the threads from now on, if that is wanted.
-fn listen(channel: &Arc<Channel>) -> Option<Listening> {
+/// Writes down what the threads do from now on, also in words if that is wanted.
+fn listen(channel: &Arc<Channel>) -> Listening {
     let heard = channel.clone();
+    let effects = move |effect| heard.note(What::Access(effect));
     let wanted = channel.only == Some(channel.executions.load(Ordering::Relaxed));
-    (wanted && channel.trace == Trace::On).then(|| {
-        trace::listen(move |access| {
-            let thread = open(&heard.names).get(&loom::thread::current().id()).copied();
-            if let Some(thread) = thread {
-                // Without the clock: listening must not change what is seen.
-                let stamp = heard.stamps.fetch_add(1, Ordering::Relaxed);
-                let trace::Access { what, place } = access;
-                heard.log.access(Accessed { stamp, thread, what, place });
-            }
-        })
+    let accesses = (wanted && channel.trace == Trace::On).then(|| in_words(channel.clone()));
+    trace::listen(Ear { accesses, effects: Some(Box::new(effects)) })
+}
+
+/// Writes down the accesses of the threads of the scenario as the report shows them.
+fn in_words(heard: Arc<Channel>) -> Box<dyn FnMut(trace::Access)> {
+    Box::new(move |trace::Access { what, place }| {
+        let threads = 1..=heard.log.threads();
+        let number = heard.thread();
+        if threads.contains(&number) {
+            // Without the clock: listening must not change what is seen.
+            let stamp = heard.stamps.fetch_add(1, Ordering::Relaxed);
+            heard.log.access(Accessed { stamp, thread: number - 1, what, place });
+        }
     })
 }
 
@@ -168,8 +218,9 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, channel: &Arc<C
         .map(|thread| {
             let (instance, scenario) = (scene.instance.clone(), scenario.clone());
             let channel = channel.clone();
+            channel.note(What::Spawn(thread + 1));
             loom::thread::spawn(move || {
-                open(&channel.names).insert(loom::thread::current().id(), thread);
+                channel.name(thread + 1);
                 let attached = instance.attach(Caller::Thread(thread));
                 let mut attached = match attached {
                     Ok(attached) => attached,
@@ -185,8 +236,9 @@ fn execute(subject: &Arc<dyn Subject>, scenario: &Arc<Scenario>, channel: &Arc<C
             })
         })
         .collect();
-    for thread in threads {
-        let _ = thread.join();
+    for (thread, handle) in threads.into_iter().enumerate() {
+        let _ = handle.join();
+        channel.note(What::Join(thread + 1));
     }
     let mut run = channel.log.run();
     if run.panic().is_none() {
@@ -255,6 +307,7 @@ impl Loom {
                 channel.publish(run);
             }
         }
+        judge.impossible += channel.impossible.load(Ordering::Relaxed);
         let results = std::mem::take(&mut *open(&channel.results));
         let executions = channel.executions.load(Ordering::Relaxed);
         judge.executions += executions - (results.len() as u64).min(executions);

@@ -68,6 +68,8 @@ pub(crate) struct Judge {
     pub executions: u64,
     pub different: u64,
     pub undecided: u64,
+    /// The number of executions that an explorer showed although they cannot happen.
+    pub impossible: u64,
     /// The number of calls in different executions, and of those whose answer somebody knows.
     pub calls: u64,
     pub answered: u64,
@@ -92,6 +94,7 @@ impl Judge {
             executions: 0,
             different: 0,
             undecided: 0,
+            impossible: 0,
             calls: 0,
             answered: 0,
             checking: Duration::ZERO,

@@ -19,6 +19,8 @@ pub struct Passed {
     pub complete: u64,
     /// The number of executions that could not be decided in time.
     pub undecided: u64,
+    /// The number of executions that an explorer showed although C11 does not allow them.
+    pub impossible: u64,
     /// The number of calls in different executions.
     pub calls: u64,
     /// The number of those calls whose answer is known: the others may have done anything.
@@ -91,6 +93,9 @@ impl fmt::Display for Passed {
         }
         if *undecided > 0 {
             write!(f, ", {undecided} executions undecided")?;
+        }
+        if self.impossible > 0 {
+            write!(f, ", {} executions not judged since C11 forbids them", self.impossible)?;
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ use crate::run::{Accessed, End, Run, Trace};
 use crate::scenario::{Scenario, Shape, Step};
 use crate::subject::{Attached, Caller, Stamps, Subject, kept};
 use seriatim_history::Time;
-use seriatim_sync::trace::{self, Listening};
+use seriatim_sync::trace::{self, Ear, Listening};
 use shuttle::scheduler::{
     DfsScheduler, PctScheduler, RandomScheduler, RoundRobinScheduler, Schedule as Seeded,
     Scheduler, Task, TaskId,
@@ -105,14 +105,15 @@ impl Channel {
 fn listen(channel: &Arc<Channel>) -> Option<Listening> {
     let heard = channel.clone();
     (channel.trace == Trace::On).then(|| {
-        trace::listen(move |access| {
+        let hear = move |access| {
             let task = open(&heard.steps).last().copied().unwrap_or(0);
             // Task 0 is the main thread, whose calls nothing disturbs.
             if let Some(thread) = task.checked_sub(1) {
                 let (stamp, trace::Access { what, place }) = (heard.tick(), access);
                 heard.log.access(Accessed { stamp, thread, what, place });
             }
-        })
+        };
+        trace::listen(Ear { accesses: Some(Box::new(hear)), effects: None })
     })
 }
 
@@ -257,6 +258,12 @@ impl<S: Scheduler> Scheduler for Watched<S> {
 struct Follow {
     steps: std::vec::IntoIter<usize>,
     begun: bool,
+}
+
+impl Follow {
+    fn new(steps: Vec<usize>) -> Self {
+        Follow { steps: steps.into_iter(), begun: false }
+    }
 }
 
 impl Scheduler for Follow {
@@ -410,7 +417,7 @@ impl Shuttle {
         let until = Instant::now() + Duration::from_secs(5);
         let mut repeat = |count| {
             for _ in 0..count {
-                let scheduler = Follow { steps: steps.to_vec().into_iter(), begun: false };
+                let scheduler = Follow::new(steps.to_vec());
                 let effort = Effort { executions: 1, until };
                 self.explore(scenario, &Arc::default(), scheduler, (effort, true));
             }
@@ -429,7 +436,7 @@ impl Shuttle {
         let steps: Vec<usize> =
             schedule.iter().flat_map(|&(task, steps)| std::iter::repeat_n(task, steps)).collect();
         let channel = Arc::new(Channel { trace, ..Channel::default() });
-        let scheduler = Follow { steps: steps.into_iter(), begun: false };
+        let scheduler = Follow::new(steps);
         let effort = Effort { executions: 1, ..effort };
         self.explore(scenario, &channel, scheduler, (effort, true));
         judge.forget();

@@ -2,7 +2,7 @@
 //! own, reached through `Deref`.
 
 use crate::explorer::sync::atomic as own;
-use crate::trace::{Shown, note};
+use crate::trace::{Atom, Effect, Shown, Word, effect, note};
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 
@@ -12,16 +12,41 @@ pub use std::sync::atomic::Ordering;
 #[track_caller]
 pub fn fence(order: Ordering) {
     own::fence(order);
+    effect(Effect::Fence(order));
     note(Location::caller(), |_| format!("fence({order:?})"));
 }
 
+/// `new` of an atomic: Shuttle's can be made in a `const` and a `static`, Loom's has a name.
+#[cfg(feature = "shuttle")]
+macro_rules! atomic_constructor {
+    ($name:ident, $value:ty) => {
+        /// A new one.
+        pub const fn new(value: $value) -> Self {
+            Self(own::$name::new(value), Atom::NAMELESS)
+        }
+    };
+}
+
+#[cfg(all(feature = "loom", not(feature = "shuttle")))]
+macro_rules! atomic_constructor {
+    ($name:ident, $value:ty) => {
+        /// A new one.
+        #[track_caller]
+        pub fn new(value: $value) -> Self {
+            let atom = Atom::fresh();
+            effect(Effect::New(atom, value.bits()));
+            Self(own::$name::new(value), atom)
+        }
+    };
+}
+
 macro_rules! atomic {
-    ($name:ident $(<$of:ident>)?, $value:ty, [$($fetch:ident)*]) => {
+    ($name:ident $(<$of:ident>)?, $value:ty, $zero:expr, [$($fetch:ident)*]) => {
         #[doc = concat!("See [`", stringify!($name), "`](std::sync::atomic::", stringify!($name), ").")]
-        pub struct $name $(<$of>)? (own::$name $(<$of>)?);
+        pub struct $name $(<$of>)? (own::$name $(<$of>)?, Atom);
 
         impl $(<$of>)? $name $(<$of>)? {
-            constructor! { own::$name, $value }
+            atomic_constructor! { $name, $value }
 
             /// The value, without its atomic.
             pub fn into_inner(self) -> $value {
@@ -32,6 +57,7 @@ macro_rules! atomic {
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
                 let value = self.0.load(order);
+                effect(Effect::Load(self.1, value.bits(), order));
                 note(Location::caller(), |names| format!("load -> {}", value.show(names)));
                 value
             }
@@ -40,6 +66,7 @@ macro_rules! atomic {
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
                 self.0.store(value, order);
+                effect(Effect::Store(self.1, value.bits(), order));
                 note(Location::caller(), |names| format!("store({})", value.show(names)));
             }
 
@@ -47,6 +74,7 @@ macro_rules! atomic {
             #[track_caller]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
                 let old = self.0.swap(value, order);
+                effect(Effect::Update(self.1, old.bits(), value.bits(), order));
                 note(Location::caller(), |names| {
                     format!("swap({}) -> {}", value.show(names), old.show(names))
                 });
@@ -63,6 +91,7 @@ macro_rules! atomic {
                 failure: Ordering,
             ) -> Result<$value, $value> {
                 let result = self.0.compare_exchange(current, new, success, failure);
+                effect(self.exchanged(result, new, success, failure));
                 note(Location::caller(), |names| {
                     let (current, new) = (current.show(names), new.show(names));
                     format!("compare_exchange({current}, {new}) -> {}", result.show(names))
@@ -80,6 +109,7 @@ macro_rules! atomic {
                 failure: Ordering,
             ) -> Result<$value, $value> {
                 let result = self.0.compare_exchange_weak(current, new, success, failure);
+                effect(self.exchanged(result, new, success, failure));
                 note(Location::caller(), |names| {
                     let (current, new) = (current.show(names), new.show(names));
                     format!("compare_exchange_weak({current}, {new}) -> {}", result.show(names))
@@ -93,11 +123,31 @@ macro_rules! atomic {
                 &self,
                 set: Ordering,
                 fetch: Ordering,
-                update: impl FnMut($value) -> Option<$value>,
+                mut update: impl FnMut($value) -> Option<$value>,
             ) -> Result<$value, $value> {
-                let result = self.0.fetch_update(set, fetch, update);
+                let mut new = $zero;
+                let result = self.0.fetch_update(set, fetch, |old| {
+                    let wanted = update(old)?;
+                    new = wanted;
+                    Some(wanted)
+                });
+                effect(self.exchanged(result, new, set, fetch));
                 note(Location::caller(), |names| format!("fetch_update -> {}", result.show(names)));
                 result
+            }
+
+            /// What an exchange did, which succeeded or saw another value.
+            fn exchanged(
+                &self,
+                result: Result<$value, $value>,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Effect {
+                match result {
+                    Ok(old) => Effect::Update(self.1, old.bits(), new.bits(), success),
+                    Err(seen) => Effect::Load(self.1, seen.bits(), failure),
+                }
             }
 
             $(
@@ -105,6 +155,10 @@ macro_rules! atomic {
                 #[track_caller]
                 pub fn $fetch(&self, value: $value, order: Ordering) -> $value {
                     let old = self.0.$fetch(value, order);
+                    let new = std::sync::atomic::$name::new(old);
+                    new.$fetch(value, Ordering::Relaxed);
+                    let new = new.into_inner();
+                    effect(Effect::Update(self.1, old.bits(), new.bits(), order));
                     note(Location::caller(), |names| {
                         let value = value.show(names);
                         format!("{}({value}) -> {}", stringify!($fetch), old.show(names))
@@ -118,19 +172,21 @@ macro_rules! atomic {
             type Target = own::$name $(<$of>)?;
 
             fn deref(&self) -> &Self::Target {
+                effect(Effect::Unheard(self.1));
                 &self.0
             }
         }
 
         impl $(<$of>)? DerefMut for $name $(<$of>)? {
             fn deref_mut(&mut self) -> &mut Self::Target {
+                effect(Effect::Unheard(self.1));
                 &mut self.0
             }
         }
 
         impl $(<$of>)? Default for $name $(<$of>)? {
             fn default() -> Self {
-                $name(Default::default())
+                $name::new($zero)
             }
         }
 
@@ -150,7 +206,7 @@ macro_rules! atomic {
 
 macro_rules! integers {
     ($($name:ident: $value:ty),*) => {$(
-        atomic! { $name, $value, [
+        atomic! { $name, $value, 0, [
             fetch_add fetch_sub fetch_and fetch_nand fetch_or fetch_xor fetch_max fetch_min
         ] }
     )*};
@@ -160,5 +216,5 @@ integers! {
     AtomicI8: i8, AtomicI16: i16, AtomicI32: i32, AtomicI64: i64, AtomicIsize: isize,
     AtomicU8: u8, AtomicU16: u16, AtomicU32: u32, AtomicU64: u64, AtomicUsize: usize
 }
-atomic! { AtomicBool, bool, [fetch_and fetch_nand fetch_or fetch_xor] }
-atomic! { AtomicPtr<T>, *mut T, [] }
+atomic! { AtomicBool, bool, false, [fetch_and fetch_nand fetch_or fetch_xor] }
+atomic! { AtomicPtr<T>, *mut T, std::ptr::null_mut(), [] }
