@@ -11,7 +11,7 @@
 //! (Herlihy and Wing 1990, section 3.3).
 
 use crate::Reader;
-use crate::replay::{Order, Refutation, Search, Tried, refute, search_over};
+use crate::replay::{Order, Refutation, Search, State, Tried, refute, search_over};
 use seriatim_history::{History, InputError, OpId, Outcome};
 use std::collections::HashSet;
 
@@ -51,7 +51,7 @@ impl<O: Tried> Everything<'_, O> {
     fn search(mut self, effort: usize) -> Refutation {
         let ops = (0..self.history.len()).map(OpId::from);
         let ops: Vec<OpId> = ops.filter(|&op| self.objects.may_happen(op)).collect();
-        let start = (vec![false; self.history.len()], self.objects.initial());
+        let start = (vec![false; self.history.len()], State::new());
         let mut seen = HashSet::from([start.clone()]);
         let mut waiting = vec![start];
         while let Some((done, state)) = waiting.pop() {

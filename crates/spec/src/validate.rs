@@ -6,8 +6,8 @@
 //! [`key`](crate::Spec::key), on its word that keys are independent. Cost: O(n) steps.
 
 use crate::alphabet::Walk;
-use crate::replay::{Invalid, Order, Sequencer};
-use crate::{Interpretation, Replayed, Witness};
+use crate::replay::{Order, Sequencer};
+use crate::{Interpretation, Invalid, Replayed, Witness};
 use hashbrown::HashMap;
 use seriatim_history::{History, OpId};
 

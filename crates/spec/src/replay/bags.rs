@@ -1,6 +1,5 @@
 //! Objects that keep values without an order of their own: set, multiset, priority queue.
 
-use super::lines::size_verb;
 use super::priority::Priorities;
 use super::record::{Record, Said};
 use super::table::Table;
@@ -16,15 +15,16 @@ pub struct Set {
     size: usize,
 }
 
-/// What a set does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum SetVerb {
-    Add,
-    Remove,
-    Contains,
-    Size,
-    IsEmpty,
-    Read,
+verbs! {
+    /// What a set does.
+    SetVerb {
+        Add: "add" | "insert" | "put",
+        Remove: "remove" | "delete" | "erase",
+        Contains: "contains" | "member" | "has" | "find" | "search" | "lookup",
+        Size: "size" | "len" | "length" | "count",
+        IsEmpty: "is_empty" | "is-empty" | "isempty" | "empty",
+        Read: "read" | "elements" | "get" | "to_list",
+    }
 }
 
 impl Model for Set {
@@ -37,16 +37,6 @@ impl Model for Set {
             set.elements.set(element, true);
         }
         set
-    }
-
-    fn verb(name: &str) -> Option<SetVerb> {
-        Some(match name {
-            "add" | "insert" | "put" => SetVerb::Add,
-            "remove" | "delete" | "erase" => SetVerb::Remove,
-            "contains" | "member" | "has" | "find" | "search" | "lookup" => SetVerb::Contains,
-            "read" | "elements" | "get" | "to_list" => SetVerb::Read,
-            _ => return size_verb(name, SetVerb::Size, SetVerb::IsEmpty),
-        })
     }
 
     fn observes(verb: SetVerb, _: &Record<'_>) -> bool {
@@ -106,17 +96,18 @@ pub struct Multiset {
     size: usize,
 }
 
-/// What a multiset does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum MultisetVerb {
-    Add,
-    Remove,
-    Take,
-    Contains,
-    Copies,
-    Size,
-    IsEmpty,
-    Read,
+verbs! {
+    /// What a multiset does.
+    MultisetVerb {
+        Add: "add" | "insert" | "put" | "push" | "enqueue",
+        Remove: "remove" | "delete" | "erase",
+        Take: "take" | "pop" | "poll" | "get" | "dequeue",
+        Contains: "contains" | "member" | "has" | "find",
+        Copies: "multiplicity" | "occurrences",
+        Size: "size" | "len" | "length" | "count",
+        IsEmpty: "is_empty" | "is-empty" | "isempty" | "empty",
+        Read: "read" | "items" | "elements",
+    }
 }
 
 impl Multiset {
@@ -141,30 +132,15 @@ impl Model for Multiset {
     type Verb = MultisetVerb;
 
     fn start(setup: &Setup<'_>) -> Self {
-        // Where choices are possible, multisets are copied and listed: then they had better be
+        // Where a removal may be pending, multisets are copied and listed: then they had better be
         // small.
-        let chooses = setup.any(|name, record| {
-            Multiset::verb(name).is_some_and(|verb| Multiset::is_blind(verb, record))
-        });
-        let room = if chooses { 0 } else { setup.room };
+        let room = if setup.history.tally().pending > 0 { 0 } else { setup.room };
         let mut multiset = Multiset { copies: Table::with_room(room), size: 0 };
         for item in setup.items("init") {
             multiset.copies.set(item, multiset.copies.get(item) + 1);
             multiset.size += 1;
         }
         multiset
-    }
-
-    fn verb(name: &str) -> Option<MultisetVerb> {
-        Some(match name {
-            "add" | "insert" | "put" | "push" | "enqueue" => MultisetVerb::Add,
-            "remove" | "delete" | "erase" => MultisetVerb::Remove,
-            "take" | "pop" | "poll" | "get" | "dequeue" => MultisetVerb::Take,
-            "contains" | "member" | "has" | "find" => MultisetVerb::Contains,
-            "multiplicity" | "occurrences" => MultisetVerb::Copies,
-            "read" | "items" | "elements" => MultisetVerb::Read,
-            _ => return size_verb(name, MultisetVerb::Size, MultisetVerb::IsEmpty),
-        })
     }
 
     fn observes(verb: MultisetVerb, _: &Record<'_>) -> bool {
@@ -233,14 +209,17 @@ impl Hash for PriorityQueue {
     }
 }
 
-/// What a priority queue does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum PriorityVerb {
-    Insert,
-    Extract,
-    Peek,
-    Size,
-    IsEmpty,
+verbs! {
+    /// What a priority queue does.
+    PriorityVerb {
+        Insert: "insert" | "add" | "push" | "put" | "offer",
+        Extract: "extract" | "poll" | "pop" | "remove" | "take" | "extract-min" | "extract_min"
+            | "delete-min" | "delete_min" | "extract-max" | "extract_max" | "delete-max"
+            | "delete_max",
+        Peek: "peek" | "first" | "top" | "min" | "max" | "find-min" | "find-max",
+        Size: "size" | "len" | "length" | "count",
+        IsEmpty: "is_empty" | "is-empty" | "isempty" | "empty",
+    }
 }
 
 impl PriorityQueue {
@@ -293,19 +272,6 @@ impl Model for PriorityQueue {
         PriorityQueue { heap, priorities }
     }
 
-    fn verb(name: &str) -> Option<PriorityVerb> {
-        Some(match name {
-            "insert" | "add" | "push" | "put" | "offer" => PriorityVerb::Insert,
-            "extract" | "poll" | "pop" | "remove" | "take" | "extract-min" | "extract_min"
-            | "delete-min" | "delete_min" | "extract-max" | "extract_max" | "delete-max"
-            | "delete_max" => PriorityVerb::Extract,
-            "peek" | "first" | "top" | "min" | "max" | "find-min" | "find-max" => {
-                PriorityVerb::Peek
-            }
-            _ => return size_verb(name, PriorityVerb::Size, PriorityVerb::IsEmpty),
-        })
-    }
-
     fn observes(verb: PriorityVerb, _: &Record<'_>) -> bool {
         matches!(verb, PriorityVerb::Extract | PriorityVerb::Peek)
     }
@@ -331,19 +297,15 @@ impl Model for PriorityQueue {
                 self.heap.extend(priority.map(|priority| (priority, record.arg)));
                 priority.is_some() && record.is_done()
             }
-            PriorityVerb::Extract => match record.taken() {
-                Said::This(Some(value)) => self.take(value),
+            PriorityVerb::Extract | PriorityVerb::Peek => match record.taken() {
+                Said::This(Some(value)) if verb == PriorityVerb::Extract => self.take(value),
+                Said::This(Some(value)) => self.is_first(record.values(), value),
                 Said::This(None) => self.heap.is_empty(),
+                Said::Nothing if verb == PriorityVerb::Peek => true,
                 Said::Nothing => {
                     self.heap.pop();
                     true
                 }
-                Said::Nonsense => false,
-            },
-            PriorityVerb::Peek => match record.taken() {
-                Said::This(Some(value)) => self.is_first(record.values(), value),
-                Said::This(None) => self.heap.is_empty(),
-                Said::Nothing => true,
                 Said::Nonsense => false,
             },
             PriorityVerb::Size => record.number().fits(self.heap.len() as i64),

@@ -14,14 +14,16 @@ pub struct Register {
     nil_says_nothing: bool,
 }
 
-/// What a register does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum RegisterVerb {
-    Read,
-    Write,
-    Cas,
-    Modify,
-    Swap,
+verbs! {
+    /// What a register does.
+    RegisterVerb {
+        Read: "read" | "get" | "load" | "r",
+        Write: "write" | "put" | "set" | "store" | "w",
+        Cas: "cas" | "compare-and-set" | "compare_and_set" | "compareandset" | "compare-and-swap"
+            | "compare_exchange",
+        Modify: "rmw" | "read_modify_write" | "read-modify-write",
+        Swap: "swap" | "exchange" | "get-and-set" | "getandset",
+    }
 }
 
 impl Model for Register {
@@ -32,18 +34,6 @@ impl Model for Register {
         let value = setup.value("init", &usual);
         let nil_says_nothing = value != ValueId::NIL && setup.history.nil() == Nil::Unknown;
         Register { value, nil_says_nothing }
-    }
-
-    fn verb(name: &str) -> Option<RegisterVerb> {
-        Some(match name {
-            "read" | "get" | "load" | "r" => RegisterVerb::Read,
-            "write" | "put" | "set" | "store" | "w" => RegisterVerb::Write,
-            "cas" | "compare-and-set" | "compare_and_set" | "compareandset"
-            | "compare-and-swap" | "compare_exchange" => RegisterVerb::Cas,
-            "rmw" | "read_modify_write" | "read-modify-write" => RegisterVerb::Modify,
-            "swap" | "exchange" | "get-and-set" | "getandset" => RegisterVerb::Swap,
-            _ => return None,
-        })
     }
 
     fn observes(verb: RegisterVerb, record: &Record<'_>) -> bool {
@@ -103,17 +93,18 @@ impl Default for Held {
 /// Stands for a text that no operation names. A history of so many values does not fit in memory.
 const MADE: ValueId = ValueId(u32::MAX - 3);
 
-/// What a map does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum MapVerb {
-    Get,
-    Put,
-    Insert,
-    Append,
-    Delete,
-    Cas,
-    Contains,
-    Size,
+verbs! {
+    /// What a map does.
+    MapVerb {
+        Get: "get" | "read" | "lookup",
+        Put: "put" | "write" | "set",
+        Insert: "insert" | "put-if-absent" | "put_if_absent" | "putifabsent",
+        Append: "append",
+        Delete: "delete" | "remove" | "erase",
+        Cas: "cas" | "compare-and-set" | "compare_and_set" | "replace",
+        Contains: "contains" | "contains-key" | "containskey" | "has",
+        Size: "size" | "len" | "length" | "count",
+    }
 }
 
 impl Map {
@@ -193,20 +184,6 @@ impl Model for Map {
         map
     }
 
-    fn verb(name: &str) -> Option<MapVerb> {
-        Some(match name {
-            "get" | "read" | "lookup" => MapVerb::Get,
-            "put" | "write" | "set" => MapVerb::Put,
-            "insert" | "put-if-absent" | "put_if_absent" | "putifabsent" => MapVerb::Insert,
-            "append" => MapVerb::Append,
-            "delete" | "remove" | "erase" => MapVerb::Delete,
-            "cas" | "compare-and-set" | "compare_and_set" | "replace" => MapVerb::Cas,
-            "contains" | "contains-key" | "containskey" | "has" => MapVerb::Contains,
-            "size" | "len" | "length" | "count" => MapVerb::Size,
-            _ => return None,
-        })
-    }
-
     fn names_items(verb: MapVerb) -> bool {
         verb == MapVerb::Cas
     }
@@ -259,12 +236,13 @@ impl Model for Map {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Snapshot(Vec<ValueId>);
 
-/// What a snapshot does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum SnapshotVerb {
-    Update,
-    Read,
-    Scan,
+verbs! {
+    /// What a snapshot does.
+    SnapshotVerb {
+        Update: "update" | "write",
+        Read: "read" | "get",
+        Scan: "scan" | "snapshot" | "read_all" | "read-all",
+    }
 }
 
 /// More segments than anybody has.
@@ -289,15 +267,6 @@ impl Model for Snapshot {
 
     fn start(setup: &Setup<'_>) -> Self {
         Snapshot(setup.items("init"))
-    }
-
-    fn verb(name: &str) -> Option<SnapshotVerb> {
-        Some(match name {
-            "update" | "write" => SnapshotVerb::Update,
-            "read" | "get" => SnapshotVerb::Read,
-            "scan" | "snapshot" | "read_all" | "read-all" => SnapshotVerb::Scan,
-            _ => return None,
-        })
     }
 
     fn step(&mut self, verb: SnapshotVerb, record: &Record<'_>) -> bool {
@@ -340,9 +309,12 @@ pub struct MultiRegister {
     is_strict: bool,
 }
 
-/// What the registers do.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Transaction;
+verbs! {
+    /// What the registers do.
+    Transaction {
+        Happen: "txn" | "transaction" | "read" | "write" | "read-write",
+    }
+}
 
 impl MultiRegister {
     fn set(&mut self, register: Value, value: Value) {
@@ -366,11 +338,6 @@ impl Model for MultiRegister {
             registers.set(values.get(register), values.get(value));
         }
         registers
-    }
-
-    fn verb(name: &str) -> Option<Transaction> {
-        let names = ["txn", "transaction", "read", "write", "read-write"];
-        names.contains(&name).then_some(Transaction)
     }
 
     fn step(&mut self, _: Transaction, record: &Record<'_>) -> bool {

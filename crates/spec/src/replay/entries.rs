@@ -2,18 +2,55 @@
 //! cache, once-cell.
 
 use super::cells::Map;
-use super::lines::size_verb;
 use super::record::{Record, Said};
 use super::{Model, Setup};
-use seriatim_history::{Outcome, Value, ValueId, Values};
+use seriatim_history::{Value, ValueId, Values};
 use std::collections::BTreeMap;
 
-/// A value that was there, or none.
-fn found(record: &Record<'_>) -> Said<Option<ValueId>> {
-    match (record.ended, record.result) {
-        (Outcome::Pending, _) | (_, ValueId::ABSENT) => Said::Nothing,
-        (_, ValueId::NIL) => Said::This(None),
-        (_, value) => Said::This(Some(value)),
+verbs! {
+    /// What is done with entries.
+    EntryVerb {
+        Get: "get" | "read" | "lookup",
+        Put: "put" | "insert" | "set" | "write" | "swap",
+        Update: "update" | "replace",
+        GetOrInsert: "get_or_insert" | "get_with" | "or_insert" | "get-or-insert" | "getorinsert",
+        Take: "take" | "remove" | "delete" | "invalidate",
+        Contains: "contains" | "contains_key" | "containskey" | "has",
+        First: "first" | "front",
+        Last: "last" | "back",
+        PopFirst: "pop_first" | "pop-first" | "pop_front" | "popfirst",
+        PopLast: "pop_last" | "pop-last" | "pop_back" | "poplast",
+        Range: "range" | "entries" | "scan",
+        Clear: "clear" | "invalidate_all" | "purge",
+        Size: "size" | "len" | "length" | "count",
+        IsEmpty: "is_empty" | "is-empty" | "isempty" | "empty",
+    }
+}
+
+impl EntryVerb {
+    /// The key and the value that it is given.
+    fn given(self, record: &Record<'_>) -> Option<(ValueId, Option<ValueId>)> {
+        let wanted = matches!(self, EntryVerb::Put | EntryVerb::Update | EntryVerb::GetOrInsert);
+        let (key, rest) = Map::arguments(record, usize::from(wanted))?;
+        Some((key, rest.first().copied()))
+    }
+
+    /// What is done with one key; the value that was there before, or is then.
+    fn act<K: Ord>(
+        self,
+        entries: &mut BTreeMap<K, ValueId>,
+        key: K,
+        value: Option<ValueId>,
+    ) -> Option<ValueId> {
+        match (self, value) {
+            (EntryVerb::Take, _) => entries.remove(&key),
+            (EntryVerb::Put, Some(value)) => entries.insert(key, value),
+            (EntryVerb::Update, Some(value)) => {
+                entries.get_mut(&key).map(|held| std::mem::replace(held, value))
+            }
+            (EntryVerb::GetOrInsert, Some(value)) => Some(*entries.entry(key).or_insert(value)),
+            _ => entries.get(&key).copied(),
+        }
     }
 }
 
@@ -21,42 +58,24 @@ fn found(record: &Record<'_>) -> Said<Option<ValueId>> {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct SortedMap(BTreeMap<i64, ValueId>);
 
-/// What a sorted map does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum SortedVerb {
-    Get,
-    Put,
-    Update,
-    GetOrInsert,
-    Take,
-    Contains,
-    First,
-    Last,
-    PopFirst,
-    PopLast,
-    Range,
-    Size,
-    IsEmpty,
-}
-
 /// An entry as a log has it.
 fn entry(values: &Values, key: i64, value: ValueId) -> Value {
     Value::list([Value::Int(key), values.get(value)])
 }
 
-impl SortedMap {
-    /// Whether the log shows this entry, or that there is none.
-    fn is_shown(shown: Option<(i64, ValueId)>, record: &Record<'_>) -> bool {
-        let (values, said) = (record.values(), found(record));
-        match (said, shown) {
-            (Said::Nothing, _) | (Said::This(None), None) => true,
-            (Said::This(Some(told)), Some((key, value))) => {
-                values.get(told) == entry(values, key, value)
-            }
-            _ => false,
+/// Whether the log shows this entry, or that there is none.
+fn is_shown(shown: Option<(i64, ValueId)>, record: &Record<'_>) -> bool {
+    let values = record.values();
+    match (record.found(), shown) {
+        (Said::Nothing, _) | (Said::This(None), None) => true,
+        (Said::This(Some(told)), Some((key, value))) => {
+            values.get(told) == entry(values, key, value)
         }
+        _ => false,
     }
+}
 
+impl SortedMap {
     /// Whether the log shows the entries of a range.
     fn is_range(&self, record: &Record<'_>) -> bool {
         let values = record.values();
@@ -67,62 +86,35 @@ impl SortedMap {
     }
 
     /// What is done with one key.
-    fn at_key(&mut self, verb: SortedVerb, record: &Record<'_>) -> bool {
-        use SortedVerb::*;
-        let wanted = usize::from(matches!(verb, Put | Update | GetOrInsert));
-        let Some((key, rest)) = Map::arguments(record, wanted) else { return false };
+    fn at_key(&mut self, verb: EntryVerb, record: &Record<'_>) -> bool {
+        let Some((key, value)) = verb.given(record) else { return false };
         let Some(key) = record.values().as_int(key) else { return false };
-        let before = self.0.get(&key).copied();
-        match (verb, &rest[..]) {
-            (Contains, _) => return record.truth().fits(before.is_some()),
-            (Take, _) => _ = self.0.remove(&key),
-            (Put, &[value]) => _ = self.0.insert(key, value),
-            (Update, &[value]) if before.is_some() => _ = self.0.insert(key, value),
-            (GetOrInsert, &[value]) => {
-                let held = *self.0.entry(key).or_insert(value);
-                return found(record).fits(Some(held));
-            }
-            _ => {}
+        let held = verb.act(&mut self.0, key, value);
+        match verb {
+            EntryVerb::Contains => record.truth().fits(held.is_some()),
+            _ => record.found().fits(held),
         }
-        found(record).fits(before)
     }
 }
 
 impl Model for SortedMap {
-    type Verb = SortedVerb;
+    type Verb = EntryVerb;
 
     fn start(_: &Setup<'_>) -> Self {
         SortedMap(BTreeMap::new())
     }
 
-    fn verb(name: &str) -> Option<SortedVerb> {
-        use SortedVerb::*;
-        Some(match name {
-            "get" | "read" | "lookup" => Get,
-            "put" | "insert" | "set" | "write" | "swap" => Put,
-            "update" | "replace" => Update,
-            "get_or_insert" | "or_insert" | "get-or-insert" | "getorinsert" => GetOrInsert,
-            "take" | "remove" | "delete" => Take,
-            "contains" | "contains_key" | "containskey" | "has" => Contains,
-            "first" | "front" => First,
-            "last" | "back" => Last,
-            "pop_first" | "pop-first" | "pop_front" | "popfirst" => PopFirst,
-            "pop_last" | "pop-last" | "pop_back" | "poplast" => PopLast,
-            "range" | "entries" | "scan" => Range,
-            _ => return size_verb(name, Size, IsEmpty),
-        })
-    }
-
-    fn step(&mut self, verb: SortedVerb, record: &Record<'_>) -> bool {
+    fn step(&mut self, verb: EntryVerb, record: &Record<'_>) -> bool {
         let copied = |(key, value): (&i64, &ValueId)| (*key, *value);
         match verb {
-            SortedVerb::First => SortedMap::is_shown(self.0.first_key_value().map(copied), record),
-            SortedVerb::Last => SortedMap::is_shown(self.0.last_key_value().map(copied), record),
-            SortedVerb::PopFirst => SortedMap::is_shown(self.0.pop_first(), record),
-            SortedVerb::PopLast => SortedMap::is_shown(self.0.pop_last(), record),
-            SortedVerb::Range => self.is_range(record),
-            SortedVerb::Size => record.number().fits(self.0.len() as i64),
-            SortedVerb::IsEmpty => record.truth().fits(self.0.is_empty()),
+            EntryVerb::First => is_shown(self.0.first_key_value().map(copied), record),
+            EntryVerb::Last => is_shown(self.0.last_key_value().map(copied), record),
+            EntryVerb::PopFirst => is_shown(self.0.pop_first(), record),
+            EntryVerb::PopLast => is_shown(self.0.pop_last(), record),
+            EntryVerb::Range => self.is_range(record),
+            EntryVerb::Size => record.number().fits(self.0.len() as i64),
+            EntryVerb::IsEmpty => record.truth().fits(self.0.is_empty()),
+            EntryVerb::Clear => false,
             _ => self.at_key(verb, record),
         }
     }
@@ -133,98 +125,44 @@ impl Model for SortedMap {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Cache(BTreeMap<ValueId, ValueId>);
 
-/// What a cache does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum CacheVerb {
-    Get,
-    Put,
-    GetOrInsert,
-    Take,
-    Contains,
-    Clear,
-}
-
-impl Cache {
-    /// Whether the log does not say what was found.
-    fn is_silent(verb: CacheVerb, record: &Record<'_>) -> bool {
-        record.ended == Outcome::Pending
-            || record.result == ValueId::ABSENT
-            || verb == CacheVerb::Contains && record.result == ValueId::NIL
-    }
-}
-
 impl Model for Cache {
-    type Verb = CacheVerb;
+    type Verb = EntryVerb;
 
     fn start(_: &Setup<'_>) -> Self {
         Cache(BTreeMap::new())
     }
 
-    fn verb(name: &str) -> Option<CacheVerb> {
-        Some(match name {
-            "get" | "read" | "lookup" => CacheVerb::Get,
-            "put" | "set" | "insert" | "write" => CacheVerb::Put,
-            "get_or_insert" | "get_with" | "or_insert" | "get-or-insert" | "getorinsert" => {
-                CacheVerb::GetOrInsert
-            }
-            "take" | "remove" | "delete" | "invalidate" => CacheVerb::Take,
-            "contains" | "contains_key" | "containskey" | "has" => CacheVerb::Contains,
-            "clear" | "invalidate_all" | "purge" => CacheVerb::Clear,
-            _ => return None,
-        })
-    }
-
-    fn step(&mut self, verb: CacheVerb, record: &Record<'_>) -> bool {
-        if verb == CacheVerb::Clear {
+    fn step(&mut self, verb: EntryVerb, record: &Record<'_>) -> bool {
+        if verb == EntryVerb::Clear {
             self.0.clear();
             return record.is_done();
         }
-        let wanted = usize::from(matches!(verb, CacheVerb::Put | CacheVerb::GetOrInsert));
-        let Some((key, rest)) = Map::arguments(record, wanted) else { return false };
-        let told = match (verb, record.result) {
-            (CacheVerb::Contains, ValueId::TRUE) => self.0.get(&key).copied(),
-            (CacheVerb::Contains, _) => None,
-            _ => Some(record.result).filter(|&value| value != ValueId::NIL),
-        };
-        let is_held = told.is_some() && self.0.get(&key).copied() == told;
-        match (verb, &rest[..]) {
-            (CacheVerb::Put, &[value]) => {
-                self.0.insert(key, value);
-                record.is_done()
-            }
-            (CacheVerb::GetOrInsert, &[value]) => {
-                let is_own = told == Some(value);
-                if is_own {
-                    self.0.insert(key, value);
-                }
-                is_own || is_held
-            }
-            (CacheVerb::Take, _) => {
-                let gone = self.0.remove(&key);
-                Cache::is_silent(verb, record) || told.is_none() || gone == told
-            }
-            _ if is_held => true,
-            // It is missed, so that it is gone.
-            _ => {
-                self.0.remove(&key);
-                told.is_none() && record.result != ValueId::TRUE
-            }
+        let Some((key, value)) = verb.given(record) else { return false };
+        // Whoever finds nothing, or what it brings itself, misses what was there.
+        if matches!(record.result, ValueId::NIL | ValueId::FALSE) || Some(record.result) == value {
+            self.0.remove(&key);
+        }
+        let held = verb.act(&mut self.0, key, value);
+        match verb {
+            EntryVerb::Put => record.is_done(),
+            EntryVerb::Contains => record.truth().fits(held.is_some()),
+            _ => record.found().fits(held),
         }
     }
 
-    fn choices(&self, verb: CacheVerb, record: &Record<'_>) -> Option<Vec<Self>> {
-        let looks = matches!(verb, CacheVerb::Get | CacheVerb::Contains);
-        if !Cache::is_silent(verb, record) || !(looks || verb == CacheVerb::GetOrInsert) {
-            return None;
-        }
-        let (key, rest) = Map::arguments(record, usize::from(!looks))?;
-        let mut other = self.clone();
-        match rest.first() {
-            Some(&value) => _ = other.0.insert(key, value),
-            None => _ = other.0.remove(&key),
-        }
-        let kept = self.0.contains_key(&key).then(|| self.clone());
-        Some(kept.into_iter().chain([other]).collect())
+    /// Where the log does not say what was found, it may have been there or not.
+    fn choices(&self, verb: EntryVerb, record: &Record<'_>) -> Option<Vec<Self>> {
+        let says_nothing = match verb {
+            EntryVerb::Contains => record.truth() == Said::Nothing,
+            EntryVerb::Get | EntryVerb::GetOrInsert => record.found() == Said::Nothing,
+            _ => false,
+        };
+        let (key, value) = verb.given(record).filter(|_| says_nothing)?;
+        let (mut kept, mut gone) = (self.clone(), self.clone());
+        gone.0.remove(&key);
+        verb.act(&mut kept.0, key, value);
+        verb.act(&mut gone.0, key, value);
+        Some(vec![kept, gone])
     }
 }
 
@@ -232,12 +170,13 @@ impl Model for Cache {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct OnceCell(Option<ValueId>);
 
-/// What a once-cell does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum OnceVerb {
-    Get,
-    Set,
-    GetOrInit,
+verbs! {
+    /// What a once-cell does.
+    OnceVerb {
+        Get: "get" | "read" | "load",
+        Set: "set" | "init" | "try_insert",
+        GetOrInit: "get_or_init" | "get_or_insert" | "get-or-init" | "getorinit" | "call_once",
+    }
 }
 
 impl Model for OnceCell {
@@ -245,17 +184,6 @@ impl Model for OnceCell {
 
     fn start(_: &Setup<'_>) -> Self {
         OnceCell(None)
-    }
-
-    fn verb(name: &str) -> Option<OnceVerb> {
-        Some(match name {
-            "get" | "read" | "load" => OnceVerb::Get,
-            "set" | "init" | "try_insert" => OnceVerb::Set,
-            "get_or_init" | "get_or_insert" | "get-or-init" | "getorinit" | "call_once" => {
-                OnceVerb::GetOrInit
-            }
-            _ => return None,
-        })
     }
 
     fn observes(verb: OnceVerb, _: &Record<'_>) -> bool {
@@ -269,7 +197,7 @@ impl Model for OnceCell {
         }
         match verb {
             OnceVerb::Set => record.success(Said::Nothing).fits(is_empty),
-            OnceVerb::Get | OnceVerb::GetOrInit => found(record).fits(self.0),
+            OnceVerb::Get | OnceVerb::GetOrInit => record.found().fits(self.0),
         }
     }
 }

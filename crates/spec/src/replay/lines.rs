@@ -1,26 +1,52 @@
-//! Objects that keep values in a line: queue, stack, deque, log.
+//! Objects that keep values in a line: queue, stack, deque, bounded deque, log.
 
 use super::record::{Record, Said};
-use super::{Model, Setup};
-use seriatim_history::{Outcome, Value, ValueId};
+use super::{Model, Setup, Verb};
+use seriatim_history::ValueId;
 use std::collections::VecDeque;
 use std::hash::Hash;
 use std::marker::PhantomData;
 
-/// A line of values from whose front they are taken.
+/// A line with two ends and room for so many values. A queue takes values in at the back and a stack
+/// at the front; both take them out at the front.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Line<D> {
+pub struct Line<S> {
     values: VecDeque<ValueId>,
-    discipline: PhantomData<D>,
+    capacity: i64,
+    sort: PhantomData<S>,
 }
 
-/// Where a line takes values in, and what its methods are called.
-pub trait Discipline: Clone + Eq + Hash {
-    /// Puts a value in its place.
-    fn add(line: &mut VecDeque<ValueId>, value: ValueId);
+verbs! {
+    /// What lines do, as a deque and a bounded deque call it.
+    LineVerb {
+        PushFront: "push_front" | "push-front" | "pushfront" | "addfirst" | "pushleft"
+            | "push_left" | "try_push_front",
+        PushBack: "push_back" | "push-back" | "pushback" | "addlast" | "pushright" | "push_right"
+            | "push" | "enqueue" | "send" | "try_push" | "try_send" | "offer",
+        ForceFront: "force_push_front",
+        ForceBack: "force_push" | "force_push_back" | "force_send",
+        PopFront: "pop_front" | "pop-front" | "popfront" | "removefirst" | "popleft" | "pop_left"
+            | "pop" | "dequeue" | "receive" | "try_pop" | "try_recv" | "poll",
+        PopBack: "pop_back" | "pop-back" | "popback" | "removelast" | "popright" | "pop_right"
+            | "try_pop_back",
+        Front: "front" | "peek_front" | "peek-front" | "peekfront" | "peekfirst" | "peek",
+        Back: "back" | "peek_back" | "peek-back" | "peekback" | "peeklast",
+        Drain: "drain" | "take_all",
+        Size: "size" | "len" | "length" | "count",
+        IsEmpty: "is_empty" | "is-empty" | "isempty" | "empty",
+        IsFull: "is_full" | "is-full" | "isfull" | "full",
+    }
+}
+
+/// What tells one sort of line from another.
+pub trait Sort: Clone + Eq + Hash {
+    /// Whether a push that failed found no room.
+    const IS_BOUNDED: bool = false;
 
     /// What a name means, in small letters.
-    fn verb(name: &str) -> Option<LineVerb>;
+    fn verb(name: &str) -> Option<LineVerb> {
+        LineVerb::of(name)
+    }
 }
 
 /// First in, first out: a queue.
@@ -31,160 +57,121 @@ pub struct Fifo;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Lifo;
 
-/// What queues and stacks do.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum LineVerb {
-    Add,
-    Take,
-    See,
-    Size,
-    IsEmpty,
+/// Both ends for both.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Deque;
+
+/// The same with an end to it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Bounded;
+
+/// The questions that every line answers.
+fn size_verb(name: &str) -> Option<LineVerb> {
+    LineVerb::of(name).filter(|verb| matches!(verb, LineVerb::Size | LineVerb::IsEmpty))
 }
 
-impl Discipline for Fifo {
-    #[inline]
-    fn add(line: &mut VecDeque<ValueId>, value: ValueId) {
-        line.push_back(value);
-    }
-
+impl Sort for Fifo {
     fn verb(name: &str) -> Option<LineVerb> {
         Some(match name {
             "enqueue" | "enq" | "push" | "add" | "insert" | "put" | "offer" | "send" => {
-                LineVerb::Add
+                LineVerb::PushBack
             }
             "dequeue" | "deq" | "pop" | "remove" | "poll" | "take" | "receive" | "recv" => {
-                LineVerb::Take
+                LineVerb::PopFront
             }
-            "front" | "peek" | "first" | "head" => LineVerb::See,
-            _ => return None,
+            "front" | "peek" | "first" | "head" => LineVerb::Front,
+            _ => return size_verb(name),
         })
     }
 }
 
-impl Discipline for Lifo {
-    #[inline]
-    fn add(line: &mut VecDeque<ValueId>, value: ValueId) {
-        line.push_front(value);
-    }
-
+impl Sort for Lifo {
     fn verb(name: &str) -> Option<LineVerb> {
         Some(match name {
-            "push" | "add" | "insert" | "put" => LineVerb::Add,
-            "pop" | "remove" | "take" | "poll" => LineVerb::Take,
-            "top" | "peek" => LineVerb::See,
-            _ => return None,
+            "push" | "add" | "insert" | "put" => LineVerb::PushFront,
+            "pop" | "remove" | "take" | "poll" => LineVerb::PopFront,
+            "top" | "peek" => LineVerb::Front,
+            _ => return size_verb(name),
         })
     }
 }
 
-impl<D: Discipline> Model for Line<D> {
+impl Sort for Deque {}
+
+impl Sort for Bounded {
+    const IS_BOUNDED: bool = true;
+}
+
+impl<S> Line<S> {
+    fn is_full(&self) -> bool {
+        self.values.len() as i64 >= self.capacity
+    }
+
+    /// Lets a value in whatever the room; the one that goes for it.
+    fn force(&mut self, is_front: bool, value: ValueId) -> Option<ValueId> {
+        let is_full = self.is_full();
+        match is_front {
+            true => self.values.push_front(value),
+            false => self.values.push_back(value),
+        }
+        match is_front {
+            _ if !is_full => None,
+            true => self.values.pop_back(),
+            false => self.values.pop_front(),
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, is_front: bool, record: &Record<'_>) -> bool {
+        let has_room = !self.is_full();
+        if has_room {
+            self.force(is_front, record.arg);
+        }
+        record.success(Said::This(true)).fits(has_room)
+    }
+}
+
+impl<S: Sort> Model for Line<S> {
     type Verb = LineVerb;
 
     fn start(setup: &Setup<'_>) -> Self {
-        // The initial values came in one after another.
-        let mut values = VecDeque::new();
-        setup.items("init").into_iter().for_each(|value| D::add(&mut values, value));
-        Line { values, discipline: PhantomData }
+        let mut values: VecDeque<ValueId> = setup.items("init").into();
+        // The top of a stack is given last.
+        if setup.name == "stack" {
+            values.make_contiguous().reverse();
+        }
+        let capacity = if setup.flag("capacity") { setup.integer("capacity") } else { i64::MAX };
+        Line { values, capacity, sort: PhantomData }
     }
 
     fn verb(name: &str) -> Option<LineVerb> {
-        D::verb(name).or_else(|| size_verb(name, LineVerb::Size, LineVerb::IsEmpty))
+        S::verb(name)
     }
 
     fn observes(verb: LineVerb, _: &Record<'_>) -> bool {
-        matches!(verb, LineVerb::Take | LineVerb::See)
+        use LineVerb::*;
+        matches!(verb, PopFront | PopBack | Front | Back)
+            || S::IS_BOUNDED && matches!(verb, PushFront | PushBack)
     }
 
     #[inline]
     fn step(&mut self, verb: LineVerb, record: &Record<'_>) -> bool {
         match verb {
-            LineVerb::Add => {
-                D::add(&mut self.values, record.arg);
-                record.is_done()
+            LineVerb::PushFront => self.push(true, record),
+            LineVerb::PushBack => self.push(false, record),
+            LineVerb::ForceFront => record.found().fits(self.force(true, record.arg)),
+            LineVerb::ForceBack => record.found().fits(self.force(false, record.arg)),
+            LineVerb::PopFront => record.taken().fits(self.values.pop_front()),
+            LineVerb::PopBack => record.taken().fits(self.values.pop_back()),
+            LineVerb::Front => record.taken().fits(self.values.front().copied()),
+            LineVerb::Back => record.taken().fits(self.values.back().copied()),
+            LineVerb::Drain => {
+                let all = self.values.drain(..).map(|value| record.values().get(value));
+                record.list().fits(all.collect())
             }
-            LineVerb::Take => record.taken().fits(self.values.pop_front()),
-            LineVerb::See => record.taken().fits(self.values.front().copied()),
             LineVerb::Size => record.number().fits(self.values.len() as i64),
             LineVerb::IsEmpty => record.truth().fits(self.values.is_empty()),
-        }
-    }
-}
-
-/// The two questions that every container answers.
-pub fn size_verb<V>(name: &str, size: V, is_empty: V) -> Option<V> {
-    match name {
-        "size" | "len" | "length" | "count" => Some(size),
-        "is_empty" | "is-empty" | "isempty" | "empty" => Some(is_empty),
-        _ => None,
-    }
-}
-
-/// Values are added and taken at both ends.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Deque(VecDeque<ValueId>);
-
-/// What a deque does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum DequeVerb {
-    PushFront,
-    PushBack,
-    PopFront,
-    PopBack,
-    Front,
-    Back,
-    Size,
-    IsEmpty,
-}
-
-impl Model for Deque {
-    type Verb = DequeVerb;
-
-    fn start(setup: &Setup<'_>) -> Self {
-        Deque(setup.items("init").into())
-    }
-
-    fn verb(name: &str) -> Option<DequeVerb> {
-        use DequeVerb::*;
-        Some(match name {
-            "push_front" | "push-front" | "pushfront" | "addfirst" | "pushleft" | "push_left" => {
-                PushFront
-            }
-            "push_back" | "push-back" | "pushback" | "addlast" | "pushright" | "push_right" => {
-                PushBack
-            }
-            "pop_front" | "pop-front" | "popfront" | "removefirst" | "popleft" | "pop_left" => {
-                PopFront
-            }
-            "pop_back" | "pop-back" | "popback" | "removelast" | "popright" | "pop_right" => {
-                PopBack
-            }
-            "front" | "peek_front" | "peek-front" | "peekfront" | "peekfirst" => Front,
-            "back" | "peek_back" | "peek-back" | "peekback" | "peeklast" => Back,
-            _ => return size_verb(name, Size, IsEmpty),
-        })
-    }
-
-    fn observes(verb: DequeVerb, _: &Record<'_>) -> bool {
-        use DequeVerb::*;
-        matches!(verb, PopFront | PopBack | Front | Back)
-    }
-
-    fn step(&mut self, verb: DequeVerb, record: &Record<'_>) -> bool {
-        match verb {
-            DequeVerb::PushFront => {
-                self.0.push_front(record.arg);
-                record.is_done()
-            }
-            DequeVerb::PushBack => {
-                self.0.push_back(record.arg);
-                record.is_done()
-            }
-            DequeVerb::PopFront => record.taken().fits(self.0.pop_front()),
-            DequeVerb::PopBack => record.taken().fits(self.0.pop_back()),
-            DequeVerb::Front => record.taken().fits(self.0.front().copied()),
-            DequeVerb::Back => record.taken().fits(self.0.back().copied()),
-            DequeVerb::Size => record.number().fits(self.0.len() as i64),
-            DequeVerb::IsEmpty => record.truth().fits(self.0.is_empty()),
+            LineVerb::IsFull => record.truth().fits(self.is_full()),
         }
     }
 }
@@ -195,12 +182,13 @@ pub struct Log {
     values: Vec<ValueId>,
 }
 
-/// What a log does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum LogVerb {
-    Append,
-    Read,
-    Length,
+verbs! {
+    /// What a log does.
+    LogVerb {
+        Append: "append" | "add" | "push" | "write" | "send",
+        Read: "read" | "get" | "poll",
+        Length: "length" | "size" | "len" | "count",
+    }
 }
 
 impl Model for Log {
@@ -208,15 +196,6 @@ impl Model for Log {
 
     fn start(setup: &Setup<'_>) -> Self {
         Log { values: setup.items("init") }
-    }
-
-    fn verb(name: &str) -> Option<LogVerb> {
-        Some(match name {
-            "append" | "add" | "push" | "write" | "send" => LogVerb::Append,
-            "read" | "get" | "poll" => LogVerb::Read,
-            "length" | "size" | "len" | "count" => LogVerb::Length,
-            _ => return None,
-        })
     }
 
     fn observes(verb: LogVerb, record: &Record<'_>) -> bool {
@@ -233,7 +212,10 @@ impl Model for Log {
                     false => record.is_done(),
                 }
             }
-            (LogVerb::Read, None) => self.is_whole(record.list(), record),
+            (LogVerb::Read, None) => {
+                let all = self.values.iter().map(|&value| record.values().get(value));
+                record.list().fits(all.collect())
+            }
             (LogVerb::Read, Some(index)) => self.is_at(index, record),
             (LogVerb::Length, _) => record.number().fits(self.values.len() as i64),
         }
@@ -241,24 +223,9 @@ impl Model for Log {
 }
 
 impl Log {
-    fn is_whole(&self, said: Said<Vec<Value>>, record: &Record<'_>) -> bool {
-        let same = |(item, held): (&Value, &ValueId)| record.values().find(item) == Some(*held);
-        match said {
-            Said::Nothing => true,
-            Said::This(list) => {
-                list.len() == self.values.len() && list.iter().zip(&self.values).all(same)
-            }
-            Said::Nonsense => false,
-        }
-    }
-
     fn is_at(&self, index: ValueId, record: &Record<'_>) -> bool {
         let Some(index) = record.values().as_int(index) else { return false };
         let held = usize::try_from(index).ok().and_then(|index| self.values.get(index));
-        match (record.ended, record.result) {
-            (Outcome::Pending, _) | (Outcome::Ok, ValueId::ABSENT) => true,
-            (Outcome::Failed, _) | (Outcome::Ok, ValueId::NIL) => held.is_none(),
-            (Outcome::Ok, seen) => held == Some(&seen),
-        }
+        record.found().fits(held.copied())
     }
 }

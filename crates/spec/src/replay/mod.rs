@@ -18,8 +18,10 @@
 //! A specification of the user's own has no second description:
 //! [`replay_by_steps`](crate::replay_by_steps) replays it by its own `step`.
 
+#[macro_use]
+mod verbs;
+
 mod bags;
-mod bounded;
 mod cells;
 mod entries;
 mod lines;
@@ -30,28 +32,31 @@ mod record;
 mod refute;
 mod table;
 
+pub use order::Order;
 pub(crate) use order::Sequencer;
-pub use order::{Invalid, Order};
-pub(crate) use refute::{Objects as Tried, Search, search_over};
+pub(crate) use refute::{Objects as Tried, Search, State, search_over};
 pub use refute::{Refutation, refute};
 
 use crate::validate::replay_by_steps_under;
-use crate::{ChosenReader, Failures, Parameters, Reader, Replayed, Witness};
+use crate::{ChosenReader, Failures, Invalid, Parameters, Reader, Replayed, Witness};
 use record::Record;
-use seriatim_history::{History, InputError, MethodId, OpId, Outcome, Value, ValueId};
+use seriatim_history::{History, InputError, OpId, Outcome, Value, ValueId};
 use std::collections::HashMap;
 use std::hash::Hash;
+use verbs::Verb;
 
 /// A plain object that is taken through a history.
 pub(crate) trait Model: Clone + Eq + Hash {
     /// What it does.
-    type Verb: Copy;
+    type Verb: Verb;
 
     /// The object before the first operation.
     fn start(setup: &Setup<'_>) -> Self;
 
     /// What a name means, in small letters.
-    fn verb(name: &str) -> Option<Self::Verb>;
+    fn verb(name: &str) -> Option<Self::Verb> {
+        Self::Verb::of(name)
+    }
 
     /// Whether the items of the operation's argument enter the state, so that they need ids.
     fn names_items(_verb: Self::Verb) -> bool {
@@ -107,12 +112,8 @@ impl<'h> Setup<'h> {
     }
 
     fn entries(&self, name: &str) -> Vec<(ValueId, ValueId)> {
-        match self.parameters.value(name) {
-            Some(Value::Map(entries)) => {
-                entries.iter().map(|(key, value)| (self.id(key), self.id(value))).collect()
-            }
-            _ => Vec::new(),
-        }
+        let Some(Value::Map(entries)) = self.parameters.value(name) else { return Vec::new() };
+        entries.iter().map(|(key, value)| (self.id(key), self.id(value))).collect()
     }
 
     fn integer(&self, name: &str) -> i64 {
@@ -121,16 +122,6 @@ impl<'h> Setup<'h> {
 
     fn flag(&self, name: &str) -> bool {
         self.parameters.value(name).is_some()
-    }
-
-    /// Whether some operation is like this; it is given with its name in small letters.
-    fn any(&self, is_so: impl Fn(&str, &Record<'_>) -> bool) -> bool {
-        let name = |method| self.history.method_name(MethodId::from(method)).to_ascii_lowercase();
-        let names: Vec<String> = (0..self.history.method_count()).map(name).collect();
-        (0..self.history.len()).map(OpId::from).any(|op| {
-            let name = &names[self.history.method(op).index()];
-            is_so(name, &read(self.history, op, self.history.outcome(op)))
-        })
     }
 }
 
@@ -158,16 +149,15 @@ pub(crate) fn with_model<V: Visitor>(name: &str, visitor: V) -> Option<V::Answer
         "priority-queue" => visitor.visit::<bags::PriorityQueue>(),
         "queue" => visitor.visit::<lines::Line<lines::Fifo>>(),
         "stack" => visitor.visit::<lines::Line<lines::Lifo>>(),
-        "deque" => visitor.visit::<lines::Deque>(),
+        "deque" => visitor.visit::<lines::Line<lines::Deque>>(),
         "log" => visitor.visit::<lines::Log>(),
-        "counter" => visitor.visit::<numbers::Counter>(),
-        "fetch-and-add" => visitor.visit::<numbers::FetchAndAdd>(),
+        "counter" | "fetch-and-add" => visitor.visit::<numbers::Number>(),
         "mutex" => visitor.visit::<numbers::Mutex>(),
         "semaphore" => visitor.visit::<numbers::Semaphore>(),
         "sorted-map" => visitor.visit::<entries::SortedMap>(),
         "cache" => visitor.visit::<entries::Cache>(),
         "once-cell" => visitor.visit::<entries::OnceCell>(),
-        "bounded-deque" => visitor.visit::<bounded::Bounded>(),
+        "bounded-deque" => visitor.visit::<lines::Line<lines::Bounded>>(),
         _ => return None,
     })
 }

@@ -4,19 +4,23 @@ use super::record::{Record, Said};
 use super::{Model, Setup};
 use seriatim_history::{Outcome, ProcessId, ValueId};
 
-/// A number that is added to: `counter`.
+/// A number that is added to: `counter`, `fetch-and-add`.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Counter {
+pub struct Number {
     value: i64,
+    /// Whether an addition returns the value before it.
+    is_fetched: bool,
 }
 
-/// What a counter does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum CounterVerb {
-    Read,
-    Inc,
-    Dec,
-    Add,
+verbs! {
+    /// What is done with a number.
+    NumberVerb {
+        Read: "read" | "get" | "load" | "value",
+        Add: "inc" | "increment" | "incr" | "add" | "fetch_add" | "fetch-and-add"
+            | "fetch_and_add" | "fetch-add" | "getandadd" | "faa" | "getandincrement",
+        Subtract: "dec" | "decrement" | "decr" | "fetch_sub" | "fetch-and-sub" | "fetch-sub"
+            | "getanddecrement",
+    }
 }
 
 /// What is added: the argument, 1 without one.
@@ -31,74 +35,26 @@ fn add(value: &mut i64, amount: Option<i64>) -> bool {
     sum.is_some()
 }
 
-impl Model for Counter {
-    type Verb = CounterVerb;
+impl Model for Number {
+    type Verb = NumberVerb;
 
     fn start(setup: &Setup<'_>) -> Self {
-        Counter { value: setup.integer("init") }
+        Number { value: setup.integer("init"), is_fetched: setup.name == "fetch-and-add" }
     }
 
-    fn verb(name: &str) -> Option<CounterVerb> {
-        Some(match name {
-            "read" | "get" | "load" | "value" => CounterVerb::Read,
-            "inc" | "increment" | "incr" => CounterVerb::Inc,
-            "dec" | "decrement" | "decr" => CounterVerb::Dec,
-            "add" => CounterVerb::Add,
-            _ => return None,
-        })
-    }
-
-    fn step(&mut self, verb: CounterVerb, record: &Record<'_>) -> bool {
-        let amount = match verb {
-            CounterVerb::Read => return record.number().fits(self.value),
-            CounterVerb::Dec => amount(record).and_then(i64::checked_neg),
-            CounterVerb::Inc | CounterVerb::Add => amount(record),
+    fn step(&mut self, verb: NumberVerb, record: &Record<'_>) -> bool {
+        let before = self.value;
+        let is_added = match verb {
+            NumberVerb::Read => return record.number().fits(before),
+            NumberVerb::Add => add(&mut self.value, amount(record)),
+            NumberVerb::Subtract => add(&mut self.value, amount(record).and_then(i64::checked_neg)),
         };
-        add(&mut self.value, amount)
+        is_added
             && match record.tells_a_number() {
+                _ if self.is_fetched => record.number().fits(before),
                 true => record.number().fits(self.value),
                 false => record.is_done(),
             }
-    }
-}
-
-/// A number whose addition returns the value before: `fetch-and-add`.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct FetchAndAdd(i64);
-
-/// What it does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum FetchVerb {
-    Read,
-    FetchAdd,
-    FetchSub,
-}
-
-impl Model for FetchAndAdd {
-    type Verb = FetchVerb;
-
-    fn start(setup: &Setup<'_>) -> Self {
-        FetchAndAdd(setup.integer("init"))
-    }
-
-    fn verb(name: &str) -> Option<FetchVerb> {
-        Some(match name {
-            "read" | "get" | "load" | "value" => FetchVerb::Read,
-            "fetch_add" | "fetch-and-add" | "fetch_and_add" | "fetch-add" | "getandadd" | "faa"
-            | "inc" | "increment" | "getandincrement" => FetchVerb::FetchAdd,
-            "fetch_sub" | "fetch-and-sub" | "fetch-sub" | "dec" | "decrement"
-            | "getanddecrement" => FetchVerb::FetchSub,
-            _ => return None,
-        })
-    }
-
-    fn step(&mut self, verb: FetchVerb, record: &Record<'_>) -> bool {
-        let fits = record.number().fits(self.0);
-        fits && match verb {
-            FetchVerb::Read => true,
-            FetchVerb::FetchAdd => add(&mut self.0, amount(record)),
-            FetchVerb::FetchSub => add(&mut self.0, amount(record).and_then(i64::checked_neg)),
-        }
     }
 }
 
@@ -110,18 +66,21 @@ pub struct Mutex {
     counts_owners: bool,
 }
 
-/// What mutexes and semaphores do.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum LockVerb {
-    Acquire,
-    Release,
-    TryAcquire,
-    Read,
+verbs! {
+    /// What mutexes and semaphores do.
+    LockVerb {
+        Acquire: "acquire" | "lock" | "down" | "wait" | "p",
+        Release: "release" | "unlock" | "incr" | "up" | "signal" | "post" | "v",
+        TryAcquire: "try_acquire" | "try-acquire" | "try_lock" | "try-lock" | "trylock"
+            | "tryacquire" | "decr" | "try_wait",
+        Read: "is_locked" | "is-locked" | "islocked" | "locked" | "read" | "permits" | "available"
+            | "available_permits" | "availablepermits",
+    }
 }
 
 impl LockVerb {
     /// An `acquire` that returned `false` did not wait.
-    fn of(self, record: &Record<'_>) -> LockVerb {
+    fn as_meant(self, record: &Record<'_>) -> LockVerb {
         match self {
             LockVerb::Acquire if record.result == ValueId::FALSE => LockVerb::TryAcquire,
             verb => verb,
@@ -136,20 +95,8 @@ impl Model for Mutex {
         Mutex { holder: None, counts_owners: setup.flag("owner") }
     }
 
-    fn verb(name: &str) -> Option<LockVerb> {
-        Some(match name {
-            "acquire" | "lock" => LockVerb::Acquire,
-            "release" | "unlock" => LockVerb::Release,
-            "try_acquire" | "try-acquire" | "try_lock" | "try-lock" | "trylock" | "tryacquire" => {
-                LockVerb::TryAcquire
-            }
-            "is_locked" | "is-locked" | "islocked" | "locked" | "read" => LockVerb::Read,
-            _ => return None,
-        })
-    }
-
     fn observes(verb: LockVerb, record: &Record<'_>) -> bool {
-        verb.of(record) == LockVerb::TryAcquire
+        verb.as_meant(record) == LockVerb::TryAcquire
     }
 
     fn step(&mut self, verb: LockVerb, record: &Record<'_>) -> bool {
@@ -158,7 +105,7 @@ impl Model for Mutex {
             false => ProcessId(0),
         };
         let is_free = self.holder.is_none();
-        match verb.of(record) {
+        match verb.as_meant(record) {
             LockVerb::Acquire => {
                 self.holder = Some(caller);
                 is_free && record.is_done()
@@ -197,27 +144,13 @@ impl Model for Semaphore {
         Semaphore(setup.integer("init"))
     }
 
-    fn verb(name: &str) -> Option<LockVerb> {
-        Some(match name {
-            "acquire" | "down" | "wait" | "p" => LockVerb::Acquire,
-            "release" | "incr" | "up" | "signal" | "post" | "v" => LockVerb::Release,
-            "try_acquire" | "decr" | "try-acquire" | "tryacquire" | "try_wait" => {
-                LockVerb::TryAcquire
-            }
-            "permits" | "read" | "available" | "available_permits" | "availablepermits" => {
-                LockVerb::Read
-            }
-            _ => return None,
-        })
-    }
-
     fn observes(verb: LockVerb, record: &Record<'_>) -> bool {
-        verb.of(record) == LockVerb::TryAcquire
+        verb.as_meant(record) == LockVerb::TryAcquire
     }
 
     fn step(&mut self, verb: LockVerb, record: &Record<'_>) -> bool {
         let has_permit = self.0 > 0;
-        match verb.of(record) {
+        match verb.as_meant(record) {
             LockVerb::Acquire => {
                 self.0 -= i64::from(has_permit);
                 has_permit && record.is_done()

@@ -74,6 +74,7 @@ impl<'h> Record<'h> {
 
     /// Whether the result says no more than that the operation is over.
     pub fn is_bare(&self) -> bool {
+        let is_ok = |word: &str| word.eq_ignore_ascii_case("ok");
         let is_word = || self.values().as_str(self.result).is_some_and(is_ok);
         matches!(self.result, ValueId::ABSENT | ValueId::NIL) || self.is_echo() || is_word()
     }
@@ -126,6 +127,16 @@ impl<'h> Record<'h> {
         })
     }
 
+    /// A value that was there, or none.
+    pub fn found(&self) -> Said<Option<ValueId>> {
+        self.if_returned(|| match self.result {
+            _ if self.ended == Outcome::Failed => Said::This(None),
+            ValueId::ABSENT => Said::Nothing,
+            ValueId::NIL => Said::This(None),
+            value => Said::This(Some(value)),
+        })
+    }
+
     /// A number.
     pub fn number(&self) -> Said<i64> {
         self.if_returned(|| match (self.result, self.values().as_int(self.result)) {
@@ -157,8 +168,4 @@ impl<'h> Record<'h> {
             result => self.items(result).map_or(Said::Nonsense, Said::This),
         })
     }
-}
-
-fn is_ok(word: &str) -> bool {
-    word.eq_ignore_ascii_case("ok")
 }

@@ -97,42 +97,50 @@ impl Search for Events {
 
 /// Objects whose operations can be tried.
 pub(crate) trait Objects {
-    type State: Clone + Eq + Hash;
+    /// What one object is like.
+    type One: Clone + Eq + Hash;
 
-    fn initial(&mut self) -> Self::State;
+    fn history(&self) -> &History;
 
     /// Whether an operation happened, or may have happened.
     fn may_happen(&self, op: OpId) -> bool;
 
+    /// What an object is like after an operation that fits the log; `None`: nothing happened to it
+    /// so far.
+    fn after_one(&mut self, before: Option<&Self::One>, op: OpId) -> Vec<Self::One>;
+
     /// The states after an operation that fits the log.
-    fn after(&mut self, state: &Self::State, op: OpId) -> Vec<Self::State>;
+    fn after(&mut self, state: &State<Self::One>, op: OpId) -> Vec<State<Self::One>> {
+        let object = self.history().object(op).0;
+        let with = |after: Self::One| {
+            let mut all = state.clone();
+            all.insert(object, after);
+            all
+        };
+        self.after_one(state.get(&object), op).into_iter().map(with).collect()
+    }
 }
 
-impl<M: Model> Objects for Player<'_, M> {
-    /// The objects that something happened to.
-    type State = BTreeMap<u32, M>;
+/// The objects that something happened to.
+pub(crate) type State<One> = BTreeMap<u32, One>;
 
-    fn initial(&mut self) -> Self::State {
-        BTreeMap::new()
+impl<M: Model> Objects for Player<'_, M> {
+    type One = M;
+
+    fn history(&self) -> &History {
+        self.history
     }
 
     fn may_happen(&self, op: OpId) -> bool {
         self.happened(op)
     }
 
-    fn after(&mut self, state: &Self::State, op: OpId) -> Vec<Self::State> {
+    fn after_one(&mut self, before: Option<&M>, op: OpId) -> Vec<M> {
         let Some(verb) = self.verbs[self.history.method(op).index()] else { return Vec::new() };
         let record: Record<'_> = super::read(self.history, op, self.history.outcome(op));
-        let object = self.history.object(op).0;
         // Nothing is played here: what is there is the start.
         let (super::Objects::One(start) | super::Objects::Many(_, start)) = &self.objects;
-        let before = state.get(&object).unwrap_or(start);
-        let with = |after: M| {
-            let mut all = state.clone();
-            all.insert(object, after);
-            all
-        };
-        successors(before, verb, &record).into_iter().map(with).collect()
+        successors(before.unwrap_or(start), verb, &record)
     }
 }
 
@@ -144,40 +152,34 @@ struct Own<'r> {
 }
 
 impl Objects for Own<'_> {
-    type State = BTreeMap<u32, StateId>;
+    type One = StateId;
 
-    fn initial(&mut self) -> Self::State {
-        BTreeMap::new()
+    fn history(&self) -> &History {
+        self.history
     }
 
     fn may_happen(&self, op: OpId) -> bool {
         self.reading.class(op).is_some()
     }
 
-    fn after(&mut self, state: &Self::State, op: OpId) -> Vec<Self::State> {
+    fn after_one(&mut self, before: Option<&StateId>, op: OpId) -> Vec<StateId> {
         let Some(class) = self.reading.class(op) else { return Vec::new() };
-        let object = self.history.object(op).0;
-        let before = state.get(&object).copied().unwrap_or_else(|| self.automaton.initial());
+        let before = before.copied().unwrap_or_else(|| self.automaton.initial());
         let mut next = Vec::new();
         self.automaton.step(before, class, &mut next);
-        let with = |after: StateId| {
-            let mut all = state.clone();
-            all.insert(object, after);
-            all
-        };
-        next.into_iter().map(with).collect()
+        next
     }
 }
 
 /// What may have happened so far.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Configuration<S> {
+struct Configuration<One> {
     /// The open operations that have taken effect, in ascending order.
     done: Vec<OpId>,
-    state: S,
+    state: State<One>,
 }
 
-impl<S> Configuration<S> {
+impl<One> Configuration<One> {
     fn has(&self, op: OpId) -> bool {
         self.done.binary_search(&op).is_ok()
     }
@@ -192,8 +194,7 @@ struct Sweep<'h, O: Objects> {
 
 impl<O: Objects> Sweep<'_, O> {
     fn run(mut self) -> Refutation {
-        let state = self.objects.initial();
-        let mut possible = vec![Configuration { done: Vec::new(), state }];
+        let mut possible = vec![Configuration { done: Vec::new(), state: State::new() }];
         for (_, is_return, op) in self.events() {
             if !is_return {
                 self.open.push(op);
@@ -227,11 +228,11 @@ impl<O: Objects> Sweep<'_, O> {
     /// there were too many.
     fn settle(
         &mut self,
-        possible: Vec<Configuration<O::State>>,
+        possible: Vec<Configuration<O::One>>,
         due: OpId,
-    ) -> Option<Vec<Configuration<O::State>>> {
-        let mut settled: HashSet<Configuration<O::State>> = HashSet::new();
-        let mut seen: HashSet<Configuration<O::State>> = HashSet::new();
+    ) -> Option<Vec<Configuration<O::One>>> {
+        let mut settled: HashSet<Configuration<O::One>> = HashSet::new();
+        let mut seen: HashSet<Configuration<O::One>> = HashSet::new();
         let mut waiting = possible;
         while let Some(mut configuration) = waiting.pop() {
             checkpoint();
@@ -252,7 +253,7 @@ impl<O: Objects> Sweep<'_, O> {
     }
 
     /// The configurations after one more open operation has taken effect.
-    fn steps(&mut self, from: &Configuration<O::State>) -> Vec<Configuration<O::State>> {
+    fn steps(&mut self, from: &Configuration<O::One>) -> Vec<Configuration<O::One>> {
         let mut next = Vec::new();
         for op in self.open.clone() {
             if from.has(op) || self.is_too_early(op, from) {
@@ -270,7 +271,7 @@ impl<O: Objects> Sweep<'_, O> {
 
     /// Whether an earlier operation of the same process, which returned at the very moment of this
     /// one's call, has not taken effect yet.
-    fn is_too_early(&self, op: OpId, from: &Configuration<O::State>) -> bool {
+    fn is_too_early(&self, op: OpId, from: &Configuration<O::One>) -> bool {
         let history = self.history;
         history.names_processes()
             && self.open.iter().any(|&other| {
