@@ -249,6 +249,23 @@ impl<'h> Recorded<'h> {
         })
     }
 
+    /// The answer of an operation that returns a value, or `nil` where there is none.
+    pub fn found(&self) -> Result<Answer, Misfit> {
+        Ok(match self.operation.result() {
+            ValueId::ABSENT => Answer::Unrecorded,
+            ValueId::NIL => Answer::Empty,
+            value => Answer::Value(value),
+        })
+    }
+
+    /// The answer of an operation after which there is a value, which it returns.
+    pub fn kept(&self) -> Result<Answer, Misfit> {
+        match self.found()? {
+            Answer::Empty => Misfit::expected("the value that is there then as result"),
+            answer => Ok(answer),
+        }
+    }
+
     /// Whether the source writes `nil` for a result that nobody recorded.
     pub fn nil_is_unknown(&self) -> bool {
         self.operation.history.nil() == Nil::Unknown

@@ -5,7 +5,7 @@
 //! with the compiler and the instruction set: another compiler makes other code, and the C library
 //! takes other ways on another processor, so that only counts of the same kind are compared.
 
-use crate::rows::{ROWS, folder};
+use crate::rows::{folder, rows};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -71,7 +71,7 @@ fn count_all(command: &Path) -> Option<Vec<(&'static str, u64)>> {
         return None;
     }
     let folder = folder();
-    let counts = ROWS.iter().filter(|row| row.is_counted).filter_map(|row| {
+    let counts = rows().into_iter().filter(|row| row.is_counted).filter_map(|row| {
         let file = row.make(command, &folder)?;
         let count = count(row.task.command(command, row.spec, &file, 1));
         row.unmake(&file);

@@ -1,7 +1,7 @@
 //! The table of all rows, with every peer that is there.
 
 use crate::library;
-use crate::rows::{ROWS, Row, Task, folder};
+use crate::rows::{Row, Task, folder, rows};
 use crate::run::{Cost, median, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -47,7 +47,7 @@ pub fn table(command: &Path, wanted: &str) -> String {
     print(format!("| --- | --- | --- | --- | --- | --- | --- |{lines}"));
     library::measured(wanted, peers.len()).into_iter().for_each(&mut print);
     let folder = folder();
-    for row in ROWS.iter().filter(|row| row.name.contains(wanted)) {
+    for row in rows().iter().filter(|row| row.name.contains(wanted)) {
         let Some(file) = row.make(command, &folder) else { continue };
         let (ours, theirs) = measure(command, &peers, row, &file);
         row.unmake(&file);

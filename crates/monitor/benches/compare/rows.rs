@@ -84,176 +84,41 @@ impl Task {
     }
 }
 
-const fn row(number: &'static str, name: &'static str, spec: &'static str) -> Row {
-    let (origin, task, before, goal) = (Origin::Generated(""), Task::Check, "", "");
-    Row { number, name, spec, origin, task, before, goal, is_counted: false, runs: 3 }
+/// All rows, in the order of `rows.tsv`: those that belong together, a name, a specification, a
+/// task, where the history comes from, what it took before, the goal, and whether instructions are
+/// counted or the row is run once.
+pub fn rows() -> Vec<Row> {
+    let table = include_str!("rows.tsv").lines().filter(|line| !line.starts_with('#'));
+    table.map(|line| Row::read(line).unwrap_or_else(|| panic!("not a row: {line}"))).collect()
 }
 
 impl Row {
-    const fn made(self, generate: &'static str) -> Row {
-        Row { origin: Origin::Generated(generate), ..self }
-    }
-
-    const fn found(self, pattern: &'static str) -> Row {
-        Row { origin: Origin::Corpus(pattern), ..self }
-    }
-
-    const fn from(self, before: &'static str, goal: &'static str) -> Row {
-        Row { before, goal, ..self }
-    }
-
-    const fn by(self, task: Task) -> Row {
-        Row { task, ..self }
-    }
-
-    const fn counted(self) -> Row {
-        Row { is_counted: true, ..self }
-    }
-
-    const fn once(self) -> Row {
-        Row { runs: 1, ..self }
+    fn read(line: &'static str) -> Option<Row> {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let &[number, name, spec, task, from, before, goal, how] = &cells[..] else { return None };
+        let task = match task {
+            "check" => Task::Check,
+            "explain" => Task::Explain,
+            "in memory" => Task::InMemory,
+            "watch" => Task::Watch,
+            "two threads" => Task::TwoThreads,
+            "four files" => Task::FourFiles,
+            _ => return None,
+        };
+        let origin = match from.split_once(' ')? {
+            ("gen", generate) => Origin::Generated(generate),
+            ("corpus", pattern) => Origin::Corpus(pattern),
+            _ => return None,
+        };
+        let (is_counted, runs) = match how {
+            "counted" => (true, 3),
+            "once" => (false, 1),
+            "" => (false, 3),
+            _ => return None,
+        };
+        Some(Row { number, name, spec, origin, task, before, goal, is_counted, runs })
     }
 }
-
-const KV: &str = "-n 2000 --threads 50 --overlap 1 --violation";
-const PENDING: &str = "-n 2000 --threads 8 --pending 0.03 --violation";
-const FIVE: &str = "-n 2000 --threads 8 --pending 0.03 --values 5 --violation";
-const MANY: &str = "-n 2000 --threads 16 --violation";
-const LONG_MAP: &str = "-n 10000000 --threads 8 --keys 100000";
-
-pub const ROWS: &[Row] = &[
-    row("1", "kv, 50 clients, violation", "kv").made(KV).from("3.7 s, 285 MB", "0.01 s").counted(),
-    row("1", "the same, explained", "kv").made(KV).by(Task::Explain).from("3.7 s", "0.2 s"),
-    row("1b", "register, pending, violation", "register").made(PENDING).from("27 ms", ""),
-    row("1b", "the same, explained", "register")
-        .made(PENDING)
-        .by(Task::Explain)
-        .from("1.6 s", "2 × plain + 50 ms"),
-    row("10", "cas register, 60 pending, 5 values, violation", "cas-register")
-        .made(FIVE)
-        .from("undecided", "1 s"),
-    row("1b", "the same, explained", "cas-register")
-        .made(FIVE)
-        .by(Task::Explain)
-        .from("2.1 s", "2 × plain + 50 ms"),
-    row("1b", "multi-register, 16 threads, violation", "multi-register")
-        .made(MANY)
-        .from("141 ms", ""),
-    row("1b", "the same, explained", "multi-register")
-        .made(MANY)
-        .by(Task::Explain)
-        .from("1.4 s", "2 × plain + 50 ms"),
-    row("2", "stack, 3 values", "stack")
-        .made("-n 100 --threads 4 --overlap 1 --values 3 --seed 3")
-        .from("2.8 s", "2 × the best engine")
-        .counted(),
-    row("2", "priority queue, 5 values", "priority-queue")
-        .made("-n 400 --threads 8 --overlap 1 --values 5")
-        .from("0.5 s", "2 × the best engine")
-        .counted(),
-    row("3", "deque, 16 threads", "deque")
-        .made("-n 400 --threads 16 --overlap 1 --values 3")
-        .from("undecided", "0.1 s")
-        .counted(),
-    row("3", "deque, 8 threads", "deque")
-        .made("-n 200 --threads 8 --overlap 1 --values 3 --seed 2")
-        .from("undecided", "0.1 s")
-        .counted(),
-    row("4", "register, some pending, 10⁵, watched", "register")
-        .made("-n 100000 --threads 8 --pending 0.0001")
-        .by(Task::Watch)
-        .from("2 s", "0.1 s"),
-    row("4", "register, some pending, 10⁶, watched", "register")
-        .made("-n 1000000 --threads 8 --pending 0.00001")
-        .by(Task::Watch)
-        .from("> 417 s", "1 s"),
-    row("5", "tiny register, 6 calls", "register").made("-n 6 --threads 2").counted(),
-    row("6", "set, 10⁶, 8 threads", "set")
-        .made("-n 1000000 --threads 8 --overlap 1 --keys 1000 --to polylin")
-        .from("", "0.09 s"),
-    row("6", "set, 10⁶, 64 threads", "set")
-        .made("-n 1000000 --threads 64 --overlap 1 --keys 1000 --to polylin")
-        .from("0.255 s", "0.09 s"),
-    row("6", "set, 10⁶, 500 threads", "set")
-        .made("-n 1000000 --threads 500 --overlap 1 --keys 1000 --to polylin")
-        .from("0.364 s", "0.09 s"),
-    row("6", "set, 10⁶, 2,000 threads", "set")
-        .made("-n 1000000 --threads 2000 --overlap 1 --keys 1000 --to polylin")
-        .from("0.303 s", "0.09 s"),
-    row("6", "priority queue, 10⁶, 8 threads", "priority-queue(max)")
-        .made("-n 1000000 --threads 8 --overlap 1 --to polylin")
-        .from("0.76 s", "0.25 s"),
-    row("6", "priority queue, 10⁶, 500 threads", "priority-queue(max)")
-        .made("-n 1000000 --threads 500 --overlap 1 --to polylin")
-        .from("0.87 s", "0.25 s"),
-    row("7", "map, 10⁶, 10,000 parts, second core", "map")
-        .made("-n 1000000 --threads 8 --keys 10000")
-        .by(Task::TwoThreads)
-        .from("1.05 ×", "1.7 ×"),
-    row("7", "queues of 10⁵, second core", "queue")
-        .made("-n 100000 --threads 8")
-        .by(Task::FourFiles)
-        .from("1 ×", "1.7 ×"),
-    row("8", "map with everything, 10⁴", "map").made("-n 10000 --threads 8 --keys 100").counted(),
-    row("8", "map with everything, 10⁶", "map")
-        .made("-n 1000000 --threads 8 --keys 10000")
-        .from("1.6 s, 193 MB", "0.6 s, 80 MB"),
-    row("8", "map with everything, 10⁷, in memory", "map")
-        .made(LONG_MAP)
-        .by(Task::InMemory)
-        .from("85.8 s, 2.2 GB", "7 s")
-        .once(),
-    row("9", "stack, 10⁷", "stack")
-        .made("-n 10000000 --threads 8")
-        .from("11 s, 1,761 MB", "as in memory")
-        .once(),
-    row("9", "stack, 10⁷, in memory", "stack")
-        .made("-n 10000000 --threads 8")
-        .by(Task::InMemory)
-        .from("8 s, 865 MB", "")
-        .once(),
-    row("10", "cas register, 60 pending", "cas-register")
-        .made("-n 2000 --threads 8 --pending 0.03")
-        .from("0.043 s", "0.01 s")
-        .counted(),
-    row("11", "56 of the 102 etcd logs", "cas-register")
-        .found("etcd/*.log")
-        .from("", "0.02 s for 102"),
-    row("12", "kv, 10 clients", "kv").found("kv/c10-ok.txt").from("4.1 ms", "2 ms"),
-    row("12", "kv, 10 clients, generated", "kv").made("-n 400 --threads 10 --overlap 1"),
-    row("13", "kv, 50 clients", "kv").found("kv/c50-ok.txt"),
-    row("14", "stack, 3 values, watched", "stack")
-        .made("-n 2000 --threads 4 --values 3")
-        .by(Task::Watch)
-        .from("refused", "decided"),
-    row("14", "priority queue, watched", "priority-queue")
-        .made("-n 2000 --threads 4 --values 5")
-        .by(Task::Watch)
-        .from("refused", "decided"),
-    row("14", "map with everything, 10⁵, watched", "map")
-        .made("-n 100000 --threads 8 --keys 1000")
-        .by(Task::Watch)
-        .from("refused", "decided"),
-    row("14", "cas register, 10⁵, watched", "cas-register")
-        .made("-n 100000 --threads 8")
-        .by(Task::Watch)
-        .from("refused", "decided"),
-    row("14", "log, watched", "log")
-        .made("-n 2000 --threads 4")
-        .by(Task::Watch)
-        .from("gave up", "decided"),
-    row("14", "queue, 64 threads, watched", "queue")
-        .made("-n 10000 --threads 64 --overlap 1")
-        .by(Task::Watch)
-        .from("gave up", "decided"),
-    row("", "queue, 10⁴", "queue").made("-n 10000 --threads 8").counted(),
-    row("", "stack, 10⁴", "stack").made("-n 10000 --threads 8").counted(),
-    row("", "register, 10⁴", "register").made("-n 10000 --threads 8").counted(),
-    row("", "set, 10⁴", "set").made("-n 10000 --threads 8").counted(),
-    row("", "queue, 10⁶", "queue").made("-n 1000000 --threads 8"),
-    row("", "stack, 10⁶", "stack").made("-n 1000000 --threads 8"),
-    row("", "register, 10⁶", "register").made("-n 1000000 --threads 8"),
-];
 
 impl Row {
     /// The history as a file, which is generated in a folder if need be; `None` if it is to be

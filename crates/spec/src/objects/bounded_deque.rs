@@ -128,32 +128,14 @@ impl BoundedDeque {
     /// A forced push into a deque without room: the value that goes, and what is left. Where
     /// nothing fits at all, it is the new one that goes.
     fn forced(&self, state: &[ValueId], end: End, value: ValueId) -> (ValueId, Box<[ValueId]>) {
-        match (end, state) {
-            (_, []) => (value, [].into()),
-            (End::Back, [gone, rest @ ..]) => (*gone, pushed(rest, end, value)),
-            (End::Front, [rest @ .., gone]) => (*gone, pushed(rest, end, value)),
+        let other = match end {
+            End::Front => End::Back,
+            End::Back => End::Front,
+        };
+        match other.taken(state) {
+            Some((gone, rest)) => (gone, end.with(&rest, value)),
+            None => (value, [].into()),
         }
-    }
-}
-
-fn at(state: &[ValueId], end: End) -> Option<ValueId> {
-    match end {
-        End::Front => state.first().copied(),
-        End::Back => state.last().copied(),
-    }
-}
-
-fn pushed(state: &[ValueId], end: End, value: ValueId) -> Box<[ValueId]> {
-    match end {
-        End::Front => [&[value], state].concat().into(),
-        End::Back => [state, &[value]].concat().into(),
-    }
-}
-
-fn side(end: End) -> &'static str {
-    match end {
-        End::Front => "front",
-        End::Back => "back",
     }
 }
 
@@ -176,22 +158,17 @@ impl Machine for BoundedDeque {
     fn run(&self, state: &Box<[ValueId]>, op: &Op) -> Option<Effect<Box<[ValueId]>>> {
         match *op {
             Op::Push(..) if self.is_full(state) => Effect::none(Answer::No),
-            Op::Push(end, value) => Effect::change(Answer::Yes, pushed(state, end, value)),
+            Op::Push(end, value) => Effect::change(Answer::Yes, end.with(state, value)),
             Op::Force(end, value) if self.is_full(state) => {
                 let (gone, left) = self.forced(state, end, value);
                 Effect::change(Answer::Value(gone), left)
             }
-            Op::Force(end, value) => Effect::change(Answer::Empty, pushed(state, end, value)),
-            Op::Pop(end) => match (at(state, end), end) {
-                (None, _) => Effect::none(Answer::Empty),
-                (Some(value), End::Front) => {
-                    Effect::change(Answer::Value(value), state[1..].into())
-                }
-                (Some(value), End::Back) => {
-                    Effect::change(Answer::Value(value), state[..state.len() - 1].into())
-                }
+            Op::Force(end, value) => Effect::change(Answer::Empty, end.with(state, value)),
+            Op::Pop(end) => match end.taken(state) {
+                Some((value, rest)) => Effect::change(Answer::Value(value), rest),
+                None => Effect::none(Answer::Empty),
             },
-            Op::Peek(end) => Effect::none(Answer::from_option(at(state, end))),
+            Op::Peek(end) => Effect::none(Answer::from_option(end.of(state))),
             Op::Drain => Effect::change(Answer::Items(state.clone()), [].into()),
             Op::Size => Effect::none(Answer::Number(state.len() as i64)),
             Op::IsEmpty => Effect::none(Answer::from_truth(state.is_empty())),
@@ -217,12 +194,12 @@ impl Machine for BoundedDeque {
 
     fn verb(&self, op: &Op) -> String {
         match *op {
-            Op::Push(end, value) => format!("push_{} {}", side(end), self.values.get(value)),
+            Op::Push(end, value) => format!("push_{} {}", end.name(), self.values.get(value)),
             Op::Force(end, value) => {
-                format!("force {} in at the {} for", self.values.get(value), side(end))
+                format!("force {} in at the {} for", self.values.get(value), end.name())
             }
-            Op::Pop(end) => format!("pop_{}", side(end)),
-            Op::Peek(end) => format!("see at the {}", side(end)),
+            Op::Pop(end) => format!("pop_{}", end.name()),
+            Op::Peek(end) => format!("see at the {}", end.name()),
             Op::Drain => "drain".to_owned(),
             Op::Size => "size".to_owned(),
             Op::IsEmpty => "is_empty".to_owned(),
@@ -232,8 +209,8 @@ impl Machine for BoundedDeque {
 
     fn fact(&self, state: &Box<[ValueId]>, op: &Op) -> String {
         match op {
-            Op::Pop(end) | Op::Peek(end) => match at(state, *end) {
-                Some(value) => format!("the {} is {}", side(*end), self.values.get(value)),
+            Op::Pop(end) | Op::Peek(end) => match end.of(state) {
+                Some(value) => format!("the {} is {}", end.name(), self.values.get(value)),
                 None => "the deque is empty".to_owned(),
             },
             Op::Drain | Op::Force(..) => format!("the deque is {}", self.describe(state)),
@@ -278,12 +255,7 @@ impl Vocabulary for BoundedDeque {
             recorded.settle(Op::Push(end, recorded.item()?), Failure::Speaks(Answer::No), answer)
         };
         let force = |end| {
-            let answer = match operation.result() {
-                ValueId::ABSENT => Answer::Unrecorded,
-                ValueId::NIL => Answer::Empty,
-                value => Answer::Value(value),
-            };
-            recorded.settle(Op::Force(end, recorded.item()?), silent.clone(), Ok(answer))
+            recorded.settle(Op::Force(end, recorded.item()?), silent.clone(), recorded.found())
         };
         let take = |op| recorded.settle(op, Failure::Speaks(Answer::Empty), recorded.taken());
         match recorded.method(METHODS)? {

@@ -12,7 +12,7 @@
 //!
 //! Keys are independent of each other, so a history is checked key by key, unless `clear` is used.
 
-use super::map::arguments;
+use super::entries::{Entries, held, key_and_value, only_key, shown, with};
 use crate::catalogue::Entry;
 use crate::machine::{Answer, Effect, Flow, Machine, unexplained_value};
 use crate::parameters::Parameters;
@@ -50,8 +50,8 @@ pub enum Op {
     Clear,
 }
 
-/// The entries that may be there, by key.
-type Entries = Box<[(ValueId, ValueId)]>;
+/// The entries that may be there.
+type Held = Entries<ValueId>;
 
 const METHODS: &[Method] = &[
     Method {
@@ -109,19 +109,8 @@ impl Cache {
     }
 }
 
-fn held(state: &Entries, key: ValueId) -> Option<ValueId> {
-    state.iter().find_map(|&(known, value)| (known == key).then_some(value))
-}
-
-fn with(state: &Entries, key: ValueId, value: Option<ValueId>) -> Entries {
-    let others = state.iter().copied().filter(|entry| entry.0 != key);
-    let mut entries: Vec<_> = others.chain(value.map(|value| (key, value))).collect();
-    entries.sort_unstable();
-    entries.into()
-}
-
 impl Machine for Cache {
-    type State = Entries;
+    type State = Held;
     type Op = Op;
 
     fn values(&self) -> &Values {
@@ -132,16 +121,16 @@ impl Machine for Cache {
         self.values = values;
     }
 
-    fn start(&self) -> Entries {
+    fn start(&self) -> Held {
         [].into()
     }
 
     /// What happens if nothing is given up; [`effects`](Machine::effects) has the rest.
-    fn run(&self, state: &Entries, op: &Op) -> Option<Effect<Entries>> {
+    fn run(&self, state: &Held, op: &Op) -> Option<Effect<Held>> {
         self.effects(state, op).into_iter().next()
     }
 
-    fn effects(&self, state: &Entries, op: &Op) -> Vec<Effect<Entries>> {
+    fn effects(&self, state: &Held, op: &Op) -> Vec<Effect<Held>> {
         let same = |answer| Effect { answer, after: None };
         let after = |answer, after| Effect { answer, after: Some(after) };
         let without = |answer, key| match held(state, key) {
@@ -175,11 +164,11 @@ impl Machine for Cache {
         }
     }
 
-    fn successors(&self, state: &Entries, op: &Op, recorded: Option<&Answer>) -> Next<Entries> {
-        let fits = |effect: &Effect<Entries>| {
+    fn successors(&self, state: &Held, op: &Op, recorded: Option<&Answer>) -> Next<Held> {
+        let fits = |effect: &Effect<Held>| {
             recorded.is_none_or(|recorded| self.agrees(op, recorded, &effect.answer))
         };
-        let mut next: Vec<Entries> = Vec::new();
+        let mut next: Vec<Held> = Vec::new();
         for effect in self.effects(state, op).into_iter().filter(fits) {
             let after = effect.after.unwrap_or_else(|| state.clone());
             if !next.contains(&after) {
@@ -230,23 +219,19 @@ impl Machine for Cache {
         }
     }
 
-    fn fact(&self, state: &Entries, op: &Op) -> String {
+    fn fact(&self, state: &Held, op: &Op) -> String {
         let Some(key) = named(op) else {
             return format!("the cache is {}", self.describe(state));
         };
-        let shown = self.values.get(key);
+        let name = self.values.get(key);
         match held(state, key) {
-            Some(value) => format!("the value of {shown} is {} or gone", self.values.get(value)),
-            None => format!("{shown} is absent"),
+            Some(value) => format!("the value of {name} is {} or gone", self.values.get(value)),
+            None => format!("{name} is absent"),
         }
     }
 
-    fn describe(&self, state: &Entries) -> String {
-        let show = |&(key, value): &(ValueId, ValueId)| {
-            format!("{}: {}", self.values.get(key), self.values.get(value))
-        };
-        let entries: Vec<String> = state.iter().map(show).collect();
-        format!("{{{}}}", entries.join(", "))
+    fn describe(&self, state: &Held) -> String {
+        shown(state, &self.values, |key| self.values.get(key))
     }
 
     fn unexplained(&self, operations: &[(&Op, Option<&Answer>)]) -> Option<(usize, String)> {
@@ -257,7 +242,7 @@ impl Machine for Cache {
         })
     }
 
-    fn heap(&self, state: &Entries) -> usize {
+    fn heap(&self, state: &Held) -> usize {
         size_of_val(&**state)
     }
 }
@@ -268,15 +253,6 @@ fn named(op: &Op) -> Option<ValueId> {
         Op::Put(key, _) | Op::GetOrInsert(key, _) => Some(key),
         Op::Clear => None,
     }
-}
-
-/// A value that was there, or `nil`.
-fn found(recorded: Recorded<'_>) -> Result<Answer, Misfit> {
-    Ok(match recorded.operation.result() {
-        ValueId::ABSENT => Answer::Unrecorded,
-        ValueId::NIL => Answer::Empty,
-        value => Answer::Value(value),
-    })
 }
 
 impl Vocabulary for Cache {
@@ -295,27 +271,18 @@ impl Vocabulary for Cache {
     ) -> Result<Decoded<Op, Answer>, Misfit> {
         let recorded = Recorded { operation, failures };
         let settle = |op, answer| recorded.settle(op, Failure::Silent, answer);
-        let only_key = || arguments(recorded, 0).map(|(key, _)| key);
-        let with_value = || match arguments(recorded, 1)? {
-            (key, rest) if rest[0] != ValueId::NIL => Ok((key, rest[0])),
-            _ => Misfit::expected("a value other than nil, which says that there is none"),
-        };
         match recorded.method(METHODS)? {
-            "get" => settle(Op::Get(only_key()?), found(recorded)),
+            "get" => settle(Op::Get(only_key(recorded)?), recorded.found()),
             "put" => {
-                let (key, value) = with_value()?;
+                let (key, value) = key_and_value(recorded)?;
                 settle(Op::Put(key, value), recorded.done())
             }
             "get_or_insert" => {
-                let (key, value) = with_value()?;
-                let answer = match found(recorded) {
-                    Ok(Answer::Empty) => Misfit::expected("the value that the key has as result"),
-                    answer => answer,
-                };
-                settle(Op::GetOrInsert(key, value), answer)
+                let (key, value) = key_and_value(recorded)?;
+                settle(Op::GetOrInsert(key, value), recorded.kept())
             }
-            "take" => settle(Op::Take(only_key()?), found(recorded)),
-            "contains" => settle(Op::Contains(only_key()?), recorded.truth()),
+            "take" => settle(Op::Take(only_key(recorded)?), recorded.found()),
+            "contains" => settle(Op::Contains(only_key(recorded)?), recorded.truth()),
             _ => settle(Op::Clear, recorded.done()),
         }
     }

@@ -27,6 +27,41 @@ pub enum End {
     Back,
 }
 
+impl End {
+    /// What is at this end of a line.
+    pub(super) fn of<T: Copy>(self, line: &[T]) -> Option<T> {
+        match self {
+            End::Front => line.first().copied(),
+            End::Back => line.last().copied(),
+        }
+    }
+
+    /// The line with one more at this end.
+    pub(super) fn with(self, line: &[ValueId], value: ValueId) -> Box<[ValueId]> {
+        match self {
+            End::Front => [&[value], line].concat().into(),
+            End::Back => [line, &[value]].concat().into(),
+        }
+    }
+
+    /// What is at this end, and the line without it.
+    pub(super) fn taken(self, line: &[ValueId]) -> Option<(ValueId, Box<[ValueId]>)> {
+        match (self, line) {
+            (_, []) => None,
+            (End::Front, [first, rest @ ..]) => Some((*first, rest.into())),
+            (End::Back, [rest @ .., last]) => Some((*last, rest.into())),
+        }
+    }
+
+    /// The end in a word.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            End::Front => "front",
+            End::Back => "back",
+        }
+    }
+}
+
 /// An operation of a deque.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
@@ -98,13 +133,6 @@ impl Deque {
     }
 }
 
-fn at(state: &[ValueId], end: End) -> Option<ValueId> {
-    match end {
-        End::Front => state.first().copied(),
-        End::Back => state.last().copied(),
-    }
-}
-
 impl Machine for Deque {
     type State = Box<[ValueId]>;
     type Op = Op;
@@ -123,22 +151,12 @@ impl Machine for Deque {
 
     fn run(&self, state: &Box<[ValueId]>, op: &Op) -> Option<Effect<Box<[ValueId]>>> {
         match *op {
-            Op::Push(End::Front, value) => {
-                Effect::change(Answer::Done, [&[value], &state[..]].concat().into())
-            }
-            Op::Push(End::Back, value) => {
-                Effect::change(Answer::Done, [&state[..], &[value]].concat().into())
-            }
-            Op::Pop(end) => match (at(state, end), end) {
-                (Some(value), End::Front) => {
-                    Effect::change(Answer::Value(value), state[1..].into())
-                }
-                (Some(value), End::Back) => {
-                    Effect::change(Answer::Value(value), state[..state.len() - 1].into())
-                }
-                (None, _) => Effect::none(Answer::Empty),
+            Op::Push(end, value) => Effect::change(Answer::Done, end.with(state, value)),
+            Op::Pop(end) => match end.taken(state) {
+                Some((value, rest)) => Effect::change(Answer::Value(value), rest),
+                None => Effect::none(Answer::Empty),
             },
-            Op::Peek(end) => Effect::none(Answer::from_option(at(state, end))),
+            Op::Peek(end) => Effect::none(Answer::from_option(end.of(state))),
             Op::Size => Effect::none(Answer::Number(state.len() as i64)),
             Op::IsEmpty => Effect::none(Answer::from_truth(state.is_empty())),
         }
@@ -161,27 +179,23 @@ impl Machine for Deque {
     }
 
     fn verb(&self, op: &Op) -> String {
-        let side = |end| match end {
-            End::Front => "front",
-            End::Back => "back",
-        };
         match *op {
-            Op::Push(end, value) => format!("push_{} {}", side(end), self.values.get(value)),
-            Op::Pop(end) => format!("pop_{}", side(end)),
-            Op::Peek(end) => format!("see at the {}", side(end)),
+            Op::Push(end, value) => format!("push_{} {}", end.name(), self.values.get(value)),
+            Op::Pop(end) => format!("pop_{}", end.name()),
+            Op::Peek(end) => format!("see at the {}", end.name()),
             Op::Size => "size".to_owned(),
             Op::IsEmpty => "is_empty".to_owned(),
         }
     }
 
     fn fact(&self, state: &Box<[ValueId]>, op: &Op) -> String {
-        let (end, side) = match op {
-            Op::Pop(End::Back) | Op::Peek(End::Back) => (End::Back, "back"),
-            _ => (End::Front, "front"),
+        let end = match op {
+            Op::Pop(end) | Op::Peek(end) => *end,
+            _ => End::Front,
         };
-        match (op, at(state, end)) {
+        match (op, end.of(state)) {
             (Op::Size, _) => format!("the deque holds {}", state.len()),
-            (_, Some(value)) => format!("the {side} is {}", self.values.get(value)),
+            (_, Some(value)) => format!("the {} is {}", end.name(), self.values.get(value)),
             (_, None) => "the deque is empty".to_owned(),
         }
     }

@@ -1,9 +1,11 @@
-//! The built-in specifications, one a file; queue and stack share one (`line`).
+//! The built-in specifications, one a file. Queue and stack share one (`line`), sorted map and cache
+//! what they hold (`entries`).
 
 pub mod bounded_deque;
 pub mod cache;
 pub mod counter;
 pub mod deque;
+pub mod entries;
 pub mod line;
 pub mod log;
 pub mod map;

@@ -139,27 +139,13 @@ impl Vocabulary for OnceCell {
     ) -> Result<Decoded<Op, Answer>, Misfit> {
         let recorded = Recorded { operation, failures };
         match recorded.method(METHODS)? {
-            "get" => {
-                let answer = match operation.result() {
-                    ValueId::ABSENT => Answer::Unrecorded,
-                    ValueId::NIL => Answer::Empty,
-                    value => Answer::Value(value),
-                };
-                recorded.settle(Op::Get, Failure::Silent, Ok(answer))
-            }
+            "get" => recorded.settle(Op::Get, Failure::Silent, recorded.found()),
             "set" => {
                 let op = Op::Set(recorded.item()?);
                 let answer = recorded.success(Answer::Unrecorded);
                 recorded.settle(op, Failure::Speaks(Answer::No), answer)
             }
-            _ => {
-                let answer = match operation.result() {
-                    ValueId::ABSENT => Ok(Answer::Unrecorded),
-                    ValueId::NIL => Misfit::expected("what is in the cell then as result"),
-                    value => Ok(Answer::Value(value)),
-                };
-                recorded.settle(Op::GetOrInit(recorded.item()?), Failure::Silent, answer)
-            }
+            _ => recorded.settle(Op::GetOrInit(recorded.item()?), Failure::Silent, recorded.kept()),
         }
     }
 }

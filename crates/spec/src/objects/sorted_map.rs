@@ -4,7 +4,8 @@
 //! there was none, so that `nil` is no value. An entry is the list of its key and its value. Since
 //! `first`, `last` and `range` look at the whole map, a history is not split by keys.
 
-use super::map::arguments;
+use super::deque::End;
+use super::entries::{self, Entries, held, with};
 use crate::catalogue::Entry;
 use crate::machine::{Answer, Effect, Flow, Machine, unexplained_value};
 use crate::parameters::Parameters;
@@ -31,15 +32,6 @@ pub struct Key {
     pub id: ValueId,
 }
 
-/// An end of the map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum End {
-    /// Where the least key is.
-    First,
-    /// Where the greatest key is.
-    Last,
-}
-
 /// An operation of a sorted map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
@@ -55,7 +47,7 @@ pub enum Op {
     Take(Key),
     /// Whether a key has a value.
     Contains(Key),
-    /// The entry at an end.
+    /// The entry at an end: in front is the least key, at the back the greatest.
     See(End),
     /// Takes the entry at an end away.
     Pop(End),
@@ -67,8 +59,8 @@ pub enum Op {
     IsEmpty,
 }
 
-/// The entries, in ascending order of the keys.
-type Entries = Box<[(Key, ValueId)]>;
+/// The entries.
+type Held = Entries<Key>;
 
 const METHODS: &[Method] = &[
     Method {
@@ -150,29 +142,11 @@ impl SortedMap {
         SortedMap { values: history.values().clone() }
     }
 
-    fn shown(&self, state: &Entries, key: Key) -> String {
+    fn shown(&self, state: &Held, key: Key) -> String {
         match held(state, key) {
             Some(value) => format!("the value of {} is {}", key.number, self.values.get(value)),
             None => format!("{} is absent", key.number),
         }
-    }
-}
-
-fn held(state: &Entries, key: Key) -> Option<ValueId> {
-    let place = state.binary_search_by_key(&key, |entry| entry.0).ok()?;
-    Some(state[place].1)
-}
-
-fn with(state: &Entries, key: Key, value: Option<ValueId>) -> Entries {
-    let before = state.iter().filter(|entry| entry.0 < key);
-    let after = state.iter().filter(|entry| entry.0 > key);
-    before.copied().chain(value.map(|value| (key, value))).chain(after.copied()).collect()
-}
-
-fn at(state: &Entries, end: End) -> Option<(Key, ValueId)> {
-    match end {
-        End::First => state.first().copied(),
-        End::Last => state.last().copied(),
     }
 }
 
@@ -182,7 +156,7 @@ fn listed(entries: impl IntoIterator<Item = (Key, ValueId)>) -> Answer {
 }
 
 impl Machine for SortedMap {
-    type State = Entries;
+    type State = Held;
     type Op = Op;
 
     fn values(&self) -> &Values {
@@ -193,11 +167,11 @@ impl Machine for SortedMap {
         self.values = values;
     }
 
-    fn start(&self) -> Entries {
+    fn start(&self) -> Held {
         [].into()
     }
 
-    fn run(&self, state: &Entries, op: &Op) -> Option<Effect<Entries>> {
+    fn run(&self, state: &Held, op: &Op) -> Option<Effect<Held>> {
         match *op {
             Op::Get(key) => Effect::none(Answer::from_option(held(state, key))),
             Op::Put(key, value) => {
@@ -219,8 +193,8 @@ impl Machine for SortedMap {
                 None => Effect::none(Answer::Empty),
             },
             Op::Contains(key) => Effect::none(Answer::from_truth(held(state, key).is_some())),
-            Op::See(end) => Effect::none(at(state, end).map_or(Answer::Empty, |e| listed([e]))),
-            Op::Pop(end) => match at(state, end) {
+            Op::See(end) => Effect::none(end.of(state).map_or(Answer::Empty, |e| listed([e]))),
+            Op::Pop(end) => match end.of(state) {
                 Some(entry) => Effect::change(listed([entry]), with(state, entry.0, None)),
                 None => Effect::none(Answer::Empty),
             },
@@ -265,28 +239,25 @@ impl Machine for SortedMap {
             }
             Op::Take(key) => format!("take {} as", key.number),
             Op::Contains(key) => format!("contains {}", key.number),
-            Op::See(End::First) => "first".to_owned(),
-            Op::See(End::Last) => "last".to_owned(),
-            Op::Pop(End::First) => "pop_first".to_owned(),
-            Op::Pop(End::Last) => "pop_last".to_owned(),
+            Op::See(End::Front) => "first".to_owned(),
+            Op::See(End::Back) => "last".to_owned(),
+            Op::Pop(End::Front) => "pop_first".to_owned(),
+            Op::Pop(End::Back) => "pop_last".to_owned(),
             Op::Range(from, to) => format!("range from {from} to {to}"),
             Op::Size => "size".to_owned(),
             Op::IsEmpty => "is_empty".to_owned(),
         }
     }
 
-    fn fact(&self, state: &Entries, op: &Op) -> String {
+    fn fact(&self, state: &Held, op: &Op) -> String {
         match named(op) {
             Some(key) => self.shown(state, key),
             None => format!("the map is {}", self.describe(state)),
         }
     }
 
-    fn describe(&self, state: &Entries) -> String {
-        let show =
-            |(key, value): &(Key, ValueId)| format!("{}: {}", key.number, self.values.get(*value));
-        let entries: Vec<String> = state.iter().map(show).collect();
-        format!("{{{}}}", entries.join(", "))
+    fn describe(&self, state: &Held) -> String {
+        entries::shown(state, &self.values, |key| key.number)
     }
 
     fn unexplained(&self, operations: &[(&Op, Option<&Answer>)]) -> Option<(usize, String)> {
@@ -299,7 +270,7 @@ impl Machine for SortedMap {
         })
     }
 
-    fn heap(&self, state: &Entries) -> usize {
+    fn heap(&self, state: &Held) -> usize {
         size_of_val(&**state)
     }
 }
@@ -319,39 +290,9 @@ fn number(recorded: Recorded<'_>, id: ValueId) -> Result<Key, Misfit> {
     }
 }
 
-fn only_key(recorded: Recorded<'_>) -> Result<Key, Misfit> {
-    number(recorded, arguments(recorded, 0)?.0)
-}
-
-/// A key and a value, which is not `nil`: that says that there is none.
-fn with_value(recorded: Recorded<'_>) -> Result<(Key, ValueId), Misfit> {
-    let (key, rest) = arguments(recorded, 1)?;
-    match rest[0] {
-        ValueId::NIL => Misfit::expected("a value other than nil, which says that there is none"),
-        value => Ok((number(recorded, key)?, value)),
-    }
-}
-
-/// A value that was there, or `nil`.
-fn found(recorded: Recorded<'_>) -> Result<Answer, Misfit> {
-    Ok(match recorded.operation.result() {
-        ValueId::ABSENT => Answer::Unrecorded,
-        ValueId::NIL => Answer::Empty,
-        value => Answer::Value(value),
-    })
-}
-
-/// The value that is there in the end.
-fn kept(recorded: Recorded<'_>) -> Result<Answer, Misfit> {
-    match found(recorded)? {
-        Answer::Empty => Misfit::expected("the value that the key has then as result"),
-        answer => Ok(answer),
-    }
-}
-
 /// An entry, or `nil`.
 fn entry(recorded: Recorded<'_>) -> Result<Answer, Misfit> {
-    match found(recorded)? {
+    match recorded.found()? {
         Answer::Value(list) => match recorded.values().as_pair(list) {
             Some((key, value)) => Ok(Answer::Items([key, value].into())),
             None => Misfit::expected("a list of key and value as result, or nil if there is none"),
@@ -361,7 +302,7 @@ fn entry(recorded: Recorded<'_>) -> Result<Answer, Misfit> {
 }
 
 /// A list of entries.
-fn entries(recorded: Recorded<'_>) -> Result<Answer, Misfit> {
+fn listed_entries(recorded: Recorded<'_>) -> Result<Answer, Misfit> {
     let Answer::Items(items) = recorded.list()? else { return Ok(Answer::Unrecorded) };
     let pairs = items.iter().map(|&item| known_items(recorded.values(), item));
     let pairs = pairs.map(|pair| pair.filter(|pair| pair.len() == 2)).collect::<Option<Vec<_>>>();
@@ -387,25 +328,26 @@ impl Vocabulary for SortedMap {
     ) -> Result<Decoded<Op, Answer>, Misfit> {
         let recorded = Recorded { operation, failures };
         let settle = |op, answer| recorded.settle(op, Failure::Silent, answer);
+        let only_key = || number(recorded, entries::only_key(recorded)?);
         let value = |op: fn(Key, ValueId) -> Op, answer| {
-            let (key, value) = with_value(recorded)?;
-            settle(op(key, value), answer)
+            let (key, value) = entries::key_and_value(recorded)?;
+            settle(op(number(recorded, key)?, value), answer)
         };
         match recorded.method(METHODS)? {
-            "get" => settle(Op::Get(only_key(recorded)?), found(recorded)),
-            "put" => value(Op::Put, found(recorded)),
-            "update" => value(Op::Update, found(recorded)),
-            "get_or_insert" => value(Op::GetOrInsert, kept(recorded)),
-            "take" => settle(Op::Take(only_key(recorded)?), found(recorded)),
-            "contains" => settle(Op::Contains(only_key(recorded)?), recorded.truth()),
-            "first" => settle(Op::See(End::First), entry(recorded)),
-            "last" => settle(Op::See(End::Last), entry(recorded)),
-            "pop_first" => settle(Op::Pop(End::First), entry(recorded)),
-            "pop_last" => settle(Op::Pop(End::Last), entry(recorded)),
+            "get" => settle(Op::Get(only_key()?), recorded.found()),
+            "put" => value(Op::Put, recorded.found()),
+            "update" => value(Op::Update, recorded.found()),
+            "get_or_insert" => value(Op::GetOrInsert, recorded.kept()),
+            "take" => settle(Op::Take(only_key()?), recorded.found()),
+            "contains" => settle(Op::Contains(only_key()?), recorded.truth()),
+            "first" => settle(Op::See(End::Front), entry(recorded)),
+            "last" => settle(Op::See(End::Back), entry(recorded)),
+            "pop_first" => settle(Op::Pop(End::Front), entry(recorded)),
+            "pop_last" => settle(Op::Pop(End::Back), entry(recorded)),
             "range" => {
                 let (from, to) = recorded.pair()?;
                 let (from, to) = (number(recorded, from)?, number(recorded, to)?);
-                settle(Op::Range(from.number, to.number), entries(recorded))
+                settle(Op::Range(from.number, to.number), listed_entries(recorded))
             }
             "size" => settle(Op::Size, recorded.number()),
             _ => settle(Op::IsEmpty, recorded.truth()),

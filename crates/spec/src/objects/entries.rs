@@ -1,0 +1,50 @@
+//! Entries, each a key with a value, in the order of their keys: what a sorted map and a cache hold.
+//! `nil` is no value: it says that there is none.
+
+use super::map::arguments;
+use crate::vocabulary::{Misfit, Recorded};
+use seriatim_history::{ValueId, Values};
+use std::fmt::Display;
+
+/// The entries, in ascending order of the keys.
+pub type Entries<K> = Box<[(K, ValueId)]>;
+
+/// The value of a key.
+pub(super) fn held<K: Ord + Copy>(entries: &Entries<K>, key: K) -> Option<ValueId> {
+    let place = entries.binary_search_by_key(&key, |entry| entry.0).ok()?;
+    Some(entries[place].1)
+}
+
+/// The entries after a key got a value, or lost it.
+pub(super) fn with<K: Ord + Copy>(
+    entries: &Entries<K>,
+    key: K,
+    value: Option<ValueId>,
+) -> Entries<K> {
+    let before = entries.iter().filter(|entry| entry.0 < key);
+    let after = entries.iter().filter(|entry| entry.0 > key);
+    before.copied().chain(value.map(|value| (key, value))).chain(after.copied()).collect()
+}
+
+/// The entries as a person reads them: `{1: a, 2: b}`.
+pub(super) fn shown<K: Copy, D: Display>(
+    entries: &Entries<K>,
+    values: &Values,
+    name: impl Fn(K) -> D,
+) -> String {
+    let show = |&(key, value): &(K, ValueId)| format!("{}: {}", name(key), values.get(value));
+    format!("{{{}}}", entries.iter().map(show).collect::<Vec<String>>().join(", "))
+}
+
+/// The key of an operation that is given nothing else.
+pub(super) fn only_key(recorded: Recorded<'_>) -> Result<ValueId, Misfit> {
+    arguments(recorded, 0).map(|(key, _)| key)
+}
+
+/// The key of an operation and the value that it is given besides.
+pub(super) fn key_and_value(recorded: Recorded<'_>) -> Result<(ValueId, ValueId), Misfit> {
+    match arguments(recorded, 1)? {
+        (key, rest) if rest[0] != ValueId::NIL => Ok((key, rest[0])),
+        _ => Misfit::expected("a value other than nil, which says that there is none"),
+    }
+}
