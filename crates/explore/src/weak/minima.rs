@@ -49,8 +49,14 @@ pub(super) fn minima<E>(
             break;
         }
         match hunt.holds(&choice, try_out)? {
-            Some(true) => hunt.weaken(choice, try_out)?,
-            Some(false) => hunt.strengthen(choice, try_out)?,
+            Some(true) => {
+                let minimal = hunt.pushed(choice, true, try_out)?;
+                hunt.minimal.push(minimal);
+            }
+            Some(false) => {
+                let maximal = hunt.pushed(choice, false, try_out)?;
+                hunt.failing.push(maximal);
+            }
             None => hunt.failing.push(choice),
         }
     }
@@ -78,46 +84,35 @@ impl Hunt<'_> {
         Ok(known)
     }
 
-    /// Makes a choice that holds minimal: once a site cannot be weaker, it never can.
-    fn weaken<E>(
+    /// Makes a choice that holds minimal, or one that fails maximal, site by site: once a site can
+    /// go no further, it never can.
+    fn pushed<E>(
         &mut self,
         mut choice: Vec<Ordering>,
+        holds: bool,
         try_out: &mut dyn FnMut(&[Ordering]) -> Result<Known, E>,
-    ) -> Result<(), E> {
+    ) -> Result<Vec<Ordering>, E> {
         for (site, ladder) in self.ladders.iter().enumerate() {
             let now = choice[site];
-            let below = |order: &&Ordering| **order != now && is_at_most(**order, now);
-            for order in ladder.iter().filter(below) {
-                let weaker = with(&choice, site, *order);
-                if self.holds(&weaker, try_out)? == Some(true) {
-                    choice = weaker;
+            let is_further = |order: Ordering| match holds {
+                true => order != now && is_at_most(order, now),
+                false => order != now && is_at_most(now, order),
+            };
+            let mut further: Vec<Ordering> =
+                ladder.iter().copied().filter(|&order| is_further(order)).collect();
+            // The furthest first.
+            if !holds {
+                further.reverse();
+            }
+            for order in further {
+                let pushed = with(&choice, site, order);
+                if self.holds(&pushed, try_out)? == Some(holds) {
+                    choice = pushed;
                     break;
                 }
             }
         }
-        self.minimal.push(choice);
-        Ok(())
-    }
-
-    /// Makes a choice that fails maximal.
-    fn strengthen<E>(
-        &mut self,
-        mut choice: Vec<Ordering>,
-        try_out: &mut dyn FnMut(&[Ordering]) -> Result<Known, E>,
-    ) -> Result<(), E> {
-        for (site, ladder) in self.ladders.iter().enumerate() {
-            let now = choice[site];
-            let above = |order: &&Ordering| **order != now && is_at_most(now, **order);
-            for order in ladder.iter().rev().filter(above) {
-                let stronger = with(&choice, site, *order);
-                if self.holds(&stronger, try_out)? == Some(false) {
-                    choice = stronger;
-                    break;
-                }
-            }
-        }
-        self.failing.push(choice);
-        Ok(())
+        Ok(choice)
     }
 
     /// A choice of which nothing follows from what is known.

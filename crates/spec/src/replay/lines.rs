@@ -108,6 +108,7 @@ impl<S> Line<S> {
     }
 
     /// Lets a value in whatever the room; the one that goes for it.
+    #[inline]
     fn force(&mut self, is_front: bool, value: ValueId) -> Option<ValueId> {
         let is_full = self.is_full();
         match is_front {
