@@ -319,8 +319,8 @@ impl Transactions {
     }
 
     /// The same as if no moments had been recorded.
-    #[cfg(test)]
-    pub(crate) fn without_times(&self) -> Transactions {
+    #[must_use]
+    pub fn without_times(&self) -> Transactions {
         let untimed = |txn: &Transaction| Transaction { call: 0, ret: None, ..txn.clone() };
         let list = self.list.iter().map(untimed).collect();
         Transactions { clock: Clock::Absent, ..self.with(list) }
@@ -446,6 +446,24 @@ impl Interned {
         self.index.insert(name.clone(), id);
         id
     }
+
+    /// Makes names of texts that are words, so that they are shown without quotes: JSON has no
+    /// other names. A word that is a name already stays a text.
+    fn show_words_plainly(&mut self) {
+        for name in &mut self.names {
+            let Value::Text(text) = name else { continue };
+            let word = Value::Name(text.clone());
+            if is_word(text) && !self.index.contains_key(&word) {
+                *name = word;
+            }
+        }
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    let is_inner = |c: char| c.is_alphanumeric() || "_-./:".contains(c);
+    let is_start = text.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    is_start && text.chars().all(is_inner) && !["nil", "null", "true", "false"].contains(&text)
 }
 
 impl Builder {
@@ -513,6 +531,8 @@ impl Builder {
     /// # Errors
     /// If a key is used both as a list and as a register.
     pub fn finish(mut self) -> Result<Transactions, InputError> {
+        self.keys.show_words_plainly();
+        self.sessions.show_words_plainly();
         if let Some(&both) = self.sets.intersection(&self.lists).min() {
             let uses = |txn: &&Transaction| txn.ops.iter().any(|op| op.key() == both);
             let line = self.list.iter().find(uses).map_or(0, |txn| txn.line);

@@ -268,3 +268,17 @@ fn increments_of_a_counter_add_up() {
     let unwritten = fresh.replace("[:r z 0]", "[:r z 1]");
     assert!(matches!(answer(&unwritten, Level::Serializable), Standing::Violated(_)));
 }
+
+#[test]
+fn words_of_json_are_shown_as_those_of_edn_and_other_texts_in_quotes() {
+    let shown = |text: &str| {
+        let history = read_str("test", text).expect("a history");
+        let ops = history.list().iter().flat_map(|txn| &txn.ops);
+        ops.map(|op| history.op_text(op)).collect::<Vec<String>>().join(" ")
+    };
+    let json = r#"{"type":"ok","value":[["w","x",1],["w","a b",1],["w","7",1],["w","nil",1]]}"#;
+    assert_eq!(shown(json), r#"w(x,1) w("a b",1) w("7",1) w("nil",1)"#);
+    // A name and a text may be two keys: then one can tell them apart.
+    let edn = r#"{:type :ok, :value [[:w :x 1] [:w "x" 1] [:w "y" 1]]}"#;
+    assert_eq!(shown(edn), r#"w(x,1) w("x",1) w(y,1)"#);
+}
