@@ -152,15 +152,11 @@ impl<'h> Checker<'h> {
     /// # Errors
     /// If two engines contradict each other, or two answers do.
     pub fn check(&mut self, level: Level) -> Result<Answer, Defect> {
-        if level.demand() == Demand::RealTime && self.history.clock() == Clock::Absent {
+        if self.lacks_times(level) {
             let standing = Standing::Unknown(Unknown::NoTimes);
             return Ok(Answer { level, standing, statistics: Statistics::default() });
         }
-        let limits = Limits {
-            conflicts: self.options.conflicts,
-            deadline: self.options.time.map(|time| Instant::now() + time),
-        };
-        let question = Question { level, limits, choices: self.options.choices };
+        let question = self.question(level);
         let (found, statistics) = question.decide(self.history, &self.prepared)?;
         let standing = match found {
             Found::Witness(witness) => Standing::Satisfied(witness),
@@ -169,6 +165,34 @@ impl<'h> Checker<'h> {
         };
         self.compare(level, &standing)?;
         Ok(Answer { level, standing, statistics })
+    }
+
+    /// Whether the level holds, without evidence of a *no*: nobody else has confirmed it. `None` if
+    /// that is not known.
+    ///
+    /// # Errors
+    /// If two engines contradict each other.
+    pub fn verdict(&self, level: Level) -> Result<Option<bool>, Defect> {
+        if self.lacks_times(level) {
+            return Ok(None);
+        }
+        Ok(match self.question(level).decide(self.history, &self.prepared)?.0 {
+            Found::Witness(_) => Some(true),
+            Found::Core(_) => Some(false),
+            Found::Unknown(_) => None,
+        })
+    }
+
+    fn lacks_times(&self, level: Level) -> bool {
+        level.demand() == Demand::RealTime && self.history.clock() == Clock::Absent
+    }
+
+    fn question(&self, level: Level) -> Question {
+        let limits = Limits {
+            conflicts: self.options.conflicts,
+            deadline: self.options.time.map(|time| Instant::now() + time),
+        };
+        Question { level, limits, choices: self.options.choices }
     }
 
     fn violation(&self, question: &Question, core: Vec<TxnId>) -> Result<Violation, Defect> {
