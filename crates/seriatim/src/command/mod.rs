@@ -8,6 +8,7 @@ mod check;
 mod cluster;
 mod convert;
 mod generate;
+mod import;
 mod input;
 mod internal;
 mod limits;
@@ -70,6 +71,7 @@ enum Command {
     Completions(manual::Completions),
     Man(manual::Manual),
     Map(map::Arguments),
+    Import(import::Arguments),
 }
 
 impl Command {
@@ -157,6 +159,7 @@ fn carry_out(command: &Command) -> Result<Exit, Failure> {
         Command::Watch(arguments) => watch::run(arguments),
         Command::Completions(arguments) => manual::completions(arguments, Arguments::command()),
         Command::Map(arguments) => map::run(arguments),
+        Command::Import(arguments) => import::run(arguments),
         Command::Man(arguments) => manual::manual(arguments, Arguments::command()),
     }
 }

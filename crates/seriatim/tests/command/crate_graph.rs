@@ -10,7 +10,10 @@ use std::path::Path;
 /// The layers from the ground up, each with what its crates have in common.
 const LAYERS: [(&str, &[&str]); 9] = [
     ("when to stop", &["limits"]),
-    ("what happened, and states that share their parts", &["history", "persistent"]),
+    (
+        "what happened, states that share their parts, and Rust as text",
+        &["history", "persistent", "import"],
+    ),
     (
         "what should happen, and what can be answered",
         &["spec", "map", "sync", "algorithms", "services"],

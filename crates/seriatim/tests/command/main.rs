@@ -15,6 +15,7 @@ mod examples;
 mod faults;
 mod first_test;
 mod garbage;
+mod import;
 mod input;
 mod limits;
 mod manual;

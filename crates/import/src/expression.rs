@@ -1,0 +1,497 @@
+//! Expressions: places in memory, accesses with their orderings, numbers and pointers.
+
+use crate::declaration::{Shape, Source};
+use crate::names::{self, Names};
+use crate::{Error, Result};
+use proc_macro2::Span;
+use quote::ToTokens;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use syn::spanned::Spanned;
+use syn::{BinOp, Expr, ExprMethodCall, Lit, Member, Stmt, Type, UnOp};
+
+/// What is known at a place in a function.
+pub(crate) struct Scope<'s> {
+    pub source: &'s Source,
+    pub names: Names,
+    /// The locals whose sign is known: a number without one must not become negative.
+    pub signs: HashMap<String, bool>,
+    /// Locals that own a node, with the pointer to it: `Box::from_raw`.
+    pub owned: Vec<(String, String)>,
+    /// How deep the present expression is nested.
+    pub depth: Rc<Cell<usize>>,
+}
+
+/// Deeper nesting is refused.
+const DEEPEST: usize = 100;
+
+/// A level of nesting, while it lasts.
+pub(crate) struct Level(Rc<Cell<usize>>);
+
+impl Drop for Level {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+/// A compare-exchange.
+#[derive(Clone)]
+pub(crate) struct Exchange {
+    pub place: String,
+    pub old: String,
+    pub new: String,
+    pub success: String,
+    pub failure: String,
+    pub is_weak: bool,
+}
+
+impl Exchange {
+    /// Whether it succeeds, as an expression.
+    pub fn text(&self) -> String {
+        let attempt = if self.is_weak { "attempt() && " } else { "" };
+        format!("{attempt}{}", self.strong())
+    }
+
+    /// The same, if it does not fail for no reason.
+    pub fn strong(&self) -> String {
+        let Exchange { place, old, new, success, failure, .. } = self;
+        format!("cas({place}, {old}, {new}, {success}, {failure})")
+    }
+}
+
+/// A place in memory.
+pub(crate) struct Place {
+    pub text: String,
+    pub is_atomic: bool,
+    signed: Option<bool>,
+}
+
+/// What stands in parentheses, in a block with nothing else, or in `unsafe`.
+pub(crate) fn bare(expr: &Expr) -> &Expr {
+    let only = |block: &'_ syn::Block| block.stmts.len() == 1;
+    match expr {
+        Expr::Paren(inner) => bare(&inner.expr),
+        Expr::Group(inner) => bare(&inner.expr),
+        Expr::Unsafe(inner) if only(&inner.block) => match &inner.block.stmts[0] {
+            Stmt::Expr(inner, None) => bare(inner),
+            _ => expr,
+        },
+        Expr::Block(inner) if inner.label.is_none() && only(&inner.block) => {
+            match &inner.block.stmts[0] {
+                Stmt::Expr(inner, None) => bare(inner),
+                _ => expr,
+            }
+        }
+        _ => expr,
+    }
+}
+
+/// A function that is called, by the last two segments of its path.
+pub(crate) fn called(expr: &Expr) -> Option<(String, Vec<&Expr>)> {
+    let Expr::Call(call) = bare(expr) else { return None };
+    let Expr::Path(path) = &*call.func else { return None };
+    let segments: Vec<String> =
+        path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+    let from = segments.len().saturating_sub(2);
+    Some((segments[from..].join("::"), call.args.iter().collect()))
+}
+
+/// The pointer of a `Box::from_raw`.
+pub(crate) fn taken_back(expr: &Expr) -> Option<&Expr> {
+    match called(expr) {
+        Some((name, args)) if name == "Box::from_raw" && args.len() == 1 => Some(args[0]),
+        _ => None,
+    }
+}
+
+fn refused(expr: &impl ToTokens, span: Span, expected: &str) -> Error {
+    let mut text = expr.to_token_stream().to_string();
+    if text.chars().count() > 60 {
+        text = text.chars().take(60).chain(['…']).collect();
+    }
+    Error::at(span, format!("`{text}` cannot be imported: expected {expected}"))
+}
+
+impl Scope<'_> {
+    /// Goes one level deeper.
+    pub fn descend(&self, expr: &impl Spanned) -> Result<Level> {
+        self.depth.set(self.depth.get() + 1);
+        let level = Level(self.depth.clone());
+        if self.depth.get() > DEEPEST {
+            return Err(Error::at(expr.span(), format!("nested more than {DEEPEST} levels deep")));
+        }
+        Ok(level)
+    }
+
+    /// Refuses an expression.
+    pub fn refuse<T>(&self, expr: &(impl ToTokens + Spanned), expected: &str) -> Result<T> {
+        Err(refused(expr, expr.span(), expected))
+    }
+
+    pub fn ordering(&self, expr: &Expr) -> Result<String> {
+        let Expr::Path(path) = bare(expr) else { return self.refuse(expr, "an ordering") };
+        let last = path.path.segments.last().expect("a path has a segment").ident.to_string();
+        match last.as_str() {
+            "Relaxed" | "Acquire" | "Release" | "AcqRel" | "SeqCst" => Ok(last.to_lowercase()),
+            _ => self.refuse(expr, "an ordering"),
+        }
+    }
+
+    /// A place in memory, if an expression is one.
+    pub fn place(&self, expr: &Expr) -> Result<Option<Place>> {
+        match bare(expr) {
+            Expr::Field(field) => self.field(field),
+            Expr::Index(index) => {
+                let Some(array) = self.place(&index.expr)? else { return Ok(None) };
+                // When an index is looked at, before or after the rest, must not matter.
+                let text = index.index.to_token_stream().to_string();
+                if text.split(|c: char| !c.is_alphanumeric()).any(|word| word == "self")
+                    || text.contains("(*")
+                {
+                    return self.refuse(&index.index, "an index that reads nothing shared");
+                }
+                let text = format!("{}[{}]", array.text, self.expression(&index.index)?);
+                Ok(Some(Place { text, ..array }))
+            }
+            Expr::Unary(deref) if matches!(deref.op, UnOp::Deref(_)) => match bare(&deref.expr) {
+                Expr::MethodCall(call) if call.method == "get" && call.args.is_empty() => {
+                    self.place(&call.receiver)
+                }
+                _ => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    fn field(&self, field: &syn::ExprField) -> Result<Option<Place>> {
+        let Member::Named(member) = &field.member else { return Ok(None) };
+        let name = member.to_string();
+        if is_self(&field.base) {
+            let Some(shared) = self.source.shared.get(&name) else {
+                return self.refuse(field, "a field of the object");
+            };
+            let signed = sign(&shared.shape);
+            return Ok(Some(Place {
+                text: names::plain(&name),
+                is_atomic: shared.is_atomic,
+                signed,
+            }));
+        }
+        let node = match bare(&field.base) {
+            Expr::Unary(deref) if matches!(deref.op, UnOp::Deref(_)) => {
+                self.expression(&deref.expr)?
+            }
+            base @ Expr::Path(_) => self.expression(base)?,
+            _ => {
+                return self
+                    .refuse(field, "a field of the object, `(*node).field` or `node.field`");
+            }
+        };
+        let Some(is_atomic) = self.source.node_field(&name) else {
+            return self.refuse(field, "a field that is atomic in all structs or in none");
+        };
+        let shapes = self.source.nodes.values().flatten();
+        let signed = shapes.filter(|(of, _)| *of == name).find_map(|(_, field)| sign(&field.shape));
+        Ok(Some(Place { text: format!("{node}.{}", names::plain(&name)), is_atomic, signed }))
+    }
+
+    /// An atomic that a method is called on.
+    fn atomic(&self, expr: &Expr) -> Result<Option<Place>> {
+        Ok(self.place(expr)?.filter(|place| place.is_atomic))
+    }
+
+    /// A compare-exchange, if an expression is one.
+    pub fn exchange(&self, expr: &Expr) -> Result<Option<Exchange>> {
+        let Expr::MethodCall(call) = bare(expr) else { return Ok(None) };
+        let is_weak = call.method == "compare_exchange_weak";
+        if !is_weak && call.method != "compare_exchange" {
+            return Ok(None);
+        }
+        let (Some(place), 4) = (self.atomic(&call.receiver)?, call.args.len()) else {
+            return self.refuse(call, "a compare-exchange of an atomic with two orderings");
+        };
+        Ok(Some(Exchange {
+            place: place.text,
+            old: self.expression(&call.args[0])?,
+            new: self.expression(&call.args[1])?,
+            success: self.ordering(&call.args[2])?,
+            failure: self.ordering(&call.args[3])?,
+            is_weak,
+        }))
+    }
+
+    pub fn expression(&self, expr: &Expr) -> Result<String> {
+        let expr = bare(expr);
+        let _level = self.descend(expr)?;
+        match expr {
+            Expr::Lit(literal) => match &literal.lit {
+                Lit::Int(number) => Ok(number.base10_digits().to_owned()),
+                Lit::Bool(truth) => Ok(truth.value.to_string()),
+                _ => self.refuse(expr, "a number or a truth value"),
+            },
+            Expr::Path(path) => self.name(path),
+            Expr::Reference(reference) => match bare(&reference.expr) {
+                Expr::Unary(deref) if matches!(deref.op, UnOp::Deref(_)) => {
+                    self.expression(&deref.expr)
+                }
+                _ => self.refuse(expr, "`&*pointer`"),
+            },
+            Expr::Unary(unary) => self.unary(unary),
+            Expr::Binary(binary) => self.binary(binary),
+            Expr::Cast(cast) => self.cast(cast),
+            Expr::MethodCall(call) => self.method_call(call),
+            Expr::Call(_) => self.call(expr),
+            Expr::Field(_) | Expr::Index(_) => self.read(expr),
+            Expr::If(choice) => self.choice(choice),
+            _ => self.refuse(expr, "an expression of the subset"),
+        }
+    }
+
+    fn name(&self, path: &syn::ExprPath) -> Result<String> {
+        let Some(name) = path.path.get_ident().map(ToString::to_string) else {
+            return self.refuse(path, "a local or a constant");
+        };
+        if name == "None" {
+            return Ok("null".to_owned());
+        }
+        if self.owned.iter().any(|(owner, _)| *owner == name) {
+            return self.refuse(path, "the box to be dropped or read out, not moved");
+        }
+        match self.names.get(&name) {
+            Some(local) => Ok(local.clone()),
+            None if self.source.constants.contains(&name) => Ok(name),
+            None => self.refuse(path, "a local or a constant"),
+        }
+    }
+
+    /// A plain read of a place.
+    fn read(&self, expr: &Expr) -> Result<String> {
+        match self.place(expr)? {
+            Some(place) if !place.is_atomic => Ok(place.text),
+            Some(_) => self.refuse(expr, "`.load(…)` of an atomic"),
+            None => self.refuse(expr, "a place in memory"),
+        }
+    }
+
+    fn unary(&self, unary: &syn::ExprUnary) -> Result<String> {
+        match unary.op {
+            UnOp::Not(_) => Ok(format!("!{}", self.operand(&unary.expr)?)),
+            UnOp::Neg(_) => Ok(format!("-{}", self.operand(&unary.expr)?)),
+            _ => self.read(&Expr::Unary(unary.clone())),
+        }
+    }
+
+    /// An operand, in parentheses if it is no single word.
+    fn operand(&self, expr: &Expr) -> Result<String> {
+        let text = self.expression(expr)?;
+        let is_call =
+            matches!(bare(expr), Expr::MethodCall(_) | Expr::Call(_)) && text.ends_with(')');
+        let is_word = text.chars().all(|letter| letter.is_alphanumeric() || "_.".contains(letter));
+        let is_comparison = text.contains(" == ") || text.contains(" != ") || text.contains("&&");
+        if is_word || is_call && !is_comparison { Ok(text) } else { Ok(format!("({text})")) }
+    }
+
+    fn binary(&self, binary: &syn::ExprBinary) -> Result<String> {
+        let operator = match binary.op {
+            BinOp::Add(_) => "+",
+            BinOp::Sub(_) => "-",
+            BinOp::Mul(_) => "*",
+            BinOp::Rem(_) => "%",
+            BinOp::And(_) => "&&",
+            BinOp::Or(_) => "||",
+            BinOp::Eq(_) => "==",
+            BinOp::Ne(_) => "!=",
+            BinOp::Lt(_) => "<",
+            BinOp::Le(_) => "<=",
+            BinOp::Gt(_) => ">",
+            BinOp::Ge(_) => ">=",
+            _ => return self.refuse(binary, "one of + - * % && || == != < <= > >="),
+        };
+        let text =
+            format!("{} {operator} {}", self.operand(&binary.left)?, self.operand(&binary.right)?);
+        let is_difference = matches!(binary.op, BinOp::Sub(_));
+        if is_difference && self.is_unsigned(&binary.left) && self.is_unsigned(&binary.right) {
+            return Ok(self.unsigned(&text));
+        }
+        Ok(text)
+    }
+
+    /// A number that must not be negative.
+    fn unsigned(&self, text: &str) -> String {
+        self.source.has_unsigned.set(true);
+        format!("unsigned({text})")
+    }
+
+    /// Whether an expression is not known to have a sign.
+    fn is_unsigned(&self, expr: &Expr) -> bool {
+        self.sign(expr) != Some(true)
+    }
+
+    /// Whether the type of a number has a sign, if that is known.
+    pub fn sign(&self, expr: &Expr) -> Option<bool> {
+        match bare(expr) {
+            Expr::Path(path) => {
+                let name = path.path.get_ident()?.to_string();
+                let local = self.names.get(&name)?;
+                self.signs.get(local).copied()
+            }
+            Expr::Cast(cast) => sign(&self.source.shape(&cast.ty).ok()?.0),
+            Expr::Binary(binary) => self.sign(&binary.left).or_else(|| self.sign(&binary.right)),
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => Some(true),
+            Expr::MethodCall(call) => match self.place(&call.receiver).ok()? {
+                Some(place) => place.signed,
+                None => self.sign(&call.receiver),
+            },
+            other => self.place(other).ok()??.signed,
+        }
+    }
+
+    fn cast(&self, cast: &syn::ExprCast) -> Result<String> {
+        let Type::Path(_) = &*cast.ty else {
+            return self.refuse(cast, "a cast to a type of numbers");
+        };
+        match self.source.shape(&cast.ty)?.0 {
+            Shape::Number { signed: true } => self.expression(&cast.expr),
+            Shape::Number { signed: false } if self.sign(&cast.expr) == Some(false) => {
+                self.expression(&cast.expr)
+            }
+            Shape::Number { signed: false } => Ok(self.unsigned(&self.expression(&cast.expr)?)),
+            _ => self.refuse(cast, "a cast to a type of numbers"),
+        }
+    }
+
+    fn method_call(&self, call: &ExprMethodCall) -> Result<String> {
+        let method = call.method.to_string();
+        let args: Vec<&Expr> = call.args.iter().collect();
+        if is_self(&call.receiver) && self.source.functions.contains(&method) {
+            let args: Result<Vec<String>> = args.iter().map(|arg| self.expression(arg)).collect();
+            return Ok(format!("{}({})", names::plain(&method), args?.join(", ")));
+        }
+        match (method.as_str(), &args[..]) {
+            ("is_ok" | "is_err", []) => {
+                let Some(exchange) = self.exchange(&call.receiver)? else {
+                    return self.refuse(call, "a compare-exchange before it");
+                };
+                if exchange.is_weak {
+                    self.source.may_fail.set(true);
+                }
+                let text = exchange.text();
+                Ok(if method == "is_ok" { text } else { format!("!({text})") })
+            }
+            ("is_null", []) | ("is_none", []) => {
+                Ok(format!("{} == null", self.operand(&call.receiver)?))
+            }
+            ("is_some", []) => Ok(format!("{} != null", self.operand(&call.receiver)?)),
+            ("clone" | "assume_init_read" | "assume_init", []) => self.expression(&call.receiver),
+            ("wrapping_add", [by]) => {
+                Ok(format!("{} + {}", self.operand(&call.receiver)?, self.operand(by)?))
+            }
+            ("wrapping_sub", [by]) => {
+                let text = format!("{} - {}", self.operand(&call.receiver)?, self.operand(by)?);
+                let unsigned = self.is_unsigned(&call.receiver);
+                Ok(if unsigned { self.unsigned(&text) } else { text })
+            }
+            _ => self.access(call, &method, &args),
+        }
+    }
+
+    /// An access to an atomic that gives a value.
+    fn access(&self, call: &ExprMethodCall, method: &str, args: &[&Expr]) -> Result<String> {
+        let Some(Place { text: place, .. }) = self.atomic(&call.receiver)? else {
+            return self.refuse(call, "a method of an atomic, of a pointer or of the object");
+        };
+        match (method, args) {
+            ("load", [order]) => Ok(format!("load({place}, {})", self.ordering(order)?)),
+            ("swap", [new, order]) => {
+                Ok(format!("swap({place}, {}, {})", self.expression(new)?, self.ordering(order)?))
+            }
+            ("fetch_add", [by, order]) => {
+                Ok(format!("fetch_add({place}, {}, {})", self.expression(by)?, self.ordering(order)?))
+            }
+            ("fetch_sub", [by, order]) => {
+                Ok(format!("fetch_add({place}, -{}, {})", self.operand(by)?, self.ordering(order)?))
+            }
+            _ => self.refuse(
+                call,
+                "one of load, store, swap, compare_exchange, compare_exchange_weak, fetch_add, fetch_sub",
+            ),
+        }
+    }
+
+    fn call(&self, expr: &Expr) -> Result<String> {
+        let Some((name, args)) = called(expr) else { return self.refuse(expr, "a known function") };
+        match (name.as_str(), &args[..]) {
+            ("ptr::null_mut" | "null_mut", []) => Ok("null".to_owned()),
+            ("Some", [inner]) => self.expression(inner),
+            ("Box::into_raw", [inner]) => match called(inner) {
+                Some((name, args)) if name == "Box::new" && args.len() == 1 => {
+                    self.new_node(args[0])
+                }
+                _ => self.refuse(expr, "`Box::into_raw(Box::new(Node { … }))`"),
+            },
+            ("ptr::read", [inner]) => match bare(inner) {
+                Expr::Reference(reference) => self.read(&reference.expr),
+                _ => self.refuse(expr, "`ptr::read(&(*node).field)`"),
+            },
+            ("MaybeUninit::uninit", []) => Ok("null".to_owned()),
+            ("MaybeUninit::new" | "ManuallyDrop::new" | "UnsafeCell::new", [inner]) => {
+                self.expression(inner)
+            }
+            (name, [inner]) if name.starts_with("Atomic") && name.ends_with("::new") => {
+                self.expression(inner)
+            }
+            _ => self.refuse(expr, "a function of the subset"),
+        }
+    }
+
+    fn new_node(&self, expr: &Expr) -> Result<String> {
+        let Expr::Struct(literal) = bare(expr) else {
+            return self.refuse(expr, "a struct with its fields");
+        };
+        let Some(name) = literal.path.segments.last().map(|segment| segment.ident.to_string())
+        else {
+            return self.refuse(expr, "a struct with its fields");
+        };
+        if !self.source.nodes.contains_key(&name) || literal.rest.is_some() {
+            return self.refuse(expr, "a struct of this file with all its fields");
+        }
+        let field = |field: &syn::FieldValue| {
+            let Member::Named(member) = &field.member else {
+                return self.refuse(field, "a named field");
+            };
+            let value = self.expression(&field.expr)?;
+            Ok(format!("{}: {value}", names::plain(&member.to_string())))
+        };
+        let fields: Result<Vec<String>> = literal.fields.iter().map(field).collect();
+        Ok(format!("new {name} {{ {} }}", fields?.join(", ")))
+    }
+
+    fn choice(&self, choice: &syn::ExprIf) -> Result<String> {
+        let only = |block: &syn::Block| match &block.stmts[..] {
+            [Stmt::Expr(expr, None)] => Some(expr.clone()),
+            _ => None,
+        };
+        let (Some(then), Some((_, or))) = (only(&choice.then_branch), &choice.else_branch) else {
+            return self.refuse(choice, "`if` with one expression in each branch");
+        };
+        let condition = self.expression(&choice.cond)?;
+        Ok(format!(
+            "if {condition} {{ {} }} else {{ {} }}",
+            self.expression(&then)?,
+            self.expression(or)?
+        ))
+    }
+}
+
+fn sign(shape: &Shape) -> Option<bool> {
+    match shape {
+        Shape::Number { signed } => Some(*signed),
+        Shape::Array(of, _) => sign(of),
+        _ => None,
+    }
+}
+
+pub(crate) fn is_self(expr: &Expr) -> bool {
+    matches!(bare(expr), Expr::Path(path) if path.path.is_ident("self"))
+}

@@ -1,0 +1,678 @@
+//! Statements and functions.
+
+use crate::declaration::{Shape, Source, is_public};
+use crate::expression::{Exchange, Scope, bare, called, is_self, taken_back};
+use crate::names::{self, Names};
+use crate::output::Output;
+use crate::{Error, Result};
+use proc_macro2::Span;
+use std::collections::HashMap;
+use std::rc::Rc;
+use syn::spanned::Spanned;
+use syn::{Block, Expr, FnArg, ImplItemFn, Local, Member, Pat, Stmt};
+
+/// A function while it is written.
+pub(crate) struct Body<'s, 'o> {
+    scope: Scope<'s>,
+    out: &'o mut Output,
+    has_result: bool,
+}
+
+type Placed = (String, Span);
+
+/// A branch of a compare-exchange: the name of what it is given, if it has one, and what it does.
+struct Branch<'e> {
+    name: Option<String>,
+    body: &'e Expr,
+}
+
+impl<'s, 'o> Body<'s, 'o> {
+    fn new(source: &'s Source, out: &'o mut Output) -> Self {
+        let names = Names::new(source.shared.keys());
+        let scope =
+            Scope { source, names, signs: HashMap::new(), owned: Vec::new(), depth: Rc::default() };
+        Body { scope, out, has_result: false }
+    }
+
+    /// Writes a method, or a function that only the object calls.
+    pub fn write(source: &'s Source, function: &ImplItemFn, out: &'o mut Output) -> Result<()> {
+        if let Some(word) = &function.sig.asyncness {
+            return Err(Error::at(word.span(), "an `async` function cannot be imported"));
+        }
+        let mut body = Body::new(source, out);
+        let (parameters, result) = source.signature(function, &mut body.scope.names)?;
+        body.note_signs(function);
+        body.has_result = !result.is_empty();
+        let kind = if is_public(function) { "method" } else { "fn" };
+        let name = names::plain(&function.sig.ident.to_string());
+        let head = format!("{kind} {name}({}){result} {{", parameters.join(", "));
+        body.out.open(&head, function.sig.span());
+        body.block(&function.block, true)?;
+        body.out.close();
+        Ok(())
+    }
+
+    fn note_signs(&mut self, function: &ImplItemFn) {
+        for input in &function.sig.inputs {
+            let FnArg::Typed(typed) = input else { continue };
+            let (Pat::Ident(ident), Ok((Shape::Number { signed }, _))) =
+                (&*typed.pat, self.scope.source.shape(&typed.ty))
+            else {
+                continue;
+            };
+            if let Some(local) = self.scope.names.get(&ident.ident.to_string()).cloned() {
+                self.scope.signs.insert(local, signed);
+            }
+        }
+    }
+
+    /// What a constructor makes before the object, and the first values of its fields.
+    #[allow(clippy::type_complexity)]
+    pub fn constructor(
+        source: &'s Source,
+        function: &ImplItemFn,
+    ) -> Result<(Vec<Placed>, Vec<(String, Placed)>)> {
+        let mut ignored = Output::default();
+        let mut body = Body::new(source, &mut ignored);
+        let mut setup = Vec::new();
+        let Some((Stmt::Expr(object, None), before)) = function.block.stmts.split_last() else {
+            return body.scope.refuse(&function.block, "a constructor that ends with the object");
+        };
+        for statement in before {
+            let Stmt::Local(local) = statement else {
+                return body.scope.refuse(statement, "`let` before the object");
+            };
+            let (name, init) = body.let_parts(local)?;
+            let value = body.scope.expression(init)?;
+            let name = body.scope.names.declare(&name);
+            setup.push((format!("let {name} = {value}"), local.span()));
+        }
+        let Expr::Struct(literal) = bare(object) else {
+            return body.scope.refuse(object, "the object with its fields");
+        };
+        let mut fields = Vec::new();
+        for field in &literal.fields {
+            let Member::Named(member) = &field.member else {
+                return body.scope.refuse(field, "a named field");
+            };
+            let name = member.to_string();
+            if let Some(declared) = source.shared.get(&name) {
+                let value = body.first_value(&field.expr, &declared.shape)?;
+                fields.push((name, (value, field.span())));
+            }
+        }
+        Ok((setup, fields))
+    }
+
+    fn first_value(&self, expr: &Expr, shape: &Shape) -> Result<String> {
+        let Shape::Array(of, length) = shape else {
+            let value = self.scope.expression(unwrapped(expr))?;
+            // Data that is a number is empty at first.
+            let is_empty = matches!(shape, Shape::MaybeValue) && value == "0";
+            return Ok(if is_empty { "null".to_owned() } else { value });
+        };
+        let element = match bare(expr) {
+            Expr::Repeat(repeat) => match bare(&repeat.expr) {
+                Expr::Const(constant) => match &constant.block.stmts[..] {
+                    [Stmt::Expr(inner, None)] => inner.clone(),
+                    _ => return self.scope.refuse(expr, "one expression in `const { … }`"),
+                },
+                inner => inner.clone(),
+            },
+            _ => match called(expr) {
+                Some((name, args)) if name == "array::from_fn" && args.len() == 1 => {
+                    match args[0] {
+                        Expr::Closure(closure) if is_constant(closure) => (*closure.body).clone(),
+                        other => return self.scope.refuse(other, "`|_| …`"),
+                    }
+                }
+                _ => return self.scope.refuse(expr, "`[x; N]` or `std::array::from_fn(|_| x)`"),
+            },
+        };
+        Ok(format!("[{}; {length}]", self.first_value(&element, of)?))
+    }
+
+    fn block(&mut self, block: &Block, is_tail: bool) -> Result<()> {
+        let _level = self.scope.descend(block)?;
+        self.scope.names.enter();
+        let owned = self.scope.owned.len();
+        for (at, statement) in block.stmts.iter().enumerate() {
+            let is_last = at + 1 == block.stmts.len();
+            self.statement(statement, is_tail && is_last)?;
+        }
+        let ends = block.stmts.last().is_some_and(leaves) || is_tail && self.has_result;
+        let freed: Vec<(String, String)> = self.scope.owned.drain(owned..).collect();
+        for (_, pointer) in freed.into_iter().rev().filter(|_| !ends) {
+            self.out.line(&format!("free({pointer})"), block.brace_token.span.close());
+        }
+        self.scope.names.leave();
+        Ok(())
+    }
+
+    fn statement(&mut self, statement: &Stmt, is_tail: bool) -> Result<()> {
+        match statement {
+            Stmt::Local(local) => self.local(local),
+            Stmt::Expr(expr, None) if is_tail && self.has_result && !is_control(expr) => {
+                self.returns(Some(expr), expr.span())
+            }
+            Stmt::Expr(expr, _) => self.execute(expr, is_tail),
+            Stmt::Macro(call) => self.assertion(&call.mac),
+            Stmt::Item(item) => self.scope.refuse(item, "a statement"),
+        }
+    }
+
+    fn let_parts<'e>(&self, local: &'e Local) -> Result<(String, &'e Expr)> {
+        let pattern = match &local.pat {
+            Pat::Type(typed) => &*typed.pat,
+            pattern => pattern,
+        };
+        match (pattern, &local.init) {
+            (Pat::Ident(ident), Some(init)) if init.diverge.is_none() && ident.subpat.is_none() => {
+                Ok((ident.ident.to_string(), &init.expr))
+            }
+            _ => self.scope.refuse(local, "`let name = value`"),
+        }
+    }
+
+    fn local(&mut self, local: &Local) -> Result<()> {
+        if let (Pat::Wild(_), Some(init)) = (&local.pat, &local.init)
+            && let Some(exchange) = self.scope.exchange(&init.expr)?
+        {
+            let text = self.attempted(&exchange);
+            self.out.open(&format!("if {text} {{"), local.span());
+            self.out.close();
+            return Ok(());
+        }
+        let (name, init) = self.let_parts(local)?;
+        if let Some(pointer) = taken_back(init) {
+            let text = self.scope.expression(pointer)?;
+            let own = self.scope.names.declare(&name);
+            self.out.line(&format!("let {own} = {text}"), local.span());
+            self.scope.owned.push((name, own));
+            return Ok(());
+        }
+        let taken = self.taken(init)?;
+        let text = match &taken {
+            Some(place) => place.clone(),
+            None => self.scope.expression(init)?,
+        };
+        let signed = match &local.pat {
+            Pat::Type(typed) => match self.scope.source.shape(&typed.ty) {
+                Ok((Shape::Number { signed }, _)) => Some(signed),
+                _ => None,
+            },
+            _ => self.scope.sign(init),
+        };
+        let own = self.scope.names.declare(&name);
+        self.out.line(&format!("let {own} = {text}"), local.span());
+        if let Some(place) = taken {
+            self.out.line(&format!("{place} = null"), local.span());
+        }
+        if let Some(signed) = signed {
+            self.scope.signs.insert(own, signed);
+        }
+        Ok(())
+    }
+
+    /// The place of `place.take()`.
+    fn taken(&self, expr: &Expr) -> Result<Option<String>> {
+        let Expr::MethodCall(call) = bare(expr) else { return Ok(None) };
+        if call.method != "take" || !call.args.is_empty() {
+            return Ok(None);
+        }
+        match self.scope.place(&call.receiver)? {
+            Some(place) if !place.is_atomic => Ok(Some(place.text)),
+            _ => self.scope.refuse(call, "`take` of a place that is not atomic"),
+        }
+    }
+
+    /// An expression that is a statement.
+    fn execute(&mut self, expr: &Expr, is_tail: bool) -> Result<()> {
+        let span = expr.span();
+        match expr {
+            Expr::Paren(inner) => self.execute(&inner.expr, is_tail),
+            Expr::Unsafe(inner) => self.block(&inner.block, is_tail),
+            Expr::Block(inner) if inner.label.is_none() => self.block(&inner.block, is_tail),
+            Expr::Loop(inner) => {
+                let label = label(inner.label.as_ref());
+                self.out.open(&format!("{label}loop {{"), inner.loop_token.span());
+                self.inside(span, |body| body.block(&inner.body, false))?;
+                self.out.close();
+                Ok(())
+            }
+            Expr::While(inner) => self.while_loop(inner),
+            Expr::If(inner) => self.choice(inner, is_tail),
+            Expr::Match(inner) => self.match_exchange(inner, is_tail),
+            Expr::Return(inner) => self.returns(inner.expr.as_deref(), span),
+            Expr::Break(inner) if inner.expr.is_none() => {
+                self.leaves_loop("break", inner.label.as_ref(), span)
+            }
+            Expr::Continue(inner) => self.leaves_loop("continue", inner.label.as_ref(), span),
+            Expr::Assign(inner) => self.assign(inner),
+            Expr::Binary(inner) => self.change(inner),
+            Expr::Macro(inner) => self.assertion(&inner.mac),
+            Expr::Call(_) => self.call(expr),
+            Expr::MethodCall(call) => self.method_call(call),
+            _ => self.scope.refuse(expr, "a statement of the subset"),
+        }
+    }
+
+    /// Writes a body of a loop, in which nothing outside of it is owned by a box.
+    fn inside(&mut self, span: Span, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let outer = std::mem::take(&mut self.scope.owned);
+        if let Some((name, _)) = outer.first() {
+            let message = format!("a loop while `{name}` owns a box cannot be imported");
+            return Err(Error::at(span, message));
+        }
+        write(self)
+    }
+
+    fn while_loop(&mut self, inner: &syn::ExprWhile) -> Result<()> {
+        let label = label(inner.label.as_ref());
+        let span = inner.while_token.span();
+        if let Expr::Let(pattern) = &*inner.cond {
+            let Some((exchange, name, true)) = self.exchange_pattern(pattern)? else {
+                return self.scope.refuse(pattern, "`while let Err(…)` of a compare-exchange");
+            };
+            self.out.open(&format!("{label}loop {{"), span);
+            self.inside(span, |body| {
+                body.scope.names.enter();
+                body.exchange(&exchange, None, name.as_deref(), span)?;
+                body.out.unplaced("break");
+                body.out.turn("} else {");
+                body.block(&inner.body, false)?;
+                body.out.close();
+                body.scope.names.leave();
+                Ok(())
+            })?;
+            self.out.close();
+            return Ok(());
+        }
+        let condition = self.scope.expression(&inner.cond)?;
+        self.out.open(&format!("{label}while {condition} {{"), span);
+        self.inside(span, |body| body.block(&inner.body, false))?;
+        self.out.close();
+        Ok(())
+    }
+
+    fn choice(&mut self, inner: &syn::ExprIf, is_tail: bool) -> Result<()> {
+        let span = inner.if_token.span();
+        if let Expr::Let(pattern) = &*inner.cond {
+            return self.choice_of_exchange(inner, pattern, is_tail);
+        }
+        let condition = self.scope.expression(&inner.cond)?;
+        self.out.open(&format!("if {condition} {{"), span);
+        self.block(&inner.then_branch, is_tail)?;
+        if let Some((_, or)) = &inner.else_branch {
+            self.out.turn("} else {");
+            self.tail_or_statement(or, is_tail)?;
+        }
+        self.out.close();
+        Ok(())
+    }
+
+    fn tail_or_statement(&mut self, expr: &Expr, is_tail: bool) -> Result<()> {
+        if is_tail && self.has_result && !is_control(expr) {
+            return self.returns(Some(expr), expr.span());
+        }
+        self.execute(expr, is_tail)
+    }
+
+    fn choice_of_exchange(
+        &mut self,
+        inner: &syn::ExprIf,
+        pattern: &syn::ExprLet,
+        is_tail: bool,
+    ) -> Result<()> {
+        let Some((exchange, name, is_failure)) = self.exchange_pattern(pattern)? else {
+            return self.scope.refuse(pattern, "`Ok(…)` or `Err(…)` of a compare-exchange");
+        };
+        let span = inner.if_token.span();
+        self.scope.names.enter();
+        let (ok, err) = if is_failure { (None, name) } else { (name, None) };
+        self.exchange(&exchange, ok.as_deref(), err.as_deref(), span)?;
+        let or = inner.else_branch.as_ref().map(|(_, or)| &**or);
+        if is_failure {
+            if let Some(or) = or {
+                self.tail_or_statement(or, is_tail)?;
+            }
+            self.out.turn("} else {");
+            self.block(&inner.then_branch, is_tail)?;
+        } else {
+            self.block(&inner.then_branch, is_tail)?;
+            if let Some(or) = or {
+                self.out.turn("} else {");
+                self.tail_or_statement(or, is_tail)?;
+            }
+        }
+        self.out.close();
+        self.scope.names.leave();
+        Ok(())
+    }
+
+    /// The exchange of `Ok(name) = x.compare_exchange(…)`, and whether it is `Err`.
+    fn exchange_pattern(
+        &self,
+        pattern: &syn::ExprLet,
+    ) -> Result<Option<(Exchange, Option<String>, bool)>> {
+        let (Some(exchange), Some((which, name))) =
+            (self.scope.exchange(&pattern.expr)?, outcome(&pattern.pat))
+        else {
+            return Ok(None);
+        };
+        Ok(Some((exchange, name, which == "Err")))
+    }
+
+    fn match_exchange(&mut self, inner: &syn::ExprMatch, is_tail: bool) -> Result<()> {
+        let Some(exchange) = self.scope.exchange(&inner.expr)? else {
+            return self.scope.refuse(inner, "a `match` of a compare-exchange");
+        };
+        let (mut ok, mut err) = (None, None);
+        for arm in &inner.arms {
+            let branch = |name| Some(Branch { name, body: &arm.body });
+            match outcome(&arm.pat) {
+                Some((which, name)) if arm.guard.is_none() && which == "Ok" => ok = branch(name),
+                Some((_, name)) if arm.guard.is_none() => err = branch(name),
+                _ => return self.scope.refuse(&arm.pat, "`Ok(…)` or `Err(…)`"),
+            }
+        }
+        let (Some(ok), Some(err)) = (ok, err) else {
+            return self.scope.refuse(inner, "an arm for `Ok` and one for `Err`");
+        };
+        let span = inner.match_token.span();
+        self.scope.names.enter();
+        self.exchange(&exchange, ok.name.as_deref(), err.name.as_deref(), span)?;
+        self.branch(ok.body, is_tail)?;
+        self.out.turn("} else {");
+        self.branch(err.body, is_tail)?;
+        self.out.close();
+        self.scope.names.leave();
+        Ok(())
+    }
+
+    fn branch(&mut self, body: &Expr, is_tail: bool) -> Result<()> {
+        match bare(body) {
+            Expr::Tuple(unit) if unit.elems.is_empty() => Ok(()),
+            _ => self.tail_or_statement(body, is_tail),
+        }
+    }
+
+    /// Writes a compare-exchange up to the block for its success. If the value that it failed with
+    /// has a name, failing is a load of a value that differs.
+    fn exchange(
+        &mut self,
+        exchange: &Exchange,
+        ok: Option<&str>,
+        err: Option<&str>,
+        span: Span,
+    ) -> Result<()> {
+        // What is compared and put is looked at once, whatever becomes of it.
+        let mut bound = exchange.clone();
+        if err.is_some() || ok.is_some() {
+            bound.old = self.bind(&exchange.old, "expected", span);
+        }
+        if err.is_some() {
+            bound.new = self.bind(&exchange.new, "replacement", span);
+            self.exchange_or_load(&bound, err.unwrap_or_default(), span);
+        } else {
+            let text = self.attempted(&bound);
+            self.out.open(&format!("if {text} {{"), span);
+        }
+        if let Some(name) = ok {
+            let own = self.scope.names.declare(name);
+            self.out.line(&format!("let {own} = {}", bound.old), span);
+        }
+        Ok(())
+    }
+
+    /// A local that holds a value from now on.
+    fn bind(&mut self, text: &str, name: &str, span: Span) -> String {
+        let own = self.scope.names.declare(name);
+        self.out.line(&format!("let {own} = {text}"), span);
+        own
+    }
+
+    /// A compare-exchange as a condition.
+    fn attempted(&self, exchange: &Exchange) -> String {
+        if exchange.is_weak {
+            self.scope.source.may_fail.set(true);
+        }
+        exchange.text()
+    }
+
+    fn exchange_or_load(&mut self, exchange: &Exchange, name: &str, span: Span) {
+        let Exchange { place, old, failure, is_weak, .. } = exchange;
+        let now = self.scope.names.declare(name);
+        let won = self.scope.names.declare("won");
+        self.out.line(&format!("let {now} = {old}"), span);
+        self.out.unplaced(&format!("let {won} = false"));
+        self.out.open_unplaced("choose {");
+        self.out.line(&format!("{won} = {}", exchange.strong()), span);
+        self.out.unplaced(&format!("assume {won}"));
+        self.out.turn("or");
+        self.out.line(&format!("{now} = load({place}, {failure})"), span);
+        if !is_weak {
+            self.out.unplaced(&format!("assume {now} != {old}"));
+        }
+        self.out.close();
+        self.out.open_unplaced(&format!("if {won} {{"));
+    }
+
+    fn returns(&mut self, value: Option<&Expr>, span: Span) -> Result<()> {
+        let owned = self.scope.owned.clone();
+        let Some(value) = value else {
+            self.free_all(&owned, span);
+            self.out.line("return", span);
+            return Ok(());
+        };
+        // `Some(Box::from_raw(node).value)` reads the value and drops the box.
+        let inner = match called(value) {
+            Some((name, args)) if name == "Some" && args.len() == 1 => args[0],
+            _ => value,
+        };
+        let (text, freed) = match self.read_out(inner)? {
+            Some((text, pointer)) => (text, vec![(String::new(), pointer)]),
+            None => match self.taken(inner)? {
+                Some(place) => {
+                    let result = self.scope.names.declare("result");
+                    self.out.line(&format!("let {result} = {place}"), span);
+                    self.out.line(&format!("{place} = null"), span);
+                    (result, Vec::new())
+                }
+                None => (self.with_boxes_read(value)?, Vec::new()),
+            },
+        };
+        if owned.is_empty() && freed.is_empty() {
+            self.out.line(&format!("return {text}"), span);
+            return Ok(());
+        }
+        let result = self.scope.names.declare("result");
+        self.out.line(&format!("let {result} = {text}"), span);
+        self.free_all(&freed, span);
+        self.free_all(&owned, span);
+        self.out.line(&format!("return {result}"), span);
+        Ok(())
+    }
+
+    fn free_all(&mut self, owned: &[(String, String)], span: Span) {
+        for (_, pointer) in owned.iter().rev() {
+            self.out.line(&format!("free({pointer})"), span);
+        }
+    }
+
+    /// `Box::from_raw(node).field`, with its pointer.
+    fn read_out(&self, expr: &Expr) -> Result<Option<(String, String)>> {
+        let Expr::Field(field) = bare(expr) else { return Ok(None) };
+        let (Some(pointer), Member::Named(member)) = (taken_back(&field.base), &field.member)
+        else {
+            return Ok(None);
+        };
+        let pointer = self.scope.expression(pointer)?;
+        let text = format!("{pointer}.{}", names::plain(&member.to_string()));
+        Ok(Some((text, pointer)))
+    }
+
+    /// An expression in which the fields of owned boxes may be read.
+    fn with_boxes_read(&mut self, expr: &Expr) -> Result<String> {
+        let owned = std::mem::take(&mut self.scope.owned);
+        let text = self.scope.expression(expr);
+        self.scope.owned = owned;
+        text
+    }
+
+    fn leaves_loop(&mut self, word: &str, to: Option<&syn::Lifetime>, span: Span) -> Result<()> {
+        if let Some((name, _)) = self.scope.owned.first() {
+            return Err(Error::at(
+                span,
+                format!("leaving a loop while `{name}` owns a box cannot be imported"),
+            ));
+        }
+        let to = to.map(|label| format!(" {label}")).unwrap_or_default();
+        self.out.line(&format!("{word}{to}"), span);
+        Ok(())
+    }
+
+    fn assign(&mut self, inner: &syn::ExprAssign) -> Result<()> {
+        let text = self.scope.expression(&inner.right)?;
+        let place = match self.scope.place(&inner.left)? {
+            Some(place) if !place.is_atomic => place.text,
+            Some(_) => return self.scope.refuse(&inner.left, "`.store(…)` to an atomic"),
+            None => match bare(&inner.left) {
+                Expr::Path(_) => self.scope.expression(&inner.left)?,
+                other => return self.scope.refuse(other, "a local or a place that is not atomic"),
+            },
+        };
+        self.out.line(&format!("{place} = {text}"), inner.span());
+        Ok(())
+    }
+
+    /// `local += number`.
+    fn change(&mut self, inner: &syn::ExprBinary) -> Result<()> {
+        let sign = match inner.op {
+            syn::BinOp::AddAssign(_) => "+",
+            syn::BinOp::SubAssign(_) if self.scope.sign(&inner.left) == Some(true) => "-",
+            _ => return self.scope.refuse(inner, "`+=` on a local"),
+        };
+        let Expr::Path(_) = bare(&inner.left) else {
+            return self.scope.refuse(inner, "`+=` on a local");
+        };
+        let (local, by) =
+            (self.scope.expression(&inner.left)?, self.scope.expression(&inner.right)?);
+        self.out.line(&format!("{local} = {local} {sign} ({by})"), inner.span());
+        Ok(())
+    }
+
+    fn assertion(&mut self, call: &syn::Macro) -> Result<()> {
+        let name = call.path.segments.last().map(|segment| segment.ident.to_string());
+        if !matches!(name.as_deref(), Some("assert" | "debug_assert")) {
+            return self.scope.refuse(call, "`assert!` or `debug_assert!`");
+        }
+        let parse = syn::punctuated::Punctuated::<Expr, syn::Token![,]>::parse_terminated;
+        let args = call
+            .parse_body_with(parse)
+            .map_err(|error| Error::at(error.span(), error.to_string()))?;
+        let Some(condition) = args.first() else { return self.scope.refuse(call, "a condition") };
+        let text = self.scope.expression(condition)?;
+        self.out.line(&format!("assert {text}"), call.span());
+        Ok(())
+    }
+
+    fn call(&mut self, expr: &Expr) -> Result<()> {
+        let Some((name, args)) = called(expr) else {
+            return self.scope.refuse(expr, "a function of the subset");
+        };
+        let text = match (name.as_str(), &args[..]) {
+            ("fence" | "atomic::fence", [order]) => {
+                format!("fence({})", self.scope.ordering(order)?)
+            }
+            ("hint::spin_loop" | "spin_loop" | "thread::yield_now" | "yield_now", []) => {
+                return Ok(());
+            }
+            ("drop" | "mem::drop", [inner]) if taken_back(inner).is_some() => {
+                let pointer = taken_back(inner).expect("it is one");
+                format!("free({})", self.scope.expression(pointer)?)
+            }
+            _ => return self.scope.refuse(expr, "a function of the subset"),
+        };
+        self.out.line(&text, expr.span());
+        Ok(())
+    }
+
+    fn method_call(&mut self, call: &syn::ExprMethodCall) -> Result<()> {
+        let args: Vec<&Expr> = call.args.iter().collect();
+        let place =
+            if is_self(&call.receiver) { None } else { self.scope.place(&call.receiver)? };
+        let text = match (call.method.to_string().as_str(), &args[..], place) {
+            ("store", [new, order], Some(place)) if place.is_atomic => {
+                let (new, order) = (self.scope.expression(new)?, self.scope.ordering(order)?);
+                format!("store({}, {new}, {order})", place.text)
+            }
+            ("write", [new], Some(place)) if !place.is_atomic => {
+                format!("{} = {}", place.text, self.scope.expression(new)?)
+            }
+            _ => {
+                let value = self.scope.expression(&Expr::MethodCall(call.clone()))?;
+                let name = self.scope.names.declare("ignored");
+                if is_self(&call.receiver) { value } else { format!("let {name} = {value}") }
+            }
+        };
+        self.out.line(&text, call.span());
+        Ok(())
+    }
+}
+
+/// `Ok` or `Err`, and the name of what is inside.
+fn outcome(pattern: &Pat) -> Option<(String, Option<String>)> {
+    let Pat::TupleStruct(tuple) = pattern else { return None };
+    let which = tuple.path.get_ident()?.to_string();
+    if !matches!(which.as_str(), "Ok" | "Err") || tuple.elems.len() != 1 {
+        return None;
+    }
+    match &tuple.elems[0] {
+        Pat::Wild(_) => Some((which, None)),
+        Pat::Ident(ident) if ident.subpat.is_none() => {
+            let name = ident.ident.to_string();
+            Some((which, (!name.starts_with('_')).then_some(name)))
+        }
+        _ => None,
+    }
+}
+
+fn label(label: Option<&syn::Label>) -> String {
+    label.map(|label| format!("{}: ", label.name)).unwrap_or_default()
+}
+
+/// Whether nothing comes after a statement.
+fn leaves(statement: &Stmt) -> bool {
+    matches!(
+        statement,
+        Stmt::Expr(Expr::Return(_) | Expr::Break(_) | Expr::Continue(_) | Expr::Loop(_), _)
+    )
+}
+
+/// Whether an expression at the end of a function has its returns inside.
+fn is_control(expr: &Expr) -> bool {
+    matches!(
+        bare(expr),
+        Expr::Loop(_)
+            | Expr::While(_)
+            | Expr::Match(_)
+            | Expr::Return(_)
+            | Expr::If(_)
+            | Expr::Unsafe(_)
+            | Expr::Block(_)
+    )
+}
+
+/// Whether a closure gives the same for every element.
+fn is_constant(closure: &syn::ExprClosure) -> bool {
+    closure.inputs.iter().all(|input| matches!(input, Pat::Wild(_)))
+}
+
+/// What a wrapper such as `UnsafeCell::new` or `CachePadded::new` is given.
+fn unwrapped(expr: &Expr) -> &Expr {
+    match called(expr) {
+        Some((name, args)) if name == "CachePadded::new" && args.len() == 1 => unwrapped(args[0]),
+        _ => expr,
+    }
+}

@@ -1,0 +1,140 @@
+//! The objects of `examples/import` are Rust that compiles, and become algorithms that the language
+//! accepts; what is outside of the subset is refused where it stands.
+
+#![allow(missing_docs, dead_code, clippy::new_without_default, clippy::redundant_pattern_matching)]
+
+use seriatim_import::{Options, import};
+
+#[path = "../../../examples/import/chase_lev.rs"]
+mod chase_lev;
+#[path = "../../../examples/import/michael_scott.rs"]
+mod michael_scott;
+#[path = "../../../examples/import/spin_counter.rs"]
+mod spin_counter;
+#[path = "../../../examples/import/spsc_ring.rs"]
+mod spsc_ring;
+#[path = "../../../examples/import/treiber.rs"]
+mod treiber;
+#[path = "../../../examples/import/treiber_freed.rs"]
+mod treiber_freed;
+
+fn options(value: Option<&str>, roles: &[&[&str]]) -> Options {
+    let names = |role: &&[&str]| role.iter().map(|name| (*name).to_owned()).collect();
+    Options { value: value.map(str::to_owned), roles: roles.iter().map(names).collect() }
+}
+
+#[test]
+fn examples_become_algorithms_that_the_language_accepts() {
+    let anyone = options(None, &[]);
+    let examples = [
+        ("treiber", "stack", anyone.clone()),
+        ("treiber_freed", "stack", anyone.clone()),
+        ("michael_scott", "queue", anyone.clone()),
+        ("spin_counter", "counter", anyone),
+        ("spsc_ring", "queue", options(None, &[&["enqueue"], &["dequeue"]])),
+        ("chase_lev", "work_stealing_deque", options(Some("u32"), &[&["push", "pop"], &["steal"]])),
+    ];
+    for (name, spec, options) in examples {
+        let file = format!("{}/../../examples/import/{name}.rs", env!("CARGO_MANIFEST_DIR"));
+        let rust = std::fs::read_to_string(&file).expect("an example");
+        let seri =
+            import(&rust, &file, spec, &options).unwrap_or_else(|error| panic!("{name}: {error}"));
+        if let Err(error) = seriatim_lang::check(&seri) {
+            panic!("{}\n{seri}", error.render(&seri, name));
+        }
+    }
+}
+
+/// An object with one method of the given body.
+fn object(body: &str) -> String {
+    format!(
+        "use std::sync::atomic::*;\n\
+         struct Node<T> {{ value: T, next: *mut Node<T>, link: AtomicPtr<Node<T>> }}\n\
+         pub struct Stack<T> {{ top: AtomicPtr<Node<T>>, count: AtomicUsize, items: [AtomicBool; 2] }}\n\
+         impl<T> Stack<T> {{\n\
+         pub fn new() -> Self {{\n\
+         Stack {{ top: AtomicPtr::new(ptr::null_mut()), count: AtomicUsize::new(0), \
+         items: [const {{ AtomicBool::new(false) }}; 2] }} }}\n\
+         pub fn pop(&self) -> Option<T> {{\n{body}\n}} }}"
+    )
+}
+
+#[test]
+fn what_is_outside_of_the_subset_is_refused_where_it_stands() {
+    let refused = [
+        ("for i in 0..2 {}\nNone", 8, "a statement of the subset"),
+        ("let (a, b) = (1, 2);\nNone", 8, "`let name = value`"),
+        ("\nself.count.fetch_xor(1, Ordering::Relaxed);\nNone", 9, "one of load, store"),
+        ("let x = self.top.load(Ordering::Acquire);\nlet y = (*x).link;\nNone", 9, "`.load(…)`"),
+        ("self.top = null_mut();\nNone", 8, "`.store(…)`"),
+        ("let n = self.count.load(Relaxed) / 2;\nNone", 8, "one of + - *"),
+        ("let n = self.items[self.count.load(Relaxed)].load(Relaxed);\nNone", 8, "nothing shared"),
+        ("println!(\"x\");\nNone", 8, "`assert!`"),
+        (
+            "let x = match self.next() { Some(y) => y, None => return None };\nNone",
+            8,
+            "an expression",
+        ),
+        ("self.count.store(1, order);\nNone", 8, "an ordering"),
+        ("let b = Box::from_raw(self.top.load(Relaxed));\nloop { return None; }", 9, "owns a box"),
+        ("let x = self.other.load(Relaxed);\nNone", 8, "a field of the object"),
+        ("let x = vec.len();\nNone", 8, "a method of an atomic"),
+        ("self.pop()?;\nNone", 8, "a statement of the subset"),
+        ("unsafe { asm!(\"\") };\nNone", 8, "`assert!`"),
+    ];
+    for (body, line, expected) in refused {
+        let error = import(&object(body), "x.rs", "stack", &Options::default())
+            .expect_err(&format!("{body} is outside of the subset"));
+        assert!(error.line == line && error.message.contains(expected), "{body}: {error}");
+    }
+    let error = import("pub struct", "x.rs", "stack", &Options::default()).unwrap_err();
+    assert!(error.message.starts_with("this is not Rust"), "{error}");
+}
+
+#[test]
+fn types_and_items_that_mean_something_else_are_refused() {
+    let with = |change: (&str, &str)| object("None").replace(change.0, change.1);
+    let refused = [
+        (("count: AtomicUsize,", "count: Mutex<usize>,"), "none of the types"),
+        (("use std::sync::atomic::*;", "type Word = AtomicUsize;"), "another name for a type"),
+        (("use std::sync::atomic::*;", "struct AtomicUsize { x: u8 }"), "another name than"),
+        (("pub fn pop", "#[cfg(test)] pub fn pop"), "depends on `cfg`"),
+        (("pub fn new()", "pub fn make()"), "a constructor"),
+        (("pub fn new()", "pub fn new(n: usize)"), "without parameters"),
+        (("pub fn pop", "pub async fn pop"), "`async`"),
+        (("; 2]", "; 1 + 1]"), "the length of an array"),
+    ];
+    for (change, expected) in refused {
+        let error = import(&with(change), "x.rs", "stack", &Options::default())
+            .expect_err(&format!("{change:?} is outside of the subset"));
+        assert!(error.message.contains(expected), "{change:?}: {error}");
+    }
+}
+
+/// Names that hide others, and words of the language, stay apart.
+#[test]
+fn names_stay_apart() {
+    let body = "let top = self.top.load(Ordering::Acquire);\nlet value = top;\n\
+                let value = value;\nif value.is_null() { let top = value; }\nNone";
+    let seri = import(&object(body), "x.rs", "stack", &Options::default()).unwrap();
+    for line in [
+        "let top_ = load(top, acquire)",
+        "let value_ = top_",
+        "let value__ = value_",
+        "let top__ = value__",
+    ] {
+        assert!(seri.contains(line), "{line}:\n{seri}");
+    }
+}
+
+#[test]
+fn a_source_as_deep_as_it_is_long_does_no_harm() {
+    for (open, close) in [("!", ""), ("(", ")"), ("{", "}"), ("[", "]"), ("a.b(", ")")] {
+        let (deep, back) = (open.repeat(3_000), close.repeat(3_000));
+        let body = format!("let x = {deep}true{back};\nNone");
+        let imported = import(&object(&body), "x.rs", "stack", &Options::default());
+        assert!(imported.is_err() || close == ")" || close == "}", "{open}");
+    }
+    let long = " ".repeat(1 << 20);
+    assert!(import(&long, "x.rs", "stack", &Options::default()).is_err());
+}
