@@ -110,11 +110,11 @@ fn translate(rust: &str, file: &str, spec: &str, options: &Options) -> Result<St
     out.unplaced(&format!("object {} : {spec}", snake(&name)));
     source.write_declarations(&parsed.items, &name, &mut out)?;
     source.write_initial_state(implementation, &mut out)?;
-    for function in methods(implementation) {
+    for function in methods(implementation).filter(|function| !is_constructor(function)) {
         out.blank();
         if is_shared(function) {
             Body::write(&source, function, &mut out)?;
-        } else if !is_constructor(function) {
+        } else {
             let text = format!("// Left out, as it does not take `&self`: {}", function.sig.ident);
             out.line(&text, function.span());
         }
