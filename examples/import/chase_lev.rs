@@ -21,8 +21,9 @@ impl Deque {
 
     pub fn push(&self, value: u32) {
         let bottom = self.bottom.load(Ordering::Relaxed);
-        let top = self.top.load(Ordering::Acquire);
-        assert!(bottom - top < SIZE as isize, "the deque is full");
+        while bottom - self.top.load(Ordering::Acquire) >= SIZE as isize {
+            std::hint::spin_loop();
+        }
         self.items[bottom as usize % SIZE].store(value, Ordering::Relaxed);
         fence(Ordering::Release);
         self.bottom.store(bottom + 1, Ordering::Relaxed);

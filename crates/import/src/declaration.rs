@@ -134,7 +134,8 @@ fn translate(rust: &str, file: &str, spec: &str, options: &Options) -> Result<St
     out.blank();
     let (threads, client) = write_client(implementation, &options.roles, &mut out)?;
     out.unplaced(&format!(
-        "expect explore(threads: {threads}, values: 2, {client}memory: rc20, operations: 2) holds"
+        "expect explore(threads: {threads}, values: 2, {client}memory: rc20, operations: {}) holds",
+        source.operations(&parsed.items)
     ));
     Ok(out.text())
 }
@@ -391,6 +392,25 @@ impl Source {
     fn is_number(&self, kind: &Type) -> bool {
         let name = last_segment(kind).map(|segment| segment.ident.to_string());
         name.is_some_and(|name| number_type(&name).is_some())
+    }
+
+    /// How many operations a thread should make at least: what is an array must be filled and used
+    /// again.
+    fn operations(&self, items: &[Item]) -> usize {
+        let constant = |name: &str| {
+            let mut constants = items.iter().filter_map(|item| match item {
+                Item::Const(constant) if constant.ident == name => Some(&constant.expr),
+                _ => None,
+            });
+            constants.next().map(|value| value.to_token_stream().to_string())
+        };
+        let lengths = self.shared.values().filter_map(|field| match &field.shape {
+            Shape::Array(_, length) => {
+                constant(length).unwrap_or_else(|| length.clone()).parse().ok()
+            }
+            _ => None,
+        });
+        lengths.map(|length: usize| length.saturating_add(1)).max().unwrap_or(0).clamp(2, 4)
     }
 
     /// Whether a field of some node is atomic; nodes must agree.

@@ -76,6 +76,7 @@ fn one_ordering_too_weak_is_found() {
             QUEUE,
             ("(*head).next.load(Ordering::Acquire)", "(*head).next.load(Ordering::Relaxed)"),
         ),
+        ("spsc_ring.rs", RING, (">= SIZE", "> SIZE")),
         ("spin_counter.rs", counter, ("false, Ordering::Release", "false, Ordering::Relaxed")),
         ("spin_counter.rs", counter, ("true, Ordering::Acquire", "true, Ordering::Relaxed")),
     ];
