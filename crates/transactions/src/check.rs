@@ -167,12 +167,13 @@ impl<'h> Checker<'h> {
         Ok(Answer { level, standing, statistics })
     }
 
-    /// Whether the level holds, without evidence of a *no*: nobody else has confirmed it. `None` if
-    /// that is not known.
+    /// What the engine thinks before anybody has confirmed it, for the benchmark that measures what
+    /// the evidence costs: not an answer, and hidden from those who want one. `None` if it does not know.
     ///
     /// # Errors
     /// If two engines contradict each other.
-    pub fn verdict(&self, level: Level) -> Result<Option<bool>, Defect> {
+    #[doc(hidden)]
+    pub fn unconfirmed(&self, level: Level) -> Result<Option<bool>, Defect> {
         if self.lacks_times(level) {
             return Ok(None);
         }
