@@ -151,6 +151,9 @@ impl Asked {
 fn laws_of(object: &str) {
     let (mut random, mut asked) = (Random(0x1A35), Asked::default());
     for round in 0..rounds(6) {
+        if round > 0 && round % 30 == 0 {
+            eprintln!("{object}: {round} rounds of {}", rounds(6));
+        }
         let operations = [20, 40, 60, 120, 200, 400][round % 6];
         let operations = if SEARCHED.contains(&object) { operations.min(40) } else { operations };
         let Some((rows, spec)) = generated(object, operations, false, &mut random) else {
