@@ -74,15 +74,37 @@ impl Argument for char {
 
 impl<A: Argument> Argument for Option<A> {
     fn to_value(&self) -> Value {
-        self.as_ref().map_or(Value::Nil, A::to_value)
+        self.as_ref().map_or(Value::Nil, |inner| something(inner.to_value()))
     }
 
     fn from_value(value: &Value) -> Option<Self> {
         match value {
             Value::Nil => Some(None),
-            value => A::from_value(value).map(Some),
+            value => A::from_value(unwrapped(value)).map(Some),
         }
     }
+}
+
+/// What is inside of a `Some` that is recorded as this.
+pub(crate) fn unwrapped(value: &Value) -> &Value {
+    match value {
+        Value::List(items) if is_nothing(value) => &items[0],
+        value => value,
+    }
+}
+
+/// Nil, or a list of nothing else.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Nil => true,
+        Value::List(items) => items.len() == 1 && is_nothing(&items[0]),
+        _ => false,
+    }
+}
+
+/// What `Some` of a value is: the value, except that `Some(None)` is not `None` but a list of it.
+pub(crate) fn something(value: Value) -> Value {
+    if is_nothing(&value) { Value::list([value]) } else { value }
 }
 
 impl<A: Argument> Argument for Vec<A> {
@@ -143,6 +165,10 @@ mod tests {
         comes_back('é');
         comes_back(String::from("a \"word\""));
         comes_back([3_u8, 4]);
+        comes_back(Some(None::<u8>));
+        comes_back(Some(Some(None::<u8>)));
+        comes_back(Some(vec![None::<u8>]));
+        comes_back(vec![None, Some(1_u8)]);
         comes_back((1_u32, Some(String::from("x")), vec![2_i8, 3]));
         assert_eq!(u8::from_value(&Value::Int(256)), None);
     }

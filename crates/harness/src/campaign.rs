@@ -9,7 +9,7 @@ use crate::identity::Identity;
 use crate::oracle::{Judge, Oracle, Trouble};
 use crate::passed::Passed;
 use crate::random::Random;
-use crate::run::Run;
+use crate::run::{End, Run};
 use crate::scenario::{KindId, Scenario, Shape, Step};
 use crate::shrink::{Course, Ending, HANDFUL, shrink};
 use crate::steps::{source, steps};
@@ -50,8 +50,11 @@ pub(crate) struct Budget {
 
 /// The share of the budget for one thread by itself.
 const ONE_THREAD_SHARE: u32 = 10;
-/// The most that one thread by itself is given.
+/// The most that one thread by itself is given, if the machine is not too busy for some scenarios.
 const ONE_THREAD: Duration = Duration::from_millis(200);
+/// The scenarios of one thread that are wanted, as long as they do not take a third of the budget.
+const ONE_THREAD_SCENARIOS: u64 = 100;
+const ONE_THREAD_LIMIT: u32 = 3;
 
 /// A campaign under way.
 struct Progress {
@@ -93,10 +96,14 @@ impl Campaign {
         engine: &mut dyn Engine,
         progress: &mut Progress,
     ) -> Result<Option<Found>, Trouble> {
-        let until = progress.begin + (self.budget.time / ONE_THREAD_SHARE).min(ONE_THREAD);
+        let enough = progress.begin + (self.budget.time / ONE_THREAD_SHARE).min(ONE_THREAD);
+        let until = progress.begin + self.budget.time / ONE_THREAD_LIMIT;
         let callers = self.lone_callers();
         for &caller in callers.iter().cycle() {
-            if Instant::now() >= until || progress.judge.executions >= self.budget.executions / 10 {
+            let now = Instant::now();
+            let is_enough = now >= enough && progress.scenarios >= ONE_THREAD_SCENARIOS;
+            if is_enough || now >= until || progress.judge.executions >= self.budget.executions / 10
+            {
                 break;
             }
             let calls = progress.random.between(1, engine.longest_alone());
@@ -182,9 +189,22 @@ impl Campaign {
     fn draw(&self, engine: &mut dyn Engine, turn: u64, random: &mut Random) -> Scenario {
         let mut shape = engine.shape(turn);
         shape.threads = shape.threads.clamp(*self.threads.start(), *self.threads.end());
-        let mut scenario = Scenario::draw(&*self.subject, shape, Random::of(random.any()));
+        let mut scenario = match self.may_wait() && random.below(2) == 0 {
+            true => {
+                // It takes three to leave one of two waiting.
+                shape.threads = shape.threads.max(3).min(*self.threads.end());
+                Scenario::draw_waiting(&*self.subject, shape, Random::of(random.any()))
+            }
+            false => Scenario::draw(&*self.subject, shape, Random::of(random.any())),
+        };
         scenario.drain = self.drain;
         scenario
+    }
+
+    /// Whether calls may wait for those of other threads.
+    fn may_wait(&self) -> bool {
+        let mut kinds = self.subject.kinds().iter();
+        *self.threads.end() > 1 && kinds.any(|kind| !matches!(kind.blocking, Blocking::Never))
     }
 
     fn passed(&self, engine: &mut dyn Engine, progress: Progress) -> Ran {
@@ -299,8 +319,10 @@ impl Campaign {
         let (executions, time) = (judge.executions, progress.begin.elapsed());
         let mut course = Course::default();
         // A hang costs its whole time-out at each attempt and leaves threads behind.
+        let waits = found.run.calls().any(|(_, called)| called.slot.end == End::Stuck);
         let found = match found.failure {
             Failure::Hang { .. } => found,
+            _ if waits && found.schedule == Schedule::Stress => found,
             _ => {
                 let until = Instant::now() + self.budget.shrinking;
                 let effort = Effort { executions: u64::MAX, until };

@@ -30,6 +30,11 @@ pub enum Failure {
         /// The calls.
         calls: Vec<String>,
     },
+    /// Calls that wait for ever although the specification lets them go on.
+    LostWakeUp {
+        /// The calls.
+        calls: Vec<String>,
+    },
     /// Calls that do not end.
     Hang {
         /// The calls.
@@ -103,6 +108,7 @@ impl Failure {
             Failure::Unanswered { .. } => "unanswered",
             Failure::Panic { .. } => "panic",
             Failure::Deadlock { .. } => "deadlock",
+            Failure::LostWakeUp { .. } => "lost wake-up",
             Failure::Hang { .. } => "hang",
             Failure::Leak { .. } => "leak",
             Failure::DroppedTwice { .. } => "dropped twice",
@@ -138,6 +144,13 @@ impl Failure {
             Failure::Deadlock { calls } => {
                 format!("deadlock: {} wait for ever", calls.join(" and "))
             }
+            Failure::LostWakeUp { calls } => format!(
+                "lost wake-up: {} wait{} for ever although the specification would let {} go on when \
+                 all other calls are done",
+                calls.join(" and "),
+                if calls.len() == 1 { "s" } else { "" },
+                if calls.len() == 1 { "it" } else { "one of them" },
+            ),
             Failure::Hang { calls, patience } => {
                 format!("hang: {} did not return within {patience}", calls.join(" and "))
             }

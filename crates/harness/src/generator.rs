@@ -1,6 +1,7 @@
 //! Where the arguments of operations come from.
 
 use crate::Argument;
+use crate::argument::{something, unwrapped};
 use crate::random::Random;
 use crate::tracked::Tracked;
 use crate::tuples::for_all_tuples;
@@ -153,13 +154,19 @@ impl<G: Generator> Generator for Maybe<G> {
 
     fn draw(&self, draw: &mut Draw) -> Option<Value> {
         let some = draw.below(2) == 1;
-        Some(if some { self.0.draw(draw).unwrap_or(Value::Nil) } else { Value::Nil })
+        let inner = some.then(|| self.0.draw(draw).unwrap_or(Value::Nil));
+        Some(inner.map_or(Value::Nil, something))
     }
 
     fn build(&self, value: Option<&Value>) -> Option<Self::Item> {
         match value? {
             Value::Nil => Some(None),
-            value => self.0.build(Some(value)).map(Some),
+            value => match unwrapped(value) {
+                // What has no value is drawn as nil.
+                Value::Nil => self.0.build(Some(&Value::Nil)).or_else(|| self.0.build(None)),
+                value => self.0.build(Some(value)),
+            }
+            .map(Some),
         }
     }
 }

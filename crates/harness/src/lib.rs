@@ -22,12 +22,14 @@ mod engine;
 #[cfg(any(feature = "shuttle", feature = "loom"))]
 mod execution_log;
 mod failure;
+mod gate;
 mod generator;
 mod growth;
 mod identity;
 mod interruption;
 #[cfg(feature = "loom")]
 mod loom_engine;
+mod lost_wake_up;
 mod methods;
 mod mishap;
 mod misuse;

@@ -3,9 +3,11 @@
 use crate::constancy::Constancy;
 use crate::coverage::Coverage;
 use crate::failure::Failure;
+use crate::lost_wake_up::waiting;
 use crate::model::ModelCall;
 use crate::quiet;
 use crate::run::{Called, End, Run};
+use crate::scenario::KindId;
 use crate::second_opinion::{Opinion, second_opinion};
 use crate::subject::{Blocking, Subject};
 use seriatim_history::{History, InputError, OpId};
@@ -76,6 +78,8 @@ pub(crate) struct Judge {
     /// The time that the checks took.
     pub checking: Duration,
     pub coverage: Coverage,
+    /// The operations that were seen to have to wait in some state of the specification.
+    waiting: HashSet<KindId>,
 }
 
 fn unreadable(error: InputError) -> Trouble {
@@ -99,6 +103,7 @@ impl Judge {
             answered: 0,
             checking: Duration::ZERO,
             coverage,
+            waiting: HashSet::new(),
         }
     }
 
@@ -159,10 +164,42 @@ impl Judge {
             Verdict::Violation(counterexample) => {
                 return Ok(Some(Failure::disagreement(counterexample, run)));
             }
-            Verdict::Linearizable(_) => {}
+            Verdict::Linearizable(_) => {
+                if let Some(lost) = self.lost_wake_up(run)? {
+                    return Ok(Some(lost));
+                }
+            }
             Verdict::Unknown(_) => self.undecided += 1,
         }
         Ok(run.imbalance.map(Failure::from))
+    }
+
+    /// The calls that wait at the end of an execution although they need not, if there are any.
+    fn lost_wake_up(&mut self, run: &Run) -> Result<Option<Failure>, Trouble> {
+        let is_pending = |called: &Called| {
+            matches!(self.subject.kind(called.step.kind).blocking, Blocking::Pending)
+        };
+        let calls: Vec<&Called> = run.calls().map(|(_, called)| called).collect();
+        let waits = |called: &Called| called.slot.end == End::Stuck && is_pending(called);
+        if !calls.iter().any(|called| waits(called)) {
+            return Ok(None);
+        }
+        let spec = self.oracle.spec.as_deref();
+        let mut history = run.history(&*self.subject, spec).map_err(unreadable)?;
+        let called_by = |history: &History, op: OpId| calls[history.line(op) as usize - 1];
+        let stuck: Vec<OpId> = (0..history.len())
+            .map(OpId::from)
+            .filter(|&op| waits(called_by(&history, op)))
+            .collect();
+        let found = waiting(&mut history, &*self.oracle.reader, &stuck).map_err(unreadable)?;
+        let Some(found) = found else { return Ok(None) };
+        self.waiting.extend(found.waited.iter().map(|&op| called_by(&history, op).step.kind));
+        // One that never has to wait in the specification waits for something else.
+        let judged =
+            stuck.iter().all(|&op| self.waiting.contains(&called_by(&history, op).step.kind));
+        let text = |&op: &OpId| called_by(&history, op).step.text(&*self.subject);
+        let calls = stuck.iter().map(text).collect();
+        Ok((judged && !found.rightly).then_some(Failure::LostWakeUp { calls }))
     }
 
     /// Looks at the evidence of a verdict. A linearizable execution was replayed and a violation

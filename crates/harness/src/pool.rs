@@ -6,6 +6,7 @@
 //! and leaves it behind.
 
 use crate::Clock;
+use crate::gate::Gate;
 use crate::interruption::{Interrupter, Meeting, Stop, inside};
 use crate::mishap::Mishap;
 use crate::pressure::{Pressure, processors};
@@ -45,35 +46,6 @@ struct Board {
     executions: Mutex<Vec<Vec<Called>>>,
 }
 
-/// Lets all threads of a batch start an execution together.
-struct Gate {
-    threads: usize,
-    /// How long to spin before another thread is let run here.
-    spins: u32,
-    arrived: AtomicUsize,
-    abandoned: AtomicBool,
-}
-
-impl Gate {
-    /// Waits for the others before an execution; false if the batch was given up.
-    fn pass(&self, execution: usize) -> bool {
-        self.arrived.fetch_add(1, Ordering::AcqRel);
-        let expected = (execution + 1) * self.threads;
-        let mut spins = 0_u32;
-        while self.arrived.load(Ordering::Acquire) < expected {
-            if self.abandoned.load(Ordering::Relaxed) {
-                return false;
-            }
-            spins += 1;
-            match spins.is_multiple_of(self.spins) {
-                true => std::thread::yield_now(),
-                false => std::hint::spin_loop(),
-            }
-        }
-        true
-    }
-}
-
 /// What decides how the threads of a batch meet.
 pub(crate) struct Luck {
     pub pressure: Pressure,
@@ -89,15 +61,7 @@ impl Batch {
         luck: Luck,
     ) -> Self {
         let threads = scenario.threads.len();
-        let gate = Gate {
-            threads,
-            // Who yields is not there when the others start, least of all on a machine that is busy
-            // with something else. But where the threads outnumber the processors, who does not
-            // yield keeps one of them from coming at all.
-            spins: if threads <= processors() { 65_536 } else { 64 },
-            arrived: AtomicUsize::new(0),
-            abandoned: AtomicBool::new(false),
-        };
+        let gate = Gate::of(threads, processors());
         let boards = (0..threads).map(|_| Board::default()).collect();
         let Luck { pressure, seed } = luck;
         let meeting = Meeting::of(threads, processors());
@@ -113,13 +77,30 @@ impl Batch {
     /// A thread cannot go on.
     fn crash(&self, thread: usize, mishap: Mishap) {
         *self.boards[thread].crash.lock().expect("nobody panics inside") = Some(mishap);
-        self.gate.abandoned.store(true, Ordering::Relaxed);
+        self.gate.abandon();
     }
 
     /// Why a thread could not go on.
     fn crashed(&self) -> Option<Mishap> {
         let crash = |board: &Board| board.crash.lock().expect("nobody panics inside").take();
         self.boards.iter().find_map(crash)
+    }
+
+    /// The threads that are inside a call that may wait for ever.
+    pub fn waiting(&self) -> Vec<usize> {
+        let waits = |&thread: &usize| self.boards[thread].waits.load(Ordering::Acquire);
+        (0..self.boards.len()).filter(waits).collect()
+    }
+
+    /// Whether these threads wait on for so long, and no call ends meanwhile. Counted in naps, so
+    /// that a process that was stopped for a while is not taken for one that waited.
+    pub fn waits_on(&self, threads: &[usize], patience: Duration) -> bool {
+        let calls = self.meeting.total();
+        let naps = (patience.as_millis() / NAP.as_millis()).max(1);
+        (0..naps).all(|_| {
+            std::thread::sleep(NAP);
+            self.meeting.total() == calls && self.waiting() == threads
+        })
     }
 
     /// Which of some threads are in which of their calls.
@@ -235,6 +216,9 @@ pub(crate) struct Pool {
     first: usize,
 }
 
+/// How long to sleep between two looks at threads that wait.
+const NAP: Duration = Duration::from_millis(20);
+
 /// How long a thread in a call that may wait for ever is given.
 const WAITING: Duration = Duration::from_millis(100);
 
@@ -305,7 +289,7 @@ impl Pool {
         let mut unfinished: Vec<usize> = (0..batch.boards.len()).collect();
         let (mut progress, mut since) = (batch.meeting.total(), Instant::now());
         while !unfinished.is_empty() {
-            match self.done.recv_timeout(Duration::from_millis(20)) {
+            match self.done.recv_timeout(NAP) {
                 Ok(thread) => unfinished.retain(|&other| other != thread),
                 Err(RecvTimeoutError::Disconnected) => unreachable!("the pool holds a sender"),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -317,11 +301,11 @@ impl Pool {
             let waiting = |&thread: &usize| batch.boards[thread].waits.load(Ordering::Acquire);
             if since.elapsed() > WAITING && unfinished.iter().all(waiting) && !unfinished.is_empty()
             {
-                batch.gate.abandoned.store(true, Ordering::Relaxed);
+                batch.gate.abandon();
                 return Ended::Waiting;
             }
             if since.elapsed() > hang_after {
-                batch.gate.abandoned.store(true, Ordering::Relaxed);
+                batch.gate.abandon();
                 return Ended::Hanging(batch.inside_calls(&unfinished));
             }
         }

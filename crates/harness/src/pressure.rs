@@ -30,7 +30,26 @@ pub enum Pressure {
     Interrupted,
 }
 
+/// Every way, by its name.
+const NAMES: [(&str, Pressure); 6] = [
+    ("none", Pressure::None),
+    ("pauses", Pressure::Pauses),
+    ("pinned", Pressure::Pinned),
+    ("crowded", Pressure::Crowded),
+    ("busy", Pressure::Busy),
+    ("interrupted", Pressure::Interrupted),
+];
+
 impl Pressure {
+    /// What the environment says, if it says something.
+    pub(crate) fn from_environment() -> Option<Self> {
+        let text = std::env::var("SERIATIM_PRESSURE").ok()?;
+        let named = NAMES.iter().find(|(name, _)| *name == text);
+        let names = NAMES.map(|(name, _)| name).join(", ");
+        let expected = || panic!("SERIATIM_PRESSURE is `{text}`; expected one of {names}");
+        Some(named.unwrap_or_else(expected).1)
+    }
+
     /// What a thread does before a call.
     pub(crate) fn think(self, random: &mut Random) {
         let longest = match self {

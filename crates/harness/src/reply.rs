@@ -1,5 +1,6 @@
 //! What operations give back, as a history records it.
 
+use crate::argument::something;
 use crate::tuples::for_all_tuples;
 use seriatim_history::Value;
 
@@ -29,7 +30,8 @@ impl Reply {
 
 /// A type that operations may return.
 ///
-/// `()` is no value, an `Option` is its content or nil, `Err` is a failed operation. A
+/// `()` is no value, an `Option` is its content or nil (`Some(None)` is a list of nil), `Err` is a
+/// failed operation. A
 /// specification by name drops failed operations unless their failure tells something (a
 /// compare-and-set that saw another value), so give it `pop().ok()` rather than `pop()` when
 /// "empty" is an answer.
@@ -70,7 +72,7 @@ impl IntoValue for Value {
 
 impl<T: IntoValue> IntoValue for Option<T> {
     fn into_value(self) -> Value {
-        self.map_or(Value::Nil, T::into_value)
+        self.map_or(Value::Nil, |inner| something(inner.into_value()))
     }
 }
 

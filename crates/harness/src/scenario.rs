@@ -74,13 +74,16 @@ impl Scenario {
 
     /// A scenario at random.
     pub fn draw(subject: &dyn Subject, shape: Shape, random: Random) -> Scenario {
-        let mut drawing = Drawing { subject, draw: Draw::new(random), used: Vec::new() };
-        let before = drawing.calls(Caller::Main, shape.before);
-        let threads = (0..shape.threads)
-            .map(|thread| drawing.calls(Caller::Thread(thread), shape.calls))
-            .collect();
-        let after = drawing.calls(Caller::Main, shape.after);
-        Scenario { before, threads, after, drain: None }
+        Drawing::new(subject, random).scenario(shape, |drawing| drawing.threads(shape))
+    }
+
+    /// A scenario at random in which some threads wait for the others.
+    pub fn draw_waiting(subject: &dyn Subject, shape: Shape, random: Random) -> Scenario {
+        let mut drawing = Drawing::new(subject, random);
+        // What comes first may be what they wait for.
+        let before = if drawing.draw.random().below(4) == 0 { shape.before } else { 0 };
+        let shape = Shape { before, ..shape };
+        drawing.scenario(shape, |drawing| drawing.threads_that_wait(shape))
     }
 
     /// The scenario in one line.
@@ -306,11 +309,73 @@ struct Drawing<'s> {
     subject: &'s dyn Subject,
     draw: Draw,
     used: Vec<KindId>,
+    role: Role,
 }
 
-impl Drawing<'_> {
+/// Which operations a thread is to call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Role {
+    Any,
+    /// Those that may wait.
+    Waits,
+    /// Those that may not.
+    Wakes,
+    /// One of them.
+    Only(KindId),
+}
+
+impl<'s> Drawing<'s> {
+    fn new(subject: &'s dyn Subject, random: Random) -> Self {
+        Drawing { subject, draw: Draw::new(random), used: Vec::new(), role: Role::Any }
+    }
+
+    fn scenario(
+        mut self,
+        shape: Shape,
+        threads: impl FnOnce(&mut Self) -> Vec<Vec<Step>>,
+    ) -> Scenario {
+        let before = self.calls(Caller::Main, shape.before);
+        let threads = threads(&mut self);
+        let after = self.calls(Caller::Main, shape.after);
+        Scenario { before, threads, after, drain: None }
+    }
+
     fn calls(&mut self, caller: Caller, count: usize) -> Vec<Step> {
         (0..count).map_while(|_| self.step(caller)).collect()
+    }
+
+    fn threads(&mut self, shape: Shape) -> Vec<Vec<Step>> {
+        let threads = 0..shape.threads;
+        threads.map(|thread| self.calls(Caller::Thread(thread), shape.calls)).collect()
+    }
+
+    /// All threads but one, or only one, make a call that may wait; the others make as many that
+    /// could wake them, most of the time all of one kind.
+    fn threads_that_wait(&mut self, shape: Shape) -> Vec<Vec<Step>> {
+        let all_but_one = self.draw.random().below(4) > 0;
+        let mut waiters = if all_but_one { shape.threads.saturating_sub(1) } else { 1 };
+        let calls = shape.calls.max(waiters);
+        let mut threads = Vec::new();
+        for caller in (0..shape.threads).map(Caller::Thread) {
+            self.role = if waiters > 0 { Role::Waits } else { Role::Wakes };
+            let mut steps = self.calls(caller, 1);
+            match (waiters > 0, steps.first()) {
+                (true, Some(_)) => waiters -= 1,
+                (_, first) => {
+                    let same = first.filter(|_| self.draw.random().below(4) > 0);
+                    self.role = same.map_or(Role::Wakes, |step| Role::Only(step.kind));
+                    let more = self.calls(caller, calls - steps.len());
+                    steps.extend(more);
+                }
+            }
+            threads.push(steps);
+        }
+        self.role = Role::Any;
+        threads
+    }
+
+    fn may_wait(&self, kind: KindId) -> bool {
+        !matches!(self.subject.kind(kind).blocking, Blocking::Never)
     }
 
     fn step(&mut self, caller: Caller) -> Option<Step> {
@@ -342,7 +407,13 @@ impl Drawing<'_> {
             Caller::Main => matches!(kind.blocking, Blocking::Never),
             Caller::Thread(_) => true,
         };
-        let allowed = allowed && kind.callers.admits(caller);
+        let fits = match self.role {
+            Role::Any => true,
+            Role::Waits => self.may_wait(id),
+            Role::Wakes => !self.may_wait(id),
+            Role::Only(kind) => kind == id,
+        };
+        let allowed = allowed && fits && kind.callers.admits(caller);
         let used = self.used.iter().filter(|&&used| used == id).count();
         if allowed && used < kind.at_most { u64::from(kind.weight) } else { 0 }
     }

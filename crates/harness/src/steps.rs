@@ -141,7 +141,9 @@ impl Failed {
     fn answer(&self) -> Answer {
         let violated = match &self.failure {
             Failure::Violation(_) | Failure::Disagreement(_) => Some(Property::Linearizable),
-            Failure::Deadlock { .. } | Failure::Hang { .. } => Some(Property::DeadlockFree),
+            Failure::Deadlock { .. } | Failure::LostWakeUp { .. } | Failure::Hang { .. } => {
+                Some(Property::DeadlockFree)
+            }
             Failure::Undecided { .. } | Failure::Unanswered { .. } => None,
             Failure::Panic { .. }
             | Failure::Leak { .. }

@@ -30,6 +30,8 @@ pub(crate) struct Stress {
     random: Random,
     hang_after: Duration,
     main_call: Arc<MainCall>,
+    /// The batch whose threads were left behind last, and which of them wait.
+    waiting: Option<(Arc<Batch>, Vec<usize>)>,
     /// Threads that were left behind in calls that wait for ever.
     left_behind: usize,
     /// The scenarios whose values outlived their objects, to be looked at again.
@@ -37,6 +39,8 @@ pub(crate) struct Stress {
     /// The values that were kept for good, an entry for each scenario.
     kept: Vec<i64>,
     patient: Patient,
+    /// The number of executions in the first batch of a scenario, as fast as the object is.
+    first_batch: usize,
     /// The most calls of a thread in a long scenario, as far as checking them is affordable.
     longest: usize,
 }
@@ -101,16 +105,27 @@ const LONG: usize = 150;
 /// What the check of a long execution may take.
 const AFFORDABLE: Duration = Duration::from_millis(2);
 
-/// The number of executions in the first batch of a scenario, and in the largest.
-const FIRST_BATCH: usize = 16;
+/// The most executions in the first batch of a scenario, and in the largest.
+const FIRST_BATCH: usize = 64;
 const BATCH: usize = 1024;
 
-/// A batch that takes less is followed by a larger one: waking the threads up takes its time.
-const BATCH_TIME: Duration = Duration::from_millis(20);
+/// A batch that takes less is followed by a larger one: waking the threads up takes its time, on a
+/// busy machine more than all executions.
+const BATCH_TIME: Duration = Duration::from_millis(50);
+
+/// Batches of scenarios with more calls do not become larger.
+const SHORT: usize = 25;
+
+/// After a batch that takes more, first batches are smaller: the object is slow.
+const LONG_BATCH: Duration = Duration::from_millis(500);
 
 /// The nanoseconds that an execution is expected to take at most. A scenario whose executions take
 /// longer (more threads than processors) is given no more time for that.
 const EXPECTED: u64 = 25_000;
+
+/// However slow they are, a test has time for so many scenarios, and for so many batches.
+const SCENARIOS: u32 = 40;
+const BATCHES: u32 = 200;
 
 /// More threads than this are not left behind.
 const LEFT_BEHIND: usize = 256;
@@ -142,10 +157,12 @@ impl Stress {
             random: Random::of(seed),
             hang_after: manner.hang_after,
             main_call,
+            waiting: None,
             left_behind: 0,
             outlived: Vec::new(),
             kept: Vec::new(),
             patient: Patient::Never,
+            first_batch: 1,
             longest: if cost == Cost::Cheap { LONG } else { 10 },
         }
     }
@@ -214,10 +231,14 @@ impl Stress {
             Ended::Crashed(mishap) => return Err(Box::new(mishap.into())),
             Ended::Done | Ended::Waiting => {}
         }
+        let waiting = batch.waiting();
         let mut calls: Vec<_> = (0..threads).map(|t| batch.calls(t).into_iter()).collect();
         let runs = before.into_iter().enumerate().map(|(execution, before)| {
             let threads = calls.iter_mut().map(|calls| calls.next().unwrap_or_default()).collect();
             let mut run = Run { main: before.calls, threads, ..Run::default() };
+            if matches!(ended, Ended::Waiting) {
+                leave_waiting(&mut run, &waiting);
+            }
             if matches!(ended, Ended::Done) {
                 self.end(&mut run, before.attached, &scenario);
                 run.complaint = batch.instances[execution].inspect().err();
@@ -228,6 +249,8 @@ impl Stress {
         if matches!(ended, Ended::Done) {
             self.pool.release(&batch);
             let_go(batch, &mut runs);
+        } else {
+            self.waiting = Some((batch, waiting));
         }
         Ok(runs)
     }
@@ -243,15 +266,24 @@ impl Stress {
         }
     }
 
+    /// Whether the calls of a failing execution that wait for ever do: they are given as long as
+    /// calls that must not wait.
+    fn is_certain(&self, run: &Run) -> bool {
+        let waits = run.calls().any(|(_, called)| called.slot.end == End::Stuck);
+        let mut waiting = self.waiting.iter();
+        !waits || waiting.all(|(batch, threads)| batch.waits_on(threads, self.hang_after))
+    }
+
     fn batch_size(&self, judge: &Judge, scenario: &Scenario) -> usize {
         if judge.may_block() {
             return 1;
         }
-        (400 / scenario.len().max(1)).clamp(1, FIRST_BATCH)
+        (400 / scenario.len().max(1)).clamp(1, self.first_batch)
     }
 
     /// Judges executions as long as there is time; what nobody judged does not count.
     fn judge_all(
+        &self,
         judge: &mut Judge,
         scenario: &Arc<Scenario>,
         runs: Vec<Run>,
@@ -264,11 +296,24 @@ impl Stress {
             if judge.is_new(&run)
                 && let Some(failure) = judge.judge(&run)?
             {
+                if !self.is_certain(&run) {
+                    judge.forget();
+                    continue;
+                }
                 let (scenario, schedule) = (scenario.clone(), Schedule::Stress);
                 return Ok(Some(Found { scenario, failure, run, schedule }));
             }
         }
         Ok(None)
+    }
+}
+
+/// The last calls of some threads wait for ever.
+fn leave_waiting(run: &mut Run, waiting: &[usize]) {
+    for &thread in waiting {
+        if let Some(last) = run.threads[thread].last_mut() {
+            last.slot.end = End::Stuck;
+        }
     }
 }
 
@@ -301,7 +346,11 @@ impl Stress {
         effort: Effort,
         era: Era,
     ) -> Result<Result<Run, Found>, Trouble> {
-        let share = effort.within(effort.executions.saturating_mul(EXPECTED));
+        let left = effort.until.saturating_duration_since(Instant::now());
+        // Where the machine is busy, most of the time goes by until the threads are awake.
+        let expected = effort.executions.saturating_mul(EXPECTED);
+        let share = effort.within(expected.max((left / SCENARIOS).as_nanos() as u64));
+        let soon = BATCH_TIME.max(left / BATCHES);
         let mut size = self.batch_size(judge, scenario).min(effort.executions as usize).max(1);
         let (mut started, mut done) = (0, Vec::new());
         // Where every processor is wanted by a thread of the scenario, judging at the same time
@@ -311,7 +360,7 @@ impl Stress {
             started += size as u64;
             let mut found = Ok(None);
             if alone {
-                found = Self::judge_all(judge, scenario, std::mem::take(&mut done), effort);
+                found = self.judge_all(judge, scenario, std::mem::take(&mut done), effort);
             }
             let begin = Instant::now();
             let running = match self.start(scenario, size) {
@@ -319,13 +368,15 @@ impl Stress {
                 Err(mishap) => return Ok(Err(without_run(scenario, mishap.into()))),
             };
             if !alone {
-                found = Self::judge_all(judge, scenario, std::mem::take(&mut done), effort);
+                found = self.judge_all(judge, scenario, std::mem::take(&mut done), effort);
             }
             match self.finish(running) {
                 Ok(runs) => done = runs,
                 Err(failure) => return Ok(Err(without_run(scenario, *failure))),
             }
-            if begin.elapsed() < BATCH_TIME && size >= FIRST_BATCH {
+            let took = begin.elapsed();
+            self.pace(took);
+            if took < soon && scenario.len() <= SHORT && !judge.may_block() {
                 size = (size * 4).min(BATCH);
             }
             if let Some(found) = found? {
@@ -338,13 +389,22 @@ impl Stress {
             }
         }
         let run = done.last().cloned().unwrap_or_default();
-        if let Some(found) = Self::judge_all(judge, scenario, done, effort)? {
+        if let Some(found) = self.judge_all(judge, scenario, done, effort)? {
             return Ok(Err(found));
         }
         Ok(match era.imbalance() {
             Some(wrong @ Imbalance::DroppedTwice(_)) => Err(found_in(scenario, wrong.into(), run)),
             _ => Ok(run),
         })
+    }
+
+    /// Lets first batches grow as long as they are done soon, and shrink when they are not.
+    fn pace(&mut self, took: Duration) {
+        if took < BATCH_TIME {
+            self.first_batch = (self.first_batch * 4).min(FIRST_BATCH);
+        } else if took > LONG_BATCH {
+            self.first_batch = (self.first_batch / 4).max(1);
+        }
     }
 
     /// Lets long scenarios grow as long as checking them stays affordable, and shrink when it does

@@ -185,15 +185,15 @@ impl<H: 'static> Declared<H> {
 /// Calls an operation between two stamps.
 fn stamped<R: IntoReply>(stamps: &dyn Stamps, operation: impl FnOnce() -> R) -> Slot {
     let call = stamps.call();
-    match quiet::catch(operation) {
-        Ok(result) => {
-            let ret = stamps.ret();
-            let end = match result.reply() {
-                Reply::Unknown | Reply::Waits => End::Running,
-                reply => End::Returned(ret, reply),
-            };
-            Slot { call, end }
-        }
+    // What the user's type makes of a result may panic too, and is none of the time of the call.
+    let returned = quiet::catch(|| {
+        let result = operation();
+        let ret = stamps.ret();
+        (ret, result.reply())
+    });
+    match returned {
+        Ok((_, Reply::Unknown | Reply::Waits)) => Slot { call, end: End::Running },
+        Ok((ret, reply)) => Slot { call, end: End::Returned(ret, reply) },
         Err(panic) if stamps.is_over() => panic.resume(),
         Err(panic) => Slot { call, end: End::Panicked(panic.message()) },
     }

@@ -252,7 +252,10 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
         self
     }
 
-    /// The operation declared last may wait for ever, and that is fine: the call is pending then.
+    /// The operation declared last may wait for ever; the call is pending then. Where it waits in
+    /// the specification too (`acquire` of a semaphore, a model that replies
+    /// [`Reply::Waits`](crate::Reply::Waits)), it must not wait on when all other calls are done
+    /// and the specification would let it go: that is a lost wake-up.
     pub fn blocking(mut self) -> Self {
         self.last().kind.blocking = Blocking::Pending;
         self
@@ -261,8 +264,8 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
     /// The operation declared last may wait, but only as long as a call of `name` would reply
     /// `reply`: a `recv` may wait while a `dequeue` would find nothing, a `lock` while a `try_lock`
     /// would fail. A call that still waits when nothing else can happen is judged by that: a lost
-    /// wake-up is a violation. Only an explorer can tell that nothing else can happen; under
-    /// stress this is [`blocking`](Test::blocking).
+    /// wake-up is a violation. An explorer knows that nothing else can happen; under stress a call
+    /// has to wait for [`hang_after`](Test::hang_after) before it is blamed.
     pub fn blocking_while(mut self, name: &str, reply: impl IntoReply) -> Self {
         self.last().kind.blocking = Blocking::While(name.into(), reply.reply());
         self
@@ -429,7 +432,8 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
         self
     }
 
-    /// How real threads are made to meet; explorers need nothing of that.
+    /// How real threads are made to meet; explorers need nothing of that. `SERIATIM_PRESSURE`
+    /// (`none`, `pauses`, `pinned`, `crowded`, `busy`, `interrupted`) overrides it for all tests.
     pub fn pressure(mut self, pressure: Pressure) -> Self {
         self.settings.pressure = pressure;
         self
@@ -531,6 +535,7 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
         match seriatim_sync::BACKEND {
             Backend::Std => {
                 let Settings { hang_after, pressure, .. } = settings;
+                let pressure = Pressure::from_environment().unwrap_or(pressure);
                 stress(campaign, oracle.cost, Manner { hang_after, pressure }, order)
             }
             _ => go(&campaign, &mut *explorer(subject, seed), &order),

@@ -3,10 +3,12 @@
 #![allow(missing_docs)]
 #![cfg(not(any(feature = "shuttle", feature = "loom")))]
 
-use seriatim_harness::{Failure, IntoReply, Reply, Test, distinct, drawn_by, test, tracked};
+use seriatim_harness::{
+    Failed, Failure, IntoReply, Passed, Reply, Test, distinct, drawn_by, test, tracked,
+};
 use std::collections::VecDeque;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 const SHORT: Duration = Duration::from_millis(300);
@@ -165,7 +167,6 @@ fn a_time_out_leaves_the_operation_pending() {
 
 #[test]
 fn a_blocking_call_may_wait_for_ever() {
-    use std::sync::Condvar;
     test(|| (Mutex::new(VecDeque::new()), Condvar::new()))
         .operation("send", distinct::<u32>(), |(queue, arrived), value| {
             queue.lock().unwrap().push_back(value);
@@ -179,6 +180,33 @@ fn a_blocking_call_may_wait_for_ever() {
         .spec("queue")
         .budget(SHORT)
         .check();
+}
+
+/// A semaphore on real threads; `wake` says whom a release wakes.
+fn semaphore(wake: fn(&Condvar)) -> Result<Passed, Box<Failed>> {
+    test(|| (Mutex::new(0_u32), Condvar::new()))
+        .operation("release", (), move |(permits, given), ()| {
+            *permits.lock().unwrap() += 1;
+            wake(given);
+        })
+        .operation("acquire", (), |(permits, given), ()| {
+            let none = |permits: &mut u32| *permits == 0;
+            *given.wait_while(permits.lock().unwrap(), none).unwrap() -= 1;
+        })
+        .blocking()
+        .operation("permits", (), |(permits, _), ()| *permits.lock().unwrap())
+        .spec("semaphore")
+        .hang_after(Duration::from_millis(700))
+        .budget(Duration::from_secs(3))
+        .run()
+}
+
+#[test]
+fn a_call_that_nobody_wakes_is_a_failure_on_real_threads_too() {
+    let failed = semaphore(|_| {}).unwrap_err();
+    assert!(matches!(failed.failure, Failure::LostWakeUp { .. }), "{}", failed.report);
+    assert!(failed.report.contains("waits for ever"), "{}", failed.report);
+    semaphore(Condvar::notify_one).unwrap();
 }
 
 #[test]

@@ -5,7 +5,7 @@
 #![allow(missing_docs)]
 #![cfg(any(feature = "shuttle", feature = "loom"))]
 
-use seriatim_harness::{Failed, Failure, IntoReply, Passed, Test, distinct, test};
+use seriatim_harness::{Failed, Failure, IntoReply, Passed, Reply, Test, distinct, test};
 use seriatim_spec::{Next, Spec};
 use seriatim_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use seriatim_sync::{Condvar, Mutex, RwLock};
@@ -22,7 +22,7 @@ const SEEDS: u64 = 6;
 
 /// What every right object is given, and what a broken one must fail in.
 fn run<T: Send + Sync + 'static, H: 'static, V>(test: Test<T, H, V>, seed: u64) -> Ran {
-    test.seed(seed).budget(Duration::from_secs(3)).executions(6_000).run()
+    test.seed(seed).budget(Duration::from_secs(6)).executions(6_000).run()
 }
 
 fn counter(seed: u64, increment: fn(&AtomicU32) -> u32) -> Ran {
@@ -67,6 +67,86 @@ fn channel(seed: u64, wake: fn(&Condvar, usize)) -> Ran {
         })
         .blocking_while("dequeue", None::<u32>);
     run(channel.spec("queue"), seed)
+}
+
+/// A semaphore whose `acquire` waits, as the specification says; `wake` says whom a release wakes.
+fn semaphore(seed: u64, wake: fn(&Condvar, u32)) -> Ran {
+    let semaphore = test(|| (Mutex::new(0_u32), Condvar::new()))
+        .operation("release", (), move |(permits, given), ()| {
+            let mut permits = permits.lock().unwrap();
+            *permits += 1;
+            let count = *permits;
+            drop(permits);
+            wake(given, count);
+        })
+        .operation("acquire", (), |(permits, given), ()| {
+            let mut permits = permits.lock().unwrap();
+            while *permits == 0 {
+                permits = given.wait(permits).unwrap();
+            }
+            *permits -= 1;
+        })
+        .blocking()
+        .operation("permits", (), |(permits, _), ()| *permits.lock().unwrap());
+    run(semaphore.spec("semaphore"), seed)
+}
+
+/// A lock for readers and writers in which readers wait behind a writer that waits: fair, and no
+/// lost wake-up although the specification would let them in.
+fn fair_lock(seed: u64) -> Ran {
+    #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
+    struct Held {
+        readers: u32,
+        writer: bool,
+        writers_waiting: u32,
+    }
+    let lock = test(|| (Mutex::new(Held::default()), Condvar::new()))
+        .operation("read", (), |(held, freed), ()| {
+            let mut held = held.lock().unwrap();
+            while held.writer || held.writers_waiting > 0 {
+                held = freed.wait(held).unwrap();
+            }
+            held.readers += 1;
+        })
+        .blocking()
+        .operation("write", (), |(held, freed), ()| {
+            let mut held = held.lock().unwrap();
+            held.writers_waiting += 1;
+            while held.writer || held.readers > 0 {
+                held = freed.wait(held).unwrap();
+            }
+            held.writers_waiting -= 1;
+            held.writer = true;
+        })
+        .blocking()
+        .operation("release", (), |(held, freed), ()| {
+            let mut held = held.lock().unwrap();
+            match held.writer {
+                true => held.writer = false,
+                false => held.readers = held.readers.saturating_sub(1),
+            }
+            freed.notify_all();
+        })
+        .model(Held::default(), |held, call| match call.name() {
+            "read" if held.writer => Reply::Waits,
+            "write" if held.writer || held.readers > 0 => Reply::Waits,
+            "read" => {
+                held.readers += 1;
+                ().reply()
+            }
+            "write" => {
+                held.writer = true;
+                ().reply()
+            }
+            _ => {
+                match held.writer {
+                    true => held.writer = false,
+                    false => held.readers = held.readers.saturating_sub(1),
+                }
+                ().reply()
+            }
+        });
+    run(lock, seed)
 }
 
 /// Two words that are written one after the other: `order` is that of the second store.
@@ -151,9 +231,11 @@ fn reader(seed: u64, ask: fn(&AtomicU32, &mut Option<u32>) -> u32) -> Ran {
 }
 
 fn set(seed: u64, add: fn(&RwLock<Vec<u32>>, u32) -> bool) -> Ran {
-    let set = test(|| RwLock::new(Vec::new()))
-        .operation("add", 1..3_u32, move |set, value| add(set, value))
-        .operation("contains", 1..3_u32, |set, value| set.read().unwrap().contains(&value));
+    let set = test(|| RwLock::new(Vec::new())).operation("add", 1..3_u32, add).operation(
+        "contains",
+        1..3_u32,
+        |set, value| set.read().unwrap().contains(&value),
+    );
     run(set.spec("set"), seed)
 }
 
@@ -174,6 +256,8 @@ const RIGHT: &[Subject] = &[
     }),
     ("a channel that wakes one receiver", |seed| channel(seed, |arrived, _| arrived.notify_one())),
     ("a channel that wakes all", |seed| channel(seed, |arrived, _| arrived.notify_all())),
+    ("a semaphore that wakes one", |seed| semaphore(seed, |given, _| given.notify_one())),
+    ("a lock whose readers wait behind a writer", fair_lock),
     ("release and acquire", |seed| published(seed, Release, Acquire)),
     ("a lock of acquire and release", |seed| locked_pair(seed, Acquire, Release)),
     ("a reader that asks", |seed| reader(seed, |word, _| word.load(Acquire))),
@@ -208,6 +292,21 @@ const BROKEN: &[Subject] = &[
         queue(seed, |_, count| count.load(SeqCst) as usize)
     }),
     ("a channel that wakes nobody", |seed| channel(seed, |_, _| {})),
+    ("a channel that wakes one receiver of two", |seed| {
+        channel(seed, |arrived, count| {
+            if count == 1 {
+                arrived.notify_one();
+            }
+        })
+    }),
+    ("a semaphore that wakes nobody", |seed| semaphore(seed, |_, _| {})),
+    ("a semaphore that wakes one of two", |seed| {
+        semaphore(seed, |given, count| {
+            if count == 1 {
+                given.notify_one();
+            }
+        })
+    }),
     ("a reader that remembers", |seed| {
         reader(seed, |word, seen| *seen.get_or_insert_with(|| word.load(SeqCst)))
     }),
@@ -247,7 +346,10 @@ fn must_fail((name, run): &Subject) {
         match run(seed) {
             Ok(passed) => panic!("{name}, seed {seed}: {passed}"),
             Err(failed) => assert!(
-                matches!(failed.failure, Failure::Violation(_) | Failure::Deadlock { .. }),
+                matches!(
+                    failed.failure,
+                    Failure::Violation(_) | Failure::Deadlock { .. } | Failure::LostWakeUp { .. }
+                ),
                 "{name}, seed {seed}: {}",
                 failed.report
             ),
