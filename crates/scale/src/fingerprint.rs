@@ -8,7 +8,7 @@
 
 use crate::ScaleError;
 use crate::split::{PartHash, stirred};
-use seriatim_history::{InputError, Problem};
+use seriatim_history::{InputError, Problem, name_of};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub fn fingerprint<P: AsRef<Path>>(files: &[P]) -> Result<String, ScaleError> {
         let path = path.as_ref();
         let hash = of_file(path).map_err(|error| {
             let problem = Problem::of_reading(&error);
-            InputError::new(&path.display().to_string(), 0, problem)
+            InputError::new(&name_of(path), 0, problem)
         })?;
         all.extend_from_slice(&hash.to_le_bytes());
     }

@@ -34,8 +34,8 @@ use seriatim_monitor::fast::{Called, Declined, Online, Returned, Stop};
 use seriatim_monitor::frontier::{Exact, frontier};
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Monitors, Strategy, watch};
-use seriatim_spec::Split;
 use seriatim_spec::live::{Sample, Told};
+use seriatim_spec::{Limit, Split};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -416,6 +416,9 @@ impl Watch {
         };
         match self.ordinary() {
             Some(Judgement::Linearizable) => disagree("the ordinary check finds an order"),
+            Some(Judgement::Unknown(reason)) if is_defect(&reason) => {
+                disagree(&format!("of the ordinary check, {reason}"))
+            }
             Some(Judgement::Unknown(reason)) => {
                 alone(&format!("the ordinary check gives up, {reason}"))
             }
@@ -426,6 +429,12 @@ impl Watch {
             },
         }
     }
+}
+
+/// Whether the ordinary check gave up since its own checker rejects its answer: the monitor that is
+/// in doubt may be the one that was wrong there.
+fn is_defect(reason: &str) -> bool {
+    reason.starts_with(&Limit::Defect.to_string())
 }
 
 /// A frontier that has heard nothing.

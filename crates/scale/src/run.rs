@@ -24,6 +24,7 @@ use crate::split::{Membership, PartHash, Splitter, Splitting};
 use crate::turns::{Disorder, Turns};
 use seriatim_history::{
     Conventions, Header, InputError, Outcome, Problem, ReadOptions, Tally, Values, is_stdin_kept,
+    name_of,
 };
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Monitors, Strategy};
@@ -65,6 +66,11 @@ impl Defects {
     }
 }
 
+/// Whether a path names a pipe or a device: the second time, there would be nothing in it.
+fn is_read_once(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
 impl Log {
     /// Looks at the files of a log. Several files can only be one log if they hold whole
     /// operations, whose times are compared.
@@ -79,6 +85,14 @@ impl Log {
             if path == Path::new("-") && !is_stdin_kept() {
                 let reason = "standard input cannot be read twice; expected files";
                 return Err(ScaleError::NotOneLog { reason: reason.to_owned() });
+            }
+            if is_read_once(path) {
+                let name = name_of(path);
+                let reason = format!(
+                    "{name} can be read only once, and a check from disk reads a log several times; \
+                     expected a file, or standard input (`-`)"
+                );
+                return Err(ScaleError::NotOneLog { reason });
             }
             match FileInfo::of(path, read) {
                 Ok(info) => files.push(info),

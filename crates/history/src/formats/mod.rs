@@ -40,7 +40,7 @@ pub use json::{write_string, write_value};
 pub use kept::{is_stdin_kept, keep_stdin};
 pub use literal::{edn_value, json_value};
 pub use records::{Notation, Record, read_records};
-pub use source::{decode, expand, name_of, open};
+pub use source::{decode, expand, name_of, open, path_in_line};
 pub use write::{Inexpressible, WriteError, write};
 
 use crate::{Builder, Conventions, History, InputError, Problem};

@@ -16,8 +16,21 @@ const STDIN: &str = "<stdin>";
 pub fn name_of(path: &Path) -> String {
     match path.to_str() {
         Some("-") => STDIN.into(),
-        _ => path.display().to_string(),
+        _ => path_in_line(path),
     }
+}
+
+/// A path as part of a line, control characters written out: whoever named a file must not write
+/// lines of a report.
+pub fn path_in_line(path: &Path) -> String {
+    let mut name = String::new();
+    for character in path.display().to_string().chars() {
+        match character.is_control() {
+            true => name.extend(character.escape_unicode()),
+            false => name.push(character),
+        }
+    }
+    name
 }
 
 /// Opens a file of a format that another crate knows.

@@ -3,6 +3,7 @@
 use super::output::{remark, say, write_bytes};
 use super::source::Source;
 use super::{Exit, Failure};
+use seriatim::history::path_in_line;
 use seriatim::lang::{fmt, lower, show};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -62,7 +63,7 @@ pub fn format_files(arguments: &Format) -> Result<Exit, Failure> {
     for path in &arguments.files {
         let failed = |error| Failure(format!("{}: {error}", path.display()));
         let text = std::fs::read_to_string(path).map_err(failed)?;
-        let source = Source { name: path.display().to_string(), text };
+        let source = Source { name: path_in_line(path), text };
         seriatim::lang::parse(&source.text).map_err(|error| source.complain(&error))?;
         let formatted = fmt(&source.text);
         if formatted == source.text {

@@ -8,6 +8,7 @@ use super::{Exit, Failure};
 use seriatim::certify::draw::Draw;
 use seriatim::certify::{Object, Refusal, certificate, certify};
 use seriatim::explore::starting_bounds;
+use seriatim::history::path_in_line;
 use seriatim::lang::Program;
 use seriatim::report::run::{claims, headline};
 use seriatim::verify::certified;
@@ -40,12 +41,12 @@ pub struct Arguments {
 
 /// Carries out `seriatim certify`.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    limits::prepare(&arguments.certificate.display().to_string());
+    let path = path_in_line(&arguments.certificate);
+    limits::prepare(&path);
     let source = Source::find(&arguments.algorithm)?;
     let (_, mut constants) = starting_bounds(&source.program(&BTreeMap::new())?);
     constants.extend(arguments.constants.iter().cloned());
     let program = source.program(&constants)?;
-    let path = arguments.certificate.display();
     let text = std::fs::read_to_string(&arguments.certificate)
         .map_err(|error| Failure(format!("{path}: cannot read: {error}")))?;
     match certify(&program, &text) {

@@ -7,6 +7,7 @@ use super::scale::{self, Scale};
 use super::{Exit, Failure, limits, order, page, transactions};
 use clap::ValueEnum;
 use seriatim::Verdict;
+use seriatim::history::path_in_line;
 use seriatim::limits::{Cancel, Reason, Stopped};
 use seriatim::monitor::Detail;
 use seriatim::question::ChosenBy;
@@ -281,7 +282,7 @@ impl Arguments {
 
 /// The name of a log in messages.
 fn source_of(log: &[PathBuf]) -> String {
-    log.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+    log.iter().map(|path| path_in_line(path)).collect::<Vec<_>>().join(", ")
 }
 
 fn cases(outcomes: &[Outcome]) -> Vec<Case<'_>> {

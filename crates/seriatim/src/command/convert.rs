@@ -4,8 +4,8 @@ use super::input::{Input, format_named};
 #[cfg(feature = "parquet")]
 use super::output::write_with;
 use super::output::{remark, write_history};
-use super::{Exit, Failure};
-use seriatim::history::Format;
+use super::{Exit, Failure, limits};
+use seriatim::history::{Format, name_of};
 use std::path::PathBuf;
 
 /// Write a history in another format
@@ -51,6 +51,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let [path] = &paths[..] else {
         return Err(Failure(format!("expected one history to convert, found {}", paths.len())));
     };
+    limits::prepare(&name_of(path));
     let history = arguments.input.read(path)?;
     let output = arguments.output.as_deref();
     match arguments.to {

@@ -2,7 +2,7 @@
 //! engines do.
 
 use super::amounts::{bytes, duration};
-use super::output::say;
+use super::output::{remark, say};
 use super::{Exit, Failure};
 use clap::Args;
 use serde_json::json;
@@ -34,6 +34,8 @@ pub enum Form {
     Text,
     /// One object a line.
     Json,
+    /// Beside standard output, which is for what the command writes.
+    Beside,
 }
 
 /// What all of a process knows of its limits.
@@ -92,6 +94,7 @@ pub fn prepare(about: &str) {
     let (before, after) = match form() {
         Form::Text => (format!("{}: unknown; ", about.escape_debug()), "\n"),
         Form::Json => (unfinished(about, "unknown"), END),
+        Form::Beside => return,
     };
     guard::prepare(LastWords { before, after: after.to_owned(), exit: Exit::Unknown as u8 });
 }
@@ -102,6 +105,7 @@ pub fn prepare_verdict(about: &str, verdict: &str, exit: Exit) {
     let (before, after) = match form() {
         Form::Text => (format!("\n{}: {verdict}; {WHY}", about.escape_debug()), "\n"),
         Form::Json => (format!("\n{}{WHY}", unfinished(about, verdict)), END),
+        Form::Beside => return,
     };
     guard::prepare(LastWords { before, after: after.to_owned(), exit: exit as u8 });
 }
@@ -123,6 +127,7 @@ pub fn tell_of(about: &str, stopped: Stopped) -> Result<Exit, Failure> {
     match form() {
         Form::Text => say(&format!("{about}: unknown; {how_far}\n"))?,
         Form::Json => say(&format!("{}{how_far}{END}", unfinished(about, "unknown")))?,
+        Form::Beside => remark(&format!("{about}: unknown; {how_far}")),
     }
     Ok(Exit::Unknown)
 }
@@ -146,6 +151,7 @@ pub fn how_far(Stopped(reason): Stopped) -> String {
     let help = match reason {
         Reason::Time => "; more --time may help",
         Reason::Memory if read.is_empty() => "; more --memory may help",
+        Reason::Memory if form() == Form::Beside => "; more --memory helps",
         Reason::Memory if IS_ON_DISK.load(Ordering::Relaxed) => "; more --memory helps",
         Reason::Memory => "; more --memory helps, or its --spec: then it is checked from disk",
         Reason::Interrupted => "",

@@ -3,7 +3,7 @@
 use super::output::say;
 use super::{Exit, Failure};
 use clap::Args;
-use seriatim::history::{Operation, Outcome, open};
+use seriatim::history::{Operation, Outcome, name_of, open, path_in_line};
 use seriatim::map::{Map, Mapped, Unmatched, ready_map, ready_maps};
 use seriatim::{History, InputError};
 use std::io::{BufRead, BufReader, Read};
@@ -38,13 +38,6 @@ fn read(map: &Map, log: &[PathBuf], unmatched: Unmatched) -> Result<Mapped, Inpu
     }
     let names: Vec<String> = log.iter().map(|path| name_of(path)).collect();
     map.read_all(&names.join(", "), parts, unmatched)
-}
-
-fn name_of(path: &Path) -> String {
-    match path.to_str() {
-        Some("-") => "<stdin>".to_owned(),
-        _ => path.display().to_string(),
-    }
 }
 
 /// The map of a file, or the ready map of a name.
@@ -134,7 +127,7 @@ fn try_all(log: &Path) -> Result<Exit, Failure> {
         }
     }
     if exit != Exit::Holds {
-        say(&format!("no ready map reads {}:\n{}", log.display(), refusals.concat()))?;
+        say(&format!("no ready map reads {}:\n{}", path_in_line(log), refusals.concat()))?;
         say(&starter(log))?;
     }
     Ok(exit)

@@ -10,6 +10,7 @@ use super::transactions::junit;
 use super::{Exit, Failure};
 use clap::ValueEnum;
 use serde_json::{Value as Json, json};
+use seriatim::history::path_in_line;
 use seriatim::monitor::{Confirmation, Detail, Weaker, check_under};
 use seriatim::report::{evidence, with_article};
 use seriatim::spec::{Attempt, Order, Reader};
@@ -50,7 +51,7 @@ pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
     let mut exit = Exit::Holds;
     let mut suites = String::new();
     for path in paths {
-        limits::prepare(&path.display().to_string());
+        limits::prepare(&path_in_line(path));
         match answer(request.question, request.respects, path) {
             Ok(found) => {
                 exit = exit.and(found.exit());

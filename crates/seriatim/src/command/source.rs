@@ -1,8 +1,10 @@
 //! Algorithms that a command reads: files, or names of the library.
 
 use super::Failure;
+use seriatim::history::path_in_line;
 use seriatim::lang::{Diagnostic, Program, check_with};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// The text of an algorithm and what to call it in messages.
 pub struct Source {
@@ -28,7 +30,7 @@ impl Source {
         }
         let text = std::fs::read_to_string(name)
             .map_err(|error| Failure(format!("{name}: cannot read: {error}")))?;
-        Ok(Source { name: name.to_owned(), text })
+        Ok(Source { name: path_in_line(Path::new(name)), text })
     }
 
     /// The checked program, with some constants overridden.

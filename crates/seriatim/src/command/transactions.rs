@@ -9,6 +9,7 @@ pub mod junit;
 
 use serde_json::{Value as Json, json};
 use seriatim::InputError;
+use seriatim::history::path_in_line;
 use seriatim::transactions::{
     Answer, Checker, Confirmation, Defect, End, Glyphs, KeyAnswer, Level, Moment, NilReads,
     Options, Proof, Standing, Transactions, TxnId, Unknown, Violation, Why, Witness, check_keys,
@@ -82,7 +83,7 @@ pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
     let mut suites = String::new();
     let mut pages = 0;
     for path in paths {
-        limits::prepare(&path.display().to_string());
+        limits::prepare(&path_in_line(path));
         let histories = match request.independent {
             true => read_independent(path),
             false => read_as(path, request.spec).map(|history| vec![history]),

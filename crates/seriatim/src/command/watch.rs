@@ -3,7 +3,7 @@
 use super::input::{failures_named, format_named};
 use super::output::{remark, say};
 use super::{Exit, Failure, limits};
-use seriatim::history::{Conventions, Format, Header, ReadOptions, listen, open};
+use seriatim::history::{Conventions, Format, Header, ReadOptions, listen, open, path_in_line};
 use seriatim::limits::{Stopped, checkpoint_now};
 use seriatim::monitor::frontier::frontier_of;
 use seriatim::question::written;
@@ -56,7 +56,7 @@ pub struct Arguments {
 /// Carries out `seriatim watch`.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let watched = Rc::new(RefCell::new(begun(arguments)?));
-    let name = arguments.file.display().to_string();
+    let name = path_in_line(&arguments.file);
     let options = ReadOptions { format: Some(arguments.format), ..ReadOptions::default() };
     let listener = Box::new(Listening(Rc::clone(&watched)));
     let heard = limits::within(|| match arguments.follow {

@@ -1,6 +1,6 @@
 //! Spoiled histories through the whole command: an exit code, never a panic.
 
-use super::run::{examples, file, folder, seriatim, seriatim_reading};
+use super::run::{example, examples, file, folder, seriatim, seriatim_reading, text};
 
 /// Marsaglia's xorshift: the same garbage in every run.
 struct Dice(u64);
@@ -139,5 +139,38 @@ fn what_a_log_says_never_reaches_the_terminal_as_a_command() {
             let ran = seriatim(&arguments);
             assert!(!ran.out.contains('\u{1b}') && !ran.err.contains('\u{1b}'), "{ran:?}");
         }
+    }
+}
+
+#[test]
+fn whoever_named_a_file_writes_no_line_of_a_report() {
+    const FORGED: &str = "all.jsonl: linearizable (5 operations)";
+    let folder = folder("names");
+    let log = file(
+        &folder,
+        &format!("a\n{FORGED}\u{1b}[2K"),
+        std::fs::read(example("queue-overtaken.jsonl")).expect("an example"),
+    );
+    let events = seriatim(&["convert", "--to", "jsonl-events", &log]).exits(0).out;
+    let events = file(&folder, &format!("e\n{FORGED}"), events);
+    let verdicts = text(&folder.join("verdicts"));
+    let disk = ["check", "--spec", "queue", "--spill", "always", &log];
+    let asked: [&[&str]; 10] = [
+        &["check", &log],
+        &["check", "-q", &log],
+        &["check", "-q", "--order", "process", "--spec", "queue", &log],
+        &["check", "--memory", "1", &log],
+        &disk,
+        &[&disk[..], &["--verdicts", &verdicts]].concat(),
+        &["merge", &verdicts],
+        &["convert", "--to", "edn", &log],
+        &["watch", "queue", &events],
+        &["verify", &log],
+    ];
+    for words in asked {
+        let ran = seriatim(words);
+        let lines = ran.out.lines().chain(ran.err.lines());
+        let forged = lines.filter(|line| line.starts_with("all.jsonl")).count();
+        assert!(forged == 0 && !format!("{}{}", ran.out, ran.err).contains('\u{1b}'), "{ran:?}");
     }
 }

@@ -82,6 +82,13 @@ fn what_a_limit_ends_is_still_one_line_of_json_that_obeys_the_schema() {
 }
 
 #[test]
+fn what_stops_a_conversion_is_said_beside_what_it_writes() {
+    let stopped = seriatim(&["convert", &example("queue.jsonl"), "--memory", "1"]).exits(3);
+    assert!(stopped.out.is_empty() && !stopped.err.contains("--spec"), "{stopped:?}");
+    stopped.complains("queue.jsonl: unknown; the memory limit was reached");
+}
+
+#[test]
 fn an_easy_violation_beside_a_hard_part_is_found() {
     let mut history = String::new();
     let hard = std::fs::read_to_string(hard("beside")).expect("a history");

@@ -244,3 +244,17 @@ fn a_damaged_file_is_named_and_leaves_the_other_keys_alone() {
     let events = file(&folder, "events", events);
     seriatim(&["check", &events, names[1], "--one-log"]).exits(2).complains("a log of events");
 }
+
+#[cfg(unix)]
+#[test]
+fn what_can_be_read_only_once_is_not_empty_the_second_time() {
+    let wrong = std::fs::read(example("queue-overtaken.jsonl")).expect("an example");
+    let verdicts = text(&folder("once").join("verdicts"));
+    let pipe = ["check", "--spec", "queue", "/dev/stdin"];
+    seriatim_reading(&wrong, &pipe).exits(1);
+    for more in [["--spill", "always"], ["--verdicts", &verdicts]] {
+        let words = [&pipe[..], &more].concat();
+        seriatim_reading(&wrong, &words).exits(2).complains("/dev/stdin can be read only once");
+    }
+    seriatim_reading(&wrong, &["check", "--spec", "queue", "--spill", "always", "-"]).exits(1);
+}

@@ -89,6 +89,21 @@ fn where_nobody_can_follow_the_end_decides() {
 }
 
 #[test]
+fn a_removal_of_anything_may_have_removed_what_is_missing() {
+    for anything in ["", ",\"arg\":null"] {
+        let events = format!(
+            "{{\"type\":\"call\",\"process\":1,\"op\":\"add\",\"arg\":1}}\n\
+             {{\"type\":\"return\",\"process\":1}}\n\
+             {{\"type\":\"call\",\"process\":2,\"op\":\"remove\"{anything}}}\n\
+             {{\"type\":\"call\",\"process\":1,\"op\":\"contains\",\"arg\":1}}\n\
+             {{\"type\":\"return\",\"process\":1,\"result\":false}}\n"
+        );
+        seriatim_reading(events.as_bytes(), &["watch", "multiset"]).exits(0);
+        seriatim_reading(events.as_bytes(), &["check", "--spec", "multiset", "-"]).exits(0);
+    }
+}
+
+#[test]
 fn a_recorder_at_work_can_be_watched() {
     let (recorder, stream) = Recorder::live(Clock::fenced());
     let (enqueue, dequeue) = (recorder.method("enqueue"), recorder.method("dequeue"));

@@ -32,7 +32,7 @@ use std::path::Path;
 /// # Errors
 /// If it cannot be read, or is no history of transactions; with the line.
 pub fn read(path: &Path) -> Result<Transactions, InputError> {
-    let source = path.display().to_string();
+    let source = seriatim_history::path_in_line(path);
     let mut bytes = Vec::new();
     let unreadable =
         |error: std::io::Error| InputError::new(&source, 0, Problem::of_reading(&error));

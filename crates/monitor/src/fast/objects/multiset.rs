@@ -51,6 +51,17 @@ impl Method {
         }
     }
 
+    /// The value that an operation is about. A `remove` without argument, which `nil` stands for as
+    /// well, takes any value out: that is about all of them.
+    fn value(self, arg: ValueId, shown: impl FnOnce() -> String) -> Result<ValueId, Declined> {
+        match (self, arg) {
+            (_, ValueId::ABSENT) | (Method::Remove, ValueId::NIL) => {
+                Err(Declined::Unreadable { operation: shown(), expected: "a value as argument" })
+            }
+            _ => Ok(arg),
+        }
+    }
+
     /// What an operation with a result does; `None` if the result is not one of the method.
     fn action(self, result: ValueId) -> Option<(Change, Guard)> {
         match (self, result.as_bool()) {
@@ -90,13 +101,8 @@ pub fn check(part: Part<'_>) -> Result<Claim, Declined> {
                 })?
             }
         };
-        if !history.arg(op).is_present() {
-            return Err(Declined::Unreadable {
-                operation: operation.to_string(),
-                expected: "a value as argument",
-            });
-        }
-        let index = *keys.entry(history.arg(op)).or_insert(parts.len() as u32);
+        let value = method.value(history.arg(op), || operation.to_string())?;
+        let index = *keys.entry(value).or_insert(parts.len() as u32);
         if index as usize == parts.len() {
             parts.push(Vec::new());
         }
@@ -174,8 +180,9 @@ impl Online for Watch {
     fn call(&mut self, called: Called<'_>) -> Result<(), Stop> {
         self.now += 1;
         let method = Method::named(called.method)?;
-        self.open.insert(called.op, (method, called.arg, self.now));
-        let key = self.key(called.arg);
+        let value = method.value(called.arg, || format!("operation {}", called.op.0))?;
+        self.open.insert(called.op, (method, value, self.now));
+        let key = self.key(value);
         key.open += 1;
         match method {
             Method::Add => key.most += 1,

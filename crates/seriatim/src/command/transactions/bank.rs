@@ -10,7 +10,7 @@ use crate::command::limits;
 use crate::command::output::{remark, say};
 use crate::command::{Exit, Failure};
 use serde_json::json;
-use seriatim::history::Outcome;
+use seriatim::history::{Outcome, path_in_line};
 use seriatim::{History, InputError, Value};
 use std::path::PathBuf;
 
@@ -52,7 +52,7 @@ impl Invariant {
     pub fn check(self, input: &Input, paths: &[PathBuf], is_json: bool) -> Result<Exit, Failure> {
         let mut exit = Exit::Holds;
         for path in paths {
-            limits::prepare(&path.display().to_string());
+            limits::prepare(&path_in_line(path));
             let found = input.read(path).and_then(|history| {
                 let faults = self.faults(&history)?;
                 Ok((history, faults))
