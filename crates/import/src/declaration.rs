@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use syn::spanned::Spanned;
 use syn::{
     Expr, Fields, FnArg, ImplItem, ImplItemFn, Item, ItemImpl, ItemStruct, Pat, ReturnType, Type,
+    UseTree,
 };
 
 /// What a field or a variable holds.
@@ -98,7 +99,7 @@ fn translate(rust: &str, file: &str, spec: &str, options: &Options) -> Result<St
         .map_err(|error| Error::at(error.span(), format!("this is not Rust: {error}")))?;
     let implementation = object_of(&parsed)?;
     let name = type_name(&implementation.self_ty)?;
-    must_be_unconditional(&parsed)?;
+    must_mean_what_it_says(&parsed)?;
     let mut source = Source::new(implementation, options.value.as_deref());
     source.declare(&parsed.items, &name)?;
 
@@ -177,6 +178,16 @@ fn any_call(implementation: &ItemImpl, name: &str) -> Result<String> {
     Ok(format!("{}({})", names::plain(name), vec!["any"; parameters].join(", ")))
 }
 
+/// Whether an import gives something another name.
+fn renames(tree: &UseTree) -> bool {
+    match tree {
+        UseTree::Rename(rename) => rename.rename != "_",
+        UseTree::Path(path) => renames(&path.tree),
+        UseTree::Group(group) => group.items.iter().any(renames),
+        UseTree::Name(_) | UseTree::Glob(_) => false,
+    }
+}
+
 /// Whether a function can be called by several threads at once.
 fn is_shared(function: &ImplItemFn) -> bool {
     let receiver = function.sig.receiver();
@@ -185,9 +196,10 @@ fn is_shared(function: &ImplItemFn) -> bool {
 
 /// A source with `cfg` is several programs, and one with names of the standard library for its own
 /// types says something else than it seems to.
-fn must_be_unconditional(file: &syn::File) -> Result<()> {
+fn must_mean_what_it_says(file: &syn::File) -> Result<()> {
     const KNOWN: [&str; 6] =
         ["Box", "CachePadded", "ManuallyDrop", "MaybeUninit", "Option", "UnsafeCell"];
+    const FUNCTIONS: [&str; 6] = ["drop", "fence", "null_mut", "read", "spin_loop", "yield_now"];
     for item in &file.items {
         let is_conditional = item.to_token_stream().to_string().contains("# [cfg");
         match item {
@@ -200,6 +212,19 @@ fn must_be_unconditional(file: &syn::File) -> Result<()> {
             {
                 return Err(Error::at(
                     item.span(),
+                    format!("expected another name than `{ident}`"),
+                ));
+            }
+            Item::Use(import) if renames(&import.tree) => {
+                return Err(Error::at(
+                    import.span(),
+                    "an import under another name cannot be imported",
+                ));
+            }
+            Item::Fn(function) if FUNCTIONS.iter().any(|name| function.sig.ident == name) => {
+                let ident = &function.sig.ident;
+                return Err(Error::at(
+                    ident.span(),
                     format!("expected another name than `{ident}`"),
                 ));
             }

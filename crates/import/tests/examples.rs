@@ -98,6 +98,14 @@ fn types_and_items_that_mean_something_else_are_refused() {
         (("count: AtomicUsize,", "count: Mutex<usize>,"), "none of the types"),
         (("use std::sync::atomic::*;", "type Word = AtomicUsize;"), "another name for a type"),
         (("use std::sync::atomic::*;", "struct AtomicUsize { x: u8 }"), "another name than"),
+        (
+            ("use std::sync::atomic::*;", "use Ordering::{Relaxed as Release};"),
+            "under another name",
+        ),
+        (
+            ("use std::sync::atomic::*;", "fn fence(order: Ordering) {}"),
+            "another name than `fence`",
+        ),
         (("pub fn pop", "#[cfg(test)] pub fn pop"), "depends on `cfg`"),
         (("pub fn new()", "pub fn make()"), "a constructor"),
         (("pub fn new()", "pub fn new(n: usize)"), "without parameters"),
