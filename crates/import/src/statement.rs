@@ -447,7 +447,9 @@ impl<'s, 'o> Body<'s, 'o> {
         self.out.line(&format!("let {now} = {old}"), span);
         self.out.unplaced(&format!("let {won} = false"));
         self.out.open_unplaced("choose {");
-        self.out.line(&format!("{won} = {}", exchange.strong()), span);
+        // Where it fails here, nothing comes after it: how does not matter.
+        let succeeding = Exchange { failure: "relaxed".to_owned(), ..exchange.clone() };
+        self.out.line(&format!("{won} = {}", succeeding.strong()), span);
         self.out.unplaced(&format!("assume {won}"));
         self.out.turn("or");
         self.out.line(&format!("{now} = load({place}, {failure})"), span);
