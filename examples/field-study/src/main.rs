@@ -4,8 +4,10 @@
 //! cargo run --release -- run --seconds 6          every study that results.tsv does not have yet
 //! cargo run --release -- run --only moka --again  those whose crate or object contains it, once more
 //! cargo run --release -- known --rounds 10        how soon the known violations are found again
+//! cargo run --release -- compare --rounds 5       how often each kind of stress finds them, a table
 //! cargo run --release -- controls --seconds 60    objects that are right, none of which may fail; on top of
-//!                                                 controls.tsv, with --executions N until there are so many
+//!                                                 controls.tsv, with --executions N until there are so many,
+//!                                                 --at-once N of them side by side
 //! cargo run --release -- table                    the table of docs/field-study.md, from results.tsv
 //! ```
 //!
@@ -59,7 +61,11 @@ fn studies() -> impl Iterator<Item = &'static Study> {
     parts.into_iter().flatten()
 }
 
-const USAGE: &str = "usage: run | known | controls | table, with --seconds N --only TEXT --rounds N --executions N --again";
+const USAGE: &str = "usage: run | known | compare | controls | table, with --seconds N --only TEXT --rounds N \
+                     --executions N --at-once N --again";
+
+/// The kinds of stress, as `SERIATIM_PRESSURE` names them.
+const PRESSURES: [&str; 6] = ["none", "pauses", "pinned", "crowded", "busy", "interrupted"];
 
 /// What is asked for.
 struct Asked {
@@ -68,6 +74,7 @@ struct Asked {
     only: String,
     rounds: u32,
     executions: u64,
+    at_once: usize,
     again: bool,
 }
 
@@ -80,6 +87,7 @@ impl Asked {
             only: String::new(),
             rounds: 1,
             executions: 0,
+            at_once: 1,
             again: false,
         };
         while let Some(word) = words.next() {
@@ -88,6 +96,7 @@ impl Asked {
                 "--only" => asked.only = words.next()?,
                 "--rounds" => asked.rounds = words.next()?.parse().ok()?,
                 "--executions" => asked.executions = words.next()?.parse().ok()?,
+                "--at-once" => asked.at_once = words.next()?.parse().ok().filter(|&n| n > 0)?,
                 "--again" => asked.again = true,
                 _ => return None,
             }
@@ -108,6 +117,7 @@ fn main() -> ExitCode {
     match asked.command.as_str() {
         "run" => run(&asked),
         "known" => known(&asked),
+        "compare" => compare(&asked),
         "controls" => return controls(&asked),
         "table" => Results::read(results::STUDIES).write_table(),
         "one" => one(&asked),
@@ -139,16 +149,48 @@ fn known(asked: &Asked) {
     for study in known::VIOLATIONS.iter().filter(|study| asked.wants(study)) {
         let rounds = (0..asked.rounds).map(|_| study.in_process_of_its_own(asked.seconds));
         let found: Vec<(f64, usize)> = rounds.filter_map(|result| result.found()).collect();
-        let middle = |mut numbers: Vec<f64>| -> f64 {
-            numbers.sort_by(f64::total_cmp);
-            numbers.get(numbers.len() / 2).copied().unwrap_or(f64::NAN)
-        };
         let seconds = middle(found.iter().map(|(seconds, _)| *seconds).collect());
         let calls = middle(found.iter().map(|(_, calls)| *calls as f64).collect());
         let most = found.iter().map(|(_, calls)| *calls).max().unwrap_or(0);
         let (krate, object, count, rounds) = (study.krate, study.object, found.len(), asked.rounds);
         println!("| {krate} | {object} | {count} of {rounds} | {seconds:.1} s | {calls}, {most} |");
     }
+}
+
+fn middle(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    numbers.get(numbers.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Looks for every known violation with every kind of stress. Those of a round run side by side, so
+/// that whatever else the machine does meets all of them alike.
+fn compare(asked: &Asked) {
+    println!("| crate | object | {} |", PRESSURES.map(|name| format!("`{name}`")).join(" | "));
+    println!("| --- | --- |{}", " --- |".repeat(PRESSURES.len()));
+    let mut sums = [0; PRESSURES.len()];
+    let mut tried = 0;
+    for study in known::VIOLATIONS.iter().filter(|study| asked.wants(study)) {
+        let mut times = [const { Vec::new() }; PRESSURES.len()];
+        for _ in 0..asked.rounds {
+            let found = std::thread::scope(|scope| {
+                let runs = PRESSURES.map(|pressure| {
+                    scope.spawn(move || study.in_a_process(asked.seconds, Some(pressure)).found())
+                });
+                runs.map(|run| run.join().expect("a study ends"))
+            });
+            times.iter_mut().zip(found).for_each(|(times, found)| {
+                times.extend(found.map(|(seconds, _)| seconds));
+            });
+        }
+        tried += asked.rounds;
+        sums.iter_mut().zip(&times).for_each(|(sum, times)| *sum += times.len());
+        let cells = times.map(|times| match times.len() {
+            0 => "0".to_owned(),
+            count => format!("{count}, {:.1} s", middle(times)),
+        });
+        println!("| {} | {} | {} |", study.krate, study.object, cells.join(" | "));
+    }
+    println!("| all | of {tried} each | {} |", sums.map(|sum| sum.to_string()).join(" | "));
 }
 
 /// Runs the controls, none of which may fail.
@@ -159,10 +201,18 @@ fn controls(asked: &Asked) -> ExitCode {
             known::CONTROLS.iter().filter(|study| asked.wants(study)).collect();
         // Those that were run least come first, so that an interruption does no harm.
         wanted.sort_by_key(|study| results.executions_of(&study.subject()));
-        for study in wanted {
-            let result = study.in_process_of_its_own(asked.seconds);
-            println!("{result}");
-            results.add(result);
+        for studies in wanted.chunks(asked.at_once) {
+            let done: Vec<Result> = std::thread::scope(|scope| {
+                let run = |study: &'static Study| {
+                    scope.spawn(move || study.in_process_of_its_own(asked.seconds))
+                };
+                let runs: Vec<_> = studies.iter().map(|study| run(study)).collect();
+                runs.into_iter().map(|run| run.join().expect("a study ends")).collect()
+            });
+            for result in done {
+                println!("{result}");
+                results.add(result);
+            }
         }
         if results.failed() || results.executions() >= asked.executions {
             break;
@@ -190,11 +240,17 @@ impl Study {
     }
 
     fn in_process_of_its_own(&self, seconds: f64) -> Result {
+        self.in_a_process(seconds, None)
+    }
+
+    /// The same under a kind of stress.
+    fn in_a_process(&self, seconds: f64, pressure: Option<&str>) -> Result {
         let mut all = studies().chain(known::CONTROLS);
         let place = all.position(|other| std::ptr::eq(other, self)).expect("it is one of them");
         let program = std::env::current_exe().expect("the program knows itself");
         let output = Command::new(program)
             .args(["one", "--only", &place.to_string(), "--seconds", &seconds.to_string()])
+            .envs(pressure.map(|pressure| ("SERIATIM_PRESSURE", pressure)))
             .stderr(std::process::Stdio::inherit())
             .output()
             .expect("the system starts processes");

@@ -309,20 +309,25 @@ fn boxcar_get(time: Duration) {
     });
 }
 
+/// One thread removes the only key, another inserts it and sees more than one entry then.
 fn flurry(time: Duration) {
-    count(time, "a map with one key has len 2", || {
-        let map = flurry::HashMap::<u32, u32>::new();
-        map.pin().insert(2, 1);
-        let (_, len) = together(
-            || map.pin().remove(&2).copied(),
-            || {
-                let map = map.pin();
-                map.insert(2, 3);
-                map.len()
-            },
-        );
-        len == 2
+    let (map, over) = (flurry::HashMap::<u32, u32>::new(), AtomicBool::new(false));
+    let (mut looks, mut wrong) = (0_u64, 0_u64);
+    let remove = || {
+        while !over.load(SeqCst) {
+            map.pin().remove(&2);
+        }
+    };
+    together(remove, || {
+        let begin = Instant::now();
+        while begin.elapsed() < time {
+            map.pin().insert(2, 3);
+            looks += 1;
+            wrong += u64::from(map.len() > 1);
+        }
+        over.store(true, SeqCst);
     });
+    println!("a map that never has more than one key has len 2 or more: {wrong} of {looks}");
 }
 
 /// One thread removes the keys in order; who has seen that a key is gone knows how many are left at
@@ -443,11 +448,17 @@ fn leapfrog(time: Duration) {
     println!("insert of one key was told twice that it is new: {wrong} of {tried}");
 }
 
+/// Two threads remove the same keys; each entry goes to one of them only.
 fn skip_map(time: Duration) {
-    count(time, "one entry was given to two callers of remove", || {
+    const KEYS: usize = 1000;
+    let (begin, mut wrong, mut tried) = (Instant::now(), 0, 0);
+    while begin.elapsed() < time {
         let map = crossbeam_skiplist::SkipMap::new();
-        map.insert(1, 1);
-        let (one, other) = together(|| map.remove(&1).is_some(), || map.remove(&1).is_some());
-        one && other
-    });
+        (0..KEYS).for_each(|key| _ = map.insert(key, key));
+        let remove = || (0..KEYS).filter(|key| map.remove(key).is_some()).count();
+        let (one, other) = together(remove, remove);
+        tried += KEYS;
+        wrong += one + other - KEYS;
+    }
+    println!("one entry was given to two callers of remove: {wrong} of {tried}");
 }
