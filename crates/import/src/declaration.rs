@@ -1,15 +1,18 @@
 //! Declarations: constants, nodes, the object with its shared variables and its initial state.
 
+use crate::client::write_client;
+use crate::expression::Sign;
+use crate::meaning::{HELPERS, must_be_shallow, must_mean_what_it_says};
 use crate::names::{self, Names};
 use crate::output::Output;
 use crate::statement::Body;
 use crate::{Error, Result};
 use quote::ToTokens;
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use syn::spanned::Spanned;
 use syn::{
     Expr, Fields, FnArg, ImplItem, ImplItemFn, Item, ItemImpl, ItemStruct, Pat, ReturnType, Type,
-    UseTree,
 };
 
 /// What a field or a variable holds.
@@ -24,7 +27,7 @@ pub(crate) enum Shape {
 }
 
 /// A field.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     pub shape: Shape,
     pub is_atomic: bool,
@@ -52,13 +55,13 @@ pub(crate) struct Source {
     /// The fields of the object.
     pub shared: HashMap<String, Field>,
     /// The fields of nodes, by the names of their structs.
-    pub nodes: HashMap<String, Vec<(String, Field)>>,
-    pub constants: Vec<String>,
-    pub functions: Vec<String>,
-    /// Whether a compare-exchange may fail for no reason.
-    pub may_fail: std::cell::Cell<bool>,
-    /// Whether a number is checked not to be negative.
-    pub has_unsigned: std::cell::Cell<bool>,
+    pub nodes: BTreeMap<String, Vec<(String, Field)>>,
+    /// The constants, and whether their types have signs.
+    pub constants: HashMap<String, Sign>,
+    /// The functions that others may call, with the types of their results.
+    pub functions: HashMap<String, Option<Type>>,
+    /// The functions of ours that are used.
+    helpers: RefCell<BTreeSet<&'static str>>,
 }
 
 /// What the source does not say.
@@ -79,7 +82,8 @@ pub fn import(rust: &str, file: &str, spec: &str, options: &Options) -> Result<S
         let message = format!("expected at most {MOST} bytes, found {}", rust.len());
         return Err(Error { line: 1, column: 1, message });
     }
-    // Parsing follows the nesting of the source, which may be as deep as it is long.
+    must_be_shallow(rust)?;
+    // Operators nest without brackets, and parsing follows.
     std::thread::scope(|scope| {
         std::thread::Builder::new()
             .stack_size(STACK)
@@ -99,7 +103,7 @@ fn translate(rust: &str, file: &str, spec: &str, options: &Options) -> Result<St
         .map_err(|error| Error::at(error.span(), format!("this is not Rust: {error}")))?;
     let implementation = object_of(&parsed)?;
     let name = type_name(&implementation.self_ty)?;
-    must_mean_what_it_says(&parsed)?;
+    must_mean_what_it_says(&parsed, &name)?;
     let mut source = Source::new(implementation, options.value.as_deref());
     source.declare(&parsed.items, &name)?;
 
@@ -120,18 +124,8 @@ fn translate(rust: &str, file: &str, spec: &str, options: &Options) -> Result<St
             out.line(&text, function.span());
         }
     }
-    if source.may_fail.get() {
-        out.blank();
-        out.unplaced("// A weak compare-exchange may fail for no reason.");
-        out.unplaced("fn attempt() -> bool { choose { return true or return false } }");
-    }
-    if source.has_unsigned.get() {
-        out.blank();
-        out.unplaced(
-            "// A number without a sign must not become negative: that would be out of range.",
-        );
-        out.unplaced("fn unsigned(n: int) -> int 0..127 { return n }");
-    }
+    write_left_out(&parsed, &name, &mut out);
+    source.write_helpers(&mut out);
     out.blank();
     let (threads, client) = write_client(implementation, &options.roles, &mut out)?;
     out.unplaced(&format!(
@@ -141,98 +135,25 @@ fn translate(rust: &str, file: &str, spec: &str, options: &Options) -> Result<St
     Ok(out.text())
 }
 
-/// Writes the client in which each thread has a role, and gives the number of threads.
-fn write_client(
-    implementation: &ItemImpl,
-    roles: &[Vec<String>],
-    out: &mut Output,
-) -> Result<(usize, &'static str)> {
-    let Some(last) = roles.len().checked_sub(1) else { return Ok((2, "")) };
-    out.open_unplaced("client roles {");
-    for (at, role) in roles.iter().enumerate() {
-        let calls: Result<Vec<String>> =
-            role.iter().map(|name| any_call(implementation, name)).collect();
-        let rest = if at == last { " * rest" } else { "" };
-        let calls = calls?.join(" or ");
-        let calls = if role.len() == 1 { calls } else { format!("choose {{ {calls} }}") };
-        out.unplaced(&format!("thread role{}{rest} {{ loop {{ {calls} }} }}", at + 1));
-    }
-    out.close();
-    out.blank();
-    Ok((roles.len().max(2), "client: roles, "))
-}
-
-/// A call of a method with any arguments.
-fn any_call(implementation: &ItemImpl, name: &str) -> Result<String> {
-    let is_meant = |function: &&ImplItemFn| {
-        function.sig.ident == name && is_public(function) && is_shared(function)
-    };
-    let missing = || {
-        Error::at(
-            implementation.span(),
-            format!("expected a `pub fn {name}(&self, …)`, for a role"),
-        )
-    };
-    let function = methods(implementation).find(is_meant).ok_or_else(missing)?;
-    let parameters = function.sig.inputs.len() - 1;
-    Ok(format!("{}({})", names::plain(name), vec!["any"; parameters].join(", ")))
-}
-
-/// Whether an import gives something another name.
-fn renames(tree: &UseTree) -> bool {
-    match tree {
-        UseTree::Rename(rename) => rename.rename != "_",
-        UseTree::Path(path) => renames(&path.tree),
-        UseTree::Group(group) => group.items.iter().any(renames),
-        UseTree::Name(_) | UseTree::Glob(_) => false,
+/// Says which traits of the object are not looked at.
+fn write_left_out(file: &syn::File, object: &str, out: &mut Output) {
+    for item in &file.items {
+        let Item::Impl(ItemImpl { trait_: Some((_, path, _)), self_ty, .. }) = item else {
+            continue;
+        };
+        let has_methods = matches!(item, Item::Impl(block) if methods(block).any(is_shared));
+        if has_methods && type_name(self_ty).is_ok_and(|name| name == object) {
+            out.blank();
+            let name = path.to_token_stream().to_string();
+            out.line(&format!("// Left out, as it belongs to a trait: {name}"), item.span());
+        }
     }
 }
 
 /// Whether a function can be called by several threads at once.
-fn is_shared(function: &ImplItemFn) -> bool {
+pub(crate) fn is_shared(function: &ImplItemFn) -> bool {
     let receiver = function.sig.receiver();
     receiver.is_some_and(|by| by.reference.is_some() && by.mutability.is_none())
-}
-
-/// A source with `cfg` is several programs, and one with names of the standard library for its own
-/// types says something else than it seems to.
-fn must_mean_what_it_says(file: &syn::File) -> Result<()> {
-    const KNOWN: [&str; 6] =
-        ["Box", "CachePadded", "ManuallyDrop", "MaybeUninit", "Option", "UnsafeCell"];
-    const FUNCTIONS: [&str; 6] = ["drop", "fence", "null_mut", "read", "spin_loop", "yield_now"];
-    for item in &file.items {
-        let is_conditional = item.to_token_stream().to_string().contains("# [cfg");
-        match item {
-            Item::Struct(_) | Item::Impl(_) | Item::Const(_) if is_conditional => {
-                return Err(Error::at(item.span(), "what depends on `cfg` cannot be imported"));
-            }
-            Item::Struct(ItemStruct { ident, .. })
-                if ident.to_string().starts_with("Atomic")
-                    || KNOWN.iter().any(|name| ident == name) =>
-            {
-                return Err(Error::at(
-                    item.span(),
-                    format!("expected another name than `{ident}`"),
-                ));
-            }
-            Item::Use(import) if renames(&import.tree) => {
-                return Err(Error::at(
-                    import.span(),
-                    "an import under another name cannot be imported",
-                ));
-            }
-            Item::Fn(function) if FUNCTIONS.iter().any(|name| function.sig.ident == name) => {
-                let ident = &function.sig.ident;
-                return Err(Error::at(
-                    ident.span(),
-                    format!("expected another name than `{ident}`"),
-                ));
-            }
-            Item::Type(alias) => return Err(refused(alias.span(), "another name for a type")),
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 fn one_line(file: &str) -> String {
@@ -250,7 +171,7 @@ fn snake(name: &str) -> String {
     names::plain(&snake)
 }
 
-fn methods(implementation: &ItemImpl) -> impl Iterator<Item = &ImplItemFn> {
+pub(crate) fn methods(implementation: &ItemImpl) -> impl Iterator<Item = &ImplItemFn> {
     implementation.items.iter().filter_map(|item| match item {
         ImplItem::Fn(function) => Some(function),
         _ => None,
@@ -258,7 +179,7 @@ fn methods(implementation: &ItemImpl) -> impl Iterator<Item = &ImplItemFn> {
 }
 
 pub(crate) fn is_public(function: &ImplItemFn) -> bool {
-    matches!(function.vis, syn::Visibility::Public(_))
+    !matches!(function.vis, syn::Visibility::Inherited)
 }
 
 fn is_constructor(function: &ImplItemFn) -> bool {
@@ -306,20 +227,68 @@ impl Source {
         Source {
             data,
             shared: HashMap::new(),
-            nodes: HashMap::new(),
-            constants: Vec::new(),
+            nodes: BTreeMap::new(),
+            constants: HashMap::new(),
             functions: methods(implementation)
-                .map(|function| function.sig.ident.to_string())
+                .filter(|function| !is_public(function) && is_shared(function))
+                .map(|function| (function.sig.ident.to_string(), result_of(function)))
                 .collect(),
-            may_fail: std::cell::Cell::new(false),
-            has_unsigned: std::cell::Cell::new(false),
+            helpers: RefCell::default(),
         }
+    }
+
+    /// Calls a function of ours.
+    pub fn helped(&self, helper: &'static str, argument: &str) -> String {
+        self.helpers.borrow_mut().insert(helper);
+        format!("{helper}({argument})")
+    }
+
+    fn write_helpers(&self, out: &mut Output) {
+        for helper in self.helpers.borrow().iter() {
+            out.blank();
+            let (why, text) = match *helper {
+                "present" => (
+                    "// What is taken for data must be there.",
+                    "fn present(v: value) -> value { return v }",
+                ),
+                "signed" => (
+                    "// A number that leaves these bounds is out of range.",
+                    "fn signed(n: int -128..127) -> int -128..127 { return n }",
+                ),
+                _ => (
+                    "// A number without a sign that leaves these bounds is out of range.",
+                    "fn unsigned(n: int 0..127) -> int 0..127 { return n }",
+                ),
+            };
+            out.unplaced(why);
+            out.unplaced(text);
+        }
+    }
+
+    /// What cannot be the name of a local.
+    pub fn taken(&self) -> HashSet<String> {
+        let shared = self.shared.keys().map(|name| names::plain(name));
+        let functions = self.functions.keys().map(|name| names::plain(name));
+        let others = self.constants.keys().chain(self.nodes.keys()).cloned();
+        let helpers = HELPERS.iter().map(|name| (*name).to_owned());
+        shared.chain(functions).chain(others).chain(helpers).collect()
     }
 
     fn declare(&mut self, items: &[Item], object: &str) -> Result<()> {
         for item in items {
+            if let Item::Struct(structure) = item
+                && structure.ident != object
+            {
+                self.nodes.insert(structure.ident.to_string(), Vec::new());
+            }
+        }
+        for item in items {
             match item {
-                Item::Const(constant) => self.constants.push(constant.ident.to_string()),
+                Item::Const(constant) => {
+                    let sign =
+                        self.shape(&constant.ty).map_or(Sign::Unknown, |(s, _)| Sign::of(&s));
+                    self.constants.insert(constant.ident.to_string(), sign);
+                }
                 Item::Struct(structure) => {
                     let fields = self.fields(structure)?;
                     if structure.ident == object {
@@ -345,6 +314,11 @@ impl Source {
                 continue;
             }
             let (shape, is_atomic) = self.shape(&field.ty)?;
+            let collides =
+                |(other, _): &(String, Field)| names::plain(other) == names::plain(&name);
+            if fields.iter().any(collides) {
+                return Err(Error::at(field.span(), "expected names that differ by more than `_`"));
+            }
             fields.push((name, Field { shape, is_atomic }));
         }
         Ok(fields)
@@ -354,7 +328,7 @@ impl Source {
     pub fn shape(&self, kind: &Type) -> Result<(Shape, bool)> {
         match kind {
             Type::Paren(inner) => self.shape(&inner.elem),
-            Type::Ptr(pointer) => Ok((Shape::Node(type_name(&pointer.elem)?), false)),
+            Type::Ptr(pointer) => Ok((self.node(&pointer.elem)?, false)),
             Type::Array(array) => {
                 let (of, is_atomic) = self.shape(&array.elem)?;
                 let length = self.length(&array.len)?;
@@ -364,10 +338,19 @@ impl Source {
         }
     }
 
+    /// A pointer to a node.
+    fn node(&self, kind: &Type) -> Result<Shape> {
+        let name = type_name(kind)?;
+        if self.nodes.contains_key(&name) {
+            return Ok(Shape::Node(name));
+        }
+        Err(Error::at(kind.span(), "expected a pointer to a struct of this file"))
+    }
+
     fn length(&self, length: &Expr) -> Result<String> {
         let text = length.to_token_stream().to_string();
         let is_number = !text.is_empty() && text.chars().all(|letter| letter.is_ascii_digit());
-        if is_number || self.constants.contains(&text) {
+        if is_number || self.constants.contains_key(&text) {
             return Ok(text);
         }
         Err(Error::at(length.span(), "expected a number or a constant as the length of an array"))
@@ -391,7 +374,7 @@ impl Source {
         }
         let inner = || argument(segment).ok_or_else(unknown);
         match name.as_str() {
-            "AtomicPtr" => Ok((Shape::Node(type_name(inner()?)?), true)),
+            "AtomicPtr" => Ok((self.node(inner()?)?, true)),
             "AtomicBool" => Ok((Shape::Bool, true)),
             "bool" => Ok((Shape::Bool, false)),
             "UnsafeCell" | "CachePadded" => self.shape(inner()?),
@@ -438,11 +421,11 @@ impl Source {
         lengths.map(|length: usize| length.saturating_add(1)).max().unwrap_or(0).clamp(2, 4)
     }
 
-    /// Whether a field of some node is atomic; nodes must agree.
-    pub fn node_field(&self, name: &str) -> Option<bool> {
+    /// A field of some node; those of one name must be alike in all structs.
+    pub fn node_field(&self, name: &str) -> Option<&Field> {
         let mut found = self.nodes.values().flatten().filter(|(field, _)| field == name);
-        let is_atomic = found.next()?.1.is_atomic;
-        found.all(|(_, field)| field.is_atomic == is_atomic).then_some(is_atomic)
+        let first = &found.next()?.1;
+        found.all(|(_, field)| field == first).then_some(first)
     }
 
     fn write_declarations(&self, items: &[Item], object: &str, out: &mut Output) -> Result<()> {
@@ -550,6 +533,13 @@ impl Source {
 
 fn refused(span: proc_macro2::Span, what: &str) -> Error {
     Error::at(span, format!("{what} cannot be imported"))
+}
+
+fn result_of(function: &ImplItemFn) -> Option<Type> {
+    match &function.sig.output {
+        ReturnType::Default => None,
+        ReturnType::Type(_, kind) => Some((**kind).clone()),
+    }
 }
 
 /// Whether a type of numbers has a sign.

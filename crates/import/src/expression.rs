@@ -16,7 +16,7 @@ pub(crate) struct Scope<'s> {
     pub source: &'s Source,
     pub names: Names,
     /// The locals whose sign is known: a number without one must not become negative.
-    pub signs: HashMap<String, bool>,
+    pub signs: HashMap<String, Sign>,
     /// Locals that own a node, with the pointer to it: `Box::from_raw`.
     pub owned: Vec<(String, String)>,
     /// How deep the present expression is nested.
@@ -44,17 +44,13 @@ pub(crate) struct Exchange {
     pub success: String,
     pub failure: String,
     pub is_weak: bool,
+    /// What the atomic holds.
+    pub shape: Shape,
 }
 
 impl Exchange {
-    /// Whether it succeeds, as an expression.
+    /// Whether it succeeds, as an expression, if it does not fail for no reason.
     pub fn text(&self) -> String {
-        let attempt = if self.is_weak { "attempt() && " } else { "" };
-        format!("{attempt}{}", self.strong())
-    }
-
-    /// The same, if it does not fail for no reason.
-    pub fn strong(&self) -> String {
         let Exchange { place, old, new, success, failure, .. } = self;
         format!("cas({place}, {old}, {new}, {success}, {failure})")
     }
@@ -64,7 +60,38 @@ impl Exchange {
 pub(crate) struct Place {
     pub text: String,
     pub is_atomic: bool,
-    signed: Option<bool>,
+    pub shape: Shape,
+}
+
+/// Whether a number has a sign.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sign {
+    Signed,
+    Unsigned,
+    /// It is written as a number, and may be either.
+    Either,
+    Unknown,
+}
+
+impl Sign {
+    pub fn of(shape: &Shape) -> Sign {
+        match shape {
+            Shape::Number { signed: true } => Sign::Signed,
+            Shape::Number { signed: false } => Sign::Unsigned,
+            Shape::Array(of, _) => Sign::of(of),
+            _ => Sign::Unknown,
+        }
+    }
+
+    /// The sign of what two numbers make.
+    fn with(self, other: Sign) -> Sign {
+        match (self, other) {
+            (Sign::Signed | Sign::Unsigned, _) => self,
+            (_, Sign::Signed | Sign::Unsigned) => other,
+            (Sign::Unknown, _) | (_, Sign::Unknown) => Sign::Unknown,
+            (Sign::Either, Sign::Either) => Sign::Either,
+        }
+    }
 }
 
 /// What stands in parentheses, in a block with nothing else, or in `unsafe`.
@@ -131,7 +158,11 @@ impl Scope<'_> {
 
     pub fn ordering(&self, expr: &Expr) -> Result<String> {
         let Expr::Path(path) = bare(expr) else { return self.refuse(expr, "an ordering") };
-        let last = path.path.segments.last().expect("a path has a segment").ident.to_string();
+        let mut segments = path.path.segments.iter().rev();
+        let last = segments.next().expect("a path has a segment").ident.to_string();
+        if segments.next().is_some_and(|owner| owner.ident != "Ordering") {
+            return self.refuse(expr, "an ordering");
+        }
         match last.as_str() {
             "Relaxed" | "Acquire" | "Release" | "AcqRel" | "SeqCst" => Ok(last.to_lowercase()),
             _ => self.refuse(expr, "an ordering"),
@@ -145,14 +176,14 @@ impl Scope<'_> {
             Expr::Index(index) => {
                 let Some(array) = self.place(&index.expr)? else { return Ok(None) };
                 // When an index is looked at, before or after the rest, must not matter.
-                let text = index.index.to_token_stream().to_string();
-                if text.split(|c: char| !c.is_alphanumeric()).any(|word| word == "self")
-                    || text.contains("(*")
-                {
+                if is_access(&index.index) {
                     return self.refuse(&index.index, "an index that reads nothing shared");
                 }
                 let text = format!("{}[{}]", array.text, self.expression(&index.index)?);
-                Ok(Some(Place { text, ..array }))
+                let Shape::Array(of, _) = array.shape else {
+                    return self.refuse(&index.expr, "an array");
+                };
+                Ok(Some(Place { text, is_atomic: array.is_atomic, shape: *of }))
             }
             Expr::Unary(deref) if matches!(deref.op, UnOp::Deref(_)) => match bare(&deref.expr) {
                 Expr::MethodCall(call) if call.method == "get" && call.args.is_empty() => {
@@ -171,29 +202,24 @@ impl Scope<'_> {
             let Some(shared) = self.source.shared.get(&name) else {
                 return self.refuse(field, "a field of the object");
             };
-            let signed = sign(&shared.shape);
-            return Ok(Some(Place {
-                text: names::plain(&name),
-                is_atomic: shared.is_atomic,
-                signed,
-            }));
+            let text = names::plain(&name);
+            let (is_atomic, shape) = (shared.is_atomic, shared.shape.clone());
+            return Ok(Some(Place { text, is_atomic, shape }));
         }
+        // The pointer is a local, so that it does not matter when it is looked at.
         let node = match bare(&field.base) {
-            Expr::Unary(deref) if matches!(deref.op, UnOp::Deref(_)) => {
-                self.expression(&deref.expr)?
-            }
-            base @ Expr::Path(_) => self.expression(base)?,
-            _ => {
-                return self
-                    .refuse(field, "a field of the object, `(*node).field` or `node.field`");
-            }
+            Expr::Unary(deref) if matches!(deref.op, UnOp::Deref(_)) => bare(&deref.expr),
+            base => base,
         };
-        let Some(is_atomic) = self.source.node_field(&name) else {
-            return self.refuse(field, "a field that is atomic in all structs or in none");
+        let Expr::Path(_) = node else {
+            return self.refuse(field, "`(*node).field` or `node.field`, where `node` is a local");
         };
-        let shapes = self.source.nodes.values().flatten();
-        let signed = shapes.filter(|(of, _)| *of == name).find_map(|(_, field)| sign(&field.shape));
-        Ok(Some(Place { text: format!("{node}.{}", names::plain(&name)), is_atomic, signed }))
+        let node = self.expression(node)?;
+        let Some(found) = self.source.node_field(&name) else {
+            return self.refuse(field, "a field that is alike in all structs that have it");
+        };
+        let text = format!("{node}.{}", names::plain(&name));
+        Ok(Some(Place { text, is_atomic: found.is_atomic, shape: found.shape.clone() }))
     }
 
     /// An atomic that a method is called on.
@@ -213,6 +239,7 @@ impl Scope<'_> {
         };
         Ok(Some(Exchange {
             place: place.text,
+            shape: place.shape,
             old: self.expression(&call.args[0])?,
             new: self.expression(&call.args[1])?,
             success: self.ordering(&call.args[2])?,
@@ -226,7 +253,10 @@ impl Scope<'_> {
         let _level = self.descend(expr)?;
         match expr {
             Expr::Lit(literal) => match &literal.lit {
-                Lit::Int(number) => Ok(number.base10_digits().to_owned()),
+                Lit::Int(number) => match number.base10_parse::<u8>() {
+                    Ok(value @ 0..=127) => Ok(value.to_string()),
+                    _ => self.refuse(expr, "a number of at most 127"),
+                },
                 Lit::Bool(truth) => Ok(truth.value.to_string()),
                 _ => self.refuse(expr, "a number or a truth value"),
             },
@@ -260,7 +290,7 @@ impl Scope<'_> {
         }
         match self.names.get(&name) {
             Some(local) => Ok(local.clone()),
-            None if self.source.constants.contains(&name) => Ok(name),
+            None if self.source.constants.contains_key(&name) => Ok(name),
             None => self.refuse(path, "a local or a constant"),
         }
     }
@@ -282,22 +312,17 @@ impl Scope<'_> {
         }
     }
 
-    /// An operand, in parentheses if it is no single word.
+    /// An operand, in parentheses if it is no single word or call.
     fn operand(&self, expr: &Expr) -> Result<String> {
         let text = self.expression(expr)?;
-        let is_call =
-            matches!(bare(expr), Expr::MethodCall(_) | Expr::Call(_)) && text.ends_with(')');
-        let is_word = text.chars().all(|letter| letter.is_alphanumeric() || "_.".contains(letter));
-        let is_comparison = text.contains(" == ") || text.contains(" != ") || text.contains("&&");
-        if is_word || is_call && !is_comparison { Ok(text) } else { Ok(format!("({text})")) }
+        Ok(if is_one(&text) { text } else { format!("({text})") })
     }
 
     fn binary(&self, binary: &syn::ExprBinary) -> Result<String> {
         let operator = match binary.op {
-            BinOp::Add(_) => "+",
-            BinOp::Sub(_) => "-",
-            BinOp::Mul(_) => "*",
-            BinOp::Rem(_) => "%",
+            BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Rem(_) => {
+                return self.arithmetic(&binary.left, &binary.op, &binary.right);
+            }
             BinOp::And(_) => "&&",
             BinOp::Or(_) => "||",
             BinOp::Eq(_) => "==",
@@ -308,63 +333,106 @@ impl Scope<'_> {
             BinOp::Ge(_) => ">=",
             _ => return self.refuse(binary, "one of + - * % && || == != < <= > >="),
         };
-        let text =
-            format!("{} {operator} {}", self.operand(&binary.left)?, self.operand(&binary.right)?);
-        let is_difference = matches!(binary.op, BinOp::Sub(_));
-        if is_difference && self.is_unsigned(&binary.left) && self.is_unsigned(&binary.right) {
-            return Ok(self.unsigned(&text));
-        }
-        Ok(text)
+        Ok(format!("{} {operator} {}", self.operand(&binary.left)?, self.operand(&binary.right)?))
     }
 
-    /// A number that must not be negative.
-    fn unsigned(&self, text: &str) -> String {
-        self.source.has_unsigned.set(true);
-        format!("unsigned({text})")
-    }
-
-    /// Whether an expression is not known to have a sign.
-    fn is_unsigned(&self, expr: &Expr) -> bool {
-        self.sign(expr) != Some(true)
-    }
-
-    /// Whether the type of a number has a sign, if that is known.
-    pub fn sign(&self, expr: &Expr) -> Option<bool> {
-        match bare(expr) {
-            Expr::Path(path) => {
-                let name = path.path.get_ident()?.to_string();
-                let local = self.names.get(&name)?;
-                self.signs.get(local).copied()
+    /// Arithmetic, whose result must be within the bounds of its type.
+    pub fn arithmetic(&self, left: &Expr, operator: &BinOp, right: &Expr) -> Result<String> {
+        let sign = self.sign(left).with(self.sign(right));
+        let symbol = match operator {
+            BinOp::Add(_) => "+",
+            BinOp::Sub(_) if sign == Sign::Unknown => {
+                return self.refuse(left, "a number whose type is written: `let n: usize = …`");
             }
-            Expr::Cast(cast) => sign(&self.source.shape(&cast.ty).ok()?.0),
-            Expr::Binary(binary) => self.sign(&binary.left).or_else(|| self.sign(&binary.right)),
-            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => Some(true),
-            Expr::MethodCall(call) => match self.place(&call.receiver).ok()? {
-                Some(place) => place.signed,
-                None => self.sign(&call.receiver),
+            BinOp::Sub(_) => "-",
+            BinOp::Mul(_) => "*",
+            // The remainder of a negative number is something else in the language.
+            _ if matches!(sign, Sign::Signed | Sign::Unknown) => {
+                return self.refuse(left, "a number without a sign before `%`");
+            }
+            _ => return Ok(format!("{} % {}", self.operand(left)?, self.operand(right)?)),
+        };
+        let text = format!("{} {symbol} {}", self.operand(left)?, self.operand(right)?);
+        let bound = if sign == Sign::Unsigned { "unsigned" } else { "signed" };
+        Ok(self.source.helped(bound, &text))
+    }
+
+    /// Whether the type of a number has a sign. Looks at declarations only.
+    pub fn sign(&self, expr: &Expr) -> Sign {
+        match bare(expr) {
+            Expr::Lit(_) => Sign::Either,
+            Expr::Path(path) => {
+                let Some(name) = path.path.get_ident().map(ToString::to_string) else {
+                    return Sign::Unknown;
+                };
+                match self.names.get(&name) {
+                    Some(local) => self.signs.get(local).copied().unwrap_or(Sign::Unknown),
+                    None => self.source.constants.get(&name).copied().unwrap_or(Sign::Unknown),
+                }
+            }
+            Expr::Cast(cast) => self.sign_of_type(&cast.ty),
+            Expr::Binary(binary) => self.sign(&binary.left).with(self.sign(&binary.right)),
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => Sign::Signed,
+            Expr::MethodCall(call) if is_self(&call.receiver) => {
+                let result = self.source.functions.get(&call.method.to_string());
+                let result = result.and_then(Option::as_ref);
+                result.map_or(Sign::Unknown, |kind| self.sign_of_type(kind))
+            }
+            Expr::MethodCall(call) => self.sign(&call.receiver),
+            place => self.sign_of_place(place),
+        }
+    }
+
+    fn sign_of_type(&self, kind: &Type) -> Sign {
+        self.source.shape(kind).map_or(Sign::Unknown, |(shape, _)| Sign::of(&shape))
+    }
+
+    fn sign_of_place(&self, expr: &Expr) -> Sign {
+        match bare(expr) {
+            Expr::Index(index) => self.sign_of_place(&index.expr),
+            Expr::Unary(deref) => match bare(&deref.expr) {
+                Expr::MethodCall(call) => self.sign_of_place(&call.receiver),
+                _ => Sign::Unknown,
             },
-            other => self.place(other).ok()??.signed,
+            Expr::Field(field) => {
+                let Member::Named(member) = &field.member else { return Sign::Unknown };
+                let name = member.to_string();
+                let found = match is_self(&field.base) {
+                    true => self.source.shared.get(&name),
+                    false => self.source.node_field(&name),
+                };
+                found.map_or(Sign::Unknown, |field| Sign::of(&field.shape))
+            }
+            _ => Sign::Unknown,
         }
     }
 
     fn cast(&self, cast: &syn::ExprCast) -> Result<String> {
-        let Type::Path(_) = &*cast.ty else {
-            return self.refuse(cast, "a cast to a type of numbers");
-        };
-        match self.source.shape(&cast.ty)?.0 {
-            Shape::Number { signed: true } => self.expression(&cast.expr),
-            Shape::Number { signed: false } if self.sign(&cast.expr) == Some(false) => {
-                self.expression(&cast.expr)
-            }
-            Shape::Number { signed: false } => Ok(self.unsigned(&self.expression(&cast.expr)?)),
-            _ => self.refuse(cast, "a cast to a type of numbers"),
+        let text = self.expression(&cast.expr)?;
+        match self.sign_of_type(&cast.ty) {
+            Sign::Signed => Ok(self.source.helped("signed", &text)),
+            Sign::Unsigned if self.sign(&cast.expr) == Sign::Unsigned => Ok(text),
+            Sign::Unsigned => Ok(self.source.helped("unsigned", &text)),
+            Sign::Either | Sign::Unknown => self.refuse(cast, "a cast to a type of numbers"),
         }
+    }
+
+    /// What is taken for data, which must be there.
+    fn present(&self, expr: &Expr) -> Result<String> {
+        let text = self.expression(expr)?;
+        if text.starts_with("present(") {
+            return Ok(text);
+        }
+        Ok(self.source.helped("present", &text))
     }
 
     fn method_call(&self, call: &ExprMethodCall) -> Result<String> {
         let method = call.method.to_string();
         let args: Vec<&Expr> = call.args.iter().collect();
-        if is_self(&call.receiver) && self.source.functions.contains(&method) {
+        if is_self(&call.receiver) {
+            if !self.source.functions.contains_key(&method) {
+                return self.refuse(call, "a function of the object that is not `pub`");
+            }
             let args: Result<Vec<String>> = args.iter().map(|arg| self.expression(arg)).collect();
             return Ok(format!("{}({})", names::plain(&method), args?.join(", ")));
         }
@@ -374,23 +442,22 @@ impl Scope<'_> {
                     return self.refuse(call, "a compare-exchange before it");
                 };
                 if exchange.is_weak {
-                    self.source.may_fail.set(true);
+                    return self.refuse(call, "a weak exchange as the whole of a condition");
                 }
                 let text = exchange.text();
-                Ok(if method == "is_ok" { text } else { format!("!({text})") })
+                Ok(if method == "is_ok" { text } else { format!("!{text}") })
             }
             ("is_null", []) | ("is_none", []) => {
                 Ok(format!("{} == null", self.operand(&call.receiver)?))
             }
             ("is_some", []) => Ok(format!("{} != null", self.operand(&call.receiver)?)),
-            ("clone" | "assume_init_read" | "assume_init", []) => self.expression(&call.receiver),
+            ("clone", []) => self.expression(&call.receiver),
+            ("assume_init_read" | "assume_init", []) => self.present(&call.receiver),
             ("wrapping_add", [by]) => {
-                Ok(format!("{} + {}", self.operand(&call.receiver)?, self.operand(by)?))
+                self.arithmetic(&call.receiver, &BinOp::Add(Default::default()), by)
             }
             ("wrapping_sub", [by]) => {
-                let text = format!("{} - {}", self.operand(&call.receiver)?, self.operand(by)?);
-                let unsigned = self.is_unsigned(&call.receiver);
-                Ok(if unsigned { self.unsigned(&text) } else { text })
+                self.arithmetic(&call.receiver, &BinOp::Sub(Default::default()), by)
             }
             _ => self.access(call, &method, &args),
         }
@@ -423,7 +490,7 @@ impl Scope<'_> {
         let Some((name, args)) = called(expr) else { return self.refuse(expr, "a known function") };
         match (name.as_str(), &args[..]) {
             ("ptr::null_mut" | "null_mut", []) => Ok("null".to_owned()),
-            ("Some", [inner]) => self.expression(inner),
+            ("Some", [inner]) => self.present(inner),
             ("Box::into_raw", [inner]) => match called(inner) {
                 Some((name, args)) if name == "Box::new" && args.len() == 1 => {
                     self.new_node(args[0])
@@ -484,12 +551,37 @@ impl Scope<'_> {
     }
 }
 
-fn sign(shape: &Shape) -> Option<bool> {
-    match shape {
-        Shape::Number { signed } => Some(*signed),
-        Shape::Array(of, _) => sign(of),
-        _ => None,
+/// Whether an expression may read or write something shared.
+pub(crate) fn is_access(expr: &Expr) -> bool {
+    match bare(expr) {
+        Expr::Lit(_) => false,
+        Expr::Path(_) => is_self(expr),
+        Expr::Cast(cast) => is_access(&cast.expr),
+        Expr::Binary(binary) => is_access(&binary.left) || is_access(&binary.right),
+        Expr::Unary(unary) => matches!(unary.op, UnOp::Deref(_)) || is_access(&unary.expr),
+        Expr::MethodCall(call) => {
+            let is_local = ["is_null", "wrapping_add", "wrapping_sub"];
+            !is_local.iter().any(|name| call.method == name)
+                || is_access(&call.receiver)
+                || call.args.iter().any(is_access)
+        }
+        _ => true,
     }
+}
+
+/// Whether a text is one word, or one call.
+fn is_one(text: &str) -> bool {
+    let is_word = |letter: char| letter.is_alphanumeric() || "_.".contains(letter);
+    let Some(open) = text.find(|letter| !is_word(letter)) else { return true };
+    if open == 0 || !text[open..].starts_with('(') {
+        return false;
+    }
+    let mut depth = 0;
+    let end = text[open..].char_indices().find_map(|(at, letter)| {
+        depth += i32::from(letter == '(') - i32::from(letter == ')');
+        (depth == 0).then_some(open + at)
+    });
+    end == Some(text.len() - 1)
 }
 
 pub(crate) fn is_self(expr: &Expr) -> bool {

@@ -45,13 +45,19 @@
 //! - `T` becomes `value`: an object that is generic in `T` can do nothing with it but move it.
 //!   With an option, a type of numbers is taken for such data; then arithmetic on it is refused by
 //!   the checks of the language.
-//! - Numbers are those between −128 and 127, or 0 and 127 if they have no sign; a run that leaves
-//!   them is reported as out of range, never wrapped.
+//! - Numbers are those between −128 and 127, or 0 and 127 if they have no sign; arithmetic that leaves
+//!   them is reported as out of range, never wrapped. A difference is taken only where it is known
+//!   whether the numbers have a sign, a remainder only where they have none.
+//! - What is read twice here is read once there: pointers that are followed, boxes that are read
+//!   out and indices are locals, and what an exchange compares and puts is bound first.
+//! - Names are believed, so that a source in which they mean something else is refused (`meaning`).
 //! - `Box::from_raw` frees the node at once where it is dropped or read out. Nodes that Rust code
 //!   forgets stay allocated in both.
 
+mod client;
 mod declaration;
 mod expression;
+mod meaning;
 mod names;
 mod output;
 mod statement;

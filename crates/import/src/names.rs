@@ -72,9 +72,9 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Names that differ from those of the shared variables.
-    pub fn new<'n>(shared: impl Iterator<Item = &'n String>) -> Self {
-        Names { taken: shared.cloned().collect(), scopes: vec![HashMap::new()] }
+    /// Names that differ from those that are taken.
+    pub fn new(taken: HashSet<String>) -> Self {
+        Names { taken, scopes: vec![HashMap::new()] }
     }
 
     pub fn enter(&mut self) {
@@ -87,11 +87,17 @@ impl Names {
 
     /// A new local.
     pub fn declare(&mut self, name: &str) -> String {
+        let fresh = self.fresh(name);
+        self.innermost().insert(name.to_owned(), fresh.clone());
+        fresh
+    }
+
+    /// A new local of ours, which the source cannot name.
+    pub fn fresh(&mut self, name: &str) -> String {
         let mut fresh = name.trim_start_matches("r#").to_owned();
         while WORDS.contains(&fresh.as_str()) || !self.taken.insert(fresh.clone()) {
             fresh.push('_');
         }
-        self.innermost().insert(name.to_owned(), fresh.clone());
         fresh
     }
 

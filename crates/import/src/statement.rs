@@ -1,7 +1,7 @@
 //! Statements and functions.
 
 use crate::declaration::{Shape, Source, is_public};
-use crate::expression::{Exchange, Scope, bare, called, is_self, taken_back};
+use crate::expression::{Exchange, Scope, Sign, bare, called, is_access, is_self, taken_back};
 use crate::names::{self, Names};
 use crate::output::Output;
 use crate::{Error, Result};
@@ -20,15 +20,28 @@ pub(crate) struct Body<'s, 'o> {
 
 type Placed = (String, Span);
 
-/// A branch of a compare-exchange: the name of what it is given, if it has one, and what it does.
-struct Branch<'e> {
+/// An arm of a compare-exchange: the name of what it is given, if it has one, and what it does.
+struct Arm<'e> {
     name: Option<String>,
-    body: &'e Expr,
+    part: Part<'e>,
+}
+
+enum Part<'e> {
+    Nothing,
+    Break,
+    Expression(&'e Expr),
+    Block(&'e Block),
+}
+
+impl<'e> Arm<'e> {
+    fn new(part: Part<'e>) -> Self {
+        Arm { name: None, part }
+    }
 }
 
 impl<'s, 'o> Body<'s, 'o> {
     fn new(source: &'s Source, out: &'o mut Output) -> Self {
-        let names = Names::new(source.shared.keys());
+        let names = Names::new(source.taken());
         let scope =
             Scope { source, names, signs: HashMap::new(), owned: Vec::new(), depth: Rc::default() };
         Body { scope, out, has_result: false }
@@ -44,7 +57,8 @@ impl<'s, 'o> Body<'s, 'o> {
         body.note_signs(function);
         body.has_result = !result.is_empty();
         let kind = if is_public(function) { "method" } else { "fn" };
-        let name = names::plain(&function.sig.ident.to_string());
+        let name = function.sig.ident.to_string();
+        let name = if is_public(function) { name } else { names::plain(&name) };
         let head = format!("{kind} {name}({}){result} {{", parameters.join(", "));
         body.out.open(&head, function.sig.span());
         body.block(&function.block, true)?;
@@ -55,13 +69,13 @@ impl<'s, 'o> Body<'s, 'o> {
     fn note_signs(&mut self, function: &ImplItemFn) {
         for input in &function.sig.inputs {
             let FnArg::Typed(typed) = input else { continue };
-            let (Pat::Ident(ident), Ok((Shape::Number { signed }, _))) =
+            let (Pat::Ident(ident), Ok((shape, _))) =
                 (&*typed.pat, self.scope.source.shape(&typed.ty))
             else {
                 continue;
             };
             if let Some(local) = self.scope.names.get(&ident.ident.to_string()).cloned() {
-                self.scope.signs.insert(local, signed);
+                self.scope.signs.insert(local, Sign::of(&shape));
             }
         }
     }
@@ -90,6 +104,9 @@ impl<'s, 'o> Body<'s, 'o> {
         let Expr::Struct(literal) = bare(object) else {
             return body.scope.refuse(object, "the object with its fields");
         };
+        if literal.rest.is_some() {
+            return body.scope.refuse(object, "all fields of the object");
+        }
         let mut fields = Vec::new();
         for field in &literal.fields {
             let Member::Named(member) = &field.member else {
@@ -178,10 +195,7 @@ impl<'s, 'o> Body<'s, 'o> {
         if let (Pat::Wild(_), Some(init)) = (&local.pat, &local.init)
             && let Some(exchange) = self.scope.exchange(&init.expr)?
         {
-            let text = self.attempted(&exchange);
-            self.out.open(&format!("if {text} {{"), local.span());
-            self.out.close();
-            return Ok(());
+            return self.ignored_exchange(&exchange, local.span());
         }
         let (name, init) = self.let_parts(local)?;
         if let Some(pointer) = taken_back(init) {
@@ -196,22 +210,32 @@ impl<'s, 'o> Body<'s, 'o> {
             Some(place) => place.clone(),
             None => self.scope.expression(init)?,
         };
-        let signed = match &local.pat {
-            Pat::Type(typed) => match self.scope.source.shape(&typed.ty) {
-                Ok((Shape::Number { signed }, _)) => Some(signed),
-                _ => None,
-            },
-            _ => self.scope.sign(init),
+        let written = match &local.pat {
+            Pat::Type(typed) => Some(self.scope.source.shape(&typed.ty)?.0),
+            _ => None,
+        };
+        let sign = written.as_ref().map_or_else(|| self.scope.sign(init), Sign::of);
+        let kind = match (&written, text.as_str()) {
+            (Some(shape), "null") => format!(": {}", shape.text()),
+            (None, "null") => {
+                return self.scope.refuse(local, "its type: `let node: *mut Node<T> = …`");
+            }
+            _ => String::new(),
         };
         let own = self.scope.names.declare(&name);
-        self.out.line(&format!("let {own} = {text}"), local.span());
+        self.out.line(&format!("let {own}{kind} = {text}"), local.span());
         if let Some(place) = taken {
             self.out.line(&format!("{place} = null"), local.span());
         }
-        if let Some(signed) = signed {
-            self.scope.signs.insert(own, signed);
+        if matches!(sign, Sign::Signed | Sign::Unsigned) {
+            self.scope.signs.insert(own, sign);
         }
         Ok(())
+    }
+
+    /// An exchange whose outcome nobody looks at.
+    fn ignored_exchange(&mut self, exchange: &Exchange, span: Span) -> Result<()> {
+        self.exchange(exchange, Arm::new(Part::Nothing), Arm::new(Part::Nothing), (false, span))
     }
 
     /// The place of `place.take()`.
@@ -270,20 +294,11 @@ impl<'s, 'o> Body<'s, 'o> {
     fn while_loop(&mut self, inner: &syn::ExprWhile) -> Result<()> {
         let label = label(inner.label.as_ref());
         let span = inner.while_token.span();
-        if let Expr::Let(pattern) = &*inner.cond {
-            let Some((exchange, name, true)) = self.exchange_pattern(pattern)? else {
-                return self.scope.refuse(pattern, "`while let Err(…)` of a compare-exchange");
-            };
+        if let Some((exchange, name, true)) = self.outcome_of(&inner.cond)? {
             self.out.open(&format!("{label}loop {{"), span);
+            let failed = Arm { name, part: Part::Block(&inner.body) };
             self.inside(span, |body| {
-                body.scope.names.enter();
-                body.exchange(&exchange, None, name.as_deref(), span)?;
-                body.out.unplaced("break");
-                body.out.turn("} else {");
-                body.block(&inner.body, false)?;
-                body.out.close();
-                body.scope.names.leave();
-                Ok(())
+                body.exchange(&exchange, Arm::new(Part::Break), failed, (false, span))
             })?;
             self.out.close();
             return Ok(());
@@ -297,8 +312,12 @@ impl<'s, 'o> Body<'s, 'o> {
 
     fn choice(&mut self, inner: &syn::ExprIf, is_tail: bool) -> Result<()> {
         let span = inner.if_token.span();
-        if let Expr::Let(pattern) = &*inner.cond {
-            return self.choice_of_exchange(inner, pattern, is_tail);
+        if let Some((exchange, name, is_failure)) = self.outcome_of(&inner.cond)? {
+            let or = inner.else_branch.as_ref().map(|(_, or)| &**or);
+            let then = Arm { name, part: Part::Block(&inner.then_branch) };
+            let or = Arm::new(or.map_or(Part::Nothing, Part::Expression));
+            let (ok, err) = if is_failure { (or, then) } else { (then, or) };
+            return self.exchange(&exchange, ok, err, (is_tail, span));
         }
         let condition = self.scope.expression(&inner.cond)?;
         self.out.open(&format!("if {condition} {{"), span);
@@ -318,49 +337,29 @@ impl<'s, 'o> Body<'s, 'o> {
         self.execute(expr, is_tail)
     }
 
-    fn choice_of_exchange(
-        &mut self,
-        inner: &syn::ExprIf,
-        pattern: &syn::ExprLet,
-        is_tail: bool,
-    ) -> Result<()> {
-        let Some((exchange, name, is_failure)) = self.exchange_pattern(pattern)? else {
-            return self.scope.refuse(pattern, "`Ok(…)` or `Err(…)` of a compare-exchange");
-        };
-        let span = inner.if_token.span();
-        self.scope.names.enter();
-        let (ok, err) = if is_failure { (None, name) } else { (name, None) };
-        self.exchange(&exchange, ok.as_deref(), err.as_deref(), span)?;
-        let or = inner.else_branch.as_ref().map(|(_, or)| &**or);
-        if is_failure {
-            if let Some(or) = or {
-                self.tail_or_statement(or, is_tail)?;
+    /// The exchange of a condition that asks for its outcome, the name of what it gives, and whether
+    /// the condition is that it fails.
+    fn outcome_of(&self, condition: &Expr) -> Result<Option<(Exchange, Option<String>, bool)>> {
+        match bare(condition) {
+            Expr::Let(pattern) => {
+                let (Some(exchange), Some((which, name))) =
+                    (self.scope.exchange(&pattern.expr)?, outcome(&pattern.pat))
+                else {
+                    let expected = "`Ok(…)` or `Err(…)` of a compare-exchange";
+                    return self.scope.refuse(pattern, expected);
+                };
+                Ok(Some((exchange, name, which == "Err")))
             }
-            self.out.turn("} else {");
-            self.block(&inner.then_branch, is_tail)?;
-        } else {
-            self.block(&inner.then_branch, is_tail)?;
-            if let Some(or) = or {
-                self.out.turn("} else {");
-                self.tail_or_statement(or, is_tail)?;
+            Expr::Unary(not) if matches!(not.op, syn::UnOp::Not(_)) => {
+                let inner = self.outcome_of(&not.expr)?;
+                Ok(inner.map(|(exchange, name, is_failure)| (exchange, name, !is_failure)))
             }
+            Expr::MethodCall(call) if call.method == "is_ok" || call.method == "is_err" => {
+                let exchange = self.scope.exchange(&call.receiver)?;
+                Ok(exchange.map(|exchange| (exchange, None, call.method == "is_err")))
+            }
+            _ => Ok(None),
         }
-        self.out.close();
-        self.scope.names.leave();
-        Ok(())
-    }
-
-    /// The exchange of `Ok(name) = x.compare_exchange(…)`, and whether it is `Err`.
-    fn exchange_pattern(
-        &self,
-        pattern: &syn::ExprLet,
-    ) -> Result<Option<(Exchange, Option<String>, bool)>> {
-        let (Some(exchange), Some((which, name))) =
-            (self.scope.exchange(&pattern.expr)?, outcome(&pattern.pat))
-        else {
-            return Ok(None);
-        };
-        Ok(Some((exchange, name, which == "Err")))
     }
 
     fn match_exchange(&mut self, inner: &syn::ExprMatch, is_tail: bool) -> Result<()> {
@@ -369,87 +368,104 @@ impl<'s, 'o> Body<'s, 'o> {
         };
         let (mut ok, mut err) = (None, None);
         for arm in &inner.arms {
-            let branch = |name| Some(Branch { name, body: &arm.body });
-            match outcome(&arm.pat) {
-                Some((which, name)) if arm.guard.is_none() && which == "Ok" => ok = branch(name),
-                Some((_, name)) if arm.guard.is_none() => err = branch(name),
-                _ => return self.scope.refuse(&arm.pat, "`Ok(…)` or `Err(…)`"),
+            let slot = match outcome(&arm.pat) {
+                Some((which, name)) if arm.guard.is_none() => {
+                    Some((if which == "Ok" { &mut ok } else { &mut err }, name))
+                }
+                _ => None,
+            };
+            match slot {
+                Some((slot @ None, name)) => {
+                    *slot = Some(Arm { name, part: Part::Expression(&arm.body) });
+                }
+                _ => return self.scope.refuse(&arm.pat, "one arm `Ok(…)` and one `Err(…)`"),
             }
         }
         let (Some(ok), Some(err)) = (ok, err) else {
             return self.scope.refuse(inner, "an arm for `Ok` and one for `Err`");
         };
-        let span = inner.match_token.span();
-        self.scope.names.enter();
-        self.exchange(&exchange, ok.name.as_deref(), err.name.as_deref(), span)?;
-        self.branch(ok.body, is_tail)?;
-        self.out.turn("} else {");
-        self.branch(err.body, is_tail)?;
+        self.exchange(&exchange, ok, err, (is_tail, inner.match_token.span()))
+    }
+
+    /// Writes a compare-exchange with its two arms.
+    fn exchange(
+        &mut self,
+        exchange: &Exchange,
+        ok: Arm<'_>,
+        err: Arm<'_>,
+        (is_tail, span): (bool, Span),
+    ) -> Result<()> {
+        // What is compared and put is looked at once, whatever becomes of it.
+        let mut bound = exchange.clone();
+        let mut now = None;
+        if ok.name.is_some() || err.name.is_some() || exchange.is_weak {
+            bound.old = self.bind(&exchange.old, "expected", exchange, span);
+        }
+        if err.name.is_some() || exchange.is_weak {
+            bound.new = self.bind(&exchange.new, "replacement", exchange, span);
+            now = Some(self.exchange_or_load(&bound, span));
+        } else {
+            self.out.open(&format!("if {} {{", bound.text()), span);
+        }
+        let old = bound.old.clone();
+        self.arm(ok, &old, exchange, (is_tail, span))?;
+        if !matches!(err.part, Part::Nothing) {
+            self.out.turn("} else {");
+            self.arm(err, now.as_deref().unwrap_or_default(), exchange, (is_tail, span))?;
+        }
         self.out.close();
+        Ok(())
+    }
+
+    /// Writes an arm, with the value that it is given under the name that it has there alone.
+    fn arm(
+        &mut self,
+        arm: Arm<'_>,
+        given: &str,
+        exchange: &Exchange,
+        (is_tail, span): (bool, Span),
+    ) -> Result<()> {
+        self.scope.names.enter();
+        if let Some(name) = arm.name {
+            let own = self.scope.names.declare(&name);
+            self.out.line(&format!("let {own} = {given}"), span);
+            self.scope.signs.insert(own, Sign::of(&exchange.shape));
+        }
+        match arm.part {
+            Part::Nothing => {}
+            Part::Break => self.out.unplaced("break"),
+            Part::Block(block) => self.block(block, is_tail)?,
+            Part::Expression(body) => match bare(body) {
+                Expr::Tuple(unit) if unit.elems.is_empty() => {}
+                _ => self.tail_or_statement(body, is_tail)?,
+            },
+        }
         self.scope.names.leave();
         Ok(())
     }
 
-    fn branch(&mut self, body: &Expr, is_tail: bool) -> Result<()> {
-        match bare(body) {
-            Expr::Tuple(unit) if unit.elems.is_empty() => Ok(()),
-            _ => self.tail_or_statement(body, is_tail),
-        }
-    }
-
-    /// Writes a compare-exchange up to the block for its success. If the value that it failed with
-    /// has a name, failing is a load of a value that differs.
-    fn exchange(
-        &mut self,
-        exchange: &Exchange,
-        ok: Option<&str>,
-        err: Option<&str>,
-        span: Span,
-    ) -> Result<()> {
-        // What is compared and put is looked at once, whatever becomes of it.
-        let mut bound = exchange.clone();
-        if err.is_some() || ok.is_some() {
-            bound.old = self.bind(&exchange.old, "expected", span);
-        }
-        if err.is_some() {
-            bound.new = self.bind(&exchange.new, "replacement", span);
-            self.exchange_or_load(&bound, err.unwrap_or_default(), span);
-        } else {
-            let text = self.attempted(&bound);
-            self.out.open(&format!("if {text} {{"), span);
-        }
-        if let Some(name) = ok {
-            let own = self.scope.names.declare(name);
-            self.out.line(&format!("let {own} = {}", bound.old), span);
-        }
-        Ok(())
-    }
-
-    /// A local that holds a value from now on.
-    fn bind(&mut self, text: &str, name: &str, span: Span) -> String {
-        let own = self.scope.names.declare(name);
-        self.out.line(&format!("let {own} = {text}"), span);
+    /// A local of ours that holds a value of an atomic.
+    fn bind(&mut self, text: &str, name: &str, exchange: &Exchange, span: Span) -> String {
+        let own = self.scope.names.fresh(name);
+        let kind = match &exchange.shape {
+            shape @ (Shape::Node(_) | Shape::MaybeValue) => format!(": {}", shape.text()),
+            _ => String::new(),
+        };
+        self.out.line(&format!("let {own}{kind} = {text}"), span);
         own
     }
 
-    /// A compare-exchange as a condition.
-    fn attempted(&self, exchange: &Exchange) -> String {
-        if exchange.is_weak {
-            self.scope.source.may_fail.set(true);
-        }
-        exchange.text()
-    }
-
-    fn exchange_or_load(&mut self, exchange: &Exchange, name: &str, span: Span) {
+    /// Writes an exchange whose failure is a load, up to the block for its success, and gives the
+    /// name of what was loaded.
+    fn exchange_or_load(&mut self, exchange: &Exchange, span: Span) -> String {
         let Exchange { place, old, failure, is_weak, .. } = exchange;
-        let now = self.scope.names.declare(name);
-        let won = self.scope.names.declare("won");
-        self.out.line(&format!("let {now} = {old}"), span);
+        let now = self.bind(old, "now", exchange, span);
+        let won = self.scope.names.fresh("won");
         self.out.unplaced(&format!("let {won} = false"));
         self.out.open_unplaced("choose {");
         // Where it fails here, nothing comes after it: how does not matter.
         let succeeding = Exchange { failure: "relaxed".to_owned(), ..exchange.clone() };
-        self.out.line(&format!("{won} = {}", succeeding.strong()), span);
+        self.out.line(&format!("{won} = {}", succeeding.text()), span);
         self.out.unplaced(&format!("assume {won}"));
         self.out.turn("or");
         self.out.line(&format!("{now} = load({place}, {failure})"), span);
@@ -458,6 +474,7 @@ impl<'s, 'o> Body<'s, 'o> {
         }
         self.out.close();
         self.out.open_unplaced(&format!("if {won} {{"));
+        now
     }
 
     fn returns(&mut self, value: Option<&Expr>, span: Span) -> Result<()> {
@@ -476,7 +493,7 @@ impl<'s, 'o> Body<'s, 'o> {
             Some((text, pointer)) => (text, vec![(String::new(), pointer)]),
             None => match self.taken(inner)? {
                 Some(place) => {
-                    let result = self.scope.names.declare("result");
+                    let result = self.scope.names.fresh("result");
                     self.out.line(&format!("let {result} = {place}"), span);
                     self.out.line(&format!("{place} = null"), span);
                     (result, Vec::new())
@@ -484,11 +501,12 @@ impl<'s, 'o> Body<'s, 'o> {
                 None => (self.with_boxes_read(value)?, Vec::new()),
             },
         };
-        if owned.is_empty() && freed.is_empty() {
+        if owned.is_empty() && freed.is_empty() || text == "null" {
+            self.free_all(&owned, span);
             self.out.line(&format!("return {text}"), span);
             return Ok(());
         }
-        let result = self.scope.names.declare("result");
+        let result = self.scope.names.fresh("result");
         self.out.line(&format!("let {result} = {text}"), span);
         self.free_all(&freed, span);
         self.free_all(&owned, span);
@@ -509,6 +527,10 @@ impl<'s, 'o> Body<'s, 'o> {
         else {
             return Ok(None);
         };
+        // It is needed twice, to read and to free.
+        if is_access(pointer) {
+            return self.scope.refuse(pointer, "a local as the pointer of the box");
+        }
         let pointer = self.scope.expression(pointer)?;
         let text = format!("{pointer}.{}", names::plain(&member.to_string()));
         Ok(Some((text, pointer)))
@@ -550,17 +572,17 @@ impl<'s, 'o> Body<'s, 'o> {
 
     /// `local += number`.
     fn change(&mut self, inner: &syn::ExprBinary) -> Result<()> {
-        let sign = match inner.op {
-            syn::BinOp::AddAssign(_) => "+",
-            syn::BinOp::SubAssign(_) if self.scope.sign(&inner.left) == Some(true) => "-",
-            _ => return self.scope.refuse(inner, "`+=` on a local"),
+        let operator = match inner.op {
+            syn::BinOp::AddAssign(_) => syn::BinOp::Add(Default::default()),
+            syn::BinOp::SubAssign(_) => syn::BinOp::Sub(Default::default()),
+            _ => return self.scope.refuse(inner, "`+=` or `-=` on a local"),
         };
         let Expr::Path(_) = bare(&inner.left) else {
-            return self.scope.refuse(inner, "`+=` on a local");
+            return self.scope.refuse(inner, "`+=` or `-=` on a local");
         };
-        let (local, by) =
-            (self.scope.expression(&inner.left)?, self.scope.expression(&inner.right)?);
-        self.out.line(&format!("{local} = {local} {sign} ({by})"), inner.span());
+        let local = self.scope.expression(&inner.left)?;
+        let text = self.scope.arithmetic(&inner.left, &operator, &inner.right)?;
+        self.out.line(&format!("{local} = {text}"), inner.span());
         Ok(())
     }
 
@@ -574,6 +596,10 @@ impl<'s, 'o> Body<'s, 'o> {
             .parse_body_with(parse)
             .map_err(|error| Error::at(error.span(), error.to_string()))?;
         let Some(condition) = args.first() else { return self.scope.refuse(call, "a condition") };
+        // What only a debug build looks at must not order anything.
+        if name.as_deref() == Some("debug_assert") && is_access(condition) {
+            return self.scope.refuse(condition, "an assertion that reads nothing shared");
+        }
         let text = self.scope.expression(condition)?;
         self.out.line(&format!("assert {text}"), call.span());
         Ok(())
@@ -601,6 +627,9 @@ impl<'s, 'o> Body<'s, 'o> {
     }
 
     fn method_call(&mut self, call: &syn::ExprMethodCall) -> Result<()> {
+        if let Some(exchange) = self.scope.exchange(&Expr::MethodCall(call.clone()))? {
+            return self.ignored_exchange(&exchange, call.span());
+        }
         let args: Vec<&Expr> = call.args.iter().collect();
         let place =
             if is_self(&call.receiver) { None } else { self.scope.place(&call.receiver)? };
@@ -614,8 +643,10 @@ impl<'s, 'o> Body<'s, 'o> {
             }
             _ => {
                 let value = self.scope.expression(&Expr::MethodCall(call.clone()))?;
-                let name = self.scope.names.declare("ignored");
-                if is_self(&call.receiver) { value } else { format!("let {name} = {value}") }
+                match is_self(&call.receiver) {
+                    true => value,
+                    false => format!("let {} = {value}", self.scope.names.fresh("ignored")),
+                }
             }
         };
         self.out.line(&text, call.span());
@@ -632,10 +663,7 @@ fn outcome(pattern: &Pat) -> Option<(String, Option<String>)> {
     }
     match &tuple.elems[0] {
         Pat::Wild(_) => Some((which, None)),
-        Pat::Ident(ident) if ident.subpat.is_none() => {
-            let name = ident.ident.to_string();
-            Some((which, (!name.starts_with('_')).then_some(name)))
-        }
+        Pat::Ident(ident) if ident.subpat.is_none() => Some((which, Some(ident.ident.to_string()))),
         _ => None,
     }
 }

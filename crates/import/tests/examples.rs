@@ -80,6 +80,25 @@ fn what_is_outside_of_the_subset_is_refused_where_it_stands() {
         ("let x = self.other.load(Relaxed);\nNone", 8, "a field of the object"),
         ("let x = vec.len();\nNone", 8, "a method of an atomic"),
         ("self.pop()?;\nNone", 8, "a statement of the subset"),
+        ("let n = self.count.load(Relaxed) + 200;\nNone", 8, "at most 127"),
+        ("let n = 1;\nlet m = n - 1;\nNone", 9, "whose type is written"),
+        ("let n: isize = 1;\nlet m = n % 2;\nNone", 9, "without a sign before `%`"),
+        ("(*self.top.load(Acquire)).next = null_mut();\nNone", 8, "`node` is a local"),
+        ("Some(Box::from_raw(self.top.load(Acquire)).value)", 8, "a local as the pointer"),
+        ("let x = null_mut();\nNone", 8, "its type"),
+        ("debug_assert!(self.items[0].load(Acquire));\nNone", 8, "nothing shared"),
+        ("self.count.store(1, Self::Release);\nNone", 8, "an ordering"),
+        (
+            "let won = self.count.compare_exchange_weak(0, 1, Relaxed, Relaxed).is_ok();\nNone",
+            8,
+            "a weak exchange as the whole",
+        ),
+        (
+            "match self.count.compare_exchange(0, 1, Relaxed, Relaxed) { Ok(_) => return None, \
+             Ok(_) => {} }\nNone",
+            8,
+            "one arm",
+        ),
         ("unsafe { asm!(\"\") };\nNone", 8, "`assert!`"),
     ];
     for (body, line, expected) in refused {
@@ -110,12 +129,36 @@ fn types_and_items_that_mean_something_else_are_refused() {
         (("pub fn new()", "pub fn make()"), "a constructor"),
         (("pub fn new()", "pub fn new(n: usize)"), "without parameters"),
         (("pub fn pop", "pub async fn pop"), "`async`"),
+        (("pub fn pop", "const Release: u8 = 0; pub fn pop"), "expected a function"),
+        (("pub fn pop", "fn unsigned(&self) {} pub fn pop"), "another name than `unsigned`"),
+        (("pub fn pop(&self)", "pub fn pop(self: &Self)"), "expected `&self`"),
+        (
+            ("impl<T> Stack", "impl<T> Drop for Node<T> { fn drop(&mut self) {} } impl<T> Stack"),
+            "a destructor",
+        ),
+        (("next: *mut Node<T>", "next: *mut T"), "a pointer to a struct"),
+        (("value: T, next", "value: T, value_: u8, next"), "differ by more than"),
         (("; 2]", "; 1 + 1]"), "the length of an array"),
     ];
     for (change, expected) in refused {
         let error = import(&with(change), "x.rs", "stack", &Options::default())
             .expect_err(&format!("{change:?} is outside of the subset"));
         assert!(error.message.contains(expected), "{change:?}: {error}");
+    }
+}
+
+/// What the translation calls its own locals is not what the source calls its own.
+#[test]
+fn names_of_arms_and_of_the_translation_reach_no_further() {
+    let body = "let won: usize = 1;\nlet x: usize = 2;\nlet c = self.count.load(Ordering::Relaxed);\n\
+                match self.count.compare_exchange(c, c + 1, Ordering::AcqRel, Ordering::Relaxed) {\n\
+                Ok(_) => { self.count.store(x, Ordering::Relaxed); }\n\
+                Err(x) => { self.count.store(won + x, Ordering::Relaxed); }\n}\nNone";
+    let seri = import(&object(body), "x.rs", "stack", &Options::default()).unwrap();
+    for line in
+        ["store(count, x, relaxed)", "store(count, unsigned(won + x_), relaxed)", "if won_ {"]
+    {
+        assert!(seri.contains(line), "{line}:\n{seri}");
     }
 }
 
@@ -137,7 +180,9 @@ fn names_stay_apart() {
 
 #[test]
 fn a_source_as_deep_as_it_is_long_does_no_harm() {
-    for (open, close) in [("!", ""), ("(", ")"), ("{", "}"), ("[", "]"), ("a.b(", ")")] {
+    for (open, close) in
+        [("!", ""), ("-", ""), ("1 - ", ""), ("(", ")"), ("{", "}"), ("[", "]"), ("a.b(", ")")]
+    {
         let (deep, back) = (open.repeat(3_000), close.repeat(3_000));
         let body = format!("let x = {deep}true{back};\nNone");
         let imported = import(&object(&body), "x.rs", "stack", &Options::default());

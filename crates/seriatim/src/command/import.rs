@@ -1,6 +1,6 @@
 //! `seriatim import`: an object written in Rust, as an algorithm.
 
-use super::output::{say, write_and_tell};
+use super::output::{remark, say, write_and_tell};
 use super::source::Source;
 use super::{Exit, Failure};
 use seriatim_import::{Options, import};
@@ -47,6 +47,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         .map_err(|error| Failure(format!("{file}:{error}")))?;
     // What the language refuses must not be found out only later.
     Source { name: format!("what {file} becomes"), text: text.clone() }.program(&BTreeMap::new())?;
+    for line in text.lines().filter_map(|line| line.strip_prefix("// Left out, ")) {
+        remark(&format!("left out, {line}"));
+    }
     match &arguments.output {
         Some(output) => write_and_tell(output, &text, "algorithm")?,
         None => say(&text)?,
