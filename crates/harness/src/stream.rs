@@ -136,6 +136,9 @@ impl Stream {
 
     /// The events that nothing can overtake any more, in order.
     fn ready(&mut self) -> Vec<(Time, Arc<Buffer>, What)> {
+        // Asked before the buffers are emptied: who closes in between has put events there that are
+        // not among these, and earlier than some of them.
+        let closed = self.is_closed();
         // A log that is opened later has later stamps only.
         let now = self.shared.clock.now();
         let buffers = self.buffers.lock().expect("nobody panics with the lock").clone();
@@ -145,7 +148,6 @@ impl Stream {
             self.waiting
                 .extend(events.into_iter().map(|(stamp, what)| (stamp, buffer.clone(), what)));
         }
-        let closed = self.is_closed();
         let later = |event: &(Time, Arc<Buffer>, What)| event.0 >= now && !closed;
         let (waiting, mut ready): (Vec<_>, Vec<_>) = self.waiting.drain(..).partition(later);
         self.waiting = waiting;
