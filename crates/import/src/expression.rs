@@ -1,7 +1,8 @@
 //! Expressions: places in memory, accesses with their orderings, numbers and pointers.
 
-use crate::declaration::{Shape, Source};
+use crate::declaration::Source;
 use crate::names::{self, Names};
+use crate::shape::Shape;
 use crate::{Error, Result};
 use proc_macro2::Span;
 use quote::ToTokens;

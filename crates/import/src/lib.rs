@@ -55,11 +55,14 @@
 //!   forgets stay allocated in both.
 
 mod client;
+mod constructor;
 mod declaration;
+mod exchange;
 mod expression;
 mod meaning;
 mod names;
 mod output;
+mod shape;
 mod statement;
 
 pub use declaration::{Options, import};

@@ -1,7 +1,8 @@
 //! Statements and functions.
 
-use crate::declaration::{Shape, Source, is_public};
-use crate::expression::{Exchange, Scope, Sign, bare, called, is_access, is_self, taken_back};
+use crate::declaration::{Source, is_public};
+use crate::exchange::{Arm, Part};
+use crate::expression::{Scope, Sign, bare, called, is_access, is_self, taken_back};
 use crate::names::{self, Names};
 use crate::output::Output;
 use crate::{Error, Result};
@@ -13,34 +14,13 @@ use syn::{Block, Expr, FnArg, ImplItemFn, Local, Member, Pat, Stmt};
 
 /// A function while it is written.
 pub(crate) struct Body<'s, 'o> {
-    scope: Scope<'s>,
-    out: &'o mut Output,
+    pub scope: Scope<'s>,
+    pub out: &'o mut Output,
     has_result: bool,
 }
 
-type Placed = (String, Span);
-
-/// An arm of a compare-exchange: the name of what it is given, if it has one, and what it does.
-struct Arm<'e> {
-    name: Option<String>,
-    part: Part<'e>,
-}
-
-enum Part<'e> {
-    Nothing,
-    Break,
-    Expression(&'e Expr),
-    Block(&'e Block),
-}
-
-impl<'e> Arm<'e> {
-    fn new(part: Part<'e>) -> Self {
-        Arm { name: None, part }
-    }
-}
-
 impl<'s, 'o> Body<'s, 'o> {
-    fn new(source: &'s Source, out: &'o mut Output) -> Self {
+    pub(crate) fn new(source: &'s Source, out: &'o mut Output) -> Self {
         let names = Names::new(source.taken());
         let scope =
             Scope { source, names, signs: HashMap::new(), owned: Vec::new(), depth: Rc::default() };
@@ -80,76 +60,7 @@ impl<'s, 'o> Body<'s, 'o> {
         }
     }
 
-    /// What a constructor makes before the object, and the first values of its fields.
-    #[allow(clippy::type_complexity)]
-    pub fn constructor(
-        source: &'s Source,
-        function: &ImplItemFn,
-    ) -> Result<(Vec<Placed>, Vec<(String, Placed)>)> {
-        let mut ignored = Output::default();
-        let mut body = Body::new(source, &mut ignored);
-        let mut setup = Vec::new();
-        let Some((Stmt::Expr(object, None), before)) = function.block.stmts.split_last() else {
-            return body.scope.refuse(&function.block, "a constructor that ends with the object");
-        };
-        for statement in before {
-            let Stmt::Local(local) = statement else {
-                return body.scope.refuse(statement, "`let` before the object");
-            };
-            let (name, init) = body.let_parts(local)?;
-            let value = body.scope.expression(init)?;
-            let name = body.scope.names.declare(&name);
-            setup.push((format!("let {name} = {value}"), local.span()));
-        }
-        let Expr::Struct(literal) = bare(object) else {
-            return body.scope.refuse(object, "the object with its fields");
-        };
-        if literal.rest.is_some() {
-            return body.scope.refuse(object, "all fields of the object");
-        }
-        let mut fields = Vec::new();
-        for field in &literal.fields {
-            let Member::Named(member) = &field.member else {
-                return body.scope.refuse(field, "a named field");
-            };
-            let name = member.to_string();
-            if let Some(declared) = source.shared.get(&name) {
-                let value = body.first_value(&field.expr, &declared.shape)?;
-                fields.push((name, (value, field.span())));
-            }
-        }
-        Ok((setup, fields))
-    }
-
-    fn first_value(&self, expr: &Expr, shape: &Shape) -> Result<String> {
-        let Shape::Array(of, length) = shape else {
-            let value = self.scope.expression(unwrapped(expr))?;
-            // Data that is a number is empty at first.
-            let is_empty = matches!(shape, Shape::MaybeValue) && value == "0";
-            return Ok(if is_empty { "null".to_owned() } else { value });
-        };
-        let element = match bare(expr) {
-            Expr::Repeat(repeat) => match bare(&repeat.expr) {
-                Expr::Const(constant) => match &constant.block.stmts[..] {
-                    [Stmt::Expr(inner, None)] => inner.clone(),
-                    _ => return self.scope.refuse(expr, "one expression in `const { … }`"),
-                },
-                inner => inner.clone(),
-            },
-            _ => match called(expr) {
-                Some((name, args)) if name == "array::from_fn" && args.len() == 1 => {
-                    match args[0] {
-                        Expr::Closure(closure) if is_constant(closure) => (*closure.body).clone(),
-                        other => return self.scope.refuse(other, "`|_| …`"),
-                    }
-                }
-                _ => return self.scope.refuse(expr, "`[x; N]` or `std::array::from_fn(|_| x)`"),
-            },
-        };
-        Ok(format!("[{}; {length}]", self.first_value(&element, of)?))
-    }
-
-    fn block(&mut self, block: &Block, is_tail: bool) -> Result<()> {
+    pub(crate) fn block(&mut self, block: &Block, is_tail: bool) -> Result<()> {
         let _level = self.scope.descend(block)?;
         self.scope.names.enter();
         let owned = self.scope.owned.len();
@@ -178,7 +89,7 @@ impl<'s, 'o> Body<'s, 'o> {
         }
     }
 
-    fn let_parts<'e>(&self, local: &'e Local) -> Result<(String, &'e Expr)> {
+    pub(crate) fn let_parts<'e>(&self, local: &'e Local) -> Result<(String, &'e Expr)> {
         let pattern = match &local.pat {
             Pat::Type(typed) => &*typed.pat,
             pattern => pattern,
@@ -231,11 +142,6 @@ impl<'s, 'o> Body<'s, 'o> {
             self.scope.signs.insert(own, sign);
         }
         Ok(())
-    }
-
-    /// An exchange whose outcome nobody looks at.
-    fn ignored_exchange(&mut self, exchange: &Exchange, span: Span) -> Result<()> {
-        self.exchange(exchange, Arm::new(Part::Nothing), Arm::new(Part::Nothing), (false, span))
     }
 
     /// The place of `place.take()`.
@@ -330,151 +236,11 @@ impl<'s, 'o> Body<'s, 'o> {
         Ok(())
     }
 
-    fn tail_or_statement(&mut self, expr: &Expr, is_tail: bool) -> Result<()> {
+    pub(crate) fn tail_or_statement(&mut self, expr: &Expr, is_tail: bool) -> Result<()> {
         if is_tail && self.has_result && !is_control(expr) {
             return self.returns(Some(expr), expr.span());
         }
         self.execute(expr, is_tail)
-    }
-
-    /// The exchange of a condition that asks for its outcome, the name of what it gives, and whether
-    /// the condition is that it fails.
-    fn outcome_of(&self, condition: &Expr) -> Result<Option<(Exchange, Option<String>, bool)>> {
-        match bare(condition) {
-            Expr::Let(pattern) => {
-                let (Some(exchange), Some((which, name))) =
-                    (self.scope.exchange(&pattern.expr)?, outcome(&pattern.pat))
-                else {
-                    let expected = "`Ok(…)` or `Err(…)` of a compare-exchange";
-                    return self.scope.refuse(pattern, expected);
-                };
-                Ok(Some((exchange, name, which == "Err")))
-            }
-            Expr::Unary(not) if matches!(not.op, syn::UnOp::Not(_)) => {
-                let inner = self.outcome_of(&not.expr)?;
-                Ok(inner.map(|(exchange, name, is_failure)| (exchange, name, !is_failure)))
-            }
-            Expr::MethodCall(call) if call.method == "is_ok" || call.method == "is_err" => {
-                let exchange = self.scope.exchange(&call.receiver)?;
-                Ok(exchange.map(|exchange| (exchange, None, call.method == "is_err")))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn match_exchange(&mut self, inner: &syn::ExprMatch, is_tail: bool) -> Result<()> {
-        let Some(exchange) = self.scope.exchange(&inner.expr)? else {
-            return self.scope.refuse(inner, "a `match` of a compare-exchange");
-        };
-        let (mut ok, mut err) = (None, None);
-        for arm in &inner.arms {
-            let slot = match outcome(&arm.pat) {
-                Some((which, name)) if arm.guard.is_none() => {
-                    Some((if which == "Ok" { &mut ok } else { &mut err }, name))
-                }
-                _ => None,
-            };
-            match slot {
-                Some((slot @ None, name)) => {
-                    *slot = Some(Arm { name, part: Part::Expression(&arm.body) });
-                }
-                _ => return self.scope.refuse(&arm.pat, "one arm `Ok(…)` and one `Err(…)`"),
-            }
-        }
-        let (Some(ok), Some(err)) = (ok, err) else {
-            return self.scope.refuse(inner, "an arm for `Ok` and one for `Err`");
-        };
-        self.exchange(&exchange, ok, err, (is_tail, inner.match_token.span()))
-    }
-
-    /// Writes a compare-exchange with its two arms.
-    fn exchange(
-        &mut self,
-        exchange: &Exchange,
-        ok: Arm<'_>,
-        err: Arm<'_>,
-        (is_tail, span): (bool, Span),
-    ) -> Result<()> {
-        // What is compared and put is looked at once, whatever becomes of it.
-        let mut bound = exchange.clone();
-        let mut now = None;
-        if ok.name.is_some() || err.name.is_some() || exchange.is_weak {
-            bound.old = self.bind(&exchange.old, "expected", exchange, span);
-        }
-        if err.name.is_some() || exchange.is_weak {
-            bound.new = self.bind(&exchange.new, "replacement", exchange, span);
-            now = Some(self.exchange_or_load(&bound, span));
-        } else {
-            self.out.open(&format!("if {} {{", bound.text()), span);
-        }
-        let old = bound.old.clone();
-        self.arm(ok, &old, exchange, (is_tail, span))?;
-        if !matches!(err.part, Part::Nothing) {
-            self.out.turn("} else {");
-            self.arm(err, now.as_deref().unwrap_or_default(), exchange, (is_tail, span))?;
-        }
-        self.out.close();
-        Ok(())
-    }
-
-    /// Writes an arm, with the value that it is given under the name that it has there alone.
-    fn arm(
-        &mut self,
-        arm: Arm<'_>,
-        given: &str,
-        exchange: &Exchange,
-        (is_tail, span): (bool, Span),
-    ) -> Result<()> {
-        self.scope.names.enter();
-        if let Some(name) = arm.name {
-            let own = self.scope.names.declare(&name);
-            self.out.line(&format!("let {own} = {given}"), span);
-            self.scope.signs.insert(own, Sign::of(&exchange.shape));
-        }
-        match arm.part {
-            Part::Nothing => {}
-            Part::Break => self.out.unplaced("break"),
-            Part::Block(block) => self.block(block, is_tail)?,
-            Part::Expression(body) => match bare(body) {
-                Expr::Tuple(unit) if unit.elems.is_empty() => {}
-                _ => self.tail_or_statement(body, is_tail)?,
-            },
-        }
-        self.scope.names.leave();
-        Ok(())
-    }
-
-    /// A local of ours that holds a value of an atomic.
-    fn bind(&mut self, text: &str, name: &str, exchange: &Exchange, span: Span) -> String {
-        let own = self.scope.names.fresh(name);
-        let kind = match &exchange.shape {
-            shape @ (Shape::Node(_) | Shape::MaybeValue) => format!(": {}", shape.text()),
-            _ => String::new(),
-        };
-        self.out.line(&format!("let {own}{kind} = {text}"), span);
-        own
-    }
-
-    /// Writes an exchange whose failure is a load, up to the block for its success, and gives the
-    /// name of what was loaded.
-    fn exchange_or_load(&mut self, exchange: &Exchange, span: Span) -> String {
-        let Exchange { place, old, failure, is_weak, .. } = exchange;
-        let now = self.bind(old, "now", exchange, span);
-        let won = self.scope.names.fresh("won");
-        self.out.unplaced(&format!("let {won} = false"));
-        self.out.open_unplaced("choose {");
-        // Where it fails here, nothing comes after it: how does not matter.
-        let succeeding = Exchange { failure: "relaxed".to_owned(), ..exchange.clone() };
-        self.out.line(&format!("{won} = {}", succeeding.text()), span);
-        self.out.unplaced(&format!("assume {won}"));
-        self.out.turn("or");
-        self.out.line(&format!("{now} = load({place}, {failure})"), span);
-        if !is_weak {
-            self.out.unplaced(&format!("assume {now} != {old}"));
-        }
-        self.out.close();
-        self.out.open_unplaced(&format!("if {won} {{"));
-        now
     }
 
     fn returns(&mut self, value: Option<&Expr>, span: Span) -> Result<()> {
@@ -654,20 +420,6 @@ impl<'s, 'o> Body<'s, 'o> {
     }
 }
 
-/// `Ok` or `Err`, and the name of what is inside.
-fn outcome(pattern: &Pat) -> Option<(String, Option<String>)> {
-    let Pat::TupleStruct(tuple) = pattern else { return None };
-    let which = tuple.path.get_ident()?.to_string();
-    if !matches!(which.as_str(), "Ok" | "Err") || tuple.elems.len() != 1 {
-        return None;
-    }
-    match &tuple.elems[0] {
-        Pat::Wild(_) => Some((which, None)),
-        Pat::Ident(ident) if ident.subpat.is_none() => Some((which, Some(ident.ident.to_string()))),
-        _ => None,
-    }
-}
-
 fn label(label: Option<&syn::Label>) -> String {
     label.map(|label| format!("{}: ", label.name)).unwrap_or_default()
 }
@@ -692,17 +444,4 @@ fn is_control(expr: &Expr) -> bool {
             | Expr::Unsafe(_)
             | Expr::Block(_)
     )
-}
-
-/// Whether a closure gives the same for every element.
-fn is_constant(closure: &syn::ExprClosure) -> bool {
-    closure.inputs.iter().all(|input| matches!(input, Pat::Wild(_)))
-}
-
-/// What a wrapper such as `UnsafeCell::new` or `CachePadded::new` is given.
-fn unwrapped(expr: &Expr) -> &Expr {
-    match called(expr) {
-        Some((name, args)) if name == "CachePadded::new" && args.len() == 1 => unwrapped(args[0]),
-        _ => expr,
-    }
 }
