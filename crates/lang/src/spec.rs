@@ -13,11 +13,14 @@ mod values;
 
 pub use values::Datum;
 
+use values::is_bounded;
+
 use crate::front::ast::*;
 use crate::front::program::*;
 use crate::front::types::Type;
 use crate::machine::Bounds;
 use crate::machine::choices::Choices;
+use std::borrow::Cow;
 
 /// How many statements a method may execute.
 const FUEL: u32 = 100_000;
@@ -39,6 +42,8 @@ pub enum SpecStop {
 pub struct Spec {
     info: SpecInfo,
     bounds: Bounds,
+    /// Whether it states bounds for some number, which then have to be watched.
+    is_bounded: bool,
 }
 
 enum Flow {
@@ -52,19 +57,39 @@ struct Interpreter<'s> {
     spec: &'s SpecInfo,
     facts: &'s Facts,
     bounds: Bounds,
-    vars: SpecState,
-    /// By number.
-    locals: Vec<Option<Datum>>,
+    is_bounded: bool,
+    /// Copied when the first of them is assigned: most calls only read.
+    vars: Cow<'s, SpecState>,
+    locals: Locals,
     choices: &'s mut Choices,
     fuel: u32,
 }
 
 type Interpreted<T> = Result<T, SpecStop>;
 
+/// The local variables that have a value. A call has few of the many that a file has, so they are
+/// searched for, the latest first.
+#[derive(Clone, Default)]
+struct Locals(Vec<(LocalId, Datum)>);
+
+impl Locals {
+    fn get(&self, local: LocalId) -> Option<&Datum> {
+        self.0.iter().rev().find(|known| known.0 == local).map(|(_, value)| value)
+    }
+
+    fn set(&mut self, local: LocalId, value: Datum) {
+        match self.0.iter_mut().find(|known| known.0 == local) {
+            Some(known) => known.1 = value,
+            None => self.0.push((local, value)),
+        }
+    }
+}
+
 impl Spec {
     /// A specification whose `any` ranges over bounded data.
     pub fn new(info: SpecInfo, bounds: Bounds) -> Spec {
-        Spec { info, bounds }
+        let is_bounded = states_bounds(&info);
+        Spec { info, bounds, is_bounded }
     }
 
     /// What the checker knows about it.
@@ -80,15 +105,18 @@ impl Spec {
     /// The state at the start.
     pub fn initial(&self) -> Result<SpecState, SpecStop> {
         let mut choices = Choices::default();
-        let mut run = self.interpreter(vec![], &mut choices);
+        let mut run = self.interpreter(Cow::Owned(vec![]), &mut choices);
         for var in &self.info.vars {
             let value = match &var.init {
-                Some(init) => bounded(run.value(init)?.shaped(&var.ty), &var.ty)?,
+                Some(init) => {
+                    let value = run.value(init)?.shaped(&var.ty);
+                    run.bounded(value, &var.ty)?
+                }
                 None => Datum::Null,
             };
-            run.vars.push(value);
+            run.vars.to_mut().push(value);
         }
-        Ok(run.vars)
+        Ok(run.vars.into_owned())
     }
 
     /// All outcomes of a method: the state after it and its result.
@@ -98,47 +126,91 @@ impl Spec {
         method: usize,
         args: &[Datum],
     ) -> Result<Vec<(SpecState, Datum)>, SpecStop> {
-        let info = &self.info.methods[method];
         let mut found = Vec::new();
+        self.each(state, (method, args), |after, result| {
+            let is_known =
+                found.iter().any(|(a, r): &(SpecState, Datum)| *r == result && a == &*after);
+            if !is_known {
+                found.push((after.into_owned(), result));
+            }
+        })?;
+        Ok(found)
+    }
+
+    /// The states after those outcomes of a method that have a result, or any.
+    pub fn after(
+        &self,
+        state: &SpecState,
+        (method, args): (usize, &[Datum]),
+        wanted: Option<&Datum>,
+    ) -> Result<Vec<SpecState>, SpecStop> {
+        let mut found: Vec<SpecState> = Vec::new();
+        self.each(state, (method, args), |after, result| {
+            if wanted.is_none_or(|wanted| *wanted == result) && !found.contains(&after) {
+                found.push(after.into_owned());
+            }
+        })?;
+        Ok(found)
+    }
+
+    /// Tells every outcome, some perhaps repeatedly.
+    fn each(
+        &self,
+        state: &SpecState,
+        (method, args): (usize, &[Datum]),
+        mut tell: impl FnMut(Cow<'_, SpecState>, Datum),
+    ) -> Result<(), SpecStop> {
+        let info = &self.info.methods[method];
         let mut choices = Choices::default();
         loop {
-            let mut run = self.interpreter(state.clone(), &mut choices);
-            match run.call(info, args.to_vec()) {
-                Ok(result) => {
-                    let outcome = (run.vars, result);
-                    if !found.contains(&outcome) {
-                        found.push(outcome);
-                    }
-                }
+            let mut run = self.interpreter(Cow::Borrowed(state), &mut choices);
+            match run.call(info, args.iter().cloned()) {
+                Ok(result) => tell(run.vars, result),
                 Err(SpecStop::NotEnabled) => {}
                 Err(broken) => return Err(broken),
             }
             if !choices.advance() {
-                return Ok(found);
+                return Ok(());
             }
         }
     }
 
-    fn interpreter<'s>(&'s self, vars: SpecState, choices: &'s mut Choices) -> Interpreter<'s> {
-        Interpreter {
-            spec: &self.info,
-            facts: &self.info.facts,
-            bounds: self.bounds,
-            vars,
-            locals: vec![None; self.info.facts.locals.len()],
-            choices,
-            fuel: FUEL,
-        }
+    fn interpreter<'r>(
+        &'r self,
+        vars: Cow<'r, SpecState>,
+        choices: &'r mut Choices,
+    ) -> Interpreter<'r> {
+        let Spec { info, bounds, is_bounded } = self;
+        let (bounds, is_bounded, locals) = (*bounds, *is_bounded, Locals::default());
+        let facts = &info.facts;
+        Interpreter { spec: info, facts, bounds, is_bounded, vars, locals, choices, fuel: FUEL }
     }
 }
 
+/// Whether a specification states bounds for some number.
+fn states_bounds(info: &SpecInfo) -> bool {
+    let SpecInfo { methods, functions, vars, facts, .. } = info;
+    let calls = methods.iter().chain(functions);
+    let declared = calls.flat_map(|call| call.params.iter().map(|p| &p.ty).chain([&call.result]));
+    declared
+        .chain(facts.locals.iter().map(|local| &local.1))
+        .chain(vars.iter().map(|var| &var.ty))
+        .chain(facts.types.iter().flatten())
+        .any(is_bounded)
+}
+
 impl Interpreter<'_> {
-    fn call(&mut self, info: &FunctionInfo, args: Vec<Datum>) -> Interpreted<Datum> {
+    fn call(
+        &mut self,
+        info: &FunctionInfo,
+        args: impl Iterator<Item = Datum>,
+    ) -> Interpreted<Datum> {
         for (param, arg) in info.params.iter().zip(args) {
-            self.locals[param.local.0 as usize] = Some(bounded(arg, &param.ty)?);
+            let arg = self.bounded(arg, &param.ty)?;
+            self.locals.set(param.local, arg);
         }
         match self.block(&info.body)? {
-            Flow::Return(value) => bounded(value.shaped(&info.result), &info.result),
+            Flow::Return(value) => self.bounded(value.shaped(&info.result), &info.result),
             _ => Ok(Datum::Tuple(vec![])),
         }
     }
@@ -263,7 +335,8 @@ impl Interpreter<'_> {
     fn bind_one(&mut self, binding: &Binding, value: Datum) -> Interpreted<()> {
         if let Some(Meaning::Local(local)) = self.facts.meaning(binding.id) {
             let ty = &self.facts.locals[local.0 as usize].1;
-            self.locals[local.0 as usize] = Some(bounded(value.shaped(ty), ty)?);
+            let value = self.bounded(value.shaped(ty), ty)?;
+            self.locals.set(local, value);
         }
         Ok(())
     }
@@ -283,7 +356,8 @@ impl Interpreter<'_> {
 
     fn store(&mut self, target: &Expr, value: Datum) -> Interpreted<()> {
         let ty = self.facts.type_of(target);
-        self.put(target, bounded(value.shaped(ty), ty)?)
+        let value = self.bounded(value.shaped(ty), ty)?;
+        self.put(target, value)
     }
 
     /// Stores a value that is within its bounds.
@@ -291,8 +365,8 @@ impl Interpreter<'_> {
         match &target.kind {
             ExprKind::Name(_) => {
                 match self.facts.meaning(target.id) {
-                    Some(Meaning::Local(local)) => self.locals[local.0 as usize] = Some(value),
-                    Some(Meaning::Shared(var)) => self.vars[var.0 as usize] = value,
+                    Some(Meaning::Local(local)) => self.locals.set(local, value),
+                    Some(Meaning::Shared(var)) => self.vars.to_mut()[var.0 as usize] = value,
                     _ => return Err(broken("this cannot be assigned to")),
                 }
                 Ok(())
@@ -323,13 +397,13 @@ impl Interpreter<'_> {
     fn truth(&mut self, cond: &Expr) -> Interpreted<bool> {
         Ok(self.value(cond)? == Datum::Bool(true))
     }
-}
 
-/// A value of a type whose numbers are within their bounds.
-fn bounded(value: Datum, ty: &Type) -> Interpreted<Datum> {
-    match value.is_within(ty) {
-        true => Ok(value),
-        false => Err(broken("a number leaves the bounds that the specification states for it")),
+    /// A value of a type whose numbers are within their bounds.
+    fn bounded(&self, value: Datum, ty: &Type) -> Interpreted<Datum> {
+        match !self.is_bounded || value.is_within(ty) {
+            true => Ok(value),
+            false => Err(broken("a number leaves the bounds that the specification states for it")),
+        }
     }
 }
 

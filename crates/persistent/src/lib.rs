@@ -37,7 +37,8 @@ type Link<K, V> = Option<Arc<Node<K, V>>>;
 #[derive(Clone)]
 struct Node<K, V> {
     key: K,
-    value: V,
+    /// Shared by the copies of the node that a change of another entry makes.
+    value: Arc<V>,
     /// Where the key stands in the heap, and the hash of the entry.
     priority: u64,
     own: u64,
@@ -130,7 +131,7 @@ impl<K: Ord + Hash + Clone, V: Hash + Clone> Map<K, V> {
     pub fn insert(&mut self, key: K, value: V) {
         let priority = hash_of(&key);
         let own = hash_of(&(priority, &value));
-        let (left, right) = (None, None);
+        let (value, left, right) = (Arc::new(value), None, None);
         let node = Node { key, value, priority, own, size: 1, sum: own, left, right };
         insert(&mut self.root, node);
     }

@@ -43,7 +43,7 @@ impl<S: Spec> Sparse<S> {
     /// impl Versions<u64, (), u64> for Log {
     ///     fn version(&self, _: &(), ret: &u64) -> Option<Version> { Some(Version::Update(*ret)) }
     ///     fn version_of(&self, tail: &u64) -> u64 { *tail }
-    ///     fn at_version(&self, _: &u64, version: u64) -> u64 { version }
+    ///     fn at_version(&self, _: u64, version: u64) -> u64 { version }
     ///     fn keys(&self, _: &()) -> Option<Vec<u64>> { None }
     ///     fn trial(&self, tail: &u64, op: &(), ret: Option<&u64>) -> Result<Next<u64>, String> {
     ///         Ok(self.step(tail, op, ret))
@@ -114,7 +114,7 @@ impl<S: Spec> Sparse<S> {
         let told = ret.and_then(|ret| versions.version(op, ret));
         let mut all: Vec<S::State> = Vec::new();
         for before in self.before(versions.version_of(state), told) {
-            for after in step(&versions.at_version(state, before))? {
+            for after in step(&versions.at_version(state.clone(), before))? {
                 if !all.contains(&after) {
                     all.push(after);
                 }
@@ -172,7 +172,7 @@ impl<S: Spec> Versions<S::State, S::Op, S::Ret> for Sparse<S> {
         self.declared().version_of(state)
     }
 
-    fn at_version(&self, state: &S::State, version: u64) -> S::State {
+    fn at_version(&self, state: S::State, version: u64) -> S::State {
         self.declared().at_version(state, version)
     }
 

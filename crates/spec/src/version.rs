@@ -90,7 +90,7 @@ pub enum Rise {
 ///     ) -> Result<Next<State>, String> {
 ///         Ok(self.step(state, op, ret)) // it never fails
 ///     }
-///     fn at_version(&self, state: &State, version: u64) -> State { (version, state.1.clone()) }
+///     fn at_version(&self, state: State, version: u64) -> State { (version, state.1) }
 ///     fn keys(&self, op: &(usize, Option<u8>)) -> Option<Vec<u64>> { Some(vec![op.0 as u64]) }
 /// }
 /// ```
@@ -102,7 +102,7 @@ pub trait Versions<State, Op, Ret>: Sync {
     fn version_of(&self, state: &State) -> u64;
 
     /// The same state at another version.
-    fn at_version(&self, state: &State, version: u64) -> State;
+    fn at_version(&self, state: State, version: u64) -> State;
 
     /// The keys on whose parts the operation acts; `None`: it may act on everything.
     fn keys(&self, op: &Op) -> Option<Vec<u64>>;
@@ -196,9 +196,9 @@ impl<'b, S: Spec> Rebased<'b, S> {
     }
 
     fn at(&self, state: StateId, version: u64) -> S::State {
-        let state = self.states.get(state);
+        let state = self.states.get(state).clone();
         match version == self.normal {
-            true => state.clone(),
+            true => state,
             false => self.versions.at_version(state, version),
         }
     }
@@ -243,11 +243,12 @@ impl<S: Spec> Versioned for Rebased<'_, S> {
         let successors = self.versions.trial(&from, op, ret)?;
         for after in successors {
             let version = self.versions.version_of(&after);
-            let after = match version == self.normal {
-                true => after,
-                false => self.versions.at_version(&after, self.normal),
+            // Most steps are reads, which leave the state that they found.
+            let successor = match version {
+                _ if version == before && after == from => (state, version),
+                _ if version == self.normal => (self.intern(after), version),
+                _ => (self.intern(self.versions.at_version(after, self.normal)), version),
             };
-            let successor = (self.intern(after), version);
             if !next.contains(&successor) {
                 next.push(successor);
             }

@@ -296,8 +296,13 @@ impl SeriObject {
 
     /// What a method may do in a state. A specification that fails there is remembered as wrong.
     pub(crate) fn outcomes(&self, state: &SpecState, op: &Invocation) -> Vec<(SpecState, Datum)> {
-        match self.spec.outcomes(state, op.0, &op.1) {
-            Ok(outcomes) => outcomes,
+        self.or_defect(self.spec.outcomes(state, op.0, &op.1))
+    }
+
+    /// What was found, or nothing; a specification that fails is remembered as wrong.
+    fn or_defect<T>(&self, found: Result<Vec<T>, SpecStop>) -> Vec<T> {
+        match found {
+            Ok(found) => found,
             Err(SpecStop::NotEnabled) => Vec::new(),
             Err(SpecStop::Broken(defect)) => {
                 self.defect.get_or_init(|| defect);
@@ -474,7 +479,8 @@ impl Spec for SeriHistory {
     }
 
     fn step(&self, state: &SpecState, op: &Invocation, ret: Option<&Datum>) -> Next<SpecState> {
-        fitting(self.object.outcomes(state, op), ret)
+        let after = self.object.spec.after(state, (op.0, &op.1), ret);
+        next(self.object.or_defect(after))
     }
 
     fn is_read_only(&self, op: &Invocation, ret: Option<&Datum>) -> bool {
@@ -515,12 +521,10 @@ impl Spec for SeriHistory {
     }
 }
 
-/// The states after those outcomes that have a result.
-fn fitting(mut outcomes: Vec<(SpecState, Datum)>, ret: Option<&Datum>) -> Next<SpecState> {
-    outcomes.retain(|(_, result)| ret.is_none_or(|ret| ret == result));
-    match outcomes.len() {
-        0 | 1 => outcomes.pop().map_or(Next::None, |(state, _)| Next::One(state)),
-        _ => Next::Many(outcomes.into_iter().map(|(state, _)| state).collect()),
+fn next(mut states: Vec<SpecState>) -> Next<SpecState> {
+    match states.len() {
+        0 | 1 => states.pop().map_or(Next::None, Next::One),
+        _ => Next::Many(states),
     }
 }
 
@@ -543,15 +547,14 @@ impl Versions<SpecState, Invocation, Datum> for SeriHistory {
         op: &Invocation,
         ret: Option<&Datum>,
     ) -> Result<Next<SpecState>, String> {
-        match self.object.spec.outcomes(state, op.0, &op.1) {
-            Ok(outcomes) => Ok(fitting(outcomes, ret)),
+        match self.object.spec.after(state, (op.0, &op.1), ret) {
+            Ok(states) => Ok(next(states)),
             Err(SpecStop::NotEnabled) => Ok(Next::None),
             Err(SpecStop::Broken(why)) => Err(why),
         }
     }
 
-    fn at_version(&self, state: &SpecState, version: u64) -> SpecState {
-        let mut state = state.clone();
+    fn at_version(&self, mut state: SpecState, version: u64) -> SpecState {
         if let Some(var) = self.object.nature.version {
             state[var.0 as usize] = Datum::Int(version as i32);
         }

@@ -15,7 +15,7 @@ impl Interpreter<'_> {
     fn look(&self, expr: &Expr) -> Option<&Datum> {
         match &expr.kind {
             ExprKind::Name(_) => match self.facts.meaning(expr.id)? {
-                Meaning::Local(local) => self.locals[local.0 as usize].as_ref(),
+                Meaning::Local(local) => self.locals.get(local),
                 Meaning::Shared(var) => self.vars.get(var.0 as usize),
                 _ => None,
             },
@@ -101,7 +101,7 @@ impl Interpreter<'_> {
 
     fn name(&self, expr: &Expr) -> Interpreted<Datum> {
         let found = match self.facts.meaning(expr.id) {
-            Some(Meaning::Local(local)) => self.locals[local.0 as usize].clone(),
+            Some(Meaning::Local(local)) => self.locals.get(local).cloned(),
             Some(Meaning::Shared(var)) => self.vars.get(var.0 as usize).cloned(),
             Some(Meaning::Const(n)) => Some(Datum::Int(n)),
             Some(Meaning::Variant(_, n)) => Some(Datum::Variant(n)),
@@ -155,8 +155,8 @@ impl Interpreter<'_> {
         match self.facts.meaning(expr.id) {
             Some(Meaning::Function(index)) => {
                 let info = &self.spec.functions[index as usize];
-                let saved = self.locals.clone();
-                let result = self.call(info, values);
+                let saved = std::mem::take(&mut self.locals);
+                let result = self.call(info, values.into_iter());
                 self.locals = saved;
                 result
             }

@@ -201,7 +201,7 @@ impl Datum {
 }
 
 /// Whether a type states bounds for some number.
-fn is_bounded(ty: &Type) -> bool {
+pub(super) fn is_bounded(ty: &Type) -> bool {
     match ty {
         Type::Int(range) => !range.is_default(),
         Type::Opt(of) | Type::Seq(of) | Type::Set(of) | Type::Array(of, _) => is_bounded(of),

@@ -17,10 +17,14 @@ use seriatim_history::{History, Horizon, OpId};
 use seriatim_spec::{
     Alphabet, Automaton, Cancel, ClassId, Interpretation, Rise, StateId, Version, Versioned, Walk,
 };
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Above this many states of a key the core is all operations of the key.
 const STATES: usize = 4_000;
+
+/// The most operations that a person is shown, if fewer than the whole window of uncertainty do.
+const FEW: usize = 20;
 
 /// The largest core that the general search is asked about.
 const LARGEST: usize = 200;
@@ -97,6 +101,7 @@ impl Core {
             shown: Vec::new(),
             gaps: Vec::new(),
             sole: Vec::new(),
+            cuts: VecDeque::new(),
             demand: None,
         };
         for at in 0..keys.keys[key].places.len() {
@@ -210,11 +215,29 @@ struct Trail {
     /// them must have filled.
     gaps: Vec<u32>,
     sole: Vec<u64>,
+    /// Where the story could begin later, the latest last.
+    cuts: VecDeque<Cut>,
     /// The operation that shows that a version existed which none of the key's can have made.
     demand: Option<Index>,
 }
 
+/// A place from which on a core may tell its story: it begins with all states in which the key can
+/// be there, instead of the operations that never returned and may have led to them.
+struct Cut {
+    starts: Vec<StateId>,
+    since: u64,
+    /// How many of the operations come before.
+    shown: usize,
+}
+
 impl Trail {
+    fn cut(&mut self, since: u64) {
+        if self.cuts.len() == FEW {
+            self.cuts.pop_front();
+        }
+        self.cuts.push_back(Cut { starts: self.now.clone(), since, shown: self.shown.len() });
+    }
+
     /// Goes past a place; false if no state is left there.
     fn pass(&mut self, keys: &mut Keys<'_>, key: usize, at: usize) -> bool {
         let layout = keys.layout;
@@ -232,7 +255,9 @@ impl Trail {
                 self.shown.clear();
                 self.gaps.clear();
                 self.sole.clear();
+                self.cuts.clear();
             }
+            self.cut(version - 1);
             self.shown.push((index, class));
             self.now = after;
         }
@@ -251,11 +276,13 @@ impl Trail {
                 self.demand = Some(layout.witness(slot));
                 return false;
             }
+            self.cut(version);
         }
         for (index, class) in reads {
             let told = Version::Read(version);
             let after = self.each(|state| keys.steps.told(state, class, told));
             if after.len() < self.now.len() {
+                self.cut(version);
                 self.shown.push((index, class));
             }
             self.now = after;
@@ -270,33 +297,53 @@ impl Trail {
         after
     }
 
-    fn core(self, keys: &Keys<'_>, key: usize) -> Core {
+    /// The operations from a cut on: those that tell a version, and those that never returned and
+    /// may have filled a gap.
+    fn members(&self, keys: &Keys<'_>, key: usize, cut: &Cut) -> Vec<Member> {
         let layout = keys.layout;
         let told =
             |&(index, class): &(Index, ClassId)| Member { class, ..Member::of(layout, index) };
-        let mut members: Vec<Member> = self.shown.iter().map(told).collect();
+        let mut members: Vec<Member> = self.shown[cut.shown..].iter().map(told).collect();
         let foreign = |index: Index| Member { is_foreign: true, ..Member::of(layout, index) };
         members.extend(self.demand.map(foreign));
-        let last = members.last().and_then(|member| member.told).map_or(0, Version::number);
+        let gaps = || self.gaps.iter().filter(|&&slot| layout.version(slot) > cut.since);
         for &index in &keys.keys[key].pending {
-            let in_time = self.gaps.iter().filter(|&&slot| layout.is_in_time(index, slot));
+            let in_time = gaps().filter(|&&slot| layout.is_in_time(index, slot));
             let gaps: Vec<u64> = in_time.map(|&slot| layout.version(slot)).collect();
             if !gaps.is_empty() {
                 members.push(Member { gaps, ..Member::of(layout, index) });
             }
         }
-        let state = match self.starts[..] {
-            [only] => keys.steps.automaton.show(only, self.since),
-            _ => format!("one of {} states", self.starts.len()),
+        members
+    }
+
+    /// The core from where the state was last certain; if that is too much to look at, from the
+    /// first cut from which on it is not, with the operation that made it certain.
+    fn core(mut self, keys: &Keys<'_>, key: usize) -> Core {
+        let whole = Cut { starts: std::mem::take(&mut self.starts), since: self.since, shown: 0 };
+        let mut chosen = (self.members(keys, key, &whole), whole);
+        while chosen.0.len() > FEW
+            && let Some(cut) = self.cuts.pop_front()
+        {
+            chosen = (self.members(keys, key, &cut), cut);
+        }
+        let (members, Cut { starts, since, .. }) = chosen;
+        let last = members.iter().filter_map(|member| member.told).map(Version::number).max();
+        let state = match starts[..] {
+            [only] => keys.steps.automaton.show(only, since),
+            _ => format!(
+                "one of {} states that operations which never returned may have left",
+                starts.len()
+            ),
         };
         let sentence = format!(
-            "the last of these operations at version {last} does not fit what their versions say happened \
-             before, after {state} at version {}; no other update of the key comes between them",
-            self.since
+            "the last of these operations at version {} does not fit what their versions say happened \
+             before, after {state} at version {since}; no other update of the key comes between them",
+            last.unwrap_or(0),
         );
-        let operations = members.iter().map(|member| member.op).collect();
-        let Trail { starts, since, sole, .. } = self;
-        let claims = Claims::Key { members, starts, since, sole };
+        let certain = self.shown.first().map(|&(index, _)| keys.layout.record(index).op);
+        let operations = members.iter().map(|member| member.op).chain(certain).collect();
+        let claims = Claims::Key { members, starts, since, sole: self.sole };
         Core { sentence, operations, claims }
     }
 }

@@ -51,8 +51,12 @@ pub(super) struct Key {
     pub reads: Vec<(Index, ClassId)>,
     /// Its operations that never returned, in the order of their calls.
     pub pending: Vec<Index>,
-    /// The idle steps that were taken last, one for each place.
+    /// The idle steps that were taken last, one for each place; and those before them.
     way: Vec<Passage>,
+    passed: HashMap<(u32, StateId), Option<StateId>>,
+    /// What operations did at gaps. Looking ahead comes to the same gap in the same state from many
+    /// places, and steps are what it spends its time with.
+    filled: HashMap<(u32, StateId, ClassId), Option<StateId>>,
     hopes: HashMap<(u32, StateId), bool>,
     successes: HashMap<(u32, StateId), Vec<Filling>>,
     failures: HashMap<(u32, StateId), Vec<Used>>,
@@ -74,11 +78,22 @@ pub(super) struct Keys<'a> {
     pub layout: &'a Layout,
     pub steps: Steps<'a>,
     pub keys: Vec<Key>,
+    /// How many more steps may be kept in mind.
+    room: usize,
 }
+
+/// How many steps are kept in mind: some dozens of megabytes.
+const KNOWN: usize = 1 << 20;
 
 impl Key {
     pub fn ready(&mut self) {
         self.way = vec![Passage { before: None, after: None, stop: None }; self.places.len()];
+    }
+}
+
+impl<'a> Keys<'a> {
+    pub fn new(layout: &'a Layout, steps: Steps<'a>, keys: Vec<Key>) -> Self {
+        Keys { layout, steps, keys, room: KNOWN }
     }
 }
 
@@ -120,13 +135,22 @@ impl Keys<'_> {
         if passage.before == Some(state) {
             return passage.after;
         }
-        let after = self.step_past(key, at, state);
+        let after = match self.keys[key].passed.get(&(at, state)) {
+            Some(&known) => self.steps.recall(known),
+            None => self.step_past(key, at, state),
+        };
+        if let Some(before) = passage.before
+            && self.room > 0
+        {
+            let known = self.keys[key].passed.insert((at, before), passage.after);
+            self.room -= usize::from(known.is_none());
+        }
         self.keys[key].way[at as usize] = Passage { before: Some(state), after, stop: None };
         after
     }
 
     fn step_past(&mut self, key: usize, at: u32, state: StateId) -> Option<StateId> {
-        let Keys { layout, steps, keys } = self;
+        let Keys { layout, steps, keys, .. } = self;
         let place = &keys[key].places[at as usize];
         if place.is_sole {
             return None;
@@ -151,13 +175,30 @@ impl Keys<'_> {
         state: StateId,
         pending: Pending,
     ) -> Option<StateId> {
-        let Keys { layout, steps, keys } = self;
-        let place = &keys[key].places[at as usize];
-        let index = keys[key].pending[pending as usize];
-        if !layout.is_lasting(index, place.slot) {
+        if !self.is_lasting(key, at, pending) {
             return None;
         }
-        let class = layout.record(index).class;
+        let class = self.class_of(key, pending);
+        if let Some(&known) = self.keys[key].filled.get(&(at, state, class)) {
+            return self.steps.recall(known);
+        }
+        let after = self.step_into(key, at, state, class);
+        if self.room > 0 {
+            self.room -= 1;
+            self.keys[key].filled.insert((at, state, class), after);
+        }
+        after
+    }
+
+    fn step_into(
+        &mut self,
+        key: usize,
+        at: u32,
+        state: StateId,
+        class: ClassId,
+    ) -> Option<StateId> {
+        let Keys { layout, steps, keys, .. } = self;
+        let place = &keys[key].places[at as usize];
         let after = steps.untold(state, class, layout.version(place.slot))?;
         let reads = &keys[key].reads[place.reads.clone()];
         steps.misfit(layout, place.slot, reads, after).is_none().then_some(after)

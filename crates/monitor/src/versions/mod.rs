@@ -134,7 +134,7 @@ impl Question<'_> {
         let (start, _) = automaton.initial();
         let keys = arrange(&layout, &mut *automaton);
         let steps = Steps::new(automaton, self.cancel);
-        let mut keys = Keys { layout: &layout, steps, keys };
+        let mut keys = Keys::new(&layout, steps, keys);
         let mut fillings: Vec<Filling> = Vec::with_capacity(keys.keys.len());
         let answer = match search(&mut keys, start, &mut fillings) {
             Outcome::Order(order) => silent::place(&mut keys, start, order),

@@ -87,6 +87,13 @@ impl<'a> Steps<'a> {
         }
     }
 
+    /// What a step led to that had been taken before. It counts as a step: the limits are to be met
+    /// by a search that does nothing else.
+    pub fn recall(&mut self, known: Option<StateId>) -> Option<StateId> {
+        self.count();
+        known
+    }
+
     fn count(&mut self) {
         self.taken += 1;
         if self.taken > LIMIT {

@@ -173,8 +173,8 @@ impl Versions<State, Op, Ret> for Store {
         Ok(self.step(state, op, ret))
     }
 
-    fn at_version(&self, state: &State, version: u64) -> State {
-        (version, state.1.clone())
+    fn at_version(&self, state: State, version: u64) -> State {
+        (version, state.1)
     }
 
     fn keys(&self, op: &Op) -> Option<Vec<u64>> {
