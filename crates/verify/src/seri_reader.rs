@@ -580,6 +580,11 @@ fn arguments(operation: Operation<'_>, wanted: usize) -> Option<Vec<ValueId>> {
         (1, 0) if given[0] == ValueId::NIL => Some(Vec::new()),
         (1, 2) => operation.history.values().as_pair(given[0]).map(|(a, b)| vec![a, b]),
         (1, wanted) => items(operation, given[0]).filter(|items| items.len() == wanted),
+        // The key apart, and the others as a list.
+        (2, wanted) => {
+            let others = items(operation, given[1]).filter(|items| items.len() + 1 == wanted)?;
+            Some([&given[..1], &others[..]].concat())
+        }
         _ => None,
     }
 }

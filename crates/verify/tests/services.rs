@@ -206,6 +206,17 @@ fn texts_are_keys_in_their_order() {
     assert!(matches!(verdict(etcd, &wrong, &Options::default()).verdict, Verdict::Violation(_)));
 }
 
+#[test]
+fn the_first_argument_may_stand_apart_as_the_key() {
+    let text = r#"
+{"process":0,"op":"put","key":"a","arg":1,"result":2,"call":1,"return":2}
+{"process":0,"op":"txn","key":"a","arg":[2,7],"result":[true,3],"call":3,"return":4}
+{"process":0,"op":"get","key":"a","result":[7,3,3],"call":5,"return":6}
+"#;
+    let etcd = service("etcd").expect("a service");
+    assert!(matches!(verdict(etcd, text, &Options::default()).verdict, Verdict::Linearizable(_)));
+}
+
 /// A store with a revision, with one piece of its text replaced.
 fn store_with(old: &str, new: &str) -> Service {
     let text = "spec store {

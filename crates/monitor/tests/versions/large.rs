@@ -8,8 +8,9 @@ use seriatim_spec::Verdict;
 
 #[test]
 fn faults_of_large_histories_have_small_cores() {
-    let size = Size::new(12, 2_000, 5, 0.1);
-    for seed in 0..4 {
+    let some = (0..4).map(|seed| (seed, Size::new(12, 2_000, 5, 0.1)));
+    let many = (0..2).map(|seed| (seed, Size::new(12, 700, 3, 0.5)));
+    for (seed, size) in some.chain(many) {
         let checked =
             check(Store::default(), &large(seed, size, Fault::Nothing), &Options::default());
         assert!(matches!(checked.verdict, Verdict::Linearizable(_)), "{}", checked.verdict.word());
@@ -20,9 +21,10 @@ fn faults_of_large_histories_have_small_cores() {
             let checked = check(Store::default(), &events, &Options::default());
             let told = format!("{fault:?} {seed}: {}", checked.verdict.word());
             assert_eq!(checked.parts[0].decided_by, DecidedBy::Monitor("versions"), "{told}");
-            // A revision that was left out may be one that a pending operation made.
+            // A revision that was left out may be one that a pending operation made; with many of
+            // them, so may what a fault shows.
             let Verdict::Violation(core) = checked.verdict else {
-                assert_eq!(fault, Fault::Skipped, "{told}");
+                assert!(fault == Fault::Skipped || size.unknown > 0.1, "{told}");
                 continue;
             };
             assert!(core.operations.len() <= 20 || fault == Fault::Skipped, "{told}");
