@@ -13,6 +13,7 @@
 
 use crate::machine::{Answer, Machine};
 use crate::objects::bounded_deque::BoundedDeque;
+use crate::objects::broadcast::Broadcast;
 use crate::objects::cache::Cache;
 use crate::objects::counter::{Counter, Flavour as Counting};
 use crate::objects::deque::Deque;
@@ -29,6 +30,8 @@ use crate::objects::semaphore::Semaphore;
 use crate::objects::set::Set;
 use crate::objects::snapshot::Snapshot;
 use crate::objects::sorted_map::SortedMap;
+use crate::objects::watch::Watch;
+use crate::objects::weighted_semaphore::WeightedSemaphore;
 use crate::objects::{queue, stack};
 use crate::vocabulary::{Decoded, Failures, Misfit, Split, Vocabulary, intern_lists};
 use crate::{ChosenReader, Spec};
@@ -160,6 +163,9 @@ pub fn live<W: WantsLive>(
         "bounded-deque" => hearing!(BoundedDeque::build(parameters, history)),
         "cache" => hearing!(Cache::build(parameters, history)),
         "once-cell" => hearing!(OnceCell::build(parameters, history)),
+        "weighted-semaphore" => hearing!(WeightedSemaphore::build(parameters, history)),
+        "watch" => hearing!(Watch::build(parameters, history)),
+        "broadcast" => hearing!(Broadcast::build(parameters, history)),
         _ => Err(format!("{} cannot be watched", reader.choice)),
     }
 }

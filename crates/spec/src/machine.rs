@@ -30,6 +30,10 @@ pub enum Answer {
     Items(Box<[ValueId]>),
     /// A text that the history does not name, so that it has no id.
     Text(Arc<str>),
+    /// There is nothing, and never will be: it is closed.
+    Closed,
+    /// So many values were missed.
+    Lagged(i64),
     /// It returned, and nobody wrote down what.
     Unrecorded,
 }
@@ -225,6 +229,8 @@ impl<M: Machine> Spec for M {
             Some(Answer::Yes) => format!("{verb} cannot return true: {fact}"),
             Some(Answer::No) => format!("{verb} cannot return false: {fact}"),
             Some(Answer::Number(number)) => format!("{verb} cannot return {number}: {fact}"),
+            Some(Answer::Closed) => format!("{verb} cannot find it closed: {fact}"),
+            Some(Answer::Lagged(count)) => format!("{verb} cannot miss {count}: {fact}"),
             Some(Answer::Items(items)) => {
                 format!("{verb} cannot return {}: {fact}", listed(values, items))
             }

@@ -46,6 +46,9 @@ objects! {
     of_bounded_deque: "bounded-deque",
     of_cache: "cache",
     of_once_cell: "once-cell",
+    of_weighted_semaphore: "weighted-semaphore",
+    of_watch: "watch",
+    of_broadcast: "broadcast",
 }
 
 /// The objects whose integers are names: any other values would do.
@@ -61,6 +64,7 @@ const OPAQUE: &[&str] = &[
     "bounded-deque",
     "cache",
     "once-cell",
+    "watch",
 ];
 
 /// An insertion that changes nothing for anybody who does not see it.
@@ -76,6 +80,7 @@ fn fresh_insertion(object: &str) -> Option<Row> {
         "log" => ("append", fresh()),
         "counter" => ("inc", None),
         "once-cell" => ("set", fresh()),
+        "watch" | "broadcast" => ("send", fresh()),
         "map" | "sorted-map" | "cache" => ("put", fresh()),
         _ => return None,
     };
@@ -118,6 +123,9 @@ pub const SEARCHED: &[&str] = &[
     "bounded-deque",
     "cache",
     "once-cell",
+    "weighted-semaphore",
+    "watch",
+    "broadcast",
 ];
 
 /// The memory for each check, in bytes. Where values repeat a check may be exponential, and one

@@ -7,6 +7,7 @@ mod evidence;
 mod frontier;
 mod laws;
 mod meaning;
+mod receivers;
 mod recorded;
 mod rows;
 mod testdata;

@@ -130,6 +130,9 @@ const ONLY_LIBRARY: &[(&str, &str)] = &[
     ("bounded-deque", "no algorithm implements it yet"),
     ("cache", "nondeterministic, and no algorithm implements it yet"),
     ("once-cell", "no algorithm implements it yet"),
+    ("weighted-semaphore", "no algorithm implements it yet"),
+    ("watch", "no algorithm implements it yet"),
+    ("broadcast", "no algorithm implements it yet"),
 ];
 
 /// Questions about a whole object, which algorithms do not implement.

@@ -23,6 +23,7 @@ mod draw;
 mod entries;
 mod model;
 mod numbers;
+mod signals;
 mod stream;
 
 use crate::{Interpretation, SpecChoice, Witness};
@@ -537,6 +538,13 @@ fn model_of(choice: &SpecChoice) -> Result<Box<dyn Model>, GenerateError> {
         "fetch-and-add" => number(numbers::Number::FETCH_AND_ADD),
         "semaphore" => number(numbers::Number::SEMAPHORE),
         "mutex" => Box::new(numbers::Lock::default()),
+        "weighted-semaphore" => {
+            Box::new(signals::Permits { free: given.integer("init", 0), is_closed: false })
+        }
+        "broadcast" => {
+            let capacity = given.integer("capacity", i64::MAX);
+            Box::new(signals::Sent::new(signals::Sent::BROADCAST, capacity))
+        }
         "snapshot" => {
             let zeros = vec![Value::Int(0); 3];
             let init = given.value("init").and_then(Value::as_list);
@@ -568,6 +576,7 @@ fn model_of(choice: &SpecChoice) -> Result<Box<dyn Model>, GenerateError> {
         "sorted-map" => Box::new(entries::Sorted::default()),
         "cache" => Box::new(entries::Forgetful::default()),
         "once-cell" => Box::new(entries::Once::default()),
+        "watch" => Box::new(signals::Sent::new(signals::Sent::WATCH, i64::MAX)),
         _ => return unknown("(none: this specification has no generator)"),
     })
 }

@@ -30,6 +30,7 @@ mod order;
 mod priority;
 mod record;
 mod refute;
+mod signals;
 mod table;
 
 pub use order::Order;
@@ -157,6 +158,8 @@ pub(crate) fn with_model<V: Visitor>(name: &str, visitor: V) -> Option<V::Answer
         "sorted-map" => visitor.visit::<entries::SortedMap>(),
         "cache" => visitor.visit::<entries::Cache>(),
         "once-cell" => visitor.visit::<entries::OnceCell>(),
+        "weighted-semaphore" => visitor.visit::<signals::Permits>(),
+        "watch" | "broadcast" => visitor.visit::<signals::Sent>(),
         "bounded-deque" => visitor.visit::<lines::Line<lines::Bounded>>(),
         _ => return None,
     })

@@ -30,6 +30,8 @@ fn choices() -> Vec<SpecChoice> {
         "multi-register(strict)",
         "snapshot(init=[7, 7])",
         "bounded-deque(capacity=2)",
+        "weighted-semaphore(init=2)",
+        "broadcast(capacity=2)",
     ]);
     texts.into_iter().map(|text| SpecChoice::parse(text).unwrap()).collect()
 }
@@ -109,6 +111,9 @@ fn every_method_of_the_generator_can_be_asked_for() {
         ("snapshot", "read"),
         ("cas-register", "swap"),
         ("cache", "clear"),
+        ("weighted-semaphore", "close"),
+        ("watch", "close"),
+        ("broadcast", "close"),
     ] {
         let choice = SpecChoice::parse(spec).unwrap();
         let shares = vec![(method.to_owned(), 1.0)];

@@ -167,6 +167,41 @@ fn calls(spec: &str) -> Vec<Recorded> {
             ("get_or_init", None, int(1)),
             ("get_or_init", None, int(2)),
         ],
+        "weighted-semaphore" => vec![
+            ("acquire", None, int(2)),
+            ("acquire", None, None),
+            ("try_acquire", None, int(2)),
+            ("try_acquire", None, int(0)),
+            ("try_acquire", None, None),
+            ("release", None, int(2)),
+            ("release", None, None),
+            ("forget", None, int(2)),
+            ("close", None, None),
+            ("is_closed", None, None),
+            ("permits", None, None),
+        ],
+        "watch" => vec![
+            ("send", None, int(1)),
+            ("send", None, int(2)),
+            ("send_replace", None, int(1)),
+            ("read", None, None),
+            ("update", None, text("a")),
+            ("update", None, text("b")),
+            ("has_changed", None, text("a")),
+            ("changed", None, text("a")),
+            ("subscribe", None, text("b")),
+            ("close", None, None),
+        ],
+        "broadcast" => vec![
+            ("send", None, int(1)),
+            ("send", None, int(2)),
+            ("recv", None, text("a")),
+            ("try_recv", None, text("a")),
+            ("try_recv", None, text("b")),
+            ("len", None, text("a")),
+            ("subscribe", None, text("b")),
+            ("close", None, None),
+        ],
         "log" => vec![
             ("append", None, int(1)),
             ("append", None, int(7)),
@@ -191,11 +226,13 @@ fn results() -> Vec<Option<Value>> {
     let mut results =
         vec![None, Some(Value::Nil), Some(Value::Bool(true)), Some(Value::Bool(false))];
     results.extend((-8..=8).map(int));
-    results.extend(["", "a", "b", "aa", "ab", "ba"].map(text));
+    results.extend(["", "a", "b", "aa", "ab", "ba", "closed"].map(text));
     let items = [Value::Nil, Value::Int(1), Value::Int(2)];
     results.push(Some(Value::list([])));
     for a in &items {
         results.push(Some(Value::list([a.clone()])));
+        results.push(Some(Value::list([Value::text("lagged"), a.clone()])));
+        results.extend([true, false].map(|new| Some(Value::list([a.clone(), Value::Bool(new)]))));
         for b in &items {
             results.push(Some(Value::list([a.clone(), b.clone()])));
         }
@@ -406,6 +443,11 @@ fn choices() -> Vec<SpecChoice> {
             "bounded-deque(capacity=0)",
             "bounded-deque(capacity=1)",
             "bounded-deque(capacity=2)",
+            "weighted-semaphore(init=3)",
+            "watch(init=1)",
+            "broadcast(capacity=0)",
+            "broadcast(capacity=1)",
+            "broadcast(capacity=2)",
         ]
         .map(str::to_owned),
     );
@@ -592,6 +634,19 @@ fn what_makes_no_sense_is_refused_with_what_was_expected() {
             "expected a list of [f, register, value]",
         ),
         (refused("semaphore", ("incr", None, int(0)), None), "expected a release that succeeds"),
+        (
+            refused("weighted-semaphore", ("acquire", None, int(-1)), None),
+            "expected a number of permits as argument, 0 or more",
+        ),
+        (
+            refused("broadcast", ("send", None, text("closed")), None),
+            "expected a value that is not the result of receiving nothing",
+        ),
+        (
+            refused("broadcast", ("recv", None, int(1)), Some(Value::Nil)),
+            "expected a value as result: it waits for one",
+        ),
+        (refused("watch", ("update", None, int(1)), int(1)), "as in [3, true]"),
     ] {
         assert!(message.contains(expected), "{message}");
     }
@@ -626,6 +681,8 @@ fn a_value_that_nobody_put_there_is_inexplicable() {
         ("priority-queue", ("peek", None, None), int(8)),
         ("deque", ("pop_back", None, None), int(8)),
         ("log", ("read", None, int(0)), int(8)),
+        ("watch", ("read", None, None), int(8)),
+        ("broadcast", ("recv", None, text("a")), int(8)),
         ("snapshot(init=[0])", ("scan", None, None), Some(Value::list([Value::Int(8)]))),
     ];
     for (spec, call, result) in shown {

@@ -39,6 +39,11 @@ const SPECS: &[&str] = &[
     "bounded-deque(capacity=1)",
     "cache",
     "once-cell",
+    "weighted-semaphore(init=1)",
+    "watch",
+    "watch(init=1)",
+    "broadcast",
+    "broadcast(capacity=1)",
 ];
 
 fn reader(spec: &str, failures: Failures) -> ChosenReader {
@@ -57,6 +62,10 @@ fn pool() -> Vec<Value> {
     pool.push(Value::list([one(), one()]));
     pool.push(Value::list([one()]));
     pool.push(Value::list([]));
+    pool.push(Value::text("closed"));
+    pool.push(Value::list([Value::text("lagged"), one()]));
+    pool.push(Value::list([one(), Value::Bool(true)]));
+    pool.push(Value::list([one(), Value::Bool(false)]));
     pool.push(Value::list([Value::text("x"), one(), Value::Int(2)]));
     let micro = |f: &str, value| Value::list([Value::text(f), Value::text("x"), value]);
     pool.push(Value::list([micro("r", Value::Nil)]));

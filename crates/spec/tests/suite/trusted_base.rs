@@ -13,7 +13,7 @@ fn code_lines(path: &Path) -> usize {
 const COMMON: &[&str] = &["mod.rs", "order.rs", "record.rs", "refute.rs", "table.rs", "verbs.rs"];
 
 #[test]
-fn one_check_relies_on_less_than_1400_lines_and_all_objects_together_have_less_than_2000() {
+fn one_check_relies_on_less_than_1400_lines_and_all_objects_together_have_less_than_2200() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/replay");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let is_common = |path: &PathBuf| COMMON.iter().any(|common| path.ends_with(common));
@@ -27,7 +27,7 @@ fn one_check_relies_on_less_than_1400_lines_and_all_objects_together_have_less_t
     let largest: usize = objects.iter().rev().take(2).sum();
     assert!(common + largest < 1_400, "{common} and {largest} lines");
     let sum = common + objects.iter().sum::<usize>();
-    assert!(sum < 2_000, "{sum} lines");
+    assert!(sum < 2_200, "{sum} lines");
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence.md");
     let told = format!("Together {},{:03}", sum / 1_000, sum % 1_000);
     assert!(std::fs::read_to_string(page).unwrap().contains(&told), "the book lacks: {told}");
