@@ -241,6 +241,7 @@ impl Campaign {
             complete: 0,
             undecided: judge.undecided,
             impossible: judge.impossible,
+            disturbed: judge.disturbed,
             calls: judge.calls,
             answered: judge.answered,
             time,

@@ -12,9 +12,15 @@
 //! history is what happened. The handler reads atomics and the clock, and nothing else: it may run
 //! inside the allocator. It is installed once for a signal whose default is to be ignored; signals
 //! that are none of ours are handed on. Linux only; elsewhere nothing is interrupted.
+//!
+//! Some system calls (`poll`, `epoll_wait`, whatever has a timeout) end early with `EINTR` when a
+//! signal is handled, whatever its handler asks for. A thread that was stopped in one of them is not
+//! merely slow: it is told something that it would not have been told without us, and what it makes
+//! of that is no word on the object. The handler sees it in the registers that the thread goes on
+//! with, and marks the execution as *disturbed*: a failure in it is not believed.
 
 use crate::random::Random;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What the threads of a batch show each other: how many calls each has made, and how often
 /// somebody was stopped.
@@ -62,6 +68,8 @@ pub(crate) struct Stop<'m> {
     pub all: u64,
     /// The calls that are waited for.
     pub calls: u64,
+    /// Whether a system call ended early because of a stop.
+    pub disturbed: &'m AtomicBool,
 }
 
 #[cfg(target_os = "linux")]
@@ -112,13 +120,49 @@ mod linux {
         let here = HERE.replace(null());
         if !here.is_null() {
             // SAFETY: it is set only while `inside` holds a reference.
-            unsafe { &*here }.wait();
+            let stop = unsafe { &*here };
+            // SAFETY: this is what the system gives to a handler with `SA_SIGINFO`.
+            if unsafe { ended_early(context) } {
+                stop.disturbed.store(true, Ordering::Relaxed);
+            }
+            stop.wait();
+        }
+    }
+
+    /// Whether the thread goes on after a system call that returned `EINTR`.
+    ///
+    /// # Safety
+    /// The context is that of a signal handler: the code that the thread goes on with can be read.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn ended_early(context: *mut libc::c_void) -> bool {
+        const SYSCALL: [u8; 2] = [0x0f, 0x05];
+        // SAFETY: as above; a system call lies in front of where its thread goes on.
+        unsafe {
+            let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+            let next = registers[libc::REG_RIP as usize] as *const u8;
+            registers[libc::REG_RAX as usize] == -i64::from(libc::EINTR)
+                && next.sub(SYSCALL.len()).cast::<[u8; 2]>().read_unaligned() == SYSCALL
+        }
+    }
+
+    /// Whether the thread goes on after a system call that returned `EINTR`.
+    ///
+    /// # Safety
+    /// The context is that of a signal handler: the code that the thread goes on with can be read.
+    #[cfg(target_arch = "aarch64")]
+    unsafe fn ended_early(context: *mut libc::c_void) -> bool {
+        const SVC: u32 = 0xd400_0001;
+        // SAFETY: as above; a system call lies in front of where its thread goes on.
+        unsafe {
+            let machine = &(*context.cast::<libc::ucontext_t>()).uc_mcontext;
+            machine.regs[0] as i64 == -i64::from(libc::EINTR)
+                && (machine.pc as *const u32).sub(1).read_unaligned() == SVC
         }
     }
 
     impl Stop<'_> {
         fn wait(&self) {
-            let Stop { meeting, thread, all, calls } = *self;
+            let Stop { meeting, thread, all, calls, .. } = *self;
             let mine = meeting.stops.fetch_add(1, Ordering::Relaxed) + 1;
             let enough = all.min(meeting.of_others(thread) + calls);
             let begin = Instant::now();

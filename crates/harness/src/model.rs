@@ -113,7 +113,7 @@ where
     fn step(&self, state: &M, op: &ModelCall, ret: Option<&Answered>) -> Next<M> {
         let mut after = state.clone();
         let reply = (self.step)(&mut after, op);
-        let possible = reply != Reply::Waits && ret.is_none_or(|ret| ret.0 == reply);
+        let possible = reply != Reply::Waits && ret.is_none_or(|ret| ret.0.is_as(&reply));
         Next::when(possible, || after)
     }
 
@@ -121,7 +121,7 @@ where
         let reply = (self.step)(&mut state.clone(), op);
         match (reply, ret) {
             (Reply::Waits, _) => format!("{op:?} would have to wait in state {state:?}"),
-            (reply, Some(ret)) if reply != ret.0 => {
+            (reply, Some(ret)) if !ret.0.is_as(&reply) => {
                 let right = Answered(reply);
                 format!("{op:?} cannot return {ret:?} in state {state:?}: it returns {right:?}")
             }

@@ -72,6 +72,8 @@ pub(crate) struct Judge {
     pub undecided: u64,
     /// The number of executions that an explorer showed although they cannot happen.
     pub impossible: u64,
+    /// The number of failures that are not believed: a system call ended early because of us.
+    pub disturbed: u64,
     /// The number of calls in different executions, and of those whose answer somebody knows.
     pub calls: u64,
     pub answered: u64,
@@ -99,6 +101,7 @@ impl Judge {
             different: 0,
             undecided: 0,
             impossible: 0,
+            disturbed: 0,
             calls: 0,
             answered: 0,
             checking: Duration::ZERO,

@@ -21,6 +21,9 @@ pub struct Passed {
     pub undecided: u64,
     /// The number of executions that an explorer showed although C11 does not allow them.
     pub impossible: u64,
+    /// The number of executions whose failure is not believed, since a thread was stopped in a
+    /// system call that returned `EINTR` for that reason.
+    pub disturbed: u64,
     /// The number of calls in different executions.
     pub calls: u64,
     /// The number of those calls whose answer is known: the others may have done anything.
@@ -51,6 +54,14 @@ impl Passed {
             warnings.push(format!(
                 "{} of {} different executions could not be decided in time and count for nothing",
                 self.undecided, self.different
+            ));
+        }
+        if self.disturbed > 0 {
+            warnings.push(format!(
+                "{} failures are not believed: a thread was interrupted in a system call that \
+                 returned EINTR, and the object made something else of it; without interruptions \
+                 there was no failure",
+                self.disturbed
             ));
         }
         if self.answered * MOSTLY < self.calls {

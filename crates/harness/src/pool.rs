@@ -31,6 +31,8 @@ pub(crate) struct Batch {
     gate: Gate,
     meeting: Meeting,
     boards: Vec<Board>,
+    /// For each object, whether a system call ended early because a thread was stopped in it.
+    disturbed: Vec<AtomicBool>,
 }
 
 /// What one thread shows of itself.
@@ -65,7 +67,24 @@ impl Batch {
         let boards = (0..threads).map(|_| Board::default()).collect();
         let Luck { pressure, seed } = luck;
         let meeting = Meeting::of(threads, processors());
-        Batch { subject, scenario, instances, clock, seed, pressure, gate, meeting, boards }
+        let disturbed = instances.iter().map(|_| AtomicBool::new(false)).collect();
+        Batch {
+            subject,
+            scenario,
+            instances,
+            clock,
+            seed,
+            pressure,
+            gate,
+            meeting,
+            boards,
+            disturbed,
+        }
+    }
+
+    /// Whether a system call ended early in an execution because we stopped its thread.
+    pub fn is_disturbed(&self, execution: usize) -> bool {
+        self.disturbed[execution].load(Ordering::Relaxed)
     }
 
     /// The calls of a thread in all executions, as far as it got.
@@ -128,7 +147,9 @@ impl Batch {
             let mut calls = Vec::with_capacity(steps.len());
             let all = others * (execution as u64 + 1);
             let meeting = &self.meeting;
-            let stop = Stop { meeting, thread, all, calls: 1 + random.below(others.max(1)) };
+            let disturbed = &self.disturbed[execution];
+            let waited_for = 1 + random.below(others.max(1));
+            let stop = Stop { meeting, thread, all, calls: waited_for, disturbed };
             if !self.gate.pass(execution) {
                 return;
             }

@@ -3,13 +3,14 @@
 use crate::argument::something;
 use crate::tuples::for_all_tuples;
 use seriatim_history::Value;
+use std::fmt::Debug;
 
 /// How a call ended.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Reply {
     /// It returned, with a value or without one.
     Answer(Option<Value>),
-    /// It returned a failure.
+    /// It returned a failure: this one, or any.
     Failed(Option<Value>),
     /// It came back, but nobody knows whether it took effect: a time-out, a cancellation. It stays
     /// *pending* in the history: it may have happened at any time since, or never.
@@ -19,6 +20,16 @@ pub enum Reply {
 }
 
 impl Reply {
+    /// Whether this is what is right. A failure of which no more is said is every failure.
+    pub(crate) fn is_as(&self, right: &Reply) -> bool {
+        match (self, right) {
+            (Reply::Failed(None), Reply::Failed(_)) | (Reply::Failed(_), Reply::Failed(None)) => {
+                true
+            }
+            _ => self == right,
+        }
+    }
+
     /// The Rust value of an answer, if it has one of that type.
     pub fn value<A: crate::Argument>(&self) -> Option<A> {
         match self {
@@ -30,9 +41,10 @@ impl Reply {
 
 /// A type that operations may return.
 ///
-/// `()` is no value, an `Option` is its content or nil (`Some(None)` is a list of nil), `Err` is a
-/// failed operation. A
-/// specification by name drops failed operations unless their failure tells something (a
+/// `()` is no value, an `Option` is its content or nil (`Some(None)` is a list of nil). `Err` is a
+/// failed operation with the error as `Debug` writes it, so that a model that replies with another
+/// error disagrees; `Err(())` is a failure of which no more is said, and agrees with every one. A
+/// specification by name looks at no error: it drops failed operations unless their failure tells something (a
 /// compare-and-set that saw another value), so give it `pop().ok()` rather than `pop()` when
 /// "empty" is an answer.
 pub trait IntoReply {
@@ -106,10 +118,14 @@ impl<T: IntoValue> IntoReply for Vec<T> {
     }
 }
 
-impl<T: IntoReply, E> IntoReply for Result<T, E> {
+impl<T: IntoReply, E: Debug> IntoReply for Result<T, E> {
     fn reply(self) -> Reply {
-        self.map_or(Reply::Failed(None), T::reply)
+        self.map_or_else(|error| failed(&format!("{error:?}")), T::reply)
     }
+}
+
+fn failed(error: &str) -> Reply {
+    Reply::Failed((error != "()").then(|| Value::text(error)))
 }
 
 macro_rules! plain {

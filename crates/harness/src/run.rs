@@ -79,6 +79,8 @@ pub(crate) struct Run {
     pub imbalance: Option<Imbalance>,
     /// What the threads did inside of their calls, if somebody listened.
     pub accesses: Vec<Accessed>,
+    /// Whether a system call ended early in it because of us, so that a failure is not believed.
+    pub is_disturbed: bool,
 }
 
 impl Run {
@@ -120,7 +122,8 @@ impl Run {
         let threads = self.threads.iter().map(&mut keep).collect();
         let (complaint, imbalance) = (self.complaint.clone(), self.imbalance);
         let (main, mishap) = (keep(&self.main), self.mishap.clone());
-        Run { threads, main, complaint, mishap, imbalance, accesses: Vec::new() }
+        let is_disturbed = self.is_disturbed;
+        Run { threads, main, complaint, mishap, imbalance, accesses: Vec::new(), is_disturbed }
     }
 
     /// The first panic, if there was one: the caller, the call, the message.

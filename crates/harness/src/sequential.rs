@@ -143,14 +143,14 @@ impl Spec for Sequential {
     }
 
     fn step(&self, state: &Past, op: &ModelCall, ret: Option<&Answered>) -> Next<Past> {
-        let possible = ret.is_none_or(|ret| ret.0 == self.answer(state, op));
+        let possible = ret.is_none_or(|ret| ret.0.is_as(&self.answer(state, op)));
         Next::when(possible, || state.with(op))
     }
 
     fn explain(&self, state: &Past, op: &ModelCall, ret: Option<&Answered>) -> String {
         let right = Answered(self.answer(state, op));
         match ret {
-            Some(ret) if *ret != right => {
+            Some(ret) if !ret.0.is_as(&right.0) => {
                 format!("{op:?} cannot return {ret:?} {state:?}: it returns {right:?}")
             }
             _ => String::new(),

@@ -127,6 +127,9 @@ const EXPECTED: u64 = 25_000;
 const SCENARIOS: u32 = 40;
 const BATCHES: u32 = 200;
 
+/// After so many failures that are not believed, threads are stopped no more.
+const DISBELIEVED: u64 = 16;
+
 /// More threads than this are not left behind.
 const LEFT_BEHIND: usize = 256;
 
@@ -235,7 +238,8 @@ impl Stress {
         let mut calls: Vec<_> = (0..threads).map(|t| batch.calls(t).into_iter()).collect();
         let runs = before.into_iter().enumerate().map(|(execution, before)| {
             let threads = calls.iter_mut().map(|calls| calls.next().unwrap_or_default()).collect();
-            let mut run = Run { main: before.calls, threads, ..Run::default() };
+            let is_disturbed = batch.is_disturbed(execution);
+            let mut run = Run { main: before.calls, threads, is_disturbed, ..Run::default() };
             if matches!(ended, Ended::Waiting) {
                 leave_waiting(&mut run, &waiting);
             }
@@ -296,7 +300,8 @@ impl Stress {
             if judge.is_new(&run)
                 && let Some(failure) = judge.judge(&run)?
             {
-                if !self.is_certain(&run) {
+                if run.is_disturbed || !self.is_certain(&run) {
+                    judge.disturbed += u64::from(run.is_disturbed);
                     judge.forget();
                     continue;
                 }
@@ -513,6 +518,11 @@ impl Engine for Stress {
     ) -> Result<Hunted, Trouble> {
         if self.left_behind > LEFT_BEHIND {
             return Ok(Hunted { found: None, complete: false });
+        }
+        if judge.disturbed >= DISBELIEVED && self.pressure == Pressure::Interrupted {
+            self.pressure = Pressure::Pinned;
+            self.pool.dismiss();
+            self.pool = Pool::new(self.pressure);
         }
         let ledger = self.subject.ledger();
         let (era, begin, before) = (ledger.begin(), Instant::now(), judge.executions);

@@ -1,8 +1,8 @@
 //! Cells, locks, semaphores, slabs and lists that only grow.
 
-use crate::models::{Outcome, once, permits, slot};
+use crate::models::{Outcome, once, slot};
 use crate::{Study, study};
-use seriatim_harness::{IntoReply, Reply, Test, distinct, ends, test};
+use seriatim_harness::{IntoReply, Reply, Test, distinct, ends, test, test_async};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
@@ -18,8 +18,14 @@ pub const STUDIES: &[Study] = &[
     study("orx-concurrent-vec", "ConcurrentVec", "push len get_copied", orx_vec),
     study("orx-concurrent-bag", "ConcurrentBag", "push len", orx_bag),
     study("tokio", "watch", "send_replace send_modify send_if_modified borrow", watch),
-    study("tokio", "watch, versions", "send_replace | borrow_and_update has_changed", versions),
-    study("tokio", "Semaphore", "try_acquire_many add_permits forget_permits", semaphore),
+    study(
+        "tokio",
+        "watch, versions",
+        "send_replace borrow borrow_and_update has_changed",
+        versions,
+    ),
+    study("tokio", "Semaphore", "try_acquire_many add_permits forget_permits close", semaphore),
+    study("tokio", "Semaphore, waiting", "acquire add_permits try_acquire", waiting),
     study("once_cell", "sync::OnceCell", "set get get_or_init", once_cell),
     study("std", "OnceLock", "set get get_or_init", once_lock),
     study("spin", "Once", "call_once get", spin_once),
@@ -188,41 +194,65 @@ fn watch(budget: Duration) -> Outcome {
         .run()
 }
 
+/// Every thread has a receiver of its own.
 fn versions(budget: Duration) -> Outcome {
     test(|| {
         let (sender, receiver) = tokio::sync::watch::channel(0_u32);
-        (sender, std::sync::Mutex::new(receiver))
+        (Arc::new(sender), receiver)
     })
-    .operation("swap", distinct(), |(sender, _), value| sender.send_replace(value))
-    .operation("update", (), |(_, receiver), ()| {
-        let mut receiver = receiver.lock().unwrap();
+    .handles(|(sender, receiver), _| (sender.clone(), receiver.clone()))
+    .operation("send_replace", distinct(), |(sender, _), value| sender.send_replace(value))
+    .operation("borrow", (), |(_, receiver), ()| *receiver.borrow())
+    .operation("borrow_and_update", (), |(_, receiver), ()| {
         let seen = receiver.borrow_and_update();
         (*seen, seen.has_changed())
     })
-    .only_on_thread(0)
-    .operation("changed", (), |(_, receiver), ()| receiver.lock().unwrap().has_changed().unwrap())
-    .only_on_thread(0)
-    .model((0_u32, false), |(value, new), call| match call.name() {
-        "swap" => {
-            *new = true;
-            std::mem::replace(value, call.arg()).reply()
-        }
-        "update" => (*value, std::mem::replace(new, false)).reply(),
-        _ => (*new).reply(),
-    })
+    .operation("has_changed", (), |(_, receiver), ()| receiver.has_changed().unwrap())
+    .spec("watch(init=0)")
     .budget(budget)
     .run()
 }
 
 fn semaphore(budget: Duration) -> Outcome {
+    use tokio::sync::TryAcquireError;
     test(|| tokio::sync::Semaphore::new(2))
-        .operation("take", 1..3_u32, |semaphore, count| {
-            semaphore.try_acquire_many(count).map(|permit| permit.forget()).is_ok()
+        .operation("try_acquire", 1..3_u32, |semaphore, count| {
+            match semaphore.try_acquire_many(count) {
+                Ok(permit) => {
+                    permit.forget();
+                    true.reply()
+                }
+                Err(TryAcquireError::NoPermits) => false.reply(),
+                Err(TryAcquireError::Closed) => "closed".reply(),
+            }
         })
-        .operation("give", 1..3_usize, |semaphore, count| semaphore.add_permits(count))
+        .operation("add_permits", 1..3_usize, |semaphore, count| semaphore.add_permits(count))
         .operation("permits", (), |semaphore, ()| semaphore.available_permits())
         .operation("forget", 1..3_usize, |semaphore, count| semaphore.forget_permits(count))
-        .model(2_usize, permits)
+        .operation("is_closed", (), |semaphore, ()| semaphore.is_closed())
+        .operation("close", (), |semaphore, ()| semaphore.close())
+        .once()
+        .spec("weighted-semaphore(init=2)")
+        .budget(budget)
+        .run()
+}
+
+/// One permit at a time: who waits for several keeps some of them back from the others.
+fn waiting(budget: Duration) -> Outcome {
+    test_async(|| tokio::sync::Semaphore::new(1))
+        .operation("acquire", (), |semaphore, ()| async move {
+            semaphore.acquire().await.expect("nobody closes it").forget()
+        })
+        .operation("try_acquire", (), |semaphore, ()| async move {
+            semaphore.try_acquire().map(|permit| permit.forget()).is_ok()
+        })
+        .operation(
+            "release",
+            1..3_usize,
+            |semaphore, count| async move { semaphore.add_permits(count) },
+        )
+        .cancel(0.1)
+        .spec("weighted-semaphore(init=1)")
         .budget(budget)
         .run()
 }
@@ -264,11 +294,11 @@ fn async_once(budget: Duration) -> Outcome {
 
 fn async_semaphore(budget: Duration) -> Outcome {
     test(|| async_lock::Semaphore::new(2))
-        .operation("take", 1..2_usize, |semaphore, _| {
+        .operation("try_acquire", (), |semaphore, ()| {
             semaphore.try_acquire().map(|permit| permit.forget()).is_some()
         })
-        .operation("give", 1..3_usize, |semaphore, count| semaphore.add_permits(count))
-        .model(2_usize, permits)
+        .operation("add_permits", 1..3_usize, |semaphore, count| semaphore.add_permits(count))
+        .spec("weighted-semaphore(init=2)")
         .budget(budget)
         .run()
 }

@@ -15,10 +15,11 @@ pub const STUDIES: &[Study] = &[
     study("loole", "unbounded", "send try_recv len", loole_unbounded),
     study("tokio", "mpsc::channel(2)", "try_send | try_recv", tokio_bounded),
     study("tokio", "mpsc::unbounded_channel", "send | try_recv len", tokio_unbounded),
-    study("tokio", "broadcast(2)", "send len | try_recv with Lagged", tokio_broadcast),
+    study("tokio", "broadcast(2)", "send try_recv with Lagged, len, subscribe", tokio_broadcast),
     study("crossfire", "mpmc::bounded_blocking(2)", "try_send try_recv", crossfire_bounded),
     study("crossfire", "mpmc::unbounded_blocking", "try_send try_recv", crossfire_unbounded),
     study("async-broadcast", "broadcast(2)", "try_broadcast | try_recv", async_broadcast_two),
+    study("async-broadcast", "broadcast(2), overflow", "try_broadcast try_recv", overflowing),
     study("bus", "Bus(2)", "try_broadcast | try_recv", bus_two),
     study("futures-channel", "mpsc::unbounded", "unbounded_send | try_recv", futures_unbounded),
     study("tachyonix", "channel(2)", "try_send | try_recv", tachyonix_two),
@@ -122,38 +123,54 @@ fn tokio_unbounded(budget: Duration) -> Outcome {
     as_queue(test, budget)
 }
 
+/// Two receivers, which operations name.
 fn tokio_broadcast(budget: Duration) -> Outcome {
     use tokio::sync::broadcast::{self, error::TryRecvError};
     test(|| {
         let (sender, receiver) = broadcast::channel::<u32>(2);
-        (sender, Mutex::new(receiver))
+        let receivers = [sender.subscribe(), receiver].map(Mutex::new);
+        (sender, receivers)
     })
-    .operation("send", distinct(), |(sender, _), value| {
-        sender.send(value).unwrap();
-    })
-    .operation("len", (), |(sender, _), ()| sender.len())
-    .operation("receive", (), |(_, receiver), ()| match receiver.lock().unwrap().try_recv() {
-        Ok(value) => value.to_string(),
-        Err(TryRecvError::Lagged(count)) => format!("lagged {count}"),
-        Err(error) => error.to_string(),
-    })
-    .only_on_thread(0)
-    .model((Queue::new(), 0_u64), |(held, lag), call| match call.name() {
-        "send" => {
-            if held.len() == 2 {
-                held.pop_front();
-                *lag += 1;
-            }
-            held.push_back(call.arg());
-            ().reply()
+    .operation("send", distinct(), |(sender, _), value| sender.send(value).is_ok())
+    .operation("try_recv", 0..2_usize, |(_, receivers), receiver| {
+        match receivers[receiver].lock().unwrap().try_recv() {
+            Ok(value) => value.reply(),
+            Err(TryRecvError::Empty) => None::<u32>.reply(),
+            Err(TryRecvError::Lagged(count)) => ("lagged", count).reply(),
+            Err(TryRecvError::Closed) => "closed".reply(),
         }
-        "len" => held.len().reply(),
-        _ if *lag > 0 => format!("lagged {}", std::mem::take(lag)).reply(),
-        _ => match held.pop_front() {
-            Some(value) => value.to_string().reply(),
-            None => TryRecvError::Empty.to_string().reply(),
-        },
     })
+    .operation("len", 0..2_usize, |(_, receivers), receiver| {
+        receivers[receiver].lock().unwrap().len()
+    })
+    .operation("subscribe", 0..2_usize, |(sender, receivers), receiver| {
+        let mut receiver = receivers[receiver].lock().unwrap();
+        *receiver = sender.subscribe();
+    })
+    .spec("broadcast(capacity=2)")
+    .budget(budget)
+    .run()
+}
+
+/// What comes first goes when there is no room.
+fn overflowing(budget: Duration) -> Outcome {
+    use async_broadcast::TryRecvError;
+    test(|| {
+        let (mut sender, receiver) = async_broadcast::broadcast::<u32>(2);
+        sender.set_overflow(true);
+        let receivers = [receiver.clone(), receiver].map(Mutex::new);
+        (sender, receivers)
+    })
+    .operation("send", distinct(), |(sender, _), value| sender.try_broadcast(value).is_ok())
+    .operation("try_recv", 0..2_usize, |(_, receivers), receiver| {
+        match receivers[receiver].lock().unwrap().try_recv() {
+            Ok(value) => value.reply(),
+            Err(TryRecvError::Empty) => None::<u32>.reply(),
+            Err(TryRecvError::Overflowed(count)) => ("lagged", count).reply(),
+            Err(TryRecvError::Closed) => "closed".reply(),
+        }
+    })
+    .spec("broadcast(capacity=2)")
     .budget(budget)
     .run()
 }

@@ -137,29 +137,6 @@ pub fn slot(slot: &mut Option<u32>, call: &ModelCall) -> Reply {
     }
 }
 
-/// A semaphore.
-pub fn permits(permits: &mut usize, call: &ModelCall) -> Reply {
-    match call.name() {
-        "take" => {
-            let wanted: usize = call.arg();
-            let enough = *permits >= wanted;
-            *permits -= if enough { wanted } else { 0 };
-            enough.reply()
-        }
-        "give" => {
-            *permits += call.arg::<usize>();
-            ().reply()
-        }
-        "forget" => {
-            let forgotten = call.arg::<usize>().min(*permits);
-            *permits -= forgotten;
-            forgotten.reply()
-        }
-        "permits" => (*permits).reply(),
-        other => panic!("the semaphore has no {other}"),
-    }
-}
-
 /// Few keys, so that operations meet; distinct values.
 pub fn entry() -> impl Generator<Item = (u32, u32)> {
     (1..4_u32, distinct::<u32>())
