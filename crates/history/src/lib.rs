@@ -44,4 +44,4 @@ pub use live::{Forgets, Header, Listener, LiveCall, LiveOperation, LiveReturn, l
 pub use operation::{MethodId, OpId, Operation, Outcome, ProcessId, Time};
 pub use ties::Turn;
 pub use timescale::{Since, Timescale, Unit};
-pub use value::{Value, ValueId, Values};
+pub use value::{Mark, Value, ValueId, Values};

@@ -226,6 +226,13 @@ impl From<bool> for ValueId {
     }
 }
 
+/// How many values there were at some time.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    entries: usize,
+    pairs: usize,
+}
+
 /// The interned values of a history.
 ///
 /// ```
@@ -242,18 +249,22 @@ pub struct Values {
     entry_index: HashTable<u32>,
     pairs: Vec<(ValueId, ValueId)>,
     pair_index: HashTable<u32>,
+    /// Places of entries and of pairs that were forgotten, to be given to others.
+    free_entries: Vec<u32>,
+    free_pairs: Vec<u32>,
     hasher: hashbrown::DefaultHashBuilder,
 }
 
 impl Default for Values {
     fn default() -> Self {
-        // The first entries are the constants of `ValueId`; entry 0 stands for ABSENT.
-        let entries = vec![Value::Nil, Value::Nil, Value::Bool(false), Value::Bool(true)];
+        let constants: [Value; CONSTANTS] = [Value::Nil, Value::Nil, false.into(), true.into()];
         Values {
-            entries,
+            entries: constants.into(),
             entry_index: HashTable::new(),
             pairs: Vec::new(),
             pair_index: HashTable::new(),
+            free_entries: Vec::new(),
+            free_pairs: Vec::new(),
             hasher: hashbrown::DefaultHashBuilder::default(),
         }
     }
@@ -298,8 +309,7 @@ impl Values {
         if let Some(&index) = found {
             return ValueId(index << 2 | 2);
         }
-        let index = index_of_new(self.pairs.len());
-        self.pairs.push((first, second));
+        let index = place(&mut self.pairs, &mut self.free_pairs, (first, second));
         let (pairs, hasher) = (&self.pairs, &self.hasher);
         self.pair_index.insert_unique(hash, index, |&i| hasher.hash_one(pairs[i as usize]));
         ValueId(index << 2 | 2)
@@ -359,8 +369,50 @@ impl Values {
 
     /// The number of values that are no ids of their own.
     #[inline]
-    pub(crate) fn interned(&self) -> usize {
-        self.entries.len() + self.pairs.len()
+    pub fn interned(&self) -> usize {
+        let free = self.free_entries.len() + self.free_pairs.len();
+        self.entries.len() + self.pairs.len() - free
+    }
+
+    /// How many values there are, for [`keep_only`](Values::keep_only).
+    pub fn mark(&self) -> Mark {
+        Mark { entries: self.entries.len(), pairs: self.pairs.len() }
+    }
+
+    /// Forgets all values but those before a mark, the given ones, and those that they consist of.
+    /// The ids of the others may mean other values from now on.
+    ///
+    /// ```
+    /// use seriatim_history::{Value, Values};
+    /// let mut values = Values::default();
+    /// let mark = values.mark();
+    /// let [kept, forgotten] = ["kept", "forgotten"].map(|text| values.intern_text(text));
+    /// values.keep_only(mark, [kept]);
+    /// assert_eq!(values.get(kept), Value::text("kept"));
+    /// assert_eq!(values.intern_text("new"), forgotten);
+    /// ```
+    pub fn keep_only(&mut self, mark: Mark, kept: impl IntoIterator<Item = ValueId>) {
+        let mut entry_stays = vec![false; self.entries.len()];
+        let mut pair_stays = vec![false; self.pairs.len()];
+        entry_stays[..mark.entries].fill(true);
+        pair_stays[..mark.pairs].fill(true);
+        let mut waiting: Vec<ValueId> = kept.into_iter().collect();
+        while let Some(id) = waiting.pop() {
+            if let Some(stays) = id.entry().and_then(|index| entry_stays.get_mut(index)) {
+                *stays = true;
+            } else if let Some(index) = id.pair().filter(|&index| index < pair_stays.len())
+                && !std::mem::replace(&mut pair_stays[index], true)
+            {
+                waiting.extend([self.pairs[index].0, self.pairs[index].1]);
+            }
+        }
+        self.entry_index.retain(|&mut index| entry_stays[index as usize]);
+        self.pair_index.retain(|&mut index| pair_stays[index as usize]);
+        self.free_entries = places_of(&entry_stays);
+        self.free_pairs = places_of(&pair_stays);
+        for &index in &self.free_entries {
+            self.entries[index as usize] = Value::Nil;
+        }
     }
 
     /// An estimate of the heap memory in use, in bytes.
@@ -387,8 +439,7 @@ impl Values {
         if let Some(&index) = found {
             return ValueId(index << 2);
         }
-        let index = index_of_new(self.entries.len());
-        self.entries.push(make());
+        let index = place(&mut self.entries, &mut self.free_entries, make());
         let (entries, hasher) = (&self.entries, &self.hasher);
         self.entry_index
             .insert_unique(hash, index, |&i| hasher.hash_one(Hashed::from(&entries[i as usize])));
@@ -411,6 +462,31 @@ impl<'v> From<&'v Value> for Hashed<'v> {
             other => Hashed::Other(other),
         }
     }
+}
+
+/// How many first entries are the constants of [`ValueId`]; entry 0 stands for [`ValueId::ABSENT`].
+const CONSTANTS: usize = 4;
+
+/// Puts something where something was forgotten, or behind all others.
+#[inline]
+fn place<T>(all: &mut Vec<T>, free: &mut Vec<u32>, new: T) -> u32 {
+    match free.pop() {
+        Some(index) => {
+            all[index as usize] = new;
+            index
+        }
+        None => {
+            let index = index_of_new(all.len());
+            all.push(new);
+            index
+        }
+    }
+}
+
+/// The places of what does not stay.
+fn places_of(stays: &[bool]) -> Vec<u32> {
+    let gone = |&index: &u32| !stays[index as usize];
+    (0..stays.len() as u32).filter(gone).collect()
 }
 
 fn index_of_new(len: usize) -> u32 {

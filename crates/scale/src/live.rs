@@ -34,7 +34,7 @@ use seriatim_monitor::fast::{Called, Declined, Online, Returned, Stop};
 use seriatim_monitor::frontier::{Exact, frontier};
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Monitors, Strategy, watch};
-use seriatim_spec::live::{Sample, Told};
+use seriatim_spec::live::{MOST_VALUES, Sample, Told};
 use seriatim_spec::{Limit, Split};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -291,7 +291,7 @@ impl Watch {
             return self.give_up(why);
         };
         let conventions = self.judge.conventions;
-        let sample = Sample { history: &mut history, conventions, split };
+        let sample = Sample { history: &mut history, conventions, split, most_values: MOST_VALUES };
         let mut frontier = match (self.begins)(sample) {
             Ok(frontier) => frontier,
             Err(why) => return self.give_up(why),
@@ -356,8 +356,20 @@ impl Watch {
                     let why = why.clone();
                     self.decided_in_the_end(why)
                 }
-                (Err(reason), _) => self.reconsidered(&reason),
+                (Err(reason), Listens::Monitor(_)) => self.reconsidered(&reason),
+                (Err(_), Listens::Frontier(..)) => self.replayed_by_the_frontier(),
             },
+        }
+    }
+
+    /// What the order tells that the frontier has made.
+    fn replayed_by_the_frontier(&mut self) -> Judgement {
+        let Listens::Frontier(_, frontier) = &mut self.listens else {
+            return self.reconsidered("nobody has made one");
+        };
+        match frontier.finish() {
+            Ok(()) => Judgement::Linearizable,
+            Err(reason) => self.reconsidered(reason),
         }
     }
 
@@ -440,7 +452,8 @@ fn is_defect(reason: &str) -> bool {
 /// A frontier that has heard nothing.
 fn first(begins: &Begins, conventions: Conventions) -> Result<Box<dyn Exact>, String> {
     let mut nothing = Builder::new("events").finish().map_err(|problem| problem.to_string())?;
-    begins(Sample { history: &mut nothing, conventions, split: Split::Parts })
+    let (split, most_values) = (Split::Parts, MOST_VALUES);
+    begins(Sample { history: &mut nothing, conventions, split, most_values })
 }
 
 /// Tells a frontier everything that happened. What is still open has the number by which it will

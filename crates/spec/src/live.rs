@@ -34,9 +34,9 @@ use crate::objects::watch::Watch;
 use crate::objects::weighted_semaphore::WeightedSemaphore;
 use crate::objects::{queue, stack};
 use crate::vocabulary::{Decoded, Failures, Misfit, Split, Vocabulary, intern_lists};
-use crate::{ChosenReader, Spec};
+use crate::{ChosenReader, Mentions, Next, Spec};
 use seriatim_history::{
-    Builder, Call, Conventions, History, InputError, Interval, OpId, Outcome, Return, Value,
+    Builder, Call, Conventions, History, InputError, Interval, Mark, OpId, Outcome, Return, Value,
     ValueId, Values,
 };
 use std::fmt::Debug;
@@ -99,7 +99,39 @@ pub trait Live {
 
     /// Why the operation cannot have returned this in a state.
     fn explain(&self, state: &Self::State, op: &Self::Op, answer: &Self::Answer) -> String;
+
+    /// The states after the operation gave this answer, or any answer: what a replay believes, and
+    /// nothing that [`effects`](Live::effects) says.
+    fn steps(
+        &self,
+        state: &Self::State,
+        op: &Self::Op,
+        answer: Option<&Self::Answer>,
+    ) -> Vec<Self::State>;
+
+    /// Whether it has heard of so many values that those which nobody names should be forgotten.
+    fn is_full(&self) -> bool;
+
+    /// Tells the values that something names.
+    fn mention(&self, by: Named<'_, Self>, tell: &mut dyn FnMut(ValueId));
+
+    /// Forgets the values that were not known at the beginning and are none of these. Their ids may
+    /// mean others from now on.
+    fn keep_only(&mut self, named: Vec<ValueId>);
 }
+
+/// Something that names values.
+pub enum Named<'a, L: Live + ?Sized> {
+    /// A state of the object.
+    State(&'a L::State),
+    /// An operation.
+    Op(&'a L::Op),
+    /// An answer.
+    Answer(&'a L::Answer),
+}
+
+/// How many values are heard of before the first are forgotten.
+pub const MOST_VALUES: usize = 100_000;
 
 /// What is known of a stream when a live specification is made.
 pub struct Sample<'h> {
@@ -109,6 +141,9 @@ pub struct Sample<'h> {
     pub conventions: Conventions,
     /// Whether the parts of the object may be taken apart.
     pub split: Split,
+    /// How many values are heard of before those that nobody names are forgotten, for the first
+    /// time; usually [`MOST_VALUES`].
+    pub most_values: usize,
 }
 
 /// Somebody who wants a live specification of whatever type.
@@ -129,14 +164,14 @@ pub fn live<W: WantsLive>(
     wants: W,
 ) -> Result<W::Made, String> {
     let (name, parameters) = (reader.choice.name(), reader.choice.parameters());
-    let Sample { history, conventions, split } = sample;
+    let Sample { history, conventions, split, most_values } = sample;
     let failures = reader.failures;
     // Which registers belong together is known only when all transactions are.
     let split = if name == "multi-register" { Split::Whole } else { split };
     macro_rules! hearing {
         ($machine:expr) => {{
             let machine = $machine;
-            let values = history.values().clone();
+            let values = Listened::to(history.values().clone(), most_values);
             Ok(wants.take(Hearing { name, machine, failures, conventions, split, values }))
         }};
     }
@@ -203,12 +238,61 @@ struct Hearing<M> {
     conventions: Conventions,
     split: Split,
     /// The values heard so far; the machine has them too.
+    values: Listened,
+}
+
+/// The values that were heard of and are not forgotten.
+pub struct Listened {
     values: Arc<Values>,
+    /// What is known from the beginning stays: whoever listens may name it.
+    beginning: Mark,
+    /// How many there may be.
+    most: usize,
+    least: usize,
+}
+
+impl Listened {
+    /// Values of which at most so many more are remembered before some are forgotten.
+    pub fn to(values: Arc<Values>, most: usize) -> Self {
+        let (beginning, least) = (values.mark(), most);
+        let most = values.interned() + least;
+        Listened { values, beginning, most, least }
+    }
+
+    /// The values. They are not shared any more if nobody else has them.
+    pub fn take(&mut self) -> Values {
+        Arc::unwrap_or_clone(std::mem::take(&mut self.values))
+    }
+
+    /// Puts the values back, perhaps with others.
+    pub fn put(&mut self, values: Arc<Values>) {
+        self.values = values;
+    }
+
+    /// The values, for messages.
+    pub fn values(&self) -> &Arc<Values> {
+        &self.values
+    }
+
+    /// Whether it is time to forget some.
+    pub fn is_full(&self) -> bool {
+        self.values.interned() > self.most
+    }
+
+    /// Forgets all but what was known at the beginning and these.
+    pub fn keep_only(&mut self, named: Vec<ValueId>) {
+        let mut values = self.take();
+        values.keep_only(self.beginning, named);
+        self.most = 2 * values.interned() + self.least;
+        self.put(Arc::new(values));
+    }
 }
 
 impl<M> Live for Hearing<M>
 where
     M: Machine,
+    <M as Machine>::State: Mentions,
+    <M as Machine>::Op: Mentions,
     M: Vocabulary<State = <M as Machine>::State, Op = <M as Machine>::Op, Ret = Answer>,
 {
     type State = <M as Machine>::State;
@@ -217,11 +301,10 @@ where
 
     fn hear(&mut self, told: Told<'_>) -> Result<Decoded<Self::Op, Answer>, String> {
         self.machine.go_on_with(Arc::default());
-        let values = Arc::unwrap_or_clone(std::mem::take(&mut self.values));
-        let history = recorded(told, values, self.conventions);
+        let history = recorded(told, self.values.take(), self.conventions);
         let history = history.map_err(|problem| problem.to_string())?;
-        self.values = Arc::clone(history.values());
-        self.machine.go_on_with(Arc::clone(&self.values));
+        self.values.put(Arc::clone(history.values()));
+        self.machine.go_on_with(Arc::clone(history.values()));
         let operation = history.operation(OpId(0));
         if operation.key().is_present() && !self.machine.takes_key() {
             return Err(format!("{} takes no key", self.name));
@@ -264,5 +347,35 @@ where
 
     fn explain(&self, state: &Self::State, op: &Self::Op, answer: &Answer) -> String {
         Spec::explain(&self.machine, state, op, Some(answer))
+    }
+    fn steps(
+        &self,
+        state: &Self::State,
+        op: &Self::Op,
+        answer: Option<&Answer>,
+    ) -> Vec<Self::State> {
+        match Spec::step(&self.machine, state, op, answer) {
+            Next::None => Vec::new(),
+            Next::One(after) => vec![after],
+            Next::Many(after) => after,
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.values.is_full()
+    }
+
+    fn mention(&self, by: Named<'_, Self>, tell: &mut dyn FnMut(ValueId)) {
+        match by {
+            Named::State(state) => state.mention(tell),
+            Named::Op(op) => op.mention(tell),
+            Named::Answer(answer) => answer.mention(tell),
+        }
+    }
+
+    fn keep_only(&mut self, named: Vec<ValueId>) {
+        self.machine.go_on_with(Arc::default());
+        self.values.keep_only(named);
+        self.machine.go_on_with(Arc::clone(self.values.values()));
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::seri_reader::{Invocation, SeriObject, Texts};
 use crate::seri_words::Words;
-use seriatim_history::{Conventions, OpId, Outcome, Values};
+use seriatim_history::{Conventions, OpId, Outcome, ValueId};
 use seriatim_lang::spec::{Datum, SpecState};
-use seriatim_spec::live::{Effects, Live, Sample, Told, recorded};
+use seriatim_spec::live::{Effects, Listened, Live, Named, Sample, Told, recorded};
 use seriatim_spec::{Decoded, Split};
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ pub struct SeriLive {
     object: Arc<SeriObject>,
     conventions: Conventions,
     split: Split,
-    values: Values,
+    values: Listened,
 }
 
 impl SeriLive {
     pub(crate) fn new(object: Arc<SeriObject>, sample: Sample<'_>) -> Self {
-        let values = Values::clone(sample.history.values());
+        let values = Listened::to(Arc::clone(sample.history.values()), sample.most_values);
         SeriLive { object, conventions: sample.conventions, split: sample.split, values }
     }
 }
@@ -38,7 +38,7 @@ impl Live for SeriLive {
                         between two versions: check the log when it is complete"
                 .to_owned());
         }
-        let history = recorded(told, std::mem::take(&mut self.values), self.conventions);
+        let history = recorded(told, self.values.take(), self.conventions);
         let mut history = history.map_err(|problem| problem.to_string())?;
         self.object.name_items(&mut history);
         let texts = Texts::of(&history, &self.object.spec);
@@ -54,9 +54,7 @@ impl Live for SeriLive {
                 Err(problem) => Err(problem.to_string()),
             },
         };
-        let values = Arc::clone(history.values());
-        drop(history);
-        self.values = Arc::unwrap_or_clone(values);
+        self.values.put(Arc::clone(history.values()));
         decoded
     }
 
@@ -96,9 +94,53 @@ impl Live for SeriLive {
             true => String::new(),
             // Texts as keys are never heard, so there are none to name.
             false => {
-                let words = Words { values: &self.values, texts: &Texts::default() };
+                let words = Words { values: self.values.values(), texts: &Texts::default() };
                 self.object.explain(&words, state, op, Some(answer))
             }
         }
+    }
+
+    fn steps(&self, state: &SpecState, op: &Invocation, answer: Option<&Datum>) -> Vec<SpecState> {
+        let outcomes = self.object.outcomes(state, op).into_iter();
+        let fits = |result: &Datum| answer.is_none_or(|answer| answer == result);
+        outcomes.filter(|(_, result)| fits(result)).map(|(after, _)| after).collect()
+    }
+
+    fn is_full(&self) -> bool {
+        self.values.is_full()
+    }
+
+    fn mention(&self, by: Named<'_, Self>, tell: &mut dyn FnMut(ValueId)) {
+        match by {
+            Named::State(state) => state.iter().for_each(|datum| mention(datum, tell)),
+            Named::Op(op) => op.1.iter().for_each(|datum| mention(datum, tell)),
+            Named::Answer(answer) => mention(answer, tell),
+        }
+    }
+
+    fn keep_only(&mut self, named: Vec<ValueId>) {
+        self.values.keep_only(named);
+    }
+}
+
+/// Tells the values that are in a datum: opaque data are ids of values.
+fn mention(datum: &Datum, tell: &mut dyn FnMut(ValueId)) {
+    match datum {
+        Datum::Value(id) => tell(ValueId(*id as u32)),
+        Datum::Tuple(items) | Datum::List(items) | Datum::Set(items) => {
+            items.iter().for_each(|item| mention(item, tell));
+        }
+        Datum::Map(entries) => {
+            for (key, value) in entries {
+                mention(key, tell);
+                mention(value, tell);
+            }
+        }
+        Datum::Null
+        | Datum::Bool(_)
+        | Datum::Int(_)
+        | Datum::Key(_)
+        | Datum::Variant(_)
+        | Datum::Tid(_) => {}
     }
 }

@@ -1,0 +1,144 @@
+//! One way in which everything so far may have happened, and sets of such ways.
+
+use super::path::Path;
+use hashbrown::HashMap;
+use seriatim_history::{OpId, ValueId};
+use seriatim_spec::live::{Live, Named};
+
+/// The answers that open operations could have given without changing anything, by operation; only
+/// some. With each answer, after how many changes it could first be given.
+type Noted<A> = Vec<(OpId, Vec<(A, u64)>)>;
+
+/// The open operations that have changed the state, in ascending order, with their answers; `None`
+/// where nobody will ever ask.
+type Changes<A> = Vec<(OpId, Option<A>)>;
+
+/// One way in which everything so far may have happened.
+pub struct Configuration<L: Live> {
+    /// The state of the object.
+    pub state: L::State,
+    /// What has changed it and is open.
+    pub changes: Changes<L::Answer>,
+    /// What the other open operations could have answered.
+    pub noted: Noted<L::Answer>,
+    /// How it came about.
+    pub path: Path,
+}
+
+impl<L: Live> Clone for Configuration<L> {
+    fn clone(&self) -> Self {
+        let (changes, noted) = (self.changes.clone(), self.noted.clone());
+        Configuration { state: self.state.clone(), changes, noted, path: self.path.clone() }
+    }
+}
+
+impl<L: Live> Configuration<L> {
+    /// Nothing has happened.
+    pub fn first(live: &L) -> Self {
+        let (changes, noted, path) = (Vec::new(), Vec::new(), Path::default());
+        Configuration { state: live.initial(), changes, noted, path }
+    }
+
+    pub fn has_changed(&self, op: OpId) -> bool {
+        self.changes.binary_search_by_key(&op, |change| change.0).is_ok()
+    }
+
+    /// The answers that are noted for an operation.
+    pub fn noted(&self, op: OpId) -> &[(L::Answer, u64)] {
+        let place = self.noted.binary_search_by_key(&op, |noted| noted.0);
+        place.map_or(&[], |place| &self.noted[place].1)
+    }
+
+    /// The same without any trace of an operation.
+    pub fn without(mut self, op: OpId) -> Self {
+        self.changes.retain(|change| change.0 != op);
+        self.noted.retain(|noted| noted.0 != op);
+        self
+    }
+
+    /// The same after an open operation has changed the state and answered.
+    pub fn after(&self, op: OpId, answer: L::Answer, state: L::State) -> Self {
+        let mut next = self.clone().without(op);
+        let place = next.changes.partition_point(|change| change.0 < op);
+        next.changes.insert(place, (op, Some(answer)));
+        next.state = state;
+        next
+    }
+
+    pub fn note(&mut self, op: OpId, answer: L::Answer) {
+        let noted = (answer, self.path.changes());
+        match self.noted.binary_search_by_key(&op, |noted| noted.0) {
+            Ok(place) if has(&self.noted[place].1, &noted.0) => {}
+            Ok(place) => self.noted[place].1.push(noted),
+            Err(place) => self.noted.insert(place, (op, vec![noted])),
+        }
+    }
+
+    /// The first change before which an open operation may still have to be put.
+    pub fn first_noted(&self) -> u64 {
+        let noted = self.noted.iter().flat_map(|(_, answers)| answers.iter().map(|noted| noted.1));
+        noted.min().unwrap_or(u64::MAX)
+    }
+
+    /// Tells the values that are named here.
+    pub fn mention(&self, live: &L, tell: &mut dyn FnMut(ValueId)) {
+        live.mention(Named::State(&self.state), tell);
+        let noted = self.noted.iter().flat_map(|(_, answers)| answers.iter().map(|noted| &noted.0));
+        let given = self.changes.iter().filter_map(|change| change.1.as_ref());
+        noted.chain(given).for_each(|answer| live.mention(Named::Answer(answer), tell));
+    }
+}
+
+fn has<A: Eq>(answers: &[(A, u64)], answer: &A) -> bool {
+    answers.iter().any(|noted| noted.0 == *answer)
+}
+
+/// Whether every answer of the first is also among the second.
+fn is_covered<A: Eq>(one: &Noted<A>, other: &Noted<A>) -> bool {
+    one.iter().all(|(op, answers)| {
+        let place = other.binary_search_by_key(op, |noted| noted.0);
+        place.is_ok_and(|place| answers.iter().all(|noted| has(&other[place].1, &noted.0)))
+    })
+}
+
+/// What the effects so far have made: the state, and what has changed.
+type Effects<L> = (<L as Live>::State, Changes<<L as Live>::Answer>);
+
+/// Configurations of which none covers another.
+pub struct Antichain<L: Live> {
+    by_effects: HashMap<Effects<L>, Vec<(Noted<L::Answer>, Path)>>,
+    /// How many were ever added.
+    pub count: usize,
+}
+
+impl<L: Live> Antichain<L> {
+    pub fn new() -> Self {
+        Antichain { by_effects: HashMap::new(), count: 0 }
+    }
+
+    /// Adds a configuration; whether it is new and none covers it.
+    pub fn add(&mut self, new: &Configuration<L>) -> bool {
+        let key = (new.state.clone(), new.changes.clone());
+        let others = self.by_effects.entry(key).or_default();
+        if others.iter().any(|(other, _)| is_covered(&new.noted, other)) {
+            return false;
+        }
+        others.retain(|(other, _)| !is_covered(other, &new.noted));
+        others.push((new.noted.clone(), new.path.clone()));
+        self.count += 1;
+        true
+    }
+
+    pub fn into_configurations(self) -> Vec<Configuration<L>> {
+        let each = self.by_effects.into_iter().flat_map(|((state, changes), all)| {
+            let one = move |(noted, path)| Configuration {
+                state: state.clone(),
+                changes: changes.clone(),
+                noted,
+                path,
+            };
+            all.into_iter().map(one)
+        });
+        each.collect()
+    }
+}
