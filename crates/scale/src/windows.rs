@@ -15,7 +15,9 @@
 //!
 //! *Incomplete, never wrong.* Of several orders of a window one is taken; if it was the wrong one,
 //! which shows only later, there is no answer (and the part stays open). The half of a window that
-//! looks ahead makes that rare. Memory: one window and the object.
+//! looks ahead makes that rare: which of two values came first into a queue shows when they leave
+//! it, so windows grow with what the object holds ([`LOOK_AHEAD`]). Memory: one window and the
+//! object.
 //!
 //! Operations may come whole ([`Streamed::take`]) or as they happen ([`Streamed::call`],
 //! [`Streamed::ret`]). An operation that is placed before it has returned leaves the object's
@@ -41,6 +43,13 @@ const FAILED: &str = "an operation failed";
 /// Among how many operations the name of a method is looked for before it is written down again.
 const KNOWN: usize = 16;
 
+/// How many times as many operations as the object holds values make a window: as many must be in
+/// sight as it takes until a value that comes now has left.
+const LOOK_AHEAD: usize = 8;
+
+/// No window has more operations.
+const MOST: usize = 1 << 20;
+
 /// How many bytes of memory an operation of a window is taken to need while it is checked.
 const NEEDED: usize = 2000;
 
@@ -52,6 +61,8 @@ pub struct Streamed {
     waiting: Vec<Waiting>,
     /// How many make a window.
     window: usize,
+    /// How many make a window while the object holds little, if windows grow with what it holds.
+    least: Option<usize>,
     /// How long the check of a window may take, if there is a limit.
     patience: Option<Duration>,
     /// The latest call of all that are placed; nothing if none is.
@@ -115,6 +126,14 @@ enum Behind {
     Nothing,
 }
 
+/// What became of a window.
+enum Progress {
+    /// Its beginning is placed.
+    Places,
+    /// More must be in sight first.
+    Waits,
+}
+
 impl Streamed {
     /// Nothing is placed yet. A window has as many operations as fit into so many bytes.
     pub fn new(judge: &Judge, memory: usize) -> Self {
@@ -124,16 +143,23 @@ impl Streamed {
             failed: object.as_ref().err().cloned(),
             object: object.unwrap_or(Object::Lock(false)),
             waiting: Vec::new(),
-            window: (memory / NEEDED).clamp(64, 1 << 20),
+            window: (memory / NEEDED).clamp(64, MOST),
+            least: None,
             patience: None,
             latest_call: None,
             places: Vec::new(),
         }
     }
 
-    /// The same with windows of so many operations.
+    /// The same with windows of so many operations, or more if the object holds much.
     pub fn with_window(self, window: usize) -> Self {
-        Streamed { window: window.max(4), ..self }
+        let window = window.max(4);
+        Streamed { window, least: Some(window), ..self }
+    }
+
+    /// How many operations make a window if the object holds so many values behind it.
+    fn window_for(&self, held: usize) -> usize {
+        self.least.map_or(self.window, |least| least.max((LOOK_AHEAD * held).min(MOST)))
     }
 
     /// The same with a limit of time for each window.
@@ -207,13 +233,15 @@ impl Streamed {
             return self.fail(FAILED.to_owned());
         }
         let behind = Behind::CalledFrom(next.interval.call);
-        if self.waiting.len() >= self.window {
+        let before = self.waiting.len();
+        if before >= self.window {
             match self.place_some(behind) {
                 Err(reason) => return self.fail(reason),
-                Ok(()) if self.waiting.len() > self.window / 4 * 3 => {
+                Ok(Progress::Waits) => {}
+                Ok(Progress::Places) if self.waiting.len() > before / 4 * 3 => {
                     return self.fail("too many operations stay open".to_owned());
                 }
-                Ok(()) => self.find_places(),
+                Ok(Progress::Places) => self.find_places(),
             }
         }
         self.waiting.push(next);
@@ -238,13 +266,13 @@ impl Streamed {
     pub fn finish(&mut self) -> Result<(), String> {
         match self.failed.take() {
             Some(failed) => Err(failed),
-            None => self.place_some(Behind::Nothing),
+            None => self.place_some(Behind::Nothing).map(|_| ()),
         }
     }
 
     /// Finds an order of what waits, and places its beginning, or all of it if nothing comes any
     /// more.
-    fn place_some(&mut self, behind: Behind) -> Result<(), String> {
+    fn place_some(&mut self, behind: Behind) -> Result<Progress, String> {
         let order = self.order(behind)?;
         let middle = self.waiting.get(self.waiting.len() / 2).map_or(0, |op| op.interval.call);
         let count = match behind {
@@ -257,6 +285,13 @@ impl Streamed {
         if count == 0 && behind != Behind::Nothing {
             return Err("too many operations are open at the same time".to_owned());
         }
+        let window = self.window_for(self.held_after(&order[..count]));
+        if behind != Behind::Nothing && self.waiting.len() < window {
+            // Too little is in sight: twice as much is waited for.
+            self.window = window.min(2 * self.waiting.len());
+            return Ok(Progress::Waits);
+        }
+        self.window = window;
         let mut is_placed = vec![false; self.waiting.len()];
         for &index in &order[..count] {
             if std::mem::replace(&mut is_placed[index], true) {
@@ -272,8 +307,17 @@ impl Streamed {
         };
         match self.waiting.iter().any(is_owed) {
             true => Err("an order leaves out a completed operation".to_owned()),
-            false => Ok(()),
+            false => Ok(Progress::Places),
         }
+    }
+
+    /// How many values the object holds after these operations.
+    fn held_after(&self, order: &[usize]) -> usize {
+        let mut object = self.object.clone();
+        for op in order.iter().filter_map(|&index| self.waiting.get(index)) {
+            _ = object.step(&op.method, op.values[2].as_ref());
+        }
+        object.len()
     }
 
     /// Replays the next operation of the witness.

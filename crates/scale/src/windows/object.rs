@@ -10,6 +10,7 @@ use seriatim_history::Value;
 use std::collections::{HashMap, VecDeque};
 
 /// An object.
+#[derive(Clone)]
 pub enum Object {
     /// A register, or a key of a map that is read and written: what it holds, and what it held
     /// first.
@@ -102,6 +103,16 @@ impl Object {
             "log" if is_plain => Object::Log(Vec::new()),
             _ => return Err(format!("{} cannot be replayed in windows", chosen.choice)),
         })
+    }
+
+    /// How many values it holds.
+    pub fn len(&self) -> usize {
+        match self {
+            Object::Cell(..) | Object::Lock(_) | Object::Counter(_) => 1,
+            Object::Queue(items) => items.len(),
+            Object::Stack(items) | Object::Log(items) => items.len(),
+            Object::Set(items) | Object::Multiset(items) => items.len(),
+        }
     }
 
     /// Operations that make the state, one after another, from the initial one.
