@@ -1,10 +1,13 @@
 //! `seriatim watch`: check events as they happen.
 
+mod growing;
+
 use super::input::{failures_named, format_named};
 use super::output::{remark, say};
 use super::{Exit, Failure, limits};
+use growing::Growing;
 use seriatim::history::{Conventions, Format, Header, ReadOptions, listen, open, path_in_line};
-use seriatim::limits::{Stopped, checkpoint_now};
+use seriatim::limits::Stopped;
 use seriatim::monitor::frontier::frontier_of;
 use seriatim::question::written;
 use seriatim::scale::Judgement;
@@ -13,12 +16,9 @@ use seriatim::scale::live::{Begins, Listening, Watch};
 use seriatim::{ChosenReader, Failures, SpecChoice, Verdict};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{Read, Seek};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Check calls and returns as they happen, and stop at the event that violates linearizability
 ///
@@ -146,41 +146,6 @@ fn shown(evidence: &Evidence) -> String {
                 text.push_str(&format!("  line {}: {}\n", history.line(op), history.operation(op)));
             }
             text
-        }
-    }
-}
-
-/// A file that others still write to: its end is not the end.
-struct Growing(File);
-
-/// The pause before looking again.
-const PAUSE: Duration = Duration::from_millis(20);
-
-impl Growing {
-    fn open(path: &PathBuf) -> Result<Self, Failure> {
-        let file = File::open(path);
-        Ok(Growing(file.map_err(|error| Failure(format!("{}: {error}", path.display())))?))
-    }
-
-    /// Whether the file ends before the place that was read last, as logs do that are rotated by
-    /// cutting them off.
-    fn is_cut(&mut self) -> std::io::Result<bool> {
-        Ok(self.0.metadata()?.len() < self.0.stream_position()?)
-    }
-}
-
-impl Read for Growing {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        loop {
-            checkpoint_now();
-            match self.0.read(buffer)? {
-                0 if self.is_cut()? => {
-                    remark("the file has become shorter: it is read again from its beginning");
-                    self.0.rewind()?;
-                }
-                0 => std::thread::sleep(PAUSE),
-                read => return Ok(read),
-            }
         }
     }
 }
