@@ -5,9 +5,11 @@
 
 use crate::machine::Answer;
 use crate::objects::multi_register::Micro;
+use crate::objects::receiver::Receiver;
 use crate::objects::{
-    bounded_deque, cache, counter, deque, line, log, map, multi_register, multiset, mutex,
-    once_cell, priority_queue, register, semaphore, set, snapshot, sorted_map,
+    bounded_deque, broadcast, cache, counter, deque, line, log, map, multi_register, multiset,
+    mutex, once_cell, priority_queue, register, semaphore, set, snapshot, sorted_map, watch,
+    weighted_semaphore,
 };
 use crate::{Collection, Sequence};
 use seriatim_history::ValueId;
@@ -72,6 +74,8 @@ impl Mentions for Answer {
             | Answer::Empty
             | Answer::Number(_)
             | Answer::Text(_)
+            | Answer::Closed
+            | Answer::Lagged(_)
             | Answer::Unrecorded => {}
         }
     }
@@ -151,6 +155,19 @@ operation_mentions! { once_cell:
 operation_mentions! { priority_queue: Insert(_) | Extract | Peek | Size | IsEmpty => []; }
 operation_mentions! { counter: Add(_) | AddAndGet(_) | FetchAdd(_) | Read => []; }
 operation_mentions! { mutex: Acquire(_) | Release(_) | TryAcquire(_) | IsHeld => []; }
+operation_mentions! { weighted_semaphore:
+    Acquire(_) | TryAcquire(_) | Release(_) | Forget(_) | Close | IsClosed | Permits => [];
+}
+operation_mentions! { watch:
+    Send(value) | Replace(value) => [value];
+    Update(receiver) | HasChanged(receiver) | Changed(receiver) | Subscribe(receiver) => [receiver];
+    Read | Close => [];
+}
+operation_mentions! { broadcast:
+    Send(value) => [value];
+    Receive(receiver) | TryReceive(receiver) | Behind(receiver) | Subscribe(receiver) => [receiver];
+    Close => [];
+}
 operation_mentions! { semaphore: Acquire | Release | TryAcquire | Read => []; }
 
 impl Mentions for multi_register::Op {
@@ -205,4 +222,32 @@ impl Mentions for set::Members {
 /// Who holds a mutex is no value.
 impl Mentions for mutex::Caller {
     fn mention(&self, _: &mut dyn FnMut(ValueId)) {}
+}
+
+/// Permits are no values.
+impl Mentions for weighted_semaphore::State {
+    fn mention(&self, _: &mut dyn FnMut(ValueId)) {}
+}
+
+impl Mentions for watch::State {
+    fn mention(&self, tell: &mut dyn FnMut(ValueId)) {
+        tell(self.value);
+        self.seen_by.mention(tell);
+    }
+}
+
+impl Mentions for broadcast::State {
+    fn mention(&self, tell: &mut dyn FnMut(ValueId)) {
+        self.kept.mention(tell);
+        self.past.mention(tell);
+    }
+}
+
+impl Mentions for Receiver {
+    fn mention(&self, tell: &mut dyn FnMut(ValueId)) {
+        match self {
+            Receiver::Named(name) => tell(*name),
+            Receiver::Of(_) => {}
+        }
+    }
 }
