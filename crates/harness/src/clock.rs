@@ -11,6 +11,7 @@
 //! | [`Clock::fenced`] elsewhere | `Instant`, then `fence(SeqCst)` | `fence(SeqCst)`, then `Instant` | 25 to 50 ns |
 //! | [`Clock::system`], [`Clock::wall`] | the same | the same | the same, with a unit; `wall` in nanoseconds since 1970 |
 //! | [`Clock::counter`] | `fetch_add(SeqCst)` | the same | 2 to 5 ns, but all threads share a cache line: it slows them, orders them, and can hide a race |
+//! | [`Clock::simulated`] | the time of a simulation, but later than every stamp before | the same | what the simulation takes, and a shared cache line |
 //!
 //! `lfence` lets nothing later start before the counter was read; `mfence` first drains the store
 //! buffer, so that what the operation wrote is visible to everybody before its return is stamped.
@@ -20,9 +21,10 @@
 //! the measurements.
 
 use seriatim_history::{Since, Time, Timescale, Unit};
+use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence, fence};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Where time stamps come from. Stamps of one clock are comparable between threads.
 ///
@@ -48,6 +50,33 @@ enum Source {
     Wall(Instant, Time),
     /// One number a stamp.
     Shared(Box<Line>),
+    /// The time of a simulation.
+    Simulated(Simulation),
+}
+
+/// Who knows the time of a simulation, and the latest stamp.
+struct Simulation {
+    elapsed: Box<dyn Fn() -> Duration + Send + Sync>,
+    latest: AtomicU64,
+}
+
+impl fmt::Debug for Simulation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Simulation({:?})", self.latest)
+    }
+}
+
+impl Simulation {
+    /// The time that has elapsed, but later than all that was told before: in a simulation much
+    /// happens at one instant, one after another.
+    fn stamp(&self) -> Time {
+        let elapsed = (self.elapsed)().as_nanos() as Time;
+        let later = |latest| elapsed.max(latest + 1);
+        let before = self
+            .latest
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |latest| Some(later(latest)));
+        before.map_or(elapsed, later)
+    }
 }
 
 /// A cache line of its own: nobody else's data suffers from the counter.
@@ -83,12 +112,29 @@ impl Clock {
         Clock(Source::Wall(base, epoch))
     }
 
+    /// The time of a simulation, as it tells it: what has elapsed since it began. Of two stamps the
+    /// one that is taken later is greater, also where no time has passed; so a simulation with its
+    /// seed makes the same history in every run.
+    ///
+    /// ```
+    /// use seriatim_harness::Clock;
+    /// use std::time::Duration;
+    /// let clock = Clock::simulated(|| Duration::from_micros(3));
+    /// assert_eq!([clock.call(), clock.ret()], [3000, 3001]);
+    /// ```
+    pub fn simulated(elapsed: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
+        let (elapsed, latest) = (Box::new(elapsed), AtomicU64::new(0));
+        Clock(Source::Simulated(Simulation { elapsed, latest }))
+    }
+
     /// What the stamps count, and since when.
     pub fn timescale(&self) -> Timescale {
         match &self.0 {
             #[cfg(target_arch = "x86_64")]
             Source::Counter64 => Timescale::default(),
-            Source::System(_) => Timescale { unit: Unit::Nanoseconds, since: Since::Start },
+            Source::System(_) | Source::Simulated(_) => {
+                Timescale { unit: Unit::Nanoseconds, since: Since::Start }
+            }
             Source::Wall(..) => Timescale::UNIX_NANOSECONDS,
             Source::Shared(_) => Timescale::default(),
         }
@@ -126,6 +172,7 @@ impl Clock {
                 stamp
             }
             Source::Shared(line) => line.0.fetch_add(1, Ordering::SeqCst),
+            Source::Simulated(simulation) => simulation.stamp(),
         }
     }
 
@@ -169,6 +216,7 @@ impl Clock {
                 epoch + base.elapsed().as_nanos() as Time
             }
             Source::Shared(line) => line.0.fetch_add(1, Ordering::SeqCst),
+            Source::Simulated(simulation) => simulation.stamp(),
         }
     }
 }
@@ -191,7 +239,9 @@ mod tests {
     /// Two threads take turns; each stamps after it saw the other's stamp.
     #[test]
     fn a_stamp_taken_after_another_was_seen_is_not_earlier() {
-        for clock in [Clock::fenced(), Clock::system(), Clock::wall(), Clock::counter()] {
+        let simulated = Clock::simulated(|| Duration::ZERO);
+        for clock in [Clock::fenced(), Clock::system(), Clock::wall(), Clock::counter(), simulated]
+        {
             let (turn, stamp) = (AtomicU64::new(0), AtomicU64::new(0));
             let play = |player: u64| {
                 for round in 0..2_000 {

@@ -42,6 +42,8 @@ use std::sync::{Arc, Mutex};
 /// ```
 #[derive(Debug)]
 pub struct Recorder {
+    /// What its histories are called.
+    name: String,
     shared: Arc<Shared>,
     live: Option<Arc<Mutex<Vec<Arc<Buffer>>>>>,
 }
@@ -100,7 +102,20 @@ impl Recorder {
             annotations: Mutex::default(),
             open: AtomicU64::new(0),
         };
-        Recorder { shared: Arc::new(shared), live: None }
+        Recorder { name: "recorder".to_owned(), shared: Arc::new(shared), live: None }
+    }
+
+    /// The same; reports call its histories by this name. It may say how to make them again: which
+    /// test it was, with which seed.
+    ///
+    /// ```
+    /// use seriatim_harness::Recorder;
+    /// let recorder = Recorder::new().named("two clients, seed 7");
+    /// assert_eq!(recorder.history("")?.source(), "two clients, seed 7");
+    /// # Ok::<(), seriatim_history::InputError>(())
+    /// ```
+    pub fn named(self, name: &str) -> Self {
+        Recorder { name: name.to_owned(), ..self }
     }
 
     /// A recorder with wall-clock times, for services: its histories can be held against the logs
@@ -186,7 +201,7 @@ impl Recorder {
     pub fn history(&self, spec: &str) -> Result<History, InputError> {
         // Before the closed logs are taken: one that is closed meanwhile is missing.
         let missing = self.open_logs();
-        let mut builder = Builder::new("recorder");
+        let mut builder = Builder::new(&self.name);
         let timescale = self.shared.clock.timescale();
         builder.measure_in(timescale);
         if missing > 0 {

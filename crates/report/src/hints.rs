@@ -5,7 +5,7 @@
 
 use crate::rising;
 use seriatim_history::{History, OpId, Value, ValueId, json_value};
-use seriatim_spec::{Reader, Verdict};
+use seriatim_spec::{ChosenReader, Reader, Verdict};
 use std::collections::HashSet;
 
 /// What a recorded value may have been meant for.
@@ -15,19 +15,24 @@ pub(crate) fn hints(history: &History, verdict: &Verdict, reader: &dyn Reader) -
         Verdict::Unknown(_) => return rising::hint(history).into_iter().collect(),
         Verdict::Linearizable(_) => return Vec::new(),
     };
-    let parameters = reader.chosen().map_or(&[][..], |chosen| chosen.choice.entry().parameters);
     let known = Known::of(history);
     let mut hints = Vec::new();
     for &op in &core.operations {
         hints.extend(known.twin_of_key(history, op));
         hints.extend(known.twin_of_result(history, op));
     }
-    if hints.is_empty() && parameters.iter().any(|parameter| parameter.name == "init") {
+    if hints.is_empty() && reader.chosen().is_some_and(may_say_init) {
         hints.extend(core.operations.iter().find_map(|&op| known.never_written(history, op)));
     }
     hints.dedup();
     hints.truncate(MOST);
     hints
+}
+
+/// Whether the state at the start could be told and was not.
+fn may_say_init(chosen: &ChosenReader) -> bool {
+    let takes = chosen.choice.entry().parameters.iter().any(|parameter| parameter.name == "init");
+    takes && chosen.choice.parameters().value("init").is_none()
 }
 
 /// How many hints are given.

@@ -104,9 +104,12 @@ fn is_covered<A: Eq>(one: &Noted<A>, other: &Noted<A>) -> bool {
 /// What the effects so far have made: the state, and what has changed.
 type Effects<L> = (<L as Live>::State, Changes<<L as Live>::Answer>);
 
+/// What a configuration is besides: the answers that are noted, and how it came about.
+type Besides<L> = (Noted<<L as Live>::Answer>, Path);
+
 /// Configurations of which none covers another.
 pub struct Antichain<L: Live> {
-    by_effects: HashMap<Effects<L>, Vec<(Noted<L::Answer>, Path)>>,
+    by_effects: HashMap<Effects<L>, Vec<Besides<L>>>,
     /// How many were ever added.
     pub count: usize,
 }

@@ -244,4 +244,8 @@ fn a_violation_that_may_be_a_mistake_of_the_recorder_is_told_as_one() {
     let ran = seriatim(&["check", "--spec", "register", &plain]).exits(1);
     assert!(!ran.out.contains("is a number"), "{ran:?}");
     assert!(!ran.out.contains("no operation wrote"), "{ran:?}");
+    // Who says what was there at the start need not be asked.
+    let said = file(&folder, "said", history("5", "7"));
+    let ran = seriatim(&["check", "--spec", "register(init=7)", &said]).exits(1);
+    assert!(!ran.out.contains("no operation wrote"), "{ran:?}");
 }

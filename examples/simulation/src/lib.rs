@@ -1,0 +1,136 @@
+//! A register on two servers, and clients that record what they do, for any simulator.
+//!
+//! Everything goes over datagrams, which come late or not at all. The simulator brings sockets and
+//! time ([`Network`]); the history is recorded by the time of the simulation, so that a seed makes
+//! the same history in every run.
+
+use seriatim::harness::{Clock, Log, MethodName, Recorder};
+use std::future::Future;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// What a simulator brings.
+pub trait Network {
+    /// Sends a datagram, which may be lost.
+    fn send(&self, text: String, to: SocketAddr) -> impl Future<Output = ()>;
+
+    /// The next datagram.
+    fn receive(&self) -> impl Future<Output = (String, SocketAddr)>;
+
+    /// The same, but nothing if none comes in time.
+    fn receive_in(&self, time: Duration) -> impl Future<Output = Option<(String, SocketAddr)>>;
+}
+
+/// Where the clients read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// From the server that writes go to.
+    Primary,
+    /// From the one that learns of writes later, so that a read may be stale.
+    Backup,
+}
+
+/// A server: keeps a number, and tells the backup, if there is one, of every write.
+pub async fn serve(network: impl Network, backup: Option<SocketAddr>) {
+    let mut value = 0;
+    loop {
+        let (request, client) = network.receive().await;
+        let mut words = request.split(' ');
+        let number = words.next().unwrap_or_default();
+        if let Some(written) = words.next().and_then(|word| word.parse::<i64>().ok()) {
+            value = written;
+            if let Some(backup) = backup {
+                network.send(format!("- {written}"), backup).await;
+            }
+        }
+        if number != "-" {
+            network.send(format!("{number} {value}"), client).await;
+        }
+    }
+}
+
+/// A client that reads and writes and records it.
+pub struct Client<N> {
+    network: N,
+    log: Log,
+    read: MethodName,
+    write: MethodName,
+    requests: u64,
+}
+
+/// How long a client waits for an answer.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+impl<N: Network> Client<N> {
+    /// A client of this name.
+    pub fn new(network: N, recorder: &Recorder, name: i64) -> Self {
+        let (read, write) = (recorder.method("read"), recorder.method("write"));
+        Client { network, log: recorder.log(name), read, write, requests: 0 }
+    }
+
+    /// Reads the register.
+    pub async fn read(&mut self, from: SocketAddr) {
+        self.log.call(self.read, ());
+        match self.answer(String::new(), from).await {
+            Some(value) => self.log.ret(value),
+            None => self.log.give_up(),
+        }
+    }
+
+    /// Writes the register. If no answer comes, nobody knows whether it happened.
+    pub async fn write(&mut self, value: i64, to: SocketAddr) {
+        self.log.call(self.write, value);
+        match self.answer(format!(" {value}"), to).await {
+            Some(_) => self.log.ret(()),
+            None => self.log.give_up(),
+        }
+    }
+
+    /// The answer to a request. Answers to older ones may come first.
+    async fn answer(&mut self, request: String, server: SocketAddr) -> Option<i64> {
+        self.requests += 1;
+        let number = self.requests.to_string();
+        self.network.send(number.clone() + &request, server).await;
+        loop {
+            let (answer, _) = self.network.receive_in(PATIENCE).await?;
+            match answer.split_once(' ') {
+                Some((of, value)) if of == number => return value.parse().ok(),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A recorder with the time of a simulation, whose reports name the seed.
+pub fn recorder(
+    simulator: &str,
+    seed: u64,
+    elapsed: impl Fn() -> Duration + Send + Sync + 'static,
+) -> Recorder {
+    Recorder::with_clock(Clock::simulated(elapsed)).named(&format!("{simulator}, seed {seed},"))
+}
+
+/// What was recorded, as a log, and what the check says of it: nothing, or the report of a
+/// violation.
+pub fn judge(recorder: &Recorder) -> Result<(String, Option<String>), Box<dyn std::error::Error>> {
+    let spec = "register(init=0)";
+    let history = recorder.history(spec)?;
+    let mut log = Vec::new();
+    seriatim::history::write(&history, seriatim::history::Format::JsonLines, &mut log)?;
+    let answer = seriatim::check(&history, spec)?;
+    let report = (!answer.is_linearizable()).then(|| answer.to_string());
+    Ok((String::from_utf8(log)?, report))
+}
+
+/// Runs seeds until one shows a violation, and expects that it shows the same again.
+pub fn first_violation(seeds: u64, run: impl Fn(u64) -> Recorder) -> Option<(u64, String)> {
+    for seed in 0..seeds {
+        let (log, report) = judge(&run(seed)).expect("what was recorded can be checked");
+        if let Some(report) = report {
+            let again = judge(&run(seed)).expect("what was recorded can be checked");
+            assert_eq!((log, Some(report.clone())), again, "seed {seed} is not the same again");
+            return Some((seed, report));
+        }
+    }
+    None
+}
