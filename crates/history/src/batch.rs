@@ -1,8 +1,9 @@
 //! Plain operations on their way into the columns of a history.
 //!
 //! Appending to ten columns, each of which may have any width, costs more than reading a line. So
-//! operations that have nothing unusual (no object, no key, no process, returned, not failed) are
-//! gathered, and each column takes many at once.
+//! operations that a log tells whole are gathered, and each column takes many at once. Those that
+//! have nothing unusual (no object, no key, no process, returned, not failed) do not even name what
+//! they do not have.
 
 use crate::{History, MethodId, Time, ValueId};
 
@@ -18,11 +19,28 @@ pub(crate) struct Plain {
     pub ret: Time,
 }
 
+/// What an operation has besides.
+#[derive(Clone, Copy)]
+pub(crate) struct Besides {
+    pub process: u32,
+    pub object: ValueId,
+    pub key: ValueId,
+    /// 0 for a pending operation, else its duration plus one.
+    pub span: u64,
+    pub failed: bool,
+}
+
 const MOST: usize = 256;
 
 /// Operations that are not in the columns yet.
 pub(crate) struct Batch {
     len: usize,
+    /// Whether the operations have something besides: all or none.
+    has_besides: bool,
+    process: [u32; MOST],
+    object: [u32; MOST],
+    key: [u32; MOST],
+    failed: [u8; MOST],
     method: [u32; MOST],
     arg: [u32; MOST],
     result: [u32; MOST],
@@ -35,6 +53,11 @@ impl Default for Batch {
     fn default() -> Self {
         Batch {
             len: 0,
+            has_besides: false,
+            process: [0; MOST],
+            object: [0; MOST],
+            key: [0; MOST],
+            failed: [0; MOST],
             method: [0; MOST],
             arg: [0; MOST],
             result: [0; MOST],
@@ -57,9 +80,36 @@ impl Batch {
         self.len == MOST
     }
 
-    /// Adds an operation; there must be room.
+    /// Adds an operation that has nothing besides; there must be room.
     #[inline]
-    pub fn push(&mut self, plain: Plain) -> &Self {
+    pub fn push(&mut self, plain: Plain, history: &mut History) -> &Self {
+        if self.has_besides {
+            self.flush(history);
+            self.has_besides = false;
+        }
+        self.put(plain);
+        self
+    }
+
+    /// Adds an operation with what it has besides; there must be room.
+    #[inline]
+    pub fn push_with(&mut self, plain: Plain, besides: Besides, history: &mut History) -> &Self {
+        if !self.has_besides {
+            self.flush(history);
+            self.has_besides = true;
+        }
+        let place = self.len;
+        self.put(plain);
+        self.process[place] = besides.process;
+        self.object[place] = besides.object.0;
+        self.key[place] = besides.key.0;
+        self.failed[place] = u8::from(besides.failed);
+        self.span[place] = besides.span;
+        self
+    }
+
+    #[inline]
+    fn put(&mut self, plain: Plain) {
         let place = self.len;
         self.method[place] = plain.method.0;
         self.arg[place] = plain.arg.0;
@@ -68,7 +118,6 @@ impl Batch {
         self.span[place] = (plain.ret - plain.call).saturating_add(1);
         self.line[place] = plain.line;
         self.len += 1;
-        self
     }
 
     /// Appends the operations to the columns of a history.
@@ -82,15 +131,21 @@ impl Batch {
     #[inline(never)]
     fn flush_some(&mut self, history: &mut History) {
         let len = std::mem::take(&mut self.len);
-        history.process.append_zeros(len);
+        if self.has_besides {
+            history.process.append(&self.process[..len]);
+            history.object.append(&self.object[..len]);
+            history.key.append(&self.key[..len]);
+            history.failed.append(&self.failed[..len]);
+        } else {
+            let columns = [&mut history.process, &mut history.object, &mut history.key];
+            columns.into_iter().for_each(|column| column.append_zeros(len));
+            history.failed.append_zeros(len);
+        }
         history.method.append(&self.method[..len]);
-        history.object.append_zeros(len);
-        history.key.append_zeros(len);
         history.arg.append(&self.arg[..len]);
         history.result.append(&self.result[..len]);
         history.call.append(&self.call[..len]);
         history.span.append(&self.span[..len]);
-        history.failed.append_zeros(len);
         history.line.append(&self.line[..len]);
     }
 }

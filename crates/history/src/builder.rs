@@ -8,7 +8,7 @@ mod streaming;
 
 pub use events::{Call, Interval, Return};
 
-use crate::batch::{Batch, Plain};
+use crate::batch::{Batch, Besides, Plain};
 use crate::history::{Annotation, History};
 use crate::live::Listener;
 use crate::{Conventions, InputError, MethodId, Nil, OpId, Outcome, Problem, ProcessId, Time};
@@ -208,7 +208,8 @@ impl Builder {
     }
 
     /// What an operation calls.
-    pub fn call_of(&self, op: OpId) -> Call {
+    pub fn call_of(&mut self, op: OpId) -> Call {
+        self.batch.flush(&mut self.history);
         let history = &self.history;
         Call {
             object: history.object(op),
@@ -220,6 +221,7 @@ impl Builder {
 
     /// Changes the argument of an operation, for formats that tell it only at the return.
     pub fn set_arg(&mut self, op: OpId, arg: ValueId) {
+        self.batch.flush(&mut self.history);
         self.history.arg.set(op.index(), u64::from(arg.0));
     }
 
@@ -314,7 +316,14 @@ impl Builder {
         self.last_time = interval.call;
         self.anonymous |= process.is_none();
         let process = process.unwrap_or(ProcessId(0));
-        let op = self.push(line, process, call, interval, ret);
+        let op = OpId::from(self.len());
+        let (span, result, failed) = end_of(interval, ret);
+        let Call { method, arg, object, key, .. } = call;
+        let plain = Plain { line, method, arg, result, call: interval.call, ret: interval.call };
+        let besides = Besides { process: process.0, object, key, span, failed };
+        if self.batch.push_with(plain, besides, &mut self.history).is_full() {
+            self.batch.flush(&mut self.history);
+        }
         self.register_id(line, call.id, op)?;
         Ok(op)
     }
@@ -332,7 +341,7 @@ impl Builder {
         self.in_call_order &= self.last_time <= call;
         self.last_time = call;
         self.anonymous = true;
-        if self.batch.push(plain).is_full() {
+        if self.batch.push(plain, &mut self.history).is_full() {
             self.batch.flush(&mut self.history);
         }
         Ok(())
@@ -413,13 +422,7 @@ impl Builder {
     ) -> OpId {
         self.batch.flush(&mut self.history);
         let op = OpId::from(self.history.len());
-        let (span, result, failed) = match (interval.ret, ret.outcome) {
-            (None, _) | (_, Outcome::Pending) => (0, ValueId::ABSENT, 0),
-            (Some(stamp), outcome) => {
-                let span = (stamp - interval.call).saturating_add(1);
-                (span, ret.result, u64::from(outcome == Outcome::Failed))
-            }
-        };
+        let (span, result, failed) = end_of(interval, ret);
         let history = &mut self.history;
         history.process.push(u64::from(process.0));
         history.method.push(u64::from(call.method.0));
@@ -429,7 +432,7 @@ impl Builder {
         history.result.push(u64::from(result.0));
         history.call.push(interval.call);
         history.span.push(span);
-        history.failed.push(failed);
+        history.failed.push(u64::from(failed));
         history.line.push(line);
         op
     }
@@ -473,10 +476,24 @@ impl Builder {
         match self.ids.insert(id, op) {
             None => Ok(()),
             Some(first) => {
+                self.batch.flush(&mut self.history);
                 let first = self.history.line(first);
                 let id = self.values.get(id).to_string();
                 Err(self.error(line, Problem::DuplicateId { id, first }))
             }
+        }
+    }
+}
+
+/// How an operation ended: 0 if it is pending, else its duration plus one; its result; and whether
+/// it failed. Without return its result counts for nothing.
+#[inline]
+fn end_of(interval: Interval, ret: Return) -> (u64, ValueId, bool) {
+    match (interval.ret, ret.outcome) {
+        (None, _) | (_, Outcome::Pending) => (0, ValueId::ABSENT, false),
+        (Some(stamp), outcome) => {
+            let span = (stamp - interval.call).saturating_add(1);
+            (span, ret.result, outcome == Outcome::Failed)
         }
     }
 }

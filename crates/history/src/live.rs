@@ -145,7 +145,7 @@ pub fn listen(
     listener: Box<dyn Listener>,
 ) -> Result<Header, InputError> {
     let mut builder = Builder::listening(name, listener);
-    match read_into(reader, name, options, &mut builder) {
+    match read_into(reader, name, options, 1, &mut builder) {
         Ok(()) | Err(InputError { problem: Problem::Halted, .. }) => Ok(builder.header()),
         Err(other) => Err(other),
     }

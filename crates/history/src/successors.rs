@@ -22,7 +22,7 @@ impl History {
     /// # Ok::<(), seriatim_history::InputError>(())
     /// ```
     pub fn name_successors(&mut self) -> usize {
-        if !self.names_processes() {
+        if !self.names_processes() || self.span.zeros() == 0 {
             return 0;
         }
         let known = self.process_names.len();

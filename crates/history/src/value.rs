@@ -271,6 +271,9 @@ impl Default for Values {
 }
 
 impl Values {
+    /// How many entries every table has.
+    const CONSTANTS: usize = 4;
+
     /// The id of a value, new or old.
     pub fn intern(&mut self, value: &Value) -> ValueId {
         match value {
@@ -313,6 +316,21 @@ impl Values {
         let (pairs, hasher) = (&self.pairs, &self.hasher);
         self.pair_index.insert_unique(hash, index, |&i| hasher.hash_one(pairs[i as usize]));
         ValueId(index << 2 | 2)
+    }
+
+    /// Takes over all values of another table, in the order in which they came to it; how they are
+    /// called here.
+    pub(crate) fn adopt(&mut self, other: &Values) -> Renaming {
+        let first = Values::CONSTANTS;
+        let constants = (0..first as u32).map(|index| ValueId(index << 2));
+        let entries =
+            constants.chain(other.entries[first..].iter().map(|value| self.intern(value)));
+        let mut renaming = Renaming { entries: entries.collect(), pairs: Vec::new() };
+        for &(first, second) in &other.pairs {
+            let pair = self.intern_pair(renaming.of(first), renaming.of(second));
+            renaming.pairs.push(pair);
+        }
+        renaming
     }
 
     /// The id that a value has, if it was interned.
@@ -444,6 +462,24 @@ impl Values {
         self.entry_index
             .insert_unique(hash, index, |&i| hasher.hash_one(Hashed::from(&entries[i as usize])));
         ValueId(index << 2)
+    }
+}
+
+/// The ids of a table's values in another one.
+pub(crate) struct Renaming {
+    entries: Vec<ValueId>,
+    pairs: Vec<ValueId>,
+}
+
+impl Renaming {
+    /// The id in the other table.
+    #[inline]
+    pub fn of(&self, id: ValueId) -> ValueId {
+        if id.0 & 1 == 1 || id == ValueId::ABSENT {
+            return id;
+        }
+        let known = if id.0 & 2 == 2 { &self.pairs } else { &self.entries };
+        known[(id.0 >> 2) as usize]
     }
 }
 

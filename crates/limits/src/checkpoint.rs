@@ -8,10 +8,14 @@
 use crate::{Cancel, Reason};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Mutex, PoisonError};
 
 /// Work was left before it was done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stopped(pub Reason);
+
+/// The stack of a thread that helps: that of the main thread.
+const STACK: usize = 8 << 20;
 
 /// Checkpoints between two looks at the requests.
 const LOOK_EVERY: u32 = 64;
@@ -49,6 +53,34 @@ pub fn checkpoint_now() {
     if let Some(reason) = reason {
         resume_unwind(Box::new(Stopped(reason)));
     }
+}
+
+/// Does two things at the same time, the second one on a thread of its own, if there is one to be
+/// had. Who may stop this thread may stop both.
+///
+/// # Panics
+///
+/// Unwinds as either of them does.
+pub fn both<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() -> B + Send) -> (A, B) {
+    let request = REQUESTS.with_borrow(|requests| requests.last().cloned());
+    let request = request.unwrap_or_else(Cancel::never);
+    let there = Mutex::new(Some(there));
+    // Whoever comes first takes it: the thread, or, if there is none, this one.
+    let take = || there.lock().unwrap_or_else(PoisonError::into_inner).take();
+    std::thread::scope(|scope| {
+        let work = || take().map(|there| request.during(there));
+        let helper = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).ok();
+        let first = here();
+        let second = match helper.map(|helper| helper.join()) {
+            Some(Ok(second)) => second,
+            Some(Err(panic)) => resume_unwind(panic),
+            None => work(),
+        };
+        match second.expect("it was there for one of them") {
+            Ok(second) => (first, second),
+            Err(stopped) => resume_unwind(Box::new(stopped)),
+        }
+    })
 }
 
 impl Cancel {

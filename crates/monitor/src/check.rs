@@ -56,7 +56,7 @@ fn decide(
     }
     let cancel = options.request();
     let monitor = Monitor::of(history, reader, options);
-    let declined = match monitor.check_whole(history, reader, &cancel) {
+    let declined = match monitor.check_whole(history, reader, options.threads, &cancel) {
         Whole::Stopped(limit) => {
             return Ok(Checked::new(Verdict::Unknown(Unknown { limit, ..rejected(None) })));
         }
@@ -78,7 +78,7 @@ fn decide(
         let problem = Problem::BrokenSpec { spec: reader.name(), defect };
         return Err(InputError::new(history.source(), 0, problem));
     }
-    let replayed = replay_parts(history, reader, reading, &parts, &decisions)?;
+    let replayed = replay_parts(history, reader, reading, (&parts, &decisions), options.threads)?;
     if replayed.is_err() && decisions.iter().any(|decision| decision.decided_by == BY_VERSIONS) {
         return check_without_versions(history, reader, options);
     }

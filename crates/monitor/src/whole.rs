@@ -8,7 +8,7 @@
 use crate::choose;
 use crate::confirm::Contradiction;
 use crate::decision::rejected;
-use crate::fast::{self, Allowance, Declined, Object};
+use crate::fast::{self, Allowance, Declined, Object, part_allowance};
 use crate::grounds::{CONTRADICTED, Witnesses};
 use crate::options::{Monitors, Options};
 use crate::replay_parts::replay_filled;
@@ -60,17 +60,24 @@ impl Monitor {
 
     /// The verdict on a whole history, without interpreting it first: for long histories that is
     /// half the time and most of the memory.
-    pub fn check_whole(&self, history: &History, reader: &dyn Reader, cancel: &Cancel) -> Whole {
+    pub fn check_whole(
+        &self,
+        history: &History,
+        reader: &dyn Reader,
+        threads: usize,
+        cancel: &Cancel,
+    ) -> Whole {
         let Monitor::Ready(object) = *self else { return Whole::NotAsked };
         let is_plain = !history.has_failures() && !history.has_objects();
         if history.is_empty() || !is_plain || !vet::is_readable(history, reader) {
             return Whole::NotAsked;
         }
-        let claim = match cancel.during(|| ask_first(object, fast::Part::whole(history))) {
-            Ok(Ok(claim)) => claim,
-            Ok(Err(declined)) => return Whole::Declined(declined),
-            Err(Stopped(reason)) => return Whole::Stopped(reason.into()),
-        };
+        let claim =
+            match cancel.during(|| ask_first(object, fast::Part::on(history, None, threads))) {
+                Ok(Ok(claim)) => claim,
+                Ok(Err(declined)) => return Whole::Declined(declined),
+                Err(Stopped(reason)) => return Whole::Stopped(reason.into()),
+            };
         let part = PartVerdict {
             label: String::new(),
             operations: history.len(),
@@ -85,13 +92,9 @@ impl Monitor {
     }
 }
 
-/// The work of a monitor that branches before it has to compete with the search, besides some for
-/// each operation.
-pub(crate) const FIRST_WORK: usize = 1 << 12;
-
 /// Asks a monitor; stops it if it takes long.
 pub(crate) fn ask_first(object: Object, part: fast::Part<'_>) -> Result<Claim, Declined> {
-    let allowance = Allowance::new(FIRST_WORK + 8 * part.len());
+    let allowance = Allowance::new(part_allowance(part.len()));
     let answer = fast::check(object, part.within(&allowance));
     answer.map_err(|declined| if allowance.is_spent() { Declined::Stopped } else { declined })
 }
@@ -115,13 +118,15 @@ impl DecidedWhole {
         let (mut defect, mut confirmation, mut left_out) = (None, None, LeftOut::default());
         let mut unfair = None;
         let verdict = match claim {
-            Claim::Linearizable(witness) => match replay_filled(history, reader, witness)? {
-                Ok(replayed) => Verdict::Linearizable(replayed),
-                Err(invalid) => {
-                    defect = Some(invalid.to_string());
-                    Verdict::Unknown(rejected(defect.clone()))
+            Claim::Linearizable(witness) => {
+                match replay_filled(history, reader, witness, options.threads)? {
+                    Ok(replayed) => Verdict::Linearizable(replayed),
+                    Err(invalid) => {
+                        defect = Some(invalid.to_string());
+                        Verdict::Unknown(rejected(defect.clone()))
+                    }
                 }
-            },
+            }
             Claim::Violation(core) => {
                 let witnesses = Witnesses { history, reader, options, object };
                 let all: Vec<OpId> = (0..history.len()).map(OpId::from).collect();

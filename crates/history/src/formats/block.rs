@@ -5,7 +5,7 @@
 //! a byte-order mark at the very beginning is not part of the text.
 
 use crate::{InputError, Problem};
-use memchr::memchr;
+use memchr::{memchr, memrchr};
 use seriatim_limits::checkpoint_now;
 use std::io::{ErrorKind, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -186,6 +186,42 @@ impl<'r> Block<'r> {
                 return Ok((searched > 0).then_some(bounds));
             }
         }
+    }
+
+    /// The next lines, about so many bytes; none at the end. Their ends are not counted: that is
+    /// for whoever takes them apart ([`pass`](Block::pass)).
+    pub fn next_lines(&mut self, about: usize) -> Result<Option<Vec<u8>>, InputError> {
+        let mut wanted = about;
+        loop {
+            let text = self.prefix(wanted)?;
+            if text.is_empty() {
+                return Ok(None);
+            }
+            // What is shorter than wanted ends where the source does.
+            let whole = match text.len() < wanted {
+                true => Some(text.len()),
+                false => memrchr(b'\n', text).map(|end| end + 1),
+            };
+            if let Some(length) = whole {
+                let lines = text[..length].to_vec();
+                self.start += length;
+                return Ok(Some(lines));
+            }
+            wanted = text.len() + 1;
+        }
+    }
+
+    /// The whole lines that were read and not taken yet, if the source cannot be read on.
+    pub fn lines_at_hand(&mut self) -> Option<Vec<u8>> {
+        let text = &self.buffer[self.start..self.end];
+        let lines = text[..=memrchr(b'\n', text)?].to_vec();
+        self.start += lines.len();
+        Some(lines)
+    }
+
+    /// Counts lines that were taken by [`next_lines`](Block::next_lines).
+    pub fn pass(&mut self, lines: u64) {
+        self.lines += lines;
     }
 
     /// The next byte without taking it.

@@ -134,10 +134,19 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 /// Some fields.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct FieldSet(u32);
 
 impl FieldSet {
+    /// No field.
+    pub const NONE: FieldSet = FieldSet(0);
+
+    /// The fields that most lines have.
+    pub const COMMON: FieldSet = {
+        use Field::*;
+        FieldSet::of(&[Process, Type, Op, Arg, Result, Key, Object, Id, Call, Return, Time])
+    };
+
     const fn of(fields: &[Field]) -> FieldSet {
         let mut set = 0;
         let mut index = 0;
@@ -160,6 +169,12 @@ impl FieldSet {
     #[inline]
     pub fn has(self, field: Field) -> bool {
         self.0 >> field as u32 & 1 == 1
+    }
+
+    /// Whether the other set has all of these fields.
+    #[inline]
+    pub fn is_within(self, other: FieldSet) -> bool {
+        self.0 & !other.0 == 0
     }
 
     /// The first field that the other set does not have.

@@ -9,31 +9,42 @@
 //! ```
 //!
 //! `docs/format.md` is the full description. The line is scanned once, from left to right, straight
-//! into the history: no tree is built unless an argument or a result is a list or an object.
+//! into the history: no tree is built unless an argument or a result is a list or an object. Most
+//! lines are plainer still, and have a faster reader: `plain_line.rs`.
 
 use super::block::{Block, Line, expected_found};
+use super::chunks;
 use super::field::{Field, FieldSet, LineKind};
 use super::json::Json;
+use super::plain_line;
 use crate::{
     Annotation, Builder, Call, Conventions, Echo, InputError, Interval, OpId, Outcome, Problem,
     Return, Time,
 };
-use crate::{Nil, ProcessId, Since, Timescale, Unit, Value, ValueId};
+use crate::{Nil, ProcessId, Since, Timescale, Unit, Value, ValueId, Values};
 use std::borrow::Cow;
 
-/// Reads a file.
-pub(super) fn read(block: &mut Block<'_>, builder: &mut Builder) -> Result<(), InputError> {
+/// Reads a file, a long one on several threads.
+pub(super) fn read(
+    block: &mut Block<'_>,
+    builder: &mut Builder,
+    threads: usize,
+) -> Result<(), InputError> {
     let mut file = File { builder, content: Content::Nothing, annotations: Vec::new() };
-    while let Some(line) = block.next_line()? {
-        if line.is_blank() {
-            continue;
-        }
-        file.builder.between_records();
-        let record = Record::read(line, file.builder)?;
-        file.record(line, record)?;
+    let mut left = if threads > 1 { SHORT } else { usize::MAX };
+    while left > 0 {
+        let Some(line) = block.next_line()? else {
+            return file.place_annotations(block.source());
+        };
+        left = left.saturating_sub(line.bytes.len());
+        file.line(line)?;
     }
+    chunks::read(block, &mut file, threads)?;
     file.place_annotations(block.source())
 }
+
+/// As many bytes are read before it is worth to start threads.
+const SHORT: usize = 1 << 20;
 
 /// What the lines so far were.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,7 +55,7 @@ enum Content {
     AnonymousOperations,
 }
 
-struct File<'b> {
+pub(super) struct File<'b> {
     builder: &'b mut Builder,
     content: Content,
     annotations: Vec<Unplaced>,
@@ -52,7 +63,7 @@ struct File<'b> {
 
 /// What an event line tells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum EventKind {
+pub(super) enum EventKind {
     Call,
     Return,
     Fail,
@@ -60,21 +71,58 @@ enum EventKind {
 }
 
 /// The fields of one line.
-struct Record<'l> {
-    seen: FieldSet,
-    process: ValueId,
-    op: Cow<'l, str>,
-    arg: ValueId,
-    result: ValueId,
-    key: ValueId,
+pub(super) struct Record<'l> {
+    pub told: Told,
+    pub op: Cow<'l, str>,
+    failed: Value,
+    rest: Rest<'l>,
+}
+
+/// The fields that are common, but for the operation's name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Told {
+    pub seen: FieldSet,
+    pub process: ValueId,
+    pub arg: ValueId,
+    pub result: ValueId,
+    pub key: ValueId,
     object: ValueId,
     id: ValueId,
-    call: Time,
-    ret: Option<Time>,
-    time: Option<Time>,
-    failed: Value,
-    kind: EventKind,
-    rest: Rest<'l>,
+    pub call: Time,
+    pub ret: Option<Time>,
+    pub time: Option<Time>,
+    pub kind: EventKind,
+}
+
+impl Told {
+    /// No field at all.
+    pub const NOTHING: Told = Told {
+        seen: FieldSet::NONE,
+        process: ValueId::ABSENT,
+        arg: ValueId::ABSENT,
+        result: ValueId::ABSENT,
+        key: ValueId::ABSENT,
+        object: ValueId::ABSENT,
+        id: ValueId::ABSENT,
+        call: 0,
+        ret: None,
+        time: None,
+        kind: EventKind::Call,
+    };
+
+    /// The same with other ids for its values.
+    #[inline]
+    pub fn renamed(self, new: impl Fn(ValueId) -> ValueId) -> Self {
+        Told {
+            process: new(self.process),
+            arg: new(self.arg),
+            result: new(self.result),
+            key: new(self.key),
+            object: new(self.object),
+            id: new(self.id),
+            ..self
+        }
+    }
 }
 
 /// The fields that are rare.
@@ -97,24 +145,12 @@ struct Rest<'l> {
 const TIME: &str = "a time, a whole number from 0 on";
 
 impl<'l> Record<'l> {
-    fn read(line: Line<'l>, builder: &mut Builder) -> Result<Self, InputError> {
+    /// Reads a line of any kind.
+    #[cold]
+    pub(super) fn read_fully(line: Line<'l>, values: &mut Values) -> Result<Self, InputError> {
         let mut json = Json::of(line);
-        let mut record = Record {
-            seen: FieldSet::default(),
-            process: ValueId::ABSENT,
-            op: Cow::Borrowed(""),
-            arg: ValueId::ABSENT,
-            result: ValueId::ABSENT,
-            key: ValueId::ABSENT,
-            object: ValueId::ABSENT,
-            id: ValueId::ABSENT,
-            call: 0,
-            ret: None,
-            time: None,
-            failed: Value::Bool(false),
-            kind: EventKind::Call,
-            rest: Rest::default(),
-        };
+        let (op, failed) = (Cow::Borrowed(""), Value::Bool(false));
+        let mut record = Record { told: Told::NOTHING, op, failed, rest: Rest::default() };
         json.take(b'{', "`{`, an object a line")?;
         if !json.takes(b'}') {
             loop {
@@ -123,10 +159,10 @@ impl<'l> Record<'l> {
                     return Err(unknown_field(line, &name));
                 };
                 json.take(b':', "`:`")?;
-                if !record.seen.insert(field) {
+                if !record.told.seen.insert(field) {
                     return Err(line.expected("each field once", name.as_bytes()));
                 }
-                record.field(field, &mut json, builder)?;
+                record.field(field, &mut json, values)?;
                 if json.takes(b'}') {
                     break;
                 }
@@ -142,21 +178,22 @@ impl<'l> Record<'l> {
         &mut self,
         field: Field,
         json: &mut Json<'l>,
-        builder: &mut Builder,
+        values: &mut Values,
     ) -> Result<(), InputError> {
+        let told = &mut self.told;
         match field {
-            Field::Process => self.process = json.value_id(builder.values())?,
+            Field::Process => told.process = json.value_id(values)?,
             Field::Op => self.op = json.string("the operation's name, a string")?,
-            Field::Arg => self.arg = json.value_id(builder.values())?,
-            Field::Result => self.result = json.value_id(builder.values())?,
-            Field::Key => self.key = json.value_id(builder.values())?,
-            Field::Object => self.object = json.value_id(builder.values())?,
-            Field::Id => self.id = json.value_id(builder.values())?,
-            Field::Call => self.call = json.unsigned(TIME)?,
-            Field::Return => self.ret = Some(json.unsigned(TIME)?),
-            Field::Time => self.time = Some(json.unsigned(TIME)?),
+            Field::Arg => told.arg = json.value_id(values)?,
+            Field::Result => told.result = json.value_id(values)?,
+            Field::Key => told.key = json.value_id(values)?,
+            Field::Object => told.object = json.value_id(values)?,
+            Field::Id => told.id = json.value_id(values)?,
+            Field::Call => told.call = json.unsigned(TIME)?,
+            Field::Return => told.ret = Some(json.unsigned(TIME)?),
+            Field::Time => told.time = Some(json.unsigned(TIME)?),
             Field::Failed => self.failed = json.value(0)?,
-            Field::Type => self.kind = event_kind(json)?,
+            Field::Type => told.kind = event_kind(json)?,
             _ => self.rest.field(field, json)?,
         }
         Ok(())
@@ -244,26 +281,89 @@ fn unknown_field(line: Line<'_>, name: &str) -> InputError {
 }
 
 impl File<'_> {
+    /// Takes a line.
     #[inline]
-    fn record(&mut self, line: Line<'_>, record: Record<'_>) -> Result<(), InputError> {
-        let kind = LineKind::of(record.seen).ok_or_else(|| {
+    pub(super) fn line(&mut self, line: Line<'_>) -> Result<(), InputError> {
+        if line.is_blank() {
+            return Ok(());
+        }
+        self.builder.between_records();
+        match plain_line::read(line.bytes, self.builder.values()) {
+            Some((told, op)) => self.told(line, told, op),
+            None => self.unusual(line),
+        }
+    }
+
+    #[cold]
+    fn unusual(&mut self, line: Line<'_>) -> Result<(), InputError> {
+        let record = Record::read_fully(line, self.builder.values())?;
+        self.record(line, record)
+    }
+
+    /// Takes a line that has common fields alone.
+    #[inline]
+    pub(super) fn told(&mut self, line: Line<'_>, told: Told, op: &str) -> Result<(), InputError> {
+        match self.kind(line, told.seen)? {
+            LineKind::Operation => self.operation(line, &told, op, Some(Outcome::Ok)).map(drop),
+            LineKind::Event => self.event(line, &told, op).map(drop),
+            LineKind::Annotation | LineKind::Header => {
+                unreachable!("they have fields that are not common")
+            }
+        }
+    }
+
+    /// The values of the file.
+    pub(super) fn values(&mut self) -> &mut Values {
+        self.builder.values()
+    }
+
+    /// What a line is.
+    #[inline]
+    fn kind(&self, line: Line<'_>, seen: FieldSet) -> Result<LineKind, InputError> {
+        let kind = LineKind::of(seen).ok_or_else(|| {
             line.expected(
                 "a field that tells what the line is: `call` (an operation), `type` (an event), \
                  `annotation` or `seriatim` (the header)",
                 line.bytes,
             )
         })?;
-        if let Some(stranger) = record.seen.first_outside(kind.allowed()) {
+        if let Some(stranger) = seen.first_outside(kind.allowed()) {
             let expected = format!("no field `{}` in {}", stranger.name(), kind.name());
             return Err(line.expected(&expected, line.bytes));
         }
-        if let Some(missing) = kind.required().first_outside(record.seen) {
+        if let Some(missing) = kind.required().first_outside(seen) {
             let expected = format!("the field `{}` in {}", missing.name(), kind.name());
             return Err(line.expected(&expected, line.bytes));
         }
-        match kind {
-            LineKind::Operation => self.operation(line, record),
-            LineKind::Event => self.event(line, record),
+        Ok(kind)
+    }
+
+    fn record(&mut self, line: Line<'_>, record: Record<'_>) -> Result<(), InputError> {
+        let told = &record.told;
+        match self.kind(line, told.seen)? {
+            LineKind::Operation => {
+                let outcome = match record.failed {
+                    Value::Bool(false) => Some(Outcome::Ok),
+                    Value::Bool(true) => Some(Outcome::Failed),
+                    _ => None,
+                };
+                let op = self.operation(line, told, &record.op, outcome)?;
+                if let Some(note) = record.rest.note {
+                    self.builder.note(op, note);
+                }
+                Ok(())
+            }
+            LineKind::Event => {
+                let op = self.event(line, told, &record.op)?;
+                if let Some(note) = record.rest.note {
+                    let note = match self.builder.note_of(op) {
+                        Some(before) => Value::list([before.clone(), note]),
+                        None => note,
+                    };
+                    self.builder.note(op, note);
+                }
+                Ok(())
+            }
             LineKind::Annotation => self.annotation(line, record.rest),
             LineKind::Header => self.header(line, record),
         }
@@ -277,7 +377,7 @@ impl File<'_> {
         if self.content != Content::Nothing {
             return Err(line.expected("the header before everything else", line.bytes));
         }
-        if record.seen.has(Field::Spec) {
+        if record.told.seen.has(Field::Spec) {
             self.builder.name_spec(&record.rest.spec);
         }
         self.builder.follow(Conventions {
@@ -312,9 +412,16 @@ impl File<'_> {
         Err(line.expected(expected, line.bytes))
     }
 
+    /// Takes an operation; without an outcome, it was not said rightly.
     #[inline]
-    fn operation(&mut self, line: Line<'_>, record: Record<'_>) -> Result<(), InputError> {
-        let process = match record.process {
+    fn operation(
+        &mut self,
+        line: Line<'_>,
+        told: &Told,
+        op: &str,
+        outcome: Option<Outcome>,
+    ) -> Result<OpId, InputError> {
+        let process = match told.process {
             ValueId::ABSENT => None,
             name => Some(self.builder.process_of(name)),
         };
@@ -325,88 +432,74 @@ impl File<'_> {
                 Some(_) => Content::Operations,
             },
         )?;
-        let outcome = match record.failed {
-            Value::Bool(false) => Outcome::Ok,
-            Value::Bool(true) => Outcome::Failed,
-            _ => return Err(line.expected("true or false as `failed`", line.bytes)),
+        let Some(outcome) = outcome else {
+            return Err(line.expected("true or false as `failed`", line.bytes));
         };
-        if record.ret.is_none() && (record.result.is_present() || outcome == Outcome::Failed) {
+        if told.ret.is_none() && (told.result.is_present() || outcome == Outcome::Failed) {
             let expected = "`return` beside `result` or `failed` (without it the operation is \
                             pending and has neither)";
             return Err(line.expected(expected, line.bytes));
         }
-        let call = call_of(&record, self.builder);
-        let interval = Interval { call: record.call, ret: record.ret };
-        let ret = Return::new(outcome, record.result);
-        let op = self.builder.operation(line.number, process, call, interval, ret)?;
-        if let Some(note) = record.rest.note {
-            self.builder.note(op, note);
-        }
-        Ok(())
+        let call = call_of(told, op, self.builder);
+        let interval = Interval { call: told.call, ret: told.ret };
+        let ret = Return::new(outcome, told.result);
+        self.builder.operation(line.number, process, call, interval, ret)
     }
 
-    fn event(&mut self, line: Line<'_>, record: Record<'_>) -> Result<(), InputError> {
+    fn event(&mut self, line: Line<'_>, told: &Told, op: &str) -> Result<OpId, InputError> {
         self.becomes(line, Content::Events)?;
-        let process = self.builder.process_of(record.process);
-        let op = match record.kind {
+        let process = self.builder.process_of(told.process);
+        match told.kind {
             EventKind::Call => {
-                if record.result.is_present() || !record.seen.has(Field::Op) {
+                if told.result.is_present() || !told.seen.has(Field::Op) {
                     let expected = "`op` and no `result` in a call";
                     return Err(line.expected(expected, line.bytes));
                 }
-                let call = Call { time: record.time, ..call_of(&record, self.builder) };
-                self.builder.call(line.number, process, call)?
+                let call = Call { time: told.time, ..call_of(told, op, self.builder) };
+                self.builder.call(line.number, process, call)
             }
-            kind => self.event_return(line, process, kind, &record)?,
-        };
-        if let Some(note) = record.rest.note {
-            let note = match self.builder.note_of(op) {
-                Some(before) => Value::list([before.clone(), note]),
-                None => note,
-            };
-            self.builder.note(op, note);
+            _ => self.event_return(line, process, told, op),
         }
-        Ok(())
     }
 
     fn event_return(
         &mut self,
         line: Line<'_>,
         process: ProcessId,
-        kind: EventKind,
-        record: &Record<'_>,
+        told: &Told,
+        op: &str,
     ) -> Result<OpId, InputError> {
-        let outcome = match kind {
+        let outcome = match told.kind {
             EventKind::Fail => Outcome::Failed,
             EventKind::Info => Outcome::Pending,
             EventKind::Return | EventKind::Call => Outcome::Ok,
         };
-        if outcome == Outcome::Pending && record.result.is_present() {
+        if outcome == Outcome::Pending && told.result.is_present() {
             return Err(line.expected("no `result` in an info", line.bytes));
         }
-        let ret =
-            Return { id: record.id, time: record.time, ..Return::new(outcome, record.result) };
-        let op = self.builder.ret(line.number, process, ret)?;
-        self.repeats_its_call(line, op, record)?;
-        Ok(op)
+        let ret = Return { id: told.id, time: told.time, ..Return::new(outcome, told.result) };
+        let returned = self.builder.ret(line.number, process, ret)?;
+        self.repeats_its_call(line, returned, told, op)?;
+        Ok(returned)
     }
 
     /// What a return says of its call must be what the call said.
     fn repeats_its_call(
         &mut self,
         line: Line<'_>,
-        op: OpId,
-        record: &Record<'_>,
+        returned: OpId,
+        told: &Told,
+        op: &str,
     ) -> Result<(), InputError> {
-        let call = self.builder.call_of(op);
+        let call = self.builder.call_of(returned);
         let mismatch = |call: String, ret: String| line.problem(Problem::Mismatch { call, ret });
-        if record.seen.has(Field::Op) {
+        if told.seen.has(Field::Op) {
             let name = self.builder.method_name(call.method);
-            if name != record.op {
-                return Err(mismatch(name.into(), record.op.clone().into()));
+            if name != op {
+                return Err(mismatch(name.into(), op.into()));
             }
         }
-        let pairs = [(record.arg, call.arg), (record.key, call.key), (record.object, call.object)];
+        let pairs = [(told.arg, call.arg), (told.key, call.key), (told.object, call.object)];
         for (said, called) in pairs {
             if said.is_present() && said != called {
                 let values = self.builder.values();
@@ -475,12 +568,12 @@ struct Unplaced {
 }
 
 #[inline]
-fn call_of(record: &Record<'_>, builder: &mut Builder) -> Call {
+fn call_of(told: &Told, op: &str, builder: &mut Builder) -> Call {
     Call {
-        object: record.object,
-        key: record.key,
-        arg: record.arg,
-        id: record.id,
-        ..Call::new(builder.method(&record.op))
+        object: told.object,
+        key: told.key,
+        arg: told.arg,
+        id: told.id,
+        ..Call::new(builder.method(op))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | format | files |
 //! | --- | --- |
-//! | our JSON Lines | `jsonl.rs`, `jsonl_write.rs`, `field.rs`, `json.rs` |
+//! | our JSON Lines | `jsonl.rs`, `plain_line.rs`, `chunks.rs`, `jsonl_write.rs`, `field.rs`, `json.rs` |
 //! | Jepsen's EDN, Porcupine's key-value logs | `jepsen_edn.rs`, `jepsen.rs`, `edn.rs`, `edn_write.rs` |
 //! | Jepsen's text logs | `jepsen_log.rs` |
 //! | anything else, as records for those who know what they mean | `records.rs` |
@@ -13,6 +13,7 @@
 
 mod ahorn;
 mod block;
+mod chunks;
 mod detect;
 mod edn;
 mod edn_token;
@@ -29,6 +30,7 @@ mod jsonl_write;
 mod kept;
 mod limo;
 mod literal;
+mod plain_line;
 mod polylin;
 mod records;
 mod source;
@@ -144,8 +146,21 @@ pub fn read(path: impl AsRef<Path>) -> Result<History, InputError> {
 
 /// Reads a history from a file (`-` is standard input).
 pub fn read_with(path: impl AsRef<Path>, options: ReadOptions) -> Result<History, InputError> {
+    read_on(path, options, 1)
+}
+
+/// Reads a history from a file (`-` is standard input), a long one on several threads where the
+/// format allows. It is the same history, to the last id, however many there are.
+pub fn read_on(
+    path: impl AsRef<Path>,
+    options: ReadOptions,
+    threads: usize,
+) -> Result<History, InputError> {
     let path = path.as_ref();
-    read_from(open(path)?, &name_of(path), options)
+    let name = name_of(path);
+    let mut builder = Builder::new(&name);
+    read_into(open(path)?, &name, options, threads, &mut builder)?;
+    builder.finish()
 }
 
 /// Reads a history from the bytes of a file, for whoever has no files: a page that a log is dropped
@@ -190,7 +205,7 @@ pub fn read_from(
     options: ReadOptions,
 ) -> Result<History, InputError> {
     let mut builder = Builder::new(name);
-    read_into(reader, name, options, &mut builder)?;
+    read_into(reader, name, options, 1, &mut builder)?;
     builder.finish()
 }
 
@@ -199,6 +214,7 @@ pub(crate) fn read_into(
     mut reader: impl Read,
     name: &str,
     options: ReadOptions,
+    threads: usize,
     builder: &mut Builder,
 ) -> Result<(), InputError> {
     let mut block = Block::new(&mut reader, name)?;
@@ -212,7 +228,7 @@ pub(crate) fn read_into(
         false => Keys::Plain,
     };
     match format {
-        Some(Format::JsonLines | Format::JsonEvents) => jsonl::read(&mut block, builder)?,
+        Some(Format::JsonLines | Format::JsonEvents) => jsonl::read(&mut block, builder, threads)?,
         Some(Format::Edn | Format::Porcupine) => {
             builder.follow(edn_write::conventions(block.prefix(edn_write::HEAD)?));
             builder.measure_in(jepsen::TIMESCALE);

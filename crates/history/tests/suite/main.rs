@@ -7,3 +7,4 @@ mod fuzz;
 mod json;
 mod meaning;
 mod round_trip;
+mod threads;

@@ -23,6 +23,15 @@ impl Budget for Unlimited {
     }
 }
 
+/// The work of a monitor that branches before it has to compete with the search, besides some for
+/// each operation.
+const FIRST_WORK: usize = 1 << 12;
+
+/// The work that a monitor may do for so many operations before it has to compete with the search.
+pub(crate) fn part_allowance(operations: usize) -> usize {
+    FIRST_WORK + 8 * operations
+}
+
 /// A monitor may do so much and no more.
 pub struct Allowance {
     left: Cell<usize>,

@@ -33,6 +33,7 @@ mod shrink;
 mod structures;
 mod violation;
 
+pub(crate) use budget::part_allowance;
 pub use budget::{Allowance, Budget, Unlimited};
 pub use containers::priority_queue::Priority;
 pub use containers::{priority_queue, stack};

@@ -12,17 +12,29 @@ pub struct Part<'h> {
     pub history: &'h History,
     chosen: Option<&'h [OpId]>,
     budget: &'h dyn Budget,
+    /// How many threads a monitor may use.
+    pub(super) threads: usize,
 }
 
 impl<'h> Part<'h> {
     /// All operations of a history.
     pub fn whole(history: &'h History) -> Self {
-        Part { history, chosen: None, budget: &Unlimited }
+        Part::on(history, None, 1)
     }
 
     /// Some operations of a history, in ascending order.
     pub fn of(history: &'h History, operations: &'h [OpId]) -> Self {
-        Part { history, chosen: Some(operations), budget: &Unlimited }
+        Part::on(history, Some(operations), 1)
+    }
+
+    /// All operations of a history, or some, for a monitor that may use so many threads.
+    pub(crate) fn on(history: &'h History, chosen: Option<&'h [OpId]>, threads: usize) -> Self {
+        Part { history, chosen, budget: &Unlimited, threads }
+    }
+
+    /// The operations, if they are not all.
+    pub(super) fn chosen(&self) -> Option<&'h [OpId]> {
+        self.chosen
     }
 
     /// The part for a monitor that has to ask whether it may go on.
@@ -35,7 +47,7 @@ impl<'h> Part<'h> {
     where
         'h: 'o,
     {
-        Part { history, chosen: None, budget: self.budget }
+        Part { history, chosen: None, budget: self.budget, threads: 1 }
     }
 
     /// Spends some work of a monitor that branches.

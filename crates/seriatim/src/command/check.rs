@@ -2,13 +2,14 @@
 
 use super::amounts::positive;
 use super::output::{Rendered, remark, say, say_rendered, write_bytes};
-use super::question::{Done, Question};
+use super::progress::Company;
+use super::question::{Done, Question, Share};
 use super::scale::{self, Scale};
-use super::{Exit, Failure, limits, order, page, transactions};
+use super::{Exit, Failure, beside, limits, order, page, transactions};
 use clap::ValueEnum;
 use seriatim::Verdict;
 use seriatim::history::path_in_line;
-use seriatim::limits::{Cancel, Reason, Stopped};
+use seriatim::limits::{Cancel, Reason, Stopped, stopped};
 use seriatim::monitor::Detail;
 use seriatim::question::ChosenBy;
 use seriatim::report::junit::{self, Case};
@@ -16,6 +17,7 @@ use seriatim::report::terminal::{Colour, Glyphs, Style};
 use seriatim::report::{json as json_report, terminal};
 use seriatim::transactions::Glyphs as LevelGlyphs;
 use std::io::IsTerminal;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use terminal_size::terminal_size;
 
@@ -82,6 +84,9 @@ enum When {
 /// The width of a report that does not go to a terminal.
 const USUAL_WIDTH: usize = 100;
 
+/// The answer to a log, if there was time and memory for one.
+type Decided = Result<Result<Done, Failure>, Stopped>;
+
 /// What became of a file.
 enum Outcome {
     Checked(Box<Done>),
@@ -126,13 +131,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
         return scale::with_verdicts(&arguments.question, &arguments.scale, &paths, file);
     }
-    for log in arguments.logs(paths) {
-        let source = source_of(&log);
-        limits::prepare(&source);
-        let outcome = match arguments.decided(&log) {
-            Err(stopped) => {
+    let logs = arguments.logs(paths);
+    arguments.decide_all(&logs, |log, decided| {
+        let source = source_of(log);
+        let outcome = match decided {
+            Err(limit) => {
                 exit = exit.and(Exit::Unknown);
-                Outcome::stopped(source, stopped)?
+                Outcome::stopped(source, limit)?
             }
             Ok(Ok(done)) => {
                 exit = exit.and(done.exit());
@@ -149,7 +154,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         if arguments.junit.is_some() {
             outcomes.push(outcome);
         }
-    }
+        Ok(())
+    })?;
     if let Some(path) = &arguments.junit {
         write_bytes(path, junit::render(&cases(&outcomes)))?;
     }
@@ -247,9 +253,52 @@ impl Arguments {
         }
     }
 
+    /// Decides all logs and tells what became of them, in order. Small ones that stand side by side
+    /// are answered at the same time.
+    fn decide_all(
+        &self,
+        logs: &[Vec<PathBuf>],
+        mut tell: impl FnMut(&[PathBuf], Decided) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let threads = self.question.options().threads;
+        let is_small = |log: &Vec<PathBuf>| self.is_small_beside(log, threads);
+        for group in logs.chunk_by(|a, b| is_small(a) && is_small(b)) {
+            let workers = threads.min(group.len());
+            let Some(workers) = NonZero::new(workers).filter(|workers| workers.get() > 1) else {
+                for log in group {
+                    limits::prepare(&source_of(log));
+                    tell(log, self.decided(log))?;
+                }
+                continue;
+            };
+            let each = Share { threads: Some(threads / workers), company: Company::Others };
+            let work = beside::Work {
+                beside: |place: usize| {
+                    let answer = || self.question.answer(&group[place], self.detail(), each);
+                    let answer = Cancel::of_process().during(answer);
+                    (stopped() != Some(Reason::Memory)).then_some(answer)
+                },
+                alone: |place: usize| self.decided(&group[place]),
+                awaited: |place: usize| limits::prepare(&source_of(&group[place])),
+            };
+            beside::answer(group.len(), workers, &work, |place, decided| {
+                tell(&group[place], decided)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Whether a log may be answered while others are: it can be read again, and as many as there
+    /// are threads fit in memory.
+    fn is_small_beside(&self, log: &[PathBuf], threads: usize) -> bool {
+        let [path] = log else { return false };
+        let memory = self.question.memory() / threads;
+        !self.question.needs_all() && threads > 1 && self.scale.is_small(path, memory)
+    }
+
     /// The answer to a log. One that turns out not to fit in memory is checked from disk, if its
     /// specification is known: then it never has to be in memory as a whole.
-    fn decided(&self, log: &[PathBuf]) -> Result<Result<Done, Failure>, Stopped> {
+    fn decided(&self, log: &[PathBuf]) -> Decided {
         if log == [Path::new("-")] && self.question.spec().is_some() && !self.question.needs_all() {
             self.scale.keep_stdin();
         }
@@ -273,8 +322,10 @@ impl Arguments {
 
     fn answer(&self, log: &[PathBuf]) -> Result<Done, Failure> {
         match log {
-            _ if self.question.needs_all() => self.question.answer(log, self.detail()),
-            [path] if !self.is_spilled(path) => self.question.answer(log, self.detail()),
+            _ if self.question.needs_all() => self.question.answer(log, self.detail(), Share::ALL),
+            [path] if !self.is_spilled(path) => {
+                self.question.answer(log, self.detail(), Share::ALL)
+            }
             log => scale::answer(&self.question, &self.scale, log),
         }
     }

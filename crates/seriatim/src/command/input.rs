@@ -3,7 +3,7 @@
 use super::Failure;
 use super::map::Mapping;
 use clap::Args;
-use seriatim::history::{Format, ReadOptions, expand, read_with};
+use seriatim::history::{Format, ReadOptions, expand, read_on, read_with};
 use seriatim::question::{Question as Asked, Specified};
 use seriatim::scale::fingerprint::fingerprint;
 use seriatim::scale::judge::SharedReader;
@@ -38,10 +38,10 @@ impl Input {
     }
 
     /// Reads some of them as one log.
-    pub fn read_log(&self, log: &[PathBuf]) -> Result<History, Failure> {
+    pub fn read_log(&self, log: &[PathBuf], threads: usize) -> Result<History, Failure> {
         match (log, self.mapping.read(log)) {
             (_, Some(mapped)) => Ok(mapped?),
-            ([path], None) => Ok(self.read(path)?),
+            ([path], None) => Ok(read_on(path, self.options(), threads)?),
             (_, None) => {
                 Err(Failure("several files are one log only with --map or --one-log".to_owned()))
             }
@@ -53,7 +53,11 @@ impl Input {
         if let Some(mapped) = self.mapping.read(&[path.to_owned()]) {
             return mapped;
         }
-        read_with(path, ReadOptions { format: self.format, independent: self.independent })
+        read_with(path, self.options())
+    }
+
+    fn options(&self) -> ReadOptions {
+        ReadOptions { format: self.format, independent: self.independent }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod amounts;
+mod beside;
 mod certify;
 mod check;
 #[cfg(feature = "cluster")]

@@ -17,10 +17,19 @@ const PATIENCE: Duration = Duration::from_millis(800);
 /// The time between two changes of the line.
 const PAUSE: Duration = Duration::from_millis(200);
 
+/// Who else works.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Company {
+    /// Nobody.
+    Nobody,
+    /// Others, who would write in the same line.
+    Others,
+}
+
 impl ProgressLine {
-    /// A line on standard error, if that is a terminal.
-    pub fn new() -> Self {
-        let is_on = std::io::stderr().is_terminal();
+    /// A line on standard error, if that is a terminal and nobody else writes in it.
+    pub fn new(company: Company) -> Self {
+        let is_on = company == Company::Nobody && std::io::stderr().is_terminal();
         ProgressLine { start: Instant::now(), last: Mutex::new(None), is_on }
     }
 

@@ -5,7 +5,7 @@ use super::Failure;
 use super::amounts::{duration, positive};
 use super::input::{Against, Input};
 use super::limits;
-use super::progress::ProgressLine;
+use super::progress::{Company, ProgressLine};
 use super::recorded::Recorded;
 use super::scale::Spilled;
 use clap::{Args, ValueEnum};
@@ -73,6 +73,20 @@ enum Engine {
     BreadthFirst,
 }
 
+/// What of the machine the check of a log may take.
+#[derive(Clone, Copy)]
+pub struct Share {
+    /// The number of threads, if not all.
+    pub threads: Option<usize>,
+    /// Whether other logs are checked at the same time.
+    pub company: Company,
+}
+
+impl Share {
+    /// All of it.
+    pub const ALL: Share = Share { threads: None, company: Company::Nobody };
+}
+
 /// What the command found out about a log.
 pub struct Done {
     /// The answer; of a log that was checked from disk, about the part that is told.
@@ -83,12 +97,13 @@ pub struct Done {
 
 impl Question {
     /// Checks a log.
-    pub fn answer(&self, log: &[PathBuf], detail: Detail) -> Result<Done, Failure> {
-        let mut history = self.input.read_log(log)?;
+    pub fn answer(&self, log: &[PathBuf], detail: Detail, share: Share) -> Result<Done, Failure> {
+        let threads = share.threads.unwrap_or(self.options().threads);
+        let mut history = self.input.read_log(log, threads)?;
         let mut notes = self.recorded.allow_for(&mut history)?;
-        let progress = ProgressLine::new();
+        let progress = ProgressLine::new(share.company);
         let observer = |standing| progress.show(standing);
-        let options = Options { observer: Some(&observer), detail, ..self.options() };
+        let options = Options { observer: Some(&observer), detail, threads, ..self.options() };
         let answered = match self.against.unknown_start(&history)? {
             None => self.against.question(options).answer(history),
             Some((reader, write)) => {

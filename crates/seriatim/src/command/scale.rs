@@ -114,6 +114,15 @@ impl Scale {
         }
     }
 
+    /// Whether a file can be read more than once and surely fits into so much memory.
+    pub fn is_small(&self, path: &Path, memory: usize) -> bool {
+        let is_packed = path.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
+        let factor = if is_packed { UNPACKED } else { EXPANDED };
+        let fits = |bytes: u64| bytes.saturating_mul(factor) <= memory as u64;
+        let found = std::fs::metadata(path);
+        self.spill != Spilling::Always && found.is_ok_and(|file| file.is_file() && fits(file.len()))
+    }
+
     /// Whether a log may be checked from disk though it was not expected to be too large.
     pub fn may_spill(&self, log: &[PathBuf]) -> bool {
         let can_be_read_again = |path: &PathBuf| path.is_file() || is_kept(path);

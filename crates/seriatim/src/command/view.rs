@@ -1,7 +1,7 @@
 //! `seriatim view`: check a history and look at the report in a browser.
 
 use super::output::{remark, say};
-use super::question::{Done, Question};
+use super::question::{Done, Question, Share};
 use super::{Exit, Failure};
 use seriatim::limits::stopped;
 use seriatim::monitor::Detail;
@@ -34,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let [path] = &paths[..] else {
         return Err(Failure(format!("expected one history to view, found {}", paths.len())));
     };
-    let done = arguments.question.answer(&paths, Detail::Minimal)?;
+    let done = arguments.question.answer(&paths, Detail::Minimal, Share::ALL)?;
     remark(&format!(
         "{}: {}",
         done.answered.history.source(),

@@ -34,6 +34,7 @@ mod scale;
 mod schema;
 mod supply_chain;
 mod testdata;
+mod threads;
 mod transactions;
 #[path = "../transcript/mod.rs"]
 mod transcript;

@@ -1,7 +1,7 @@
 //! What objects do, and what it is called in logs.
 
 /// What an object does.
-pub trait Verb: Copy {
+pub trait Verb: Copy + Send + Sync {
     /// What a name means, in small letters.
     fn of(name: &str) -> Option<Self>;
 }

@@ -298,6 +298,7 @@ impl Dense {
 }
 
 /// How far the ids of some values reach.
+#[derive(Clone, Copy)]
 pub(in crate::fast) struct Reach {
     largest: u32,
     all_small: bool,

@@ -28,8 +28,9 @@
 
 use crate::fast::containers::container::Reach;
 use crate::fast::violation::counterexample_until;
-use crate::fast::{Declined, Part};
+use crate::fast::{Allowance, Declined, Part, part_allowance};
 use seriatim_history::{Event, History, MethodId, OpId, Outcome, ValueId};
+use seriatim_limits::both;
 use seriatim_spec::{Claim, Witness, names};
 
 /// How many ways may be looked at for one event.
@@ -185,7 +186,8 @@ struct Way {
     held: ValueId,
     /// The open operations that have taken effect, by their places.
     done: u64,
-    /// What took effect last of all that is not placed yet; [`NONE`] if all is.
+    /// What took effect last of all that is not placed yet; [`NONE`] if all is, as it always is
+    /// between events where there is no other way.
     last: u32,
 }
 
@@ -202,35 +204,69 @@ struct Step {
 /// A key.
 struct Cell {
     ways: Vec<Way>,
-    open: Vec<Option<(OpId, Deed)>>,
+    /// The operations that are or were open, by their places.
+    open: Vec<(OpId, Deed)>,
+    /// The places of those that are.
+    is_open: u64,
+    /// The places of those that only look.
+    looks: u64,
 }
 
 impl Cell {
     fn new() -> Self {
         let start = Way { held: ValueId::ABSENT, done: 0, last: NONE };
-        Cell { ways: vec![start], open: Vec::new() }
+        Cell { ways: vec![start], open: Vec::new(), is_open: 0, looks: 0 }
     }
 
     /// Opens an operation; its place, if there is one.
     fn open(&mut self, op: OpId, deed: Deed) -> Option<usize> {
-        let free = self.open.iter().position(Option::is_none);
-        let place = free.unwrap_or(self.open.len());
-        match free {
-            Some(place) => self.open[place] = Some((op, deed)),
-            None => self.open.push(Some((op, deed))),
+        let place = self.is_open.trailing_ones() as usize;
+        match self.open.get_mut(place) {
+            Some(free) => *free = (op, deed),
+            None if place < 64 => self.open.push((op, deed)),
+            None => return None,
         }
-        (place < 64).then_some(place)
+        self.is_open |= 1 << place;
+        self.looks = self.looks & !(1 << place) | u64::from(deed.only_looks()) << place;
+        Some(place)
     }
 
-    /// The open operations that have not taken effect in a way, with their places.
-    fn undone(&self, way: Way) -> impl Iterator<Item = (usize, OpId, Deed)> + '_ {
-        let open = self.open.iter().enumerate();
-        open.filter_map(move |(place, open)| {
-            let (op, deed) = (*open)?;
-            (way.done >> place & 1 == 0).then_some((place, op, deed))
-        })
+    /// The place of an operation that is open.
+    fn place(&self, op: OpId) -> Option<usize> {
+        let mut places = places(self.is_open);
+        places.find(|&place| self.open[place].0 == op)
     }
 }
+
+/// The places in a set of them.
+fn places(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = set.trailing_zeros() as usize;
+        set &= set.wrapping_sub(1);
+        (place < 64).then_some(place)
+    })
+}
+
+/// Which keys are looked at.
+#[derive(Clone, Copy)]
+enum Keys {
+    All,
+    /// One half of them, by chance.
+    Half(u32),
+}
+
+impl Keys {
+    #[inline]
+    fn has(self, key: ValueId) -> bool {
+        match self {
+            Keys::All => true,
+            Keys::Half(half) => key.0.wrapping_mul(0x9e37_79b1) >> 31 == half,
+        }
+    }
+}
+
+/// From so many operations on, two threads take half of the keys each.
+const LONG: usize = 50_000;
 
 /// Decides a part of a map's history; `default` is what a key reads as that holds nothing.
 pub(super) fn check(part: Part<'_>, default: ValueId) -> Result<Claim, Declined> {
@@ -239,35 +275,64 @@ pub(super) fn check(part: Part<'_>, default: ValueId) -> Result<Claim, Declined>
     for op in part.operations() {
         reach.add(recorded.read(op)?.0);
     }
-    let mut keys = reach.dense(part.len());
-    let mut sweep = Sweep {
-        part,
-        default,
-        cells: Vec::new(),
-        of: vec![NONE; part.len()],
-        steps: Vec::new(),
-        branching: 0,
-        event: 0,
-        order: Vec::with_capacity(part.len()),
-        late: Vec::new(),
-    };
-    for (event, at) in part.events().zip(0..) {
-        sweep.event = at;
-        match event {
-            Event::Call(op) => {
-                let (key, deed) = recorded.read(op)?;
-                let Some(deed) = deed else { continue };
-                let key = keys.number(key, sweep.cells.len() as u32);
-                sweep.call(op, key, deed)?;
-            }
-            Event::Return(op) => {
-                if !sweep.ret(op)? {
-                    return Ok(sweep.violation(op));
-                }
-            }
+    if part.threads > 1 && part.len() >= LONG {
+        let by_halves = check_halves(part, default, &recorded, reach);
+        if let Some(claim) = by_halves {
+            return Ok(claim);
         }
     }
-    Ok(Claim::Linearizable(Witness { order: sweep.finish() }))
+    let sweep = Sweep::new(part, default, part.len());
+    match sweep.run(&recorded, reach, Keys::All)? {
+        Swept::Wrong(_, claim) => Ok(claim),
+        Swept::Right(placed) => {
+            let order = placed.by_event().map(|(_, op)| op).collect();
+            Ok(Claim::Linearizable(Witness { order }))
+        }
+    }
+}
+
+/// The same with two threads; none if one of them declines, for it may be that it would not have
+/// come so far. At each event something happens to one key only: so the orders of the halves, joined
+/// by event, are the order of the whole, and of two keys that are wrong the first is told.
+fn check_halves(
+    part: Part<'_>,
+    default: ValueId,
+    recorded: &Recorded<'_>,
+    reach: Reach,
+) -> Option<Claim> {
+    let (history, chosen, threads) = (part.history, part.chosen(), 1);
+    let half = |half: u32| {
+        // Half of what one thread may do: two that keep to it together keep to the whole.
+        let allowance = part_allowance(chosen.map_or(history.len(), <[OpId]>::len)) / 2;
+        let allowance = Allowance::new(allowance);
+        let part = Part::on(history, chosen, threads).within(&allowance);
+        Sweep::new(part, default, part.len() / 2).run(recorded, reach, Keys::Half(half))
+    };
+    let (first, second) = both(|| half(0), || half(1));
+    match (first.ok()?, second.ok()?) {
+        (Swept::Right(first), Swept::Right(second)) => {
+            let mut order = Vec::with_capacity(first.len() + second.len());
+            let mut second = second.by_event().peekable();
+            for (event, op) in first.by_event() {
+                while let Some((_, earlier)) = second.next_if(|&(other, _)| other < event) {
+                    order.push(earlier);
+                }
+                order.push(op);
+            }
+            order.extend(second.map(|(_, op)| op));
+            Some(Claim::Linearizable(Witness { order }))
+        }
+        (Swept::Wrong(a, first), Swept::Wrong(b, second)) => {
+            Some(if a < b { first } else { second })
+        }
+        (Swept::Wrong(_, claim), _) | (_, Swept::Wrong(_, claim)) => Some(claim),
+    }
+}
+
+/// What a sweep found: an order, or the event that cannot be.
+enum Swept {
+    Right(Placed),
+    Wrong(u32, Claim),
 }
 
 struct Sweep<'h> {
@@ -276,40 +341,52 @@ struct Sweep<'h> {
     cells: Vec<Cell>,
     /// The key of each operation, by its position; [`NONE`] if it says nothing.
     of: Vec<u32>,
-    /// What took effect in ways of keys that have several.
-    steps: Vec<Step>,
     /// How many keys have several ways.
     branching: usize,
+    trail: Trail,
+    /// Room for the ways of a key at a return.
+    ways: Vec<Way>,
+    waiting: Vec<Way>,
+    met: Vec<(ValueId, u64)>,
+}
+
+/// What took effect.
+struct Trail {
+    /// The number of the event.
     event: u32,
-    /// What took effect for certain, by event.
+    /// What took effect in ways of keys that have several.
+    steps: Vec<Step>,
+    placed: Placed,
+}
+
+/// What took effect for certain.
+struct Placed {
+    /// By event.
     order: Vec<(u32, OpId)>,
-    /// What turned out later to have taken effect, in the order of each key.
+    /// What turned out later to have, in the order of each key.
     late: Vec<(u32, OpId)>,
 }
 
-impl Sweep<'_> {
-    fn call(&mut self, op: OpId, key: u32, deed: Deed) -> Result<(), Declined> {
-        self.of[self.part.position(op)] = key;
-        if key as usize == self.cells.len() {
-            self.cells.push(Cell::new());
-        }
-        let mut cell = std::mem::replace(
-            &mut self.cells[key as usize],
-            Cell { ways: Vec::new(), open: Vec::new() },
-        );
-        let place = cell.open(op, deed).ok_or(Declined::TooManyChoices { tried: MOST })?;
-        if deed.only_looks() {
-            for way in &mut cell.ways {
-                if deed.after(way.held, self.default).is_some() {
-                    self.take(way, place, op);
-                }
-            }
-        }
-        self.settle(&mut cell);
-        self.cells[key as usize] = cell;
-        Ok(())
+impl Placed {
+    fn len(&self) -> usize {
+        self.order.len() + self.late.len()
     }
 
+    /// Everything by event.
+    fn by_event(mut self) -> impl Iterator<Item = (u32, OpId)> {
+        // Stable: what took effect at one event stays in its order, and all of it is of one key.
+        self.late.sort_by_key(|late| late.0);
+        let mut order = self.order.into_iter().peekable();
+        let mut late = self.late.into_iter().peekable();
+        std::iter::from_fn(move || match (order.peek(), late.peek()) {
+            (Some(&(event, _)), Some(&(earlier, _))) if earlier < event => late.next(),
+            (None, _) => late.next(),
+            _ => order.next(),
+        })
+    }
+}
+
+impl Trail {
     /// An operation takes effect in a way without changing anything.
     fn take(&mut self, way: &mut Way, place: usize, op: OpId) {
         self.steps.push(Step { op, event: self.event, before: way.last });
@@ -317,75 +394,192 @@ impl Sweep<'_> {
         way.last = (self.steps.len() - 1) as u32;
     }
 
-    /// The way after an operation has taken effect in it, and all that only look and can.
-    fn after(&mut self, cell: &Cell, way: Way, place: usize, op: OpId, held: ValueId) -> Way {
-        let mut next = Way { held, ..way };
-        self.take(&mut next, place, op);
-        for (place, op, deed) in cell.undone(next).collect::<Vec<_>>() {
-            if deed.only_looks() && deed.after(held, self.default).is_some() {
-                self.take(&mut next, place, op);
+    /// An operation takes effect for certain, now.
+    fn settle(&mut self, op: OpId) {
+        self.placed.order.push((self.event, op));
+    }
+
+    /// Places what took effect up to a step.
+    fn place(&mut self, last: u32) {
+        let Placed { order, late } = &mut self.placed;
+        let (from, now) = (order.len(), self.event);
+        let (mut at, before) = (last, late.len());
+        while at != NONE {
+            let step = self.steps[at as usize];
+            match step.event == now {
+                true => order.push((now, step.op)),
+                false => late.push((step.event, step.op)),
+            }
+            at = step.before;
+        }
+        order[from..].reverse();
+        late[before..].reverse();
+    }
+}
+
+impl<'h> Sweep<'h> {
+    fn new(part: Part<'h>, default: ValueId, room: usize) -> Self {
+        let placed = Placed { order: Vec::with_capacity(room), late: Vec::new() };
+        Sweep {
+            part,
+            default,
+            cells: Vec::new(),
+            of: vec![NONE; part.len()],
+            branching: 0,
+            trail: Trail { event: 0, steps: Vec::new(), placed },
+            ways: Vec::new(),
+            waiting: Vec::new(),
+            met: Vec::new(),
+        }
+    }
+
+    fn run(mut self, recorded: &Recorded<'_>, reach: Reach, some: Keys) -> Result<Swept, Declined> {
+        let mut keys = reach.dense(self.part.len());
+        for (event, at) in self.part.events().zip(0..) {
+            self.trail.event = at;
+            match event {
+                Event::Call(op) => {
+                    let (key, deed) = recorded.read(op)?;
+                    let Some(deed) = deed.filter(|_| some.has(key)) else { continue };
+                    let key = keys.number(key, self.cells.len() as u32);
+                    self.call(op, key, deed)?;
+                }
+                Event::Return(op) => {
+                    if !self.ret(op)? {
+                        return Ok(Swept::Wrong(at, self.violation(op)));
+                    }
+                }
             }
         }
-        next
+        Ok(Swept::Right(self.finish()))
+    }
+
+    fn call(&mut self, op: OpId, key: u32, deed: Deed) -> Result<(), Declined> {
+        self.of[self.part.position(op)] = key;
+        if key as usize == self.cells.len() {
+            self.cells.push(Cell::new());
+        }
+        let cell = &mut self.cells[key as usize];
+        let place = cell.open(op, deed).ok_or(Declined::TooManyChoices { tried: MOST })?;
+        if !deed.only_looks() {
+            return Ok(());
+        }
+        let can_be = |way: &Way| deed.after(way.held, self.default).is_some();
+        if let [way] = &mut cell.ways[..] {
+            if can_be(way) {
+                way.done |= 1 << place;
+                self.trail.settle(op);
+            }
+        } else {
+            let trail = &mut self.trail;
+            cell.ways
+                .iter_mut()
+                .filter(|way| can_be(way))
+                .for_each(|way| trail.take(way, place, op));
+        }
+        Ok(())
     }
 
     /// An operation returns; whether that can be.
     fn ret(&mut self, op: OpId) -> Result<bool, Declined> {
         let key = self.of[self.part.position(op)] as usize;
         let Some(cell) = self.cells.get_mut(key) else { return Ok(true) };
-        let mut cell = std::mem::replace(cell, Cell { ways: Vec::new(), open: Vec::new() });
-        let Some(due) = cell.open.iter().position(|open| open.is_some_and(|open| open.0 == op))
-        else {
-            self.cells[key] = cell;
-            return Ok(true);
-        };
-        let mut ways = Vec::with_capacity(cell.ways.len());
-        let mut waiting = Vec::new();
-        for &way in &cell.ways {
-            match way.done >> due & 1 {
-                1 => ways.push(way),
-                _ => waiting.push(way),
+        let Some(due) = cell.place(op) else { return Ok(true) };
+        if let [way] = &mut cell.ways[..] {
+            let undone = cell.is_open & !way.done;
+            if undone >> due & 1 == 0 {
+                way.done &= !(1 << due);
+                cell.is_open &= !(1 << due);
+                return Ok(true);
+            }
+            if undone & !cell.looks & !(1 << due) == 0 {
+                return Ok(self.follow(key, due));
             }
         }
-        if !waiting.is_empty() {
-            self.force(&cell, due, waiting, &mut ways)?;
+        self.branch(key, due)
+    }
+
+    /// The only way of a key goes on with the operation that is due, and with all that only look and
+    /// can; whether it can be.
+    fn follow(&mut self, key: usize, due: usize) -> bool {
+        let cell = &mut self.cells[key];
+        let way = &mut cell.ways[0];
+        let (op, deed) = cell.open[due];
+        let Some(held) = deed.after(way.held, self.default) else { return false };
+        way.held = held;
+        self.trail.settle(op);
+        for place in places(cell.is_open & !way.done & cell.looks & !(1 << due)) {
+            let (op, deed) = cell.open[place];
+            if deed.after(held, self.default).is_some() {
+                way.done |= 1 << place;
+                self.trail.settle(op);
+            }
         }
+        cell.is_open &= !(1 << due);
+        true
+    }
+
+    /// The same where there are several ways, or may be.
+    fn branch(&mut self, key: usize, due: usize) -> Result<bool, Declined> {
+        self.ways.clear();
+        self.waiting.clear();
+        let before = self.cells[key].ways.len();
+        for &way in &self.cells[key].ways {
+            match way.done >> due & 1 {
+                1 => self.ways.push(way),
+                _ => self.waiting.push(way),
+            }
+        }
+        if !self.waiting.is_empty() {
+            self.force(key, due)?;
+        }
+        let ways = &mut self.ways;
         ways.iter_mut().for_each(|way| way.done &= !(1 << due));
         ways.sort_unstable_by_key(|way| (way.held, way.done));
         ways.dedup_by_key(|way| (way.held, way.done));
-        self.branching -= usize::from(cell.ways.len() > 1);
+        self.branching -= usize::from(before > 1);
         self.branching += usize::from(ways.len() > 1);
-        let is_possible = !ways.is_empty();
-        (cell.ways, cell.open[due]) = (ways, None);
-        self.settle(&mut cell);
-        self.cells[key] = cell;
-        Ok(is_possible)
+        let cell = &mut self.cells[key];
+        cell.is_open &= !(1 << due);
+        std::mem::swap(&mut cell.ways, ways);
+        // What took effect in the only way of a key has done so for certain.
+        if let [way] = &mut cell.ways[..] {
+            self.trail.place(way.last);
+            way.last = NONE;
+        }
+        if self.branching == 0 {
+            self.trail.steps.clear();
+        }
+        Ok(!cell.ways.is_empty())
     }
 
-    /// Lets open operations take effect in every way until one has that is due.
-    fn force(
-        &mut self,
-        cell: &Cell,
-        due: usize,
-        mut waiting: Vec<Way>,
-        settled: &mut Vec<Way>,
-    ) -> Result<(), Declined> {
-        let mut met: Vec<(ValueId, u64)> = waiting.iter().map(|way| (way.held, way.done)).collect();
-        while let Some(way) = waiting.pop() {
-            for (place, op, deed) in cell.undone(way).collect::<Vec<_>>() {
-                if deed.only_looks() && place != due {
-                    continue;
-                }
+    /// Lets open operations take effect in every way that waits until one has that is due.
+    fn force(&mut self, key: usize, due: usize) -> Result<(), Declined> {
+        let cell = &self.cells[key];
+        self.met.clear();
+        self.met.extend(self.waiting.iter().map(|way| (way.held, way.done)));
+        while let Some(way) = self.waiting.pop() {
+            let undone = cell.is_open & !way.done;
+            for place in places(undone & (!cell.looks | 1 << due)) {
+                let (op, deed) = cell.open[place];
                 let Some(held) = deed.after(way.held, self.default) else { continue };
-                let next = self.after(cell, way, place, op, held);
+                let mut next = Way { held, ..way };
+                self.trail.take(&mut next, place, op);
+                // All that only look and can do so at once.
+                for place in places(cell.is_open & !next.done & cell.looks) {
+                    let (op, deed) = cell.open[place];
+                    if deed.after(held, self.default).is_some() {
+                        self.trail.take(&mut next, place, op);
+                    }
+                }
                 if next.done >> due & 1 == 1 {
-                    settled.push(next);
-                } else if !met.contains(&(next.held, next.done)) {
-                    met.push((next.held, next.done));
-                    waiting.push(next);
+                    self.ways.push(next);
+                } else if !self.met.contains(&(next.held, next.done)) {
+                    self.met.push((next.held, next.done));
+                    self.waiting.push(next);
                 }
             }
-            let tried = met.len() + settled.len();
+            let tried = self.met.len() + self.ways.len();
             if tried > 4 {
                 self.part.spend(tried)?;
             }
@@ -396,53 +590,15 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    /// What took effect in the only way of a key has done so for certain.
-    fn settle(&mut self, cell: &mut Cell) {
-        if let [way] = &mut cell.ways[..] {
-            self.place(way.last);
-            way.last = NONE;
-        }
-        if self.branching == 0 {
-            self.steps.clear();
-        }
-    }
-
-    /// Places what took effect up to a step.
-    fn place(&mut self, last: u32) {
-        let (from, now) = (self.order.len(), self.event);
-        let (mut at, late) = (last, self.late.len());
-        while at != NONE {
-            let step = self.steps[at as usize];
-            match step.event == now {
-                true => self.order.push((now, step.op)),
-                false => self.late.push((step.event, step.op)),
-            }
-            at = step.before;
-        }
-        self.order[from..].reverse();
-        self.late[late..].reverse();
-    }
-
-    /// The order of everything.
-    fn finish(mut self) -> Vec<OpId> {
-        self.event = NONE;
-        for cell in std::mem::take(&mut self.cells) {
+    /// What took effect in all.
+    fn finish(mut self) -> Placed {
+        self.trail.event = NONE;
+        for cell in &self.cells {
             if let Some(way) = cell.ways.first() {
-                self.place(way.last);
+                self.trail.place(way.last);
             }
         }
-        // Stable: what took effect at one event stays in its order, and all of it is of one key.
-        self.late.sort_by_key(|late| late.0);
-        let mut order = Vec::with_capacity(self.order.len() + self.late.len());
-        let mut late = self.late.iter().peekable();
-        for &(event, op) in &self.order {
-            while let Some(&(_, earlier)) = late.next_if(|late| late.0 < event) {
-                order.push(earlier);
-            }
-            order.push(op);
-        }
-        order.extend(late.map(|&(_, op)| op));
-        order
+        self.trail.placed
     }
 
     /// The operations of a key, up to the moment at which all answers are known that were used:
