@@ -30,8 +30,9 @@
 //! choice, they are put into the order that was found ([`silent`]).
 //!
 //! So keys interact only through which of them fills which gap: the engine looks ahead key by key
-//! ([`key`]), then matches gaps and pending operations ([`search`]). Keys that one operation
-//! touches together count as one.
+//! ([`key`]), then matches gaps and pending operations ([`search`]); where that is hard, it asks
+//! whether keys contend for gaps in vain ([`contest`]). Keys that one operation touches together
+//! count as one.
 //!
 //! What is trusted: a *yes* is replayed by the object's own steps on the whole state, so it rests
 //! on no declaration. A *no* rests on them. V2, V3 and V4 are compared with every step that is
@@ -40,6 +41,7 @@
 //! general search, which knows nothing of gaps and keys ([`core`]).
 
 mod arrange;
+mod contest;
 mod core;
 mod examine;
 mod key;
@@ -187,12 +189,32 @@ fn search(keys: &mut Keys<'_>, start: StateId, fillings: &mut Vec<Filling>) -> O
             Err(_) => return Outcome::Core(Core::of_key(keys, key, start)),
         }
     }
-    match Search::new(keys, start, fillings).run() {
+    let has_few_gaps = keys.layout.gaps.len() <= FEW_GAPS;
+    if has_few_gaps && contest::is_in_vain(keys, start) {
+        return Outcome::Core(Core::of_gaps(keys.layout));
+    }
+    let mut found = Search::new(keys, start, fillings).run(EASY);
+    // It costs more than it saves where the first attempt ends.
+    if matches!(found, Found::GaveUp) {
+        if !has_few_gaps && contest::is_in_vain(keys, start) {
+            return Outcome::Core(Core::of_gaps(keys.layout));
+        }
+        found = Search::new(keys, start, fillings).run(NODES);
+    }
+    match found {
         Found::Filling(filling) => Outcome::Order(order(keys.layout, &filling)),
         Found::Nothing => Outcome::Core(Core::of_gaps(keys.layout)),
         Found::GaveUp => Outcome::Open("it takes too many steps"),
     }
 }
+
+/// Up to so many gaps it is asked first whether keys contend for them in vain.
+const FEW_GAPS: usize = 8;
+
+/// How many gaps may be entered, besides once each, before that is asked of more; and before the
+/// engine gives way to the general search.
+const EASY: u64 = 2_000;
+const NODES: u64 = 400_000;
 
 enum Outcome {
     /// An order of operations, each with the version of the object behind it.

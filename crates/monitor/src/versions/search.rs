@@ -13,9 +13,6 @@ use super::key::{Filling, Keys, Pending, Used, has, with};
 use hashbrown::HashSet;
 use seriatim_spec::{Rise, StateId};
 
-/// How many gaps may be entered before the engine gives way to the general search.
-const NODES: u64 = 400_000;
-
 /// What a search ends with.
 pub(super) enum Found {
     /// A filling of all gaps: slots and operations.
@@ -118,13 +115,14 @@ impl<'k, 'a> Search<'k, 'a> {
         Cursor { at, state, used, filling, due }
     }
 
-    pub fn run(mut self) -> Found {
+    /// Looks for a filling, until so many gaps were entered, besides each of them once.
+    pub fn run(mut self, limit: u64) -> Found {
         let gaps = self.keys.layout.gaps.len();
         let mut frames: Vec<Frame> = Vec::new();
         let mut nodes = 0;
         while frames.len() < gaps {
             nodes += 1;
-            if nodes > NODES + gaps as u64 || self.keys.steps.declined.is_some() {
+            if nodes > limit + gaps as u64 || self.keys.steps.declined.is_some() {
                 return Found::GaveUp;
             }
             let frame = self.enter(frames.len());

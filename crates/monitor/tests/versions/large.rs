@@ -5,6 +5,7 @@ use crate::draw::{Fault, Size, large};
 use crate::store::{Store, check};
 use seriatim_monitor::{Confirmation, DecidedBy, Options};
 use seriatim_spec::Verdict;
+use std::time::Duration;
 
 #[test]
 fn faults_of_large_histories_have_small_cores() {
@@ -31,5 +32,18 @@ fn faults_of_large_histories_have_small_cores() {
             let is_confirmed = checked.confirmation != Some(Confirmation::None);
             assert!(is_confirmed || fault == Fault::Skipped, "{told}");
         }
+    }
+}
+
+/// Half of all updates unknown, on few keys with few values: what one key needs, another may need,
+/// too.
+#[test]
+fn keys_that_contend_for_gaps_are_decided() {
+    let size = Size { values: Some(6), ..Size::new(12, 2_000, 4, 0.5) };
+    let options = Options { time: Some(Duration::from_secs(60)), ..Options::default() };
+    for seed in 9..17 {
+        let checked = check(Store::default(), &large(seed, size, Fault::Stale), &options);
+        let told = format!("{seed}: {}", checked.verdict.word());
+        assert_eq!(checked.parts[0].decided_by, DecidedBy::Monitor("versions"), "{told}");
     }
 }
