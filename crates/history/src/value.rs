@@ -271,9 +271,6 @@ impl Default for Values {
 }
 
 impl Values {
-    /// How many entries every table has.
-    const CONSTANTS: usize = 4;
-
     /// The id of a value, new or old.
     pub fn intern(&mut self, value: &Value) -> ValueId {
         match value {
@@ -321,7 +318,7 @@ impl Values {
     /// Takes over all values of another table, in the order in which they came to it; how they are
     /// called here.
     pub(crate) fn adopt(&mut self, other: &Values) -> Renaming {
-        let first = Values::CONSTANTS;
+        let first = CONSTANTS;
         let constants = (0..first as u32).map(|index| ValueId(index << 2));
         let entries =
             constants.chain(other.entries[first..].iter().map(|value| self.intern(value)));

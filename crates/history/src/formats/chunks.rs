@@ -52,7 +52,7 @@ enum Slot {
     Raw(Vec<u8>),
     /// Somebody is at it.
     Begun,
-    Scanned(thread::Result<Scanned>),
+    Scanned(thread::Result<Box<Scanned>>),
 }
 
 /// What was found in a chunk.
@@ -131,7 +131,7 @@ impl Shop {
     }
 
     fn scan(&self, number: usize, text: Vec<u8>) {
-        let scanned = catch_unwind(AssertUnwindSafe(|| Scanned::of(text)));
+        let scanned = catch_unwind(AssertUnwindSafe(|| Box::new(Scanned::of(text))));
         let mut state = self.state();
         let place = number - state.passed;
         state.slots[place] = Slot::Scanned(scanned);

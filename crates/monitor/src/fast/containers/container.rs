@@ -507,6 +507,11 @@ impl Container {
         &self.peeks[from..from + len]
     }
 
+    /// How many of the peeks from a place on are of a value, if those of smaller ones lie before.
+    pub fn peeks_from(&self, place: usize, item: Item) -> usize {
+        self.peeks[place..].iter().take_while(|peek| peek.item == item).count()
+    }
+
     /// Gives a pending removal the value that it removed.
     pub fn assign(&mut self, item: Item, removal: Span) {
         self.remove[item.index()] = Span { ret: self.end, ..removal };

@@ -487,12 +487,13 @@ impl<'c> Sweep<'c> {
     /// value without coverage to one common cell, where there is a good one.
     fn nearest(&mut self) {
         let cells = RangeMin::new(&self.most);
+        let mut behind_last = 0;
         for item in self.container.items() {
             let limit = self.equal_places(self.lives[item.index()].place).1 + 1;
             let (lo, hi) = (self.coverage.lo[item.index()], self.coverage.hi[item.index()]);
             let (from, to) = (lo.min(hi) + 1, lo.max(hi));
-            let from_peek = self.container.peeks.partition_point(|peek| peek.item < item);
-            let count = self.container.peeks_of(item).len();
+            let peeks = behind_last..behind_last + self.container.peeks_from(behind_last, item);
+            behind_last = peeks.end;
             let common = match hi < lo {
                 true => cells.first(from, to, limit),
                 false => None,
@@ -500,7 +501,7 @@ impl<'c> Sweep<'c> {
             if let (Some(cell), true) = (common, self.container.remove[item.index()].exists()) {
                 self.lives[item.index()].removed = cell;
             }
-            for peek in from_peek..from_peek + count {
+            for peek in peeks {
                 let span = self.peek_span(peek as u32);
                 let (first, last) = (span.call + 1, span.ret.min(self.container.end));
                 let within = || cells.first(first.max(from), last.min(to), limit);
@@ -539,7 +540,8 @@ fn order(container: &Container, coverage: &Coverage, plan: &Plan) -> Vec<OpId> {
     if container.peeks.is_empty() {
         return order_without_peeks(container, plan);
     }
-    let life = |item: Item| life(container, coverage, plan, item);
+    let lives = Lives::of(container, coverage, plan);
+    let life = |item: Item| lives.of[item.index()];
     let leave = container.items().map(|item| (item, life(item).1));
     let leave = leave.filter_map(|(item, cell)| cell.map(|cell| (cell, item.0)));
     let leave = Buckets::new(cells, leave);
@@ -553,19 +555,19 @@ fn order(container: &Container, coverage: &Coverage, plan: &Plan) -> Vec<OpId> {
         few.extend_from_slice(values);
         few.sort_unstable_by_key(|&item| plan.lives[item as usize].place);
     };
-    let alone = alone(container, coverage, plan);
+    let alone = alone(container, plan, &lives);
     let mut alone = alone.iter().peekable();
     let mut order = Vec::with_capacity(2 * container.len() + container.peeks.len());
     for cell in 0..cells as u32 {
         sort(leave.of(cell as usize), &mut few);
         let leaving = || few.iter().rev().map(|&item| Item(item));
         for item in leaving().filter(|&item| life(item).0 != cell) {
-            push_peeks(container, plan, item, cell, &mut order);
+            lives.push_peeks(container, plan, item, cell, &mut order);
             order.push(container.remove[item.index()].op);
         }
         for item in leaving().filter(|&item| life(item).0 == cell) {
             order.push(container.insert[item.index()].op);
-            push_peeks(container, plan, item, cell, &mut order);
+            lives.push_peeks(container, plan, item, cell, &mut order);
             order.push(container.remove[item.index()].op);
         }
         while let Some(&(_, op)) = alone.next_if(|alone| alone.0 == cell) {
@@ -574,7 +576,7 @@ fn order(container: &Container, coverage: &Coverage, plan: &Plan) -> Vec<OpId> {
         sort(enter.of(cell as usize), &mut few);
         for &item in &few {
             order.push(container.insert[item as usize].op);
-            push_peeks(container, plan, Item(item), cell, &mut order);
+            lives.push_peeks(container, plan, Item(item), cell, &mut order);
         }
     }
     order
@@ -614,34 +616,60 @@ fn order_without_peeks(container: &Container, plan: &Plan) -> Vec<OpId> {
     order
 }
 
-/// The cells in which a value comes and goes.
-fn life(
-    container: &Container,
-    coverage: &Coverage,
-    plan: &Plan,
-    item: Item,
-) -> (Rank, Option<Rank>) {
-    let index = item.index();
-    let mut entered = coverage.lo[index];
-    let mut left = container.remove[index].exists().then_some(plan.lives[index].removed);
-    entered = left.map_or(entered, |left| left.min(entered));
-    if !container.peeks.is_empty() {
-        let from = container.peeks.partition_point(|peek| peek.item < item);
-        let count = container.peeks_of(item).len();
-        for &cell in &plan.peeked[from..from + count] {
-            entered = entered.min(cell);
-            left = left.map(|left| left.max(cell));
+/// The cells in which values come and go, and where their peeks are.
+struct Lives {
+    /// By value.
+    of: Vec<(Rank, Option<Rank>)>,
+    /// By value, its first peek; and the end.
+    first_peek: Vec<u32>,
+}
+
+impl Lives {
+    fn of(container: &Container, coverage: &Coverage, plan: &Plan) -> Self {
+        let mut lives = Lives { of: Vec::with_capacity(container.len()), first_peek: vec![0] };
+        let mut next = 0;
+        for item in container.items() {
+            let index = item.index();
+            let removed = plan.lives[index].removed;
+            let mut left = container.remove[index].exists().then_some(removed);
+            let mut entered = left.map_or(coverage.lo[index], |left| left.min(coverage.lo[index]));
+            let peeks = next..next + container.peeks_from(next, item);
+            next = peeks.end;
+            for &cell in &plan.peeked[peeks] {
+                entered = entered.min(cell);
+                left = left.map(|left| left.max(cell));
+            }
+            lives.of.push((entered, left));
+            lives.first_peek.push(next as u32);
+        }
+        lives
+    }
+
+    /// Emits the peeks of a value that happen in a cell.
+    fn push_peeks(
+        &self,
+        container: &Container,
+        plan: &Plan,
+        item: Item,
+        cell: Rank,
+        order: &mut Vec<OpId>,
+    ) {
+        let at = |index: usize| self.first_peek[index] as usize;
+        let peeks = at(item.index())..at(item.index() + 1);
+        for (peek, &found) in container.peeks[peeks.clone()].iter().zip(&plan.peeked[peeks]) {
+            if found == cell {
+                order.push(peek.span.op);
+            }
         }
     }
-    (entered, left)
 }
 
 /// The peeks in cells in which their value neither comes nor goes, and then the operations that saw
 /// the queue empty, by cell.
-fn alone(container: &Container, coverage: &Coverage, plan: &Plan) -> Vec<(Rank, OpId)> {
+fn alone(container: &Container, plan: &Plan, lives: &Lives) -> Vec<(Rank, OpId)> {
     let mut alone: Vec<(Rank, OpId)> = Vec::new();
     for (peek, &cell) in container.peeks.iter().zip(&plan.peeked) {
-        let (entered, left) = life(container, coverage, plan, peek.item);
+        let (entered, left) = lives.of[peek.item.index()];
         if cell != entered && Some(cell) != left {
             alone.push((cell, peek.span.op));
         }
@@ -650,17 +678,4 @@ fn alone(container: &Container, coverage: &Coverage, plan: &Plan) -> Vec<(Rank, 
     alone.extend(plan.empty_cells.iter().copied().zip(empties));
     alone.sort_by_key(|&(cell, _)| cell);
     alone
-}
-
-/// Emits the peeks of a value that happen in a cell.
-fn push_peeks(container: &Container, plan: &Plan, item: Item, cell: Rank, order: &mut Vec<OpId>) {
-    if container.peeks.is_empty() {
-        return;
-    }
-    let from = container.peeks.partition_point(|peek| peek.item < item);
-    for (peek, &at) in container.peeks_of(item).iter().zip(&plan.peeked[from..]) {
-        if at == cell {
-            order.push(peek.span.op);
-        }
-    }
 }

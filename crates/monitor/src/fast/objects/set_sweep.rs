@@ -14,6 +14,7 @@ use crate::fast::containers::container::Dense;
 use crate::fast::objects::flag::{Flag, Impossible, Side};
 use crate::fast::objects::set::{Method, Reader};
 use crate::fast::online::trace::Keep;
+use crate::fast::structures::buckets::Buckets;
 use crate::fast::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{History, MethodId, OpId, Stretch, Time, ValueId};
@@ -86,6 +87,7 @@ pub(in crate::fast) fn order(part: &Part<'_>, reader: &Reader<'_>) -> Result<Fou
         late: Vec::new(),
         in_window: vec![0; part.len().div_ceil(64)],
         wrong: 0,
+        room: Room::default(),
     };
     let mut ids = Ids::new(part, reader);
     keys.last.resize(ids.expected(), Last(0));
@@ -245,12 +247,42 @@ struct Keys<'p> {
     last: Vec<Last>,
     returned: Returned,
     windows: HashMap<u32, Window>,
-    /// Operations in windows: the position of the call at which each takes effect.
-    late: Vec<(u32, OpId)>,
+    /// Operations in windows, each behind the position of the call at which it takes effect.
+    late: Vec<(u32, u32)>,
     /// By position, whether the operation is in a window or not in the order at all.
     in_window: Vec<u64>,
     /// The key that was found wrong, if one was.
     wrong: usize,
+    room: Room,
+}
+
+/// Room for windows, used again and again: most are of two or three operations.
+#[derive(Default)]
+struct Room {
+    positions: Vec<Vec<u32>>,
+    events: Vec<(Time, bool, u32)>,
+    flag: Option<Flag>,
+    trace: Keep,
+}
+
+impl Room {
+    /// A list of positions.
+    fn list(&mut self, positions: &[u32]) -> Vec<u32> {
+        let mut list = self.positions.pop().unwrap_or_default();
+        list.extend_from_slice(positions);
+        list
+    }
+
+    /// A flag in a state, on which nothing is open.
+    fn flag(&mut self, state: Side) -> Flag {
+        match self.flag.take().filter(Flag::is_idle) {
+            Some(mut flag) => {
+                flag.reset(state);
+                flag
+            }
+            None => Flag::new(state),
+        }
+    }
 }
 
 impl Keys<'_> {
@@ -338,7 +370,7 @@ impl Keys<'_> {
         let until = self.history.ret(earlier).zip(self.history.ret(op));
         let window = Window {
             state: last.before(),
-            positions: vec![before as u32 - 1, position as u32],
+            positions: self.room.list(&[before as u32 - 1, position as u32]),
             until: until.map(|(a, b)| a.max(b)),
         };
         self.windows.insert(key as u32, window);
@@ -362,7 +394,8 @@ impl Keys<'_> {
         state: Side,
     ) -> Result<(), Declined> {
         if self.history.ret(op).is_none() {
-            let window = Window { state, positions: vec![position as u32], until: None };
+            let positions = self.room.list(&[position as u32]);
+            let window = Window { state, positions, until: None };
             self.windows.insert(key as u32, window);
             self.last[key] = Last(WINDOW);
             return Ok(());
@@ -409,10 +442,11 @@ impl Keys<'_> {
     }
 
     /// The state after a window, and the order within it.
-    fn close(&mut self, window: Window) -> Result<Result<Side, Impossible>, Declined> {
-        let mut flag = Flag::new(window.state);
-        let mut trace = Keep::default();
-        let mut events: Vec<(Time, bool, u32)> = Vec::with_capacity(2 * window.positions.len());
+    fn close(&mut self, mut window: Window) -> Result<Result<Side, Impossible>, Declined> {
+        let mut flag = self.room.flag(window.state);
+        let mut trace = std::mem::take(&mut self.room.trace);
+        let mut events = std::mem::take(&mut self.room.events);
+        events.clear();
         for &position in &window.positions {
             self.mark(position as usize);
             let op = self.part.operation(position as usize);
@@ -420,7 +454,7 @@ impl Keys<'_> {
             events.extend(self.history.ret(op).map(|ret| (ret, true, position)));
         }
         events.sort_unstable();
-        for ((_, returns, position), now) in events.into_iter().zip(1..) {
+        for (&(_, returns, position), now) in events.iter().zip(1..) {
             let op = self.part.operation(position as usize);
             let Some((method, _)) = self.reader.what(op)? else {
                 continue;
@@ -438,11 +472,15 @@ impl Keys<'_> {
         }
         flag.close(&mut trace);
         let mut latest = 0;
-        for op in trace.into_order() {
+        trace.drain(|op| {
             latest = latest.max(self.part.position(op) as u32);
-            self.late.push((latest, op));
-        }
-        Ok(Ok(flag.state()))
+            self.late.push((latest, op.0));
+        });
+        let state = flag.state();
+        window.positions.clear();
+        self.room.positions.push(window.positions);
+        self.room = Room { events, trace, flag: Some(flag), ..std::mem::take(&mut self.room) };
+        Ok(Ok(state))
     }
 
     /// What is left when there are no more calls.
@@ -463,17 +501,14 @@ impl Keys<'_> {
         Ok(Ok(()))
     }
 
-    fn order(mut self) -> Vec<OpId> {
-        self.late.sort_by_key(|&(position, _)| position);
+    fn order(self) -> Vec<OpId> {
+        let late = Buckets::new(self.part.len(), self.late.iter().copied());
         let mut order = Vec::with_capacity(self.part.len());
-        let mut late = self.late.into_iter().peekable();
         for (position, op) in self.part.operations().enumerate() {
             if self.in_window[position >> 6] >> (position & 63) & 1 == 0 {
                 order.push(op);
             }
-            while let Some((_, op)) = late.next_if(|&(at, _)| at as usize == position) {
-                order.push(op);
-            }
+            order.extend(late.of(position).iter().map(|&op| OpId(op)));
         }
         order
     }

@@ -65,21 +65,27 @@ impl Keep {
 
     /// The operations in order. Every slot must be filled.
     pub fn into_order(mut self) -> Vec<OpId> {
-        debug_assert!(!self.order.contains(&OPEN), "every slot is filled");
         if self.before.is_empty() {
+            debug_assert!(!self.order.contains(&OPEN), "every slot is filled");
             return self.order;
         }
+        let mut order = Vec::with_capacity(self.order.len() + self.before.len());
+        self.drain(|op| order.push(op));
+        order
+    }
+
+    /// Hands out the operations in order, and begins anew. Every slot must be filled.
+    pub fn drain(&mut self, mut hand: impl FnMut(OpId)) {
+        debug_assert!(!self.order.contains(&OPEN), "every slot is filled");
         self.before.sort_by_key(|&(place, _)| place);
-        let mut merged = Vec::with_capacity(self.order.len() + self.before.len());
-        let mut before = self.before.into_iter().peekable();
-        for (place, &op) in self.order.iter().enumerate() {
+        let mut before = self.before.drain(..).peekable();
+        for (place, op) in self.order.drain(..).enumerate() {
             while let Some((_, earlier)) = before.next_if(|&(at, _)| at as usize == place) {
-                merged.push(earlier);
+                hand(earlier);
             }
-            merged.push(op);
+            hand(op);
         }
-        merged.extend(before.map(|(_, op)| op));
-        merged
+        before.for_each(|(_, op)| hand(op));
     }
 }
 
