@@ -21,6 +21,7 @@
 
 use crate::random::Random;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// What the threads of a batch show each other: how many calls each has made, and how often
 /// somebody was stopped.
@@ -72,6 +73,37 @@ pub(crate) struct Stop<'m> {
     pub disturbed: &'m AtomicBool,
 }
 
+/// How long a thread takes for its calls when nobody stops it, roughly: the time within which a stop
+/// finds it inside of them. A stop that comes later finds nobody, and most executions are short.
+pub(crate) struct Pace(u64);
+
+impl Default for Pace {
+    fn default() -> Self {
+        Pace(10_000)
+    }
+}
+
+/// The least and the most nanoseconds within which a timer goes off. One that is wound up goes off
+/// no sooner than the system comes back.
+const WITHIN: std::ops::RangeInclusive<u64> = 2_000..=20_000;
+
+impl Pace {
+    /// The time within which a stop is of use.
+    pub fn within(&self) -> u64 {
+        (self.0 * 3 / 2).clamp(*WITHIN.start(), *WITHIN.end())
+    }
+
+    /// An execution took so long. One that took much longer was stopped, or the processor was gone;
+    /// if all do, the pace follows slowly.
+    pub fn took(&mut self, time: Duration) {
+        let time = time.as_nanos() as u64;
+        self.0 = match time <= 2 * self.0 {
+            true => (self.0 * 7 + time) / 8,
+            false => self.0 + self.0 / 32 + 1,
+        };
+    }
+}
+
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{Interrupter, inside};
 
@@ -82,7 +114,7 @@ mod linux {
     use std::ptr::{null, null_mut};
     use std::sync::OnceLock;
     use std::sync::atomic::compiler_fence;
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
 
     /// The longest time that a thread is stopped.
     const LONGEST: Duration = Duration::from_micros(60);
@@ -201,15 +233,15 @@ mod linux {
             (made == 0).then_some(Interrupter { timer })
         }
 
-        /// Winds the timer up if it has run down.
-        pub fn wind(&self, random: &mut Random) {
+        /// Winds the timer up if it has run down: it goes off within a time in nanoseconds.
+        pub fn wind(&self, random: &mut Random, within: u64) {
             if !IDLE.replace(false) {
                 return;
             }
             // SAFETY: all zeros are a span; the call reads it.
             unsafe {
                 let mut once: libc::itimerspec = std::mem::zeroed();
-                once.it_value.tv_nsec = 1 + random.below(20_000) as libc::c_long;
+                once.it_value.tv_nsec = 1 + random.below(within) as libc::c_long;
                 libc::timer_settime(self.timer, 0, &raw const once, null_mut());
             }
         }
@@ -275,7 +307,7 @@ mod elsewhere {
             None
         }
 
-        pub fn wind(&self, _: &mut Random) {
+        pub fn wind(&self, _: &mut Random, _: u64) {
             match *self {}
         }
     }

@@ -7,7 +7,7 @@
 
 use crate::Clock;
 use crate::gate::Gate;
-use crate::interruption::{Interrupter, Meeting, Stop, inside};
+use crate::interruption::{Interrupter, Meeting, Pace, Stop, inside};
 use crate::mishap::Mishap;
 use crate::pressure::{Pressure, processors};
 use crate::random::Random;
@@ -154,8 +154,9 @@ impl Batch {
                 return;
             }
             if let Some(interrupter) = &worker.interrupter {
-                interrupter.wind(&mut random);
+                interrupter.wind(&mut random, worker.pace.within());
             }
+            let begin = Instant::now();
             for (place, step) in steps.iter().enumerate() {
                 self.pressure.think(&mut random);
                 board.at.store(place + 1, Ordering::Relaxed);
@@ -168,6 +169,7 @@ impl Batch {
                     break;
                 }
             }
+            worker.pace.took(begin.elapsed());
             let mut executions = board.executions.lock().expect("nobody panics inside");
             executions.truncate(execution);
             executions.push(calls);
@@ -214,6 +216,7 @@ pub(crate) enum Ended {
 struct Worker {
     number: usize,
     interrupter: Option<Interrupter>,
+    pace: Pace,
     /// Those of the last batch.
     handles: Vec<Box<dyn Attached>>,
 }
@@ -269,7 +272,8 @@ impl Pool {
         let work = move || {
             pressure.settle(thread, first);
             let interrupter = pressure.interrupter();
-            let mut worker = Worker { number: thread, interrupter, handles: Vec::new() };
+            let pace = Pace::default();
+            let mut worker = Worker { number: thread, interrupter, pace, handles: Vec::new() };
             for order in orders {
                 match order {
                     Order::Work(batch) => batch.work(&mut worker),

@@ -1,7 +1,7 @@
 //! Shrinking: from a scenario that fails to the smallest one that still does.
 //!
-//! First everything goes that the counterexample of the failing execution does not need, and it is
-//! tried whether the calls fail also one after another on one thread. Then threads, parts and
+//! First everything goes that the counterexample of the failing execution does not need (or all but
+//! that and what was under way at the same time), and it is tried whether the calls fail also one after another on one thread. Then threads, parts and
 //! single calls are left out one after another as long as what remains fails in the same way. If
 //! that ends with more than a handful of calls, which happens when every smaller scenario fails too
 //! rarely to be caught, handfuls of the calls that the counterexample names, and handfuls drawn at
@@ -14,10 +14,10 @@ use crate::engine::{Effort, Engine, Found};
 use crate::failure::busy_threads;
 use crate::oracle::{Judge, Trouble};
 use crate::random::Random;
-use crate::run::Called;
+use crate::run::{Called, End};
 use crate::scenario::{Scenario, Shape, Step};
 use crate::subject::{Caller, Subject};
-use seriatim_history::Value;
+use seriatim_history::{Time, Value};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -153,7 +153,24 @@ impl Shrinking<'_> {
         let Some(culprits) = self.judge.culprits(&found.run) else {
             return Ok(None);
         };
-        let named: HashSet<(Caller, usize)> = places(found, &culprits);
+        if let Some(smaller) = self.by_named(found, places(found, &culprits))? {
+            return Ok(Some(smaller));
+        }
+        // Calls that no order explains need not contain the one to blame: a push that is stopped
+        // half-way and returns nothing. It was under way at the same time.
+        let beside = overlapping(found, &culprits);
+        let patience = std::mem::replace(&mut self.patience, FIRST_PATIENCE * 4);
+        let smaller = self.by_named(found, places(found, &beside));
+        self.patience = patience;
+        smaller
+    }
+
+    /// Only some calls.
+    fn by_named(
+        &mut self,
+        found: &Found,
+        named: HashSet<(Caller, usize)>,
+    ) -> Result<Option<Found>, Trouble> {
         let mut scenario = found.scenario.only(|caller, place| named.contains(&(caller, place)));
         let main = found.scenario.before.len() + found.scenario.after.len();
         let drained = |&(caller, place): &(Caller, usize)| caller == Caller::Main && place >= main;
@@ -264,6 +281,20 @@ fn places(found: &Found, culprits: &[usize]) -> HashSet<(Caller, usize)> {
         *count += 1;
     }
     named
+}
+
+/// Some calls of a run and those that overlap one of them.
+fn overlapping(found: &Found, culprits: &[usize]) -> Vec<usize> {
+    let interval = |called: &Called| match called.slot.end {
+        End::Returned(ret, _) => (called.slot.call, ret),
+        _ => (called.slot.call, Time::MAX),
+    };
+    let calls: Vec<(Time, Time)> = found.run.calls().map(|(_, called)| interval(called)).collect();
+    let overlaps = |one: &usize, other: &usize| {
+        calls[*one].0 <= calls[*other].1 && calls[*other].0 <= calls[*one].1
+    };
+    let meets = |call: &usize| culprits.iter().any(|culprit| overlaps(call, culprit));
+    (0..calls.len()).filter(meets).collect()
 }
 
 /// The scenarios that leave something out, the boldest first.

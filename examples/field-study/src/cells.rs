@@ -2,7 +2,7 @@
 
 use crate::models::{Outcome, once, slot};
 use crate::{Study, study};
-use seriatim_harness::{IntoReply, Reply, Test, distinct, ends, test, test_async};
+use seriatim_harness::{IntoReply, Reply, Test, distinct, ends, test};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
@@ -25,7 +25,6 @@ pub const STUDIES: &[Study] = &[
         versions,
     ),
     study("tokio", "Semaphore", "try_acquire_many add_permits forget_permits close", semaphore),
-    study("tokio", "Semaphore, waiting", "acquire add_permits try_acquire", waiting),
     study("once_cell", "sync::OnceCell", "set get get_or_init", once_cell),
     study("std", "OnceLock", "set get get_or_init", once_lock),
     study("spin", "Once", "call_once get", spin_once),
@@ -233,26 +232,6 @@ fn semaphore(budget: Duration) -> Outcome {
         .operation("close", (), |semaphore, ()| semaphore.close())
         .once()
         .spec("weighted-semaphore(init=2)")
-        .budget(budget)
-        .run()
-}
-
-/// One permit at a time: who waits for several keeps some of them back from the others.
-fn waiting(budget: Duration) -> Outcome {
-    test_async(|| tokio::sync::Semaphore::new(1))
-        .operation("acquire", (), |semaphore, ()| async move {
-            semaphore.acquire().await.expect("nobody closes it").forget()
-        })
-        .operation("try_acquire", (), |semaphore, ()| async move {
-            semaphore.try_acquire().map(|permit| permit.forget()).is_ok()
-        })
-        .operation(
-            "release",
-            1..3_usize,
-            |semaphore, count| async move { semaphore.add_permits(count) },
-        )
-        .cancel(0.1)
-        .spec("weighted-semaphore(init=1)")
         .budget(budget)
         .run()
 }

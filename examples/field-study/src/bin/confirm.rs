@@ -26,10 +26,15 @@ const ALL: &[(&str, fn(Duration))] = &[
     ("flurry", flurry),
     ("papaya", papaya),
     ("deadqueue", deadqueue),
+    ("deadqueue-limited", deadqueue_limited),
     ("lockfree", lockfree),
+    ("lockfree-queue", lockfree_queue),
     ("tachyonix", tachyonix),
     ("dashmap", dashmap),
+    ("dashmap-len", dashmap_len),
+    ("quick_cache-len", quick_cache_len),
     ("leapfrog", leapfrog),
+    ("leapfrog-remove", leapfrog_remove),
     ("skip-map", skip_map),
 ];
 
@@ -395,10 +400,33 @@ fn deadqueue(time: Duration) {
     own_messages(time, make, send, |queue| queue.try_pop());
 }
 
+fn deadqueue_limited(time: Duration) {
+    let make = || {
+        let queue = std::sync::Arc::new(deadqueue::limited::Queue::new(4096));
+        (queue.clone(), queue)
+    };
+    let send = |queue: &std::sync::Arc<deadqueue::limited::Queue<u32>>, message| {
+        queue.try_push(message).is_ok()
+    };
+    own_messages(time, make, send, |queue| queue.try_pop());
+}
+
 fn lockfree(time: Duration) {
     let send =
         |sender: &lockfree::channel::mpmc::Sender<u32>, message| sender.send(message).is_ok();
     own_messages(time, lockfree::channel::mpmc::create, send, |receiver| receiver.recv().ok());
+}
+
+fn lockfree_queue(time: Duration) {
+    let make = || {
+        let queue = std::sync::Arc::new(lockfree::queue::Queue::<u32>::new());
+        (queue.clone(), queue)
+    };
+    let send = |queue: &std::sync::Arc<lockfree::queue::Queue<u32>>, message| {
+        queue.push(message);
+        true
+    };
+    own_messages(time, make, send, |queue| queue.pop());
 }
 
 fn tachyonix(time: Duration) {
@@ -424,6 +452,57 @@ fn dashmap(time: Duration) {
         });
         keys.iter().max().is_some_and(|last| keys.len() <= *last as usize)
     });
+}
+
+/// An entry moves from key to key: there are always one or two.
+fn moving_entry(
+    time: Duration,
+    insert: impl Fn(u32) + Sync,
+    remove: impl Fn(u32) + Sync,
+    len: impl Fn() -> usize,
+) {
+    let over = AtomicBool::new(false);
+    insert(0);
+    let moves = || {
+        let keys = (0..).take_while(|_| !over.load(SeqCst));
+        keys.for_each(|key: u32| {
+            insert((key + 1) % 64);
+            remove(key % 64);
+        });
+    };
+    together(moves, || {
+        count(time, "what always has one or two entries has another len", || {
+            !(1..=2).contains(&len())
+        });
+        over.store(true, SeqCst);
+    });
+}
+
+fn dashmap_len(time: Duration) {
+    let map = dashmap::DashMap::<u32, ()>::new();
+    let insert = |key| _ = map.insert(key, ());
+    moving_entry(time, insert, |key| _ = map.remove(&key), || map.len());
+}
+
+fn quick_cache_len(time: Duration) {
+    let cache = quick_cache::sync::Cache::<u32, ()>::new(1000);
+    let insert = |key| cache.insert(key, ());
+    moving_entry(time, insert, |key| _ = cache.remove(&key), || cache.len());
+}
+
+/// Two threads remove the same keys; each is there for one of them only.
+fn leapfrog_remove(time: Duration) {
+    const KEYS: u32 = 1000;
+    let (begin, mut wrong, mut tried) = (Instant::now(), 0, 0);
+    while begin.elapsed() < time {
+        let map = leapfrog::LeapMap::<u32, u32>::with_capacity(4096);
+        (1..=KEYS).for_each(|key| _ = map.insert(key, key));
+        let take = || (1..=KEYS).map(|key| map.remove(&key).is_some()).collect::<Vec<bool>>();
+        let (one, other) = together(take, take);
+        wrong += one.iter().zip(&other).filter(|(one, other)| **one && **other).count();
+        tried += KEYS;
+    }
+    println!("one entry was given to two callers of remove: {wrong} of {tried}");
 }
 
 /// Two threads insert the same keys; each key is new to one of them only.

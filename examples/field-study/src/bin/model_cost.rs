@@ -59,12 +59,14 @@ impl<S: Clone + Eq + Hash + Debug + Send + Sync + 'static> Object<S> {
                 Entry => test.operation(name, (1..4_u32, distinct::<u32>()), move |o, (a, b)| {
                     call(o, [a, b, 0])
                 }),
-                Keys => test
-                    .operation(name, (1..4_u32, 1..4_u32), move |o, (a, b)| call(o, [a, b, 0])),
-                Three => test
-                    .operation(name, (1..4_u32, 1..4_u32, 1..4_u32), move |o, (a, b, c)| {
+                Keys => {
+                    test.operation(name, (1..4_u32, 1..4_u32), move |o, (a, b)| call(o, [a, b, 0]))
+                }
+                Three => {
+                    test.operation(name, (1..4_u32, 1..4_u32, 1..4_u32), move |o, (a, b, c)| {
                         call(o, [a, b, c])
-                    }),
+                    })
+                }
             }
         };
         self.operations.iter().fold(test(move || Mutex::new(start.clone())), declare)
