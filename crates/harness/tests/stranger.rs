@@ -16,6 +16,8 @@ use std::time::Duration;
 
 type Ran = Result<Passed, Box<Failed>>;
 type Subject = (&'static str, fn() -> Ran);
+/// The parts of a bag.
+type Parts = [Mutex<Vec<u32>>; 2];
 
 fn run<T: Send + Sync + 'static, H: 'static, V>(test: Test<T, H, V>) -> Ran {
     run_for(test, 800)
@@ -272,7 +274,7 @@ impl Spec for Bag {
 }
 
 /// A bag of two parts, which gives what is in the part that it looks at first.
-fn chooses(look: fn(&[Mutex<Vec<u32>>; 2], usize) -> Option<u32>) -> Ran {
+fn chooses(look: fn(&Parts, usize) -> Option<u32>) -> Ran {
     run(test(|| ([Mutex::new(Vec::new()), Mutex::new(Vec::new())], AtomicU64::new(1)))
         .operation("put", distinct::<u32>(), |(parts, dice), value| {
             parts[dice.fetch_add(7, SeqCst) as usize % 2].lock().unwrap().push(value)
@@ -284,13 +286,13 @@ fn chooses(look: fn(&[Mutex<Vec<u32>>; 2], usize) -> Option<u32>) -> Ran {
 }
 
 /// Both parts at once.
-fn both(parts: &[Mutex<Vec<u32>>; 2], first: usize) -> Option<u32> {
+fn both(parts: &Parts, first: usize) -> Option<u32> {
     let mut held = parts.each_ref().map(|part| part.lock().unwrap());
     held[first].pop().or_else(|| held[1 - first].pop())
 }
 
 /// Looks first and takes then: two may have seen the same value.
-fn in_turn(parts: &[Mutex<Vec<u32>>; 2], first: usize) -> Option<u32> {
+fn in_turn(parts: &Parts, first: usize) -> Option<u32> {
     let found = parts[first].lock().unwrap().last().copied();
     moment();
     parts[first].lock().unwrap().pop();
