@@ -19,6 +19,7 @@ type Subject = (&'static str, fn() -> Ran);
 /// The parts of a bag.
 type Parts = [Mutex<Vec<u32>>; 2];
 
+/// As many executions as most of them need.
 fn run<T: Send + Sync + 'static, H: 'static, V>(test: Test<T, H, V>) -> Ran {
     run_for(test, 800)
 }
