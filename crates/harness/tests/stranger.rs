@@ -30,6 +30,9 @@ fn run_for<T: Send + Sync + 'static, H: 'static, V>(test: Test<T, H, V>, executi
     test.budget(Duration::from_secs(6)).shrink_for(Duration::from_millis(200)).run()
 }
 
+/// How often a broken object is tried on a machine that is too busy for enough executions at once.
+const TRIES: usize = 15;
+
 /// A moment in which others may do something.
 fn moment() {
     std::thread::sleep(Duration::from_micros(50));
@@ -276,20 +279,32 @@ impl Spec for Bag {
 
 /// A bag of two parts, which gives what is in the part that it looks at first.
 fn chooses(look: fn(&Parts, usize) -> Option<u32>) -> Ran {
-    run(test(|| ([Mutex::new(Vec::new()), Mutex::new(Vec::new())], AtomicU64::new(1)))
-        .operation("put", distinct::<u32>(), |(parts, dice), value| {
+    let test = test(|| ([Mutex::new(Vec::new()), Mutex::new(Vec::new())], AtomicU64::new(1)))
+        .operation("put", distinct::<u32>(), |(parts, dice): &(Parts, AtomicU64), value| {
             parts[dice.fetch_add(7, SeqCst) as usize % 2].lock().unwrap().push(value)
         })
         .operation("take", (), move |(parts, dice), ()| {
             look(parts, dice.fetch_add(3, SeqCst) as usize / 2 % 2)
         })
-        .own_spec(Bag, |call| (call.name() == "put").then(|| call.arg()), |_, reply| reply.value()))
+        .own_spec(Bag, |call| (call.name() == "put").then(|| call.arg()), |_, reply| reply.value());
+    run_for(test, 5_000)
 }
 
 /// Both parts at once.
 fn both(parts: &Parts, first: usize) -> Option<u32> {
     let mut held = parts.each_ref().map(|part| part.lock().unwrap());
     held[first].pop().or_else(|| held[1 - first].pop())
+}
+
+/// The part that is looked at first, then the other: a value that comes and one that goes meanwhile
+/// make the bag look empty. That takes three calls at once, of which one waits between the parts: it
+/// was found after 121 to 12,000 executions.
+fn one_after_the_other(parts: &Parts, first: usize) -> Option<u32> {
+    let found = parts[first].lock().unwrap().pop();
+    found.or_else(|| {
+        moment();
+        parts[1 - first].lock().unwrap().pop()
+    })
 }
 
 /// Looks first and takes then: two may have seen the same value.
@@ -500,6 +515,7 @@ const BROKEN: &[Subject] = &[
     ("enters twice", || nothing_or_nothing(true)),
     ("huge results that end otherwise", || huge(|count| count.min(1))),
     ("looks and takes", || chooses(in_turn)),
+    ("looks into one part after the other", || chooses(one_after_the_other)),
     ("times out and loses", || times_out(true)),
     ("needs much of the stack and races", || deep(true)),
     ("spins and lets two in", || spins(true)),
@@ -521,7 +537,9 @@ fn no_right_object_of_a_stranger_fails() {
 
 #[test]
 fn every_broken_object_of_a_stranger_fails() {
-    let ran = BROKEN.iter().map(|(name, run)| (name, run()));
+    let tried =
+        |run: &fn() -> Ran| (1..TRIES).map(|_| run()).find(Result::is_err).unwrap_or_else(run);
+    let ran = BROKEN.iter().map(|(name, run)| (name, tried(run)));
     let passed: Vec<String> =
         ran.filter_map(|(name, ran)| ran.ok().map(|passed| format!("{name}: {passed}"))).collect();
     assert!(passed.is_empty(), "{}", passed.join("\n"));
