@@ -413,6 +413,9 @@ const BROKEN: &[Subject] = &[
     ("results that panic", || speechless(3)),
 ];
 
+/// How often a broken object is tried on a machine that is too busy for enough executions at once.
+const TRIES: usize = 50;
+
 #[test]
 fn no_right_object_of_an_odd_kind_fails() {
     let ran = RIGHT.iter().map(|(name, run)| (name, run()));
@@ -424,7 +427,9 @@ fn no_right_object_of_an_odd_kind_fails() {
 
 #[test]
 fn every_broken_object_of_an_odd_kind_fails() {
-    let ran = BROKEN.iter().map(|(name, run)| (name, run()));
+    let tried =
+        |run: &fn() -> Ran| (1..TRIES).map(|_| run()).find(Result::is_err).unwrap_or_else(run);
+    let ran = BROKEN.iter().map(|(name, run)| (name, tried(run)));
     let passed: Vec<String> =
         ran.filter_map(|(name, ran)| ran.ok().map(|passed| format!("{name}: {passed}"))).collect();
     assert!(passed.is_empty(), "{}", passed.join("\n"));
