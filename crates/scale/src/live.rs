@@ -114,8 +114,6 @@ impl Listener for Listening {
 enum End {
     Monitor(Stop),
     SeveralObjects,
-    /// The specification does not know an operation, or not like this.
-    Refused(String),
 }
 
 impl Watch {
@@ -250,10 +248,7 @@ impl Watch {
                 Err(Stop::Declined(declined)) => declined,
             };
             heard = match self.next_split(&declined) {
-                Some(split) => match self.begin_again(split, &declined) {
-                    Ok(heard) => heard,
-                    Err(problem) => return self.ends(line, End::Refused(problem)),
-                },
+                Some(split) => self.begin_again(split, &declined),
                 None => self.give_up(declined.to_string()),
             };
         }
@@ -288,32 +283,26 @@ impl Watch {
         }
     }
 
-    /// A frontier hears everything that happened so far, and goes on from there. An error says why
-    /// the events are none of this specification.
-    fn begin_again(
-        &mut self,
-        split: Split,
-        declined: &Declined,
-    ) -> Result<Result<(), Stop>, String> {
+    /// A frontier hears everything that happened so far, and goes on from there.
+    fn begin_again(&mut self, split: Split, declined: &Declined) -> Result<(), Stop> {
         self.beginnings += 1;
         let Some(Ok((mut history, _))) = self.kept.history(&self.judge) else {
             let why = format!("{declined}, and what came before is not kept");
-            return Ok(self.give_up(why));
+            return self.give_up(why);
         };
         let conventions = self.judge.conventions;
         let sample = Sample { history: &mut history, conventions, split, most_values: MOST_VALUES };
         let mut frontier = match (self.begins)(sample) {
             Ok(frontier) => frontier,
-            Err(why) => return Ok(self.give_up(why)),
+            Err(why) => return self.give_up(why),
         };
         let heard = tell_all(&mut *frontier, &history, &self.kept);
         // An operation that cannot be heard though it is known from the beginning never will be.
         if let Err(Stop::Declined(Declined::Unheard { why })) = heard {
-            let read = self.judge.reader.read(&mut history);
-            return read.map(|_| self.give_up(why)).map_err(|error| error.problem.to_string());
+            return self.give_up(why);
         }
         self.listens = Listens::Frontier(split, frontier);
-        Ok(heard)
+        heard
     }
 
     fn ends(&mut self, line: u64, end: End) -> ControlFlow<()> {
@@ -358,7 +347,6 @@ impl Watch {
             Some((_, End::Monitor(Stop::Declined(declined)))) => {
                 self.decided_in_the_end(declined.to_string())
             }
-            Some((_, End::Refused(problem))) => Judgement::Refused(problem),
             Some((_, End::SeveralObjects)) => {
                 Judgement::Unknown("several objects cannot be watched as one".to_owned())
             }

@@ -131,10 +131,7 @@ fn report(name: &str, watched: &mut Watch, conventions: Conventions) -> Result<E
             ))?;
             Ok(Exit::Unknown)
         }
-        Judgement::Refused(problem) => {
-            say(&so_far(name, watched, "the next one cannot be read"))?;
-            Err(Failure(format!("{place}: {problem}")))
-        }
+        Judgement::Refused(problem) => Err(Failure(format!("{place}: {problem}"))),
     }
 }
 

@@ -45,19 +45,6 @@ fn what_cannot_be_watched_is_refused() {
 }
 
 #[test]
-fn an_operation_that_the_object_does_not_have_ends_the_watch_at_once() {
-    let events = "{\"process\":0,\"type\":\"call\",\"op\":\"enqueue\",\"arg\":1}\n\
-                  {\"process\":0,\"type\":\"return\"}\n\
-                  {\"process\":0,\"type\":\"call\",\"op\":\"sing\"}\n\
-                  what comes later is not read\n";
-    for object in ["queue", "map", "bounded-deque"] {
-        let ran = seriatim_reading(events.as_bytes(), &["watch", object]);
-        let line = if object == "map" { 1 } else { 3 };
-        ran.exits(2).says("no violation in").complains(&format!("-:{line}: "));
-    }
-}
-
-#[test]
 fn a_specification_in_a_file_can_be_watched() {
     let source = "spec flag {\n  var up: bool = false\n  \
                   method raise() -> bool { let old = up; up = true; return old }\n}\n";
