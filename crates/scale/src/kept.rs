@@ -10,7 +10,7 @@ use crate::judge::{FilesOf, Judge, Until};
 use crate::record::{self, Rank, StreamedOperation, put_frame};
 use crate::spill::{Scratch, Temporary, read_frame};
 use seriatim_history::{
-    History, InputError, Interval, LiveCall, LiveReturn, OpId, Outcome, Time, ValueId,
+    History, InputError, Interval, LiveCall, LiveReturn, OpId, Outcome, Time, Value, ValueId,
 };
 use std::collections::HashMap;
 
@@ -35,6 +35,8 @@ pub struct Kept {
 struct Open {
     call: Time,
     line: u64,
+    /// Who called it: some objects ask whose an operation is.
+    caller: Value,
     /// The operation, pending.
     bytes: Vec<u8>,
 }
@@ -55,14 +57,14 @@ impl Kept {
         if !self.is_whole {
             return;
         }
-        let LiveCall { op, line, method, call, values, .. } = *call;
+        let LiveCall { op, line, caller, method, call, values, .. } = *call;
         let mut bytes = Vec::new();
         record::put(
             &mut bytes,
             &StreamedOperation {
                 file: 0,
                 line,
-                caller: None,
+                caller: Some(caller),
                 method,
                 call,
                 interval: Interval { call: now, ret: None },
@@ -74,9 +76,10 @@ impl Kept {
         if self.open.len() <= op.index() {
             self.open.resize_with(op.index() + 1, || None);
         }
+        let open = Open { call: now, line, caller: caller.clone(), bytes };
         // A number is used again once its operation has returned; one that stays open is kept as it
         // is.
-        if let Some(before) = self.open[op.index()].replace(Open { call: now, line, bytes }) {
+        if let Some(before) = self.open[op.index()].replace(open) {
             self.write(before.call, &before.bytes);
         }
     }
@@ -97,7 +100,7 @@ impl Kept {
             &StreamedOperation {
                 file: 0,
                 line: open.line,
-                caller: None,
+                caller: Some(&open.caller),
                 method,
                 call,
                 interval: Interval { call: open.call, ret: Some(now) },

@@ -62,6 +62,23 @@ fn a_specification_in_a_file_can_be_watched() {
 }
 
 #[test]
+fn receivers_that_only_their_processes_name_are_decided_at_the_end() {
+    let update = |is_new: bool| {
+        format!(
+            "{{\"process\":1,\"type\":\"call\",\"op\":\"update\"}}\n\
+             {{\"process\":1,\"type\":\"return\",\"result\":[5,{is_new}]}}\n"
+        )
+    };
+    let send = "{\"process\":0,\"type\":\"call\",\"op\":\"send\",\"arg\":5}\n\
+                {\"process\":0,\"type\":\"return\",\"result\":true}\n";
+    for (is_new, exit) in [(false, 0), (true, 1)] {
+        let events = [send, &update(true), &update(is_new)].concat();
+        seriatim_reading(events.as_bytes(), &["watch", "watch"]).exits(exit);
+        seriatim_reading(events.as_bytes(), &["check", "--spec", "watch", "-"]).exits(exit);
+    }
+}
+
+#[test]
 fn where_nobody_can_follow_the_end_decides() {
     // So many enqueues overlap that their orders are too many for the frontier; the values repeat,
     // which the queue's own monitor does not take.
