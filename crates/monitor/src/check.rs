@@ -78,7 +78,7 @@ fn decide(
         let problem = Problem::BrokenSpec { spec: reader.name(), defect };
         return Err(InputError::new(history.source(), 0, problem));
     }
-    let replayed = replay_parts(history, reader, reading, (&parts, &decisions), options.threads)?;
+    let replayed = replay_parts(history, reader, reading, &parts, &decisions)?;
     if replayed.is_err() && decisions.iter().any(|decision| decision.decided_by == BY_VERSIONS) {
         return check_without_versions(history, reader, options);
     }

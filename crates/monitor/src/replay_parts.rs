@@ -10,7 +10,7 @@ use crate::sabotage::{Sabotage, is_broken};
 use crate::search::dovetail::Finding;
 use seriatim_history::{History, Horizon, InputError, OpId};
 use seriatim_spec::{
-    Interpretation, Invalid, Limit, Reader, Replayed, Witness, replay, replay_by_steps, replay_on,
+    Interpretation, Invalid, Limit, Reader, Replayed, Witness, replay, replay_by_steps,
 };
 
 /// Replays the orders that were found for parts, all as one; where every part has an order, that is
@@ -19,8 +19,8 @@ pub(crate) fn replay_parts(
     history: &mut History,
     reader: &dyn Reader,
     reading: &Interpretation,
-    (parts, decisions): (&[Part], &[Decision]),
-    threads: usize,
+    parts: &[Part],
+    decisions: &[Decision],
 ) -> Result<Result<Replayed, Invalid>, InputError> {
     let mut orders = Vec::new();
     let mut kept = Vec::new();
@@ -34,7 +34,7 @@ pub(crate) fn replay_parts(
     let witness = assemble(history, orders);
     if is_whole {
         return match reader.chosen() {
-            Some(_) => replay_filled(history, reader, witness, threads),
+            Some(_) => replay_filled(history, reader, witness),
             None => Ok(replay_by_steps(history, reading, witness)),
         };
     }
@@ -43,7 +43,7 @@ pub(crate) fn replay_parts(
     let order = witness.order.into_iter().map(place).collect();
     let mut excerpt = history.restricted(&kept, Horizon::Whole);
     let original = |op: OpId| kept.get(op.index()).copied().unwrap_or(op);
-    let replayed = replay_filled(&mut excerpt, reader, Witness { order }, threads)?;
+    let replayed = replay_filled(&mut excerpt, reader, Witness { order })?;
     Ok(replayed.map_err(|invalid| invalid.renamed(original)))
 }
 
@@ -52,7 +52,6 @@ pub(crate) fn replay_filled(
     history: &mut History,
     reader: &dyn Reader,
     witness: Witness,
-    threads: usize,
 ) -> Result<Result<Replayed, Invalid>, InputError> {
     let mut witness = witness;
     if is_broken(Sabotage::LostOperation) {
@@ -60,7 +59,7 @@ pub(crate) fn replay_filled(
         return replay(history, reader, witness);
     }
     let count = witness.order.len();
-    match replay_on(history, reader, witness.clone(), threads)? {
+    match replay(history, reader, witness.clone())? {
         Err(Invalid::Missing(_)) if count < history.len() => {
             replay(history, reader, filled(history, witness))
         }

@@ -118,15 +118,13 @@ impl DecidedWhole {
         let (mut defect, mut confirmation, mut left_out) = (None, None, LeftOut::default());
         let mut unfair = None;
         let verdict = match claim {
-            Claim::Linearizable(witness) => {
-                match replay_filled(history, reader, witness, options.threads)? {
-                    Ok(replayed) => Verdict::Linearizable(replayed),
-                    Err(invalid) => {
-                        defect = Some(invalid.to_string());
-                        Verdict::Unknown(rejected(defect.clone()))
-                    }
+            Claim::Linearizable(witness) => match replay_filled(history, reader, witness)? {
+                Ok(replayed) => Verdict::Linearizable(replayed),
+                Err(invalid) => {
+                    defect = Some(invalid.to_string());
+                    Verdict::Unknown(rejected(defect.clone()))
                 }
-            }
+            },
             Claim::Violation(core) => {
                 let witnesses = Witnesses { history, reader, options, object };
                 let all: Vec<OpId> = (0..history.len()).map(OpId::from).collect();

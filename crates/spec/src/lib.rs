@@ -49,7 +49,7 @@ pub use machine::{Answer, Effect, Machine};
 pub use mentions::Mentions;
 pub use parameters::{Parameter, Parameters, Takes};
 pub use refute_under::refute_under;
-pub use replay::{Order, Refutation, refute, replay, replay_on, replay_under};
+pub use replay::{Order, Refutation, refute, replay, replay_under};
 pub use sequence::Sequence;
 pub use seriatim_limits::{Cancel, Reason, Stopped, checkpoint, checkpoint_now};
 pub use sparse::Sparse;

@@ -42,7 +42,6 @@ use crate::validate::replay_by_steps_under;
 use crate::{ChosenReader, Failures, Invalid, Parameters, Reader, Replayed, Witness};
 use record::Record;
 use seriatim_history::{History, InputError, OpId, Outcome, Value, ValueId};
-use seriatim_limits::both;
 use std::collections::HashMap;
 use std::hash::Hash;
 use verbs::Verb;
@@ -226,23 +225,6 @@ pub fn replay(
     replay_under(history, reader, witness, Order::RealTime)
 }
 
-/// Replays a witness, a long one on two threads if there may be two: one checks (a) and (b), the
-/// other (c). What is found is what one thread finds.
-pub fn replay_on(
-    history: &mut History,
-    reader: &dyn Reader,
-    witness: Witness,
-    threads: usize,
-) -> Result<Result<Replayed, Invalid>, InputError> {
-    match threads > 1 && witness.order.len() >= LONG {
-        true => replay_as(history, reader, witness, Order::RealTime, Pace::Two),
-        false => replay(history, reader, witness),
-    }
-}
-
-/// From so many operations on, two threads replay an order.
-const LONG: usize = 50_000;
-
 /// Replays a witness that has to respect an order which may be weaker than real time.
 pub fn replay_under(
     history: &mut History,
@@ -250,19 +232,9 @@ pub fn replay_under(
     witness: Witness,
     order: Order,
 ) -> Result<Result<Replayed, Invalid>, InputError> {
-    replay_as(history, reader, witness, order, Pace::One)
-}
-
-fn replay_as(
-    history: &mut History,
-    reader: &dyn Reader,
-    witness: Witness,
-    order: Order,
-    pace: Pace,
-) -> Result<Result<Replayed, Invalid>, InputError> {
     if let Some(chosen) = reader.chosen() {
         intern_parameters(history, chosen.choice.parameters());
-        let replay = Replay { history, reader: chosen, witness: &witness, order, pace };
+        let replay = Replay { history, reader: chosen, witness: &witness, order };
         if let Some(replayed) = with_model(chosen.choice.name(), replay) {
             return Ok(replayed.map(|()| Replayed::new(witness)));
         }
@@ -271,19 +243,11 @@ fn replay_as(
     Ok(replay_by_steps_under(history, &reading, witness, order))
 }
 
-/// How many threads replay.
-#[derive(Clone, Copy)]
-enum Pace {
-    One,
-    Two,
-}
-
 struct Replay<'r> {
     history: &'r mut History,
     reader: &'r ChosenReader,
     witness: &'r Witness,
     order: Order,
-    pace: Pace,
 }
 
 impl Visitor for Replay<'_> {
@@ -293,94 +257,26 @@ impl Visitor for Replay<'_> {
         intern_items::<M>(self.history);
         let history = &*self.history;
         let mut player: Player<'_, M> = Player::new(history, self.reader);
-        let meaning = player.meaning.clone();
         let mut sequencer = Sequencer::new(history, self.order);
-        let order = &self.witness.order[..];
-        match self.pace {
-            Pace::One => {
-                for (position, &op) in order.iter().enumerate() {
-                    place(&meaning, &mut sequencer, op)?;
-                    play(&mut player, position, op)?;
-                }
-                sequencer.is_complete(|op| meaning.happened(op))
+        for (position, &op) in self.witness.order.iter().enumerate() {
+            if op.index() >= history.len() || !player.happened(op) {
+                return Err(Invalid::Foreign(op));
             }
-            Pace::Two => {
-                let places = || {
-                    let mut operations = order.iter().enumerate();
-                    operations.try_for_each(|(position, &op)| {
-                        place(&meaning, &mut sequencer, op).map_err(|wrong| (position, wrong))
-                    })
-                };
-                let plays = || {
-                    let mut operations = order.iter().enumerate();
-                    // What is none of the history's is found by the other.
-                    operations.try_for_each(|(position, &op)| match op.index() < history.len() {
-                        true => play(&mut player, position, op).map_err(|wrong| (position, wrong)),
-                        false => Ok(()),
-                    })
-                };
-                match both(plays, places) {
-                    // At one and the same operation, its place is looked at first.
-                    (Err((played, _)), Err((placed, wrong))) if placed <= played => Err(wrong),
-                    (Err((_, wrong)), _) | (_, Err((_, wrong))) => Err(wrong),
-                    (Ok(()), Ok(())) => sequencer.is_complete(|op| meaning.happened(op)),
-                }
+            sequencer.place(op)?;
+            if !player.play(op) {
+                return Err(Invalid::Illegal { position, op, reason: player.reason(op) });
             }
         }
-    }
-}
-
-/// Checks (a) and (b) of the next operation.
-#[inline]
-fn place<M: Model>(
-    meaning: &Meaning<'_, M>,
-    sequencer: &mut Sequencer<'_>,
-    op: OpId,
-) -> Result<(), Invalid> {
-    if op.index() >= meaning.history.len() || !meaning.happened(op) {
-        return Err(Invalid::Foreign(op));
-    }
-    sequencer.place(op)
-}
-
-/// Checks (c) of the next operation.
-#[inline]
-fn play<M: Model>(player: &mut Player<'_, M>, position: usize, op: OpId) -> Result<(), Invalid> {
-    match player.play(op) {
-        true => Ok(()),
-        false => Err(Invalid::Illegal { position, op, reason: player.reason(op) }),
-    }
-}
-
-/// What the operations of a history mean.
-#[derive(Clone)]
-struct Meaning<'h, M: Model> {
-    history: &'h History,
-    failures: Failures,
-    has_failures: bool,
-    verbs: Vec<Option<M::Verb>>,
-}
-
-impl<M: Model> Meaning<'_, M> {
-    /// Whether an operation happened, or may have happened.
-    #[inline]
-    fn happened(&self, op: OpId) -> bool {
-        if !self.has_failures || self.history.outcome(op) != Outcome::Failed {
-            return true;
-        }
-        let verb = self.verbs[self.history.method(op).index()];
-        let record = read(self.history, op, Outcome::Failed);
-        self.failures == Failures::Observe && verb.is_some_and(|verb| M::observes(verb, &record))
-    }
-
-    fn verb(&self, op: OpId) -> Option<M::Verb> {
-        self.verbs[self.history.method(op).index()]
+        sequencer.is_complete(|op| player.happened(op))
     }
 }
 
 /// Takes the objects of a history through operations.
 pub(crate) struct Player<'h, M: Model> {
-    meaning: Meaning<'h, M>,
+    history: &'h History,
+    failures: Failures,
+    has_failures: bool,
+    verbs: Vec<Option<M::Verb>>,
     objects: Objects<M>,
 }
 
@@ -401,31 +297,42 @@ impl<'h, M: Model> Player<'h, M> {
             true => Objects::Many(HashMap::new(), start),
             false => Objects::One(start),
         };
-        let meaning = Meaning {
+        Player {
             history,
             failures: reader.failures,
             has_failures: history.has_failures(),
             verbs: verbs::<M>(history),
-        };
-        Player { meaning, objects }
+            objects,
+        }
+    }
+
+    /// Whether an operation happened, or may have happened.
+    #[inline]
+    fn happened(&self, op: OpId) -> bool {
+        if !self.has_failures || self.history.outcome(op) != Outcome::Failed {
+            return true;
+        }
+        let verb = self.verbs[self.history.method(op).index()];
+        let record = read(self.history, op, Outcome::Failed);
+        self.failures == Failures::Observe && verb.is_some_and(|verb| M::observes(verb, &record))
     }
 
     /// Does an operation; whether the log fits.
     #[inline]
     fn play(&mut self, op: OpId) -> bool {
-        let ended = match self.meaning.has_failures {
-            true => self.meaning.history.outcome(op),
-            false if self.meaning.history.ret(op).is_some() => Outcome::Ok,
+        let ended = match self.has_failures {
+            true => self.history.outcome(op),
+            false if self.history.ret(op).is_some() => Outcome::Ok,
             false => Outcome::Pending,
         };
-        let record = read(self.meaning.history, op, ended);
-        let Some(verb) = self.meaning.verb(op) else { return false };
+        let record = read(self.history, op, ended);
+        let Some(verb) = self.verbs[self.history.method(op).index()] else { return false };
         if let Objects::One(object) = &mut self.objects {
             if object.choices(verb, &record).is_none() {
                 return object.step(verb, &record);
             }
             // There is one object, which was met.
-            let (state, only) = (object.clone(), self.meaning.history.object(op));
+            let (state, only) = (object.clone(), self.history.object(op));
             self.objects = Objects::Many(HashMap::from([(only, vec![state.clone()])]), state);
         }
         self.play_in_all(verb, &record)
@@ -434,7 +341,7 @@ impl<'h, M: Model> Player<'h, M> {
     /// Does an operation in each of the states that its object may have.
     fn play_in_all(&mut self, verb: M::Verb, record: &Record<'_>) -> bool {
         let Objects::Many(objects, start) = &mut self.objects else { return false };
-        let object = self.meaning.history.object(record.op);
+        let object = self.history.object(record.op);
         let states = objects.entry(object).or_insert_with(|| vec![start.clone()]);
         let mut next: Vec<M> = Vec::new();
         for state in states.iter() {
@@ -449,8 +356,8 @@ impl<'h, M: Model> Player<'h, M> {
     }
 
     fn reason(&self, op: OpId) -> String {
-        let operation = self.meaning.history.operation(op);
-        match self.meaning.verb(op) {
+        let operation = self.history.operation(op);
+        match self.verbs[self.history.method(op).index()] {
             Some(_) => format!("{operation} is not what the plain object does there"),
             None => format!("the plain object has no operation {}", operation.method()),
         }

@@ -128,17 +128,16 @@ impl<M: Model> Objects for Player<'_, M> {
     type One = M;
 
     fn history(&self) -> &History {
-        self.meaning.history
+        self.history
     }
 
     fn may_happen(&self, op: OpId) -> bool {
-        self.meaning.happened(op)
+        self.happened(op)
     }
 
     fn after_one(&mut self, before: Option<&M>, op: OpId) -> Vec<M> {
-        let Some(verb) = self.meaning.verb(op) else { return Vec::new() };
-        let history = self.meaning.history;
-        let record: Record<'_> = super::read(history, op, history.outcome(op));
+        let Some(verb) = self.verbs[self.history.method(op).index()] else { return Vec::new() };
+        let record: Record<'_> = super::read(self.history, op, self.history.outcome(op));
         // Nothing is played here: what is there is the start.
         let (super::Objects::One(start) | super::Objects::Many(_, start)) = &self.objects;
         successors(before.unwrap_or(start), verb, &record)
