@@ -1,11 +1,12 @@
-//! Hints for a report: of a violation, mistakes of recording that look like mistakes of the object;
-//! of a history that was not decided, a number that may be a version.
+//! Hints for a report: of a violation, mistakes of recording that look like mistakes of the object,
+//! and another object than the log names; of a history that was not decided, a number that may be
+//! a version.
 //!
 //! A hint never changes the verdict.
 
 use crate::rising;
 use seriatim_history::{History, OpId, Value, ValueId, json_value};
-use seriatim_spec::{ChosenReader, Reader, Verdict};
+use seriatim_spec::{ChosenReader, Reader, SpecChoice, Verdict};
 use std::collections::HashSet;
 
 /// What a recorded value may have been meant for.
@@ -17,6 +18,7 @@ pub(crate) fn hints(history: &History, verdict: &Verdict, reader: &dyn Reader) -
     };
     let known = Known::of(history);
     let mut hints = Vec::new();
+    hints.extend(reader.chosen().and_then(|chosen| another_object(history, chosen)));
     for &op in &core.operations {
         hints.extend(known.twin_of_key(history, op));
         hints.extend(known.twin_of_result(history, op));
@@ -27,6 +29,15 @@ pub(crate) fn hints(history: &History, verdict: &Verdict, reader: &dyn Reader) -
     hints.dedup();
     hints.truncate(MOST);
     hints
+}
+
+/// What the log says it is of, where it was held against something else.
+fn another_object(history: &History, chosen: &ChosenReader) -> Option<String> {
+    let told = SpecChoice::parse(history.spec()?).ok()?.to_string();
+    let asked = chosen.choice.to_string();
+    (told != asked).then(|| {
+        format!("hint: the log says that it is of {}, not of {}", shorten(&told), shorten(&asked))
+    })
 }
 
 /// Whether the state at the start could be told and was not.
@@ -132,9 +143,12 @@ fn sort(value: &Value) -> &'static str {
 }
 
 fn shown(value: &Value) -> String {
-    let text = value.to_string();
+    shorten(&value.to_string())
+}
+
+fn shorten(text: &str) -> String {
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+        None => text.to_owned(),
     }
 }

@@ -248,4 +248,12 @@ fn a_violation_that_may_be_a_mistake_of_the_recorder_is_told_as_one() {
     let said = file(&folder, "said", history("5", "7"));
     let ran = seriatim(&["check", "--spec", "register(init=7)", &said]).exits(1);
     assert!(!ran.out.contains("no operation wrote"), "{ran:?}");
+    // The log says what it is of, and the command line says something else.
+    let header = "{\"seriatim\":1,\"spec\":\"register(init=7)\"}\n";
+    let started = file(&folder, "started", format!("{header}{}", history("5", "9")));
+    seriatim(&["check", "--spec", "register", &started])
+        .exits(1)
+        .says("the log says that it is of register(init=7), not of register");
+    let ran = seriatim(&["check", &started]).exits(1);
+    assert!(!ran.out.contains("the log says"), "{ran:?}");
 }
