@@ -93,6 +93,7 @@ pub mod object;
 pub mod pass;
 mod path_constraint;
 mod record;
+mod reduce;
 pub mod scalar;
 mod sort;
 pub mod state;
@@ -148,7 +149,7 @@ pub fn certify(program: &Program, text: &str) -> Result<Accepted, Refusal> {
 
 /// Checks a certificate of a program, and rejects it if it has more cases than this.
 pub fn certify_within(program: &Program, text: &str, work: u64) -> Result<Accepted, Refusal> {
-    let object = Object::of(program).map_err(Refusal::Program)?;
+    let object = Object::named_in(program, text).map_err(Refusal::Program)?;
     let certificate = certificate::read(text, &object).map_err(Refusal::Text)?;
     let pass = Pass::new(&object, &certificate).within(work);
     pass.run().map_err(|rejection| Refusal::Proof(rejection.told(program, &object)))?;

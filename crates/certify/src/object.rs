@@ -16,6 +16,7 @@ use crate::list_spec::{self, OnKey};
 use crate::meaning::Meaning;
 use crate::number::is_unbounded;
 use crate::number_spec::NumberSpec;
+use crate::reduce::stand_ins;
 use crate::scalar::Scalar;
 use seriatim_lang::steps::{Instr, Orders, Place, Root, Steps};
 use seriatim_lang::types::{Kind, Scalar as ScalarType, StructId};
@@ -130,8 +131,43 @@ pub struct Object {
 }
 
 impl Object {
-    /// The program as an object, or why it is outside of the class.
+    /// The program as an object, or why it is outside of the class: the nearest that may stand for
+    /// it and is in the class.
     pub fn of(program: &Program) -> Result<Object, String> {
+        let mut all = Object::all(program);
+        let first = all.iter().position(Result::is_ok).unwrap_or(0);
+        all.swap_remove(first)
+    }
+
+    /// The program as an object and all that may stand for it (`reduce.rs`), or why they are outside
+    /// of the class.
+    pub fn all(program: &Program) -> Vec<Result<Object, String>> {
+        let lowered = |threads| lower(program, threads, None).map_err(|d| d.message.clone());
+        match (lowered(THREADS), lowered(THREADS + 1)) {
+            (Ok(steps), Ok(more)) => {
+                let pairs = stand_ins(&steps).into_iter().zip(stand_ins(&more));
+                pairs.map(|(steps, more)| Object::with_steps(program, steps, &more)).collect()
+            }
+            (Err(why), _) | (_, Err(why)) => vec![Err(why)],
+        }
+    }
+
+    /// Of a program and all that may stand for it, the one of which a certificate speaks; if it
+    /// speaks of none of them, the nearest in the class.
+    pub fn named_in(program: &Program, certificate: &str) -> Result<Object, String> {
+        let name = certificate.lines().nth(1).and_then(|line| line.rsplit_once(' '));
+        let mut all = Object::all(program);
+        let is_named = |object: &Result<Object, String>| match (object, name) {
+            (Ok(object), Some((_, sum))) => sum == format!("{:016x}", object.hash()),
+            _ => false,
+        };
+        match all.iter().position(is_named) {
+            Some(named) => all.swap_remove(named),
+            None => Object::of(program),
+        }
+    }
+
+    fn with_steps(program: &Program, steps: Steps, more: &Steps) -> Result<Object, String> {
         program.spec.as_ref().ok_or("it names no specification")?;
         let on_cell = |spec| (spec, vec![Role::OnCell; program.methods.len()]);
         let (spec, roles) = match list_spec::of(program) {
@@ -139,10 +175,8 @@ impl Object {
             None if NumberSpec::of(program).is_ok() => on_cell(Spec::Number),
             None => on_cell(Spec::Cell),
         };
-        let lowered = |threads| lower(program, threads, None).map_err(|d| d.message.clone());
-        let steps = lowered(THREADS)?;
         outside(&steps).map_or(Ok(()), |why| Err(why.to_owned()))?;
-        let arrays = arrays(&steps, &lowered(THREADS + 1)?)?;
+        let arrays = arrays(&steps, more)?;
         let (list, fields, cell) = match spec {
             Spec::Cell => (None, vec![], Some(cell(program, &steps, &arrays)?)),
             Spec::Number => {

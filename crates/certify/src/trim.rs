@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 /// The certificate without lines that others cover.
 pub fn trimmed(program: &Program, text: &str) -> Result<String, Refusal> {
-    let object = Object::of(program).map_err(Refusal::Program)?;
+    let object = Object::named_in(program, text).map_err(Refusal::Program)?;
     let certificate = read(text, &object).map_err(Refusal::Text)?;
     let index = Index::new(&certificate);
     let (mut views, mut effects) = (BTreeSet::new(), BTreeSet::new());

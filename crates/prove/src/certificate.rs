@@ -57,7 +57,8 @@ impl std::error::Error for Rejection {}
 
 /// Checks a proof.
 pub fn certify(program: &Program, proof: &Proof) -> Result<(), Rejection> {
-    let model = Model::of(program, 2).map_err(Rejection::Refused)?;
+    let model = Model::of(program, proof.reduction, 2).map_err(Rejection::Refused)?;
+    let model = model.ok_or(Rejection::WrongAbstraction)?;
     let candidates = crate::content::Abstraction::candidates(&model);
     if !candidates.iter().any(|c| [*c, c.with_paths()].contains(&proof.abstraction)) {
         return Err(Rejection::WrongAbstraction);

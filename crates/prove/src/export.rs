@@ -18,7 +18,8 @@ use std::fmt::Write;
 impl Proof {
     /// The proof as a certificate of the program of which it is a proof, or why there is none.
     pub fn certificate(&self, program: &Program) -> Result<String, String> {
-        let model = Model::of(program, 2)?;
+        let model = Model::of(program, self.reduction, 2)?;
+        let model = model.ok_or("it has no such reduction")?;
         let listing = seriatim_lang::show::listing(&model.steps);
         let begin = match self.abstraction.begin {
             Begin::AtRoot => "first",

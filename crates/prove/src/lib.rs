@@ -31,6 +31,7 @@ mod number_spec;
 mod outcome;
 mod own;
 mod record;
+mod reduce;
 #[cfg(feature = "sabotage")]
 pub mod sabotage;
 mod segment;
@@ -47,6 +48,7 @@ pub use certificate::{Rejection, certify};
 pub use content::{Abstraction, Begin, Counted};
 pub use interference::Interference;
 pub use outcome::{Obstacle, Options, Outcome, Proof, Stuck};
+pub use reduce::Reduction;
 pub use view::View;
 
 use fixpoint::Fixpoint;
@@ -74,18 +76,39 @@ use std::collections::VecDeque;
 /// assert!(matches!(outcome, seriatim_prove::Outcome::Proved(_)));
 /// ```
 pub fn prove(program: &Program, options: &Options) -> Outcome {
-    let model = match Model::of(program, 2) {
-        Ok(model) => model,
-        Err(why) => return Outcome::Refused(why),
-    };
+    let mut unproved = None;
+    for reduction in Reduction::ALL {
+        let outcome = match Model::of(program, reduction, 2) {
+            Ok(None) => continue,
+            Ok(Some(model)) => prove_model(program, &model, reduction, options),
+            Err(why) => Outcome::Refused(why),
+        };
+        match (outcome, &unproved) {
+            (Outcome::Proved(proof), _) => return Outcome::Proved(proof),
+            // A program that is in the class as it is gets stuck at something that its author knows.
+            (_, Some(Outcome::Unknown(_))) | (Outcome::Refused(_), Some(_)) => {}
+            (outcome, _) => unproved = Some(outcome),
+        }
+    }
+    unproved.unwrap_or_else(|| Outcome::Refused("it is in no class".to_string()))
+}
+
+/// Tries to prove a program that stands for another one.
+fn prove_model(
+    program: &Program,
+    model: &Model,
+    reduction: Reduction,
+    options: &Options,
+) -> Outcome {
     let mut attempts: Vec<Stuck> = Vec::new();
-    let mut candidates: VecDeque<Abstraction> = Abstraction::candidates(&model).into();
+    let mut candidates: VecDeque<Abstraction> = Abstraction::candidates(model).into();
     while let Some(abstraction) = candidates.pop_front() {
-        let mut fixpoint = Fixpoint::new(&model, abstraction);
+        let mut fixpoint = Fixpoint::new(model, abstraction);
         match fixpoint.run(options) {
             Ok(()) => {
                 return Outcome::Proved(Proof {
                     abstraction,
+                    reduction,
                     root: model.steps.shared[abstraction.root].name.clone(),
                     effects: fixpoint.effects.len(),
                     interference: fixpoint.effects.iter().map(|e| Interference::clone(e)).collect(),
@@ -97,11 +120,11 @@ pub fn prove(program: &Program, options: &Options) -> Outcome {
                 if fixpoint.path_untold && block.obstacle != Obstacle::Limit {
                     candidates.push_back(abstraction.with_paths());
                 }
-                attempts.push(stuck::stuck(program, &model, &fixpoint, abstraction, block));
+                attempts.push(stuck::stuck(program, model, &fixpoint, abstraction, block));
             }
         }
     }
-    match most_telling(&model, attempts) {
+    match most_telling(model, attempts) {
         Some(stuck) => Outcome::Unknown(Box::new(stuck)),
         None => {
             Outcome::Refused("it has no shared variable that could hold the content".to_string())

@@ -15,6 +15,7 @@ use crate::cell_spec::{CellRole, CellSpec};
 use crate::list_spec::{self, OnKey};
 use crate::number::is_unbounded;
 use crate::number_spec::NumberSpec;
+use crate::reduce::Reduction;
 use crate::segment::Emptiness;
 use crate::view::{ARGS, FIELDS};
 use seriatim_lang::liveness::Liveness;
@@ -146,11 +147,19 @@ pub struct Model {
 }
 
 impl Model {
-    /// The program as a model, or why it is refused.
-    pub fn of(program: &Program, threads: u32) -> Result<Model, String> {
+    /// The program as a model, or why it is refused; none if the reduction is no other than the one
+    /// before.
+    pub fn of(
+        program: &Program,
+        reduction: Reduction,
+        threads: u32,
+    ) -> Result<Option<Model>, String> {
         seriatim_lang::sequential::required(program, "the prover").map_err(|d| d.message)?;
         let (kind, roles) = kind(program)?;
-        let steps = lower(program, threads, None).map_err(|d| d.message.clone())?;
+        let mut steps = lower(program, threads, None).map_err(|d| d.message.clone())?;
+        if !reduction.apply(&mut steps) {
+            return Ok(None);
+        }
         refuse(&steps)?;
         let tracking = match kind {
             Kind::Set => Tracking::Key,
@@ -185,7 +194,7 @@ impl Model {
         let mut machine = Machine::new(steps.clone(), bounds, granularity);
         let initial = machine.initial().map_err(|_| "its initialisation fails".to_string())?;
         let liveness = Liveness::of(&steps);
-        Ok(Model {
+        Ok(Some(Model {
             steps,
             liveness,
             list,
@@ -198,7 +207,7 @@ impl Model {
             number,
             initial,
             machine,
-        })
+        }))
     }
 
     /// Whether the nodes can be marked.

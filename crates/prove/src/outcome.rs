@@ -3,6 +3,7 @@
 use crate::content::Abstraction;
 use crate::interference::Interference;
 use crate::record::Shape;
+use crate::reduce::Reduction;
 use crate::view::View;
 use seriatim_lang::machine::Fault;
 use seriatim_lang::steps::Pc;
@@ -49,6 +50,8 @@ pub enum Outcome {
 /// A proof: an inductive set of views in which every check holds.
 #[derive(Clone, Debug)]
 pub struct Proof {
+    /// The program of which it speaks.
+    pub reduction: Reduction,
     /// How the heap stands for the content of the object.
     pub abstraction: Abstraction,
     /// The name of the shared variable from which the content is reached.

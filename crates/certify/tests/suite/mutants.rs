@@ -10,7 +10,7 @@ use seriatim_certify::{Object, Refusal, certify};
 use seriatim_lang::check;
 use seriatim_prove::{Options, Outcome, prove};
 
-const SHORT: [&str; 7] = [
+const SHORT: [&str; 10] = [
     "treiber",
     "coarse_queue",
     "two_lock_queue",
@@ -18,8 +18,11 @@ const SHORT: [&str; 7] = [
     "cas_counter",
     "lock_counter",
     "int_register",
+    "owner_stack",
+    "ticket_counter",
+    "ticket_stack",
 ];
-const LONG: [&str; 9] = [
+const LONG: [&str; 14] = [
     "michael_scott",
     "dglm",
     "coarse_stack",
@@ -29,6 +32,11 @@ const LONG: [&str; 9] = [
     "hsy_stack",
     "ccas",
     "rdcss",
+    "treiber_statistics",
+    "lock_coupling_signed",
+    "int_coupling",
+    "owner_coupling",
+    "ticket_queue",
 ];
 
 fn names() -> Vec<&'static str> {

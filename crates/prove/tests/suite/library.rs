@@ -9,7 +9,7 @@ const ALL: Counted = Counted::Reachable;
 const UNMARKED: Counted = Counted::ReachableUnmarked;
 
 /// Name, root, and content of what is proved in a moment.
-const QUICK: [(&str, &str, Begin, Counted); 18] = [
+const QUICK: [(&str, &str, Begin, Counted); 27] = [
     ("treiber", "top", Begin::AtRoot, ALL),
     ("coarse_stack", "top", Begin::AtRoot, ALL),
     ("coarse_queue", "head", Begin::BehindDummy, ALL),
@@ -28,10 +28,19 @@ const QUICK: [(&str, &str, Begin, Counted); 18] = [
     ("michael_scott_front", "head", Begin::BehindDummy, ALL),
     ("blocking_buffer", "head", Begin::BehindDummy, ALL),
     ("named_set", "head", Begin::AtRoot, ALL),
+    ("treiber_statistics", "top", Begin::AtRoot, ALL),
+    ("michael_scott_stamped", "head", Begin::BehindDummy, ALL),
+    ("lock_coupling_signed", "head", Begin::AtRoot, ALL),
+    ("owner_stack", "top", Begin::AtRoot, ALL),
+    ("int_coupling", "head", Begin::AtRoot, ALL),
+    ("owner_coupling", "head", Begin::AtRoot, ALL),
+    ("ticket_stack", "top", Begin::AtRoot, ALL),
+    ("ticket_queue", "head", Begin::BehindDummy, ALL),
+    ("ticket_set", "head", Begin::AtRoot, ALL),
 ];
 
 /// The same for what takes longer: hindsight and descriptors.
-const SLOW: [(&str, &str, Begin, Counted); 7] = [
+const SLOW: [(&str, &str, Begin, Counted); 10] = [
     ("orvyy_set", "head", Begin::AtRoot, UNMARKED),
     ("lazy_list", "head", Begin::AtRoot, UNMARKED),
     ("vechev_cas", "head", Begin::AtRoot, UNMARKED),
@@ -39,6 +48,9 @@ const SLOW: [(&str, &str, Begin, Counted); 7] = [
     ("rdcss", "data.0", Begin::AtRoot, ALL),
     ("harris_michael", "head", Begin::AtRoot, UNMARKED),
     ("harris_set", "head", Begin::AtRoot, UNMARKED),
+    ("spin_lazy_list", "head", Begin::AtRoot, UNMARKED),
+    ("trylock_list", "head", Begin::AtRoot, UNMARKED),
+    ("lazy_list_statistics", "head", Begin::AtRoot, UNMARKED),
 ];
 
 #[test]

@@ -7,7 +7,7 @@ use seriatim_lang::check;
 use seriatim_prove::{Options, Outcome, prove};
 
 /// Algorithms, and how many views their mutants may need in the short run.
-const ALGORITHMS: [(&str, usize); 26] = [
+const ALGORITHMS: [(&str, usize); 39] = [
     ("treiber", 2_500),
     ("two_lock_queue", 2_500),
     ("michael_scott", 2_500),
@@ -34,6 +34,19 @@ const ALGORITHMS: [(&str, usize); 26] = [
     ("michael_scott_front", 0),
     ("blocking_buffer", 0),
     ("named_set", 2_500),
+    ("treiber_statistics", 2_500),
+    ("lock_coupling_signed", 0),
+    ("cas_counter_retries", 2_000),
+    ("michael_scott_stamped", 0),
+    ("owner_stack", 2_500),
+    ("int_coupling", 2_000),
+    ("owner_coupling", 0),
+    ("spin_lazy_list", 0),
+    ("trylock_list", 0),
+    ("ticket_counter", 2_000),
+    ("ticket_stack", 2_500),
+    ("ticket_queue", 2_500),
+    ("ticket_set", 0),
 ];
 
 #[test]

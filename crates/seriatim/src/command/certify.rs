@@ -68,7 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 fn drawings(program: &Program, text: &str) -> Option<String> {
-    let object = Object::of(program).ok()?;
+    let object = Object::named_in(program, text).ok()?;
     let certificate = certificate::read(text, &object).ok()?;
     let draw = Draw::new(program, &object);
     let views = certificate.views.iter().map(|(view, line)| (draw.view(view), *line));

@@ -1,0 +1,146 @@
+//! Simpler programs that can do everything a program can: what is proved of them holds for it.
+//!
+//! *Theorem.* Let `P` and `Q` be programs with the same methods such that every run of `P` has a
+//! run of `Q` with the same calls and returns, or a run of `Q` that fails before `P` does anything
+//! that `Q` has not done. If no run of `Q` fails and all of its histories are linearizable, then no
+//! run of `P` fails and all of its histories are linearizable: they are histories of `Q`. So a
+//! proof may speak of `Q`, as long as each rewriting of steps keeps this inclusion. The rewritings:
+//!
+//! - [`slice`]: data that decides nothing is left out (statistics, time stamps, names of makers);
+//! - [`ticket`]: two counters that are a ticket lock become a lock;
+//! - [`spin`]: a word that is taken and given back becomes a lock, in a variable or in a node.
+//!
+//! The proof of `Q` contains what `P` owes to its locks: only the holder releases. Each file says
+//! what its rewriting keeps and what would make it unsound. A rewriting works on the steps, keeps
+//! the source positions, and changes nothing where one of its conditions does not hold.
+//!
+//! The checker of certificates has rewritings of its own (its file `reduce.rs`); a certificate is
+//! read as one of the program that it makes out of the same source, or not at all.
+
+mod slice;
+mod spin;
+mod ticket;
+
+#[cfg(test)]
+mod inclusion;
+
+use seriatim_lang::steps::{Instr, Op, Pc, Place, Root, Steps};
+use seriatim_lang::types::StructId;
+
+/// Of which program a proof speaks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reduction {
+    /// The program without the data that decides nothing.
+    Sliced,
+    /// The same, with locks for what is used as a lock.
+    Locked,
+}
+
+impl Reduction {
+    /// All of them, in the order in which they are tried.
+    pub const ALL: [Reduction; 2] = [Reduction::Sliced, Reduction::Locked];
+
+    /// Rewrites the steps; says whether this is another program than that of the reduction before.
+    pub fn apply(self, steps: &mut Steps) -> bool {
+        slice::slice(steps);
+        match self {
+            Reduction::Sliced => true,
+            Reduction::Locked => {
+                let tickets = ticket::locks(steps);
+                let spins = spin::locks(steps);
+                tickets || spins
+            }
+        }
+    }
+}
+
+/// A slot of the shared variables, or of every node of a struct.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Word {
+    home: Option<StructId>,
+    slot: u32,
+}
+
+impl Word {
+    /// The first slot of a place.
+    fn of(place: &Place) -> Word {
+        Word { home: home(place), slot: place.offset }
+    }
+
+    /// Whether an access to a place may touch the slot.
+    fn is_in(self, place: &Place) -> bool {
+        home(place) == self.home && place.slots().contains(&self.slot)
+    }
+}
+
+/// The struct of the node in which a place lies.
+fn home(place: &Place) -> Option<StructId> {
+    match &place.root {
+        Root::Shared => None,
+        Root::Node(_, of) => Some(*of),
+    }
+}
+
+/// The method in whose code a position lies: registers of two methods have nothing in common.
+fn method(steps: &Steps, at: usize) -> Option<usize> {
+    steps.methods.iter().position(|m| (m.entry.0..m.end.0).contains(&(at as u32)))
+}
+
+/// In the code that takes the place of one instruction: the instruction of this number in it. All
+/// other targets are positions of the old code.
+const fn inner(number: u32) -> Pc {
+    Pc(INNER + number)
+}
+
+const INNER: u32 = 1 << 30;
+
+/// Puts other code in the place of instructions: `instead` gives it, if there is any.
+fn replace(steps: &mut Steps, instead: impl Fn(Pc, &Instr) -> Option<Vec<Op>>) {
+    let mut code: Vec<Instr> = Vec::new();
+    let mut begins: Vec<u32> = Vec::new();
+    for (at, instr) in steps.code.iter().enumerate() {
+        let begin = code.len() as u32;
+        begins.push(begin);
+        let Some(ops) = instead(Pc(at as u32), instr) else {
+            code.push(instr.clone());
+            continue;
+        };
+        for mut op in ops {
+            targets(&mut op, |to| match to.0.checked_sub(INNER) {
+                // Marked as final: positions of the new code come after those of the old one.
+                Some(number) => Pc(INNER + begin + number),
+                None => to,
+            });
+            code.push(Instr { op, fused: false, pauses: false, ..instr.clone() });
+        }
+    }
+    begins.push(code.len() as u32);
+    let new = |old: Pc| match old.0.checked_sub(INNER) {
+        Some(done) => Pc(done),
+        None => Pc(begins[old.0 as usize]),
+    };
+    code.iter_mut().for_each(|instr| targets(&mut instr.op, new));
+    steps.code = code;
+    (steps.init, steps.thread_init) = (new(steps.init), new(steps.thread_init));
+    steps.threads.iter_mut().for_each(|thread| thread.entry = new(thread.entry));
+    for method in &mut steps.methods {
+        (method.entry, method.end) = (new(method.entry), new(method.end));
+    }
+}
+
+/// Changes all positions at which an instruction may continue elsewhere.
+fn targets(op: &mut Op, to: impl Fn(Pc) -> Pc) {
+    match op {
+        Op::Cas { fail: target, .. }
+        | Op::StoreConditional { fail: target, .. }
+        | Op::Branch { otherwise: target, .. }
+        | Op::Jump(target) => *target = to(*target),
+        Op::Choose(ways) => ways.iter_mut().for_each(|way| *way = to(*way)),
+        _ => {}
+    }
+}
+
+/// The instruction that only goes on: code to put in the place of one that is left out.
+fn nothing(pc: Pc) -> Op {
+    Op::Jump(Pc(pc.0 + 1))
+}

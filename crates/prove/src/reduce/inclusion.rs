@@ -1,0 +1,216 @@
+//! The law of all rewritings, on concrete runs: what a program can do, its reduction can do.
+//!
+//! Random runs of two or three threads of a program give histories of calls, returns and failures;
+//! each must be one of the reduction, which is searched for it in all ways. Mutants are programs of
+//! which nobody thought when the conditions of the rewritings were written down: slices and words
+//! that are locks must be right for them, too. (Ticket locks that the wrong thread passes on are
+//! kept out by the proof, not by the rewriting.)
+
+use super::Reduction;
+use seriatim_lang::choices::Choices;
+use seriatim_lang::machine::{Bounds, Granularity, Machine, Seen, State, Stop};
+use seriatim_lang::steps::Steps;
+use seriatim_lang::{Program, check, lower};
+use std::collections::HashSet;
+
+#[path = "../../tests/suite/common/mod.rs"]
+#[allow(unused_imports)]
+mod mutants;
+
+const SLICED: [&str; 5] = [
+    "treiber_statistics",
+    "michael_scott_stamped",
+    "lazy_list_statistics",
+    "lock_coupling_signed",
+    "cas_counter_retries",
+];
+const SPUN: [&str; 8] = [
+    "owner_stack",
+    "int_coupling",
+    "owner_coupling",
+    "spin_lazy_list",
+    "trylock_list",
+    "spin_stack",
+    "spin_counter",
+    "spin_coupling",
+];
+/// Broken, so that they do what others do not.
+const BROKEN: [&str; 6] = [
+    "broken/lock_coupling_signed_beyond_the_end",
+    "broken/treiber_statistics_average",
+    "broken/treiber_statistics_empty_by_count",
+    "broken/owner_stack_looks_only",
+    "broken/trylock_list_ignores_failure",
+    "broken/int_coupling_early_release",
+];
+const TICKETS: [&str; 4] = ["ticket_counter", "ticket_stack", "ticket_queue", "ticket_set"];
+
+/// What is seen of a run from outside.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Event {
+    Call(usize, u32, Vec<i32>),
+    Return(usize, Vec<i32>),
+    Fails,
+}
+
+fn events(thread: usize, seen: &Seen) -> Vec<Event> {
+    let call = seen.call.iter().map(|(m, args)| Event::Call(thread, *m, args.clone()));
+    call.chain(seen.ret.iter().map(|values| Event::Return(thread, values.clone()))).collect()
+}
+
+fn machine(steps: Steps) -> (Machine, State) {
+    let bounds = Bounds { values: 2, keys: 2, nodes: None, capacity: None };
+    let mut machine = Machine::new(steps, bounds, Granularity::Fine);
+    let initial = machine.initial().expect("it begins");
+    (machine, initial)
+}
+
+/// All steps of a thread; `None` is one that fails.
+fn moves(machine: &Machine, state: &State, thread: usize) -> Vec<Option<(State, Vec<Event>)>> {
+    let mut choices = Choices::default();
+    let mut found = Vec::new();
+    loop {
+        let mut to = State::default();
+        match machine.run(state, thread, &mut choices, &mut to) {
+            Ok(seen) => found.push(Some((to, events(thread, &seen)))),
+            Err(Stop::Fault(..)) => found.push(None),
+            Err(_) => {}
+        }
+        if !choices.advance() {
+            return found;
+        }
+    }
+}
+
+/// A random history of a program.
+fn history(machine: &Machine, initial: &State, seed: u64, length: usize) -> Vec<Event> {
+    let mut random = seed | 1;
+    let mut below = |count: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random % count as u64) as usize
+    };
+    let (mut state, mut history) = (initial.clone(), Vec::new());
+    for _ in 0..length {
+        let thread = below(machine.thread_count());
+        let mut all = moves(machine, &state, thread);
+        if all.is_empty() {
+            continue;
+        }
+        match all.swap_remove(below(all.len())) {
+            Some((to, seen)) => {
+                state = to;
+                history.extend(seen);
+            }
+            None => {
+                history.push(Event::Fails);
+                break;
+            }
+        }
+    }
+    history
+}
+
+/// Whether a program can have a history, or fails before; none if the search takes too long.
+fn can_have(machine: &Machine, initial: &State, history: &[Event]) -> Option<bool> {
+    let mut seen: HashSet<(Vec<i32>, Vec<i32>, usize)> = HashSet::new();
+    let mut todo = vec![(initial.clone(), 0)];
+    while let Some((state, done)) = todo.pop() {
+        if done == history.len() {
+            return Some(true);
+        }
+        if !seen.insert((state.words.clone(), state.heap.clone(), done)) {
+            continue;
+        }
+        if seen.len() > 60_000 {
+            return None;
+        }
+        for thread in 0..machine.thread_count() {
+            for step in moves(machine, &state, thread) {
+                let Some((to, events)) = step else { return Some(true) };
+                if history[done..].starts_with(&events) {
+                    todo.push((to, done + events.len()));
+                }
+            }
+        }
+    }
+    Some(false)
+}
+
+/// Compares a program with its reductions; gives the number of histories that were found again.
+fn compare(name: &str, program: &Program, runs: u64) -> usize {
+    let mut found = 0;
+    for threads in 2..=3 {
+        let steps = lower(program, threads, None).expect("it lowers");
+        let (original, start) = machine(steps.clone());
+        for reduction in Reduction::ALL {
+            let mut reduced = steps.clone();
+            if !reduction.apply(&mut reduced) {
+                continue;
+            }
+            let (reduced, begin) = machine(reduced);
+            for seed in 0..runs {
+                let seed = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let history = history(&original, &start, seed, 40);
+                match can_have(&reduced, &begin, &history) {
+                    Some(true) => found += 1,
+                    Some(false) => panic!("{name}, {reduction:?}: {history:?}"),
+                    None => {}
+                }
+            }
+        }
+    }
+    found
+}
+
+fn source(name: &str) -> String {
+    let path = format!("{}/../../algorithms/{name}.seri", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).expect("readable")
+}
+
+#[test]
+fn what_a_program_can_do_its_reduction_can_do() {
+    let long = std::env::var_os("SERIATIM_LONG").is_some();
+    let (runs, most) = if long { (200, usize::MAX) } else { (8, 12) };
+    let mut found = 0;
+    for name in SLICED.iter().chain(&SPUN).chain(&BROKEN).chain(&TICKETS) {
+        found += compare(name, &check(&source(name)).expect("right"), runs * 2);
+        if TICKETS.contains(name) {
+            continue;
+        }
+        for mutant in mutants::mutants(&source(name)).iter().take(most) {
+            if let Ok(program) = check(mutant) {
+                found += compare(mutant, &program, runs / 4);
+            }
+        }
+    }
+    eprintln!("{found} histories found again");
+    assert!(found > 500, "only {found} histories");
+}
+
+/// Programs that are near to one with a lock or with idle data, and are none: nothing is rewritten.
+#[test]
+fn what_only_looks_like_a_lock_or_like_idle_data_stays() {
+    let owner = source("owner_stack");
+    let ticket = source("ticket_stack");
+    let changes = [
+        (&owner, "cas(owner, null, self) { return }", "swap(owner, self) == null { return }"),
+        (&owner, "while owner != null {}", "while owner != self {}"),
+        (&owner, "cas(owner, self, null)", "owner = self"),
+        (&ticket, "serving = mine + 1", "serving = mine + 2"),
+        (&ticket, "serving = mine + 1", "serving = mine"),
+        (&ticket, "fetch_add(next, 1)", "fetch_add(next, 2)"),
+        (&ticket, "await serving == mine", "await serving == mine; await serving == mine"),
+        (&ticket, "await serving == mine", "await serving != mine"),
+        (&ticket, "var serving: int = 0", "var serving: int 0..100 = 0"),
+        (&ticket, "let mine = fetch_add(next, 1)", "let mine = 0; mine = fetch_add(next, 1)"),
+    ];
+    for (source, old, new) in changes {
+        let changed = source.replacen(old, new, 1);
+        assert_ne!(&changed, source, "{old}");
+        let program = check(&changed).unwrap_or_else(|e| panic!("{}", e.render(&changed, new)));
+        let mut steps = lower(&program, 2, None).expect("it lowers");
+        assert!(!Reduction::Locked.apply(&mut steps), "{new}");
+    }
+}
