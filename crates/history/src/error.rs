@@ -1,5 +1,6 @@
 //! What can be wrong with a recorded history, said for the person who has to fix it.
 
+use crate::outside::Outside;
 use std::error::Error;
 use std::fmt;
 use std::io;
@@ -191,6 +192,7 @@ impl fmt::Display for Problem {
                  call"
             ),
             Problem::UnknownOperation { name, spec, known } => {
+                let name = Outside(name);
                 write!(f, "{spec} has no operation `{name}`; expected one of: {known}")
             }
             Problem::BadOperation { operation, expected } => {
@@ -233,7 +235,7 @@ fn shortened(found: &str) -> String {
         return "nothing".into();
     }
     match found.char_indices().nth(60) {
-        Some((end, _)) => format!("`{}…`", &found[..end]),
-        None => format!("`{found}`"),
+        Some((end, _)) => format!("`{}…`", Outside(&found[..end])),
+        None => format!("`{}`", Outside(found)),
     }
 }
