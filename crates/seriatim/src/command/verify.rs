@@ -336,9 +336,17 @@ fn model(name: &str) -> Result<MemoryModel, String> {
     MemoryModel::named(name).ok_or_else(|| "sc, tso or rc20".to_owned())
 }
 
-/// A word as a shell takes it.
+/// A word as a shell takes it, on one line.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
+    if word.chars().any(char::is_control) {
+        let escaped = |c: char| match c {
+            '\\' | '\'' => format!("\\{c}"),
+            _ if c.is_control() => format!("\\u{:04x}", u32::from(c)),
+            _ => c.to_string(),
+        };
+        return format!("$'{}'", word.chars().map(escaped).collect::<String>());
+    }
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', "'\\''")),

@@ -54,7 +54,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 /// Writes the page to a new file of a name that nobody can know before: in a folder that all may
 /// write to, another could have put a link to a file of ours there.
 fn write_page(done: &Done, history: &Path) -> Result<PathBuf, Failure> {
-    let name = history.file_stem().map_or("history".into(), |stem| stem.to_string_lossy());
+    let stem = history.file_stem().map_or("history".into(), |stem| stem.to_string_lossy());
+    // The name is printed, and handed to other programs.
+    let is_plain = |c: &char| c.is_alphanumeric() || "-_.".contains(*c);
+    let name: String = stem.chars().filter(is_plain).take(80).collect();
     let number = RandomState::new().hash_one(std::process::id());
     let path = std::env::temp_dir().join(format!("seriatim-{number:016x}-{name}.html"));
     let unwritable = |error| Failure(format!("{}: cannot write: {error}", path_in_line(&path)));
