@@ -220,7 +220,7 @@ fn put_with_revision(n: u64) -> String {
 
 /// Two events of a line with two ends, which nothing but the frontier follows.
 fn line_events(n: u64) -> String {
-    let (process, op) = (n % 3, if n % 2 == 0 { "push_back" } else { "push_front" });
+    let (process, op) = (n % 3, if n.is_multiple_of(2) { "push_back" } else { "push_front" });
     format!(
         "{{\"type\":\"call\",\"process\":{process},\"op\":\"{op}\",\"arg\":{n}}}\n\
          {{\"type\":\"return\",\"process\":{process},\"result\":true}}\n"
