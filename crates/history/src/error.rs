@@ -1,5 +1,6 @@
 //! What can be wrong with a recorded history, said for the person who has to fix it.
 
+use crate::outside::Outside;
 use std::error::Error;
 use std::fmt;
 use std::io;
@@ -168,12 +169,14 @@ impl fmt::Display for Problem {
             Problem::Syntax { expected, found } => write!(f, "expected {expected}, found {found}"),
             Problem::ReturnWithoutCall { process } => write!(
                 f,
-                "process {process} returns, but it has no open call; expected its call before"
+                "process {} returns, but it has no open call; expected its call before",
+                Outside(process)
             ),
             Problem::ProcessBusy { process, open_since } => write!(
                 f,
-                "process {process} calls again while its call of line {open_since} is open; \
-                 expected that call's return first (a process has one operation at a time)"
+                "process {} calls again while its call of line {open_since} is open; \
+                 expected that call's return first (a process has one operation at a time)",
+                Outside(process)
             ),
             Problem::ReturnBeforeCall { call, ret } => write!(
                 f,
@@ -187,16 +190,19 @@ impl fmt::Display for Problem {
             ),
             Problem::DuplicateId { id, first } => write!(
                 f,
-                "operation id {id} was used before, in line {first}; expected a new id for each \
-                 call"
+                "operation id {} was used before, in line {first}; expected a new id for each \
+                 call",
+                Outside(id)
             ),
             Problem::UnknownOperation { name, spec, known } => {
+                let name = Outside(name);
                 write!(f, "{spec} has no operation `{name}`; expected one of: {known}")
             }
             Problem::BadOperation { operation, expected } => {
-                write!(f, "cannot take `{operation}`; expected {expected}")
+                write!(f, "cannot take `{}`; expected {expected}", Outside(operation))
             }
             Problem::Mismatch { call, ret } => {
+                let (call, ret) = (Outside(call), Outside(ret));
                 write!(f, "the return says `{ret}` but the call that it closes says `{call}`")
             }
             Problem::BrokenSpec { spec, defect } => {
@@ -233,7 +239,7 @@ fn shortened(found: &str) -> String {
         return "nothing".into();
     }
     match found.char_indices().nth(60) {
-        Some((end, _)) => format!("`{}…`", &found[..end]),
-        None => format!("`{found}`"),
+        Some((end, _)) => format!("`{}…`", Outside(&found[..end])),
+        None => format!("`{}`", Outside(found)),
     }
 }

@@ -1,6 +1,6 @@
 //! One operation of a history: who called what when, and what came back.
 
-use crate::{History, Value, ValueId};
+use crate::{History, Outside, Value, ValueId};
 use std::fmt;
 
 /// A moment. Only the order of moments counts for linearizability; their unit is the recorder's.
@@ -139,7 +139,7 @@ impl<'h> Operation<'h> {
     /// The call as text, without the result: `put("a", 7)`.
     pub fn call_text(&self) -> String {
         let values = self.history.values();
-        let mut text = String::from(self.method());
+        let mut text = Outside(self.method()).to_string();
         text.push('(');
         if self.key().is_present() {
             text.push_str(&values.get(self.key()).to_string());

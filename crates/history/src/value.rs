@@ -147,7 +147,11 @@ impl fmt::Display for Value {
 
 /// Writes a character as itself, or with the escapes of JSON if it is one of `special`, or if a
 /// terminal would obey it or a reader not see it: values come from logs of strangers.
-fn write_harmless(f: &mut fmt::Formatter<'_>, character: char, special: &str) -> fmt::Result {
+pub(crate) fn write_harmless(
+    f: &mut fmt::Formatter<'_>,
+    character: char,
+    special: &str,
+) -> fmt::Result {
     match character {
         '\n' => f.write_str("\\n"),
         '\r' => f.write_str("\\r"),

@@ -7,6 +7,7 @@
 //! counterexample proves nothing; finding one disproves the promise.
 
 use seriatim_history::OpId;
+use seriatim_limits::checkpoint;
 use seriatim_spec::{Automaton, Cancel, ClassId, Interpretation, StateId};
 
 /// Two operations on different keys that are not independent.
@@ -32,6 +33,7 @@ pub fn refute_partition(reading: &Interpretation) -> Option<Refutation> {
     let mut state = automaton.initial();
     let stride = operations.len().div_ceil(STATES).max(1);
     for (index, &op) in operations.iter().enumerate() {
+        checkpoint();
         if index % stride == 0 {
             let window = &operations[index..(index + WINDOW).min(operations.len())];
             if let Some(pair) = refuted_pair(reading, &mut *automaton, state, window) {
@@ -55,6 +57,7 @@ fn refuted_pair(
 ) -> Option<(OpId, OpId)> {
     for (place, &a) in window.iter().enumerate() {
         for &b in &window[place + 1..] {
+            checkpoint();
             let (x, y) = (class_of(reading, a), class_of(reading, b));
             let keys = (reading.alphabet.key(x), reading.alphabet.key(y));
             let differ = matches!(keys, (Some(x), Some(y)) if x != y);

@@ -450,7 +450,7 @@ impl<'q> Search<'q> {
         if !memory.report(&mut self.reported, bytes) {
             return Some(Limit::Memory);
         }
-        cancel.is_raised().then_some(Limit::Time)
+        cancel.reason().map(Limit::from)
     }
 
     /// What may come next, the earliest call first; only one, if that one changes nothing.

@@ -8,7 +8,7 @@
 
 use crate::report::returns_within;
 use crate::text;
-use seriatim_history::{History, Horizon, OpId, Outcome, ValueId};
+use seriatim_history::{History, Horizon, OpId, Outcome, Outside, ValueId};
 
 /// So many returns must repeat their arguments before we call it a habit.
 const HABIT: usize = 3;
@@ -81,7 +81,7 @@ impl<'h> Labels<'h> {
         let operation = self.history.operation(op);
         let text = match self.silent_args[self.history.method(op).index()] {
             true if !operation.key().is_present() => operation.method().to_owned(),
-            true => format!("{}({})", operation.method(), self.value(operation.key())),
+            true => format!("{}({})", Outside(operation.method()), self.value(operation.key())),
             false => operation.call_text(),
         };
         let text = text::middle(text.strip_suffix("()").unwrap_or(&text), text::NAME);

@@ -17,6 +17,10 @@ pub fn escaped(text: &str) -> String {
             '\'' => safe.push_str("&#39;"),
             '\n' | '\t' => safe.push(character),
             '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
+            // They turn the direction of writing, or cannot be seen.
+            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                safe.extend(character.escape_unicode());
+            }
             _ => safe.push(character),
         }
     }

@@ -1,6 +1,6 @@
 //! What can keep a log from being decided, said for the person who has to fix it.
 
-use seriatim_history::InputError;
+use seriatim_history::{InputError, path_in_line};
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -53,13 +53,15 @@ impl fmt::Display for ScaleError {
                     f,
                     "{}: no space is left for temporary files, which need about 40 bytes per operation; \
                      name another folder with --temp",
-                    folder.display()
+                    path_in_line(folder)
                 )
             }
             ScaleError::Spill { folder, error } => {
-                write!(f, "{}: cannot use temporary files: {error}", folder.display())
+                write!(f, "{}: cannot use temporary files: {error}", path_in_line(folder))
             }
-            ScaleError::Verdicts { path, problem } => write!(f, "{}: {problem}", path.display()),
+            ScaleError::Verdicts { path, problem } => {
+                write!(f, "{}: {problem}", path_in_line(path))
+            }
             ScaleError::NotRead { reason } => {
                 write!(f, "a reader of the log failed, start all processes again: {reason}")
             }

@@ -35,7 +35,7 @@ use seriatim_monitor::frontier::{Exact, frontier};
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Monitors, Strategy, watch};
 use seriatim_spec::live::{MOST_VALUES, Sample, Told};
-use seriatim_spec::{Limit, Split};
+use seriatim_spec::{Cancel, Limit, Split};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -72,6 +72,8 @@ pub struct Watch {
     /// How many events there were: the time.
     now: Time,
     operations: u64,
+    /// How many operations and events somebody listened to, if nobody does any more.
+    followed: Option<(u64, u64)>,
     /// The object of the first operation.
     object: Option<Option<Value>>,
     /// Why and in which line the watch ended, if it did.
@@ -169,6 +171,7 @@ impl Watch {
             kept: Kept::new(Scratch::new(std::env::temp_dir()), MOST_KEPT),
             now: 0,
             operations: 0,
+            followed: None,
             object: None,
             end: None,
             tell: Box::new(|_| ()),
@@ -268,18 +271,24 @@ impl Watch {
     /// Nobody listens any more.
     fn give_up(&mut self, why: String) -> Result<(), Stop> {
         (self.tell)(&why);
-        self.listens = Listens::Nobody(why);
+        self.leave(why);
         Ok(())
+    }
+
+    /// Nobody listens from the present event on.
+    fn leave(&mut self, why: String) {
+        self.listens = Listens::Nobody(why);
+        self.followed.get_or_insert((self.operations, self.now - 1));
     }
 
     /// The results of the stream are to be read in another way than was thought before the first of
     /// them.
     fn begin_as_told(&mut self) {
         if let Listens::Frontier(split, _) = self.listens {
-            self.listens = match first(&self.begins, self.judge.conventions) {
-                Ok(frontier) => Listens::Frontier(split, frontier),
-                Err(why) => Listens::Nobody(why),
-            };
+            match first(&self.begins, self.judge.conventions) {
+                Ok(frontier) => self.listens = Listens::Frontier(split, frontier),
+                Err(why) => self.leave(why),
+            }
         }
     }
 
@@ -325,6 +334,11 @@ impl Watch {
     /// How many operations were called.
     pub fn operations(&self) -> u64 {
         self.operations
+    }
+
+    /// How many operations and events there were until nobody listened any more, if that is so.
+    pub fn followed(&self) -> Option<(u64, u64)> {
+        self.followed
     }
 
     /// The line at which the watch ended before the events did.
@@ -384,14 +398,18 @@ impl Watch {
         }
     }
 
-    /// What the ordinary check says of everything, if it is all here.
+    /// What the ordinary check says of everything, if it is all here. If the process has to stop
+    /// meanwhile, it says nothing, and what the listener said stands.
     fn ordinary(&mut self) -> Option<Judgement> {
-        let history = self.kept.history(&self.judge)?;
         self.judge.deadline = Some(Instant::now() + LONG_PATIENCE);
-        Some(match history {
-            Ok((history, files)) => self.judge.decide(history, files).0,
-            Err(problem) => Judgement::Refused(problem.to_string()),
-        })
+        let check = || {
+            Some(match self.kept.history(&self.judge)? {
+                Ok((history, files)) => self.judge.decide(history, files).0,
+                Err(problem) => Judgement::Refused(problem.to_string()),
+            })
+        };
+        let checked = Cancel::of_process().during(check);
+        checked.unwrap_or_else(|stopped| Some(Judgement::Unknown(stopped.0.text().to_owned())))
     }
 
     /// What is known though the order that was made could not be continued.
@@ -435,9 +453,9 @@ impl Watch {
                 alone(&format!("the ordinary check gives up, {reason}"))
             }
             Some(decided) => decided,
-            None => match self.witness.finish() {
-                Ok(()) => disagree("an order of everything up to there was replayed"),
-                Err(_) => alone("what came before is not kept"),
+            None => match Cancel::of_process().during(|| self.witness.finish()) {
+                Ok(Ok(())) => disagree("an order of everything up to there was replayed"),
+                Ok(Err(_)) | Err(_) => alone("what came before is not kept"),
             },
         }
     }

@@ -8,6 +8,7 @@ use crate::ScaleError;
 use crate::run::Shard;
 use crate::split::PartHash;
 use crate::verdicts::{About, Contents, Known, Totals, Word, end_line};
+use seriatim_history::path_in_line;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -84,7 +85,7 @@ pub fn merge_contents(files: Vec<(PathBuf, Contents)>) -> Result<Merged, ScaleEr
             return Err(ScaleError::verdicts(path, problem));
         }
         if let Some(other) = seen.insert(contents.about.shard.index, path.clone()) {
-            let problem = format!("is of the same shard as {}", other.display());
+            let problem = format!("is of the same shard as {}", path_in_line(&other));
             return Err(ScaleError::verdicts(path, problem));
         }
         let (merged, _) = merged.get_or_insert_with(|| {
@@ -117,5 +118,5 @@ fn unlike(contents: &Contents, (merged, first): &(Merged, PathBuf)) -> Option<St
     let (here, there) = (contents.about.shard.count, merged.about.shard.count);
     let shards = (here != there).then(|| format!("the shards: of {here} here, of {there} there"));
     let difference = contents.about.difference(&merged.about).or(shards)?;
-    Some(format!("is about something else than {}: {difference}", first.display()))
+    Some(format!("is about something else than {}: {difference}", path_in_line(first)))
 }

@@ -3,7 +3,7 @@
 
 use crate::routed;
 use seriatim_history::{History, InputError};
-use seriatim_limits::Instant;
+use seriatim_limits::{Instant, Patient};
 use seriatim_monitor::{Detail, Options, StopAt, check, vacuous, violated_parts};
 use seriatim_report::terminal::{self, Style};
 use seriatim_report::{Report, States, doubt, html, json};
@@ -14,6 +14,8 @@ use seriatim_spec::{
 use seriatim_verify::{Recorded, SeriReader};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs::File;
+use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -222,8 +224,11 @@ pub fn written(
     match name.split_once(".seri") {
         Some((stem, part)) if part.is_empty() || part.starts_with('#') => {
             let path = format!("{stem}.seri");
-            let source = std::fs::read_to_string(&path);
-            let source = source.map_err(|error| Refused(format!("{path}: {error}")))?;
+            let mut source = String::new();
+            // It may be a pipe that nobody writes to: limits end the wait.
+            let read =
+                File::open(&path).and_then(|file| Patient::file(file).read_to_string(&mut source));
+            read.map_err(|error| Refused(format!("{path}: {error}")))?;
             parse(&source, part.strip_prefix('#'), &path)
         }
         _ => Ok(None),

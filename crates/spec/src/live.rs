@@ -36,8 +36,8 @@ use crate::objects::{queue, stack};
 use crate::vocabulary::{Decoded, Failures, Misfit, Split, Vocabulary, intern_lists};
 use crate::{ChosenReader, Mentions, Next, Spec};
 use seriatim_history::{
-    Builder, Call, Conventions, History, InputError, Interval, Mark, OpId, Outcome, Return, Value,
-    ValueId, Values,
+    Builder, Call, Conventions, History, InputError, Interval, Mark, OpId, Outcome, Outside,
+    Return, Value, ValueId, Values,
 };
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -311,7 +311,9 @@ where
         }
         match self.machine.decode(operation, self.failures) {
             Ok(decoded) => Ok(decoded),
-            Err(Misfit::Unknown) => Err(format!("{} has no operation {}", self.name, told.method)),
+            Err(Misfit::Unknown) => {
+                Err(format!("{} has no operation {}", self.name, Outside(told.method)))
+            }
             Err(Misfit::Expected(expected)) => Err(format!("{operation}: expected {expected}")),
         }
     }

@@ -1,6 +1,7 @@
 //! Why a text names no specification, in the words that the user reads.
 
 use crate::parameters::{Parameter, Takes};
+use seriatim_history::Outside;
 use std::fmt;
 
 /// Why a text names no specification.
@@ -132,13 +133,13 @@ impl fmt::Display for SpecError {
                 f,
                 "no specification has all the operations of the history ({}) and can read them; name \
                  one with --spec to see what it lacks",
-                methods.join(", ")
+                listed(methods)
             ),
             SpecError::Ambiguous { methods, candidates } => write!(
                 f,
                 "the history names no specification, and several have its operations ({}); give \
                  one of: {}",
-                methods.join(", "),
+                listed(methods),
                 candidates
                     .iter()
                     .map(|name| format!("--spec {name}"))
@@ -147,6 +148,12 @@ impl fmt::Display for SpecError {
             ),
         }
     }
+}
+
+/// The names of operations of a log, as part of a message.
+fn listed(methods: &[String]) -> String {
+    let names: Vec<String> = methods.iter().map(|name| Outside(name).to_string()).collect();
+    names.join(", ")
 }
 
 impl std::error::Error for SpecError {}

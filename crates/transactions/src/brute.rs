@@ -8,6 +8,7 @@ use crate::level::{Demand, Level};
 use crate::transaction::{KeyId, Op, Outcome, Transaction, Transactions};
 use hashbrown::HashSet;
 use seriatim_history::ValueId;
+use seriatim_limits::checkpoint;
 use std::cell::Cell;
 
 /// How many transactions can be searched.
@@ -71,6 +72,7 @@ impl Search<'_> {
 
     /// Counts a state. Says whether there were too many.
     fn gives_up(&self) -> bool {
+        checkpoint();
         self.states.set(self.states.get() + 1);
         self.states.get() > STATES
     }

@@ -8,10 +8,13 @@
 //! **Repeated values.** With the ambiguous reads left out, a *no* is a *no*; a *yes* whose order
 //! explains all reads by their values is a *yes*. In between, all ways to choose the writers are
 //! tried if they are few. Else the answer is *ambiguous*.
+//!
+//! **Limits.** What a limit ends is not known; a *no* that was found before stays one, with the part
+//! as small as it had become, and says if nobody could confirm it in time.
 
 use crate::brute;
 use crate::counter;
-use crate::explain::{Explanation, explain};
+use crate::explain::{Explanation, explain, unexplained};
 use crate::level::{Demand, Level};
 use crate::minimise::{Judge, Look, Part, minimise};
 use crate::prepare::{Choice, Prepared, prepare};
@@ -22,7 +25,8 @@ use crate::transaction::{Clock, Transactions, TxnId};
 use crate::weak;
 use crate::window;
 use crate::witness::{Moment, Witness};
-use seriatim_limits::Instant;
+use seriatim_limits::{Cancel, Instant};
+use std::borrow::Borrow;
 use std::fmt;
 use std::time::Duration;
 
@@ -71,7 +75,7 @@ pub enum Standing {
 /// Why nobody knows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unknown {
-    /// A limit of time or conflicts was reached.
+    /// A limit was reached, or the whole process has to stop.
     Limit,
     /// So many reads could come from several writers.
     Ambiguous(usize),
@@ -157,11 +161,14 @@ impl<'h> Checker<'h> {
             return Ok(Answer { level, standing, statistics: Statistics::default() });
         }
         let question = self.question(level);
-        let (found, statistics) = question.decide(self.history, &self.prepared)?;
+        let (found, statistics) = question.decide_in_time(self.history, || &self.prepared)?;
         let standing = match found {
             Found::Witness(witness) => Standing::Satisfied(witness),
             Found::Unknown(unknown) => Standing::Unknown(unknown),
-            Found::Core(core) => Standing::Violated(Box::new(self.violation(&question, core)?)),
+            Found::Core(core) => {
+                let violation = Cancel::undisturbed(|| self.violation(&question, core))?;
+                Standing::Violated(Box::new(violation))
+            }
         };
         self.compare(level, &standing)?;
         Ok(Answer { level, standing, statistics })
@@ -198,20 +205,23 @@ impl<'h> Checker<'h> {
 
     fn violation(&self, question: &Question, core: Vec<TxnId>) -> Result<Violation, Defect> {
         let level = question.level;
-        let deadline = Some(Instant::now() + self.options.shrink);
+        let limits =
+            Limits { deadline: Some(Instant::now() + self.options.shrink), ..Limits::default() };
         let mut judge = Engines { question, defect: None };
-        let part = minimise(self.history, core, deadline, &mut judge);
+        let part = minimise(self.history, core, limits, &mut judge);
         if let Some(defect) = judge.defect {
             return Err(defect);
         }
         let part = part.ok_or_else(|| {
             Defect(format!("{level} was refuted, but the part that shows it is not"))
         })?;
-        let searched = brute::satisfies(&part.history, level).or_else(|| match level {
-            Level::StrictSerializable => window::strictly_serializable(&part.history, STEPS),
-            _ => None,
-        });
-        let confirmation = match searched {
+        let search = || {
+            brute::satisfies(&part.history, level).or_else(|| match level {
+                Level::StrictSerializable => window::strictly_serializable(&part.history, STEPS),
+                _ => None,
+            })
+        };
+        let confirmation = match Cancel::last().during(search).unwrap_or(None) {
             Some(false) => Confirmation::Searched,
             None => Confirmation::Missing,
             Some(true) => {
@@ -219,7 +229,8 @@ impl<'h> Checker<'h> {
                 return Err(Defect(format!("{level} {reason}")));
             }
         };
-        let explanation = explain(&part.history, level);
+        let explain = || explain(&part.history, level);
+        let explanation = Cancel::last().during(explain).unwrap_or_else(|_| unexplained(level));
         Ok(Violation { part, confirmation, explanation })
     }
 
@@ -251,7 +262,7 @@ struct Engines<'q> {
 
 impl Judge for Engines<'_> {
     fn look(&mut self, part: &Transactions) -> Look {
-        match self.question.decide(part, &prepare(part, &[])) {
+        match self.question.decide_in_time(part, || prepare(part, &[])) {
             Ok((Found::Core(core), _)) => Look::Violated(core),
             Ok((Found::Witness(_), _)) => Look::Satisfied,
             Ok((Found::Unknown(_), _)) => Look::Unknown,
@@ -264,12 +275,15 @@ impl Judge for Engines<'_> {
 
     fn short_core(&mut self, part: &Transactions, most: usize) -> Option<Vec<TxnId>> {
         let level = self.question.level;
-        let prepared = prepare(part, &[]);
-        if level.orders_commits() || !prepared.flaws.is_empty() {
-            return None;
-        }
-        let nodes = solve::short_refutation(&prepared, level, most)?;
-        Some(nodes.into_iter().filter_map(|node| prepared.txns[node as usize].id).collect())
+        let derive = || {
+            let prepared = prepare(part, &[]);
+            if level.orders_commits() || !prepared.flaws.is_empty() {
+                return None;
+            }
+            let nodes = solve::short_refutation(&prepared, level, most)?;
+            Some(nodes.into_iter().filter_map(|node| prepared.txns[node as usize].id).collect())
+        };
+        self.question.cancel().during(derive).unwrap_or(None)
     }
 }
 
@@ -291,6 +305,21 @@ enum Found {
 }
 
 impl Question {
+    /// Decides, or does not know when the limits are reached.
+    fn decide_in_time<P: Borrow<Prepared>>(
+        &self,
+        history: &Transactions,
+        prepared: impl FnOnce() -> P,
+    ) -> Result<(Found, Statistics), Defect> {
+        let decide = || self.decide(history, prepared().borrow());
+        let stopped = || Ok((Found::Unknown(Unknown::Limit), Statistics::default()));
+        self.cancel().during(decide).unwrap_or_else(|_| stopped())
+    }
+
+    fn cancel(&self) -> Cancel {
+        Cancel::at(self.limits.deadline)
+    }
+
     fn decide(
         &self,
         history: &Transactions,

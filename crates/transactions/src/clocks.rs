@@ -9,6 +9,7 @@ use crate::mutation::{Mutant, is_on};
 use crate::order::{Node, Order};
 use crate::prepare::Prepared;
 use hashbrown::HashMap;
+use seriatim_limits::checkpoint;
 
 /// The clocks of all transactions.
 pub struct Clocks {
@@ -57,6 +58,7 @@ impl Clocks {
         let mut clocks = Clocks { chains, rows: vec![0; count * chains], writers };
         let mut row = vec![0u32; chains];
         for &node in sequence.iter().filter(|&&node| node != 0) {
+            checkpoint();
             let txn = node as usize;
             row.fill(0);
             let reads = prepared.txns[txn].program().iter();
@@ -79,6 +81,7 @@ impl Clocks {
     pub fn missed(&self, prepared: &Prepared, order: &Order) -> Vec<(Node, Node, Node)> {
         let mut missed = Vec::new();
         for (txn, info) in prepared.txns.iter().enumerate().skip(1) {
+            checkpoint();
             let row = &self.rows[txn * self.chains..(txn + 1) * self.chains];
             for &(key, version) in &info.reads {
                 let from = prepared.writer(version);

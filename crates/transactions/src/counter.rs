@@ -37,7 +37,6 @@ use crate::transaction::{Clock, KeyId, Op, Outcome as Ended, Transaction, Transa
 use crate::witness::{Moment, Witness};
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{Time, ValueId};
-use seriatim_limits::Instant;
 use std::collections::BTreeMap;
 
 /// What the search found.
@@ -199,8 +198,7 @@ impl Search {
             if self.left == 0 && self.open == 0 {
                 return Outcome::Ordered(self.witness(&stack));
             }
-            let is_late = limits.deadline.is_some_and(|deadline| Instant::now() > deadline);
-            if self.looks > looks || is_late {
+            if self.looks > looks || limits.is_over() {
                 return Outcome::GaveUp;
             }
             let steps = self.steps();

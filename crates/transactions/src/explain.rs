@@ -139,6 +139,12 @@ pub fn explain(part: &Transactions, level: Level) -> Explanation {
     Explanation { anomaly: name(&proof, level), proof }
 }
 
+/// A violation that nobody had the time to explain.
+pub fn unexplained(level: Level) -> Explanation {
+    let proof = open();
+    Explanation { anomaly: name(&proof, level), proof }
+}
+
 /// Whether a proof leaves nothing open.
 fn is_closed(proof: &Proof) -> bool {
     match &proof.end {

@@ -14,8 +14,8 @@
 //! them replayed.
 
 use crate::minimise::{Judge, Look};
+use crate::solve::Limits;
 use crate::transaction::{Transactions, TxnId, Writers};
-use seriatim_limits::Instant;
 
 /// How many transactions a violation needs, of some that were looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,12 +40,12 @@ const MOST_CHOICES: usize = 100_000;
 pub fn fewest(
     history: &Transactions,
     known: &[TxnId],
-    deadline: Option<Instant>,
+    limits: Limits,
     judge: &mut dyn Judge,
 ) -> (Option<Vec<TxnId>>, Needed) {
     let writers = Writers::new(history);
     let best = known.to_vec();
-    let mut search = Search { history, writers, judge, looks: 0, deadline, best };
+    let mut search = Search { history, writers, judge, looks: 0, limits, best };
     let mut sets: Vec<Vec<TxnId>> = Vec::new();
     let mut needed = Needed { at_least: 1, among: history.len() };
     while needed.at_least < search.best.len() && sets.len() < MOST_SETS && !search.is_over() {
@@ -71,15 +71,14 @@ struct Search<'h, 'j> {
     writers: Writers,
     judge: &'j mut dyn Judge,
     looks: usize,
-    deadline: Option<Instant>,
+    limits: Limits,
     /// The smallest violated part so far.
     best: Vec<TxnId>,
 }
 
 impl Search<'_, '_> {
     fn is_over(&self) -> bool {
-        let is_late = |deadline: Instant| Instant::now() > deadline;
-        self.looks >= MOST_LOOKS || self.deadline.is_some_and(is_late)
+        self.looks >= MOST_LOOKS || self.limits.is_over()
     }
 
     fn look(&mut self, ids: &[TxnId]) -> Look {

@@ -75,7 +75,7 @@ pub use explain::{Anomaly, Arrow, End, Explanation, Proof, Step, Why};
 pub use fewest::Needed;
 pub use level::{Demand, Level, UnknownLevel};
 pub use minimise::Part;
-pub use page::{page, standing_word};
+pub use page::{limit_in_words, page, standing_word};
 pub use per_key::{KeyAnswer, check_keys};
 pub use prepare::FlawKind;
 pub use read::{NilReads, of_history, read, read_independent, read_str};

@@ -7,9 +7,9 @@
 //! violated part (`fewest.rs`). At last single operations are dropped.
 
 use crate::fewest::{Needed, fewest};
+use crate::solve::Limits;
 use crate::transaction::{KeyId, Op, Transaction, Transactions, TxnId, Writers, restricted};
 use seriatim_history::ValueId;
-use seriatim_limits::Instant;
 
 /// A violated part of a history.
 #[derive(Clone, Debug)]
@@ -54,20 +54,26 @@ const MOST_COST: usize = 40;
 /// How many transactions around a part are looked at for a smaller one.
 const AROUND: usize = 400;
 
-/// Makes a violated part smaller until nothing can be dropped, or until a moment.
+/// Makes a violated part smaller until nothing can be dropped, or until the limits are reached.
+/// `None` if the part is not violated after all.
 ///
 /// What is left then depends on the order in which things were dropped. If it is not small, all
 /// that happened around it is looked at again.
 pub fn minimise(
     whole: &Transactions,
     core: Vec<TxnId>,
-    deadline: Option<Instant>,
+    limits: Limits,
     judge: &mut dyn Judge,
 ) -> Option<Part> {
     let writers = Writers::new(whole);
     let ids = with_all_writers(whole, core, &writers);
-    let mut looker = Looker { whole, writers, judge, deadline };
-    let start = looker.look(&ids)?;
+    let mut looker = Looker { whole, writers, judge, limits };
+    let Some(start) = looker.look(&ids) else {
+        // Who has no time to look again keeps what was found.
+        let is_kept = limits.is_over();
+        let history = looker.whole.part(&ids, &looker.writers);
+        return is_kept.then_some(Part { ids, history, needed: None });
+    };
     let mut ids = looker.drop_all(start);
     if ids.len() > SMALL
         && let Some(other) = looker.shorter(&ids)
@@ -125,12 +131,12 @@ struct Looker<'h, 'l> {
     whole: &'h Transactions,
     writers: Writers,
     judge: &'l mut dyn Judge,
-    deadline: Option<Instant>,
+    limits: Limits,
 }
 
 impl Looker<'_, '_> {
     fn is_late(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() > deadline)
+        self.limits.is_over()
     }
 
     /// Drops halves, quarters, …, single transactions, as long as the rest is violated.
@@ -171,7 +177,7 @@ impl Looker<'_, '_> {
         let part = self.whole.part(&around, &self.writers);
         let place = |id: &TxnId| TxnId(around.binary_search(id).expect("it is among them") as u32);
         let known: Vec<TxnId> = ids.iter().map(place).collect();
-        let (other, needed) = fewest(&part, &known, self.deadline, self.judge);
+        let (other, needed) = fewest(&part, &known, self.limits, self.judge);
         let back = |other: Vec<TxnId>| {
             let mut other: Vec<TxnId> = other.iter().map(|id| around[id.index()]).collect();
             other.sort_unstable();

@@ -11,6 +11,8 @@
 //! are chained through the stack of all of them. It would be unsound to undo them in another order
 //! than last first.
 
+use seriatim_limits::checkpoint;
+
 /// A node.
 pub type Node = u32;
 
@@ -238,6 +240,7 @@ impl Order {
             return false;
         }
         if self.place(from) > self.place(to) {
+            checkpoint();
             if self.path(to, from, path) {
                 return false;
             }

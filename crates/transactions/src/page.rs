@@ -9,6 +9,7 @@ use crate::draw::{arrow_label, flaw_words, name, words};
 use crate::explain::{Arrow, End, Proof};
 use crate::per_key::KeyAnswer;
 use crate::transaction::{Transactions, TxnId};
+use seriatim_limits::{Reason, stopped};
 use seriatim_report::markup::escaped;
 use std::fmt::Write;
 
@@ -19,6 +20,11 @@ pub fn standing_word(standing: &Standing) -> &'static str {
         Standing::Violated(_) => "violated",
         Standing::Unknown(_) => "unknown",
     }
+}
+
+/// Why a limit was reached, as far as that is known.
+pub fn limit_in_words() -> &'static str {
+    stopped().map_or("a limit was reached", Reason::text)
 }
 
 /// The page of some answers; `keys` are those of [`check_keys`](crate::check_keys), if it was
@@ -82,7 +88,7 @@ fn remark(standing: &Standing) -> String {
     match standing {
         Standing::Satisfied(_) => String::new(),
         Standing::Violated(violation) => violation.explanation.anomaly.to_string(),
-        Standing::Unknown(Unknown::Limit) => "a limit was reached".to_owned(),
+        Standing::Unknown(Unknown::Limit) => limit_in_words().to_owned(),
         Standing::Unknown(Unknown::NoTimes) => "no times are recorded".to_owned(),
         Standing::Unknown(Unknown::Ambiguous(reads)) => format!("{reads} ambiguous reads"),
         Standing::Unknown(Unknown::Counters) => "counters were read".to_owned(),

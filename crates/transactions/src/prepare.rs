@@ -29,6 +29,7 @@ use crate::mutation::{Mutant, is_on};
 use crate::transaction::{KeyId, Kind, Op, Outcome, Transaction, Transactions, TxnId};
 use hashbrown::HashMap;
 use seriatim_history::{Time, ValueId};
+use seriatim_limits::checkpoint;
 
 /// A version of a key: the value that one transaction left there. The first ones are the initial
 /// versions, by key.
@@ -220,6 +221,7 @@ pub fn prepare(history: &Transactions, choices: &[Choice]) -> Prepared {
     preparation.find_writers();
     preparation.find_lists();
     for index in 0..history.len() {
+        checkpoint();
         preparation.resolve_reads(TxnId(index as u32));
     }
     preparation.judge_lists();
@@ -296,6 +298,7 @@ impl<'h> Preparation<'h> {
         // backwards: `left[key]` tells which transaction was met there.
         let mut left = vec![u32::MAX; self.history.key_count()];
         for (index, txn) in self.history.list().iter().enumerate() {
+            checkpoint();
             for (key, value) in txn.ops.iter().rev().filter_map(Op::written) {
                 let is_final = left[key.index()] != index as u32;
                 left[key.index()] = index as u32;
@@ -536,6 +539,7 @@ impl<'h> Preparation<'h> {
         let mut versions: Vec<VersionInfo> = (0..keys).map(initial).collect();
         let mut nodes = vec![0 as Node; self.history.len()];
         for (index, txn) in self.history.list().iter().enumerate() {
+            checkpoint();
             if self.is_committed[index] {
                 nodes[index] = txns.len() as Node;
                 txns.push(ordered(txn, TxnId(index as u32), txns.len() as Node, &mut versions));
@@ -561,6 +565,7 @@ impl<'h> Preparation<'h> {
 
     fn link_reads(&self, nodes: &[Node], txns: &mut [Txn], versions: &mut [VersionInfo]) {
         for (index, reads) in self.reads.iter().enumerate() {
+            checkpoint();
             let node = nodes[index];
             let mut all = Vec::with_capacity(reads.len());
             for read in reads {

@@ -21,6 +21,7 @@ use crate::transaction::{KeyId, Kind, Op, Outcome, Transaction, Transactions, Tx
 use crate::witness::{Moment, Witness};
 use hashbrown::HashMap;
 use seriatim_history::{Time, ValueId};
+use seriatim_limits::checkpoint;
 
 /// Why a witness shows nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -216,6 +217,7 @@ impl<'h> Simulation<'h> {
             return Err(Rejection::Form);
         }
         for &(id, moment) in events {
+            checkpoint();
             match moment {
                 Moment::Begin => self.begin(id)?,
                 Moment::Commit => self.commit(id)?,
@@ -335,6 +337,7 @@ impl<'h> Axioms<'h> {
         let mut writes = Vec::with_capacity(order.len());
         let mut appenders = vec![Vec::new(); history.key_count()];
         for (place, &id) in order.iter().enumerate() {
+            checkpoint();
             let ops = &history.get(id).ops;
             let written = ops.iter().filter_map(Op::written);
             let mut last: Vec<(KeyId, ValueId)> = Vec::new();
@@ -601,6 +604,7 @@ impl<'h> Axioms<'h> {
         let mut writers: HashMap<KeyId, Vec<Vec<u32>>> = HashMap::new();
         let mut pasts = vec![0u32; (self.order.len() + 1) * sessions];
         for (index, &id) in self.order.iter().enumerate() {
+            checkpoint();
             let place = index as u32 + 1;
             let (earlier, past) = pasts.split_at_mut(place as usize * sessions);
             let past = &mut past[..sessions];
@@ -652,6 +656,7 @@ impl<'h> Axioms<'h> {
         let width = past.width;
         let mine = |key: KeyId| key.index().checked_sub(first).filter(|&column| column < width);
         for (index, &id) in self.order.iter().enumerate() {
+            checkpoint();
             let place = index + 1;
             let (before, row) = past.rows.split_at_mut(place * width);
             let row = &mut row[..width];

@@ -34,6 +34,7 @@ use crate::solve::Defect;
 use crate::transaction::KeyId;
 use crate::weak::Outcome;
 use hashbrown::HashMap;
+use seriatim_limits::checkpoint;
 
 /// Decides one of the session guarantees.
 pub fn decide(prepared: &Prepared, level: Level) -> Result<Outcome, Defect> {
@@ -138,6 +139,7 @@ impl Guarantee<'_> {
 
     /// The session comes to know a writer.
     fn extend(&mut self, chain: &mut Chain, writer: Node, knower: Node) {
+        checkpoint();
         if chain.places.contains_key(&writer) {
             return;
         }
@@ -169,6 +171,7 @@ impl Guarantee<'_> {
         }
         let Some(place) = place.filter(|_| !is_on(Mutant::LaterWritersPass)) else { return };
         for later in place + 1..chain.writers.len() {
+            checkpoint();
             let tag = self.forced([reader, chain.knowers[later]]);
             self.order.fix(chain.writers[later], from, tag);
         }

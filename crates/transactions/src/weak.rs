@@ -30,7 +30,7 @@ use crate::prepare::Prepared;
 use crate::solve::{Defect, Limits, sensible_order};
 use crate::transaction::KeyId;
 use hashbrown::HashMap;
-use seriatim_limits::Instant;
+use seriatim_limits::checkpoint;
 use std::collections::VecDeque;
 
 /// What was found.
@@ -154,6 +154,7 @@ impl<'p> Weak<'p> {
     fn force_program_order(&mut self) {
         let mut sources: Vec<(KeyId, Node)> = Vec::new();
         for txn in 1..self.prepared.txns.len() {
+            checkpoint();
             sources.clear();
             sources.extend(self.prepared.sources(txn));
             for (index, &(key, from)) in sources.iter().enumerate() {
@@ -176,6 +177,7 @@ impl<'p> Weak<'p> {
         let mut by_session: HashMap<(u32, KeyId), Node> = HashMap::new();
         let mut sources: Vec<(KeyId, Node)> = Vec::new();
         for txn in 1..self.prepared.txns.len() {
+            checkpoint();
             let info = &self.prepared.txns[txn];
             sources.clear();
             sources.extend(self.prepared.sources(txn));
@@ -226,7 +228,7 @@ impl<'p> Weak<'p> {
         let mut next = 0;
         // Invariant: the `clean` blocks before `next` were right, and nothing has moved since.
         while clean < blocks.len() {
-            if self.limits.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            if self.limits.is_over() {
                 return Ok(Outcome::GaveUp);
             }
             let missed = match &clocks {
@@ -271,6 +273,7 @@ impl<'p> Weak<'p> {
             if node == 0 {
                 continue;
             }
+            checkpoint();
             let txn = node as usize;
             row.fill(0);
             let sources =

@@ -15,7 +15,7 @@ use crate::generate::Random;
 use crate::prepare::{Prepared, Version, prepare};
 use crate::transaction::{Transactions, TxnId};
 use hashbrown::HashSet;
-use seriatim_limits::Instant;
+use seriatim_limits::{Instant, checkpoint};
 
 struct Frame {
     choices: Vec<u32>,
@@ -114,6 +114,7 @@ impl<'p> Window<'p> {
     fn search(&mut self, steps: u64, deadline: Option<Instant>) -> Searched {
         let mut stack: Vec<Frame> = Vec::new();
         for step in 0..steps {
+            checkpoint();
             if self.count + 1 == self.prepared.txns.len() {
                 let taken = stack.iter().map(|frame| frame.choices[frame.next - 1] as usize);
                 let order = taken.filter_map(|txn| self.prepared.txns[txn].id);

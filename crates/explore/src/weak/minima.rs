@@ -13,6 +13,7 @@
 //! said to be incomplete. Every minimum was itself explored.
 
 use seriatim_lang::steps::Ordering;
+use seriatim_spec::Cancel;
 
 /// The minimal choices, one ordering for each site.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub(super) fn minima<E>(
 ) -> Result<Minima, E> {
     let mut hunt = Hunt { ladders, minimal: vec![], failing: vec![], left: MOST, complete: true };
     while let Some(choice) = hunt.unexplored() {
-        if hunt.left == 0 {
+        if hunt.left == 0 || Cancel::of_process().is_raised() {
             hunt.complete = false;
             break;
         }

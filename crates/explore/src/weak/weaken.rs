@@ -5,7 +5,8 @@
 //! any violation. Then one minimum is looked for, greedily: in the order of the source each
 //! ordering becomes the weakest that holds together with those before it. Minima are not unique;
 //! this is one. What holds with weaker orderings holds with stronger ones, so no ordering of the
-//! minimum can be weakened alone. The module `minima` finds all of them.
+//! minimum can be weakened alone, unless a weaker one was not decided: that is said
+//! ([`Weakened::is_minimal`]). The module `minima` finds all of them.
 //!
 //! *It would be unsound* to say more than the model: RC20 has no load buffering, so that an access
 //! that does not acquire and is followed by a write is marked ([`Site::relies`]): on ARM it may be
@@ -19,6 +20,7 @@ use crate::subject::Subject;
 use seriatim_lang::flow::successors;
 use seriatim_lang::steps::{Op, Ordering, Orders, Pc, Root, Steps};
 use seriatim_lang::{Diagnostic, Program, Span};
+use seriatim_spec::Cancel;
 use std::time::Duration;
 
 /// Orderings that stand in the place of those in the source.
@@ -95,6 +97,8 @@ pub struct Weakened {
     pub alone: Alone,
     /// In the minimum that was found.
     pub minimum: Ordering,
+    /// Whether every weaker one was seen to fail there; else one of them may hold.
+    pub is_minimal: bool,
 }
 
 /// What is known of all orderings.
@@ -198,6 +202,13 @@ struct Trial<'t> {
     states: u64,
 }
 
+/// What an exploration with other orderings says.
+struct Tried {
+    verdict: Verdict,
+    /// Whether runs were left out in which many writes wait.
+    is_cut: bool,
+}
+
 /// On x86, runs in which more writes of a thread wait are left out, and nothing is said then: a loop
 /// that writes and may go round for no reason would fill the queue for ever.
 const LONGEST_QUEUE: u32 = 4;
@@ -217,7 +228,11 @@ impl Trial<'_> {
         edits
     }
 
-    fn explore(&mut self, orders: &[Ordering], model: MemoryModel) -> Result<Outcome, Diagnostic> {
+    fn explore(&mut self, orders: &[Ordering], model: MemoryModel) -> Result<Tried, Diagnostic> {
+        if let Some(reason) = Cancel::of_process().reason() {
+            // Not even a short look: there may be many.
+            return Ok(Tried { verdict: Verdict::Unknown(reason.into()), is_cut: false });
+        }
         let mut options = Options { memory: Some(model), ..self.options.clone() };
         if model == MemoryModel::Tso {
             options.lag = options.lag.or(Some(LONGEST_QUEUE));
@@ -226,7 +241,7 @@ impl Trial<'_> {
         let outcome = explore_with(self.program, &options, &edits, &mut |_: &Statistics| {})?;
         self.runs += 1;
         self.states += outcome.statistics.kept;
-        Ok(outcome)
+        Ok(Tried { verdict: outcome.verdict, is_cut: outcome.statistics.cuts.lag })
     }
 
     /// What is known of one ordering by itself.
@@ -246,7 +261,7 @@ impl Trial<'_> {
         let explored = self.explore(&orders, MemoryModel::Tso)?;
         let on_x86 = match explored.verdict {
             Verdict::Violation(_) => OnX86::Fails,
-            Verdict::Holds if !explored.statistics.cuts.lag => OnX86::Holds,
+            Verdict::Holds if !explored.is_cut => OnX86::Holds,
             Verdict::Holds | Verdict::Unknown(_) => OnX86::Unknown,
         };
         Ok(Alone::Needed { with, run, on_x86 })
@@ -298,22 +313,28 @@ pub fn weaken(
         alone.push(trial.alone(at, &given)?);
     }
     let mut minimum = given;
+    let mut is_minimal = vec![true; minimum.len()];
     for at in 0..minimum.len() {
         for order in weaker(trial.sites[at].kind, trial.sites[at].order) {
             let mut orders = minimum.clone();
             orders[at] = order;
-            if matches!(trial.explore(&orders, MemoryModel::Rc20)?.verdict, Verdict::Holds) {
-                minimum = orders;
-                break;
+            match trial.explore(&orders, MemoryModel::Rc20)?.verdict {
+                Verdict::Holds => {
+                    minimum = orders;
+                    break;
+                }
+                Verdict::Violation(_) => {}
+                Verdict::Unknown(_) => is_minimal[at] = false,
             }
         }
     }
     if wanted == Wanted::All {
         weakening.minima = Some(trial.minima()?);
     }
-    let found = trial.sites.into_iter().zip(alone).zip(minimum);
-    weakening.sites =
-        found.map(|((site, alone), minimum)| Weakened { site, alone, minimum }).collect();
+    let found = trial.sites.into_iter().zip(alone).zip(minimum.into_iter().zip(is_minimal));
+    let known =
+        |((site, alone), (minimum, is_minimal))| Weakened { site, alone, minimum, is_minimal };
+    weakening.sites = found.map(known).collect();
     weakening.runs += trial.runs;
     weakening.states += trial.states;
     Ok(weakening)

@@ -1,5 +1,6 @@
 //! Why a fast monitor does not decide a history.
 
+use seriatim_history::Outside;
 use std::fmt;
 
 /// Why a monitor declines: its precondition does not hold. Another engine has to decide.
@@ -48,7 +49,7 @@ impl fmt::Display for Declined {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Declined::UnknownMethod { method } => {
-                write!(f, "the monitor does not know the operation {method}")
+                write!(f, "the monitor does not know the operation {}", Outside(method))
             }
             Declined::Unreadable { operation, expected } => {
                 write!(f, "the monitor expected {expected} of {operation}")

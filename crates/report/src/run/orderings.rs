@@ -47,6 +47,9 @@ pub struct Ordering {
     pub alone: Alone,
     /// The ordering in the minimum that was found greedily.
     pub minimum: &'static str,
+    /// Whether a weaker one may do as well, because it was not decided.
+    #[serde(skip_serializing_if = "is_false")]
+    pub minimum_may_be_weaker: bool,
     /// Whether that relies on there being no load buffering.
     pub relies_on_no_load_buffering: bool,
 }
@@ -119,8 +122,14 @@ impl Ordering {
     fn in_minimum(&self) -> String {
         let relies =
             if self.relies_on_no_load_buffering { ", relies on no load buffering" } else { "" };
-        format!("{}{relies}", self.minimum)
+        let open =
+            if self.minimum_may_be_weaker { " or weaker (not all were decided)" } else { "" };
+        format!("{}{open}{relies}", self.minimum)
     }
+}
+
+fn is_false(is: &bool) -> bool {
+    !is
 }
 
 /// The table as text.

@@ -1,5 +1,6 @@
 //! `seriatim algorithms`, `fmt` and `show`: looking at algorithms.
 
+use super::input::text_of;
 use super::output::{remark, say, write_bytes};
 use super::source::Source;
 use super::{Exit, Failure};
@@ -61,8 +62,7 @@ pub fn list(arguments: &List) -> Result<Exit, Failure> {
 pub fn format_files(arguments: &Format) -> Result<Exit, Failure> {
     let mut exit = Exit::Holds;
     for path in &arguments.files {
-        let failed = |error| Failure(format!("{}: {error}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(failed)?;
+        let text = text_of(path)?;
         let source = Source { name: path_in_line(path), text };
         seriatim::lang::parse(&source.text).map_err(|error| source.complain(&error))?;
         let formatted = fmt(&source.text);
@@ -70,7 +70,7 @@ pub fn format_files(arguments: &Format) -> Result<Exit, Failure> {
             continue;
         }
         if arguments.check {
-            remark(&format!("{} is not formatted", path.display()));
+            remark(&format!("{} is not formatted", path_in_line(path)));
             exit = Exit::Violated;
         } else {
             write_bytes(path, formatted)?;

@@ -1,7 +1,6 @@
 //! `seriatim certify`: is this a proof of that algorithm?
 
-use super::input::constant;
-use super::limits;
+use super::input::{constant, text_of};
 use super::output::say;
 use super::source::Source;
 use super::{Exit, Failure};
@@ -42,13 +41,11 @@ pub struct Arguments {
 /// Carries out `seriatim certify`.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let path = path_in_line(&arguments.certificate);
-    limits::prepare(&path);
     let source = Source::find(&arguments.algorithm)?;
     let (_, mut constants) = starting_bounds(&source.program(&BTreeMap::new())?);
     constants.extend(arguments.constants.iter().cloned());
     let program = source.program(&constants)?;
-    let text = std::fs::read_to_string(&arguments.certificate)
-        .map_err(|error| Failure(format!("{path}: cannot read: {error}")))?;
+    let text = text_of(&arguments.certificate)?;
     match certify(&program, &text) {
         Ok(accepted) => {
             let answer = certified(&program, &accepted);

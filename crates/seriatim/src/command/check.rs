@@ -131,6 +131,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
         return scale::with_verdicts(&arguments.question, &arguments.scale, &paths, file);
     }
+    let is_stdin = paths == [Path::new("-")];
+    let would_spill =
+        !arguments.question.needs_all() && (arguments.scale.may_spill(&paths) || is_stdin);
+    if arguments.question.spec().is_none() && would_spill {
+        limits::note_that_spec_helps();
+    }
     let logs = arguments.logs(paths);
     arguments.decide_all(&logs, |log, decided| {
         let source = source_of(log);
@@ -151,6 +157,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
                 Outcome::Unreadable { source, problem }
             }
         };
+        limits::note(exit);
         if arguments.junit.is_some() {
             outcomes.push(outcome);
         }

@@ -1,6 +1,7 @@
 //! Logs that are checked by several processes, which exchange operations by part.
 
 use super::amounts::{duration, positive};
+use super::input::{secret_of, text_of};
 use super::output::remark;
 use super::question::Question;
 use super::scale::{self, Scale};
@@ -9,6 +10,7 @@ use super::{Exit, Failure};
 use clap::Args;
 use seriatim::cluster::hosts::{self, Reach};
 use seriatim::cluster::{Cluster, ClusterError, Secret, run};
+use seriatim::history::path_in_line;
 use seriatim::limits::stopped;
 use seriatim::scale::merge::merge;
 use seriatim::scale::run::{Defects, Shard};
@@ -89,7 +91,7 @@ pub fn check(
                 false => (arguments.peers(hosts)?, Arc::default()),
             };
             if process >= peers.addresses.len() {
-                let (hosts, count) = (hosts.display(), peers.addresses.len());
+                let (hosts, count) = (path_in_line(hosts), peers.addresses.len());
                 let reason = format!("{hosts}: there is no process {process} of {count} (from 0)");
                 return Err(Failure(reason));
             }
@@ -139,16 +141,15 @@ impl Processes {
     /// The processes that the files name.
     fn peers(&self, hosts: &Path) -> Result<Peers, Failure> {
         let reach = if self.open_network { Reach::Network } else { Reach::Loopback };
-        let text = std::fs::read_to_string(hosts)
-            .map_err(|error| Failure(format!("{}: {error}", hosts.display())))?;
+        let text = text_of(hosts)?;
         let addresses = hosts::parse(&text, reach)
-            .map_err(|reason| Failure(format!("{}: {reason}", hosts.display())))?;
+            .map_err(|reason| Failure(format!("{}: {reason}", path_in_line(hosts))))?;
         let secret = match &self.secret_file {
             None => Secret::none(),
-            Some(path) => std::fs::read(path)
+            Some(path) => secret_of(path)
                 .map_err(|error| error.to_string())
                 .and_then(|bytes| Secret::new(&bytes))
-                .map_err(|reason| Failure(format!("{}: {reason}", path.display())))?,
+                .map_err(|reason| Failure(format!("{}: {reason}", path_in_line(path))))?,
         };
         Ok(Peers { addresses, secret })
     }
@@ -223,7 +224,7 @@ fn end_when_lost(file: &Path) {
 
 /// What happened to a cluster, and what to do.
 fn to_go_on(what: &str, file: &Path) -> String {
-    let file = file.display();
+    let file = path_in_line(file);
     format!(
         "{what}; what was decided is in {file}: start all processes again with the same arguments to go on"
     )

@@ -1,8 +1,10 @@
 //! `seriatim import`: an object written in Rust, as an algorithm.
 
+use super::input::text_of;
 use super::output::{remark, say, write_and_tell};
 use super::source::Source;
 use super::{Exit, Failure};
+use seriatim::history::path_in_line;
 use seriatim_import::{Options, import};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -38,9 +40,8 @@ pub struct Arguments {
 
 /// Carries out `seriatim import`.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let file = arguments.file.display().to_string();
-    let rust = std::fs::read_to_string(&arguments.file)
-        .map_err(|error| Failure(format!("{file}: cannot read: {error}")))?;
+    let file = path_in_line(&arguments.file);
+    let rust = text_of(&arguments.file)?;
     let roles = arguments.roles.as_deref().map(roles).unwrap_or_default();
     let options = Options { value: arguments.value.clone(), roles };
     let text = import(&rust, &file, &arguments.spec, &options)

@@ -1,13 +1,16 @@
 //! The histories that a command reads.
 
-use super::Failure;
 use super::map::Mapping;
+use super::{Failure, limits};
 use clap::Args;
-use seriatim::history::{Format, ReadOptions, expand, read_on, read_with};
+use seriatim::history::{Format, ReadOptions, expand, path_in_line, read_on, read_with};
+use seriatim::limits::Patient;
 use seriatim::question::{Question as Asked, Specified};
 use seriatim::scale::fingerprint::fingerprint;
 use seriatim::scale::judge::SharedReader;
 use seriatim::{ChosenReader, Failures, History, InputError, Options, SpecChoice};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,9 +34,33 @@ pub struct Input {
     pub mapping: Mapping,
 }
 
+/// The text of a file that is read whole. It may be a pipe or a device that never ends: limits end
+/// that.
+pub fn text_of(path: &Path) -> Result<String, Failure> {
+    let name = path_in_line(path);
+    limits::prepare(&name);
+    let mut text = String::new();
+    let read = patient(path).and_then(|mut file| file.read_to_string(&mut text));
+    read.map_err(|error| Failure(format!("{name}: cannot read: {error}")))?;
+    Ok(text)
+}
+
+/// The bytes of a secret: a megabyte at most.
+#[cfg(feature = "cluster")]
+pub fn secret_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    patient(path)?.take(1 << 20).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn patient(path: &Path) -> io::Result<Patient<File>> {
+    File::open(path).map(Patient::file)
+}
+
 impl Input {
-    /// The files that the patterns name.
+    /// The files that the patterns name. What they mean is read before them.
     pub fn paths(&self) -> Result<Vec<PathBuf>, Failure> {
+        self.mapping.load()?;
         Ok(expand(&self.files)?)
     }
 

@@ -6,9 +6,10 @@ use super::output::{remark, say};
 use super::{Exit, Failure};
 use clap::Args;
 use serde_json::json;
-use seriatim::history::bytes_read;
+use seriatim::history::{bytes_read, path_in_line};
 use seriatim::limits::guard::{self, LastWords};
 use seriatim::limits::{Cancel, Reason, Stopped, forget_memory, stopped};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -48,8 +49,10 @@ struct Known {
 static KNOWN: OnceLock<Known> = OnceLock::new();
 /// What the work is about, once that is known.
 static ABOUT: Mutex<Option<String>> = Mutex::new(None);
-/// Whether the log is on disk already.
-static IS_ON_DISK: AtomicBool = AtomicBool::new(false);
+/// Whether a log that does not fit in memory would go to disk if its specification were named.
+static SPEC_HELPS: AtomicBool = AtomicBool::new(false);
+/// What the command has come to so far: it is not forgotten if what comes next has to be ended.
+static SO_FAR: Mutex<Exit> = Mutex::new(Exit::Holds);
 
 impl Limits {
     /// Puts the process under these limits. Its time runs from `start`, and it answers in `form`.
@@ -86,6 +89,35 @@ pub fn within<T>(work: impl FnOnce() -> T) -> Result<T, Stopped> {
     Cancel::of_process().during(work)
 }
 
+/// Does something with each of some files, in the limits of the process. A file at which the work has
+/// to be ended is told of, and so is every one after it; what was found in others stands.
+pub fn each(
+    paths: &[PathBuf],
+    mut work: impl FnMut(&Path) -> Result<Exit, Failure>,
+) -> Result<Exit, Failure> {
+    let mut exit = Exit::Holds;
+    for path in paths {
+        let about = path_in_line(path);
+        note(exit);
+        prepare(&about);
+        let done = within(|| work(path)).unwrap_or_else(|stopped| tell_of(&about, stopped))?;
+        exit = exit.and(done);
+    }
+    Ok(exit)
+}
+
+/// What the command has come to so far.
+pub fn note(exit: Exit) {
+    if let Ok(mut so_far) = SO_FAR.lock() {
+        *so_far = exit;
+    }
+}
+
+/// What the command comes to if the rest is not known.
+fn unknown() -> Exit {
+    SO_FAR.lock().map_or(Exit::Unknown, |so_far| so_far.and(Exit::Unknown))
+}
+
 /// Prepares what is said of something if the work on it has to be ended.
 pub fn prepare(about: &str) {
     if let Ok(mut current) = ABOUT.lock() {
@@ -96,7 +128,7 @@ pub fn prepare(about: &str) {
         Form::Json => (unfinished(about, "unknown"), END),
         Form::Beside => return,
     };
-    guard::prepare(LastWords { before, after: after.to_owned(), exit: Exit::Unknown as u8 });
+    guard::prepare(LastWords { before, after: after.to_owned(), exit: unknown() as u8 });
 }
 
 /// Prepares what is said of something whose verdict is known, if the report on it has to be ended.
@@ -110,9 +142,9 @@ pub fn prepare_verdict(about: &str, verdict: &str, exit: Exit) {
     guard::prepare(LastWords { before, after: after.to_owned(), exit: exit as u8 });
 }
 
-/// From now on the log is checked from disk: nobody needs to be told that it could be.
-pub fn note_disk() {
-    IS_ON_DISK.store(true, Ordering::Relaxed);
+/// Whoever lacks memory may be told to name the specification, so that the log goes to disk.
+pub fn note_that_spec_helps() {
+    SPEC_HELPS.store(true, Ordering::Relaxed);
 }
 
 /// Says that the work was left before it was done, and how far it came.
@@ -129,7 +161,7 @@ pub fn tell_of(about: &str, stopped: Stopped) -> Result<Exit, Failure> {
         Form::Json => say(&format!("{}{how_far}{END}", unfinished(about, "unknown")))?,
         Form::Beside => remark(&format!("{about}: unknown; {how_far}")),
     }
-    Ok(Exit::Unknown)
+    Ok(unknown())
 }
 
 /// The beginning of a report on something that was not finished, up to the reason, which needs no
@@ -151,9 +183,10 @@ pub fn how_far(Stopped(reason): Stopped) -> String {
     let help = match reason {
         Reason::Time => "; more --time may help",
         Reason::Memory if read.is_empty() => "; more --memory may help",
-        Reason::Memory if form() == Form::Beside => "; more --memory helps",
-        Reason::Memory if IS_ON_DISK.load(Ordering::Relaxed) => "; more --memory helps",
-        Reason::Memory => "; more --memory helps, or its --spec: then it is checked from disk",
+        Reason::Memory if SPEC_HELPS.load(Ordering::Relaxed) => {
+            "; more --memory helps, or its --spec: then it is checked from disk"
+        }
+        Reason::Memory => "; more --memory helps",
         Reason::Interrupted => "",
     };
     format!("{reason}{read}{help}")

@@ -4,6 +4,7 @@ use super::output::{Rendered, say_rendered};
 use super::{Exit, Failure};
 use clap::Command;
 use clap_complete::Shell;
+use seriatim::history::path_in_line;
 use std::path::PathBuf;
 
 /// Print completions for a shell
@@ -44,6 +45,6 @@ pub fn manual(arguments: &Manual, command: Command) -> Result<Exit, Failure> {
     };
     std::fs::create_dir_all(folder)
         .and_then(|()| clap_mangen::generate_to(command, folder))
-        .map_err(|error| Failure(format!("{}: cannot write: {error}", folder.display())))?;
+        .map_err(|error| Failure(format!("{}: cannot write: {error}", path_in_line(folder))))?;
     Ok(Exit::Holds)
 }

@@ -1,5 +1,7 @@
 //! `seriatim map`, and `--map`: logs in any format.
 
+use super::input::text_of;
+use super::limits;
 use super::output::say;
 use super::{Exit, Failure};
 use clap::Args;
@@ -8,14 +10,19 @@ use seriatim::map::{Map, Mapped, Unmatched, ready_map, ready_maps};
 use seriatim::{History, InputError};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// What the records of a log mean.
 #[derive(Args)]
 pub struct Mapping {
     /// What the records of a log in another format mean: a file of rules, or a ready map (`seriatim
     /// map` lists them)
-    #[arg(long, value_name = "MAP", value_parser = map_named, conflicts_with_all = ["format", "independent"])]
-    pub map: Option<Map>,
+    #[arg(long, value_name = "MAP", conflicts_with_all = ["format", "independent"])]
+    pub map: Option<String>,
+
+    /// The map, once it is read
+    #[arg(skip)]
+    loaded: OnceLock<Map>,
 
     /// Skip records that match no rule of the map, and count them
     #[arg(long, requires = "map")]
@@ -23,33 +30,43 @@ pub struct Mapping {
 }
 
 impl Mapping {
+    /// Reads the map, if there is one: inside the limits of the process, as any file.
+    pub fn load(&self) -> Result<(), Failure> {
+        if let (Some(name), None) = (&self.map, self.loaded.get()) {
+            let map = map_named(name).map_err(|Failure(why)| Failure(format!("--map: {why}")))?;
+            self.loaded.get_or_init(|| map);
+        }
+        Ok(())
+    }
+
     /// Reads some files as one log, if a map says how.
     pub fn read(&self, log: &[PathBuf]) -> Option<Result<History, InputError>> {
-        let map = self.map.as_ref()?;
+        let map = self.loaded.get()?;
         let unmatched = if self.skip_unmatched { Unmatched::Skip } else { Unmatched::Refuse };
         Some(read(map, log, unmatched).map(|mapped| mapped.history))
     }
 }
 
 fn read(map: &Map, log: &[PathBuf], unmatched: Unmatched) -> Result<Mapped, InputError> {
+    let names: Vec<String> = log.iter().map(|path| name_of(path)).collect();
+    limits::prepare(&names.join(", "));
     let mut parts: Vec<(String, Box<dyn Read>)> = Vec::new();
     for path in log {
         parts.push((name_of(path), open(path)?));
     }
-    let names: Vec<String> = log.iter().map(|path| name_of(path)).collect();
     map.read_all(&names.join(", "), parts, unmatched)
 }
 
 /// The map of a file, or the ready map of a name.
-fn map_named(name: &str) -> Result<Map, String> {
+fn map_named(name: &str) -> Result<Map, Failure> {
     if let Some(ready) = ready_map(name) {
-        return Map::parse(name, ready.text).map_err(|error| error.to_string());
+        return Ok(Map::parse(name, ready.text)?);
     }
-    let text = std::fs::read_to_string(name).map_err(|error| {
+    let text = text_of(Path::new(name)).map_err(|Failure(why)| {
         let names: Vec<&str> = ready_maps().map(|ready| ready.name).collect();
-        format!("{name}: cannot read: {error}; the ready maps are {}", names.join(", "))
+        Failure(format!("{why}; the ready maps are {}", names.join(", ")))
     })?;
-    Map::parse(name, &text).map_err(|error| error.to_string())
+    Ok(Map::parse(&path_in_line(Path::new(name)), &text)?)
 }
 
 /// List the ready maps, show one, or try a map on a log
@@ -78,7 +95,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         (None, None) => list(),
         (Some(name), None) => show(name),
         (Some(name), Some(log)) => {
-            let map = map_named(name).map_err(Failure)?;
+            let map = map_named(name)?;
             let unmatched =
                 if arguments.skip_unmatched { Unmatched::Skip } else { Unmatched::Refuse };
             let mapped = read(&map, std::slice::from_ref(log), unmatched)?;
@@ -102,9 +119,10 @@ fn show(name: &str) -> Result<Exit, Failure> {
     match ready_map(name) {
         Some(ready) => say(ready.text)?,
         None => {
-            map_named(name).map_err(Failure)?;
+            map_named(name)?;
             say(&format!(
-                "{name}: nothing is wrong with this map; --try FILE tries it on a log\n"
+                "{}: nothing is wrong with this map; --try FILE tries it on a log\n",
+                path_in_line(Path::new(name))
             ))?;
         }
     }
@@ -163,7 +181,7 @@ fn starter(log: &Path) -> String {
          result = 'RESULT?'\n\
          call = 'START'\n\
          return = 'END?'         # missing: nobody knows whether it happened\n",
-        log.display()
+        path_in_line(log)
     )
 }
 

@@ -81,7 +81,7 @@ impl Command {
         match self {
             Command::Check(arguments) => arguments.form(),
             Command::Verify(arguments) => arguments.form(),
-            Command::Convert(_) | Command::Gen(_) => limits::Form::Beside,
+            Command::Convert(_) | Command::Gen(_) | Command::Import(_) => limits::Form::Beside,
             _ => limits::Form::Text,
         }
     }

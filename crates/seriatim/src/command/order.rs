@@ -10,7 +10,7 @@ use super::transactions::junit;
 use super::{Exit, Failure};
 use clap::ValueEnum;
 use serde_json::{Value as Json, json};
-use seriatim::history::path_in_line;
+use seriatim::limits::Cancel;
 use seriatim::monitor::{Confirmation, Detail, Weaker, check_under};
 use seriatim::report::{evidence, with_article};
 use seriatim::spec::{Attempt, Order, Reader};
@@ -48,13 +48,10 @@ pub struct Request<'r> {
 
 /// Carries out the check for some files.
 pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
-    let mut exit = Exit::Holds;
     let mut suites = String::new();
-    for path in paths {
-        limits::prepare(&path_in_line(path));
-        match answer(request.question, request.respects, path) {
-            Ok(found) => {
-                exit = exit.and(found.exit());
+    let exit =
+        limits::each(paths, |path| match answer(request.question, request.respects, path) {
+            Ok(found) => Cancel::undisturbed(|| {
                 match request.print {
                     Print::Line => say(&format!("{}\n", found.headline()))?,
                     Print::Json => say(&format!("{}\n", found.json()))?,
@@ -64,14 +61,14 @@ pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
                     write_bytes(html, page::render(&found))?;
                 }
                 suites += &found.suite();
-            }
+                Ok(found.exit())
+            }),
             Err(Failure(problem)) => {
                 remark(&format!("error: {problem}"));
-                exit = exit.and(Exit::BadInput);
                 suites += &junit::unreadable(&path.display().to_string(), &problem);
+                Ok(Exit::BadInput)
             }
-        }
-    }
+        })?;
     if let Some(path) = request.junit {
         write_bytes(path, junit::document(&suites))?;
     }

@@ -34,7 +34,11 @@ pub fn run(
         write_and_tell(path, &orderings::html(&table), "report")?;
     }
     let answer = found.base.answer();
-    let exit = if found.sites.is_empty() { Exit::of(&answer) } else { Exit::Holds };
+    let exit = match () {
+        () if found.sites.is_empty() => Exit::of(&answer),
+        () if is_decided(&found) => Exit::Holds,
+        () => Exit::Unknown,
+    };
     if asked.is_json {
         say(&orderings::json(&table))?;
         return Ok(exit);
@@ -47,6 +51,13 @@ pub fn run(
     let unique = if asked.wanted == Wanted::All { "" } else { "; minima are not unique" };
     remark(&format!("{runs} explorations, {states} states{unique}"));
     Ok(exit)
+}
+
+/// Whether everything that was asked is known.
+fn is_decided(found: &Weakening) -> bool {
+    let is_known =
+        |weakened: &Weakened| weakened.is_minimal && !matches!(weakened.alone, Alone::Unknown(_));
+    found.sites.iter().all(is_known) && found.minima.as_ref().is_none_or(|minima| minima.complete)
 }
 
 /// Why nothing is known of any ordering.
@@ -90,7 +101,7 @@ fn word(kind: SiteKind, order: Ordering) -> &'static str {
 
 /// An ordering, and what is known of it.
 fn ordering(source: &str, weakened: &Weakened) -> orderings::Ordering {
-    let Weakened { site, alone, minimum } = weakened;
+    let Weakened { site, alone, minimum, is_minimal } = weakened;
     let name = |order: Ordering| word(site.kind, order);
     let alone = match alone {
         Alone::Weakest => orderings::Alone::Weakest,
@@ -114,6 +125,7 @@ fn ordering(source: &str, weakened: &Weakened) -> orderings::Ordering {
         given: name(site.order),
         alone,
         minimum: name(*minimum),
+        minimum_may_be_weaker: !is_minimal,
         relies_on_no_load_buffering: site.relies && !minimum.acquires(),
     }
 }

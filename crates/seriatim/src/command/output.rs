@@ -6,7 +6,7 @@
 
 use super::Failure;
 use seriatim::History;
-use seriatim::history::{Format, WriteError, write};
+use seriatim::history::{Format, WriteError, path_in_line, write};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
@@ -90,7 +90,7 @@ fn write_file(history: &History, format: Format, path: &Path) -> Result<(), Fail
 /// Writes something to a file, and says where it is.
 pub fn write_and_tell(path: &Path, text: &str, what: &str) -> Result<(), Failure> {
     write_bytes(path, text)?;
-    remark(&format!("the {what} is in {}", path.display()));
+    remark(&format!("the {what} is in {}", path_in_line(path)));
     Ok(())
 }
 
@@ -125,7 +125,7 @@ pub fn write_whole(
         _ => replace(&path.canonicalize().unwrap_or_else(|_| path.to_owned()), write),
     };
     written.map_err(|unwritten| match unwritten {
-        Unwritten::Io(error) => Failure(format!("{}: cannot write: {error}", path.display())),
+        Unwritten::Io(error) => Failure(format!("{}: cannot write: {error}", path_in_line(path))),
         Unwritten::Other(reason) => Failure(reason),
     })
 }

@@ -9,6 +9,7 @@ use super::progress::{Company, ProgressLine};
 use super::recorded::Recorded;
 use super::scale::Spilled;
 use clap::{Args, ValueEnum};
+use seriatim::limits::{Cancel, Stopped};
 use seriatim::monitor::partition::Partitioning;
 use seriatim::monitor::{
     Detail, Monitors, StopAt, Strategy, refute_partition, tell_initial_values,
@@ -116,7 +117,11 @@ impl Question {
         };
         progress.clear();
         let mut answered = answered?;
-        notes.extend(self.examine(&mut answered.history, &*answered.reader)?);
+        let examined = || self.examine(&mut answered.history, &*answered.reader);
+        notes.extend(match Cancel::of_process().during(examined) {
+            Ok(examined) => examined?,
+            Err(Stopped(reason)) => vec![format!("partition: not all of it was tried; {reason}")],
+        });
         answered.notes = notes;
         Ok(Done { answered, spilled: None })
     }

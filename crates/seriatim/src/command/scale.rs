@@ -3,7 +3,7 @@
 use super::input::Input;
 use super::question::{Done, Question};
 use super::verdicts;
-use super::{Exit, Failure, limits};
+use super::{Exit, Failure};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use seriatim::history::{Builder, Horizon, ReadOptions, is_stdin_kept, keep_stdin, open};
@@ -243,7 +243,6 @@ impl Found {
 /// Checks one log from disk.
 pub fn answer(question: &Question, scale: &Scale, paths: &[PathBuf]) -> Result<Done, Failure> {
     question.refuse_what_needs_all()?;
-    limits::note_disk();
     let start = Instant::now();
     let plan = plan(question, scale, paths, Defects::End)?;
     let mut found = Found::default();

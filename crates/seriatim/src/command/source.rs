@@ -1,6 +1,7 @@
 //! Algorithms that a command reads: files, or names of the library.
 
 use super::Failure;
+use super::input::text_of;
 use seriatim::history::path_in_line;
 use seriatim::lang::{Diagnostic, Program, check_with};
 use std::collections::BTreeMap;
@@ -28,8 +29,7 @@ impl Source {
                 )));
             }
         }
-        let text = std::fs::read_to_string(name)
-            .map_err(|error| Failure(format!("{name}: cannot read: {error}")))?;
+        let text = text_of(Path::new(name))?;
         Ok(Source { name: path_in_line(Path::new(name)), text })
     }
 

@@ -9,11 +9,11 @@ pub mod junit;
 
 use serde_json::{Value as Json, json};
 use seriatim::InputError;
-use seriatim::history::path_in_line;
+use seriatim::limits::Cancel;
 use seriatim::transactions::{
     Answer, Checker, Confirmation, Defect, End, Glyphs, KeyAnswer, Level, Moment, NilReads,
     Options, Proof, Standing, Transactions, TxnId, Unknown, Violation, Why, Witness, check_keys,
-    draw, of_history, page, read, read_independent, standing_word, words,
+    draw, limit_in_words, of_history, page, read, read_independent, standing_word, words,
 };
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -79,11 +79,9 @@ pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
                       transactions, register or map, or none";
         return Err(Failure(format!("{reason}, found --spec {spec}")));
     }
-    let mut exit = Exit::Holds;
     let mut suites = String::new();
     let mut pages = 0;
-    for path in paths {
-        limits::prepare(&path_in_line(path));
+    let exit = limits::each(paths, |path| {
         let histories = match request.independent {
             true => read_independent(path),
             false => read_as(path, request.spec).map(|history| vec![history]),
@@ -93,10 +91,10 @@ pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
             Err(error) => {
                 remark(&format!("error: {error}"));
                 suites += &junit::unreadable(&path.display().to_string(), &error.to_string());
-                exit = exit.and(Exit::BadInput);
-                continue;
+                return Ok(Exit::BadInput);
             }
         };
+        let mut exit = Exit::Holds;
         for history in histories {
             let answers = match Answers::of(request, &history) {
                 Ok(answers) => answers,
@@ -109,7 +107,8 @@ pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
                     continue;
                 }
             };
-            say(&answers.text(request.print))?;
+            // What is known is told, however late it is.
+            Cancel::undisturbed(|| say(&answers.text(request.print)))?;
             exit = exit.and(answers.exit());
             suites += &junit::suite(&answers);
             if let Some(path) = request.html {
@@ -118,10 +117,12 @@ pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
                     let reason = "--html takes one history; there are several";
                     return Err(Failure(reason.to_owned()));
                 }
-                write_bytes(path, page(answers.history, &answers.levels, &answers.keys))?;
+                let page = || page(answers.history, &answers.levels, &answers.keys);
+                write_bytes(path, Cancel::undisturbed(page))?;
             }
         }
-    }
+        Ok(exit)
+    })?;
     if let Some(path) = request.junit {
         write_bytes(path, junit::document(&suites))?;
     }
@@ -272,7 +273,7 @@ pub fn remarks(standing: &Standing) -> String {
             };
             format!("{anomaly}, {count} {noun}{needed}{doubt}")
         }
-        Standing::Unknown(Unknown::Limit) => "a limit was reached".to_owned(),
+        Standing::Unknown(Unknown::Limit) => limit_in_words().to_owned(),
         Standing::Unknown(Unknown::NoTimes) => "no times are recorded".to_owned(),
         Standing::Unknown(Unknown::Ambiguous(reads)) => {
             let reads = if *reads == 1 { "a read".into() } else { format!("{reads} reads") };

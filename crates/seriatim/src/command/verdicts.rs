@@ -3,6 +3,7 @@
 use super::output::{remark, say, write_bytes};
 use super::{Exit, Failure};
 use serde_json::Value;
+use seriatim::history::path_in_line;
 use seriatim::scale::merge::{Merged, merge};
 use seriatim::scale::verdicts::{Contents, Known, Word};
 use std::path::{Path, PathBuf};
@@ -89,7 +90,7 @@ pub fn tell_one(path: &Path) -> Result<Exit, Failure> {
         has(Word::Violation),
         has(Word::Unknown),
         has(Word::Refused),
-        path.display()
+        path_in_line(path)
     );
     let violations = contents.parts.values().filter(|known| known.word == Word::Violation);
     violations.take(MOST).for_each(|known| text.push_str(&told(known)));

@@ -1,7 +1,7 @@
 //! `seriatim verify`: is every run of an algorithm linearizable?
 
 use super::amounts::duration;
-use super::input::constant;
+use super::input::{constant, text_of};
 use super::limits;
 use super::lists::Lists;
 use super::orderings;
@@ -14,7 +14,7 @@ use seriatim::explore::{
     self, Counterexample, Growth, Limits, MemoryModel, Mode, Options, Outcome, Reductions, Replay,
     Reviewed, Saved, SecondOpinion, Statistics, Verdict, ViolationKind, headline as headline_of,
 };
-use seriatim::history::Format;
+use seriatim::history::{Format, path_in_line};
 use seriatim::lang::{Program, Span};
 use seriatim::lists;
 use seriatim::question::judged;
@@ -336,9 +336,17 @@ fn model(name: &str) -> Result<MemoryModel, String> {
     MemoryModel::named(name).ok_or_else(|| "sc, tso or rc20".to_owned())
 }
 
-/// A word as a shell takes it.
+/// A word as a shell takes it, on one line.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
+    if word.chars().any(char::is_control) {
+        let escaped = |c: char| match c {
+            '\\' | '\'' => format!("\\{c}"),
+            _ if c.is_control() => format!("\\u{:04x}", u32::from(c)),
+            _ => c.to_string(),
+        };
+        return format!("$'{}'", word.chars().map(escaped).collect::<String>());
+    }
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', "'\\''")),
@@ -351,8 +359,8 @@ fn cores() -> usize {
 
 /// Takes the steps of a saved run once more.
 fn replay(source: &Source, path: &Path) -> Result<Exit, Failure> {
-    let failed = |what: String| Failure(format!("{}: {what}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let failed = |what: String| Failure(format!("{}: {what}", path_in_line(path)));
+    let text = text_of(path)?;
     let saved = Saved::parse(&text)
         .map_err(|bad| failed(format!("line {}: expected {}", bad.line, bad.expected)))?;
     let program = source.program(&saved.consts)?;
@@ -539,7 +547,7 @@ fn keep(
         let constants = question.constants;
         let saved = Saved::of(question.program, &outcome.options, constants, counterexample);
         write_and_tell(path, &saved.text(), "run")?;
-        remark(&format!("replay it with: seriatim verify {name} --replay {}", path.display()));
+        remark(&format!("replay it with: seriatim verify {name} --replay {}", path_in_line(path)));
     }
     Ok(())
 }
@@ -549,7 +557,7 @@ fn write_run_history(arguments: &Arguments, found: &Counterexample) -> Result<()
     if let Some(path) = &arguments.history {
         let history = found.run().history("counterexample")?;
         write_history(&history, Format::JsonEvents, Some(path))?;
-        remark(&format!("the history is in {}", path.display()));
+        remark(&format!("the history is in {}", path_in_line(path)));
     }
     Ok(())
 }

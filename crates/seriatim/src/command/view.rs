@@ -3,6 +3,7 @@
 use super::output::{remark, say};
 use super::question::{Done, Question, Share};
 use super::{Exit, Failure};
+use seriatim::history::path_in_line;
 use seriatim::limits::stopped;
 use seriatim::monitor::Detail;
 use std::fs::OpenOptions;
@@ -53,10 +54,13 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 /// Writes the page to a new file of a name that nobody can know before: in a folder that all may
 /// write to, another could have put a link to a file of ours there.
 fn write_page(done: &Done, history: &Path) -> Result<PathBuf, Failure> {
-    let name = history.file_stem().map_or("history".into(), |stem| stem.to_string_lossy());
+    let stem = history.file_stem().map_or("history".into(), |stem| stem.to_string_lossy());
+    // The name is printed, and handed to other programs.
+    let is_plain = |c: &char| c.is_alphanumeric() || "-_.".contains(*c);
+    let name: String = stem.chars().filter(is_plain).take(80).collect();
     let number = RandomState::new().hash_one(std::process::id());
     let path = std::env::temp_dir().join(format!("seriatim-{number:016x}-{name}.html"));
-    let unwritable = |error| Failure(format!("{}: cannot write: {error}", path.display()));
+    let unwritable = |error| Failure(format!("{}: cannot write: {error}", path_in_line(&path)));
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

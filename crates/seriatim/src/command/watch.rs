@@ -55,8 +55,9 @@ pub struct Arguments {
 
 /// Carries out `seriatim watch`.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let watched = Rc::new(RefCell::new(begun(arguments)?));
     let name = path_in_line(&arguments.file);
+    limits::prepare(&name);
+    let watched = Rc::new(RefCell::new(begun(arguments)?));
     let options = ReadOptions { format: Some(arguments.format), ..ReadOptions::default() };
     let listener = Box::new(Listening(Rc::clone(&watched)));
     let heard = limits::within(|| match arguments.follow {
@@ -101,16 +102,29 @@ fn begun(arguments: &Arguments) -> Result<Watch, Failure> {
 fn so_far(name: &str, watched: &Watch, why: &str) -> String {
     let (events, operations) = (watched.events(), watched.operations());
     let place = watched.line().map_or_else(|| name.to_owned(), |line| format!("{name}:{line}"));
-    format!(
-        "{place}: unknown; {why}; no violation in {operations} operations, {events} events until there\n"
-    )
+    match watched.followed() {
+        None => format!(
+            "{place}: unknown; {why}; no violation in {operations} operations, {events} events until there\n"
+        ),
+        Some((heard, followed)) => format!(
+            "{place}: unknown; {why}; no violation in the first {followed} of {events} events, of the first \
+             {heard} of {operations} operations; nobody could follow the others, and they were not decided\n"
+        ),
+    }
 }
 
 /// Says what was found.
 fn report(name: &str, watched: &mut Watch, conventions: Conventions) -> Result<Exit, Failure> {
     let (events, operations) = (watched.events(), watched.operations());
     let place = watched.line().map_or_else(|| name.to_owned(), |line| format!("{name}:{line}"));
-    match watched.conclude(conventions) {
+    let judgement = match limits::within(|| watched.conclude(conventions)) {
+        Ok(judgement) => judgement,
+        Err(Stopped(reason)) => {
+            say(&so_far(name, watched, reason.text()))?;
+            return Ok(Exit::Unknown);
+        }
+    };
+    match judgement {
         Judgement::Linearizable => {
             say(&format!(
                 "{place}: linearizable so far, {operations} operations, {events} events\n"

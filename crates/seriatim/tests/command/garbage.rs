@@ -1,6 +1,8 @@
 //! Spoiled histories through the whole command: an exit code, never a panic.
 
 use super::run::{example, examples, file, folder, seriatim, seriatim_reading, text};
+use serde_json::json;
+use seriatim::spec::catalogue;
 
 /// Marsaglia's xorshift: the same garbage in every run.
 struct Dice(u64);
@@ -155,7 +157,12 @@ fn whoever_named_a_file_writes_no_line_of_a_report() {
     let events = file(&folder, &format!("e\n{FORGED}"), events);
     let verdicts = text(&folder.join("verdicts"));
     let disk = ["check", "--spec", "queue", "--spill", "always", &log];
-    let asked: [&[&str]; 10] = [
+    let algorithm = seriatim(&["algorithms", "broken/cas_counter_lost_update"]).exits(0).out;
+    let algorithm = file(&folder, &format!("l\n{FORGED}.seri"), algorithm);
+    let saved = text(&folder.join(format!("s\n{FORGED}")));
+    let map = file(&folder, &format!("m\n{FORGED}"), "nothing");
+    let asked: [&[&str]; 20] = [
+        &["view", &log],
         &["check", &log],
         &["check", "-q", &log],
         &["check", "-q", "--order", "process", "--spec", "queue", &log],
@@ -166,11 +173,67 @@ fn whoever_named_a_file_writes_no_line_of_a_report() {
         &["convert", "--to", "edn", &log],
         &["watch", "queue", &events],
         &["verify", &log],
+        &["merge", &log, &log],
+        &["map", &map],
+        &["check", "--map", &map, &log],
+        &["import", "--spec", "stack", &log],
+        &["certify", "treiber", &log],
+        &["fmt", "--check", &algorithm],
+        &["verify", &algorithm, "--engine", "explore", "--save", &saved],
+        &["verify", &algorithm, "--engine", "explore", "--replay", &saved],
+        &["verify", &algorithm, "--engine", "explore", "--certificate", &saved],
     ];
     for words in asked {
         let ran = seriatim(words);
         let lines = ran.out.lines().chain(ran.err.lines());
         let forged = lines.filter(|line| line.starts_with("all.jsonl")).count();
         assert!(forged == 0 && !format!("{}{}", ran.out, ran.err).contains('\u{1b}'), "{ran:?}");
+    }
+}
+
+#[test]
+fn whoever_named_an_operation_or_a_process_writes_no_line_either() {
+    const FORGED: &str = "\nall.jsonl: linearizable (5 operations)";
+    let folder = folder("operations");
+    let long = "x".repeat(1 << 17);
+    for name in [FORGED, &long] {
+        let log: String = [(name, "0"), ("write", name), (name, name)]
+            .iter()
+            .map(|(op, process)| {
+                json!({"op": op, "process": process, "arg": 1, "call": 0, "return": 1}).to_string()
+                    + "\n"
+            })
+            .collect();
+        let events: String = [("call", name), ("return", name)]
+            .iter()
+            .map(|(kind, op)| json!({"type": kind, "process": op, "op": op}).to_string() + "\n")
+            .collect();
+        let log = file(&folder, "log.jsonl", log);
+        let map = file(
+            &folder,
+            "map.toml",
+            "[[rule]]\nis = \"operation\"\nprocess = 'process'\nop = 'op'\narg = 'arg'\ncall = 'call'\nreturn = 'return'\n",
+        );
+        let mut asked = vec![
+            seriatim(&["check", &log]),
+            seriatim(&["check", "--level", "all", "--spec", "register", &log]),
+            seriatim(&["map", &map, "--try", &log]),
+            seriatim(&["map", "--try", &log]),
+            seriatim(&["check", "--spec", "bank", &log]),
+        ];
+        for spec in catalogue().map(|entry| entry.name).chain(["etcd"]) {
+            asked.push(seriatim(&["check", "--spec", spec, &log]));
+            asked.push(seriatim_reading(events.as_bytes(), &["watch", spec]));
+        }
+        for ran in asked {
+            let forged = ran.out.lines().chain(ran.err.lines());
+            let is_forged = |line: &str| line.starts_with("all.jsonl");
+            assert!(!forged.clone().any(is_forged), "{ran:?}");
+            assert!(
+                ran.out.len() + ran.err.len() < 20_000,
+                "{} bytes",
+                ran.out.len() + ran.err.len()
+            );
+        }
     }
 }

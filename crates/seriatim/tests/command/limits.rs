@@ -1,12 +1,10 @@
 //! Limits of time and memory are kept, and what is known by then is told.
 
+use super::limit_table::events;
 use super::run::{command, example, file, folder, seriatim, seriatim_reading, text};
 use super::schema::Schema;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use seriatim::limits::measure::wait;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -81,6 +79,86 @@ fn what_a_limit_ends_is_still_one_line_of_json_that_obeys_the_schema() {
     }
 }
 
+/// A pipe that nobody ever writes to.
+#[cfg(unix)]
+fn silent(folder: &Path) -> String {
+    let pipe = text(&folder.join("silent"));
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    pipe
+}
+
+/// The limit comes while a later file is waited for: what was found in the first one stands.
+#[cfg(unix)]
+#[test]
+fn a_violation_is_not_forgotten_when_a_later_file_takes_too_long() {
+    let folder = folder("forgotten");
+    let pipe = silent(&folder);
+    let stale = example("register-stale.jsonl");
+    let robbed = r#"{"process":0,"op":"read","result":{"a":9223372036854775807,"b":1},"call":0,"return":1}
+{"process":0,"op":"read","result":{"a":-9223372036854775808,"b":0},"call":2,"return":3}
+"#;
+    let robbed = file(&folder, "bank.jsonl", robbed);
+    let asked: [&[&str]; 4] = [
+        &["check", &stale, &pipe],
+        &["check", &stale, &pipe, "--spec", "register", "--order", "process"],
+        &["check", &stale, &pipe, "--spec", "register", "--level", "strict-serializable"],
+        &["check", &robbed, &pipe, "--spec", "bank"],
+    ];
+    for words in asked {
+        seriatim(&[words, &["--time", "2s"]].concat())
+            .exits(1)
+            .says("silent: unknown; the time limit was reached");
+    }
+}
+
+/// Whatever a command reads whole may be a pipe that nobody writes to, or never end.
+#[cfg(unix)]
+#[test]
+fn every_text_is_read_within_the_limits() {
+    let folder = folder("endless");
+    let log = example("queue.jsonl");
+    let pipe = silent(&folder);
+    let asked: [&[&str]; 9] = [
+        &["check", &log, "--map"],
+        &["map"],
+        &["verify"],
+        &["verify", "treiber", "--replay"],
+        &["certify", "treiber"],
+        &["show"],
+        &["fmt"],
+        &["import", "--spec", "stack"],
+        &["algorithms"],
+    ];
+    for words in asked {
+        let full = seriatim(&[words, &["/dev/zero", "--memory", "8M"]].concat()).exits(3);
+        let said = format!("{}{}", full.out, full.err);
+        let expected = "/dev/zero: unknown; the memory limit was reached; more --memory may help";
+        assert!(said.contains(expected), "{words:?}: {said}");
+        seriatim(&[words, &[&pipe, "--time", "100ms"]].concat()).exits(3);
+    }
+}
+
+/// Of many explorations a limit lets some be: those are unknown, and the others are told.
+#[test]
+fn orderings_that_no_time_was_left_for_are_unknown() {
+    let schema = Schema::load();
+    for limit in ["1ms", "300ms", "1s", "3s"] {
+        let asked =
+            ["verify", "weak/chase_lev", "--weaken", "--all-minimal", "--jobs", "1", "--json"];
+        let ran = seriatim(&[&asked[..], &["--time", limit]].concat());
+        let document: serde_json::Value =
+            serde_json::from_str(&ran.out).unwrap_or_else(|problem| panic!("{problem}: {ran:?}"));
+        schema.validate(&document).unwrap_or_else(|problem| panic!("{problem}: {ran:?}"));
+        let orderings = document["orderings"].as_array().expect("a list");
+        let is_open = |ordering: &serde_json::Value| {
+            ordering["alone"] == "unknown" || ordering["minimum_may_be_weaker"] == true
+        };
+        let is_known = document["minima"]["complete"] == true && !orderings.iter().any(is_open);
+        let is_known = is_known && !orderings.is_empty();
+        assert_eq!(ran.code, Some(if is_known { 0 } else { 3 }), "{ran:?}");
+    }
+}
+
 #[test]
 fn what_stops_a_conversion_is_said_beside_what_it_writes() {
     let stopped = seriatim(&["convert", &example("queue.jsonl"), "--memory", "1"]).exits(3);
@@ -100,253 +178,6 @@ fn an_easy_violation_beside_a_hard_part_is_found() {
     let path = file(&folder("easy"), "both.jsonl", history);
     let against = ["--spec", "stack", "--engine", "search", "--threads", "1", "--memory", "64M"];
     seriatim(&[&["check", &path], &against[..]].concat()).exits(1).says("easy");
-}
-
-/// One row of the table: what is asked, and what it may take.
-struct Row {
-    arguments: Vec<String>,
-    /// What is written to its standard input, for ever if it wants.
-    input: Option<fn(u64) -> String>,
-    /// How many threads work.
-    threads: u32,
-    /// The time limit among the arguments.
-    time: Option<Duration>,
-    /// The memory limit among the arguments, in MiB; 4 GiB if there is none.
-    memory: u64,
-}
-
-impl Row {
-    fn timed(milliseconds: u64, threads: u32, arguments: &[&str]) -> Row {
-        let time = Some(Duration::from_millis(milliseconds));
-        Row { threads, time, ..Row::small(4096, arguments) }
-    }
-
-    fn small(mebibytes: u64, arguments: &[&str]) -> Row {
-        let arguments = arguments.iter().map(|&word| word.to_owned()).collect();
-        Row { arguments, input: None, threads: 1, time: None, memory: mebibytes }
-    }
-
-    fn reading(self, input: fn(u64) -> String) -> Row {
-        Row { input: Some(input), ..self }
-    }
-
-    /// Runs the command under its limits; gives a line of the table, and whether the limits held.
-    fn measure(&self) -> (String, bool) {
-        let time = self.time.map(|time| format!("{}ms", time.as_millis()));
-        let memory = format!("{}M", self.memory);
-        let mut arguments: Vec<&str> = self.arguments.iter().map(|word| &word[..]).collect();
-        arguments.extend(time.iter().flat_map(|time| ["--time", time.as_str()]));
-        arguments.extend(["--memory", memory.as_str()]);
-        let mut child = command(&arguments)
-            .stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() })
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the binary runs");
-        let pipe = child.stdin.take();
-        let usage = std::thread::scope(|scope| {
-            if let (Some(pipe), Some(line)) = (pipe, self.input) {
-                scope.spawn(move || feed(pipe, line));
-            }
-            wait(child).expect("the binary ends")
-        });
-        let over = self.time.map(|time| usage.cpu.saturating_sub(time * self.threads));
-        let allowed = self.time.unwrap_or_default() / 20 + Duration::from_millis(200);
-        let most = self.memory * 11 / 10 + 30;
-        let (peak, code) = (usage.peak >> 20, usage.status.code());
-        let is_small = peak <= most && matches!(code, Some(0..=3));
-        // On a busy machine nobody can say how long something takes: only the long table asserts
-        // it.
-        let is_quick = over.is_none_or(|over| over <= allowed) || !is_long();
-        let beyond = over.map_or("–".to_owned(), |over| format!("{} ms", over.as_millis()));
-        let line = format!(
-            "| `{}` | {peak} of {most} MiB | {beyond} | {} |",
-            shown(&arguments),
-            code.map_or("killed".to_owned(), |code| code.to_string())
-        );
-        (line, is_small && is_quick)
-    }
-}
-
-/// A command without the folders of this machine.
-fn shown(arguments: &[&str]) -> String {
-    let name = |word: &&str| match word.rsplit_once('/') {
-        Some((folder, name)) if folder.starts_with('/') => name.to_owned(),
-        _ => (*word).to_owned(),
-    };
-    arguments.iter().map(name).collect::<Vec<_>>().join(" ")
-}
-
-/// How many lines are written.
-fn lines() -> u64 {
-    if is_long() { 10_000_000 } else { 400_000 }
-}
-
-/// Writes lines until nobody reads them.
-fn feed(pipe: impl Write, line: fn(u64) -> String) {
-    let mut pipe = BufWriter::new(pipe);
-    for number in 0..lines() {
-        if pipe.write_all(line(number).as_bytes()).is_err() {
-            return;
-        }
-    }
-}
-
-fn is_long() -> bool {
-    std::env::var_os("SERIATIM_LONG").is_some()
-}
-
-fn put_to_its_key(n: u64) -> String {
-    format!(
-        "{{\"process\":0,\"op\":\"put\",\"key\":{n},\"arg\":1,\"call\":{},\"return\":{}}}\n",
-        2 * n,
-        2 * n + 1
-    )
-}
-
-fn of_its_own_process(n: u64) -> String {
-    format!(
-        "{{\"process\":{n},\"op\":\"write\",\"arg\":{n},\"call\":{},\"return\":{}}}\n",
-        2 * n,
-        2 * n + 1
-    )
-}
-
-fn of_a_large_value(n: u64) -> String {
-    let value = "v".repeat(1 << 20);
-    format!(
-        "{{\"process\":0,\"op\":\"write\",\"arg\":\"{n}{value}\",\"call\":{},\"return\":{}}}\n",
-        2 * n,
-        2 * n + 1
-    )
-}
-
-/// Two events: a write that returns.
-fn events(n: u64) -> String {
-    let (process, arg) = (n % 3, n);
-    format!(
-        "{{\"type\":\"call\",\"process\":{process},\"op\":\"write\",\"arg\":{arg}}}\n\
-         {{\"type\":\"return\",\"process\":{process}}}\n"
-    )
-}
-
-/// A transaction that reads a list and appends to another.
-fn transaction(n: u64) -> String {
-    let (process, read, appended) = (n % 3, n % 5, (n + 1) % 5);
-    format!(
-        "{{:type :invoke, :process {process}, :f :txn, :value [[:r {read} nil] [:append {appended} {n}]]}}\n\
-         {{:type :ok, :process {process}, :f :txn, :value [[:r {read} []] [:append {appended} {n}]]}}\n"
-    )
-}
-
-/// A record that needs a map.
-fn record(n: u64) -> String {
-    let (client, from, to) = (n % 4, 2 * n, 2 * n + 1);
-    format!("{{\"client\":{client},\"verb\":\"write\",\"body\":{n},\"from\":{from},\"to\":{to}}}\n")
-}
-
-const MAP: &str = "unit = \"ms\"
-[[rule]]
-is = \"operation\"
-process = 'client'
-op = 'verb'
-arg = 'body'
-call = 'from'
-return = 'to'
-";
-
-/// The rows about files: a map for records, a log with a key for each operation, plain, compressed
-/// and, where the command reads them, as Parquet.
-fn rows_of_files(folder: &Path) -> Vec<Row> {
-    let map = file(folder, "map.toml", MAP);
-    let plain = text(&folder.join("keys.jsonl"));
-    feed(File::create(&plain).expect("a file"), put_to_its_key);
-    let packed = format!("{plain}.gz");
-    let packing = GzEncoder::new(File::create(&packed).expect("a file"), Compression::fast());
-    feed(packing, put_to_its_key);
-    let mapped = ["check", "--spec", "register", "--map", &map, "-"];
-    let mut rows = vec![
-        Row::small(24, &["check", "--spec", "map", &plain]),
-        Row::small(24, &["check", "--spec", "map", &packed]),
-        Row::timed(300, 1, &["check", "--spec", "map", "--threads", "1", &packed]),
-        Row::small(24, &mapped).reading(record),
-        Row::timed(300, 1, &mapped).reading(record),
-    ];
-    if cfg!(feature = "parquet") {
-        let columns = text(&folder.join("keys.parquet"));
-        let short =
-            file(folder, "some.jsonl", (0..100_000).map(put_to_its_key).collect::<String>());
-        seriatim(&["convert", "--to", "parquet", &short, "--output", &columns]).exits(0);
-        rows.push(Row::small(24, &["check", "--spec", "map", &columns]));
-        rows.push(Row::timed(100, 1, &["check", "--spec", "map", "--threads", "1", &columns]));
-    }
-    rows
-}
-
-/// The rows about weak memory and isolation levels.
-fn rows_of_engines() -> Vec<Row> {
-    let weak =
-        |model| ["verify", "weak/treiber", "--model", model, "--threads", "4", "--jobs", "1"];
-    let levels = ["check", "--spec", "transactions", "--level", "all", "-"];
-    vec![
-        Row::timed(300, 1, &levels).reading(transaction),
-        Row::small(24, &levels).reading(transaction),
-        Row::timed(300, 1, &["verify", "weak/treiber", "--weaken", "--jobs", "1"]),
-        Row::small(24, &["verify", "weak/treiber", "--weaken", "--jobs", "1"]),
-        Row::timed(300, 1, &weak("tso")),
-        Row::timed(300, 1, &weak("rc20")),
-        Row::small(24, &weak("tso")),
-        Row::small(24, &weak("rc20")),
-    ]
-}
-
-/// The rows that take little, and those of `bench/limits`.
-fn rows(folder: &Path) -> Vec<Row> {
-    let mut rows = vec![
-        Row::small(24, &["check", "--spec", "map", "-"]).reading(put_to_its_key),
-        Row::small(24, &["check", "--spec", "register", "-"]).reading(of_its_own_process),
-        Row::small(48, &["check", "--spec", "register", "-"]).reading(of_a_large_value),
-        Row::small(24, &["convert", "--to", "edn", "-"]).reading(put_to_its_key),
-        Row::timed(300, 1, &["check", "--spec", "register", "-"]).reading(of_its_own_process),
-        Row::timed(300, 1, &["watch", "register"]).reading(events),
-        Row::timed(300, 1, &["gen", "queue", "-n", "500000000"]),
-        Row::timed(400, 2, &["verify", "michael_set", "--engine", "prove", "--jobs", "1"]),
-        Row::timed(400, 2, &["verify", "michael_set", "--jobs", "1"]),
-        Row::timed(400, 2, &["verify", "harris_michael", "--engine", "lists", "--all", "3"]),
-        Row::timed(400, 1, &["verify", "harris_michael", "--threads", "4", "--jobs", "1"]),
-    ];
-    rows.extend(rows_of_files(folder));
-    rows.extend(rows_of_engines());
-    if is_long() {
-        rows.extend([
-            Row::small(64, &["check", "--spec", "map", "-"]).reading(put_to_its_key),
-            Row::small(64, &["check", "--spec", "register", "-"]).reading(of_its_own_process),
-            Row::small(64, &["check", "--spec", "map", "--spill", "never", "-"])
-                .reading(put_to_its_key),
-            Row::small(32, &["verify", "harris_michael", "--threads", "4", "--jobs", "2"]),
-            Row::small(64, &["watch", "register"]).reading(events),
-            Row::timed(10_000, 2, &["verify", "michael_set", "--engine", "prove", "--jobs", "1"]),
-            Row::timed(5_000, 2, &["verify", "michael_set", "--jobs", "1"]),
-            Row::timed(2_000, 1, &["check", "--spec", "map", "-"]).reading(put_to_its_key),
-        ]);
-    }
-    rows
-}
-
-#[test]
-fn every_command_stays_within_its_limits() {
-    println!(
-        "| command | peak, and the most | CPU beyond the time | exit |\n| --- | --- | --- | --- |"
-    );
-    let mut failed = Vec::new();
-    for row in rows(&folder("table")) {
-        let (line, held) = row.measure();
-        println!("{line}");
-        if !held {
-            failed.push(line);
-        }
-    }
-    assert!(failed.is_empty(), "beyond their limits:\n{}", failed.join("\n"));
 }
 
 #[test]
@@ -394,6 +225,24 @@ fn the_first_interrupt_ends_the_work_and_says_how_far_it_came() {
         assert_eq!(output.status.code(), Some(3), "{output:?}");
         assert!(out.contains("unknown; it was interrupted"), "{out}");
     }
+}
+
+/// Twenty threads at once: nobody can follow what may be true of a line with two ends.
+#[test]
+fn a_watch_that_nobody_can_follow_claims_nothing_of_the_rest() {
+    let mut input = String::new();
+    for n in 0..40 {
+        let op = if n % 2 == 0 { "push_back" } else { "push_front" };
+        input += &format!("{{\"type\":\"call\",\"process\":{n},\"op\":\"{op}\",\"arg\":{n}}}\n");
+    }
+    for n in 0..40 {
+        input += &format!("{{\"type\":\"return\",\"process\":{n},\"result\":true}}\n");
+    }
+    input += "nonsense\n";
+    seriatim_reading(input.as_bytes(), &["watch", "bounded-deque"])
+        .exits(2)
+        .says("nobody could follow the others, and they were not decided")
+        .complains("nobody can follow any more");
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod first_test;
 mod garbage;
 mod import;
 mod input;
+mod limit_table;
 mod limits;
 mod manual;
 mod packages;

@@ -1,5 +1,5 @@
 //! Bounded deque: a line with two ends and room for so many values; a queue if values are pushed at
-//! the back and popped at the front, a stack if both at the back.
+//! the back and popped at the front (which `push` and `pop` alone mean), a stack if both at the back.
 //!
 //! A push that finds no room is refused. A forced one makes room: the value at the other end goes
 //! and is returned. `drain` takes everything at once.
@@ -102,7 +102,7 @@ const METHODS: &[Method] = &[
 /// The bounded deque in the catalogue.
 pub const ENTRY: Entry = Entry {
     name: "bounded-deque",
-    aliases: &["bounded-queue", "bounded-stack", "ring", "channel"],
+    aliases: &["bounded-queue", "ring", "channel"],
     meaning: "a line with two ends and room for so many values",
     parameters: &[Parameter::natural("capacity", "any", "the number of values that fit")],
     methods: METHODS,

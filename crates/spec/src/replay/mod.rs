@@ -41,7 +41,7 @@ pub use refute::{Refutation, refute};
 use crate::validate::replay_by_steps_under;
 use crate::{ChosenReader, Failures, Invalid, Parameters, Reader, Replayed, Witness};
 use record::Record;
-use seriatim_history::{History, InputError, OpId, Outcome, Value, ValueId};
+use seriatim_history::{History, InputError, OpId, Outcome, Outside, Value, ValueId};
 use std::collections::HashMap;
 use std::hash::Hash;
 use verbs::Verb;
@@ -359,7 +359,7 @@ impl<'h, M: Model> Player<'h, M> {
         let operation = self.history.operation(op);
         match self.verbs[self.history.method(op).index()] {
             Some(_) => format!("{operation} is not what the plain object does there"),
-            None => format!("the plain object has no operation {}", operation.method()),
+            None => format!("the plain object has no operation {}", Outside(operation.method())),
         }
     }
 }

@@ -120,7 +120,7 @@ impl Solver<'_> {
                 return Err(Stop::GaveUp);
             }
             if self.statistics.conflicts.is_multiple_of(64) {
-                self.check_deadline()?;
+                self.check_limits()?;
             }
             let lits = self.lits_of(conflict);
             let top = lits.iter().map(|&lit| self.level(lit)).max().unwrap_or(0);

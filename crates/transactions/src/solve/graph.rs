@@ -19,6 +19,7 @@ use crate::mutation::{Mutant, is_on};
 use crate::order::{Node, Order, Tag};
 use crate::prepare::{Prepared, Version};
 use hashbrown::HashMap;
+use seriatim_limits::checkpoint;
 
 /// The tag of an edge that is known.
 pub const KNOWN: Tag = Tag::MAX;
@@ -184,6 +185,7 @@ impl Graph {
 
     fn add_reads(&mut self, prepared: &Prepared) {
         for (txn, info) in prepared.txns.iter().enumerate().skip(1) {
+            checkpoint();
             let mut writers: Vec<u32> =
                 info.program().iter().map(|read| prepared.writer(read.1)).collect();
             writers.sort_unstable();

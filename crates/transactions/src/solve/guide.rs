@@ -11,6 +11,7 @@ use crate::level::Demand;
 use crate::order::Node;
 use crate::prepare::{Prepared, Version};
 use seriatim_history::Time;
+use seriatim_limits::checkpoint;
 use std::collections::BTreeSet;
 
 /// How many of the transactions that may come next are looked at.
@@ -31,6 +32,7 @@ pub fn initial_order(prepared: &Prepared, graph: &Graph) -> Option<Vec<Node>> {
     let mut guide = Guide::new(prepared, graph);
     let mut sequence = Vec::with_capacity(prepared.txns.len());
     while sequence.len() + 1 < prepared.txns.len() {
+        checkpoint();
         let txn = match guide.best() {
             Some(txn) => txn,
             // Whoever could come next was called after another returned that cannot come next.

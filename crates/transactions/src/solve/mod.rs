@@ -41,7 +41,7 @@ use conflict::{Clause, ClauseId, Origin};
 pub use graph::{Event, Layout, Shape, version_edge};
 use graph::{Graph, KNOWN, choice_edges};
 use hashbrown::HashMap;
-use seriatim_limits::Instant;
+use seriatim_limits::{Instant, stopped};
 pub use shortest::short_refutation;
 use sweep::{Fault, Sweep};
 
@@ -55,6 +55,13 @@ pub struct Limits {
     pub conflicts: Option<u64>,
     /// Give up at this moment.
     pub deadline: Option<Instant>,
+}
+
+impl Limits {
+    /// Whether to give up: the moment has come, or the whole process has to stop.
+    pub fn is_over(&self) -> bool {
+        stopped().is_some() || self.deadline.is_some_and(|deadline| Instant::now() > deadline)
+    }
 }
 
 /// What the solver did.
@@ -262,6 +269,7 @@ impl<'p> Solver<'p> {
         self.order.take_lowest_moved();
         // Invariant: the order respects all edges, and explains everything before the next chunk.
         while !sweep.is_through() {
+            self.check_limits()?;
             self.assume_guards(sweep.horizon())?;
             if let Some(place) = self.order.take_lowest_moved() {
                 forced_only |= sweep.rewind(place);
@@ -277,16 +285,12 @@ impl<'p> Solver<'p> {
             if let Some(place) = self.order.take_lowest_moved() {
                 forced_only |= sweep.rewind(place);
             }
-            self.check_deadline()?;
         }
         Ok(())
     }
 
-    fn check_deadline(&self) -> Result<(), Stop> {
-        match self.limits.deadline {
-            Some(deadline) if Instant::now() > deadline => Err(Stop::GaveUp),
-            _ => Ok(()),
-        }
+    fn check_limits(&self) -> Result<(), Stop> {
+        if self.limits.is_over() { Err(Stop::GaveUp) } else { Ok(()) }
     }
 
     /// What lists and read-modify-writes say of versions holds without choice.

@@ -36,6 +36,7 @@ const ALL: &[(&str, fn(Duration))] = &[
     ("leapfrog", leapfrog),
     ("leapfrog-remove", leapfrog_remove),
     ("skip-map", skip_map),
+    ("lockfree-box", lockfree_box),
 ];
 
 fn main() {
@@ -540,4 +541,22 @@ fn skip_map(time: Duration) {
         wrong += one + other - KEYS;
     }
     println!("one entry was given to two callers of remove: {wrong} of {tried}");
+}
+
+/// Makes a queue of boxes, in a process of its own: it does not survive that.
+fn lockfree_box(_: Duration) {
+    const CHILD: &str = "CONFIRM_LOCKFREE_BOX";
+    if std::env::var_os(CHILD).is_some() {
+        let _queue = lockfree::queue::Queue::<Box<u32>>::new();
+        std::process::exit(0);
+    }
+    let program = std::env::current_exe().expect("this program has a file");
+    let ended = std::process::Command::new(program)
+        .arg("lockfree-box")
+        .env(CHILD, "1")
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .status()
+        .expect("this program runs");
+    println!("Queue::<Box<u32>>::new() ended the program: {}", !ended.success());
 }

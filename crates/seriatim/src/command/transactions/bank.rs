@@ -10,7 +10,8 @@ use crate::command::limits;
 use crate::command::output::{remark, say};
 use crate::command::{Exit, Failure};
 use serde_json::json;
-use seriatim::history::{Outcome, path_in_line};
+use seriatim::history::Outcome;
+use seriatim::limits::{Cancel, checkpoint};
 use seriatim::{History, InputError, Value};
 use std::path::PathBuf;
 
@@ -50,31 +51,29 @@ impl Invariant {
 
     /// Carries out the check for some files.
     pub fn check(self, input: &Input, paths: &[PathBuf], is_json: bool) -> Result<Exit, Failure> {
-        let mut exit = Exit::Holds;
-        for path in paths {
-            limits::prepare(&path_in_line(path));
+        limits::each(paths, |path| {
             let found = input.read(path).and_then(|history| {
                 let faults = self.faults(&history)?;
                 Ok((history, faults))
             });
             match found {
                 Ok((history, (reads, faults))) => {
-                    say(&told(&history, reads, &faults, is_json))?;
-                    exit = exit.and(if faults.is_empty() { Exit::Holds } else { Exit::Violated });
+                    Cancel::undisturbed(|| say(&told(&history, reads, &faults, is_json)))?;
+                    Ok(if faults.is_empty() { Exit::Holds } else { Exit::Violated })
                 }
                 Err(error) => {
                     remark(&format!("error: {error}"));
-                    exit = exit.and(Exit::BadInput);
+                    Ok(Exit::BadInput)
                 }
             }
-        }
-        Ok(exit)
+        })
     }
 
     /// How many reads there are, and which of them break the invariant.
     fn faults(self, history: &History) -> Result<(usize, Vec<Fault>), InputError> {
-        let (mut reads, mut total, mut faults) = (0, self.total, Vec::new());
+        let (mut reads, mut total, mut faults) = (0, self.total.map(i128::from), Vec::new());
         for operation in history.operations() {
+            checkpoint();
             let is_read = match operation.method() {
                 "read" => true,
                 "transfer" => false,
@@ -94,7 +93,7 @@ impl Invariant {
                 InputError::syntax(source, line, expected, &seen.to_string())
             })?;
             reads += 1;
-            let sum: i64 = balances.iter().sum();
+            let sum: i128 = balances.iter().map(|&balance| i128::from(balance)).sum();
             let expected = *total.get_or_insert(sum);
             let is_negative = balances.iter().any(|&balance| balance < 0);
             let why = if sum != expected {

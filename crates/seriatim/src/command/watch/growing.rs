@@ -5,6 +5,7 @@
 
 use crate::command::Failure;
 use crate::command::output::remark;
+use seriatim::history::path_in_line;
 use seriatim::limits::checkpoint_now;
 use std::fs::File;
 use std::io::{Read, Result, Seek};
@@ -35,7 +36,7 @@ impl Growing {
     /// Opens a file.
     pub fn open(path: &Path) -> std::result::Result<Self, Failure> {
         let file = File::open(path);
-        let file = file.map_err(|error| Failure(format!("{}: {error}", path.display())))?;
+        let file = file.map_err(|error| Failure(format!("{}: {error}", path_in_line(path))))?;
         Ok(Growing { file, first_line: Vec::new(), repeated: None, waiting: Vec::new() })
     }
 
