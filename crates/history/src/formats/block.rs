@@ -156,6 +156,12 @@ impl<'r> Block<'r> {
         &self.buffer[self.start..self.end + SLACK]
     }
 
+    /// The unread bytes that are in the buffer.
+    #[inline]
+    pub fn at_hand(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
     /// Takes a line of this length, its end included, if all of it is in the buffer; its number.
     #[inline]
     pub fn take_line(&mut self, length: usize) -> Option<u64> {
