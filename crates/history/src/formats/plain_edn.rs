@@ -20,34 +20,34 @@ pub(super) fn event<'l>(
     let mut seen = 0u8;
     let mut rest = bytes.strip_prefix(b"{")?;
     loop {
-        let name = keyword(&mut rest)?;
+        let key = keyword(&mut rest)?;
         rest = rest.strip_prefix(b" ")?;
-        let known = match name {
-            "process" => {
+        let known = match key {
+            b"process" => {
                 event.process = form(&mut rest)?.intern(values);
                 PROCESS
             }
-            "type" => {
-                event.kind = Kind::named(keyword(&mut rest)?.as_bytes())?;
+            b"type" => {
+                event.kind = Kind::named(keyword(&mut rest)?)?;
                 TYPE
             }
-            "f" => {
-                event.f = Function::Keyword(keyword(&mut rest)?);
+            b"f" => {
+                event.f = Function::Keyword(name(keyword(&mut rest)?)?);
                 F
             }
-            "value" => {
+            b"value" => {
                 event.value = form(&mut rest)?.intern(values);
                 1 << 3
             }
-            "key" => {
+            b"key" => {
                 event.key = form(&mut rest)?.intern(values);
                 1 << 4
             }
-            "time" => {
+            b"time" => {
                 event.time = Some(number(&mut rest)? as Time);
                 1 << 5
             }
-            "index" => {
+            b"index" => {
                 number(&mut rest)?;
                 1 << 6
             }
@@ -77,9 +77,9 @@ const F: u8 = 1 << 2;
 pub(super) fn logged<'l>(mut rest: &'l [u8], line: u64, values: &mut Values) -> Option<Event<'l>> {
     let process = number(&mut rest)?;
     blanks(&mut rest)?;
-    let kind = Kind::named(keyword(&mut rest)?.as_bytes())?;
+    let kind = Kind::named(keyword(&mut rest)?)?;
     blanks(&mut rest)?;
-    let f = Function::Keyword(keyword(&mut rest)?);
+    let f = Function::Keyword(name(keyword(&mut rest)?)?);
     blanks(&mut rest)?;
     let form = form(&mut rest)?;
     if !rest.is_empty() {
@@ -130,7 +130,7 @@ fn ends(rest: &[u8]) -> bool {
 fn form<'l>(rest: &mut &'l [u8]) -> Option<Form<'l>> {
     let (text, form): (&[u8], Form<'_>) = match rest.first()? {
         b'"' => return Some(Form::Text(text(rest)?)),
-        b':' => return Some(Form::Keyword(keyword(rest)?)),
+        b':' => return Some(Form::Keyword(name(keyword(rest)?)?)),
         b'[' => {
             *rest = &rest[1..];
             let first = number(rest)?;
@@ -159,15 +159,17 @@ fn number(rest: &mut &[u8]) -> Option<i64> {
     Some(digits.iter().fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0')))
 }
 
-/// The name of a keyword of letters, digits and a few signs.
-fn keyword<'l>(rest: &mut &'l [u8]) -> Option<&'l str> {
+/// A keyword of letters, digits and a few signs, without its colon.
+fn keyword<'l>(rest: &mut &'l [u8]) -> Option<&'l [u8]> {
     let name = rest.strip_prefix(b":")?;
     let is_plain = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'?');
-    let length = name.iter().take_while(is_plain).count();
-    let (name, more) = name.split_at(length);
+    let (name, more) = name.split_at(name.iter().take_while(is_plain).count());
     *rest = more;
-    let name = std::str::from_utf8(name).ok()?;
-    (length > 0 && ends(more)).then_some(name)
+    (!name.is_empty() && ends(more)).then_some(name)
+}
+
+fn name(keyword: &[u8]) -> Option<&str> {
+    std::str::from_utf8(keyword).ok()
 }
 
 /// A text of ASCII characters without escapes, on one line.

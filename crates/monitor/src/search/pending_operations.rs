@@ -146,16 +146,26 @@ impl Space<'_> {
         known.push(used);
         let (before, now) = states;
         for &rank in walk.candidates {
-            for after in self.gained(before, now, self.part.class(rank)) {
-                self.emit(from, used, &walk.steps, (rank, after), successors);
+            let class = self.part.class(rank);
+            let answer = self.transitions.step(now, class);
+            for nth in 0..self.transitions.count(answer) {
+                let after = self.transitions.nth(answer, nth);
+                if !self.transitions.leads_to(before, class, after) {
+                    self.emit(from, used, &walk.steps, (rank, after), successors);
+                }
             }
         }
+        let moves = self.moves(now);
+        let mut moves = &moves[..];
         for &pending in walk.helpers {
-            if self.is_exhausted(from.frontier, used, pending) {
+            let skipped = moves.partition_point(|next| next.pending < pending);
+            moves = &moves[skipped..];
+            let here = moves.iter().take_while(|next| next.pending == pending);
+            if here.clone().next().is_none() || self.is_exhausted(from.frontier, used, pending) {
                 continue;
             }
-            for after in self.gained(before, now, self.part.pending_class(pending)) {
-                if after != now {
+            for &Move { to: after, .. } in here {
+                if !self.transitions.leads_to(before, self.part.pending_class(pending), after) {
                     let used = self.uses.with(used, pending);
                     walk.steps.push(Step::Pending(pending));
                     self.follow_chain(from, used, (now, after), walk, successors);
@@ -168,14 +178,6 @@ impl Space<'_> {
     /// Whether all pending operations of a class that are called are used.
     fn is_exhausted(&self, frontier: Rank, used: UseId, pending: PendingId) -> bool {
         self.part.available(pending, frontier) <= self.uses.count(used, pending)
-    }
-
-    /// The states to which a class leads from `now` but not from `before`.
-    fn gained(&mut self, before: StateId, now: StateId, class: ClassId) -> Vec<StateId> {
-        let answer = self.transitions.step(now, class);
-        let after: Vec<StateId> =
-            (0..self.transitions.count(answer)).map(|i| self.transitions.nth(answer, i)).collect();
-        after.into_iter().filter(|&s| !self.transitions.leads_to(before, class, s)).collect()
     }
 
     /// Where pending operations lead from a state, but for those that change nothing; sorted.

@@ -23,6 +23,8 @@ type Counts = Box<[(PendingId, u32)]>;
 pub struct Uses {
     lists: Vec<Counts>,
     index: HashMap<Counts, UseId>,
+    /// What a use becomes with one more of a class, where that was asked.
+    more: HashMap<(UseId, PendingId), UseId>,
     bytes: usize,
 }
 
@@ -30,7 +32,7 @@ impl Default for Uses {
     fn default() -> Self {
         let nothing: Counts = Box::new([]);
         let index = [(nothing.clone(), UseId::NOTHING)].into_iter().collect();
-        Uses { lists: vec![nothing], index, bytes: 0 }
+        Uses { lists: vec![nothing], index, more: HashMap::new(), bytes: 0 }
     }
 }
 
@@ -46,6 +48,16 @@ impl Uses {
 
     /// The use with one more of a class.
     pub fn with(&mut self, used: UseId, pending: PendingId) -> UseId {
+        if let Some(&known) = self.more.get(&(used, pending)) {
+            return known;
+        }
+        let id = self.interned_with(used, pending);
+        self.bytes += 24;
+        self.more.insert((used, pending), id);
+        id
+    }
+
+    fn interned_with(&mut self, used: UseId, pending: PendingId) -> UseId {
         let mut list = self.lists[used.0 as usize].to_vec();
         match list.binary_search_by_key(&pending, |&(class, _)| class) {
             Ok(place) => list[place].1 += 1,
