@@ -30,8 +30,9 @@ use hashbrown::HashMap;
 use seriatim_spec::{ClassId, StateId};
 use std::sync::Arc;
 
-/// Beyond this many bytes of what is remembered all is forgotten.
-const LIMIT: usize = 64 << 20;
+/// Beyond this many bytes of what is remembered all is forgotten: what was asked lately is asked
+/// again, and the memory is better used for configurations.
+const LIMIT: usize = 4 << 20;
 
 /// A pending operation that leads to another state.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -17,6 +17,9 @@ impl UseId {
     pub const NOTHING: UseId = UseId(0);
 }
 
+/// Beyond this many it is forgotten what uses become.
+const MORE_LIMIT: usize = 1 << 15;
+
 type Counts = Box<[(PendingId, u32)]>;
 
 /// The uses met so far.
@@ -52,7 +55,9 @@ impl Uses {
             return known;
         }
         let id = self.interned_with(used, pending);
-        self.bytes += 24;
+        if self.more.len() > MORE_LIMIT {
+            self.more.clear();
+        }
         self.more.insert((used, pending), id);
         id
     }
@@ -93,7 +98,7 @@ impl Uses {
 
     /// An estimate of the memory in use, in bytes.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes + self.more.len() * 16
     }
 }
 
