@@ -58,7 +58,8 @@ impl Kept {
             return;
         }
         let LiveCall { op, line, caller, method, call, values, .. } = *call;
-        let mut bytes = Vec::new();
+        // Few records are longer, and most are written twice.
+        let mut bytes = Vec::with_capacity(48);
         record::put(
             &mut bytes,
             &StreamedOperation {

@@ -21,6 +21,10 @@ pub fn bytes_read() -> u64 {
 
 const BLOCK: usize = 128 << 10;
 
+/// The size of the first block: most logs are short, and room that is not used is cleared all the
+/// same.
+const FIRST: usize = 16 << 10;
+
 /// How many bytes of the buffer stay free behind the text.
 const SLACK: usize = 8;
 
@@ -154,6 +158,12 @@ impl<'r> Block<'r> {
     #[inline]
     pub fn window(&self) -> &[u8] {
         &self.buffer[self.start..self.end + SLACK]
+    }
+
+    /// The unread bytes that are in the buffer.
+    #[inline]
+    pub fn at_hand(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
     }
 
     /// Takes a line of this length, its end included, if all of it is in the buffer; its number.
@@ -293,10 +303,11 @@ impl<'r> Block<'r> {
         self.end -= self.start;
         self.start = 0;
         if self.end + SLACK >= self.buffer.len() {
+            let least = if self.buffer.is_empty() { self.step.min(FIRST) } else { self.step };
             if self.end >= LONGEST_LINE {
                 return Err(self.too_long());
             }
-            self.buffer.resize((self.end * 2).max(self.step) + SLACK, 0);
+            self.buffer.resize((self.end * 2).max(least) + SLACK, 0);
         }
         let free = self.buffer.len() - SLACK;
         loop {

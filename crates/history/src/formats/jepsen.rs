@@ -40,19 +40,54 @@ impl Kind {
     }
 }
 
+/// The value of `:f`.
+pub(super) enum Function<'l> {
+    /// A keyword, as it stands in the source.
+    Keyword(&'l str),
+    /// Any form.
+    Form(Value),
+}
+
+impl Function<'_> {
+    /// The name, if it is one.
+    fn name(&self) -> Result<&str, &Value> {
+        match self {
+            Function::Keyword(name) => Ok(name),
+            Function::Form(form) => form.as_str().ok_or(form),
+        }
+    }
+}
+
 /// One event.
-pub(super) struct Event {
+pub(super) struct Event<'l> {
     pub line: u64,
     pub process: ValueId,
     pub kind: Kind,
     /// The value of `:f`.
-    pub f: Value,
+    pub f: Function<'l>,
     pub value: ValueId,
     pub key: ValueId,
     pub object: ValueId,
     pub time: Option<Time>,
     /// Everything else.
     pub extras: Vec<(Value, Value)>,
+}
+
+impl Event<'_> {
+    /// An event of which only the line is known.
+    pub fn at(line: u64) -> Self {
+        Event {
+            line,
+            process: ValueId::ABSENT,
+            kind: Kind::Info,
+            f: Function::Form(Value::Nil),
+            value: ValueId::ABSENT,
+            key: ValueId::ABSENT,
+            object: ValueId::ABSENT,
+            time: None,
+            extras: Vec::new(),
+        }
+    }
 }
 
 /// Whether `:value` is `[key value]` of independent objects.
@@ -77,7 +112,7 @@ impl<'b> Jepsen<'b> {
     }
 
     /// Adds an event.
-    pub fn event(&mut self, mut event: Event) -> Result<(), InputError> {
+    pub fn event(&mut self, mut event: Event<'_>) -> Result<(), InputError> {
         if let Some(time) = &mut event.time {
             self.steps_back += u64::from(*time < self.last_time);
             *time = self.last_time.max(*time);
@@ -120,7 +155,7 @@ impl<'b> Jepsen<'b> {
     }
 
     /// Takes the value `[k v]` apart: the key is the object.
-    fn split_key(&mut self, event: &mut Event) -> Result<(), InputError> {
+    fn split_key(&mut self, event: &mut Event<'_>) -> Result<(), InputError> {
         let values = self.builder.values();
         let mut pair = values.as_pair(event.value);
         if let Some((tag, tuple)) = pair
@@ -143,14 +178,14 @@ impl<'b> Jepsen<'b> {
         }
     }
 
-    fn method_name<'e>(&self, event: &'e Event) -> Result<&'e str, InputError> {
-        event.f.as_str().ok_or_else(|| {
+    fn method_name<'e>(&self, event: &'e Event<'_>) -> Result<&'e str, InputError> {
+        event.f.name().map_err(|form| {
             let expected = "the operation's name as `:f`, a keyword or a string";
-            self.expected(event.line, expected, &event.f.to_string())
+            self.expected(event.line, expected, &form.to_string())
         })
     }
 
-    fn invoke(&mut self, event: Event) -> Result<(), InputError> {
+    fn invoke(&mut self, event: Event<'_>) -> Result<(), InputError> {
         let method = self.method_name(&event)?;
         let call = Call {
             object: event.object,
@@ -165,7 +200,7 @@ impl<'b> Jepsen<'b> {
         Ok(())
     }
 
-    fn completion(&mut self, event: Event) -> Result<(), InputError> {
+    fn completion(&mut self, event: Event<'_>) -> Result<(), InputError> {
         let process = self.builder.process_of(event.process);
         let outcome = match event.kind {
             Kind::Fail => Outcome::Failed,
@@ -190,7 +225,7 @@ impl<'b> Jepsen<'b> {
         Ok(())
     }
 
-    fn repeats_its_invoke(&mut self, op: OpId, event: &Event) -> Result<(), InputError> {
+    fn repeats_its_invoke(&mut self, op: OpId, event: &Event<'_>) -> Result<(), InputError> {
         let call = self.builder.call_of(op);
         let name = self.builder.method_name(call.method);
         let f = self.method_name(event)?;
@@ -235,13 +270,13 @@ impl<'b> Jepsen<'b> {
         self.builder.note(op, note);
     }
 
-    fn annotation(&mut self, event: Event) {
+    fn annotation(&mut self, event: Event<'_>) {
         let plain = |value: &Value| match value {
             Value::Text(text) | Value::Name(text) => text.to_string(),
             other => other.to_string(),
         };
         let value = self.builder.values().get(event.value);
-        let mut text = plain(&event.f);
+        let mut text = event.f.name().map_or_else(plain, str::to_owned);
         if value != Value::Nil {
             text.push_str(&format!(" {value}"));
         }

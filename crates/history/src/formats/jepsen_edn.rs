@@ -11,8 +11,9 @@
 
 use super::block::{Block, expected_found};
 use super::edn::{Edn, Start};
-use super::jepsen::{Event, Jepsen, Keys, Kind};
-use crate::{Builder, InputError, Time, Value, ValueId};
+use super::jepsen::{Event, Function, Jepsen, Keys, Kind};
+use super::plain_edn;
+use crate::{Builder, InputError, Time, Value};
 
 /// Reads a history.
 pub(super) fn read(
@@ -26,11 +27,24 @@ pub(super) fn read(
         match edn.start()? {
             Start::End => break,
             Start::List(close) => events_until(&mut edn, &mut jepsen, close)?,
+            Start::Map if plain_event(edn.block, &mut jepsen)? => {}
             _ => event(&mut edn, &mut jepsen)?,
         }
     }
     jepsen.finish();
     Ok(())
+}
+
+/// Takes the event that comes next, with the end of its line, if it is plain.
+fn plain_event(block: &mut Block<'_>, jepsen: &mut Jepsen<'_>) -> Result<bool, InputError> {
+    jepsen.builder.between_records();
+    let (line, values) = (block.line_number(), jepsen.builder.values());
+    let Some((event, length)) = plain_edn::event(block.at_hand(), line, values) else {
+        return Ok(false);
+    };
+    jepsen.event(event)?;
+    block.take_line(length);
+    Ok(true)
 }
 
 fn events_until(
@@ -61,17 +75,7 @@ fn event(edn: &mut Edn<'_, '_>, jepsen: &mut Jepsen<'_>) -> Result<(), InputErro
     let line = edn.block.line_number();
     jepsen.builder.between_records();
     edn.take_bracket();
-    let mut event = Event {
-        line,
-        process: ValueId::ABSENT,
-        kind: Kind::Info,
-        f: Value::Nil,
-        value: ValueId::ABSENT,
-        key: ValueId::ABSENT,
-        object: ValueId::ABSENT,
-        time: None,
-        extras: Vec::new(),
-    };
+    let mut event = Event::at(line);
     let mut seen = [false; KEYS.len()];
     while let Some(name) = edn.key()? {
         let known = KEYS.iter().position(|&(known, _)| known == name);
@@ -123,7 +127,7 @@ const KEYS: [(&str, Field); 8] = [
 fn field(
     edn: &mut Edn<'_, '_>,
     jepsen: &mut Jepsen<'_>,
-    event: &mut Event,
+    event: &mut Event<'_>,
     key: Result<Field, Box<str>>,
 ) -> Result<(), InputError> {
     let line = edn.block.line_number();
@@ -149,7 +153,7 @@ fn field(
                 expected_found(edn.block.source(), line, expected, found.as_bytes())
             })?;
         }
-        Field::F => event.f = edn.value(1)?,
+        Field::F => event.f = Function::Form(edn.value(1)?),
         Field::Time => match edn.value(1)? {
             Value::Int(time) if time >= 0 => event.time = Some(time as Time),
             odd => event.extras.push((Value::Name("time".into()), odd)),

@@ -14,7 +14,8 @@
 use super::block::{Block, Line, expected_found};
 use super::edn::{Edn, Start};
 use super::fields::Fields;
-use super::jepsen::{Event, Jepsen, Keys, Kind};
+use super::jepsen::{Event, Function, Jepsen, Keys, Kind};
+use super::plain_edn;
 use crate::{Builder, InputError, Value, ValueId};
 
 const LOGGER: &[u8] = b"jepsen.util";
@@ -60,9 +61,16 @@ pub(super) fn has_level(line: &[u8]) -> bool {
     words.by_ref().take(4).any(|word| LEVELS.contains(&word))
 }
 
-fn event(line: Line<'_>, rest: &[u8], jepsen: &mut Jepsen<'_>) -> Result<Event, InputError> {
+fn event<'l>(
+    line: Line<'l>,
+    rest: &'l [u8],
+    jepsen: &mut Jepsen<'_>,
+) -> Result<Event<'l>, InputError> {
     let rest = rest.strip_prefix(b":").unwrap_or(rest).trim_ascii_start();
     let rest = rest.strip_prefix(b"- ").unwrap_or(rest);
+    if let Some(event) = plain_edn::logged(rest, line.number, jepsen.builder.values()) {
+        return Ok(event);
+    }
     let mut fields = Fields::of(line.with_bytes(rest));
     let process = fields.word();
     let kind = fields.word();
@@ -86,17 +94,8 @@ fn event(line: Line<'_>, rest: &[u8], jepsen: &mut Jepsen<'_>) -> Result<Event, 
         let expected = "at most a value and an error behind the operation's name";
         return Err(line.expected(expected, fields.rest()));
     }
-    Ok(Event {
-        line: line.number,
-        process,
-        kind,
-        f,
-        value,
-        key: ValueId::ABSENT,
-        object: ValueId::ABSENT,
-        time: None,
-        extras,
-    })
+    let f = Function::Form(f);
+    Ok(Event { process, kind, f, value, extras, ..Event::at(line.number) })
 }
 
 /// The EDN forms of a piece of a line.

@@ -3,7 +3,7 @@
 //! | format | files |
 //! | --- | --- |
 //! | our JSON Lines | `jsonl.rs`, `plain_line.rs`, `chunks.rs`, `jsonl_write.rs`, `field.rs`, `json.rs` |
-//! | Jepsen's EDN, Porcupine's key-value logs | `jepsen_edn.rs`, `jepsen.rs`, `edn.rs`, `edn_write.rs` |
+//! | Jepsen's EDN, Porcupine's key-value logs | `jepsen_edn.rs`, `jepsen.rs`, `plain_edn.rs`, `edn.rs`, `edn_write.rs` |
 //! | Jepsen's text logs | `jepsen_log.rs` |
 //! | anything else, as records for those who know what they mean | `records.rs` |
 //! | logs of LiMo, PolyLin, fptlin, ahorn's checker | `limo.rs`, `polylin.rs`, `fptlin.rs`, `ahorn.rs` |
@@ -30,6 +30,7 @@ mod jsonl_write;
 mod kept;
 mod limo;
 mod literal;
+mod plain_edn;
 mod plain_line;
 mod polylin;
 mod records;

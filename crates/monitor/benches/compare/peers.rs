@@ -6,74 +6,118 @@ use crate::run::{Cost, median, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The variables that may name a peer's command.
-const PEERS: [&str; 7] = [
-    "PORCUPINE_CLI",
-    "PORCUPINE_RUST_CLI",
-    "KNOSSOS_CLI",
-    "POLYLIN_CLI",
-    "LIMO_CLI",
-    "FPTLIN_CLI",
-    "AHORN_CLI",
+/// The variables that may name a peer's command, and the format in which it gets histories.
+const PEERS: [(&str, &str); 7] = [
+    ("PORCUPINE_CLI", "jsonl"),
+    ("PORCUPINE_RUST_CLI", "jsonl"),
+    ("KNOSSOS_CLI", "jsonl"),
+    ("POLYLIN_CLI", "polylin"),
+    ("LIMO_CLI", "limo"),
+    ("FPTLIN_CLI", "fptlin"),
+    ("AHORN_CLI", "ahorn"),
 ];
+
+/// A peer that is there.
+struct Peer {
+    name: &'static str,
+    format: &'static str,
+    command: PathBuf,
+}
 
 /// What a program made of a row: medians of its runs.
 struct Result {
     verdict: String,
+    /// CPU seconds of the whole process.
     seconds: f64,
     peak: f64,
+    /// CPU seconds of the check alone, where it can be told.
+    check: Option<f64>,
     /// How many times sooner it is with a second thread, where that is asked.
     speedup: Option<f64>,
 }
 
+/// How many times our seconds the peers took, row by row.
+#[derive(Default)]
+struct Times {
+    process: Vec<f64>,
+    check: Vec<f64>,
+}
+
 /// Measures the rows whose names contain a text: a table in Markdown, printed line by line.
 pub fn table(command: &Path, wanted: &str) -> String {
-    let peers: Vec<(&str, PathBuf)> = PEERS
+    let peers: Vec<Peer> = PEERS
         .iter()
-        .filter_map(|&name| std::env::var_os(name).map(|path| (name, PathBuf::from(path))))
+        .filter_map(|&(variable, format)| {
+            let command = PathBuf::from(std::env::var_os(variable)?);
+            Some(Peer { name: variable.trim_end_matches("_CLI"), format, command })
+        })
         .collect();
-    let names: Vec<&str> = peers.iter().map(|(name, _)| name.trim_end_matches("_CLI")).collect();
     let mut table = String::new();
     let mut print = |line: String| {
         println!("{line}");
         table += &line;
         table += "\n";
     };
-    let head = names.iter().map(|name| format!(" {name}: CPU s | MB | times ours |"));
+    let head = peers.iter().map(|peer| {
+        let Peer { name, .. } = peer;
+        format!(" {name}: CPU s | MB | times | check alone | times |")
+    });
     let head: String = head.collect();
-    let columns = "| row | history | `seriatim gen` | by | verdict | before | goal | now | MB |";
+    let columns = "| row | history | `seriatim gen` | by | verdict | before | goal | now | MB | check alone |";
     print(format!("{columns}{head}"));
-    let lines = " ---: |".repeat(2 + 3 * peers.len());
+    let lines = " ---: |".repeat(3 + 5 * peers.len());
     print(format!("| --- | --- | --- | --- | --- | --- | --- |{lines}"));
     library::measured(wanted, peers.len()).into_iter().for_each(&mut print);
     let folder = folder();
+    let mut times: Vec<Times> = peers.iter().map(|_| Times::default()).collect();
     for row in rows().iter().filter(|row| row.name.contains(wanted)) {
         let Some(file) = row.make(command, &folder) else { continue };
         let (ours, theirs) = measure(command, &peers, row, &file);
         row.unmake(&file);
-        print(line(row, &ours, &theirs));
+        print(line(row, &ours, &theirs, &mut times));
+    }
+    for (Peer { name, .. }, times) in peers.iter().zip(&times) {
+        print(format!("\n{name}, {}.", times.words()));
     }
     let _ = std::fs::remove_dir(folder);
     table
 }
 
-fn line(row: &Row, ours: &Result, theirs: &[Option<Result>]) -> String {
+impl Times {
+    fn words(&self) -> String {
+        let said = |name: &str, times: &[f64]| {
+            let least = times.iter().copied().fold(f64::INFINITY, f64::min);
+            let (rows, middle) = (times.len(), median(times.to_vec()));
+            format!("{name}: on {rows} rows at least {least:.1} times ours, median {middle:.1}")
+        };
+        let (process, check) = (&self.process, &self.check);
+        format!("{}; {}", said("whole processes", process), said("checks alone", check))
+    }
+}
+
+fn line(row: &Row, ours: &Result, theirs: &[Option<Result>], times: &mut [Times]) -> String {
     let (origin, by) = (row.origin(), row.task.words());
     let Row { number, name, before, goal, .. } = row;
     let now = match ours.speedup {
         Some(speedup) => format!("{speedup:.2} ×"),
         None => format!("{:.4} s", ours.seconds),
     };
+    let shown = |check: Option<f64>| check.map_or(String::new(), |check| format!("{check:.4}"));
     let mut line = format!("| {number} | {name} | {origin} | {by} | {} |", ours.verdict);
-    line += &format!(" {before} | {goal} | {now} | {:.0} |", ours.peak);
-    for theirs in theirs {
+    line += &format!(" {before} | {goal} | {now} | {:.0} | {} |", ours.peak, shown(ours.check));
+    for (theirs, times) in theirs.iter().zip(times) {
         line += &match theirs {
             Some(theirs) if theirs.verdict == ours.verdict => {
-                let times = theirs.seconds / ours.seconds;
-                format!(" {:.4} | {:.0} | {times:.1} |", theirs.seconds, theirs.peak)
+                let process = theirs.seconds / ours.seconds;
+                let check = theirs.check.zip(ours.check).map(|(theirs, ours)| theirs / ours);
+                times.process.push(process);
+                times.check.extend(check);
+                let check = check.map_or(String::new(), |check| format!("{check:.1}"));
+                let (seconds, peak, alone) = (theirs.seconds, theirs.peak, shown(theirs.check));
+                format!(" {seconds:.4} | {peak:.0} | {process:.1} | {alone} | {check} |")
             }
-            Some(theirs) => format!(" says {} | | |", theirs.verdict),
-            None => " cannot | | |".to_owned(),
+            Some(theirs) => format!(" says {} | | | | |", theirs.verdict),
+            None => " cannot | | | | |".to_owned(),
         };
     }
     line
@@ -82,7 +126,7 @@ fn line(row: &Row, ours: &Result, theirs: &[Option<Result>]) -> String {
 /// All programs on one row, in turns.
 fn measure(
     command: &Path,
-    peers: &[(&str, PathBuf)],
+    peers: &[Peer],
     row: &Row,
     file: &Path,
 ) -> (Result, Vec<Option<Result>>) {
@@ -91,15 +135,26 @@ fn measure(
         let mut ask = row.task.command(command, row.spec, file, threads);
         run(&mut ask).expect("the command runs")
     };
+    // A peer does not do what these rows ask for.
+    let is_for_peers = !is_parallel && row.task != Task::Watch;
+    let files: Vec<Option<PathBuf>> = peers
+        .iter()
+        .map(|peer| row.make_for(command, file, peer.format).filter(|_| is_for_peers))
+        .collect();
     let (mut ours, mut together) = (Vec::new(), Vec::new());
     let mut theirs: Vec<Vec<Cost>> = peers.iter().map(|_| Vec::new()).collect();
     for _ in 0..row.runs {
         ours.push(ask(1));
         together.extend(is_parallel.then(|| ask(2)));
-        for ((_, peer), costs) in peers.iter().zip(&mut theirs) {
-            costs.extend(run(Command::new(peer).arg(row.spec).arg(file)));
+        for ((peer, file), costs) in peers.iter().zip(&files).zip(&mut theirs) {
+            // Who has given up once is not asked again.
+            let is_decided = |cost: &Cost| answer(cost).is_some_and(|(word, _)| word != "unknown");
+            if let Some(file) = file.as_ref().filter(|_| costs.iter().all(is_decided)) {
+                costs.extend(run(Command::new(&peer.command).arg(row.spec).arg(file)));
+            }
         }
     }
+    files.iter().flatten().filter(|other| **other != file).for_each(|other| row.unmake(other));
     let verdict = match ours[0].code {
         Some(0) => "linearizable",
         Some(1) => "violation",
@@ -107,24 +162,31 @@ fn measure(
         _ => "error",
     };
     let wall = |costs: &[Cost]| median(costs.iter().map(|cost| cost.wall).collect());
-    let ours = Result {
-        verdict: verdict.to_owned(),
-        seconds: median(ours.iter().map(|cost| cost.seconds).collect()),
-        peak: median(ours.iter().map(|cost| cost.peak).collect()),
-        speedup: is_parallel.then(|| wall(&ours) / wall(&together)),
-    };
-    (ours, theirs.iter().map(|costs| answer(costs)).collect())
+    let speedup = is_parallel.then(|| wall(&ours) / wall(&together));
+    let check = library::check_alone(row, file);
+    let ours = Result { check, speedup, ..Result::of(verdict.to_owned(), &ours) };
+    (ours, theirs.iter().map(|costs| answers(costs)).collect())
 }
 
-/// What a peer answered: a verdict and CPU seconds on one line.
-fn answer(costs: &[Cost]) -> Option<Result> {
-    let parsed = costs.iter().map(|cost| {
-        let mut words = cost.output.split_whitespace();
-        Some((words.next()?.to_owned(), words.next()?.parse::<f64>().ok()?, cost.peak))
-    });
-    let parsed: Vec<(String, f64, f64)> = parsed.collect::<Option<_>>()?;
-    let verdict = parsed.first()?.0.clone();
-    let seconds = median(parsed.iter().map(|answer| answer.1).collect());
-    let peak = median(parsed.iter().map(|answer| answer.2).collect());
-    Some(Result { verdict, seconds, peak, speedup: None })
+impl Result {
+    /// What runs cost that said the same.
+    fn of(verdict: String, costs: &[Cost]) -> Self {
+        let seconds = median(costs.iter().map(|cost| cost.seconds).collect());
+        let peak = median(costs.iter().map(|cost| cost.peak).collect());
+        Result { verdict, seconds, peak, check: None, speedup: None }
+    }
+}
+
+/// What a peer answered in one run: a verdict and CPU seconds on one line.
+fn answer(cost: &Cost) -> Option<(&str, f64)> {
+    let mut words = cost.output.split_whitespace();
+    Some((words.next()?, words.next()?.parse().ok()?))
+}
+
+/// What a peer answered in all its runs.
+fn answers(costs: &[Cost]) -> Option<Result> {
+    let parsed: Vec<(&str, f64)> = costs.iter().map(answer).collect::<Option<_>>()?;
+    let verdict = parsed.first()?.0.to_owned();
+    let check = median(parsed.iter().map(|answer| answer.1).collect());
+    Some(Result { check: Some(check), ..Result::of(verdict, costs) })
 }

@@ -1,5 +1,6 @@
 //! What is measured: histories that anybody can generate again.
 
+use seriatim_history::expand;
 use seriatim_testing::corpus;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -130,7 +131,8 @@ impl Row {
         };
         let name: String =
             self.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-        let path = folder.join(format!("{name}.jsonl"));
+        let format = generate.split_once("--to ").map_or("jsonl", |(_, format)| format);
+        let path = folder.join(format!("{name}.{format}"));
         let file = std::fs::File::create(&path).expect("the folder can be written");
         let format: &[&str] = match self.task {
             Task::Watch => &["--to", "jsonl-events"],
@@ -147,6 +149,26 @@ impl Row {
         Some(path)
     }
 
+    /// The history in another format, as a file beside the one that was made; `None` if it cannot be
+    /// written so. What is taken from the corpus is given to everybody as it is.
+    pub fn make_for(&self, command: &Path, file: &Path, format: &str) -> Option<PathBuf> {
+        let Origin::Generated(generate) = self.origin else { return Some(file.to_owned()) };
+        let is_in = generate.split_once("--to ").map_or("jsonl", |(_, format)| format);
+        if is_in == format {
+            return Some(file.to_owned());
+        }
+        let path = file.with_extension(format);
+        let output = std::fs::File::create(&path).expect("the folder can be written");
+        let mut convert = Command::new(command);
+        convert.args(["convert", "--to", format]).arg(file);
+        let status = convert.stdout(output).stderr(Stdio::null()).status();
+        if status.is_ok_and(|status| status.success()) {
+            return Some(path);
+        }
+        let _ = std::fs::remove_file(path);
+        None
+    }
+
     /// Removes the file, if it was made.
     pub fn unmake(&self, file: &Path) {
         if let Origin::Generated(_) = self.origin {
@@ -158,6 +180,11 @@ impl Row {
     pub fn origin(&self) -> String {
         match self.origin {
             Origin::Generated(generate) => format!("`{} {generate}`", self.spec),
+            Origin::Corpus(pattern) if pattern.contains('*') => {
+                let files = corpus().map(|corpus| corpus.join(pattern).display().to_string());
+                let count = files.and_then(|files| expand([files]).ok()).map_or(0, |f| f.len());
+                format!("{}, {count} files `{pattern}` of the corpus", self.spec)
+            }
             Origin::Corpus(pattern) => format!("{}, `{pattern}` of the corpus", self.spec),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::engine::operations_of;
 use super::mask::Mask;
+use super::origins::{OriginId, Origins};
 use super::part::Part;
 use super::space::{Configuration, Space, Step, Successors};
 use hashbrown::HashSet;
@@ -39,42 +40,52 @@ impl<'a> Collector<'a> {
 
     /// Walks the orders; gives the state in which the part starts.
     fn walk(&mut self) -> String {
-        let (root, steps) = self.space.root::<Wide>();
+        let (root, settled) = self.space.root::<Wide>();
         let start = self.space.transitions.automaton().show(root.state);
         let mut seen: HashSet<_> = [root.clone()].into_iter().collect();
-        let mut stack = vec![(root, steps)];
+        let mut origins = Origins::default();
+        let mut stack = vec![(root, OriginId::ROOT, settled.len())];
         let mut successors = Successors::default();
-        while let Some((configuration, trail)) = stack.pop() {
+        while let Some((configuration, origin, length)) = stack.pop() {
             if self.space.is_complete(&configuration) || seen.len() > EFFORT {
                 break;
             }
             self.space.expand(&configuration, &mut successors);
             if successors.iter().next().is_none() {
-                self.consider(&configuration, &trail);
+                self.consider(&configuration, length, || {
+                    [&settled[..], &origins.path(origin)].concat()
+                });
             }
             for (next, steps) in successors.iter().rev() {
                 if seen.insert(next.clone()) {
-                    stack.push((next.clone(), [&trail[..], steps].concat()));
+                    let origin = origins.add(origin, steps);
+                    stack.push((next.clone(), origin, length + steps.len()));
                 }
             }
         }
         start
     }
 
-    /// Keeps a dead end if it goes at least as far as those kept, and fails in another way.
-    fn consider(&mut self, configuration: &Configuration<Wide>, trail: &[Step]) {
+    /// Keeps a dead end after so many steps if it goes at least as far as those kept, and fails in
+    /// another way.
+    fn consider(
+        &mut self,
+        configuration: &Configuration<Wide>,
+        length: usize,
+        trail: impl FnOnce() -> Vec<Step>,
+    ) {
         let longest = self.attempts.first().map_or(0, |attempt| attempt.order.len());
-        if trail.len() < longest {
+        if length < longest {
             return;
         }
-        if trail.len() > longest {
+        if length > longest {
             self.attempts.clear();
         }
         let stuck = self.stuck(configuration);
         let is_known = self.attempts.iter().any(|attempt| attempt.stuck == stuck);
         if self.attempts.len() < ATTEMPTS && !is_known {
             let state = self.space.transitions.automaton().show(configuration.state);
-            let order = operations_of(self.part, trail);
+            let order = operations_of(self.part, &trail());
             self.attempts.push(Attempt { order, state, stuck });
         }
     }

@@ -11,8 +11,12 @@
 //! Nothing ends a completion: a last pending operation would be useless. That operations of one
 //! class are interchangeable lets the search count them instead of telling them apart (`used`).
 //!
-//! *Cost.* What enables what is computed once for a state and a class, and remembered. The search
-//! depth first asks for it last, since most configurations need no pending operation.
+//! *Cost.* Where pending operations lead from a state is found out once and remembered, and so is what
+//! each class gains by one of them. Of a pair of them, the second gains where its moves after the
+//! first are not among its moves before: both are sorted lists, and one walk along them tells. (Most
+//! writes lead to the same state wherever they start; asking about each pair by itself was most of the
+//! work with dozens of them.) The search depth first asks for all that last, since most configurations
+//! need no pending operation.
 //!
 //! *It would be unsound to* try only chains of one pending operation, or to drop a chain because
 //! another one led to the same states with other operations, unless that one used no more of any
@@ -26,31 +30,49 @@ use hashbrown::HashMap;
 use seriatim_spec::{ClassId, StateId};
 use std::sync::Arc;
 
-/// Beyond this many remembered enablers all are forgotten.
-const LIMIT: usize = 1 << 20;
+/// Beyond this many bytes of what is remembered all is forgotten: what was asked lately is asked
+/// again, and the memory is better used for configurations.
+const LIMIT: usize = 4 << 20;
 
-/// A pending operation that makes another one possible: it leads from a state to `between`, and the
-/// other from there to `after`.
-#[derive(Clone, Copy)]
-pub(super) struct Enabler {
+/// A pending operation that leads to another state.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Move {
     pending: PendingId,
-    between: StateId,
-    after: StateId,
+    to: StateId,
+}
+
+/// Two pending operations of which the first makes the second lead somewhere new.
+#[derive(Clone, Copy)]
+pub(super) struct Chain {
+    first: Move,
+    second: Move,
 }
 
 /// What is remembered of pending operations that make others possible.
 #[derive(Default)]
 pub(super) struct Enabling {
-    /// By state and class: those that make the class lead somewhere new.
-    enablers: HashMap<(StateId, ClassId), Arc<[Enabler]>>,
-    /// By state: pairs of which the first makes the second lead somewhere new.
-    chains: HashMap<StateId, Arc<[(PendingId, Enabler)]>>,
+    /// By state: where pending operations lead, sorted.
+    moves: HashMap<StateId, Arc<[Move]>>,
+    /// By state and class: the pending operations after which the class leads somewhere new, and
+    /// where it leads.
+    enablers: HashMap<(StateId, ClassId), Arc<[Move]>>,
+    /// By state: the chains that begin there.
+    chains: HashMap<StateId, Arc<[Chain]>>,
+    bytes: usize,
 }
 
 impl Enabling {
     /// About how much memory that takes.
     pub fn bytes(&self) -> usize {
-        self.enablers.len() * 64
+        self.bytes
+    }
+
+    /// Notes that something of this size is remembered, before it is.
+    fn note<T>(&mut self, remembered: &[T]) {
+        if self.bytes > LIMIT {
+            *self = Enabling::default();
+        }
+        self.bytes += size_of_val(remembered) + 64;
     }
 }
 
@@ -77,7 +99,7 @@ impl Space<'_> {
                 if helpers.binary_search(&enabler.pending).is_ok() {
                     let used = self.uses.with(from.used, enabler.pending);
                     let steps = [Step::Pending(enabler.pending)];
-                    self.emit(from, used, &steps, (rank, enabler.after), successors);
+                    self.emit(from, used, &steps, (rank, enabler.to), successors);
                 }
             }
         }
@@ -92,19 +114,18 @@ impl Space<'_> {
         successors: &mut Successors<M>,
     ) {
         let mut walk = ChainWalk { candidates, helpers, steps: Vec::new(), seen: HashMap::new() };
-        for (second, enabler) in self.chains(from.state).iter() {
-            let first = enabler.pending;
-            if helpers.binary_search(&first).is_err() || helpers.binary_search(second).is_err() {
+        for &Chain { first, second } in self.chains(from.state).iter() {
+            let is_there = |pending| helpers.binary_search(pending).is_ok();
+            if !is_there(&first.pending) || !is_there(&second.pending) {
                 continue;
             }
-            let used = self.uses.with(from.used, first);
-            if self.is_exhausted(from.frontier, used, *second) {
+            let used = self.uses.with(from.used, first.pending);
+            if self.is_exhausted(from.frontier, used, second.pending) {
                 continue;
             }
-            let used = self.uses.with(used, *second);
-            walk.steps.extend([Step::Pending(first), Step::Pending(*second)]);
-            let states = (enabler.between, enabler.after);
-            self.follow_chain(from, used, states, &mut walk, successors);
+            let used = self.uses.with(used, second.pending);
+            walk.steps.extend([Step::Pending(first.pending), Step::Pending(second.pending)]);
+            self.follow_chain(from, used, (first.to, second.to), &mut walk, successors);
             walk.steps.clear();
         }
     }
@@ -126,16 +147,26 @@ impl Space<'_> {
         known.push(used);
         let (before, now) = states;
         for &rank in walk.candidates {
-            for after in self.gained(before, now, self.part.class(rank)) {
-                self.emit(from, used, &walk.steps, (rank, after), successors);
+            let class = self.part.class(rank);
+            let answer = self.transitions.step(now, class);
+            for nth in 0..self.transitions.count(answer) {
+                let after = self.transitions.nth(answer, nth);
+                if !self.transitions.leads_to(before, class, after) {
+                    self.emit(from, used, &walk.steps, (rank, after), successors);
+                }
             }
         }
+        let moves = self.moves(now);
+        let mut moves = &moves[..];
         for &pending in walk.helpers {
-            if self.is_exhausted(from.frontier, used, pending) {
+            let skipped = moves.partition_point(|next| next.pending < pending);
+            moves = &moves[skipped..];
+            let here = moves.iter().take_while(|next| next.pending == pending);
+            if here.clone().next().is_none() || self.is_exhausted(from.frontier, used, pending) {
                 continue;
             }
-            for after in self.gained(before, now, self.part.pending_class(pending)) {
-                if after != now {
+            for &Move { to: after, .. } in here {
+                if !self.transitions.leads_to(before, self.part.pending_class(pending), after) {
                     let used = self.uses.with(used, pending);
                     walk.steps.push(Step::Pending(pending));
                     self.follow_chain(from, used, (now, after), walk, successors);
@@ -150,57 +181,74 @@ impl Space<'_> {
         self.part.available(pending, frontier) <= self.uses.count(used, pending)
     }
 
-    /// The states to which a class leads from `now` but not from `before`.
-    fn gained(&mut self, before: StateId, now: StateId, class: ClassId) -> Vec<StateId> {
-        let answer = self.transitions.step(now, class);
-        let after: Vec<StateId> =
-            (0..self.transitions.count(answer)).map(|i| self.transitions.nth(answer, i)).collect();
-        after.into_iter().filter(|&s| !self.transitions.leads_to(before, class, s)).collect()
-    }
-
-    /// The pending operations that make a class lead somewhere new from a state.
-    fn enablers(&mut self, state: StateId, class: ClassId) -> Arc<[Enabler]> {
-        if let Some(known) = self.enabling.enablers.get(&(state, class)) {
+    /// Where pending operations lead from a state, but for those that change nothing; sorted.
+    fn moves(&mut self, state: StateId) -> Arc<[Move]> {
+        if let Some(known) = self.enabling.moves.get(&state) {
             return known.clone();
         }
         let mut found = Vec::new();
         for pending in self.part.pending() {
             let answer = self.transitions.step(state, self.part.pending_class(pending));
             for nth in 0..self.transitions.count(answer) {
-                let between = self.transitions.nth(answer, nth);
-                if between == state {
-                    continue;
-                }
-                let gained = self.gained(state, between, class);
-                found.extend(gained.iter().map(|&after| Enabler { pending, between, after }));
+                let to = self.transitions.nth(answer, nth);
+                found.extend((to != state).then_some(Move { pending, to }));
             }
         }
-        if self.enabling.enablers.len() > LIMIT {
-            self.enabling.enablers.clear();
+        found.sort_unstable();
+        let found: Arc<[Move]> = found.into();
+        self.enabling.note(&found);
+        self.enabling.moves.insert(state, found.clone());
+        found
+    }
+
+    /// The pending operations after which a class leads somewhere new from a state, and where it
+    /// leads.
+    fn enablers(&mut self, state: StateId, class: ClassId) -> Arc<[Move]> {
+        if let Some(known) = self.enabling.enablers.get(&(state, class)) {
+            return known.clone();
         }
-        let found: Arc<[Enabler]> = found.into();
+        let mut found = Vec::new();
+        for &Move { pending, to: between } in self.moves(state).iter() {
+            let answer = self.transitions.step(between, class);
+            for nth in 0..self.transitions.count(answer) {
+                let after = self.transitions.nth(answer, nth);
+                if !self.transitions.leads_to(state, class, after) {
+                    found.push(Move { pending, to: after });
+                }
+            }
+        }
+        let found: Arc<[Move]> = found.into();
+        self.enabling.note(&found);
         self.enabling.enablers.insert((state, class), found.clone());
         found
     }
 
     /// The pairs of pending operations of which the first makes the second lead somewhere new.
-    fn chains(&mut self, state: StateId) -> Arc<[(PendingId, Enabler)]> {
+    fn chains(&mut self, state: StateId) -> Arc<[Chain]> {
         if let Some(known) = self.enabling.chains.get(&state) {
             return known.clone();
         }
         let mut found = Vec::new();
-        for second in self.part.pending() {
-            for enabler in self.enablers(state, self.part.pending_class(second)).iter() {
-                if enabler.after != enabler.between {
-                    found.push((second, *enabler));
-                }
+        let before = self.moves(state);
+        for &first in before.iter() {
+            let after = self.moves(first.to);
+            let mut known = before.iter().copied().peekable();
+            for &second in after.iter() {
+                while known.next_if(|&other| other < second).is_some() {}
+                // Back to the state itself is no move there, and so is not among the known ones.
+                let is_known = known.peek() == Some(&second)
+                    || second.to == state && self.stays(state, second.pending);
+                found.extend((!is_known).then_some(Chain { first, second }));
             }
         }
-        if self.enabling.chains.len() > LIMIT {
-            self.enabling.chains.clear();
-        }
-        let found: Arc<[(PendingId, Enabler)]> = found.into();
+        let found: Arc<[Chain]> = found.into();
+        self.enabling.note(&found);
         self.enabling.chains.insert(state, found.clone());
         found
+    }
+
+    /// Whether a pending operation may leave a state as it is.
+    fn stays(&mut self, state: StateId, pending: PendingId) -> bool {
+        self.transitions.leads_to(state, self.part.pending_class(pending), state)
     }
 }

@@ -84,13 +84,14 @@ impl Least {
         if self.as_slice().iter().any(|&known| uses.dominates(known, used)) {
             return false;
         }
-        let mut rest: Vec<UseId> = self.as_slice().to_vec();
-        rest.retain(|&known| !uses.dominates(used, known));
-        rest.push(used);
-        *self = match rest[..] {
-            [only] => Least::One(only),
-            _ => Least::Several(rest),
-        };
+        match self {
+            Least::One(only) if uses.dominates(used, *only) => *only = used,
+            Least::One(only) => *self = Least::Several(vec![*only, used]),
+            Least::Several(all) => {
+                all.retain(|&known| !uses.dominates(used, known));
+                all.push(used);
+            }
+        }
         true
     }
 }

@@ -17,12 +17,17 @@ impl UseId {
     pub const NOTHING: UseId = UseId(0);
 }
 
+/// Beyond this many it is forgotten what uses become.
+const MORE_LIMIT: usize = 1 << 15;
+
 type Counts = Box<[(PendingId, u32)]>;
 
 /// The uses met so far.
 pub struct Uses {
     lists: Vec<Counts>,
     index: HashMap<Counts, UseId>,
+    /// What a use becomes with one more of a class, where that was asked.
+    more: HashMap<(UseId, PendingId), UseId>,
     bytes: usize,
 }
 
@@ -30,7 +35,7 @@ impl Default for Uses {
     fn default() -> Self {
         let nothing: Counts = Box::new([]);
         let index = [(nothing.clone(), UseId::NOTHING)].into_iter().collect();
-        Uses { lists: vec![nothing], index, bytes: 0 }
+        Uses { lists: vec![nothing], index, more: HashMap::new(), bytes: 0 }
     }
 }
 
@@ -46,6 +51,18 @@ impl Uses {
 
     /// The use with one more of a class.
     pub fn with(&mut self, used: UseId, pending: PendingId) -> UseId {
+        if let Some(&known) = self.more.get(&(used, pending)) {
+            return known;
+        }
+        let id = self.interned_with(used, pending);
+        if self.more.len() > MORE_LIMIT {
+            self.more.clear();
+        }
+        self.more.insert((used, pending), id);
+        id
+    }
+
+    fn interned_with(&mut self, used: UseId, pending: PendingId) -> UseId {
         let mut list = self.lists[used.0 as usize].to_vec();
         match list.binary_search_by_key(&pending, |&(class, _)| class) {
             Ok(place) => list[place].1 += 1,
@@ -81,7 +98,7 @@ impl Uses {
 
     /// An estimate of the memory in use, in bytes.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes + self.more.len() * 16
     }
 }
 

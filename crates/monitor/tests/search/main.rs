@@ -4,4 +4,5 @@ mod exhaustive;
 mod oracle;
 mod random;
 mod short;
+mod unsplit;
 mod weaker;

@@ -80,6 +80,15 @@ pub(crate) trait Model: Clone + Eq + Hash {
     }
 }
 
+/// How tables of values are kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tables {
+    /// In an array: for one object that goes from state to state.
+    Dense,
+    /// In a tree: where states are copied and compared, or there are many of them.
+    Sparse,
+}
+
 /// What a model starts from.
 pub(crate) struct Setup<'h> {
     history: &'h History,
@@ -91,9 +100,11 @@ pub(crate) struct Setup<'h> {
 }
 
 impl<'h> Setup<'h> {
-    fn of(history: &'h History, reader: &'h ChosenReader) -> Self {
-        // With several objects, each has tables of its own: then they had better be sparse.
-        let room = if history.has_objects() { 0 } else { history.len() * 2 + 16 };
+    fn of(history: &'h History, reader: &'h ChosenReader, tables: Tables) -> Self {
+        let room = match tables {
+            Tables::Dense => history.len() * 2 + 16,
+            Tables::Sparse => 0,
+        };
         let (name, parameters) = (reader.choice.name(), reader.choice.parameters());
         Setup { history, parameters, name, room }
     }
@@ -289,8 +300,15 @@ enum Objects<M> {
 }
 
 impl<'h, M: Model> Player<'h, M> {
+    /// Objects that are taken along one order.
     pub(crate) fn new(history: &'h History, reader: &ChosenReader) -> Self {
-        let start = M::start(&Setup::of(history, reader));
+        let tables = if history.has_objects() { Tables::Sparse } else { Tables::Dense };
+        Self::with_tables(history, reader, tables)
+    }
+
+    /// Objects whose tables are kept in one way or the other.
+    pub(crate) fn with_tables(history: &'h History, reader: &ChosenReader, tables: Tables) -> Self {
+        let start = M::start(&Setup::of(history, reader, tables));
         // A model may have large tables: a copy of them is made only where there are several
         // objects.
         let objects = match history.has_objects() {

@@ -18,7 +18,9 @@
 //! on every machine.
 
 use super::record::Record;
-use super::{Model, Player, Visitor, intern_items, intern_parameters, successors, with_model};
+use super::{
+    Model, Player, Tables, Visitor, intern_items, intern_parameters, successors, with_model,
+};
 use crate::{Automaton, Cancel, ChosenReader, Interpretation, Reader, StateId};
 use hashbrown::HashSet;
 use seriatim_history::{History, InputError, OpId, Time};
@@ -81,7 +83,7 @@ impl<S: Search> Visitor for OverModel<'_, S> {
     fn visit<M: Model>(self) -> Refutation {
         intern_items::<M>(self.history);
         let history = &*self.history;
-        self.search.run(history, Player::<M>::new(history, self.reader))
+        self.search.run(history, Player::<M>::with_tables(history, self.reader, Tables::Sparse))
     }
 }
 
