@@ -189,6 +189,15 @@ impl<S: Spec> Versions<S::State, S::Op, S::Ret> for Sparse<S> {
         self.declared().trial(state, op, ret)
     }
 
+    fn effects(
+        &self,
+        state: &S::State,
+        op: &S::Op,
+        ret: Option<&S::Ret>,
+    ) -> Result<Next<Option<S::State>>, String> {
+        self.declared().effects(state, op, ret)
+    }
+
     fn rise(&self) -> Rise {
         Rise::Sparse
     }

@@ -182,6 +182,16 @@ impl<S> Next<S> {
         if possible { Next::One(state()) } else { Next::None }
     }
 
+    /// The states, each changed into something else.
+    #[inline]
+    pub fn map<T>(self, mut change: impl FnMut(S) -> T) -> Next<T> {
+        match self {
+            Next::None => Next::None,
+            Next::One(state) => Next::One(change(state)),
+            Next::Many(states) => Next::Many(states.into_iter().map(change).collect()),
+        }
+    }
+
     /// Whether the step is impossible.
     pub fn is_empty(&self) -> bool {
         match self {

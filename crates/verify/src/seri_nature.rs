@@ -84,7 +84,7 @@ impl Nature {
 
     /// What a result tells of the version.
     pub fn told(&self, method: usize, result: &Datum) -> Option<Version> {
-        let number = |number: i32| u64::try_from(number).ok();
+        let number = |number: i64| u64::try_from(number).ok();
         self.version?;
         match told(self.endings[method].as_ref()?, result)? {
             Told::Update(version) => number(version).map(Version::Update),

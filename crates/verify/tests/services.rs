@@ -61,7 +61,7 @@ fn draw(service: Service, seed: u64, size: Size) -> String {
         match &args[..] {
             [] => {}
             [only] => write!(lines, ",\"arg\":{}", json(only)).unwrap(),
-            all => write!(lines, ",\"arg\":{}", json(&Datum::List(all.to_vec()))).unwrap(),
+            all => write!(lines, ",\"arg\":{}", json(&Datum::List(all.into()))).unwrap(),
         }
         write!(lines, ",\"call\":{call}").unwrap();
         if !(is_unknown && random.below(2) == 0) {
@@ -89,7 +89,7 @@ fn draw(service: Service, seed: u64, size: Size) -> String {
 
 fn datum(random: &mut Random, ty: &Type, size: Size) -> Datum {
     match ty {
-        Type::Int(_) => Datum::Int(random.below(4) as i32),
+        Type::Int(_) => Datum::Int(random.below(4) as i64),
         Type::Key => Datum::Key(random.below(size.keys) as i32),
         Type::Tuple(parts) => {
             Datum::Tuple(parts.iter().map(|part| datum(random, part, size)).collect())
@@ -108,15 +108,13 @@ fn spoil(random: &mut Random, result: Datum) -> Datum {
         Datum::Bool(truth) => Datum::Bool(!truth),
         Datum::Int(number) => Datum::Int(number + 1),
         Datum::Value(value) => Datum::Value(value + 1),
-        Datum::Tuple(mut parts) if !parts.is_empty() => {
+        Datum::Tuple(parts) if !parts.is_empty() => {
+            let mut parts = parts.to_vec();
             let place = random.below(parts.len() as u64) as usize;
             parts[place] = spoil(random, parts[place].clone());
-            Datum::Tuple(parts)
+            Datum::Tuple(parts.into())
         }
-        Datum::Set(mut parts) => {
-            parts.pop();
-            Datum::Set(parts)
-        }
+        Datum::Set(parts) => Datum::Set(parts[..parts.len().saturating_sub(1)].into()),
         other => other,
     }
 }

@@ -12,6 +12,7 @@ use crate::front::program::{FunctionInfo, LocalId, Meaning, SpecInfo, VarId};
 use crate::front::types::Type;
 use crate::front::walk;
 use crate::spec::Datum;
+use crate::spec::code::{bottom, field_place};
 
 /// What a method touches.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +84,10 @@ pub fn root(spec: &SpecInfo, place: &Expr) -> Option<VarId> {
             Some(Meaning::Shared(var)) => Some(var),
             _ => None,
         },
-        ExprKind::Part(of, _) | ExprKind::Index(of, _) | ExprKind::Slice(of, ..) => root(spec, of),
+        ExprKind::Field(of, _)
+        | ExprKind::Part(of, _)
+        | ExprKind::Index(of, _)
+        | ExprKind::Slice(of, ..) => root(spec, of),
         _ => None,
     }
 }
@@ -123,6 +127,7 @@ impl Scan<'_> {
         }
         let (name, part) = match &index.kind {
             ExprKind::Part(name, part) => (&**name, Some(*part as usize)),
+            ExprKind::Field(name, field) => (&**name, Some(field_place(self.spec, name, field)?)),
             _ => (index, None),
         };
         let local = self.fixed(name)?;
@@ -161,20 +166,11 @@ impl Scan<'_> {
         let mut is_assigned = false;
         walk::statements(&self.method.body, &mut |statement| {
             if let StmtKind::Assign(targets, _) = &statement.kind {
-                let names = targets.iter().flatten().filter_map(|place| base(place));
+                let names = targets.iter().flatten().filter_map(|place| bottom(place));
                 let mut meanings = names.map(|name| self.spec.facts.meaning(name.id));
                 is_assigned |= meanings.any(|meaning| meaning == Some(Meaning::Local(local)));
             }
         });
         is_assigned
-    }
-}
-
-/// The name at the bottom of a place.
-fn base(place: &Expr) -> Option<&Expr> {
-    match &place.kind {
-        ExprKind::Name(_) => Some(place),
-        ExprKind::Part(of, _) | ExprKind::Index(of, _) | ExprKind::Slice(of, ..) => base(of),
-        _ => None,
     }
 }
