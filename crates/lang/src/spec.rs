@@ -9,6 +9,7 @@ pub mod access;
 mod code;
 mod evaluate;
 pub mod gather;
+pub mod opaque;
 pub mod paths;
 mod values;
 
@@ -157,31 +158,26 @@ impl Spec {
         Ok(found)
     }
 
-    /// The states after those outcomes of a method that have a result, or any; `None` for one that
-    /// certainly is the state before.
+    /// Tells the states after those outcomes of a method that have a result, or any, some perhaps
+    /// repeatedly; `None` for one that certainly is the state before.
     pub fn after(
         &self,
         state: &SpecState,
         call: (usize, &[Datum]),
         wanted: Option<&Datum>,
-    ) -> Result<Vec<Option<SpecState>>, SpecStop> {
-        let mut found: Vec<Option<SpecState>> = Vec::new();
+        mut tell: impl FnMut(Option<SpecState>),
+    ) -> Result<(), SpecStop> {
         self.each(state, call, wanted, |after, result| {
             let is_wanted = match result {
                 Answer::Is(result) => wanted.is_none_or(|wanted| *wanted == result),
                 Answer::Asked(is_wanted) => is_wanted,
             };
-            if is_wanted {
-                let after = match after {
-                    Cow::Borrowed(_) => None,
-                    Cow::Owned(after) => Some(after),
-                };
-                if !found.contains(&after) {
-                    found.push(after);
-                }
+            match after {
+                _ if !is_wanted => {}
+                Cow::Borrowed(_) => tell(None),
+                Cow::Owned(after) => tell(Some(after)),
             }
-        })?;
-        Ok(found)
+        })
     }
 
     /// Tells every outcome, some perhaps repeatedly.

@@ -37,8 +37,7 @@ type Link<K, V> = Option<Arc<Node<K, V>>>;
 #[derive(Clone)]
 struct Node<K, V> {
     key: K,
-    /// Shared by the copies of the node that a change of another entry makes.
-    value: Arc<V>,
+    value: V,
     /// Where the key stands in the heap, and the hash of the entry.
     priority: u64,
     own: u64,
@@ -131,7 +130,7 @@ impl<K: Ord + Hash + Clone, V: Hash + Clone> Map<K, V> {
     pub fn insert(&mut self, key: K, value: V) {
         let priority = hash_of(&key);
         let own = hash_of(&(priority, &value));
-        let (value, left, right) = (Arc::new(value), None, None);
+        let (left, right) = (None, None);
         let node = Node { key, value, priority, own, size: 1, sum: own, left, right };
         insert(&mut self.root, node);
     }

@@ -132,6 +132,14 @@ pub trait Versions<State, Op, Ret>: Sync {
         Rise::ByOne
     }
 
+    /// All numbers that the history names, if the object does no more with versions than copy and
+    /// compare them, and a method that makes one does not see the version before it. Then all other
+    /// numbers may be replaced by others in the same order, and of those that nobody names a few
+    /// will do. `None`: how far versions are apart may matter.
+    fn mentions(&self) -> Option<&[u64]> {
+        None
+    }
+
     /// A read of several keys as reads of one key each, which together say the same at the same
     /// version. `None`: it cannot be said so, and its keys are looked at together.
     fn split(&self, _op: &Op, _ret: &Ret) -> Option<Vec<(Op, Ret)>> {
@@ -150,6 +158,9 @@ pub trait Versioned: Send {
 
     /// How the version rises.
     fn rise(&self) -> Rise;
+
+    /// See [`Versions::mentions`].
+    fn mentions(&self) -> Option<&[u64]>;
 
     /// What a class tells; `None` if it tells no version, or never returned.
     fn version(&self, class: ClassId) -> Option<Version>;
@@ -228,6 +239,10 @@ impl<S: Spec> Versioned for Rebased<'_, S> {
 
     fn rise(&self) -> Rise {
         self.versions.rise()
+    }
+
+    fn mentions(&self) -> Option<&[u64]> {
+        self.versions.mentions()
     }
 
     fn version(&self, class: ClassId) -> Option<Version> {

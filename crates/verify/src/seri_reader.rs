@@ -135,6 +135,7 @@ impl Reader for SeriReader {
             values: Arc::clone(history.values()),
             texts: Arc::clone(&texts),
             keys: self.object.keys_of(decoded.iter().flatten().map(|(invocation, _)| invocation)),
+            mentions: self.object.mentions(decoded.iter().flatten()),
         };
         if !self.object.nature.is_sparse {
             return Ok(bind(object, decoded));
@@ -331,18 +332,29 @@ impl SeriObject {
 
     /// What a method may do in a state. A specification that fails there is remembered as wrong.
     pub(crate) fn outcomes(&self, state: &SpecState, op: &Invocation) -> Vec<(SpecState, Datum)> {
-        self.or_defect(self.spec.outcomes(state, op.0, &op.1))
-    }
-
-    /// What was found, or nothing; a specification that fails is remembered as wrong.
-    fn or_defect<T>(&self, found: Result<Vec<T>, SpecStop>) -> Vec<T> {
-        match found {
+        match self.spec.outcomes(state, op.0, &op.1) {
             Ok(found) => found,
             Err(SpecStop::NotEnabled) => Vec::new(),
             Err(SpecStop::Broken(defect)) => {
                 self.defect.get_or_init(|| defect);
                 Vec::new()
             }
+        }
+    }
+
+    /// The states after a method with a result, or with any; `None` for the state before. `Err`: the
+    /// specification fails there.
+    fn after(
+        &self,
+        state: &SpecState,
+        op: &Invocation,
+        ret: Option<&Datum>,
+    ) -> Result<Next<Option<SpecState>>, String> {
+        let mut next = Next::None;
+        let found = self.spec.after(state, (op.0, &op.1), ret, |after| next.add(after));
+        match found {
+            Ok(()) | Err(SpecStop::NotEnabled) => Ok(next),
+            Err(SpecStop::Broken(why)) => Err(why),
         }
     }
 
@@ -494,6 +506,23 @@ impl SeriObject {
         Some(keys.into_iter().cloned().collect())
     }
 
+    /// All numbers that some operations and the text name, if no more is done with a version that is
+    /// sparse than to copy and compare it.
+    fn mentions<'a>(
+        &self,
+        all: impl Iterator<Item = &'a (Invocation, Option<Datum>)>,
+    ) -> Option<Vec<u64>> {
+        let mut numbers = self.nature.literals.clone().filter(|_| self.nature.is_sparse)?;
+        for ((_, args), result) in all {
+            args.iter().chain(result).for_each(|datum| {
+                datum.numbers(&mut |number| numbers.push(number));
+            });
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        Some(numbers.into_iter().filter_map(|number| u64::try_from(number).ok()).collect())
+    }
+
     /// Why the method cannot return that.
     pub(crate) fn explain(
         &self,
@@ -525,6 +554,8 @@ struct SeriHistory {
     texts: Arc<Texts>,
     /// All keys that operations name, ascending; `None` if some operation may act on others.
     keys: Option<Vec<Datum>>,
+    /// All numbers that operations and the text name, if the version is only copied and compared.
+    mentions: Option<Vec<u64>>,
 }
 
 impl SeriHistory {
@@ -543,8 +574,13 @@ impl Spec for SeriHistory {
     }
 
     fn step(&self, state: &SpecState, op: &Invocation, ret: Option<&Datum>) -> Next<SpecState> {
-        let after = self.object.spec.after(state, (op.0, &op.1), ret);
-        next(self.object.or_defect(after)).map(|after| after.unwrap_or_else(|| state.clone()))
+        match self.object.after(state, op, ret) {
+            Ok(next) => next.map(|after| after.unwrap_or_else(|| state.clone())),
+            Err(defect) => {
+                self.object.defect.get_or_init(|| defect);
+                Next::None
+            }
+        }
     }
 
     fn is_read_only(&self, op: &Invocation, ret: Option<&Datum>) -> bool {
@@ -558,8 +594,7 @@ impl Spec for SeriHistory {
     fn commute(&self, a: &Invocation, b: &Invocation) -> bool {
         let nature = &self.object.nature;
         let both_read = self.is_read_only(a, None) && self.is_read_only(b, None);
-        let (first, second) = (nature.entries(a.0, &a.1), nature.entries(b.0, &b.1));
-        let are_apart = || match (first, second) {
+        let are_apart = || match (nature.entries(a.0, &a.1), nature.entries(b.0, &b.1)) {
             (Some(a), Some(b)) => !a.iter().any(|entry| b.contains(entry)),
             _ => false,
         };
@@ -582,13 +617,6 @@ impl Spec for SeriHistory {
             format!("{} = {}", var.name, self.words().of(info, &var.ty, value))
         });
         shown.collect::<Vec<_>>().join(", ")
-    }
-}
-
-fn next<S>(mut states: Vec<S>) -> Next<S> {
-    match states.len() {
-        0 | 1 => states.pop().map_or(Next::None, Next::One),
-        _ => Next::Many(states),
     }
 }
 
@@ -620,11 +648,7 @@ impl Versions<SpecState, Invocation, Datum> for SeriHistory {
         op: &Invocation,
         ret: Option<&Datum>,
     ) -> Result<Next<Option<SpecState>>, String> {
-        match self.object.spec.after(state, (op.0, &op.1), ret) {
-            Ok(states) => Ok(next(states)),
-            Err(SpecStop::NotEnabled) => Ok(Next::None),
-            Err(SpecStop::Broken(why)) => Err(why),
-        }
+        self.object.after(state, op, ret)
     }
 
     fn at_version(&self, mut state: SpecState, version: u64) -> SpecState {
@@ -632,6 +656,10 @@ impl Versions<SpecState, Invocation, Datum> for SeriHistory {
             state[var.0 as usize] = Datum::Int(version as i64);
         }
         state
+    }
+
+    fn mentions(&self) -> Option<&[u64]> {
+        self.mentions.as_deref()
     }
 
     fn keys(&self, op: &Invocation) -> Option<Vec<u64>> {

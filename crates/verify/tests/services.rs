@@ -94,6 +94,11 @@ fn datum(random: &mut Random, ty: &Type, size: Size) -> Datum {
         Type::Tuple(parts) => {
             Datum::Tuple(parts.iter().map(|part| datum(random, part, size)).collect())
         }
+        Type::Record(record) => {
+            let parts = record.fields.iter().map(|(_, part)| datum(random, part, size));
+            Datum::Tuple(parts.collect())
+        }
+        Type::Enum(_) => Datum::Variant(random.below(2) as u32),
         Type::Seq(of) => {
             let count = random.below(3);
             Datum::List((0..count).map(|_| datum(random, of, size)).collect())
@@ -294,7 +299,7 @@ fn a_range_does_not_tie_keys_together() {
         let (k, call) = (n % 20, 10 * n);
         writeln!(
             lines,
-            "{{\"process\":0,\"op\":\"put\",\"arg\":[{k},{n}],\"result\":{},\"call\":{call},\"return\":{}}}",
+            "{{\"process\":0,\"op\":\"txn\",\"arg\":[[],[[\"Put\",{k},{n},null]],[]],\"result\":[true,true,[[null,0]],{}],\"call\":{call},\"return\":{}}}",
             n + 2,
             call + 1
         )

@@ -2,7 +2,8 @@
 //!
 //! An access `m[p]` or `p in m`, where `m` is a map and `p` a parameter that the method never
 //! assigns, touches the entry of the argument and nothing else. So does `m[x]` or `m[x.0]` where `x`
-//! goes through a list that is such a parameter: it touches the entries of what the list holds.
+//! goes through a list that is such a parameter, or one of two: it touches the entries of what the
+//! lists hold.
 //! Every other mention of a variable touches all of it. A method that mentions variables in these
 //! ways only acts on the entries of its arguments: what it does and returns is the same whatever the
 //! other entries are.
@@ -103,9 +104,9 @@ struct Scan<'s> {
 impl Scan<'_> {
     fn expression(&mut self, expr: &Expr) {
         if let ExprKind::Index(of, index) | ExprKind::Binary(BinaryOp::In, index, of) = &expr.kind
-            && let Some(entry) = self.entry(of, index)
+            && let Some(entries) = self.entries(of, index)
         {
-            self.entries.push(entry);
+            self.entries.extend(entries);
             return;
         }
         match self.spec.facts.meaning(expr.id) {
@@ -118,8 +119,8 @@ impl Scan<'_> {
         walk::children(expr, &mut |part| self.expression(part));
     }
 
-    /// The entry of a map that this is, if an argument names it.
-    fn entry(&self, of: &Expr, index: &Expr) -> Option<Entry> {
+    /// The entries of a map of which this is one, if arguments name them.
+    fn entries(&self, of: &Expr, index: &Expr) -> Option<Vec<Entry>> {
         let Some(Meaning::Shared(_)) = self.spec.facts.meaning(of.id) else { return None };
         let is_map = matches!(self.spec.facts.type_of(of), Type::Map(..));
         if !is_map || !matches!(of.kind, ExprKind::Name(_)) {
@@ -132,9 +133,12 @@ impl Scan<'_> {
         };
         let local = self.fixed(name)?;
         match (self.parameter(local), part) {
-            (Some(parameter), None) => Some(Entry::Of(parameter)),
+            (Some(parameter), None) => Some(vec![Entry::Of(parameter)]),
             (Some(_), Some(_)) => None,
-            (None, part) => Some(Entry::OfEach(self.list_of(local)?, part)),
+            (None, part) => {
+                let lists = self.lists_of(local)?;
+                Some(lists.into_iter().map(|list| Entry::OfEach(list, part)).collect())
+            }
         }
     }
 
@@ -149,17 +153,38 @@ impl Scan<'_> {
         self.method.params.iter().position(|param| param.local == local)
     }
 
-    /// The parameter through whose elements a variable goes.
-    fn list_of(&self, local: LocalId) -> Option<usize> {
-        let mut list = None;
+    /// The parameters through whose elements a variable goes.
+    fn lists_of(&self, local: LocalId) -> Option<Vec<usize>> {
+        let mut lists = None;
         walk::statements(&self.method.body, &mut |statement| {
             if let StmtKind::For(binding, of, _) = &statement.kind
                 && self.spec.facts.meaning(binding.id) == Some(Meaning::Local(local))
             {
-                list = self.fixed(of).and_then(|of| self.parameter(of));
+                lists = self.parameters(of);
             }
         });
-        list
+        lists
+    }
+
+    /// The parameters of which an expression is one: a parameter, one or the other, or a variable
+    /// that is bound to such an expression.
+    fn parameters(&self, list: &Expr) -> Option<Vec<usize>> {
+        if let ExprKind::If(_, then, otherwise) = &list.kind {
+            return Some([self.parameters(then)?, self.parameters(otherwise)?].concat());
+        }
+        let local = self.fixed(list)?;
+        if let Some(parameter) = self.parameter(local) {
+            return Some(vec![parameter]);
+        }
+        let mut found = None;
+        walk::statements(&self.method.body, &mut |statement| {
+            if let StmtKind::Let(Pattern::Bind(binding), _, value) = &statement.kind
+                && self.spec.facts.meaning(binding.id) == Some(Meaning::Local(local))
+            {
+                found = self.parameters(value);
+            }
+        });
+        found
     }
 
     fn is_assigned(&self, local: LocalId) -> bool {

@@ -6,6 +6,7 @@ use crate::front::ast::BinaryOp;
 use crate::front::program::Builtin;
 use crate::front::types::Type;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// What a map has where it has no entry.
 const NOTHING: &Datum = &Datum::Null;
@@ -85,7 +86,12 @@ impl Interpreter<'_> {
                 let branch = if self.truth(cond)? { a } else { b };
                 self.value(branch)?
             }
-            Code::Tuple(parts) => Datum::Tuple(self.all(parts)?.into()),
+            // No list in between where tuples are short.
+            Code::Tuple(parts) => Datum::Tuple(match &parts[..] {
+                [a, b] => Arc::new([self.value(a)?, self.value(b)?]),
+                [a, b, c] => Arc::new([self.value(a)?, self.value(b)?, self.value(c)?]),
+                _ => self.all(parts)?.into(),
+            }),
             Code::Record(fields) => {
                 let mut parts = Vec::with_capacity(fields.len());
                 for (field, demand) in fields {

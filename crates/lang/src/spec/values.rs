@@ -197,6 +197,23 @@ impl Datum {
         }
     }
 
+    /// Tells every number in it.
+    pub fn numbers(&self, tell: &mut dyn FnMut(i64)) {
+        match self {
+            Datum::Int(number) => tell(*number),
+            Datum::Tuple(parts) | Datum::List(parts) | Datum::Set(parts) => {
+                parts.iter().for_each(|part| part.numbers(tell));
+            }
+            Datum::Map(entries) => {
+                for (key, value) in entries {
+                    key.numbers(tell);
+                    value.numbers(tell);
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// The set of some data.
     pub fn set(mut parts: Vec<Datum>) -> Datum {
         parts.sort();
