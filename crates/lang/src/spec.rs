@@ -66,10 +66,11 @@ enum Answer {
 }
 
 impl Answer {
-    fn into_datum(self) -> Datum {
+    /// The datum, where nothing was asked for.
+    fn datum(self) -> Interpreted<Datum> {
         match self {
-            Answer::Is(datum) => datum,
-            Answer::Asked(truth) => Datum::Bool(truth),
+            Answer::Is(datum) => Ok(datum),
+            Answer::Asked(_) => Err(broken("its result was not asked for")),
         }
     }
 }
@@ -147,8 +148,8 @@ impl Spec {
         args: &[Datum],
     ) -> Result<Vec<(SpecState, Datum)>, SpecStop> {
         let mut found = Vec::new();
-        self.each(state, (method, args), None, |after, result| {
-            let result = result.into_datum();
+        self.each(state, (method, args), None, |after, answer| {
+            let Answer::Is(result) = answer else { return };
             let is_known =
                 found.iter().any(|(a, r): &(SpecState, Datum)| *r == result && a == &*after);
             if !is_known {
@@ -375,7 +376,15 @@ impl Interpreter<'_> {
         match target {
             Code::Local(place) => self.bind(*place, value),
             Code::Var(var) => self.vars.to_mut()[*var] = value,
-            Code::Part(of, part) | Code::Field(of, part) => {
+            Code::Field(of, place) => {
+                let Datum::Tuple(fields) = self.taken(of)? else {
+                    return Err(broken("a field of nothing"));
+                };
+                let mut fields = fields.to_vec();
+                *fields.get_mut(*place).ok_or_else(|| broken("no such field"))? = value;
+                self.store(of, Datum::Tuple(fields.into()))?;
+            }
+            Code::Part(of, part) => {
                 let mut parts = self.taken(of)?.into_parts();
                 let slot = parts.get_mut(*part).ok_or_else(|| broken("no such part"))?;
                 *slot = value;

@@ -243,3 +243,36 @@ impl<S: Spec> Versions<S::State, S::Op, S::Ret> for Sparse<S> {
         self.declared().split(op, ret)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever numbers a few operations have that tell nothing, others of those that are kept stand
+    /// in the same order to all that are named.
+    #[test]
+    fn enough_numbers_are_kept_between_those_that_are_named() {
+        for (named, untold) in (0u64..256).flat_map(|set| (0..4).map(move |untold| (set, untold))) {
+            let is_named = |number: &u64| named >> number & 1 == 1;
+            let all: Vec<u64> = (0..8).filter(is_named).collect();
+            let mentioned: Vec<u64> = all.iter().copied().step_by(2).collect();
+            let told = all.iter().copied().filter(|n| !mentioned.contains(n));
+            let told = told.chain(all.last().copied());
+            let kept = in_between(0, told, Some(&mentioned), untold, 100).expect("few");
+            let highest = all.last().copied().unwrap_or(0);
+            assert!(kept.is_sorted() && kept.last() == Some(&highest));
+            let mut run = (0, 0);
+            for number in 0..=highest {
+                run = match is_named(&number) || number == 0 {
+                    true => {
+                        assert!(kept.contains(&number));
+                        (0, 0)
+                    }
+                    false => (run.0 + 1, run.1 + usize::from(kept.contains(&number))),
+                };
+                assert_eq!(run.1, run.0.min(untold), "{named:b} {untold} {number}");
+            }
+            assert_eq!(in_between(0, [9].into_iter(), None, untold, 9), None);
+        }
+    }
+}

@@ -184,7 +184,7 @@ impl Interpreter<'_> {
         let frame = std::mem::take(&mut self.frame);
         let args = std::mem::replace(&mut self.args, Cow::Owned(values));
         let spec = self.spec;
-        let result = self.call(&spec.functions[function], None).map(Answer::into_datum);
+        let result = self.call(&spec.functions[function], None).and_then(Answer::datum);
         (self.frame, self.args) = (frame, args);
         result
     }

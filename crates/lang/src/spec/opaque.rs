@@ -217,3 +217,46 @@ fn calculates(expr: &Expr) -> bool {
     });
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STORE: &str = "spec store {
+  sparse version var rev: int = 0
+  var kv: map<value, (value, int)> = {}
+  var count: map<value, int> = {}
+  method put(k: value, v: value) -> int {
+    rev = rev + 1
+    kv[k] = (v, rev)
+    count[k] = (if k in count { count[k] } else { 0 }) + 1
+    return rev
+  }
+  method get(k: value, least: int) -> (value?, int, int) {
+    if k in kv && kv[k].1 >= least { return (kv[k].0, kv[k].1, rev) }
+    return (empty, count[k], rev)
+  }
+}";
+
+    fn opaque(old: &str, new: &str) -> bool {
+        assert!(STORE.contains(old), "{old}");
+        let program = crate::check(&STORE.replacen(old, new, 1)).expect("a specification");
+        is_opaque(&program.specs[0], VarId(0))
+    }
+
+    #[test]
+    fn a_version_that_is_calculated_with_or_seen_before_it_is_made_is_not_opaque() {
+        assert!(opaque("", ""));
+        for (old, new) in [
+            ("kv[k] = (v, rev)", "kv[k] = (v, rev + 1)"),
+            ("kv[k] = (v, rev)", "kv[k] = (v, if k in count { count[k] } else { rev })"),
+            ("kv[k].1 >= least", "kv[k].1 >= least + 1"),
+            ("kv[k].1 >= least", "kv[k].1 % 2 == least"),
+            ("kv[k].1 >= least", "kv[k].1 == count[k]"),
+            ("kv[k].1 >= least", "rev >= least"),
+            ("    rev = rev + 1\n", "    let old = rev\n    rev = rev + 1\n"),
+        ] {
+            assert!(!opaque(old, new), "{new}");
+        }
+    }
+}
