@@ -65,6 +65,7 @@ fn each_ready_map_reads_its_format() {
     assert_eq!(
         operations("etcd-report"),
         [
+            "\"past 2 6800\": get(\"k1\") -> [77, 3, 3]",
             "1: txn([[], [[\"Put\", \"k1\", \"7\", nil]], []]) -> [true, true, [[nil, 0]], 2]",
             "2: get(\"k1\") -> [\"7\", 2, 2]",
             "1: txn([[[\"k1\", \"ModRevision\", 2]], [[\"Put\", \"k1\", 77, nil]], [[\"Get\", \"k1\", nil, nil]]]) -> ?",
@@ -73,8 +74,7 @@ fn each_ready_map_reads_its_format() {
             "1: txn([[[\"k2\", \"ModRevision\", 0]], [[\"Put\", \"k2\", \"8\", nil]], []]) -> [true, true, [[nil, 0]], 5]",
             "1: txn([[[\"k2\", \"ModRevision\", 5]], [[\"Delete\", \"k2\", nil, nil]], [[\"Get\", \"k2\", nil, nil]]]) -> [true, true, [[nil, 1]], 6]",
             "2: range(\"k\", \"l\") -> [[], 6]",
-            "2: txn([[[\"k3\", \"Version\", 1]], [[\"Put\", \"k3\", \"9\", 7]], [[\"Get\", \"k1\", nil, nil], [\"Put\", \"k3\", \"1\", nil]]]) -> [false, true, [[nil, 0], [nil, 0]], 7]",
-            "\"past 2 6800\": get(\"k1\") -> [77, 3, 3]"
+            "2: txn([[[\"k3\", \"Version\", 1]], [[\"Put\", \"k3\", \"9\", 7]], [[\"Get\", \"k1\", nil, nil], [\"Put\", \"k3\", \"1\", nil]]]) -> [false, true, [[nil, 0], [nil, 0]], 7]"
         ]
     );
 }

@@ -131,6 +131,7 @@ fn json(datum: &Datum) -> String {
             let parts: Vec<String> = parts.iter().map(json).collect();
             format!("[{}]", parts.join(","))
         }
+        Datum::Variant(number) => number.to_string(),
         other => other.to_string(),
     }
 }
