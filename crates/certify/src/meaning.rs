@@ -373,7 +373,7 @@ impl Lemma<'_> {
 
     fn possible_results(&self) -> Vec<Datum> {
         match self.cases[0].result {
-            Datum::Tuple(_) => vec![Datum::Tuple(vec![])],
+            Datum::Tuple(_) => vec![Datum::unit()],
             Datum::Bool(_) => vec![Datum::Bool(false), Datum::Bool(true)],
             _ => data(),
         }

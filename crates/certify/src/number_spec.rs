@@ -50,7 +50,9 @@ impl NumberSpec {
         };
         let bounds = Bounds { values: 1, keys: 1, nodes: None, capacity: None };
         let initial = match Spec::new(info.clone(), bounds).initial().as_deref() {
-            Ok([Datum::Int(n)]) => Scalar::Int(*n),
+            Ok([number @ Datum::Int(_)]) => {
+                Scalar::Int(number.small().ok_or("its specification begins with a large number")?)
+            }
             Ok([Datum::Bool(b)]) => truth(*b),
             Ok([Datum::Variant(v)]) => Scalar::Int(*v as i32),
             _ => return Err("its specification has no beginning".to_owned()),
@@ -291,15 +293,17 @@ method clear() { n = 0 }
         for (method, arity) in [(0, 0), (1, 1), (2, 0)] {
             for content in -3..8 {
                 for argument in -2..4 {
-                    let data = vec![Datum::Int(argument); arity];
-                    let found = oracle.outcomes(&vec![Datum::Int(content)], method, &data);
+                    let data = vec![Datum::Int(argument.into()); arity];
+                    let state = vec![Datum::Int(content.into())];
+                    let found = oracle.outcomes(&state, method, &data);
                     let wanted = match &found.expect("it runs")[..] {
                         [(state, result)] => {
-                            let [Datum::Int(n)] = &state[..] else { panic!("one number") };
+                            let [content] = &state[..] else { panic!("one number") };
+                            let number = |n: &Datum| Scalar::Int(n.small().expect("a number"));
                             Some((
-                                Scalar::Int(*n),
+                                number(content),
                                 match result {
-                                    Datum::Int(n) => Scalar::Int(*n),
+                                    Datum::Int(_) => number(result),
                                     Datum::Bool(b) => truth(*b),
                                     _ => Scalar::Null,
                                 },

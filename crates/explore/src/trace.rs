@@ -318,9 +318,8 @@ fn value(datum: &Datum) -> Value {
     match datum {
         Datum::Null => Value::Nil,
         Datum::Bool(truth) => Value::Bool(*truth),
-        Datum::Int(number) | Datum::Value(number) | Datum::Key(number) => {
-            Value::Int(i64::from(*number))
-        }
+        Datum::Int(number) => Value::Int(*number),
+        Datum::Value(number) | Datum::Key(number) => Value::Int(i64::from(*number)),
         Datum::Variant(number) | Datum::Tid(number) => Value::Int(i64::from(*number)),
         Datum::Tuple(parts) | Datum::List(parts) | Datum::Set(parts) => {
             Value::list(parts.iter().map(value))

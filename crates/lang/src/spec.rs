@@ -1,23 +1,23 @@
 //! Specifications as executable objects: a state, and for each method all its outcomes.
 //!
-//! The interpreter walks the checked syntax tree. `choose` and `any` give several outcomes; an
+//! Methods run in the form that [`code`] gives them. `choose` and `any` give several outcomes; an
 //! `assume` that does not hold gives none (the method is not enabled in that state). A number that
 //! leaves the bounds stated for it is a mistake of the specification, like an index out of range:
 //! it is told, and there is no verdict.
 
 pub mod access;
+mod code;
 mod evaluate;
 pub mod gather;
+pub mod opaque;
 pub mod paths;
 mod values;
 
 pub use values::Datum;
 
-use values::is_bounded;
+use code::{Code, Demand, Routine, Step};
 
-use crate::front::ast::*;
 use crate::front::program::*;
-use crate::front::types::Type;
 use crate::machine::Bounds;
 use crate::machine::choices::Choices;
 use std::borrow::Cow;
@@ -42,54 +42,75 @@ pub enum SpecStop {
 pub struct Spec {
     info: SpecInfo,
     bounds: Bounds,
-    /// Whether it states bounds for some number, which then have to be watched.
-    is_bounded: bool,
+    methods: Vec<Routine>,
+    functions: Vec<Routine>,
+    /// The initial values of the variables, and what is asked of them.
+    initial: Vec<(Option<Code>, Demand)>,
+    /// Whether its numbers are those of algorithms, which have 32 bits.
+    is_narrow: bool,
+    /// What its texts stand for, as opaque and as ordered data.
+    texts: Vec<(Datum, Datum)>,
 }
 
 enum Flow {
     Next,
     Break(Option<String>),
     Continue(Option<String>),
-    Return(Datum),
+    Return(Answer),
+}
+
+/// What a method returned: a datum, or whether it is the one that was asked for.
+enum Answer {
+    Is(Datum),
+    Asked(bool),
+}
+
+impl Answer {
+    /// The datum, where nothing was asked for.
+    fn datum(self) -> Interpreted<Datum> {
+        match self {
+            Answer::Is(datum) => Ok(datum),
+            Answer::Asked(_) => Err(broken("its result was not asked for")),
+        }
+    }
 }
 
 struct Interpreter<'s> {
-    spec: &'s SpecInfo,
-    facts: &'s Facts,
-    bounds: Bounds,
-    is_bounded: bool,
+    spec: &'s Spec,
     /// Copied when the first of them is assigned: most calls only read.
     vars: Cow<'s, SpecState>,
-    locals: Locals,
+    args: Cow<'s, [Datum]>,
+    /// The other local variables.
+    frame: Vec<Datum>,
     choices: &'s mut Choices,
     fuel: u32,
 }
 
 type Interpreted<T> = Result<T, SpecStop>;
 
-/// The local variables that have a value. A call has few of the many that a file has, so they are
-/// searched for, the latest first.
-#[derive(Clone, Default)]
-struct Locals(Vec<(LocalId, Datum)>);
-
-impl Locals {
-    fn get(&self, local: LocalId) -> Option<&Datum> {
-        self.0.iter().rev().find(|known| known.0 == local).map(|(_, value)| value)
-    }
-
-    fn set(&mut self, local: LocalId, value: Datum) {
-        match self.0.iter_mut().find(|known| known.0 == local) {
-            Some(known) => known.1 = value,
-            None => self.0.push((local, value)),
-        }
-    }
-}
-
 impl Spec {
-    /// A specification whose `any` ranges over bounded data.
+    /// A specification of an algorithm, whose `any` ranges over bounded data.
     pub fn new(info: SpecInfo, bounds: Bounds) -> Spec {
-        let is_bounded = states_bounds(&info);
-        Spec { info, bounds, is_bounded }
+        let routines = |functions: &[FunctionInfo]| {
+            functions.iter().map(|function| code::routine(&info, function)).collect()
+        };
+        let (methods, functions) = (routines(&info.methods), routines(&info.functions));
+        let initial = info.vars.iter().map(|var| {
+            let init = var.init.as_ref().map(|init| code::initial(&info, init));
+            (init, code::demand(&var.ty))
+        });
+        let initial = initial.collect();
+        Spec { info, bounds, methods, functions, initial, is_narrow: true, texts: Vec::new() }
+    }
+
+    /// A specification for recorded histories: numbers have 64 bits.
+    pub fn for_logs(info: SpecInfo, bounds: Bounds) -> Spec {
+        Spec { is_narrow: false, ..Spec::new(info, bounds) }
+    }
+
+    /// The specification with what its texts stand for, as opaque and as ordered data.
+    pub fn with_texts(&self, texts: Vec<(Datum, Datum)>) -> Spec {
+        Spec { texts, ..self.clone() }
     }
 
     /// What the checker knows about it.
@@ -105,12 +126,12 @@ impl Spec {
     /// The state at the start.
     pub fn initial(&self) -> Result<SpecState, SpecStop> {
         let mut choices = Choices::default();
-        let mut run = self.interpreter(Cow::Owned(vec![]), &mut choices);
-        for var in &self.info.vars {
-            let value = match &var.init {
+        let mut run = self.interpreter(Cow::Owned(vec![]), &[], &mut choices);
+        for (init, demand) in &self.initial {
+            let value = match init {
                 Some(init) => {
-                    let value = run.value(init)?.shaped(&var.ty);
-                    run.bounded(value, &var.ty)?
+                    let value = run.value(init)?;
+                    run.fitted(value, demand)?
                 }
                 None => Datum::Null,
             };
@@ -127,7 +148,8 @@ impl Spec {
         args: &[Datum],
     ) -> Result<Vec<(SpecState, Datum)>, SpecStop> {
         let mut found = Vec::new();
-        self.each(state, (method, args), |after, result| {
+        self.each(state, (method, args), None, |after, answer| {
+            let Answer::Is(result) = answer else { return };
             let is_known =
                 found.iter().any(|(a, r): &(SpecState, Datum)| *r == result && a == &*after);
             if !is_known {
@@ -137,20 +159,26 @@ impl Spec {
         Ok(found)
     }
 
-    /// The states after those outcomes of a method that have a result, or any.
+    /// Tells the states after those outcomes of a method that have a result, or any, some perhaps
+    /// repeatedly; `None` for one that certainly is the state before.
     pub fn after(
         &self,
         state: &SpecState,
-        (method, args): (usize, &[Datum]),
+        call: (usize, &[Datum]),
         wanted: Option<&Datum>,
-    ) -> Result<Vec<SpecState>, SpecStop> {
-        let mut found: Vec<SpecState> = Vec::new();
-        self.each(state, (method, args), |after, result| {
-            if wanted.is_none_or(|wanted| *wanted == result) && !found.contains(&after) {
-                found.push(after.into_owned());
+        mut tell: impl FnMut(Option<SpecState>),
+    ) -> Result<(), SpecStop> {
+        self.each(state, call, wanted, |after, result| {
+            let is_wanted = match result {
+                Answer::Is(result) => wanted.is_none_or(|wanted| *wanted == result),
+                Answer::Asked(is_wanted) => is_wanted,
+            };
+            match after {
+                _ if !is_wanted => {}
+                Cow::Borrowed(_) => tell(None),
+                Cow::Owned(after) => tell(Some(after)),
             }
-        })?;
-        Ok(found)
+        })
     }
 
     /// Tells every outcome, some perhaps repeatedly.
@@ -158,13 +186,13 @@ impl Spec {
         &self,
         state: &SpecState,
         (method, args): (usize, &[Datum]),
-        mut tell: impl FnMut(Cow<'_, SpecState>, Datum),
+        wanted: Option<&Datum>,
+        mut tell: impl FnMut(Cow<'_, SpecState>, Answer),
     ) -> Result<(), SpecStop> {
-        let info = &self.info.methods[method];
         let mut choices = Choices::default();
         loop {
-            let mut run = self.interpreter(Cow::Borrowed(state), &mut choices);
-            match run.call(info, args.iter().cloned()) {
+            let mut run = self.interpreter(Cow::Borrowed(state), args, &mut choices);
+            match run.call(&self.methods[method], wanted) {
                 Ok(result) => tell(run.vars, result),
                 Err(SpecStop::NotEnabled) => {}
                 Err(broken) => return Err(broken),
@@ -178,46 +206,36 @@ impl Spec {
     fn interpreter<'r>(
         &'r self,
         vars: Cow<'r, SpecState>,
+        args: &'r [Datum],
         choices: &'r mut Choices,
     ) -> Interpreter<'r> {
-        let Spec { info, bounds, is_bounded } = self;
-        let (bounds, is_bounded, locals) = (*bounds, *is_bounded, Locals::default());
-        let facts = &info.facts;
-        Interpreter { spec: info, facts, bounds, is_bounded, vars, locals, choices, fuel: FUEL }
+        let (args, frame) = (Cow::Borrowed(args), Vec::new());
+        Interpreter { spec: self, vars, args, frame, choices, fuel: FUEL }
     }
-}
-
-/// Whether a specification states bounds for some number.
-fn states_bounds(info: &SpecInfo) -> bool {
-    let SpecInfo { methods, functions, vars, facts, .. } = info;
-    let calls = methods.iter().chain(functions);
-    let declared = calls.flat_map(|call| call.params.iter().map(|p| &p.ty).chain([&call.result]));
-    declared
-        .chain(facts.locals.iter().map(|local| &local.1))
-        .chain(vars.iter().map(|var| &var.ty))
-        .chain(facts.types.iter().flatten())
-        .any(is_bounded)
 }
 
 impl Interpreter<'_> {
-    fn call(
-        &mut self,
-        info: &FunctionInfo,
-        args: impl Iterator<Item = Datum>,
-    ) -> Interpreted<Datum> {
-        for (param, arg) in info.params.iter().zip(args) {
-            let arg = self.bounded(arg, &param.ty)?;
-            self.locals.set(param.local, arg);
+    /// Runs a method with the arguments at hand. `wanted`: the result that is asked for, which need
+    /// not be built to be compared.
+    fn call(&mut self, routine: &Routine, wanted: Option<&Datum>) -> Interpreted<Answer> {
+        for (arg, demand) in self.args.iter().zip(&routine.params) {
+            within(arg, demand)?;
         }
-        match self.block(&info.body)? {
-            Flow::Return(value) => self.bounded(value.shaped(&info.result), &info.result),
-            _ => Ok(Datum::Tuple(vec![])),
+        for &(param, place) in &routine.copied {
+            let arg = self.args[param].clone();
+            self.bind(place, arg);
+        }
+        let wanted = wanted.filter(|_| routine.result.is_met());
+        match self.block(&routine.body, wanted)? {
+            Flow::Return(Answer::Is(value)) => Ok(Answer::Is(self.fitted(value, &routine.result)?)),
+            Flow::Return(asked) => Ok(asked),
+            _ => Ok(Answer::Is(Datum::unit())),
         }
     }
 
-    fn block(&mut self, block: &Block) -> Interpreted<Flow> {
-        for statement in block {
-            match self.statement(statement)? {
+    fn block(&mut self, block: &[Step], wanted: Option<&Datum>) -> Interpreted<Flow> {
+        for step in block {
+            match self.step(step, wanted)? {
                 Flow::Next => {}
                 other => return Ok(other),
             }
@@ -225,73 +243,98 @@ impl Interpreter<'_> {
         Ok(Flow::Next)
     }
 
-    fn statement(&mut self, statement: &Stmt) -> Interpreted<Flow> {
-        self.fuel = self.fuel.checked_sub(1).ok_or_else(|| broken("it never ends"))?;
-        match &statement.kind {
-            StmtKind::Let(pattern, _, value) => {
+    fn step(&mut self, step: &Step, wanted: Option<&Datum>) -> Interpreted<Flow> {
+        self.burn()?;
+        match step {
+            Step::Bind(place, demand, value) => {
                 let value = self.value(value)?;
-                self.bind(pattern, value)?;
+                let value = self.fitted(value, demand)?;
+                self.bind(*place, value);
             }
-            StmtKind::Assign(targets, value) => self.assign(targets, value)?,
-            StmtKind::Expr(call) => drop(self.value(call)?),
-            StmtKind::If(cond, then, otherwise) => {
+            Step::BindParts(places, value) => {
+                for (place, value) in places.iter().zip(self.value(value)?.into_parts()) {
+                    if let Some((place, demand)) = place {
+                        let value = self.fitted(value, demand)?;
+                        self.bind(*place, value);
+                    }
+                }
+            }
+            Step::Assign(target, demand, value) => {
+                let value = self.value(value)?;
+                let value = self.fitted(value, demand)?;
+                self.store(target, value)?;
+            }
+            Step::AssignParts(targets, value) => {
+                for (target, value) in targets.iter().zip(self.value(value)?.into_parts()) {
+                    if let Some((target, demand)) = target {
+                        let value = self.fitted(value, demand)?;
+                        self.store(target, value)?;
+                    }
+                }
+            }
+            Step::Evaluate(call) => drop(self.value(call)?),
+            Step::If(cond, then, otherwise) => {
                 let branch = if self.truth(cond)? { then } else { otherwise };
-                return self.block(branch);
+                return self.block(branch, wanted);
             }
-            StmtKind::While(label, cond, body) => return self.looped(label, Some(cond), body),
-            StmtKind::Loop(label, body) => return self.looped(label, None, body),
-            StmtKind::For(binding, collection, body) => {
-                return self.for_each(binding, collection, body);
+            Step::Loop(label, cond, body) => {
+                return self.looped(label, cond.as_ref(), body, wanted);
             }
-            StmtKind::Break(label) => {
-                return Ok(Flow::Break(label.as_ref().map(|l| l.text.clone())));
+            Step::For(place, collection, body) => {
+                return self.for_each(place, collection, body, wanted);
             }
-            StmtKind::Continue(label) => {
-                return Ok(Flow::Continue(label.as_ref().map(|l| l.text.clone())));
-            }
-            StmtKind::Return(value) => {
-                let value = match value {
-                    Some(value) => self.value(value)?,
-                    None => Datum::Tuple(vec![]),
-                };
-                return Ok(Flow::Return(value));
-            }
-            StmtKind::Choose(branches) => {
+            Step::Break(label) => return Ok(Flow::Break(label.clone())),
+            Step::Continue(label) => return Ok(Flow::Continue(label.clone())),
+            Step::Return(value) => return self.returned(value.as_ref(), wanted),
+            Step::Choose(branches) => {
                 let pick = self.choices.pick(branches.len() as u32);
-                return self.block(&branches[pick as usize]);
+                return self.block(&branches[pick as usize], wanted);
             }
-            StmtKind::Assume(cond) => {
+            Step::Assume(cond) => {
                 if !self.truth(cond)? {
                     return Err(SpecStop::NotEnabled);
                 }
             }
-            StmtKind::Assert(cond) => {
+            Step::Assert(cond) => {
                 if !self.truth(cond)? {
                     return Err(broken("an assertion of the specification fails"));
                 }
             }
-            StmtKind::Atomic(body) => return self.block(body),
-            StmtKind::Repeat(..) => return Err(broken("`repeat` belongs into a client")),
+            Step::Block(body) => return self.block(body, wanted),
+            Step::Broken(why) => return Err(broken(why)),
         }
         Ok(Flow::Next)
     }
 
+    fn returned(&mut self, value: Option<&Code>, wanted: Option<&Datum>) -> Interpreted<Flow> {
+        Ok(Flow::Return(match (value, wanted) {
+            (Some(value), Some(wanted)) => Answer::Asked(self.is(value, wanted)?),
+            (Some(value), None) => Answer::Is(self.value(value)?),
+            (None, _) => Answer::Is(Datum::unit()),
+        }))
+    }
+
+    fn burn(&mut self) -> Interpreted<()> {
+        self.fuel = self.fuel.checked_sub(1).ok_or_else(|| broken("it never ends"))?;
+        Ok(())
+    }
+
     fn looped(
         &mut self,
-        label: &Option<Name>,
-        cond: Option<&Expr>,
-        body: &Block,
+        own: &Option<String>,
+        cond: Option<&Code>,
+        body: &[Step],
+        wanted: Option<&Datum>,
     ) -> Interpreted<Flow> {
-        let own = label.as_ref().map(|l| l.text.clone());
-        let mine = |l: &Option<String>| l.is_none() || *l == own;
+        let mine = |l: &Option<String>| l.is_none() || l == own;
         loop {
-            self.fuel = self.fuel.checked_sub(1).ok_or_else(|| broken("it never ends"))?;
+            self.burn()?;
             if let Some(cond) = cond
                 && !self.truth(cond)?
             {
                 return Ok(Flow::Next);
             }
-            match self.block(body)? {
+            match self.block(body, wanted)? {
                 Flow::Next => {}
                 Flow::Continue(label) if mine(&label) => {}
                 Flow::Break(label) if mine(&label) => return Ok(Flow::Next),
@@ -302,14 +345,16 @@ impl Interpreter<'_> {
 
     fn for_each(
         &mut self,
-        binding: &Binding,
-        collection: &Expr,
-        body: &Block,
+        (place, demand): &(usize, Demand),
+        collection: &Code,
+        body: &[Step],
+        wanted: Option<&Datum>,
     ) -> Interpreted<Flow> {
         for element in self.value(collection)?.into_parts() {
-            self.fuel = self.fuel.checked_sub(1).ok_or_else(|| broken("it never ends"))?;
-            self.bind_one(binding, element)?;
-            match self.block(body)? {
+            self.burn()?;
+            let element = self.fitted(element, demand)?;
+            self.bind(*place, element);
+            match self.block(body, wanted)? {
                 Flow::Next | Flow::Continue(None) => {}
                 Flow::Break(None) => break,
                 other => return Ok(other),
@@ -318,92 +363,71 @@ impl Interpreter<'_> {
         Ok(Flow::Next)
     }
 
-    fn bind(&mut self, pattern: &Pattern, value: Datum) -> Interpreted<()> {
-        match pattern {
-            Pattern::Bind(binding) => self.bind_one(binding, value)?,
-            Pattern::Tuple(parts) => {
-                for (part, value) in parts.iter().zip(value.into_parts()) {
-                    if let Some(binding) = part {
-                        self.bind_one(binding, value)?;
-                    }
-                }
-            }
+    fn bind(&mut self, place: usize, value: Datum) {
+        if self.frame.len() <= place {
+            self.frame.resize(place + 1, Datum::Null);
         }
-        Ok(())
+        self.frame[place] = value;
     }
 
-    fn bind_one(&mut self, binding: &Binding, value: Datum) -> Interpreted<()> {
-        if let Some(Meaning::Local(local)) = self.facts.meaning(binding.id) {
-            let ty = &self.facts.locals[local.0 as usize].1;
-            let value = self.bounded(value.shaped(ty), ty)?;
-            self.locals.set(local, value);
-        }
-        Ok(())
-    }
-
-    fn assign(&mut self, targets: &[Option<Expr>], value: &Expr) -> Interpreted<()> {
-        let value = self.value(value)?;
-        if let [Some(target)] = targets {
-            return self.store(target, value);
-        }
-        for (target, value) in targets.iter().zip(value.into_parts()) {
-            if let Some(target) = target {
-                self.store(target, value)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn store(&mut self, target: &Expr, value: Datum) -> Interpreted<()> {
-        let ty = self.facts.type_of(target);
-        let value = self.bounded(value.shaped(ty), ty)?;
-        self.put(target, value)
-    }
-
-    /// Stores a value that is within its bounds.
-    fn put(&mut self, target: &Expr, value: Datum) -> Interpreted<()> {
-        match &target.kind {
-            ExprKind::Name(_) => {
-                match self.facts.meaning(target.id) {
-                    Some(Meaning::Local(local)) => self.locals.set(local, value),
-                    Some(Meaning::Shared(var)) => self.vars.to_mut()[var.0 as usize] = value,
-                    _ => return Err(broken("this cannot be assigned to")),
-                }
-                Ok(())
-            }
-            ExprKind::Part(of, part) => {
-                let mut parts = self.value(of)?.into_parts();
-                let slot = parts.get_mut(*part as usize).ok_or_else(|| broken("no such part"))?;
-                *slot = value;
-                self.put(of, Datum::Tuple(parts))
-            }
-            ExprKind::Index(of, index) => {
-                let index = self.value(index)?;
-                let whole = self.value(of)?;
-                let changed = if let Type::Map(..) = self.facts.type_of(of).required() {
-                    whole.with_entry(index, value)
-                } else {
-                    let mut parts = whole.into_parts();
-                    let slot = parts.get_mut(index.number() as usize);
-                    *slot.ok_or_else(|| broken("an index is out of range"))? = value;
-                    Datum::List(parts)
+    /// Puts a value into a place. What the place is a part of is taken out of its variable for that
+    /// time, so that it is not copied if nobody else has it.
+    fn store(&mut self, target: &Code, value: Datum) -> Interpreted<()> {
+        match target {
+            Code::Local(place) => self.bind(*place, value),
+            Code::Var(var) => self.vars.to_mut()[*var] = value,
+            Code::Field(of, place) => {
+                let Datum::Tuple(fields) = self.taken(of)? else {
+                    return Err(broken("a field of nothing"));
                 };
-                self.put(of, changed)
+                let mut fields = fields.to_vec();
+                *fields.get_mut(*place).ok_or_else(|| broken("no such field"))? = value;
+                self.store(of, Datum::Tuple(fields.into()))?;
             }
-            _ => Err(broken("this cannot be assigned to")),
+            Code::Part(of, part) => {
+                let mut parts = self.taken(of)?.into_parts();
+                let slot = parts.get_mut(*part).ok_or_else(|| broken("no such part"))?;
+                *slot = value;
+                self.store(of, Datum::Tuple(parts.into()))?;
+            }
+            Code::Entry(of, index) => {
+                let index = self.value(index)?;
+                let whole = self.taken(of)?;
+                self.store(of, whole.with_entry(index, value))?;
+            }
+            Code::Element(of, index) => {
+                let index = self.value(index)?;
+                let mut parts = self.taken(of)?.into_parts();
+                let at = usize::try_from(index.number()).ok();
+                let slot = at.and_then(|at| parts.get_mut(at));
+                *slot.ok_or_else(|| broken("an index is out of range"))? = value;
+                self.store(of, Datum::List(parts.into()))?;
+            }
+            _ => return Err(broken("this cannot be assigned to")),
         }
+        Ok(())
     }
 
-    fn truth(&mut self, cond: &Expr) -> Interpreted<bool> {
-        Ok(self.value(cond)? == Datum::Bool(true))
+    fn taken(&mut self, place: &Code) -> Interpreted<Datum> {
+        let found = match place {
+            Code::Local(place) => self.frame.get_mut(*place),
+            Code::Var(var) => self.vars.to_mut().get_mut(*var),
+            _ => return self.value(place),
+        };
+        found.map(std::mem::take).ok_or_else(|| broken("a name has no value"))
     }
 
-    /// A value of a type whose numbers are within their bounds.
-    fn bounded(&self, value: Datum, ty: &Type) -> Interpreted<Datum> {
-        match !self.is_bounded || value.is_within(ty) {
-            true => Ok(value),
-            false => Err(broken("a number leaves the bounds that the specification states for it")),
-        }
+    /// A value as it is put somewhere, if its numbers are within their bounds.
+    fn fitted(&self, value: Datum, demand: &Demand) -> Interpreted<Datum> {
+        within(&value, demand)?;
+        Ok(if demand.is_map { value.as_map() } else { value })
+    }
+}
+
+fn within(value: &Datum, demand: &Demand) -> Interpreted<()> {
+    match demand.bounds.as_ref().is_none_or(|ty| value.is_within(ty)) {
+        true => Ok(()),
+        false => Err(broken("a number leaves the bounds that the specification states for it")),
     }
 }
 
@@ -444,7 +468,7 @@ method go(k: int 0..2) -> int {{ return k }}
             let bounds = Bounds { values: 1, keys: 1, nodes: None, capacity: None };
             let spec = Spec::new(program.spec.expect("named"), bounds);
             let start = spec.initial().expect("within its bounds");
-            let go = |n: i32| spec.outcomes(&start, 0, &[Datum::Int(n)]);
+            let go = |n: i64| spec.outcomes(&start, 0, &[Datum::Int(n)]);
             assert!(go(1).is_ok());
             assert!(matches!(go(2), Err(SpecStop::Broken(_))), "{}", leaving(place));
         }

@@ -65,14 +65,16 @@ fn each_ready_map_reads_its_format() {
     assert_eq!(
         operations("etcd-report"),
         [
-            "1: put(\"k1\", \"7\") -> 2",
+            "\"past 2 6800\": get(\"k1\") -> [77, 3, 3]",
+            "1: txn([[], [[\"Put\", \"k1\", \"7\", nil]], []]) -> [true, true, [[nil, 0]], 2]",
             "2: get(\"k1\") -> [\"7\", 2, 2]",
-            "1: txn([[[\"k1\", 2]], [[\"k1\", 77, nil]], []]) -> ?",
+            "1: txn([[[\"k1\", \"ModRevision\", 2]], [[\"Put\", \"k1\", 77, nil]], [[\"Get\", \"k1\", nil, nil]]]) -> ?",
             "3: range(\"k\", \"l\") -> [[[\"k1\", 77, 3]], 3]",
-            "3: delete(\"k1\") -> [true, 4]",
-            "1: txn([[[\"k2\", 0]], [[\"k2\", \"8\", nil]], []]) -> [true, true, 5]",
-            "1: txn([[[\"k2\", 5]], [], [\"k2\"]]) -> [true, true, 6]",
-            "2: range(\"k\", \"l\") -> [[], 6]"
+            "3: txn([[], [[\"Delete\", \"k1\", nil, nil]], []]) -> [true, true, [[nil, 1]], 4]",
+            "1: txn([[[\"k2\", \"ModRevision\", 0]], [[\"Put\", \"k2\", \"8\", nil]], []]) -> [true, true, [[nil, 0]], 5]",
+            "1: txn([[[\"k2\", \"ModRevision\", 5]], [[\"Delete\", \"k2\", nil, nil]], [[\"Get\", \"k2\", nil, nil]]]) -> [true, true, [[nil, 1]], 6]",
+            "2: range(\"k\", \"l\") -> [[], 6]",
+            "2: txn([[[\"k3\", \"Version\", 1]], [[\"Put\", \"k3\", \"9\", 7]], [[\"Get\", \"k1\", nil, nil], [\"Put\", \"k3\", \"1\", nil]]]) -> [false, true, [[nil, 0], [nil, 0]], 7]"
         ]
     );
 }

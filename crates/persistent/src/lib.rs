@@ -12,7 +12,7 @@
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -37,8 +37,7 @@ type Link<K, V> = Option<Arc<Node<K, V>>>;
 #[derive(Clone)]
 struct Node<K, V> {
     key: K,
-    /// Shared by the copies of the node that a change of another entry makes.
-    value: Arc<V>,
+    value: V,
     /// Where the key stands in the heap, and the hash of the entry.
     priority: u64,
     own: u64,
@@ -131,7 +130,7 @@ impl<K: Ord + Hash + Clone, V: Hash + Clone> Map<K, V> {
     pub fn insert(&mut self, key: K, value: V) {
         let priority = hash_of(&key);
         let own = hash_of(&(priority, &value));
-        let (value, left, right) = (Arc::new(value), None, None);
+        let (left, right) = (None, None);
         let node = Node { key, value, priority, own, size: 1, sum: own, left, right };
         insert(&mut self.root, node);
     }
@@ -148,9 +147,60 @@ impl<K: Ord + Hash + Clone, V: Hash + Clone> Map<K, V> {
 }
 
 fn hash_of(entry: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = Mixer(0);
     entry.hash(&mut hasher);
     hasher.finish()
+}
+
+/// A hash that is the same in every run: a word is mixed in by a multiplication whose halves are
+/// folded together. It keeps no secret; whoever chooses keys that collide makes a tree deep, and
+/// nothing wrong.
+struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    #[inline]
+    fn write_u64(&mut self, word: u64) {
+        let wide = u128::from(self.0 ^ word ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
+        self.0 = self.0.rotate_left(23) ^ (wide as u64) ^ (wide >> 64) as u64;
+    }
+
+    fn write_u8(&mut self, word: u8) {
+        self.write_u64(word.into());
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(word.into());
+    }
+
+    fn write_i32(&mut self, word: i32) {
+        self.write_u64(word as u64);
+    }
+
+    fn write_i64(&mut self, word: i64) {
+        self.write_u64(word as u64);
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+
+    fn write_isize(&mut self, word: isize) {
+        self.write_u64(word as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        let mut last = Mixer(self.0);
+        last.write_u64(0);
+        last.0
+    }
 }
 
 fn size<K, V>(link: &Link<K, V>) -> usize {

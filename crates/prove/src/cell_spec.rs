@@ -148,7 +148,7 @@ fn number(datum: &Datum) -> Option<i32> {
     match datum {
         Datum::Bool(b) => Some(i32::from(*b)),
         Datum::Variant(v) => Some(*v as i32),
-        Datum::Int(n) => Some(*n),
+        Datum::Int(_) => datum.small(),
         _ => None,
     }
 }

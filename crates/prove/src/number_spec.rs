@@ -53,7 +53,9 @@ impl NumberSpec {
         }
         let bounds = Bounds { values: 1, keys: 1, nodes: None, capacity: None };
         let initial = match Spec::new(info.clone(), bounds).initial().as_deref() {
-            Ok([Datum::Int(n)]) => *n,
+            Ok([number @ Datum::Int(_)]) => {
+                number.small().ok_or("its specification begins with a large number")?
+            }
             Ok([Datum::Bool(b)]) => i32::from(*b),
             Ok([Datum::Variant(v)]) => *v as i32,
             _ => return Err("its specification fails".to_string()),
@@ -280,20 +282,22 @@ method clear() { n = 0 }
         for (method, arity) in [(0, 0), (1, 1), (2, 0)] {
             for content in -3..8 {
                 for arg in -2..4 {
-                    let data = vec![Datum::Int(arg); arity];
-                    let known = oracle.outcomes(&vec![Datum::Int(content)], method, &data);
+                    let data = vec![Datum::Int(arg.into()); arity];
+                    let state = vec![Datum::Int(content.into())];
+                    let known = oracle.outcomes(&state, method, &data);
                     let args = [Val::Int(arg), Val::Dead, Val::Dead];
                     let told = spec.outcome(method, &args, Val::Int(content), &[]);
                     let wanted = match known.expect("it runs").as_slice() {
                         [] => Told::Waits,
                         [(state, result)] => {
-                            let [Datum::Int(n)] = state.as_slice() else { panic!("one number") };
+                            let [content] = state.as_slice() else { panic!("one number") };
+                            let number = |n: &Datum| Val::Int(n.small().expect("a number"));
                             let result = match result {
-                                Datum::Int(n) => Val::Int(*n),
+                                Datum::Int(_) => number(result),
                                 Datum::Bool(b) => truth(*b),
                                 _ => Val::Null,
                             };
-                            Told::Becomes(Val::Int(*n), result)
+                            Told::Becomes(number(content), result)
                         }
                         _ => panic!("several outcomes"),
                     };

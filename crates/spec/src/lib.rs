@@ -52,7 +52,7 @@ pub use refute_under::refute_under;
 pub use replay::{Order, Refutation, refute, replay, replay_under};
 pub use sequence::Sequence;
 pub use seriatim_limits::{Cancel, Reason, Stopped, checkpoint, checkpoint_now};
-pub use sparse::Sparse;
+pub use sparse::{Sparse, in_between};
 pub use spec::{Next, Spec, key_of};
 pub use spec_error::SpecError;
 pub use timed::{Timed, replay_timed};

@@ -18,6 +18,40 @@ pub struct Sparse<S> {
     unmade: Vec<u64>,
 }
 
+/// The versions of a sparse object at which something may happen, ascending: from the first one to
+/// the highest of those that are named. If all that matters is their order, so many in a row that
+/// nobody mentions as there are operations that tell nothing stand for all of the row. `None`: there
+/// are more than `most`.
+pub fn in_between(
+    first: u64,
+    named: impl Iterator<Item = u64>,
+    mentions: Option<&[u64]>,
+    untold: usize,
+    most: usize,
+) -> Option<Vec<u64>> {
+    let mut fixed: Vec<u64> = named.chain([first]).filter(|&version| version >= first).collect();
+    let highest = fixed.iter().copied().max()?;
+    let row = match mentions {
+        Some(others) => {
+            fixed.extend(others.iter().filter(|version| (first..=highest).contains(version)));
+            untold as u64
+        }
+        None => u64::MAX,
+    };
+    fixed.sort_unstable();
+    fixed.dedup();
+    let mut all: Vec<u64> = Vec::with_capacity(fixed.len());
+    for (place, &version) in fixed.iter().enumerate() {
+        all.push(version);
+        let between = fixed.get(place + 1).map_or(0, |next| next - version - 1).min(row);
+        if between.saturating_add(all.len() as u64) > most as u64 {
+            return None;
+        }
+        all.extend(version + 1..=version + between);
+    }
+    Some(all)
+}
+
 /// The most versions in between that are looked at one by one.
 const MOST: usize = 1 << 14;
 
@@ -57,25 +91,24 @@ impl<S: Spec> Sparse<S> {
     pub fn new(spec: S, told: impl IntoIterator<Item = Option<Version>>) -> Option<Self> {
         let versions = spec.versions()?;
         let first = versions.version_of(&spec.initial());
-        let (mut made, mut highest) = (Vec::new(), first);
-        let mut is_told = true;
+        let (mut made, mut seen) = (Vec::new(), Vec::new());
+        let mut untold = 0;
         for version in told {
-            let Some(version) = version else {
-                is_told = false;
-                continue;
-            };
-            highest = highest.max(version.number());
-            made.extend(matches!(version, Version::Update(_)).then_some(version.number()));
+            match version {
+                Some(Version::Update(version)) => made.push(version),
+                Some(Version::Read(version)) => seen.push(version),
+                None => untold += 1,
+            }
         }
-        if is_told {
+        if untold == 0 {
             return Some(Sparse { spec, unmade: Vec::new() });
         }
         made.sort_unstable();
         made.dedup();
-        if highest - first > (made.len() + MOST) as u64 {
-            return None;
-        }
-        let unmade = (first + 1..=highest).filter(|v| made.binary_search(v).is_err()).collect();
+        let named = made.iter().chain(&seen).copied();
+        let all = in_between(first, named, versions.mentions(), untold, made.len() + MOST)?;
+        let is_open = |version: &u64| *version > first && made.binary_search(version).is_err();
+        let unmade = all.into_iter().filter(is_open).collect();
         Some(Sparse { spec, unmade })
     }
 
@@ -189,11 +222,57 @@ impl<S: Spec> Versions<S::State, S::Op, S::Ret> for Sparse<S> {
         self.declared().trial(state, op, ret)
     }
 
+    fn effects(
+        &self,
+        state: &S::State,
+        op: &S::Op,
+        ret: Option<&S::Ret>,
+    ) -> Result<Next<Option<S::State>>, String> {
+        self.declared().effects(state, op, ret)
+    }
+
     fn rise(&self) -> Rise {
         Rise::Sparse
     }
 
+    fn mentions(&self) -> Option<&[u64]> {
+        self.declared().mentions()
+    }
+
     fn split(&self, op: &S::Op, ret: &S::Ret) -> Option<Vec<(S::Op, S::Ret)>> {
         self.declared().split(op, ret)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever numbers a few operations have that tell nothing, others of those that are kept stand
+    /// in the same order to all that are named.
+    #[test]
+    fn enough_numbers_are_kept_between_those_that_are_named() {
+        for (named, untold) in (0u64..256).flat_map(|set| (0..4).map(move |untold| (set, untold))) {
+            let is_named = |number: &u64| named >> number & 1 == 1;
+            let all: Vec<u64> = (0..8).filter(is_named).collect();
+            let mentioned: Vec<u64> = all.iter().copied().step_by(2).collect();
+            let told = all.iter().copied().filter(|n| !mentioned.contains(n));
+            let told = told.chain(all.last().copied());
+            let kept = in_between(0, told, Some(&mentioned), untold, 100).expect("few");
+            let highest = all.last().copied().unwrap_or(0);
+            assert!(kept.is_sorted() && kept.last() == Some(&highest));
+            let mut run = (0, 0);
+            for number in 0..=highest {
+                run = match is_named(&number) || number == 0 {
+                    true => {
+                        assert!(kept.contains(&number));
+                        (0, 0)
+                    }
+                    false => (run.0 + 1, run.1 + usize::from(kept.contains(&number))),
+                };
+                assert_eq!(run.1, run.0.min(untold), "{named:b} {untold} {number}");
+            }
+            assert_eq!(in_between(0, [9].into_iter(), None, untold, 9), None);
+        }
     }
 }

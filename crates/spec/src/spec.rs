@@ -182,6 +182,35 @@ impl<S> Next<S> {
         if possible { Next::One(state()) } else { Next::None }
     }
 
+    /// Adds a state, unless it is there.
+    #[inline]
+    pub fn add(&mut self, state: S)
+    where
+        S: PartialEq,
+    {
+        *self = match std::mem::replace(self, Next::None) {
+            Next::None => Next::One(state),
+            Next::One(known) if known == state => Next::One(known),
+            Next::One(known) => Next::Many(vec![known, state]),
+            Next::Many(mut states) => {
+                if !states.contains(&state) {
+                    states.push(state);
+                }
+                Next::Many(states)
+            }
+        };
+    }
+
+    /// The states, each changed into something else.
+    #[inline]
+    pub fn map<T>(self, mut change: impl FnMut(S) -> T) -> Next<T> {
+        match self {
+            Next::None => Next::None,
+            Next::One(state) => Next::One(change(state)),
+            Next::Many(states) => Next::Many(states.into_iter().map(change).collect()),
+        }
+    }
+
     /// Whether the step is impossible.
     pub fn is_empty(&self) -> bool {
         match self {

@@ -112,10 +112,32 @@ pub trait Versions<State, Op, Ret>: Sync {
     /// specification.
     fn trial(&self, state: &State, op: &Op, ret: Option<&Ret>) -> Result<Next<State>, String>;
 
+    /// As [`trial`](Versions::trial), with `None` for a state that is the same as before.
+    fn effects(
+        &self,
+        state: &State,
+        op: &Op,
+        ret: Option<&Ret>,
+    ) -> Result<Next<Option<State>>, String>
+    where
+        State: PartialEq,
+    {
+        let changed = |after: State| (after != *state).then_some(after);
+        Ok(self.trial(state, op, ret)?.map(changed))
+    }
+
     /// How the version rises. An object whose version is sparse is made by
     /// [`Sparse`](crate::Sparse).
     fn rise(&self) -> Rise {
         Rise::ByOne
+    }
+
+    /// All numbers that the history names, if the object does no more with versions than copy and
+    /// compare them, and a method that makes one does not see the version before it. Then all other
+    /// numbers may be replaced by others in the same order, and of those that nobody names a few
+    /// will do. `None`: how far versions are apart may matter.
+    fn mentions(&self) -> Option<&[u64]> {
+        None
     }
 
     /// A read of several keys as reads of one key each, which together say the same at the same
@@ -136,6 +158,9 @@ pub trait Versioned: Send {
 
     /// How the version rises.
     fn rise(&self) -> Rise;
+
+    /// See [`Versions::mentions`].
+    fn mentions(&self) -> Option<&[u64]>;
 
     /// What a class tells; `None` if it tells no version, or never returned.
     fn version(&self, class: ClassId) -> Option<Version>;
@@ -176,12 +201,15 @@ pub(crate) struct Rebased<'b, S: Spec> {
     /// The classes that others were split into.
     pieces: Vec<(S::Op, S::Ret)>,
     states: States<S::State>,
+    /// The state from which a step was taken last, at its version: many steps are tried from one.
+    latest: Option<(StateId, u64, S::State)>,
 }
 
 impl<'b, S: Spec> Rebased<'b, S> {
     pub(crate) fn new(bound: &'b Bound<S>, versions: VersionsOf<'b, S>) -> Self {
         let normal = versions.version_of(&bound.spec().initial());
-        Rebased { bound, versions, normal, pieces: Vec::new(), states: States::default() }
+        let (pieces, states, latest) = (Vec::new(), States::default(), None);
+        Rebased { bound, versions, normal, pieces, states, latest }
     }
 
     fn members(&self, class: ClassId) -> (&S::Op, Option<&S::Ret>) {
@@ -213,6 +241,10 @@ impl<S: Spec> Versioned for Rebased<'_, S> {
         self.versions.rise()
     }
 
+    fn mentions(&self) -> Option<&[u64]> {
+        self.versions.mentions()
+    }
+
     fn version(&self, class: ClassId) -> Option<Version> {
         let (op, ret) = self.members(class);
         self.versions.version(op, ret?)
@@ -238,16 +270,25 @@ impl<S: Spec> Versioned for Rebased<'_, S> {
         before: u64,
         next: &mut Vec<(StateId, u64)>,
     ) -> Result<(), String> {
-        let from = self.at(state, before);
+        let from = match self.latest.take() {
+            Some((id, version, from)) if (id, version) == (state, before) => from,
+            _ => self.at(state, before),
+        };
         let (op, ret) = self.members(class);
-        let successors = self.versions.trial(&from, op, ret)?;
-        for after in successors {
-            let version = self.versions.version_of(&after);
+        let successors = self.versions.effects(&from, op, ret);
+        self.latest = Some((state, before, from));
+        for after in successors? {
             // Most steps are reads, which leave the state that they found.
-            let successor = match version {
-                _ if version == before && after == from => (state, version),
-                _ if version == self.normal => (self.intern(after), version),
-                _ => (self.intern(self.versions.at_version(after, self.normal)), version),
+            let successor = match after {
+                None => (state, before),
+                Some(after) => {
+                    let version = self.versions.version_of(&after);
+                    let after = match version == self.normal {
+                        true => after,
+                        false => self.versions.at_version(after, self.normal),
+                    };
+                    (self.intern(after), version)
+                }
             };
             if !next.contains(&successor) {
                 next.push(successor);

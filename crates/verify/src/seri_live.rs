@@ -22,7 +22,10 @@ pub struct SeriLive {
 
 impl SeriLive {
     pub(crate) fn new(object: Arc<SeriObject>, sample: Sample<'_>) -> Self {
-        let values = Listened::to(Arc::clone(sample.history.values()), sample.most_values);
+        let mut known = Arc::clone(sample.history.values());
+        let named = object.name_texts(|text| Arc::make_mut(&mut known).intern_text(text));
+        let object = object.with_texts(&named, &Texts::default());
+        let values = Listened::to(known, sample.most_values);
         SeriLive { object, conventions: sample.conventions, split: sample.split, values }
     }
 }
@@ -38,10 +41,15 @@ impl Live for SeriLive {
                         between two versions: check the log when it is complete"
                 .to_owned());
         }
+        if self.object.names_keys() {
+            return Err(
+                "texts as keys cannot be heard, since their order is that of all texts".to_owned()
+            );
+        }
         let history = recorded(told, self.values.take(), self.conventions);
         let mut history = history.map_err(|problem| problem.to_string())?;
         self.object.name_items(&mut history);
-        let texts = Texts::of(&history, &self.object.spec);
+        let texts = Texts::of(&history, &self.object.spec, &[]);
         let decoded = match (texts.is_empty(), told.outcome) {
             (_, Outcome::Failed) => Ok(Decoded::Dropped),
             (false, _) => {

@@ -14,6 +14,7 @@ use seriatim_lang::program::{SpecInfo, VarId};
 use seriatim_lang::spec::Datum;
 use seriatim_lang::spec::access::{Access, Entry, access};
 use seriatim_lang::spec::gather::{Gather, gather};
+use seriatim_lang::spec::opaque::{is_opaque, literals};
 use seriatim_lang::spec::paths::{Ending, Told, endings, told, version};
 use seriatim_spec::Version;
 
@@ -22,10 +23,14 @@ pub struct Nature {
     accesses: Vec<Access>,
     /// The ways for each method to end, where they can be followed.
     endings: Vec<Option<Vec<Ending>>>,
+    /// Whether each method never changes anything.
+    reads: Vec<bool>,
     /// The variable that counts the changes.
     pub version: Option<VarId>,
     /// Whether it may also rise by itself.
     pub is_sparse: bool,
+    /// The numbers that the text names, if the version is only copied and compared.
+    pub literals: Option<Vec<i64>>,
     /// What the methods list that list entries.
     gathers: Vec<Option<Gather>>,
     /// Whether every method acts on the entry of one argument, and there is nothing else.
@@ -42,17 +47,26 @@ impl Nature {
                 (None, all.collect::<Vec<_>>())
             }
         };
+        let never_changes = |ways: &Option<Vec<Ending>>| {
+            ways.as_ref().is_some_and(|ways| ways.iter().all(|way| !way.is_change))
+        };
+        let reads = endings.iter().map(never_changes).collect();
         let accesses: Vec<Access> =
             spec.methods.iter().map(|method| access(spec, method, version)).collect();
         let gathers = spec.methods.iter().map(|method| gather(spec, method, version)).collect();
         let is_single = |access: &Access| matches!(access, Access::Entries(e) if matches!(e[..], [Entry::Of(_)]));
         let is_keyed = version.is_none() && accesses.iter().all(is_single);
         let is_sparse = spec.vars.iter().any(|var| var.version == Some(Rise::Sparse));
-        Nature { accesses, endings, version, is_sparse, gathers, is_keyed }
+        let opaque = version.filter(|&number| is_opaque(spec, number));
+        let literals = opaque.map(|_| literals(spec));
+        Nature { accesses, endings, reads, version, is_sparse, literals, gathers, is_keyed }
     }
 
     /// Whether a method with this result, or with any, changes nothing.
     pub fn leaves_unchanged(&self, method: usize, result: Option<&Datum>) -> bool {
+        if self.reads[method] || result.is_none() {
+            return self.reads[method];
+        }
         let Some(endings) = &self.endings[method] else { return false };
         let fits = |ending: &&Ending| result.is_none_or(|result| ending.fits(result));
         endings.iter().filter(fits).all(|ending| !ending.is_change)
@@ -84,7 +98,7 @@ impl Nature {
 
     /// What a result tells of the version.
     pub fn told(&self, method: usize, result: &Datum) -> Option<Version> {
-        let number = |number: i32| u64::try_from(number).ok();
+        let number = |number: i64| u64::try_from(number).ok();
         self.version?;
         match told(self.endings[method].as_ref()?, result)? {
             Told::Update(version) => number(version).map(Version::Update),

@@ -9,12 +9,12 @@ use crate::seri_live::SeriLive;
 use crate::seri_nature::Nature;
 use crate::seri_words::Words;
 use seriatim_explore::{Event, event};
-use seriatim_history::{History, InputError, Operation, Outcome, Problem, ValueId, Values};
+use seriatim_history::{History, InputError, Operation, Outcome, Problem, Value, ValueId, Values};
 use seriatim_lang::Program;
 use seriatim_lang::machine::Bounds;
 use seriatim_lang::program::{FunctionInfo, SpecInfo};
 use seriatim_lang::spec::{Datum, SpecState, SpecStop};
-use seriatim_lang::types::Type;
+use seriatim_lang::types::{Record, Type};
 use seriatim_spec::live::Sample;
 use seriatim_spec::run::Run;
 use seriatim_spec::{
@@ -115,7 +115,9 @@ impl Reader for SeriReader {
 
     fn read(&self, history: &mut History) -> Result<Interpretation, InputError> {
         self.object.name_items(history);
-        let texts = Arc::new(Texts::of(history, &self.object.spec));
+        let named = self.object.name_texts(|text| history.intern(&Value::text(text)));
+        let texts = Arc::new(Texts::of(history, &self.object.spec, &named));
+        let own = self.object.with_texts(&named, &texts);
         let mut decoded: Vec<Option<(Invocation, Option<Datum>)>> =
             Vec::with_capacity(history.len());
         for operation in history.operations() {
@@ -123,16 +125,17 @@ impl Reader for SeriReader {
                 decoded.push(None);
                 continue;
             }
-            let (invocation, result) = self.object.decode(operation, &texts)?;
+            let (invocation, result) = own.decode(operation, &texts)?;
             // What never returned and changes nothing says nothing.
             let is_silent = result.is_none() && self.object.is_read_only(&invocation, None);
             decoded.push((!is_silent).then_some((invocation, result)));
         }
         let object = SeriHistory {
-            object: Arc::clone(&self.object),
+            object: own,
             values: Arc::clone(history.values()),
             texts: Arc::clone(&texts),
             keys: self.object.keys_of(decoded.iter().flatten().map(|(invocation, _)| invocation)),
+            mentions: self.object.mentions(decoded.iter().flatten()),
         };
         if !self.object.nature.is_sparse {
             return Ok(bind(object, decoded));
@@ -189,8 +192,12 @@ enum KeyKind {
 }
 
 impl Texts {
-    /// The texts, if the specification has ordered data.
-    pub(crate) fn of(history: &History, spec: &seriatim_lang::spec::Spec) -> Texts {
+    /// The texts, if the specification has ordered data; those that it names are among them.
+    pub(crate) fn of(
+        history: &History,
+        spec: &seriatim_lang::spec::Spec,
+        named: &[(ValueId, bool)],
+    ) -> Texts {
         let mut methods = spec.info().methods.iter();
         let has_keys = |method: &FunctionInfo| {
             method.params.iter().map(|p| &p.ty).chain([&method.result]).any(has_key)
@@ -200,6 +207,7 @@ impl Texts {
             let values = history.values();
             let mut waiting: Vec<ValueId> =
                 history.operations().flat_map(|o| [o.key(), o.arg(), o.result()]).collect();
+            waiting.extend(named.iter().filter(|(_, is_key)| *is_key).map(|(id, _)| *id));
             while let Some(id) = waiting.pop() {
                 if id.as_inline_int().is_some() || !id.is_present() {
                     continue;
@@ -207,9 +215,8 @@ impl Texts {
                 match values.as_str(id) {
                     Some(text) => drop(texts.insert(text, id)),
                     None => {
-                        let list = values.get(id);
-                        let items = list.as_list().unwrap_or_default();
-                        waiting.extend(items.iter().filter_map(|item| values.find(item)));
+                        let whole = values.get(id);
+                        waiting.extend(parts(&whole).filter_map(|part| values.find(part)));
                     }
                 }
             }
@@ -253,6 +260,7 @@ fn has_key(ty: &Type) -> bool {
         Type::Opt(of) | Type::Seq(of) | Type::Set(of) | Type::Array(of, _) => has_key(of),
         Type::Tuple(parts) => parts.iter().any(has_key),
         Type::Map(key, value) => has_key(key) || has_key(value),
+        Type::Record(record) => record.fields.iter().any(|(_, ty)| has_key(ty)),
         _ => false,
     }
 }
@@ -261,9 +269,9 @@ fn has_key(ty: &Type) -> bool {
 pub(crate) struct SeriObject {
     pub(crate) spec: seriatim_lang::spec::Spec,
     /// What its text says about its methods.
-    nature: Nature,
+    nature: Arc<Nature>,
     /// What went wrong inside the specification, if anything did.
-    defect: OnceLock<String>,
+    defect: Arc<OnceLock<String>>,
 }
 
 /// A method, by number, with its arguments.
@@ -273,19 +281,47 @@ impl SeriObject {
     fn new(info: SpecInfo) -> Self {
         // `any` in a specification ranges over these; recorded data are not limited by them.
         let bounds = Bounds { values: 3, keys: 3, nodes: None, capacity: None };
-        let nature = Nature::of(&info);
-        let spec = seriatim_lang::spec::Spec::new(info, bounds);
-        SeriObject { spec, nature, defect: OnceLock::new() }
+        let nature = Arc::new(Nature::of(&info));
+        let spec = seriatim_lang::spec::Spec::for_logs(info, bounds);
+        SeriObject { spec, nature, defect: Arc::default() }
+    }
+
+    /// The texts that the specification names, as a history has them, and whether they are keys.
+    pub(crate) fn name_texts(&self, mut id: impl FnMut(&str) -> ValueId) -> Vec<(ValueId, bool)> {
+        self.spec.info().facts.texts.iter().map(|text| (id(&text.text), text.is_key)).collect()
+    }
+
+    /// Whether the specification names a text as ordered data.
+    pub(crate) fn names_keys(&self) -> bool {
+        self.spec.info().facts.texts.iter().any(|text| text.is_key)
+    }
+
+    /// The specification with the texts that it names as a history has them.
+    pub(crate) fn with_texts(
+        self: &Arc<Self>,
+        named: &[(ValueId, bool)],
+        texts: &Texts,
+    ) -> Arc<SeriObject> {
+        if named.is_empty() {
+            return Arc::clone(self);
+        }
+        let data = named.iter().map(|&(id, is_key)| {
+            let key = if is_key { texts.key(id, None) } else { None };
+            (Datum::Value(id.0 as i32), key.map_or(Datum::Null, Datum::Key))
+        });
+        let spec = self.spec.with_texts(data.collect());
+        let (nature, defect) = (Arc::clone(&self.nature), Arc::clone(&self.defect));
+        Arc::new(SeriObject { spec, nature, defect })
     }
 
     /// Gives ids to the items of lists, if the specification looks into lists.
     pub(crate) fn name_items(&self, history: &mut History) {
         let looks_inside = |method: &FunctionInfo| {
             let mut types = method.params.iter().map(|p| &p.ty).chain([&method.result]);
-            let is_list = |ty: &Type| {
-                matches!(ty, Type::Tuple(_) | Type::Array(..) | Type::Seq(_) | Type::Set(_))
+            let has_parts = |ty: &Type| {
+                !matches!(ty, Type::Bool | Type::Int(_) | Type::Value | Type::Key | Type::Enum(_))
             };
-            method.params.len() > 2 || types.any(|ty| is_list(ty.required()))
+            method.params.len() > 2 || types.any(|ty| has_parts(ty.required()))
         };
         if self.spec.info().methods.iter().any(looks_inside) {
             let data: Vec<ValueId> =
@@ -296,18 +332,29 @@ impl SeriObject {
 
     /// What a method may do in a state. A specification that fails there is remembered as wrong.
     pub(crate) fn outcomes(&self, state: &SpecState, op: &Invocation) -> Vec<(SpecState, Datum)> {
-        self.or_defect(self.spec.outcomes(state, op.0, &op.1))
-    }
-
-    /// What was found, or nothing; a specification that fails is remembered as wrong.
-    fn or_defect<T>(&self, found: Result<Vec<T>, SpecStop>) -> Vec<T> {
-        match found {
+        match self.spec.outcomes(state, op.0, &op.1) {
             Ok(found) => found,
             Err(SpecStop::NotEnabled) => Vec::new(),
             Err(SpecStop::Broken(defect)) => {
                 self.defect.get_or_init(|| defect);
                 Vec::new()
             }
+        }
+    }
+
+    /// The states after a method with a result, or with any; `None` for the state before. `Err`: the
+    /// specification fails there.
+    fn after(
+        &self,
+        state: &SpecState,
+        op: &Invocation,
+        ret: Option<&Datum>,
+    ) -> Result<Next<Option<SpecState>>, String> {
+        let mut next = Next::None;
+        let found = self.spec.after(state, (op.0, &op.1), ret, |after| next.add(after));
+        match found {
+            Ok(()) | Err(SpecStop::NotEnabled) => Ok(next),
+            Err(SpecStop::Broken(why)) => Err(why),
         }
     }
 
@@ -346,7 +393,7 @@ impl SeriObject {
             })?;
         let result = match operation.outcome() {
             Outcome::Pending => None,
-            _ if function.result == Type::Unit => Some(Datum::Tuple(Vec::new())),
+            _ if function.result == Type::Unit => Some(Datum::unit()),
             _ => {
                 let result = self.datum(reading, operation.result(), &function.result);
                 Some(result.ok_or_else(|| misfit("a result of the method's type".to_owned()))?)
@@ -363,27 +410,32 @@ impl SeriObject {
         let Reading { operation, texts } = reading;
         let values = operation.history.values();
         let number = || i32::try_from(values.as_int(id)?).ok();
+        let all = |ids: Vec<ValueId>, of: &Type| -> Option<Vec<Datum>> {
+            ids.into_iter().map(|id| self.datum(reading, id, of)).collect()
+        };
         match ty {
             Type::Opt(_) if matches!(id, ValueId::NIL | ValueId::ABSENT) => Some(Datum::Null),
             Type::Opt(inner) => self.datum(reading, id, inner),
             Type::Bool => id.as_bool().map(Datum::Bool),
-            Type::Int(..) => number().map(Datum::Int),
+            Type::Int(..) => values.as_int(id).map(Datum::Int),
             Type::Key => texts.key(id, number()).map(Datum::Key),
             Type::Tid => number().and_then(|n| u32::try_from(n).ok()).map(Datum::Tid),
             Type::Tuple(parts) => {
                 let items = items(operation, id).filter(|items| items.len() == parts.len())?;
                 let data = items.iter().zip(parts).map(|(i, ty)| self.datum(reading, *i, ty));
-                data.collect::<Option<_>>().map(Datum::Tuple)
+                data.collect::<Option<Vec<_>>>().map(|data| Datum::Tuple(data.into()))
             }
+            Type::Record(record) => self.record(reading, id, record),
             Type::Array(of, _) | Type::Seq(of) => {
-                let items = items(operation, id)?;
-                let data = items.iter().map(|item| self.datum(reading, *item, of));
-                data.collect::<Option<_>>().map(Datum::List)
+                Some(Datum::List(all(items(operation, id)?, of)?.into()))
             }
-            Type::Set(of) => {
-                let items = items(operation, id)?;
-                let data = items.iter().map(|item| self.datum(reading, *item, of));
-                data.collect::<Option<_>>().map(Datum::set)
+            Type::Set(of) => Some(Datum::set(all(items(operation, id)?, of)?)),
+            Type::Map(key, value) => {
+                let entries = entries_of(values, id)?.into_iter();
+                let data = entries.map(|(k, v)| {
+                    Some((self.datum(reading, k, key)?, self.datum(reading, v, value)?))
+                });
+                data.collect::<Option<Vec<_>>>().map(Datum::map)
             }
             Type::Enum(of) => {
                 let variants = &self.spec.info().facts.enums[of.0 as usize].variants;
@@ -396,9 +448,33 @@ impl SeriObject {
             }
             // Opaque data are only compared: the id is as good as the value.
             Type::Value => id.is_present().then_some(Datum::Value(id.0 as i32)),
-            Type::Unit => Some(Datum::Tuple(Vec::new())),
+            Type::Unit => Some(Datum::unit()),
             _ => None,
         }
+    }
+
+    /// A record, told as an object with its fields or as the list of their values. A field that may
+    /// be empty may be left out; one that the record does not have is not accepted.
+    fn record(&self, reading: Reading<'_>, id: ValueId, record: &Record) -> Option<Datum> {
+        let values = reading.operation.history.values();
+        let ids: Vec<ValueId> = match &values.get(id) {
+            Value::Map(entries) => {
+                let is_known = |(name, _): &(Value, Value)| {
+                    name.as_str().is_some_and(|name| record.place(name).is_some())
+                };
+                entries.iter().all(is_known).then_some(())?;
+                let given = |field: &str| {
+                    let entry = entries.iter().find(|(name, _)| name.as_str() == Some(field));
+                    entry.map_or(Some(ValueId::ABSENT), |(_, value)| values.find(value))
+                };
+                record.fields.iter().map(|(field, _)| given(field)).collect::<Option<_>>()?
+            }
+            _ => items(reading.operation, id)?,
+        };
+        (ids.len() == record.fields.len()).then_some(())?;
+        let fields = ids.into_iter().zip(&record.fields);
+        let parts = fields.map(|(id, (_, ty))| self.datum(reading, id, ty));
+        parts.collect::<Option<Vec<_>>>().map(|parts| Datum::Tuple(parts.into()))
     }
 }
 
@@ -428,6 +504,23 @@ impl SeriObject {
             keys.extend(self.nature.entries(*method, args)?);
         }
         Some(keys.into_iter().cloned().collect())
+    }
+
+    /// All numbers that some operations and the text name, if no more is done with a version that is
+    /// sparse than to copy and compare it.
+    fn mentions<'a>(
+        &self,
+        all: impl Iterator<Item = &'a (Invocation, Option<Datum>)>,
+    ) -> Option<Vec<u64>> {
+        let mut numbers = self.nature.literals.clone().filter(|_| self.nature.is_sparse)?;
+        for ((_, args), result) in all {
+            args.iter().chain(result).for_each(|datum| {
+                datum.numbers(&mut |number| numbers.push(number));
+            });
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        Some(numbers.into_iter().filter_map(|number| u64::try_from(number).ok()).collect())
     }
 
     /// Why the method cannot return that.
@@ -461,6 +554,8 @@ struct SeriHistory {
     texts: Arc<Texts>,
     /// All keys that operations name, ascending; `None` if some operation may act on others.
     keys: Option<Vec<Datum>>,
+    /// All numbers that operations and the text name, if the version is only copied and compared.
+    mentions: Option<Vec<u64>>,
 }
 
 impl SeriHistory {
@@ -479,8 +574,13 @@ impl Spec for SeriHistory {
     }
 
     fn step(&self, state: &SpecState, op: &Invocation, ret: Option<&Datum>) -> Next<SpecState> {
-        let after = self.object.spec.after(state, (op.0, &op.1), ret);
-        next(self.object.or_defect(after))
+        match self.object.after(state, op, ret) {
+            Ok(next) => next.map(|after| after.unwrap_or_else(|| state.clone())),
+            Err(defect) => {
+                self.object.defect.get_or_init(|| defect);
+                Next::None
+            }
+        }
     }
 
     fn is_read_only(&self, op: &Invocation, ret: Option<&Datum>) -> bool {
@@ -494,8 +594,7 @@ impl Spec for SeriHistory {
     fn commute(&self, a: &Invocation, b: &Invocation) -> bool {
         let nature = &self.object.nature;
         let both_read = self.is_read_only(a, None) && self.is_read_only(b, None);
-        let (first, second) = (nature.entries(a.0, &a.1), nature.entries(b.0, &b.1));
-        let are_apart = || match (first, second) {
+        let are_apart = || match (nature.entries(a.0, &a.1), nature.entries(b.0, &b.1)) {
             (Some(a), Some(b)) => !a.iter().any(|entry| b.contains(entry)),
             _ => false,
         };
@@ -521,13 +620,6 @@ impl Spec for SeriHistory {
     }
 }
 
-fn next(mut states: Vec<SpecState>) -> Next<SpecState> {
-    match states.len() {
-        0 | 1 => states.pop().map_or(Next::None, Next::One),
-        _ => Next::Many(states),
-    }
-}
-
 impl Versions<SpecState, Invocation, Datum> for SeriHistory {
     fn version(&self, op: &Invocation, ret: &Datum) -> Option<Version> {
         self.object.nature.told(op.0, ret)
@@ -547,18 +639,27 @@ impl Versions<SpecState, Invocation, Datum> for SeriHistory {
         op: &Invocation,
         ret: Option<&Datum>,
     ) -> Result<Next<SpecState>, String> {
-        match self.object.spec.after(state, (op.0, &op.1), ret) {
-            Ok(states) => Ok(next(states)),
-            Err(SpecStop::NotEnabled) => Ok(Next::None),
-            Err(SpecStop::Broken(why)) => Err(why),
-        }
+        Ok(self.effects(state, op, ret)?.map(|after| after.unwrap_or_else(|| state.clone())))
+    }
+
+    fn effects(
+        &self,
+        state: &SpecState,
+        op: &Invocation,
+        ret: Option<&Datum>,
+    ) -> Result<Next<Option<SpecState>>, String> {
+        self.object.after(state, op, ret)
     }
 
     fn at_version(&self, mut state: SpecState, version: u64) -> SpecState {
         if let Some(var) = self.object.nature.version {
-            state[var.0 as usize] = Datum::Int(version as i32);
+            state[var.0 as usize] = Datum::Int(version as i64);
         }
         state
+    }
+
+    fn mentions(&self) -> Option<&[u64]> {
+        self.mentions.as_deref()
     }
 
     fn keys(&self, op: &Invocation) -> Option<Vec<u64>> {
@@ -595,10 +696,36 @@ fn items(operation: Operation<'_>, list: ValueId) -> Option<Vec<ValueId>> {
     values.get(list).as_list()?.iter().map(|item| values.find(item)).collect()
 }
 
-/// Gives ids to the items of a list, and to theirs.
-fn name_items(history: &mut History, list: ValueId) {
-    let items = history.items(list).unwrap_or_default();
-    items.into_iter().for_each(|item| name_items(history, item));
+/// The parts of a list, the keys and the values of a map.
+fn parts(whole: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
+    match whole {
+        Value::List(items) => Box::new(items.iter()),
+        Value::Map(entries) => Box::new(entries.iter().flat_map(|(key, value)| [key, value])),
+        _ => Box::new(std::iter::empty()),
+    }
+}
+
+/// The entries of a map, which may be told as a list of pairs.
+fn entries_of(values: &Values, id: ValueId) -> Option<Vec<(ValueId, ValueId)>> {
+    match &values.get(id) {
+        Value::Map(entries) => {
+            entries.iter().map(|(k, v)| Some((values.find(k)?, values.find(v)?))).collect()
+        }
+        Value::List(pairs) => pairs.iter().map(|pair| values.as_pair(values.find(pair)?)).collect(),
+        _ => None,
+    }
+}
+
+/// Gives ids to the parts of a value, and to theirs.
+fn name_items(history: &mut History, id: ValueId) {
+    if id.as_inline_int().is_some() || !id.is_present() || history.values().as_str(id).is_some() {
+        return;
+    }
+    let whole = history.values().get(id);
+    for part in parts(&whole) {
+        let part = history.intern(part);
+        name_items(history, part);
+    }
 }
 
 /// The history of a run of an algorithm, as any other history.

@@ -30,7 +30,17 @@ impl Words<'_> {
                 spec.facts.enums[of.0 as usize].variants[*place as usize].clone()
             }
             (Type::Tuple(types), Datum::Tuple(parts)) => {
-                format!("({})", joined(types.iter().zip(parts).map(|(ty, part)| shown(ty, part))))
+                format!(
+                    "({})",
+                    joined(types.iter().zip(parts.iter()).map(|(ty, part)| shown(ty, part)))
+                )
+            }
+            (Type::Record(record), Datum::Tuple(parts)) => {
+                let fields = record.fields.iter().zip(parts.iter());
+                let field = |((name, ty), part): (&(String, Type), _)| {
+                    format!("{name}: {}", shown(ty, part))
+                };
+                format!("{{{}}}", joined(fields.map(field)))
             }
             (Type::Array(of, _) | Type::Seq(of), Datum::List(items)) => {
                 format!("[{}]", all(of, items))

@@ -55,3 +55,97 @@ fn numbers_and_texts_are_not_keys_of_one_history() {
     let refused = check(&mut mixed, &reader, &Options::default()).expect_err("it is refused");
     assert!(refused.to_string().contains("keys that are all numbers or all texts"), "{refused}");
 }
+
+const MEMBERS: &str = "enum Role { Leader, Follower }
+spec members {
+  struct Member { role: Role, since: int, zone: value? }
+  var all: map<value, Member> = {}
+  method join(name: value, member: Member) -> bool {
+    if name in all || name == \"nobody\" { return false }
+    all[name] = member
+    return true
+  }
+  method promote(name: value) -> Member? {
+    if !(name in all) { return empty }
+    all[name].role = Leader
+    return all[name]
+  }
+  method everybody() -> map<value, Member> { return all }
+}";
+
+fn word_of(source: &str, lines: &[&str]) -> String {
+    let reader = SeriReader::parse(source, None).expect("a specification");
+    let lines: Vec<String> = lines
+        .iter()
+        .enumerate()
+        .map(|(place, line)| {
+            let (call, ret) = (10 * place, 10 * place + 5);
+            format!("{{\"process\":0,{line},\"call\":{call},\"return\":{ret}}}")
+        })
+        .collect();
+    let mut history = read_str(&lines.join("\n")).expect("a log");
+    match check(&mut history, &reader, &Options::default()) {
+        Ok(checked) => checked.verdict.word().to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn a_record_is_told_as_an_object_or_as_the_list_of_its_fields() {
+    let join = r#""op":"join","arg":["ann",{"role":"Follower","since":4294967296}],"result":true"#;
+    let as_list = r#""op":"join","arg":["bob",["Leader",7,"north"]],"result":true"#;
+    let promoted =
+        r#""op":"promote","arg":"ann","result":{"since":4294967296,"role":"Leader","zone":null}"#;
+    let all = r#""op":"everybody","result":{"ann":["Leader",4294967296,null],"bob":{"role":"Leader","since":7,"zone":"north"}}"#;
+    assert_eq!(word_of(MEMBERS, &[join, as_list, promoted, all]), "linearizable");
+    let wrong = all.replace("4294967296", "4294967297");
+    assert_eq!(word_of(MEMBERS, &[join, as_list, promoted, &wrong]), "violation");
+    let odd = join.replace("\"since\"", "\"sinse\"");
+    assert!(word_of(MEMBERS, &[&odd]).contains("expected 2 arguments"), "an unknown field");
+}
+
+#[test]
+fn a_text_of_a_specification_is_the_text_of_the_log() {
+    let join = |name: &str, joined: bool| {
+        format!(r#""op":"join","arg":[{name},["Leader",7,null]],"result":{joined}"#)
+    };
+    assert_eq!(word_of(MEMBERS, &[&join("\"nobody\"", false)]), "linearizable");
+    assert_eq!(word_of(MEMBERS, &[&join("\"nobody\"", true)]), "violation");
+    assert_eq!(word_of(MEMBERS, &[&join("\"somebody\"", false)]), "violation");
+    // As a key it stands among the texts of the log in their order.
+    let source = "spec names {
+      method is_late(k: key) -> bool { return !(k < \"m\") } }";
+    let late = |name: &str, is: bool| format!(r#""op":"is_late","arg":{name},"result":{is}"#);
+    let lines = [late("\"a\"", false), late("\"m\"", true), late("\"z\"", true)];
+    assert_eq!(word_of(source, &lines.each_ref().map(String::as_str)), "linearizable");
+    assert_eq!(word_of(source, &[&late("\"a\"", true)]), "violation");
+    assert!(word_of(source, &[&late("3", true)]).contains("all numbers or all texts"));
+}
+
+/// The upper half of a zxid is the epoch: between two of them lie four thousand million numbers
+/// that nobody used, and an operation that timed out may have one of them.
+#[test]
+fn versions_that_are_only_compared_may_be_far_apart() {
+    let model = include_str!("../../../services/zookeeper_zxid.seri");
+    let log = |seen: &str, end: u64| {
+        format!(
+            r#"{{"process":0,"op":"create","arg":["/a",1],"result":[true,4294967297],"call":1,"return":2}}
+               {{"process":1,"op":"set","arg":["/a",2,-1],"call":3}}
+               {{"process":0,"op":"get","arg":"/a","result":[{seen},{end}],"call":5,"return":6}}
+               {{"process":0,"op":"set","arg":["/b",2,-1],"result":[false,{}],"call":7,"return":8}}"#,
+            end + (1 << 33)
+        )
+    };
+    let reader = SeriReader::parse(model, None).expect("a specification");
+    for (seen, end, expected) in [
+        ("1,0", 4294967297u64, "linearizable"),
+        ("2,1", 4294967298, "linearizable"),
+        ("2,1", 8589934592, "linearizable"),
+        ("2,1", 4294967297, "violation"), // No number is left for it.
+        ("3,1", 8589934592, "violation"),
+    ] {
+        let mut history = read_str(&log(seen, end)).expect("a log");
+        let checked = check(&mut history, &reader, &Options::default()).expect("it is read");
+        assert_eq!(checked.verdict.word(), expected, "{seen} {end}");
+    }
+}

@@ -61,7 +61,7 @@ fn draw(service: Service, seed: u64, size: Size) -> String {
         match &args[..] {
             [] => {}
             [only] => write!(lines, ",\"arg\":{}", json(only)).unwrap(),
-            all => write!(lines, ",\"arg\":{}", json(&Datum::List(all.to_vec()))).unwrap(),
+            all => write!(lines, ",\"arg\":{}", json(&Datum::List(all.into()))).unwrap(),
         }
         write!(lines, ",\"call\":{call}").unwrap();
         if !(is_unknown && random.below(2) == 0) {
@@ -89,11 +89,16 @@ fn draw(service: Service, seed: u64, size: Size) -> String {
 
 fn datum(random: &mut Random, ty: &Type, size: Size) -> Datum {
     match ty {
-        Type::Int(_) => Datum::Int(random.below(4) as i32),
+        Type::Int(_) => Datum::Int(random.below(4) as i64),
         Type::Key => Datum::Key(random.below(size.keys) as i32),
         Type::Tuple(parts) => {
             Datum::Tuple(parts.iter().map(|part| datum(random, part, size)).collect())
         }
+        Type::Record(record) => {
+            let parts = record.fields.iter().map(|(_, part)| datum(random, part, size));
+            Datum::Tuple(parts.collect())
+        }
+        Type::Enum(_) => Datum::Variant(random.below(2) as u32),
         Type::Seq(of) => {
             let count = random.below(3);
             Datum::List((0..count).map(|_| datum(random, of, size)).collect())
@@ -108,15 +113,13 @@ fn spoil(random: &mut Random, result: Datum) -> Datum {
         Datum::Bool(truth) => Datum::Bool(!truth),
         Datum::Int(number) => Datum::Int(number + 1),
         Datum::Value(value) => Datum::Value(value + 1),
-        Datum::Tuple(mut parts) if !parts.is_empty() => {
+        Datum::Tuple(parts) if !parts.is_empty() => {
+            let mut parts = parts.to_vec();
             let place = random.below(parts.len() as u64) as usize;
             parts[place] = spoil(random, parts[place].clone());
-            Datum::Tuple(parts)
+            Datum::Tuple(parts.into())
         }
-        Datum::Set(mut parts) => {
-            parts.pop();
-            Datum::Set(parts)
-        }
+        Datum::Set(parts) => Datum::Set(parts[..parts.len().saturating_sub(1)].into()),
         other => other,
     }
 }
@@ -128,6 +131,7 @@ fn json(datum: &Datum) -> String {
             let parts: Vec<String> = parts.iter().map(json).collect();
             format!("[{}]", parts.join(","))
         }
+        Datum::Variant(number) => number.to_string(),
         other => other.to_string(),
     }
 }
@@ -296,7 +300,7 @@ fn a_range_does_not_tie_keys_together() {
         let (k, call) = (n % 20, 10 * n);
         writeln!(
             lines,
-            "{{\"process\":0,\"op\":\"put\",\"arg\":[{k},{n}],\"result\":{},\"call\":{call},\"return\":{}}}",
+            "{{\"process\":0,\"op\":\"txn\",\"arg\":[[],[[\"Put\",{k},{n},null]],[]],\"result\":[true,true,[[null,0]],{}],\"call\":{call},\"return\":{}}}",
             n + 2,
             call + 1
         )

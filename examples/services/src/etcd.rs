@@ -74,6 +74,11 @@ impl Client for Etcd {
             Some(value) => vec![value.clone()],
             None => Vec::new(),
         };
+        if let ("txn", [Value::List(compares), Value::List(then), Value::List(otherwise)]) =
+            (operation.name, &items[..])
+        {
+            return self.transaction(compares, [then, otherwise]);
+        }
         // A transaction has its key among its arguments: the model takes three.
         let key = operation.key.as_deref().or_else(|| items.first()?.as_str());
         let key = base64(key.unwrap_or_default());
@@ -122,6 +127,84 @@ impl Client for Etcd {
                 }
             },
         })))
+    }
+}
+
+/// Whole transactions, as the model `etcd-txn` has them.
+impl Etcd {
+    fn transaction(&self, compares: &[Value], branches: [&[Value]; 2]) -> io::Result<Reply> {
+        let joined = |parts: Vec<String>| parts.join(",");
+        let compares = joined(compares.iter().map(compare).collect());
+        let [success, failure] = branches.map(|ops| joined(ops.iter().map(request).collect()));
+        let answer = self.ask(
+            "kv/txn",
+            &format!(
+                "{{\"compare\":[{compares}],\"success\":[{success}],\"failure\":[{failure}]}}"
+            ),
+        )?;
+        let odd = || io::Error::new(io::ErrorKind::InvalidData, "an answer without a revision");
+        let header = field(&answer, "header").ok_or_else(odd)?;
+        let revision = number(&header, "revision").ok_or_else(odd)?;
+        let holds = field(&answer, "succeeded") == Some(Value::Bool(true));
+        let responses = field(&answer, "responses");
+        let responses = responses.as_ref().and_then(Value::as_list).unwrap_or_default();
+        let changes = responses.iter().any(|response| {
+            let deleted = field(response, "response_delete_range");
+            has(response, "response_put") || deleted.is_some_and(|d| has(&d, "deleted"))
+        });
+        Ok(Reply::Answer(Some(Value::list([
+            Value::Bool(holds),
+            Value::Bool(changes),
+            Value::list(responses.iter().map(told)),
+            Value::Int(revision),
+        ]))))
+    }
+}
+
+/// The parts of a compare or an operation.
+fn part(parts: &Value, place: usize) -> &Value {
+    parts.as_list().and_then(|parts| parts.get(place)).unwrap_or(&Value::Nil)
+}
+
+fn text_of(parts: &Value, place: usize) -> String {
+    base64(part(parts, place).as_str().unwrap_or_default())
+}
+
+fn compare(wanted: &Value) -> String {
+    let (target, name) = match part(wanted, 1).as_str() {
+        Some("Version") => ("VERSION", "version"),
+        _ => ("MOD", "mod_revision"),
+    };
+    let (key, expected) = (text_of(wanted, 0), part(wanted, 2).as_int().unwrap_or(0));
+    format!(
+        "{{\"key\":\"{key}\",\"target\":\"{target}\",\"result\":\"EQUAL\",\"{name}\":\"{expected}\"}}"
+    )
+}
+
+fn request(op: &Value) -> String {
+    let key = text_of(op, 1);
+    match part(op, 0).as_str() {
+        Some("Put") => {
+            let value = text_of(op, 2);
+            format!("{{\"request_put\":{{\"key\":\"{key}\",\"value\":\"{value}\"}}}}")
+        }
+        Some("Delete") => format!("{{\"request_delete_range\":{{\"key\":\"{key}\"}}}}"),
+        _ => format!("{{\"request_range\":{{\"key\":\"{key}\"}}}}"),
+    }
+}
+
+/// What one operation of a transaction answers: what a get found, how many keys a delete took away.
+fn told(response: &Value) -> Value {
+    let deleted = field(response, "response_delete_range");
+    let gone = deleted.and_then(|deleted| number(&deleted, "deleted")).unwrap_or(0);
+    let found = field(response, "response_range").and_then(|range| field(&range, "kvs"));
+    match found.as_ref().and_then(Value::as_list).and_then(<[Value]>::first) {
+        None => Value::list([Value::Nil, Value::Int(gone)]),
+        Some(kv) => {
+            let value = field(kv, "value").and_then(|value| value.as_str().map(unbase64));
+            let modified = number(kv, "mod_revision").unwrap_or(0);
+            Value::list([Value::text(&value.unwrap_or_default()), Value::Int(modified)])
+        }
     }
 }
 

@@ -140,6 +140,48 @@ fn etcd_is_linearizable_over_a_kill() {
     assert_eq!(word, "linearizable", "{report}");
 }
 
+/// A transaction of etcd: compares of two keys, and in either branch writes, deletes and reads.
+fn etcd_transaction(client: u64, number: u64) -> Operation {
+    let random = mixed(client, number);
+    let text = |text: &str| Value::text(text);
+    let (one, other) = ((random % 5) as usize, (random / 5 % 4) as usize);
+    let keys = [KEYS[one], KEYS[(one + 1 + other) % 5]];
+    let op = |bits: u64, key: &str| match bits % 4 {
+        0 => Value::list([text("Delete"), text(key), Value::Nil, Value::Nil]),
+        1 => Value::list([text("Get"), text(key), Value::Nil, Value::Nil]),
+        _ => {
+            let value = text(&format!("{client}-{number}"));
+            Value::list([text("Put"), text(key), value, Value::Nil])
+        }
+    };
+    let branch = |bits: u64| Value::list([op(bits, keys[0]), op(bits / 4, keys[1])]);
+    let target = if random / 100 % 2 == 0 { "ModRevision" } else { "Version" };
+    let expected = Value::Int((random / 200 % 3) as i64);
+    let compare = Value::list([text(keys[0]), text(target), expected]);
+    let compares = match random / 20 % 5 {
+        0 => Value::list([]),
+        _ => Value::list([compare]),
+    };
+    let arg = Value::list([compares, branch(random / 1_000), branch(random / 20_000)]);
+    Operation { name: "txn", key: None, arg: Some(arg), mode: "" }
+}
+
+#[test]
+fn whole_transactions_of_etcd_are_linearizable_over_a_kill() {
+    let Some(server) = etcd::start() else {
+        return seriatim_testing::skipped("servers", "etcd is not installed");
+    };
+    let mut server = server.expect("a server");
+    let next = |client: u64, number: u64| match mixed(client, number) % 7 {
+        0 => Operation::on(KEYS[(number % 5) as usize], "get", None),
+        _ => etcd_transaction(client, number),
+    };
+    let history = killed::<etcd::Etcd>(&mut server, 6, next, &final_gets());
+    let (word, report) = verdict(&history, "etcd-txn");
+    tell("etcd, whole transactions", &history, word);
+    assert_eq!(word, "linearizable", "{report}");
+}
+
 /// A transaction on both rows.
 fn transaction(mode: &'static str, write: Option<i64>) -> Operation {
     let step = |key: &str| match write {

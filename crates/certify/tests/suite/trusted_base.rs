@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 /// What has to be believed, as the rows of the book's table name it, and the files of it. Of the
 /// language: reading and checking programs, lowering them to steps, the meaning of specifications;
-/// neither the machine nor the analyses of the explorer.
+/// neither the machine nor the analyses of the explorer, nor what is read off specifications for
+/// logs.
 const ROWS: &[(&str, &[&str])] = &[
     (
         "| `lang`: tokens, syntax, types",
@@ -35,7 +36,10 @@ const ROWS: &[(&str, &[&str])] = &[
             "analysis/pauses.rs",
         ],
     ),
-    ("| `lang`: the meaning of specifications", &["spec.rs", "spec", "machine/choices.rs"]),
+    (
+        "| `lang`: the meaning of specifications",
+        &["spec.rs", "spec/code.rs", "spec/evaluate.rs", "spec/values.rs", "machine/choices.rs"],
+    ),
 ];
 
 /// What the checker needs besides for records, cells and numbers.

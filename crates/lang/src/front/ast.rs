@@ -158,6 +158,8 @@ pub struct Param {
 pub struct SpecDecl {
     /// Its name.
     pub name: Name,
+    /// Its records.
+    pub records: Vec<StructDecl>,
     /// Its state.
     pub vars: Vec<VarDecl>,
     /// Its methods.
@@ -339,6 +341,8 @@ pub struct Expr {
 pub enum ExprKind {
     /// A number.
     Int(i64),
+    /// A text, in specifications.
+    Text(String),
     /// `true`, `false`.
     Bool(bool),
     /// `null`, `empty`, `none`.
@@ -363,7 +367,7 @@ pub enum ExprKind {
     Slice(Box<Expr>, Option<Box<Expr>>, Option<Box<Expr>>),
     /// `f(a, b)`.
     Call(Name, Vec<Expr>),
-    /// `new S { field: e }`.
+    /// `new S { field: e }`: a node of an algorithm, a record of a specification.
     New(Name, Vec<(Name, Expr)>),
     /// `!e`, `-e`.
     Unary(UnaryOp, Box<Expr>),

@@ -14,6 +14,7 @@ use crate::front::program::*;
 use crate::front::range::Range;
 use crate::front::span::Span;
 use crate::front::types::{Fit, Type};
+use crate::front::walk;
 use crate::spec::paths;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -112,11 +113,43 @@ fn attach_spec(program: &mut Program) -> Checked<()> {
                 name.text
             )));
     };
+    if let Some(decl) = program.file.specs.iter().find(|s| s.name.text == name.text) {
+        for_algorithms(decl)?;
+    }
     for (method, declared) in program.methods.iter().zip(&program.file.methods) {
         match_method(program, &spec, method, declared.name.span)?;
     }
     program.spec = Some(spec);
     Ok(())
+}
+
+/// What a specification of an algorithm does without: the engines for algorithms know small numbers
+/// and opaque values.
+fn for_algorithms(decl: &SpecDecl) -> Checked<()> {
+    if let Some(record) = decl.records.first() {
+        return Err(Diagnostic::new(record.name.span, "a record is for logs")
+            .hint("the specification of an algorithm uses tuples"));
+    }
+    let mut wrong = None;
+    let initial = decl.vars.iter().filter_map(|var| var.init.as_ref());
+    let bodies = decl.methods.iter().chain(&decl.functions).map(|function| &function.body);
+    let mut look = |expr: &Expr| {
+        let is_wrong = match &expr.kind {
+            ExprKind::Text(_) => true,
+            ExprKind::Int(number) => i32::try_from(*number).is_err(),
+            _ => false,
+        };
+        if is_wrong {
+            wrong.get_or_insert(expr.span);
+        }
+    };
+    initial.for_each(|init| walk::expression(init, &mut look));
+    bodies.for_each(|body| walk::expressions(body, &mut look));
+    match wrong {
+        Some(span) => Err(Diagnostic::new(span, "texts and numbers from 2^31 on are for logs")
+            .hint("an algorithm has values, which it moves and compares, and small numbers")),
+        None => Ok(()),
+    }
 }
 
 fn match_method(
@@ -279,7 +312,7 @@ impl<'f> Checker<'f> {
                 .hint("use numbers, `const` names and + - * / %")
         };
         let value = match &expr.kind {
-            ExprKind::Int(n) => *n as i32,
+            ExprKind::Int(n) => i32::try_from(*n).map_err(|_| fail())?,
             ExprKind::Name(name) => *self.facts.consts.get(name).ok_or_else(fail)?,
             ExprKind::Unary(UnaryOp::Neg, inner) => {
                 self.constant(inner)?.checked_neg().ok_or_else(fail)?

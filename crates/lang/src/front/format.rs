@@ -84,7 +84,7 @@ fn precedes_set(token: &Token<'_>) -> bool {
 fn ends_operand(token: &Token<'_>) -> bool {
     match token.kind {
         TokenKind::Word => !OPENERS.contains(&token.text),
-        TokenKind::Int => true,
+        TokenKind::Int | TokenKind::Text => true,
         _ => matches!(token.text, ")" | "]" | "}" | "?" | "_"),
     }
 }

@@ -10,6 +10,8 @@ pub enum TokenKind {
     Word,
     /// A decimal number.
     Int,
+    /// A text in quotation marks.
+    Text,
     /// A loop label: `'retry`.
     Label,
     /// An operator or a bracket.
@@ -76,6 +78,11 @@ fn scan(rest: &str, first: char) -> (TokenKind, usize) {
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         return (TokenKind::Int, digits);
     }
+    if first == '"'
+        && let Some(length) = quoted(rest)
+    {
+        return (TokenKind::Text, length);
+    }
     if first == '\'' && rest[1..].starts_with(|c: char| c.is_ascii_alphabetic()) {
         return (TokenKind::Label, run(1));
     }
@@ -87,6 +94,19 @@ fn scan(rest: &str, first: char) -> (TokenKind, usize) {
         Some(punct) => (TokenKind::Punct, punct.len()),
         None => (TokenKind::Bad, first.len_utf8()),
     }
+}
+
+/// How long a text in quotation marks is, if it ends on its line.
+fn quoted(rest: &str) -> Option<usize> {
+    let mut escaped = false;
+    for (at, letter) in rest.char_indices().skip(1) {
+        match letter {
+            '\n' => return None,
+            '"' if !escaped => return Some(at + 1),
+            _ => escaped = letter == '\\' && !escaped,
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -104,5 +124,13 @@ mod tests {
     #[test]
     fn a_stray_character_is_a_token_of_its_own() {
         assert_eq!(tokens("é").first().map(|t| t.kind), Some(TokenKind::Bad));
+    }
+
+    #[test]
+    fn a_text_ends_at_its_quotation_mark_and_on_its_line() {
+        let found = tokens(r#"x == "a \"b\" // c" + 1"#);
+        let texts: Vec<_> = found.iter().map(|t| t.text).collect();
+        assert_eq!(texts, ["x", "==", r#""a \"b\" // c""#, "+", "1", ""]);
+        assert_eq!(tokens("\"open\n\"")[0].kind, TokenKind::Bad);
     }
 }

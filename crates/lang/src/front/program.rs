@@ -3,7 +3,7 @@
 //! further checks.
 
 use crate::front::ast::{Block, Expr, ExprId, File, Rise};
-use crate::front::types::{EnumId, Shown, StructId, Type};
+use crate::front::types::{EnumId, Record, Shown, StructId, Type};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -30,6 +30,8 @@ pub enum Meaning {
     Variant(EnumId, u32),
     /// A built-in function.
     Builtin(Builtin),
+    /// A text, by its place among those of the file.
+    Text(u32),
     /// A helper function, by its place in the list of its scope.
     Function(u32),
     /// A method, by its place in the list.
@@ -202,6 +204,15 @@ pub struct ParamInfo {
     pub ty: Type,
 }
 
+/// A text that a specification names.
+#[derive(Clone, Debug)]
+pub struct TextInfo {
+    /// What it says.
+    pub text: String,
+    /// Whether it stands for ordered data somewhere.
+    pub is_key: bool,
+}
+
 /// What names and types a file uses, as the checker found them.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
@@ -217,6 +228,10 @@ pub struct Facts {
     pub enums: Vec<EnumInfo>,
     /// The constants.
     pub consts: BTreeMap<String, i32>,
+    /// The records of specifications.
+    pub records: Vec<Arc<Record>>,
+    /// The texts that specifications name.
+    pub texts: Vec<TextInfo>,
 }
 
 impl Facts {

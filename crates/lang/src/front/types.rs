@@ -2,6 +2,7 @@
 
 use crate::front::range::Range;
 use std::fmt;
+use std::sync::Arc;
 
 /// Numbers the structs of a module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
@@ -42,10 +43,28 @@ pub enum Type {
     Set(Box<Type>),
     /// A finite map (specifications only).
     Map(Box<Type>, Box<Type>),
+    /// A record (specifications only).
+    Record(Arc<Record>),
     /// No value.
     Unit,
     /// The type of `null`'s content and of the elements of `[]`: fits everywhere.
     Never,
+}
+
+/// A record of a specification: a tuple whose parts have names.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Its name.
+    pub name: String,
+    /// Its fields.
+    pub fields: Vec<(String, Type)>,
+}
+
+impl Record {
+    /// The place of a field.
+    pub fn place(&self, field: &str) -> Option<usize> {
+        self.fields.iter().position(|(name, _)| name == field)
+    }
 }
 
 /// The length of an array.
@@ -161,10 +180,10 @@ impl Type {
         })
     }
 
-    /// Whether the type contains one of the specification's collections.
+    /// Whether the type contains one of the specification's collections or records.
     pub fn is_collection(&self) -> bool {
         match self {
-            Type::Seq(_) | Type::Set(_) | Type::Map(..) => true,
+            Type::Seq(_) | Type::Set(_) | Type::Map(..) | Type::Record(_) => true,
             Type::Opt(t) | Type::Array(t, _) => t.is_collection(),
             Type::Tuple(parts) => parts.iter().any(Type::is_collection),
             _ => false,
@@ -177,6 +196,7 @@ impl Type {
             Type::Array(_, Length::Threads) => true,
             Type::Opt(t) | Type::Array(t, _) | Type::Seq(t) | Type::Set(t) => t.has_thread_array(),
             Type::Map(a, b) => a.has_thread_array() || b.has_thread_array(),
+            Type::Record(record) => record.fields.iter().any(|(_, ty)| ty.has_thread_array()),
             Type::Tuple(parts) => parts.iter().any(Type::has_thread_array),
             _ => false,
         }
@@ -188,6 +208,7 @@ impl Type {
             Type::Tid => true,
             Type::Opt(t) | Type::Array(t, _) | Type::Seq(t) | Type::Set(t) => t.has_tid(),
             Type::Map(a, b) => a.has_tid() || b.has_tid(),
+            Type::Record(record) => record.fields.iter().any(|(_, ty)| ty.has_tid()),
             Type::Tuple(parts) => parts.iter().any(Type::has_tid),
             _ => false,
         }
@@ -241,7 +262,12 @@ impl Type {
                 let one = element.slots(threads, variants);
                 (0..length.count(threads)).flat_map(|_| one.iter().copied()).collect()
             }
-            Type::Unit | Type::Never | Type::Seq(_) | Type::Set(_) | Type::Map(..) => vec![],
+            Type::Unit
+            | Type::Never
+            | Type::Seq(_)
+            | Type::Set(_)
+            | Type::Map(..)
+            | Type::Record(_) => vec![],
         }
     }
 }
@@ -297,6 +323,7 @@ impl fmt::Display for Shown<'_> {
             Type::Seq(element) => write!(f, "seq<{}>", self.with(element)),
             Type::Set(element) => write!(f, "set<{}>", self.with(element)),
             Type::Map(key, value) => write!(f, "map<{}, {}>", self.with(key), self.with(value)),
+            Type::Record(record) => write!(f, "{}", record.name),
             Type::Unit => write!(f, "nothing"),
             Type::Never => write!(f, "_"),
         }

@@ -85,6 +85,7 @@ pub fn children(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
         | ExprKind::Set(parts) => parts.iter().for_each(&mut *visit),
         ExprKind::New(_, fields) => fields.iter().for_each(|(_, e)| visit(e)),
         ExprKind::Int(_)
+        | ExprKind::Text(_)
         | ExprKind::Bool(_)
         | ExprKind::Null
         | ExprKind::MinusInf

@@ -2,7 +2,8 @@
 //!
 //! An access `m[p]` or `p in m`, where `m` is a map and `p` a parameter that the method never
 //! assigns, touches the entry of the argument and nothing else. So does `m[x]` or `m[x.0]` where `x`
-//! goes through a list that is such a parameter: it touches the entries of what the list holds.
+//! goes through a list that is such a parameter, or one of two: it touches the entries of what the
+//! lists hold.
 //! Every other mention of a variable touches all of it. A method that mentions variables in these
 //! ways only acts on the entries of its arguments: what it does and returns is the same whatever the
 //! other entries are.
@@ -12,6 +13,7 @@ use crate::front::program::{FunctionInfo, LocalId, Meaning, SpecInfo, VarId};
 use crate::front::types::Type;
 use crate::front::walk;
 use crate::spec::Datum;
+use crate::spec::code::{bottom, field_place};
 
 /// What a method touches.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +85,10 @@ pub fn root(spec: &SpecInfo, place: &Expr) -> Option<VarId> {
             Some(Meaning::Shared(var)) => Some(var),
             _ => None,
         },
-        ExprKind::Part(of, _) | ExprKind::Index(of, _) | ExprKind::Slice(of, ..) => root(spec, of),
+        ExprKind::Field(of, _)
+        | ExprKind::Part(of, _)
+        | ExprKind::Index(of, _)
+        | ExprKind::Slice(of, ..) => root(spec, of),
         _ => None,
     }
 }
@@ -99,9 +104,9 @@ struct Scan<'s> {
 impl Scan<'_> {
     fn expression(&mut self, expr: &Expr) {
         if let ExprKind::Index(of, index) | ExprKind::Binary(BinaryOp::In, index, of) = &expr.kind
-            && let Some(entry) = self.entry(of, index)
+            && let Some(entries) = self.entries(of, index)
         {
-            self.entries.push(entry);
+            self.entries.extend(entries);
             return;
         }
         match self.spec.facts.meaning(expr.id) {
@@ -114,8 +119,8 @@ impl Scan<'_> {
         walk::children(expr, &mut |part| self.expression(part));
     }
 
-    /// The entry of a map that this is, if an argument names it.
-    fn entry(&self, of: &Expr, index: &Expr) -> Option<Entry> {
+    /// The entries of a map of which this is one, if arguments name them.
+    fn entries(&self, of: &Expr, index: &Expr) -> Option<Vec<Entry>> {
         let Some(Meaning::Shared(_)) = self.spec.facts.meaning(of.id) else { return None };
         let is_map = matches!(self.spec.facts.type_of(of), Type::Map(..));
         if !is_map || !matches!(of.kind, ExprKind::Name(_)) {
@@ -123,13 +128,17 @@ impl Scan<'_> {
         }
         let (name, part) = match &index.kind {
             ExprKind::Part(name, part) => (&**name, Some(*part as usize)),
+            ExprKind::Field(name, field) => (&**name, Some(field_place(self.spec, name, field)?)),
             _ => (index, None),
         };
         let local = self.fixed(name)?;
         match (self.parameter(local), part) {
-            (Some(parameter), None) => Some(Entry::Of(parameter)),
+            (Some(parameter), None) => Some(vec![Entry::Of(parameter)]),
             (Some(_), Some(_)) => None,
-            (None, part) => Some(Entry::OfEach(self.list_of(local)?, part)),
+            (None, part) => {
+                let lists = self.lists_of(local)?;
+                Some(lists.into_iter().map(|list| Entry::OfEach(list, part)).collect())
+            }
         }
     }
 
@@ -144,37 +153,49 @@ impl Scan<'_> {
         self.method.params.iter().position(|param| param.local == local)
     }
 
-    /// The parameter through whose elements a variable goes.
-    fn list_of(&self, local: LocalId) -> Option<usize> {
-        let mut list = None;
+    /// The parameters through whose elements a variable goes.
+    fn lists_of(&self, local: LocalId) -> Option<Vec<usize>> {
+        let mut lists = None;
         walk::statements(&self.method.body, &mut |statement| {
             if let StmtKind::For(binding, of, _) = &statement.kind
                 && self.spec.facts.meaning(binding.id) == Some(Meaning::Local(local))
             {
-                list = self.fixed(of).and_then(|of| self.parameter(of));
+                lists = self.parameters(of);
             }
         });
-        list
+        lists
+    }
+
+    /// The parameters of which an expression is one: a parameter, one or the other, or a variable
+    /// that is bound to such an expression.
+    fn parameters(&self, list: &Expr) -> Option<Vec<usize>> {
+        if let ExprKind::If(_, then, otherwise) = &list.kind {
+            return Some([self.parameters(then)?, self.parameters(otherwise)?].concat());
+        }
+        let local = self.fixed(list)?;
+        if let Some(parameter) = self.parameter(local) {
+            return Some(vec![parameter]);
+        }
+        let mut found = None;
+        walk::statements(&self.method.body, &mut |statement| {
+            if let StmtKind::Let(Pattern::Bind(binding), _, value) = &statement.kind
+                && self.spec.facts.meaning(binding.id) == Some(Meaning::Local(local))
+            {
+                found = self.parameters(value);
+            }
+        });
+        found
     }
 
     fn is_assigned(&self, local: LocalId) -> bool {
         let mut is_assigned = false;
         walk::statements(&self.method.body, &mut |statement| {
             if let StmtKind::Assign(targets, _) = &statement.kind {
-                let names = targets.iter().flatten().filter_map(|place| base(place));
+                let names = targets.iter().flatten().filter_map(|place| bottom(place));
                 let mut meanings = names.map(|name| self.spec.facts.meaning(name.id));
                 is_assigned |= meanings.any(|meaning| meaning == Some(Meaning::Local(local)));
             }
         });
         is_assigned
-    }
-}
-
-/// The name at the bottom of a place.
-fn base(place: &Expr) -> Option<&Expr> {
-    match &place.kind {
-        ExprKind::Name(_) => Some(place),
-        ExprKind::Part(of, _) | ExprKind::Index(of, _) | ExprKind::Slice(of, ..) => base(of),
-        _ => None,
     }
 }

@@ -1,10 +1,12 @@
 //! Expressions of specifications.
 
-use super::{Datum, Interpreted, Interpreter, broken};
-use crate::front::ast::*;
-use crate::front::program::*;
+use super::code::Code;
+use super::{Answer, Datum, Interpreted, Interpreter, broken};
+use crate::front::ast::BinaryOp;
+use crate::front::program::Builtin;
 use crate::front::types::Type;
-use crate::steps::{MINUS_INF, PLUS_INF};
+use std::borrow::Cow;
+use std::sync::Arc;
 
 /// What a map has where it has no entry.
 const NOTHING: &Datum = &Datum::Null;
@@ -12,18 +14,17 @@ const NOTHING: &Datum = &Datum::Null;
 impl Interpreter<'_> {
     /// The datum that a name, a part of one, or an entry of a map at one stands for, where it
     /// stands: states are large, and most of what is looked at is only compared.
-    fn look(&self, expr: &Expr) -> Option<&Datum> {
-        match &expr.kind {
-            ExprKind::Name(_) => match self.facts.meaning(expr.id)? {
-                Meaning::Local(local) => self.locals.get(local),
-                Meaning::Shared(var) => self.vars.get(var.0 as usize),
+    fn look<'a>(&'a self, code: &'a Code) -> Option<&'a Datum> {
+        match code {
+            Code::Const(datum) => Some(datum),
+            Code::Argument(place) => self.args.get(*place),
+            Code::Local(place) => self.frame.get(*place),
+            Code::Var(var) => self.vars.get(*var),
+            Code::Part(of, part) | Code::Field(of, part) => match self.look(of)? {
+                Datum::Tuple(parts) => parts.get(*part),
                 _ => None,
             },
-            ExprKind::Part(of, part) => match self.look(of)? {
-                Datum::Tuple(parts) => parts.get(*part as usize),
-                _ => None,
-            },
-            ExprKind::Index(of, index) => match self.look(of)? {
+            Code::Entry(of, index) => match self.look(of)? {
                 Datum::Map(entries) => Some(entries.get(self.look(index)?).unwrap_or(NOTHING)),
                 _ => None,
             },
@@ -31,112 +32,140 @@ impl Interpreter<'_> {
         }
     }
 
-    pub(super) fn value(&mut self, expr: &Expr) -> Interpreted<Datum> {
-        if let Some(seen) = self.look(expr) {
+    pub(super) fn value(&mut self, code: &Code) -> Interpreted<Datum> {
+        if let Some(seen) = self.look(code) {
             return Ok(seen.clone());
         }
-        Ok(match &expr.kind {
-            ExprKind::Int(n) => Datum::Int(*n as i32),
-            ExprKind::Bool(b) => Datum::Bool(*b),
-            ExprKind::Null => Datum::Null,
-            ExprKind::MinusInf => Datum::Key(MINUS_INF),
-            ExprKind::PlusInf => Datum::Key(PLUS_INF),
-            ExprKind::Any => self.any(expr)?,
-            ExprKind::Name(_) => self.name(expr)?,
-            ExprKind::Part(of, part) => {
-                let parts = self.value(of)?.into_parts();
-                parts.into_iter().nth(*part as usize).ok_or_else(|| broken("no such part"))?
+        Ok(match code {
+            Code::Const(datum) => datum.clone(),
+            Code::Argument(_) | Code::Local(_) | Code::Var(_) => {
+                return Err(broken("a name has no value"));
             }
-            ExprKind::Index(of, index) => self.index(of, index)?,
-            ExprKind::Slice(of, low, high) => self.slice(of, low, high)?,
-            ExprKind::Call(_, args) => self.call_expression(expr, args)?,
-            ExprKind::Unary(UnaryOp::Not, a) => Datum::Bool(!self.truth(a)?),
-            ExprKind::Unary(UnaryOp::Neg, a) => {
-                Datum::Int(self.value(a)?.number().saturating_neg())
+            Code::Text(number, is_key) => self.text(*number, *is_key)?,
+            Code::Any(ty, variants) => self.any(ty, *variants)?,
+            Code::Part(of, part) => {
+                let whole = self.value(of)?;
+                let known = whole.elements().get(*part).cloned();
+                // The first part of what is no tuple is that itself.
+                known.or((*part == 0).then_some(whole)).ok_or_else(|| broken("no such part"))?
             }
-            ExprKind::Binary(op, a, b) => self.binary(*op, a, b)?,
-            ExprKind::If(cond, a, b) => {
+            Code::Field(of, place) => {
+                let whole = self.value(of)?;
+                let field = whole.elements().get(*place).cloned();
+                field.ok_or_else(|| broken("a field of nothing"))?
+            }
+            Code::Entry(of, index) => {
+                let (whole, index) = (self.value(of)?, self.value(index)?);
+                match whole {
+                    Datum::Map(entries) => entries.get(&index).cloned().unwrap_or(Datum::Null),
+                    _ => Datum::Null,
+                }
+            }
+            Code::Element(of, index) => {
+                let (whole, index) = (self.value(of)?, self.value(index)?);
+                let at = usize::try_from(index.number()).ok();
+                let element = at.and_then(|at| whole.elements().get(at).cloned());
+                element.ok_or_else(|| broken("an index is out of range"))?
+            }
+            Code::Slice(of, low, high) => self.slice(of, low, high)?,
+            Code::Range(of, low, high) => {
+                let whole = self.value(of)?;
+                let low = low.as_ref().map(|end| self.value(end)).transpose()?;
+                let high = high.as_ref().map(|end| self.value(end)).transpose()?;
+                whole.between(low.as_ref(), high.as_ref())
+            }
+            Code::Call(function, args) => self.call_function(*function, args)?,
+            Code::Collection(builtin, args) => collection(*builtin, self.all(args)?)?,
+            Code::Not(a) => Datum::Bool(!self.truth(a)?),
+            Code::Neg(a) => {
+                let negated = self.value(a)?.number().checked_neg();
+                self.calculated(negated)?
+            }
+            Code::Binary(op, a, b) => self.binary(*op, a, b)?,
+            Code::If(cond, a, b) => {
                 let branch = if self.truth(cond)? { a } else { b };
                 self.value(branch)?
             }
-            ExprKind::Tuple(parts) => Datum::Tuple(self.all(parts)?),
-            ExprKind::List(parts) => Datum::List(self.all(parts)?),
-            ExprKind::Set(parts) => Datum::set(self.all(parts)?),
-            ExprKind::Fill(element, _) => {
-                let element = self.value(element)?;
-                let Type::Array(_, length) = self.facts.type_of(expr) else {
-                    return Err(broken("not an array"));
-                };
-                Datum::List(vec![element; length.count(1) as usize])
+            // No list in between where tuples are short.
+            Code::Tuple(parts) => Datum::Tuple(match &parts[..] {
+                [a, b] => Arc::new([self.value(a)?, self.value(b)?]),
+                [a, b, c] => Arc::new([self.value(a)?, self.value(b)?, self.value(c)?]),
+                _ => self.all(parts)?.into(),
+            }),
+            Code::Record(fields) => {
+                let mut parts = Vec::with_capacity(fields.len());
+                for (field, demand) in fields {
+                    let part = self.value(field)?;
+                    parts.push(self.fitted(part, demand)?);
+                }
+                Datum::Tuple(parts.into())
             }
-            ExprKind::SelfTid | ExprKind::Field(..) | ExprKind::New(..) => {
-                return Err(broken("a specification has no threads and no heap"));
-            }
+            Code::List(parts) => Datum::List(self.all(parts)?.into()),
+            Code::Set(parts) => Datum::set(self.all(parts)?),
+            Code::Fill(element, length) => Datum::List(vec![self.value(element)?; *length].into()),
+            Code::Broken(why) => return Err(broken(why)),
         })
     }
 
-    fn all(&mut self, parts: &[Expr]) -> Interpreted<Vec<Datum>> {
-        parts.iter().map(|p| self.value(p)).collect()
+    fn all(&mut self, parts: &[Code]) -> Interpreted<Vec<Datum>> {
+        parts.iter().map(|part| self.value(part)).collect()
+    }
+
+    /// Whether an expression has a value. All of it is evaluated: a mistake in it is told even where
+    /// the rest decides.
+    pub(super) fn is(&mut self, code: &Code, wanted: &Datum) -> Interpreted<bool> {
+        match (code, wanted) {
+            (Code::Tuple(parts), Datum::Tuple(all)) if parts.len() == all.len() => {
+                let mut is_same = true;
+                for (part, wanted) in parts.iter().zip(all.iter()) {
+                    is_same &= self.is(part, wanted)?;
+                }
+                Ok(is_same)
+            }
+            _ => match self.look(code) {
+                Some(seen) => Ok(seen == wanted),
+                None => Ok(self.value(code)? == *wanted),
+            },
+        }
+    }
+
+    /// A text of the specification, as the history has it.
+    fn text(&self, number: u32, is_key: bool) -> Interpreted<Datum> {
+        let known = self.spec.texts.get(number as usize);
+        let (value, key) = known.ok_or_else(|| broken("a text stands for nothing here"))?;
+        Ok(if is_key { key.clone() } else { value.clone() })
     }
 
     /// Any datum of the type, `null` included where it may stand.
-    fn any(&mut self, expr: &Expr) -> Interpreted<Datum> {
-        let ty = self.facts.type_of(expr);
+    fn any(&mut self, ty: &Type, variants: u32) -> Interpreted<Datum> {
         if matches!(ty, Type::Opt(_)) && self.choices.pick(2) == 1 {
             return Ok(Datum::Null);
         }
+        let bounds = self.spec.bounds;
         let mut pick = |count: u32| match count {
             0 => Err(broken("there is nothing to choose from")),
             _ => Ok(self.choices.pick(count)),
         };
         Ok(match ty.required() {
             Type::Bool => Datum::Bool(pick(2)? == 1),
-            Type::Int(range) => Datum::Int(range.low + pick(range.count().min(4097))? as i32),
-            Type::Value => Datum::Value(pick(self.bounds.values)? as i32),
-            Type::Key => Datum::Key(pick(self.bounds.keys)? as i32),
-            Type::Enum(id) => Datum::Variant(pick(self.facts.variants(*id))?),
+            Type::Int(range) => {
+                Datum::Int(i64::from(range.low) + i64::from(pick(range.count().min(4097))?))
+            }
+            Type::Value => Datum::Value(pick(bounds.values)? as i32),
+            Type::Key => Datum::Key(pick(bounds.keys)? as i32),
+            Type::Enum(_) => Datum::Variant(pick(variants)?),
             _ => return Err(broken("there is nothing to choose from")),
         })
     }
 
-    fn name(&self, expr: &Expr) -> Interpreted<Datum> {
-        let found = match self.facts.meaning(expr.id) {
-            Some(Meaning::Local(local)) => self.locals.get(local).cloned(),
-            Some(Meaning::Shared(var)) => self.vars.get(var.0 as usize).cloned(),
-            Some(Meaning::Const(n)) => Some(Datum::Int(n)),
-            Some(Meaning::Variant(_, n)) => Some(Datum::Variant(n)),
-            _ => None,
-        };
-        found.ok_or_else(|| broken("a name has no value"))
-    }
-
-    fn index(&mut self, of: &Expr, index: &Expr) -> Interpreted<Datum> {
-        let whole = self.value(of)?;
-        let index = self.value(index)?;
-        if let Type::Map(..) = self.facts.type_of(of).required() {
-            return Ok(match whole {
-                Datum::Map(entries) => entries.get(&index).cloned().unwrap_or(Datum::Null),
-                _ => Datum::Null,
-            });
-        }
-        let parts = whole.into_parts();
-        let at = usize::try_from(index.number()).ok();
-        at.and_then(|at| parts.get(at).cloned()).ok_or_else(|| broken("an index is out of range"))
-    }
-
     fn slice(
         &mut self,
-        of: &Expr,
-        low: &Option<Box<Expr>>,
-        high: &Option<Box<Expr>>,
+        of: &Code,
+        low: &Option<Box<Code>>,
+        high: &Option<Box<Code>>,
     ) -> Interpreted<Datum> {
         let whole = self.value(of)?;
-        if let Type::Map(..) = self.facts.type_of(of) {
-            let low = low.as_ref().map(|e| self.value(e)).transpose()?;
-            let high = high.as_ref().map(|e| self.value(e)).transpose()?;
-            return Ok(whole.between(low.as_ref(), high.as_ref()));
-        }
-        let parts = whole.into_parts();
+        let parts = whole.elements();
         let bound = |b: Option<Datum>, default: usize| match b {
             Some(b) => usize::try_from(b.number()).map_err(|_| broken("a bound is negative")),
             None => Ok(default),
@@ -145,49 +174,70 @@ impl Interpreter<'_> {
         let high = high.as_ref().map(|e| self.value(e)).transpose()?;
         let (low, high) = (bound(low, 0)?, bound(high, parts.len())?);
         match parts.get(low..high) {
-            Some(part) => Ok(Datum::List(part.to_vec())),
+            Some(part) => Ok(Datum::List(part.into())),
             None => Err(broken("a slice is out of range")),
         }
     }
 
-    fn call_expression(&mut self, expr: &Expr, args: &[Expr]) -> Interpreted<Datum> {
+    fn call_function(&mut self, function: usize, args: &[Code]) -> Interpreted<Datum> {
         let values = self.all(args)?;
-        match self.facts.meaning(expr.id) {
-            Some(Meaning::Function(index)) => {
-                let info = &self.spec.functions[index as usize];
-                let saved = std::mem::take(&mut self.locals);
-                let result = self.call(info, values.into_iter());
-                self.locals = saved;
-                result
+        let frame = std::mem::take(&mut self.frame);
+        let args = std::mem::replace(&mut self.args, Cow::Owned(values));
+        let spec = self.spec;
+        let result = self.call(&spec.functions[function], None).and_then(Answer::datum);
+        (self.frame, self.args) = (frame, args);
+        result
+    }
+
+    pub(super) fn truth(&mut self, cond: &Code) -> Interpreted<bool> {
+        match cond {
+            Code::Not(a) => Ok(!self.truth(a)?),
+            Code::Binary(BinaryOp::And, a, b) => Ok(self.truth(a)? && self.truth(b)?),
+            Code::Binary(BinaryOp::Or, a, b) => Ok(self.truth(a)? || self.truth(b)?),
+            Code::Binary(op, a, b) => {
+                if let (Some(left), Some(right)) = (self.look(a), self.look(b))
+                    && let Some(truth) = compared(*op, left, right)
+                {
+                    return Ok(truth);
+                }
+                Ok(self.binary(*op, a, b)? == Datum::Bool(true))
             }
-            Some(Meaning::Builtin(builtin)) => collection(builtin, values),
-            _ => Err(broken("this cannot be called")),
+            _ => Ok(self.value(cond)? == Datum::Bool(true)),
         }
     }
 
-    fn binary(&mut self, op: BinaryOp, a: &Expr, b: &Expr) -> Interpreted<Datum> {
+    fn binary(&mut self, op: BinaryOp, a: &Code, b: &Code) -> Interpreted<Datum> {
         match op {
             BinaryOp::And => return Ok(Datum::Bool(self.truth(a)? && self.truth(b)?)),
             BinaryOp::Or => return Ok(Datum::Bool(self.truth(a)? || self.truth(b)?)),
             _ => {}
         }
-        if let (Some(left), Some(right)) = (self.look(a), self.look(b))
-            && let Some(truth) = compared(op, left, right)
-        {
-            return Ok(Datum::Bool(truth));
+        if let (Some(left), Some(right)) = (self.look(a), self.look(b)) {
+            if let Some(truth) = compared(op, left, right) {
+                return Ok(Datum::Bool(truth));
+            }
+            if let (Datum::Int(left), Datum::Int(right)) = (left, right) {
+                return self.calculated(calculate(op, *left, *right));
+            }
         }
         let (left, right) = (self.value(a)?, self.value(b)?);
         if let Some(truth) = compared(op, &left, &right) {
             return Ok(Datum::Bool(truth));
         }
-        Ok(match op {
-            BinaryOp::Concat => {
-                let mut parts = left.into_parts();
-                parts.extend(right.into_parts());
-                Datum::List(parts)
+        match (op, left, right) {
+            (BinaryOp::Concat, left, right) => {
+                Ok(Datum::List(left.elements().iter().chain(right.elements()).cloned().collect()))
             }
-            _ => arithmetic(op, left, right)?,
-        })
+            (_, Datum::Set(left), Datum::Set(right)) => Ok(combined(op, &left, &right)),
+            (_, left, right) => self.calculated(calculate(op, left.number(), right.number())),
+        }
+    }
+
+    /// The result of a calculation, if there is one that the specification can represent.
+    fn calculated(&self, result: Option<i64>) -> Interpreted<Datum> {
+        let is_fit = |number: &i64| !self.spec.is_narrow || i32::try_from(*number).is_ok();
+        let result = result.filter(is_fit);
+        result.map(Datum::Int).ok_or_else(|| broken("a calculation has no result"))
     }
 }
 
@@ -209,32 +259,24 @@ fn compared(op: BinaryOp, left: &Datum, right: &Datum) -> Option<bool> {
     })
 }
 
-fn arithmetic(op: BinaryOp, left: Datum, right: Datum) -> Interpreted<Datum> {
-    let (left, right) = match (left, right) {
-        (Datum::Set(a), Datum::Set(b)) => return Ok(combined(op, a, b)),
-        numbers => numbers,
-    };
-    let (a, b) = (left.number(), right.number());
-    let result = match op {
+fn calculate(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
+    match op {
         BinaryOp::Add => a.checked_add(b),
         BinaryOp::Sub => a.checked_sub(b),
         BinaryOp::Mul => a.checked_mul(b),
         BinaryOp::Div => a.checked_div_euclid(b),
-        _ => a.checked_rem_euclid(b),
-    };
-    result.map(Datum::Int).ok_or_else(|| broken("a calculation has no result"))
+        BinaryOp::Rem => a.checked_rem_euclid(b),
+        _ => None,
+    }
 }
 
 /// The union of two sorted lists, or what the first has and the second has not.
-fn combined(op: BinaryOp, mut a: Vec<Datum>, b: Vec<Datum>) -> Datum {
+fn combined(op: BinaryOp, a: &[Datum], b: &[Datum]) -> Datum {
     match op {
-        BinaryOp::Add => {
-            a.extend(b);
-            Datum::set(a)
-        }
+        BinaryOp::Add => Datum::set(a.iter().chain(b).cloned().collect()),
         _ => {
-            a.retain(|x| b.binary_search(x).is_err());
-            Datum::Set(a)
+            let is_left = |x: &&Datum| b.binary_search(x).is_err();
+            Datum::Set(a.iter().filter(is_left).cloned().collect())
         }
     }
 }
@@ -243,13 +285,13 @@ fn collection(builtin: Builtin, mut args: Vec<Datum>) -> Interpreted<Datum> {
     let element = if args.len() > 1 { args.pop() } else { None };
     let Some(whole) = args.pop() else { return Err(broken("an argument is missing")) };
     if let (Builtin::Len, Datum::Map(entries)) = (builtin, &whole) {
-        return Ok(Datum::Int(entries.len() as i32));
+        return Ok(Datum::Int(entries.len() as i64));
     }
     let is_set = matches!(whole, Datum::Set(_));
     let mut parts = whole.into_parts();
     let by_number = |a: &&Datum, b: &&Datum| a.number().cmp(&b.number());
     match builtin {
-        Builtin::Len => Ok(Datum::Int(parts.len() as i32)),
+        Builtin::Len => Ok(Datum::Int(parts.len() as i64)),
         Builtin::Min => {
             parts.iter().min_by(by_number).cloned().ok_or_else(|| broken("min of nothing"))
         }
@@ -260,7 +302,7 @@ fn collection(builtin: Builtin, mut args: Vec<Datum>) -> Interpreted<Datum> {
             if let Some(at) = element.and_then(|e| parts.iter().position(|p| *p == e)) {
                 parts.remove(at);
             }
-            Ok(if is_set { Datum::Set(parts) } else { Datum::List(parts) })
+            Ok(if is_set { Datum::Set(parts.into()) } else { Datum::List(parts.into()) })
         }
         _ => Err(broken("this belongs to algorithms")),
     }

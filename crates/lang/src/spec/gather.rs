@@ -18,6 +18,7 @@ use crate::front::program::{FunctionInfo, LocalId, Meaning, SpecInfo, VarId};
 use crate::front::types::Type;
 use crate::front::walk;
 use crate::spec::Datum;
+use crate::spec::code::written_parts;
 
 /// A method that lists entries: the parameters that are the ends of the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +52,9 @@ impl Gather {
             let listed = found.next_if(|item| item.elements().first() == Some(key));
             let mut narrow = args.to_vec();
             (narrow[self.low], narrow[self.high]) = (key.clone(), next(key)?);
-            let mut answer = parts.clone();
+            let mut answer = parts.to_vec();
             answer[0] = Datum::List(listed.into_iter().cloned().collect());
-            pieces.push((narrow, Datum::Tuple(answer)));
+            pieces.push((narrow, Datum::Tuple(answer.into())));
         }
         found.peek().is_none().then_some(pieces)
     }
@@ -81,11 +82,10 @@ pub fn gather(spec: &SpecInfo, method: &FunctionInfo, number: Option<VarId>) -> 
     let StmtKind::For(key, range, body) = &through.kind else { return None };
     let gather = reading.range(range)?;
     reading.adds(found, reading.local(key.id)?, body)?;
-    let StmtKind::Return(Some(Expr { kind: ExprKind::Tuple(parts), .. })) = &end.kind else {
-        return None;
-    };
+    let StmtKind::Return(Some(result)) = &end.kind else { return None };
+    let parts = written_parts(spec, result)?;
     let (first, rest) = parts.split_first()?;
-    let is_number = |part: &Expr| {
+    let is_number = |part: &&Expr| {
         number.is_some() && matches!(part.kind, ExprKind::Name(_)) && root(spec, part) == number
     };
     (reading.named(first) == Some(found) && rest.iter().all(is_number)).then_some(gather)
@@ -127,7 +127,8 @@ impl Reading<'_> {
         let [Some(target)] = &targets[..] else { return None };
         let ExprKind::Binary(BinaryOp::Concat, list, more) = &value.kind else { return None };
         let ExprKind::List(items) = &more.kind else { return None };
-        let [Expr { kind: ExprKind::Tuple(parts), .. }] = &items[..] else { return None };
+        let [item] = &items[..] else { return None };
+        let parts = written_parts(self.spec, item)?;
         let is_found = |expr: &Expr| self.named(expr) == Some(found);
         let begins = parts.first().is_some_and(|first| self.named(first) == Some(key));
         let follows = parts.iter().all(|part| self.follows(part, key));

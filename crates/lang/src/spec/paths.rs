@@ -16,6 +16,7 @@ use crate::front::program::{FunctionInfo, Meaning, SpecInfo, VarId, VarInfo};
 use crate::front::types::Type;
 use crate::front::walk;
 use crate::spec::Datum;
+use crate::spec::code::written_parts;
 
 /// One way for a method to end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,9 +47,9 @@ impl Ending {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
     /// The method made this version.
-    Update(i32),
+    Update(i64),
     /// It changed nothing, and this was the version.
-    Read(i32),
+    Read(i64),
 }
 
 /// The parts of a result.
@@ -144,7 +145,8 @@ impl Follow<'_> {
     fn statement(&mut self, statement: &Stmt, ways: Vec<Way>) -> Option<Vec<Way>> {
         match &statement.kind {
             StmtKind::Assign(targets, value) => {
-                self.is_pure(value).then(|| self.assign(targets, value, ways))?
+                let mut all = targets.iter().flatten().chain([value]);
+                all.all(|e| self.is_pure(e)).then(|| self.assign(targets, value, ways))?
             }
             StmtKind::Let(_, _, e)
             | StmtKind::Expr(e)
@@ -247,10 +249,9 @@ impl Follow<'_> {
     }
 
     fn end(&mut self, way: Way, value: Option<&Expr>) {
-        let parts: &[Expr] = match value {
-            Some(Expr { kind: ExprKind::Tuple(parts), .. }) => parts,
-            Some(value) => std::slice::from_ref(value),
-            None => &[],
+        let parts = match value {
+            Some(value) => written_parts(self.spec, value).unwrap_or_else(|| vec![value]),
+            None => Vec::new(),
         };
         let constants = parts.iter().map(|part| self.constant(part)).collect();
         let told = parts.iter().position(|part| self.is_number(part));
@@ -264,10 +265,10 @@ impl Follow<'_> {
     fn constant(&self, expr: &Expr) -> Option<Datum> {
         match &expr.kind {
             ExprKind::Bool(truth) => Some(Datum::Bool(*truth)),
-            ExprKind::Int(number) => i32::try_from(*number).ok().map(Datum::Int),
+            ExprKind::Int(number) => Some(Datum::Int(*number)),
             ExprKind::Null => Some(Datum::Null),
             ExprKind::Name(_) => match self.spec.facts.meaning(expr.id)? {
-                Meaning::Const(number) => Some(Datum::Int(number)),
+                Meaning::Const(number) => Some(Datum::Int(number.into())),
                 Meaning::Variant(_, number) => Some(Datum::Variant(number)),
                 _ => None,
             },

@@ -6,16 +6,18 @@ use crate::steps::{MINUS_INF, NULL, PLUS_INF};
 use seriatim_persistent::Map;
 use std::fmt;
 use std::ops::Bound;
+use std::sync::{Arc, LazyLock};
 
-/// A datum.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// A datum. Copies share what they consist of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Datum {
     /// `null`, `empty`.
+    #[default]
     Null,
     /// A boolean.
     Bool(bool),
     /// A number.
-    Int(i32),
+    Int(i64),
     /// Opaque data.
     Value(i32),
     /// Ordered data.
@@ -24,17 +26,33 @@ pub enum Datum {
     Variant(u32),
     /// A thread.
     Tid(u32),
-    /// A tuple; the empty one is the result of a method without result.
-    Tuple(Vec<Datum>),
+    /// A tuple or a record; the empty one is the result of a method without result.
+    Tuple(Arc<[Datum]>),
     /// A sequence or an array.
-    List(Vec<Datum>),
+    List(Arc<[Datum]>),
     /// A set: sorted, without repetition.
-    Set(Vec<Datum>),
+    Set(Arc<[Datum]>),
     /// A map. Copies share what they have in common: states differ in an entry or two.
     Map(Map<Datum, Datum>),
 }
 
+/// No parts.
+static NOTHING: LazyLock<Arc<[Datum]>> = LazyLock::new(|| Arc::from([]));
+
 impl Datum {
+    /// The result of a method without result.
+    pub fn unit() -> Datum {
+        Datum::Tuple(NOTHING.clone())
+    }
+
+    /// The number that it is, as one of an algorithm.
+    pub fn small(&self) -> Option<i32> {
+        match self {
+            Datum::Int(number) => i32::try_from(*number).ok(),
+            _ => None,
+        }
+    }
+
     /// Whether every number in it lies in the range that the program states for it.
     pub fn is_within(&self, ty: &Type) -> bool {
         !is_bounded(ty) || self.is_within_bounds(ty)
@@ -42,10 +60,15 @@ impl Datum {
 
     fn is_within_bounds(&self, ty: &Type) -> bool {
         match (self, ty) {
-            (Datum::Int(n), Type::Int(range)) => range.is_default() || range.contains(*n),
+            (Datum::Int(n), Type::Int(range)) => {
+                range.is_default() || i32::try_from(*n).is_ok_and(|n| range.contains(n))
+            }
             (datum, Type::Opt(inner)) => datum.is_within(inner),
             (Datum::Tuple(parts), Type::Tuple(types)) => {
                 parts.iter().zip(types).all(|(part, ty)| part.is_within(ty))
+            }
+            (Datum::Tuple(parts), Type::Record(record)) => {
+                parts.iter().zip(&record.fields).all(|(part, (_, ty))| part.is_within(ty))
             }
             (Datum::List(parts), Type::Seq(of) | Type::Array(of, _))
             | (Datum::Set(parts), Type::Set(of)) => parts.iter().all(|part| part.is_within(of)),
@@ -63,7 +86,7 @@ impl Datum {
         }
         match kind.scalar {
             Scalar::Bool | Scalar::Lock => Datum::Bool(word != 0),
-            Scalar::Int(..) | Scalar::Ref(_) => Datum::Int(word),
+            Scalar::Int(..) | Scalar::Ref(_) => Datum::Int(word.into()),
             Scalar::Value => Datum::Value(word),
             Scalar::Key => Datum::Key(word),
             Scalar::Tid => Datum::Tid(word as u32),
@@ -86,26 +109,27 @@ impl Datum {
                     data.push(Datum::from_scalars(part, &kinds[at..end], &words[at..end]));
                     at = end;
                 }
-                Datum::Tuple(data)
+                Datum::Tuple(data.into())
             }
             Type::Array(element, Length::Fixed(n)) => {
                 let one = |(w, k): (&[i32], &[Kind])| Datum::from_scalars(element, k, w);
                 Datum::List(chunks(*n as usize).map(one).collect())
             }
-            Type::Unit => Datum::Tuple(vec![]),
+            Type::Unit => Datum::unit(),
             _ => match (kinds.first(), words.first()) {
                 (Some(kind), Some(word)) => Datum::from_scalar(*kind, *word),
-                _ => Datum::Tuple(vec![]),
+                _ => Datum::unit(),
             },
         }
     }
 
-    /// The scalars of an algorithm that stand for this datum.
+    /// The scalars of an algorithm that stand for this datum, whose numbers have 32 bits.
     pub fn scalars(&self, into: &mut Vec<i32>) {
         match self {
             Datum::Null => into.push(NULL),
             Datum::Bool(b) => into.push(i32::from(*b)),
-            Datum::Int(n) | Datum::Value(n) | Datum::Key(n) => into.push(*n),
+            Datum::Int(n) => into.push(*n as i32),
+            Datum::Value(n) | Datum::Key(n) => into.push(*n),
             Datum::Variant(n) | Datum::Tid(n) => into.push(*n as i32),
             Datum::Tuple(parts) | Datum::List(parts) | Datum::Set(parts) => {
                 parts.iter().for_each(|p| p.scalars(into));
@@ -116,7 +140,7 @@ impl Datum {
 
     /// The datum with every opaque value and thread renamed.
     pub fn renamed(&self, values: &[u32], threads: &[u32]) -> Datum {
-        let all = |data: &[Datum]| -> Vec<Datum> {
+        let all = |data: &[Datum]| -> Arc<[Datum]> {
             data.iter().map(|d| d.renamed(values, threads)).collect()
         };
         match self {
@@ -125,9 +149,9 @@ impl Datum {
             Datum::Tuple(parts) => Datum::Tuple(all(parts)),
             Datum::List(parts) => Datum::List(all(parts)),
             Datum::Set(parts) => {
-                let mut parts = all(parts);
+                let mut parts = all(parts).to_vec();
                 parts.sort();
-                Datum::Set(parts)
+                Datum::Set(parts.into())
             }
             Datum::Map(entries) => {
                 let rename = |(k, v): (&Datum, &Datum)| {
@@ -140,9 +164,9 @@ impl Datum {
     }
 
     /// An empty set stands for an empty map where a map is wanted.
-    pub(super) fn shaped(self, ty: &Type) -> Datum {
-        match (&self, ty) {
-            (Datum::Set(parts), Type::Map(..)) if parts.is_empty() => Datum::Map(Map::new()),
+    pub(super) fn as_map(self) -> Datum {
+        match &self {
+            Datum::Set(parts) if parts.is_empty() => Datum::Map(Map::new()),
             _ => self,
         }
     }
@@ -157,18 +181,36 @@ impl Datum {
 
     pub(super) fn into_parts(self) -> Vec<Datum> {
         match self {
-            Datum::Tuple(parts) | Datum::List(parts) | Datum::Set(parts) => parts,
+            Datum::Tuple(parts) | Datum::List(parts) | Datum::Set(parts) => parts.to_vec(),
             Datum::Map(entries) => entries.keys().cloned().collect(),
             other => vec![other],
         }
     }
 
-    pub(super) fn number(&self) -> i32 {
+    pub(super) fn number(&self) -> i64 {
         match self {
-            Datum::Int(n) | Datum::Value(n) | Datum::Key(n) => *n,
-            Datum::Bool(b) => i32::from(*b),
-            Datum::Variant(n) | Datum::Tid(n) => *n as i32,
-            _ => NULL,
+            Datum::Int(n) => *n,
+            Datum::Value(n) | Datum::Key(n) => i64::from(*n),
+            Datum::Bool(b) => i64::from(*b),
+            Datum::Variant(n) | Datum::Tid(n) => i64::from(*n),
+            _ => i64::from(NULL),
+        }
+    }
+
+    /// Tells every number in it.
+    pub fn numbers(&self, tell: &mut dyn FnMut(i64)) {
+        match self {
+            Datum::Int(number) => tell(*number),
+            Datum::Tuple(parts) | Datum::List(parts) | Datum::Set(parts) => {
+                parts.iter().for_each(|part| part.numbers(tell));
+            }
+            Datum::Map(entries) => {
+                for (key, value) in entries {
+                    key.numbers(tell);
+                    value.numbers(tell);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -176,7 +218,13 @@ impl Datum {
     pub fn set(mut parts: Vec<Datum>) -> Datum {
         parts.sort();
         parts.dedup();
-        Datum::Set(parts)
+        Datum::Set(parts.into())
+    }
+
+    /// The map with some entries; what is empty is no entry.
+    pub fn map(entries: Vec<(Datum, Datum)>) -> Datum {
+        let entries = entries.into_iter().filter(|(_, value)| *value != Datum::Null);
+        Datum::Map(entries.collect())
     }
 
     /// The entries of a map from one key on and before another.
@@ -207,6 +255,7 @@ pub(super) fn is_bounded(ty: &Type) -> bool {
         Type::Opt(of) | Type::Seq(of) | Type::Set(of) | Type::Array(of, _) => is_bounded(of),
         Type::Tuple(parts) => parts.iter().any(is_bounded),
         Type::Map(key, value) => is_bounded(key) || is_bounded(value),
+        Type::Record(record) => record.fields.iter().any(|(_, ty)| is_bounded(ty)),
         _ => false,
     }
 }
@@ -220,7 +269,8 @@ impl fmt::Display for Datum {
             Datum::Bool(b) => write!(f, "{b}"),
             Datum::Key(MINUS_INF) => write!(f, "-inf"),
             Datum::Key(PLUS_INF) => write!(f, "+inf"),
-            Datum::Int(n) | Datum::Value(n) | Datum::Key(n) => write!(f, "{n}"),
+            Datum::Int(n) => write!(f, "{n}"),
+            Datum::Value(n) | Datum::Key(n) => write!(f, "{n}"),
             Datum::Variant(n) => write!(f, "#{n}"),
             Datum::Tid(n) => write!(f, "t{n}"),
             Datum::Tuple(parts) => write!(f, "({})", list(parts)),

@@ -200,3 +200,33 @@ fn an_engine_without_orderings_is_told_of_the_first_that_is_weaker() {
     let program = check(&source.replace("plain ", "")).expect("right");
     assert!(seriatim_lang::sequential::required(&program, "it").is_ok());
 }
+
+#[test]
+fn records_texts_and_large_numbers_are_for_logs() {
+    let spec = |inside: &str, body: &str| {
+        format!("spec s {{ {inside}\nvar n: int = 0\nmethod m() -> int {{ {body}\nreturn n }} }}")
+    };
+    let object = |inside: &str, body: &str| {
+        format!("object o : s\nmethod m() -> int {{ return 0 }}\n{}", spec(inside, body))
+    };
+    let record = "struct R { a: int, b: value }";
+    for (inside, body) in [
+        (record, "let r = new R { a: 1, b: \"x\" }\nr.a = 2\nn = r.a"),
+        ("", "let t = \"a \\\"b\\\"\"\nif t == \"c\" { n = 1 }"),
+        ("", "n = 4294967297"),
+    ] {
+        let text = spec(inside, body);
+        assert!(check(&text).is_ok(), "{}", message(&text));
+        refused(&object(inside, body), &["for logs"]);
+    }
+    refused(&spec(record, "let r = new R { a: 1 }"), &["the field `b` has no value"]);
+    refused(&spec(record, "let r = new R { a: 1, b: \"x\", a: 2 }"), &["given twice"]);
+    refused(&spec(record, "let r = new R { a: 1, b: 2 }"), &["expected `value`"]);
+    refused(&spec(record, "let r = new R { a: 1, b: \"x\" }\nn = r.c"), &["has no field `c`"]);
+    refused(&spec("", "let r = new R { a: 1 }"), &["not a record of this specification"]);
+    refused(&spec("struct R { a: int = 1 }", ""), &["a record has no defaults"]);
+    refused(&spec("struct R { a: int, a: int }", ""), &["declared twice"]);
+    refused("object o\nmethod m() { let x = \"a\" }", &["only specifications have texts"]);
+    refused("object o\nmethod m() -> int { return 2147483648 }", &["too large"]);
+    refused("spec s { var n: int = 9223372036854775808 }", &["must be below 2^63"]);
+}

@@ -12,7 +12,7 @@
 
 use hashbrown::HashMap;
 use seriatim_history::{Event, History, OpId};
-use seriatim_spec::{ClassId, Interpretation, Rise, Version, Versioned};
+use seriatim_spec::{ClassId, Interpretation, Rise, Version, Versioned, in_between};
 
 /// The return of an operation that never returned.
 pub(super) const NEVER: u32 = u32::MAX;
@@ -77,7 +77,7 @@ pub(super) struct Layout {
 }
 
 /// The most slots of a sparse version in which something may stand that was not told.
-const SLOTS: u64 = 1 << 20;
+const SLOTS: usize = 1 << 20;
 
 impl Layout {
     /// Lays some operations out; gives with it what versions and real time alone forbid, in which
@@ -102,7 +102,7 @@ impl Layout {
             silent: Vec::new(),
         };
         layout.set_apart(reading);
-        let fault = match layout.lay() {
+        let fault = match layout.lay(automaton.mentions()) {
             Ok(()) => None,
             Err(Trouble::Fault(fault)) => Some(fault),
             Err(Trouble::TooFar) => return Err("its versions are too far apart".to_owned()),
@@ -124,9 +124,9 @@ impl Layout {
         }
     }
 
-    fn lay(&mut self) -> Result<(), Trouble> {
+    fn lay(&mut self, mentions: Option<&[u64]>) -> Result<(), Trouble> {
         let highest = self.highest()?;
-        self.name_slots(highest)?;
+        self.name_slots(highest, mentions)?;
         self.updates = vec![None; self.versions.len()];
         self.reads = vec![Vec::new(); self.versions.len()];
         self.fill_slots()?;
@@ -136,8 +136,8 @@ impl Layout {
     }
 
     /// Numbers the versions. Of a sparse one that nobody told, there is a slot only if something
-    /// may stand there.
-    fn name_slots(&mut self, highest: u64) -> Result<(), Trouble> {
+    /// may stand there that makes a difference.
+    fn name_slots(&mut self, highest: u64, mentions: Option<&[u64]>) -> Result<(), Trouble> {
         let told = self.records.iter().filter_map(|record| record.told.map(Version::number));
         match self.rise {
             Rise::ByOne => self.versions = (self.first..=highest).collect(),
@@ -146,10 +146,11 @@ impl Layout {
                 self.versions.sort_unstable();
                 self.versions.dedup();
             }
-            Rise::Sparse if highest - self.first < SLOTS => {
-                self.versions = (self.first..=highest).collect();
+            Rise::Sparse => {
+                let untold = self.pending.len();
+                let between = in_between(self.first, told, mentions, untold, SLOTS);
+                self.versions = between.ok_or(Trouble::TooFar)?;
             }
-            Rise::Sparse => return Err(Trouble::TooFar),
         }
         Ok(())
     }

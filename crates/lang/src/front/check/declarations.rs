@@ -5,7 +5,7 @@ use crate::front::ast::*;
 use crate::front::diagnostic::Diagnostic;
 use crate::front::program::*;
 use crate::front::range::Range;
-use crate::front::types::{EnumId, Length, StructId, Type};
+use crate::front::types::{EnumId, Length, Record, StructId, Type};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -174,6 +174,9 @@ impl Checker<'_> {
             _ => {
                 let structure = self.facts.structs.iter().position(|s| s.name == name);
                 let enumeration = self.facts.enums.iter().position(|e| e.name == name);
+                if let Some(record) = self.facts.records.iter().find(|r| r.name == name) {
+                    return Ok(Type::Record(record.clone()));
+                }
                 match (structure, enumeration) {
                     (Some(index), _) => Type::Ref(StructId(index as u32)),
                     (_, Some(index)) => Type::Enum(EnumId(index as u32)),
@@ -296,6 +299,11 @@ impl Checker<'_> {
         self.part = Part::Spec;
         (self.shared, self.thread_vars) = (vec![], vec![]);
         (self.functions, self.methods) = (vec![], vec![]);
+        self.facts.records.clear();
+        for record in &decl.records {
+            let record = self.record(record)?;
+            self.facts.records.push(Arc::new(record));
+        }
         for var in &decl.vars {
             let ty = self.type_expr(&var.ty)?;
             let info = self.variable(var, ty)?;
@@ -317,6 +325,32 @@ impl Checker<'_> {
             functions: std::mem::take(&mut self.functions),
             facts: Arc::new(Facts::default()),
         })
+    }
+
+    /// A record of a specification. Its fields may be of the records before it.
+    fn record(&mut self, decl: &StructDecl) -> Checked<Record> {
+        let mut fields: Vec<(String, Type)> = Vec::new();
+        for field in &decl.fields {
+            if fields.iter().any(|(name, _)| *name == field.name.text) {
+                return Err(duplicate(&field.name));
+            }
+            if let Some(default) = &field.default {
+                return Err(Diagnostic::new(default.span, "a record has no defaults")
+                    .hint("`new` gives every field its value"));
+            }
+            if field.plain {
+                return Err(Diagnostic::new(field.name.span, "a record needs no `plain`"));
+            }
+            fields.push((field.name.text.clone(), self.type_expr(&field.ty)?));
+        }
+        let is_known = self.file.structs.iter().any(|known| known.name.text == decl.name.text)
+            || self.file.enums.iter().any(|known| known.name.text == decl.name.text)
+            || self.facts.records.iter().any(|known| known.name == decl.name.text);
+        match (is_known, fields.is_empty()) {
+            (true, _) => Err(duplicate(&decl.name)),
+            (_, true) => Err(Diagnostic::new(decl.name.span, "a record has a field at least")),
+            _ => Ok(Record { name: decl.name.text.clone(), fields }),
+        }
     }
 
     pub(super) fn clients(&mut self) -> Checked<Vec<ClientInfo>> {

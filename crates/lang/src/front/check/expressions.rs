@@ -12,7 +12,8 @@ impl Checker<'_> {
     /// The type of an expression; `wanted` is what its place asks for, where that is known.
     pub(super) fn expr(&mut self, expr: &Expr, wanted: Option<&Type>) -> Checked<Type> {
         let ty = match &expr.kind {
-            ExprKind::Int(n) => Type::Int(Range::stated(*n as i32, *n as i32)),
+            ExprKind::Int(n) => self.literal(*n, expr.span)?,
+            ExprKind::Text(text) => self.text(text, expr, wanted)?,
             ExprKind::Bool(_) => Type::Bool,
             ExprKind::Null => Type::Never.optional(),
             ExprKind::MinusInf | ExprKind::PlusInf => Type::Key,
@@ -40,6 +41,35 @@ impl Checker<'_> {
             ExprKind::Set(parts) => self.set(parts, wanted, expr.span)?,
         };
         Ok(self.set_type(expr.id, ty))
+    }
+
+    /// A number as written. One that only a specification for logs can represent has no bounds that
+    /// anybody could state.
+    fn literal(&self, number: i64, span: Span) -> Checked<Type> {
+        match (i32::try_from(number), self.part) {
+            (Ok(number), _) => Ok(Type::Int(Range::stated(number, number))),
+            (Err(_), Part::Spec) => Ok(self.plain_int()),
+            (Err(_), _) => {
+                Err(Diagnostic::new(span, "this number is too large").label("must be below 2^31"))
+            }
+        }
+    }
+
+    /// A text is opaque data, or ordered data where that is wanted.
+    fn text(&mut self, text: &str, expr: &Expr, wanted: Option<&Type>) -> Checked<Type> {
+        if self.part != Part::Spec {
+            return Err(Diagnostic::new(expr.span, "only specifications have texts")
+                .hint("an algorithm has values, which it moves and compares"));
+        }
+        let known = self.facts.texts.iter().position(|known| known.text == text);
+        let place = known.unwrap_or_else(|| {
+            self.facts.texts.push(TextInfo { text: text.to_owned(), is_key: false });
+            self.facts.texts.len() - 1
+        });
+        self.set_meaning(expr.id, Meaning::Text(place as u32));
+        let is_key = wanted.is_some_and(|ty| *ty.required() == Type::Key);
+        self.facts.texts[place].is_key |= is_key;
+        Ok(if is_key { Type::Key } else { Type::Value })
     }
 
     fn self_tid(&self, expr: &Expr) -> Checked<Type> {
@@ -100,6 +130,15 @@ impl Checker<'_> {
 
     fn field(&mut self, of: &Expr, field: &Name) -> Checked<Type> {
         let found = self.expr(of, None)?;
+        if let Type::Record(record) = &found {
+            let known = record.place(&field.text).map(|place| record.fields[place].1.clone());
+            return known.ok_or_else(|| {
+                let names: Vec<&str> = record.fields.iter().map(|(name, _)| &**name).collect();
+                let message = format!("`{}` has no field `{}`", record.name, field.text);
+                Diagnostic::new(field.span, message)
+                    .hint(format!("its fields are: {}", names.join(", ")))
+            });
+        }
         let Type::Ref(id) = found.required() else {
             let shown = self.facts.show(&found);
             let message = format!("`{shown}` has no fields");
@@ -334,7 +373,37 @@ impl Checker<'_> {
         Ok(Type::Set(Box::new(self.elements(parts, hint.as_ref())?)))
     }
 
+    /// `new` of a specification: a record with a value for each field.
+    fn new_record(&mut self, expr: &Expr, name: &Name, given: &[(Name, Expr)]) -> Checked<Type> {
+        let Some(record) = self.facts.records.iter().find(|r| r.name == name.text).cloned() else {
+            let message = format!("`{}` is not a record of this specification", name.text);
+            return Err(Diagnostic::new(name.span, message)
+                .hint("declare it inside of the specification: `struct Name { field: type }`"));
+        };
+        for (at, (field, value)) in given.iter().enumerate() {
+            let Some(place) = record.place(&field.text) else {
+                let message = format!("`{}` has no field `{}`", record.name, field.text);
+                return Err(Diagnostic::new(field.span, message));
+            };
+            if given[..at].iter().any(|(other, _)| other.text == field.text) {
+                return Err(Diagnostic::new(field.span, "this field is given twice"));
+            }
+            self.expect(value, &record.fields[place].1)?;
+        }
+        let is_given = |field: &str| given.iter().any(|(name, _)| name.text == field);
+        match record.fields.iter().find(|(field, _)| !is_given(field)) {
+            Some((field, _)) => {
+                let message = format!("the field `{field}` has no value");
+                Err(Diagnostic::new(expr.span, message).hint(format!("add `{field}: …`")))
+            }
+            None => Ok(Type::Record(record)),
+        }
+    }
+
     fn new_node(&mut self, expr: &Expr, name: &Name, given: &[(Name, Expr)]) -> Checked<Type> {
+        if self.part == Part::Spec {
+            return self.new_record(expr, name, given);
+        }
         if !matches!(self.part, Part::Algorithm | Part::Init) {
             return Err(Diagnostic::new(expr.span, "only an algorithm allocates"));
         }
@@ -384,7 +453,7 @@ impl Checker<'_> {
                 self.facts.meaning(expr.id),
                 Some(Meaning::Local(_) | Meaning::Shared(_) | Meaning::Thread(_))
             ),
-            ExprKind::Field(..) => true,
+            ExprKind::Field(of, _) => self.part != Part::Spec || self.is_place(of),
             ExprKind::Part(of, _) | ExprKind::Index(of, _) => self.is_place(of),
             _ => false,
         }

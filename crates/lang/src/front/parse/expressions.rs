@@ -90,7 +90,7 @@ impl Parser<'_> {
 
     fn member(&mut self, of: Expr) -> Parsed<Expr> {
         if self.peek().kind == TokenKind::Int {
-            let part = self.number()? as u32;
+            let part = self.small_number()? as u32;
             let span = of.span.to(self.previous_span());
             return Ok(self.make(ExprKind::Part(Box::new(of), part), span));
         }
@@ -122,6 +122,10 @@ impl Parser<'_> {
         if token.kind == TokenKind::Int {
             let number = self.number()?;
             return Ok(self.make(ExprKind::Int(number), start));
+        }
+        if token.kind == TokenKind::Text {
+            self.bump();
+            return Ok(self.make(ExprKind::Text(unquoted(token.text)), start));
         }
         let simple = match token.text {
             "true" => Some(ExprKind::Bool(true)),
@@ -225,4 +229,17 @@ impl Parser<'_> {
         }
         Ok(ExprKind::Name(name.text))
     }
+}
+
+/// What a text in quotation marks says: a backslash stands before a letter that is meant as it is.
+fn unquoted(quoted: &str) -> String {
+    let mut said = String::new();
+    let mut letters = quoted[1..quoted.len() - 1].chars();
+    while let Some(letter) = letters.next() {
+        match letter == '\\' {
+            true => said.extend(letters.next()),
+            false => said.push(letter),
+        }
+    }
+    said
 }

@@ -152,14 +152,19 @@ impl Parser<'_> {
         self.expect("spec")?;
         let name = self.name("the name of the specification")?;
         self.expect("{")?;
-        let mut spec = SpecDecl { name, vars: vec![], methods: vec![], functions: vec![] };
+        let (records, vars, methods, functions) = (vec![], vec![], vec![], vec![]);
+        let mut spec = SpecDecl { name, records, vars, methods, functions };
         while !self.eat("}") {
             match self.peek().text {
+                "struct" => spec.records.push(self.structure()?),
                 "var" => spec.vars.push(self.variable()?),
                 "version" | "sparse" => spec.vars.push(self.version()?),
                 "method" => spec.methods.push(self.function("method")?),
                 "fn" => spec.functions.push(self.function("fn")?),
-                _ => return Err(self.unexpected("`var`, `version var`, `method`, `fn` or `}`")),
+                _ => {
+                    let wanted = "`var`, `version var`, `struct`, `method`, `fn` or `}`";
+                    return Err(self.unexpected(wanted));
+                }
             }
             self.eat(";");
         }
@@ -190,7 +195,7 @@ impl Parser<'_> {
         }
         let token = self.peek();
         let kind = match token.kind {
-            TokenKind::Int => ExprKind::Int(self.number()?),
+            TokenKind::Int => ExprKind::Int(self.small_number()?),
             _ => ExprKind::Name(self.name("a number of threads or `rest`")?.text),
         };
         Ok(RoleCount::Times(self.make(kind, token.span)))
@@ -202,9 +207,21 @@ impl Parser<'_> {
             return Err(self.unexpected("a number"));
         }
         self.at += 1;
-        token.text.parse::<i32>().map(i64::from).map_err(|_| {
-            Diagnostic::new(token.span, "this number is too large").label("must be below 2^31")
+        token.text.parse::<i64>().map_err(|_| {
+            Diagnostic::new(token.span, "this number is too large").label("must be below 2^63")
         })
+    }
+
+    /// A number that every engine can represent.
+    pub(super) fn small_number(&mut self) -> Parsed<i64> {
+        let span = self.peek().span;
+        let number = self.number()?;
+        match i32::try_from(number) {
+            Ok(_) => Ok(number),
+            Err(_) => {
+                Err(Diagnostic::new(span, "this number is too large").label("must be below 2^31"))
+            }
+        }
     }
 
     fn expectation(&mut self) -> Parsed<Expect> {
@@ -221,7 +238,7 @@ impl Parser<'_> {
                 let key = Name { text: token.text.to_string(), span: token.span };
                 p.expect(":")?;
                 let value = match p.peek().kind {
-                    TokenKind::Int => OptionValue::Number(p.number()?),
+                    TokenKind::Int => OptionValue::Number(p.small_number()?),
                     _ => OptionValue::Word(p.name("a number or a word")?.text),
                 };
                 if key.text == "memory" && !is_memory(&value) {

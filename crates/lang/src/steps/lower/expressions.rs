@@ -65,8 +65,8 @@ impl Lower<'_> {
                 self.value_into(expr, dst)?;
                 Ok(self.read(dst, &ty))
             }
-            ExprKind::Slice(..) | ExprKind::Set(_) => {
-                Err(Diagnostic::new(expr.span, "only specifications have collections"))
+            ExprKind::Slice(..) | ExprKind::Set(_) | ExprKind::Text(_) => {
+                Err(Diagnostic::new(expr.span, "only specifications have collections and texts"))
             }
         }
     }
