@@ -134,7 +134,7 @@ fn is_reference(v: Val) -> bool {
 }
 
 /// What a view knows about the shared references.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Outlook {
     /// What lies behind each of them.
     pub behind: Vec<Behind>,

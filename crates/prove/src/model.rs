@@ -146,6 +146,11 @@ pub struct Model {
 }
 
 impl Model {
+    /// Whether a method tells the first item.
+    pub fn peeks(&self) -> bool {
+        self.roles.iter().any(|role| matches!(role, Role::Peek { .. }))
+    }
+
     /// The program as a model, or why it is refused.
     pub fn of(program: &Program, threads: u32) -> Result<Model, String> {
         seriatim_lang::sequential::required(program, "the prover").map_err(|d| d.message)?;
