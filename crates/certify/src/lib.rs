@@ -81,6 +81,7 @@ pub mod effect;
 mod execute;
 pub mod heap_graph;
 mod help;
+mod index;
 mod interference;
 mod limits;
 mod list_spec;

@@ -6,7 +6,7 @@
 //! convenience: the checker accepts the result or not, like any other certificate.
 
 use crate::certificate::{Certificate, end_of, read};
-use crate::cover::Index;
+use crate::index::Index;
 use crate::effect::is_weaker;
 use crate::{Object, Refusal};
 use seriatim_lang::Program;
