@@ -167,7 +167,7 @@ impl Outlook {
             let nodes = (*a == Behind::NoNode) == (*b == Behind::NoNode);
             nodes && (!known || a == b)
         };
-        self.equal == other.equal && self.behind.iter().zip(&other.behind).all(same)
+        self.behind.iter().zip(&other.behind).all(same) && self.equal.iter().eq(&other.equal)
     }
 }
 
