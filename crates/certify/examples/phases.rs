@@ -15,7 +15,10 @@ fn processor() -> f64 {
 }
 
 fn main() {
-    println!("{:<28} {:>8} {:>7}  processor/clock s: prove, write, trim, check, sum", "", "views", "effects");
+    println!(
+        "{:<28} {:>8} {:>7}  processor/clock s: prove, write, trim, check, sum",
+        "", "views", "effects"
+    );
     for path in std::env::args().skip(1) {
         let name = path.rsplit('/').next().unwrap_or(&path).trim_end_matches(".seri");
         let source = std::fs::read_to_string(&path).expect("a file that can be read");

@@ -186,9 +186,7 @@ impl Matching<'_> {
                     if !others.is_empty() {
                         return [first].into_iter().chain(others).any(|route| {
                             let mut one = self.clone();
-                            tries.take()
-                                && one.take(here, route, segment.to)
-                                && one.complete(tries)
+                            tries.take() && one.take(here, route, segment.to) && one.complete(tries)
                         });
                     }
                     if !self.take(here, first, segment.to) {
@@ -279,9 +277,8 @@ impl Matching<'_> {
 /// Whether two operations are of one method with the same arguments, rest at the same position, and
 /// have taken effect alike. Unknown numbers are left to their translation.
 fn are_in_one_place(view: &Operation, state: &Operation) -> bool {
-    let is_number = |scalar: &Scalar| {
-        matches!(scalar, Scalar::Int(_) | Scalar::Own(_) | Scalar::Number(..))
-    };
+    let is_number =
+        |scalar: &Scalar| matches!(scalar, Scalar::Int(_) | Scalar::Own(_) | Scalar::Number(..));
     let mut arguments = view.arguments.iter().zip(&state.arguments);
     (view.pc, view.method) == (state.pc, state.method)
         && (view.ghost.done, view.ghost.got) == (state.ghost.done, state.ghost.got)

@@ -27,7 +27,7 @@ use seriatim_lang::types::Scalar;
 pub struct Abstraction {
     /// The shared variable from which they are reached.
     pub root: usize,
-/// Where the content begins.
+    /// Where the content begins.
     pub begin: Begin,
     /// Which nodes count.
     pub counted: Counted,
@@ -239,8 +239,7 @@ impl Abstraction {
 
     /// Whether an operation on a list still depends on what the content is at some moment.
     pub fn is_observed(&self, model: &Model, busy: &Busy) -> bool {
-        let concerned =
-            model.tracking != Tracking::Key || busy.args[0] == Val::Key(Class::Tracked);
+        let concerned = model.tracking != Tracking::Key || busy.args[0] == Val::Key(Class::Tracked);
         concerned && !busy.ghost.done
     }
 
