@@ -97,11 +97,13 @@ mod record;
 pub mod scalar;
 mod sort;
 pub mod state;
+mod steps_text;
 mod trim;
 
 pub use certificate::{Certificate, Unreadable};
 pub use object::Object;
 pub use pass::{Pass, Rejection};
+pub use steps_text::steps_text;
 pub use trim::trimmed;
 
 use seriatim_lang::Program;

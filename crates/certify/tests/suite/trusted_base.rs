@@ -50,8 +50,9 @@ const BEYOND_LISTS: &[&str] = &[
     "names.rs",
 ];
 
-/// What decides nothing: drawings, and what makes certificates shorter before they are checked.
-const FOR_PEOPLE: &[&str] = &["draw.rs", "needs.rs", "trim.rs"];
+/// What decides nothing: drawings, the steps as text, and what makes certificates shorter before they
+/// are checked.
+const FOR_PEOPLE: &[&str] = &["draw.rs", "needs.rs", "steps_text.rs", "trim.rs"];
 
 /// The words behind `seriatim_lang::` in the checker, all of which are in these files. (`machine`
 /// for the bounds of a specification's values; `show` prints steps for people.)
