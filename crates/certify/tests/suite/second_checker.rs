@@ -80,13 +80,14 @@ fn a_second_checker_says_the_same() {
     };
     let folder = std::env::temp_dir().join(format!("seriatim-second-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let edits = if long() { 2_000 } else { 25 };
     let (mut accepted, mut refused) = (0, 0);
     for (name, broken) in PROVED {
         let program = program(name);
         let text = proved(&program).expect("it is proved");
         let lines = body(&text);
         let mut numbers = Numbers(lines.len() as u64);
+        // Python takes its time: the short run tries few forgeries of what is large.
+        let edits = if long() { 1_000 } else { (3_000 / lines.len()).clamp(3, 25) };
         let mut certificates = vec![text.clone()];
         certificates.extend((0..edits).map(|_| damaged(&lines, &mut numbers)));
         let said = second(python, &folder, &program, &certificates);
@@ -107,5 +108,5 @@ fn a_second_checker_says_the_same() {
         }
     }
     std::fs::remove_dir_all(&folder).unwrap();
-    assert!(accepted >= PROVED.len() && refused > 50, "{accepted} accepted, {refused} refused");
+    assert!(accepted >= PROVED.len() && refused > 30, "{accepted} accepted, {refused} refused");
 }
