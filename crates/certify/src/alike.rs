@@ -20,12 +20,13 @@
 //! It would be unsound to group views that differ in anything that `apply` or `observe` reads, or
 //! to leave out a group.
 
+use crate::cover::covers;
 use crate::interference::can_fit;
 use crate::pass::{Pass, Rejection};
 use crate::scalar::{NodeId, Scalar};
 use crate::state::{Ghost, State};
 use seriatim_lang::steps::Pc;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, available_parallelism};
@@ -119,16 +120,13 @@ fn common(view: &State) -> State {
 impl Group {
     /// All effects, in all views of the group.
     fn meets_effects(&self, pass: &Pass) -> Result<(), Rejection> {
-        let mut met: HashSet<State> = HashSet::new();
         for (effect, effect_line) in &pass.certificate.effects {
             if !can_fit(effect, &self.common) {
                 continue;
             }
             let mut missing = None;
             let described = pass.after(effect, &self.common, &mut |state| {
-                missing = match crate::cover::covers(&self.common, state)
-                    || !met.insert(state.renumbered())
-                {
+                missing = match covers(&self.common, state) {
                     true => None,
                     false => self.not_described(pass, state),
                 };

@@ -123,6 +123,21 @@ pub enum End {
 }
 
 impl HeapGraph {
+    /// A copy, with room for some more nodes and segments.
+    pub fn roomy(&self) -> HeapGraph {
+        fn copied<T: Clone>(all: &[T]) -> Vec<T> {
+            let mut copy = Vec::with_capacity(all.len() + 6);
+            copy.extend_from_slice(all);
+            copy
+        }
+        HeapGraph {
+            nodes: copied(&self.nodes),
+            segments: copied(&self.segments),
+            shared_before: self.shared_before.clone(),
+            shared: self.shared.clone(),
+        }
+    }
+
     /// A node.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]

@@ -72,7 +72,8 @@ pub fn apply(
 ) -> Result<Option<State>, Objection> {
     let start = |p: &Place| if p.fresh { Where::Outside } else { Where::Open };
     let places = effect.places.iter().map(start).collect();
-    let mut fit = Fit { effect, view: state, graph: state.graph.clone(), places, choices };
+    let graph = state.graph.roomy();
+    let mut fit = Fit { effect, view: state, graph, places, choices };
     if fit.place_all().is_none() || !fit.learn_ways() || !fit.is_possible() {
         return Ok(None);
     }

@@ -81,6 +81,7 @@ pub mod effect;
 mod execute;
 pub mod heap_graph;
 mod help;
+mod index;
 mod interference;
 mod limits;
 mod list_spec;
@@ -97,11 +98,13 @@ mod reduce;
 pub mod scalar;
 mod sort;
 pub mod state;
+mod steps_text;
 mod trim;
 
 pub use certificate::{Certificate, Unreadable};
 pub use object::Object;
 pub use pass::{Pass, Rejection};
+pub use steps_text::steps_text;
 pub use trim::trimmed;
 
 use seriatim_lang::Program;

@@ -4,11 +4,12 @@ use crate::alike;
 use crate::cell::Exchange;
 use crate::certificate::{Certificate, Effect};
 use crate::counter::{self, Update};
-use crate::cover::{Index, covers};
+use crate::cover::covers;
 use crate::effect::{describes, is_visible};
 use crate::execute::{Ended, Execution, Objection, Start};
 use crate::heap_graph::{HeapGraph, Time};
 use crate::help::Help;
+use crate::index::Index;
 use crate::interference::{apply, can_fit};
 use crate::limits::{CASES, INSIDE, Left, SPLITS, WORK, Work};
 use crate::names;
@@ -193,6 +194,14 @@ impl<'a> Pass<'a> {
                 return Ok(());
             }
         }
+    }
+
+    /// A state in which the operation has seen the content at this moment.
+    fn observed(&self, mut state: State, choices: &mut Choices) -> Result<State, Objection> {
+        let Some(mut operation) = state.operation.take() else { return Ok(state) };
+        let mut moment = self.execution(state, choices);
+        moment.observe(&self.certificate.content, &mut operation)?;
+        Ok(State { operation: Some(operation), ..moment.state })
     }
 
     fn execution<'e>(&'e self, state: State, choices: &'e mut Choices) -> Execution<'e> {
@@ -552,12 +561,7 @@ impl<'a> Pass<'a> {
         loop {
             self.spend(&mut left)?;
             if let Some(state) = apply(effect, view, &mut choices)? {
-                let mut moment = self.execution(state, &mut choices);
-                if let Some(mut operation) = moment.state.operation.take() {
-                    moment.observe(&self.certificate.content, &mut operation)?;
-                    moment.state.operation = Some(operation);
-                }
-                let mut state = moment.state;
+                let mut state = self.observed(state, &mut choices)?;
                 state.settle();
                 if !wanted(&state) {
                     return Ok(false);

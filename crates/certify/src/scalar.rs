@@ -116,6 +116,13 @@ impl Attributes {
         Attributes(self.0 | other.0)
     }
 
+    /// The lowest and the highest class of key that occurs.
+    pub fn classes(self) -> Option<(Class, Class)> {
+        let bits = (0..6).fold(0, |bits, part| bits | self.0 >> (5 * part) & 0b11111);
+        let highest = bits.checked_ilog2()?;
+        Some((Class::ALL[bits.trailing_zeros() as usize], Class::ALL[highest as usize]))
+    }
+
     /// The attributes of the set.
     pub fn iter(self) -> impl Iterator<Item = Attribute> {
         let mut rest = self.0;
@@ -254,6 +261,8 @@ mod tests {
                 assert_eq!(a.agrees(*b), b.agrees(*a));
                 let [one, other] = [a, b].map(|x| Attributes::default().with(*x));
                 assert_eq!(one.covers(other), a.is_weaker(*b), "{a:?} {b:?}");
+                let (low, high) = (a.class.min(b.class), a.class.max(b.class));
+                assert_eq!(one.and(other).classes(), Some((low, high)));
             }
         }
     }

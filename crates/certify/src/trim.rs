@@ -6,8 +6,8 @@
 //! convenience: the checker accepts the result or not, like any other certificate.
 
 use crate::certificate::{Certificate, end_of, read};
-use crate::cover::Index;
 use crate::effect::is_weaker;
+use crate::index::Index;
 use crate::{Object, Refusal};
 use seriatim_lang::Program;
 use std::collections::BTreeSet;

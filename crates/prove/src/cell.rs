@@ -226,9 +226,13 @@ pub fn is_justified(model: &Model, busy: &Busy, result: &[Val]) -> bool {
     }
 }
 
+/// A scalar in which all records are called 0.
+fn plain(scalar: &Val) -> Val {
+    if scalar.record().is_some() { Val::Record(0) } else { *scalar }
+}
+
 fn shared(model: &Model, view: &View) -> Shared {
     let held = model.descriptor().and_then(|d| view.globals[d].record());
-    let plain = |v: &Val| if v.record().is_some() { Val::Record(0) } else { *v };
     Shared {
         globals: view.globals.iter().map(plain).collect(),
         held: held.map(|n| view.records[n].fields),
@@ -253,6 +257,20 @@ fn windows_agree(acting: Option<Window>, mine: Option<Window>) -> bool {
 }
 
 impl Exchange {
+    /// Whether another thread with this view can be in the state before the step.
+    fn fits(&self, model: &Model, view: &View) -> bool {
+        let mut pairs = self.before.globals.iter().zip(&view.globals);
+        let held = || model.descriptor().and_then(|d| view.globals[d].record());
+        pairs.all(|(acting, mine)| scalars_agree(*acting, plain(mine)))
+            && self.before.held == held().map(|n| view.records[n].fields)
+            && windows_agree(self.before.window, view.window)
+    }
+
+    /// Whether another step does the same to every view.
+    pub fn is_same(&self, other: &Exchange) -> bool {
+        (&self.before, &self.after) == (&other.before, &other.after)
+    }
+
     /// The view after the step of another thread, if it can take place there. Law: a view knows the
     /// whole shared state of a cell, so the step takes place if both threads see the same state,
     /// and leaves what the acting thread sees.
@@ -262,12 +280,7 @@ impl Exchange {
         abstraction: &Abstraction,
         view: &View,
     ) -> Result<Option<View>, Obstacle> {
-        let mine = shared(model, view);
-        let mut pairs = self.before.globals.iter().zip(&mine.globals);
-        if !pairs.all(|(acting, mine)| scalars_agree(*acting, *mine))
-            || self.before.held != mine.held
-            || !windows_agree(self.before.window, mine.window)
-        {
+        if !self.fits(model, view) {
             return Ok(None);
         }
         let mut after = view.clone();

@@ -44,6 +44,31 @@ pub enum Paths {
     Told,
 }
 
+/// What can be seen of the content at one moment.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Moment {
+    /// The tracked key is a member; the sequence is empty.
+    pub yes: bool,
+    /// It is not.
+    pub no: bool,
+    /// The colour of the first item, as a bit, where that is known and a method tells it.
+    pub first: u8,
+}
+
+impl Ghost {
+    /// What an operation keeps of a moment. Only who asks for something keeps it: views need not
+    /// differ in what nobody uses.
+    pub fn see(&mut self, model: &Model, method: u32, moment: Moment) {
+        let role = model.roles[method as usize];
+        let asks = model.tracking == Tracking::Key || matches!(role, Role::IsEmpty { .. });
+        self.saw_yes |= moment.yes;
+        self.saw_no |= asks && moment.no;
+        if matches!(role, Role::Peek { .. }) {
+            self.firsts |= moment.first;
+        }
+    }
+}
+
 /// Where the content begins.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Begin {
@@ -203,28 +228,34 @@ impl Abstraction {
             Kind::Stack | Kind::Queue | Kind::Set => {}
         }
         let Some(busy) = &view.busy else { return Ok(()) };
-        let mut ghost = busy.ghost;
-        let role = model.roles[busy.method as usize];
-        match model.tracking {
-            Tracking::Key if busy.args[0] == Val::Key(Class::Tracked) => {
-                let member = self.has_tracked(view)?;
-                ghost.saw_yes |= member;
-                ghost.saw_no |= !member;
-            }
-            Tracking::Key => {}
-            _ => {
-                let items = self.sequence(view)?;
-                ghost.saw_yes |= items.is_empty();
-                // Only who asks for them keeps these: views need not differ in what nobody uses.
-                ghost.saw_no |= matches!(role, Role::IsEmpty { .. }) && !items.is_empty();
-                if let (Role::Peek { .. }, Some(Item::Node(first))) = (role, items.first()) {
-                    let values = view.nodes[*first].values;
-                    ghost.firsts |= if values.count_ones() == 1 { values & ANY_COLOUR } else { 0 };
-                }
-            }
+        if !self.is_observed(model, busy) {
+            return Ok(());
         }
-        view.busy.iter_mut().for_each(|b| b.ghost = ghost);
+        let method = busy.method;
+        let moment = self.moment(model, view)?;
+        view.busy.iter_mut().for_each(|b| b.ghost.see(model, method, moment));
         Ok(())
+    }
+
+    /// Whether an operation on a list still depends on what the content is at some moment.
+    pub fn is_observed(&self, model: &Model, busy: &Busy) -> bool {
+        let concerned = model.tracking != Tracking::Key || busy.args[0] == Val::Key(Class::Tracked);
+        concerned && !busy.ghost.done
+    }
+
+    /// What can be seen of the content of a list now.
+    pub fn moment(&self, model: &Model, view: &View) -> Result<Moment, Obstacle> {
+        if model.tracking == Tracking::Key {
+            let member = self.has_tracked(view)?;
+            return Ok(Moment { yes: member, no: !member, first: 0 });
+        }
+        let items = self.sequence(view)?;
+        let first = match items.first() {
+            Some(Item::Node(first)) if model.peeks() => view.nodes[*first].values,
+            _ => 0,
+        };
+        let first = if first.count_ones() == 1 { first & ANY_COLOUR } else { 0 };
+        Ok(Moment { yes: items.is_empty(), no: !items.is_empty(), first })
     }
 
     /// The first item, if the operation is one that tells it.

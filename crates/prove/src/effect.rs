@@ -134,7 +134,7 @@ fn is_reference(v: Val) -> bool {
 }
 
 /// What a view knows about the shared references.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Outlook {
     /// What lies behind each of them.
     pub behind: Vec<Behind>,
@@ -167,7 +167,7 @@ impl Outlook {
             let nodes = (*a == Behind::NoNode) == (*b == Behind::NoNode);
             nodes && (!known || a == b)
         };
-        self.equal == other.equal && self.behind.iter().zip(&other.behind).all(same)
+        self.behind.iter().zip(&other.behind).all(same) && self.equal.iter().eq(&other.equal)
     }
 }
 

@@ -67,6 +67,7 @@ impl Interference {
     pub fn is_weaker(&self, other: &Interference) -> bool {
         match (self, other) {
             (Interference::List(a), Interference::List(b)) => a.is_weaker(b),
+            (Interference::Cell(a), Interference::Cell(b)) => a.is_same(b),
             _ => false,
         }
     }

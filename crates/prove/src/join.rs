@@ -8,7 +8,7 @@
 
 use crate::model::Tracking;
 use crate::value::Val;
-use crate::view::{Numbers, Segment, View};
+use crate::view::{Node, Numbers, Segment, View};
 
 impl View {
     /// The skeleton, as a text that is equal for equal skeletons only: every part has a fixed width
@@ -87,9 +87,33 @@ impl View {
         changed
     }
 
-    /// Whether this view describes all that another one with the same skeleton does.
+    /// Whether this view describes all that another one with the same skeleton does: it would not
+    /// widen.
     pub fn covers(&self, other: &View) -> bool {
-        !self.clone().widen(other)
+        self.nodes.iter().zip(&other.nodes).all(|(mine, theirs)| {
+            let (a, b) = (mine.segment, theirs.segment);
+            theirs.values & !mine.values == 0
+                && b.attrs & !a.attrs == 0
+                && b.values & !a.values == 0
+                && (a.optional || !b.optional)
+                && (!a.sorted || b.sorted)
+        })
+    }
+
+    /// Whether another view of the same thread has the same skeleton.
+    pub fn has_same_skeleton(&self, other: &View, tracking: Tracking) -> bool {
+        let same_thread = (&self.busy, &self.globals, &self.slots, &self.records)
+            == (&other.busy, &other.globals, &other.slots, &other.records)
+            && (self.window, &self.numbers) == (other.window, &other.numbers);
+        let same = |(a, b): (&Node, &Node)| {
+            (a.attr, a.to, a.private) == (b.attr, b.to, b.private)
+                && (tracking == Tracking::Key
+                    || a.segment.is_empty() == b.segment.is_empty()
+                        && (!a.private || a.values == b.values))
+        };
+        same_thread
+            && self.nodes.len() == other.nodes.len()
+            && self.nodes.iter().zip(&other.nodes).all(same)
     }
 }
 
@@ -124,7 +148,6 @@ fn write(text: &mut Vec<u8>, value: Val) {
 mod tests {
     use super::*;
     use crate::value::{Attr, Class};
-    use crate::view::Node;
 
     fn views() -> Vec<View> {
         let mut found = Vec::new();
@@ -150,6 +173,7 @@ mod tests {
     fn a_join_covers_both_sides_and_is_the_least_that_does() {
         for a in views() {
             for b in views() {
+                assert!(a.has_same_skeleton(&b, Tracking::Key));
                 let mut join = a.clone();
                 let changed = join.widen(&b);
                 assert!(join.covers(&a) && join.covers(&b));
@@ -168,6 +192,7 @@ mod tests {
                 assert_eq!(a.skeleton(Tracking::Key), b.skeleton(Tracking::Key));
                 let alike = a.nodes[0].segment.is_empty() == b.nodes[0].segment.is_empty();
                 assert_eq!(a.skeleton(Tracking::Colour) == b.skeleton(Tracking::Colour), alike);
+                assert_eq!(a.has_same_skeleton(&b, Tracking::Colour), alike);
             }
         }
     }

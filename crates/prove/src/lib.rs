@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod abstraction;
+mod alike;
 mod canon;
 mod cell;
 mod cell_spec;

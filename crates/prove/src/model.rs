@@ -147,6 +147,11 @@ pub struct Model {
 }
 
 impl Model {
+    /// Whether a method tells the first item.
+    pub fn peeks(&self) -> bool {
+        self.roles.iter().any(|role| matches!(role, Role::Peek { .. }))
+    }
+
     /// The program as a model, or why it is refused; none if the reduction is no other than the one
     /// before.
     pub fn of(

@@ -100,15 +100,20 @@ impl Views {
         }
     }
 
+    /// Whether some view will be worked off later.
+    pub fn is_any_waiting(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
     /// Whether a view will be worked off later.
     pub fn is_waiting(&self, number: usize) -> bool {
         self.waiting[number]
     }
 
-    /// Whether a canonical view is covered by the set.
-    #[cfg(test)]
-    pub fn covers(&self, view: &View) -> bool {
-        let number = self.index.get(&view.skeleton(self.tracking));
+    /// Whether a canonical view is covered by the set; `skeleton` is memory for its skeleton.
+    pub fn covers(&self, view: &View, skeleton: &mut Vec<u8>) -> bool {
+        view.write_skeleton(self.tracking, skeleton);
+        let number = self.index.get(&*skeleton);
         number.is_some_and(|number| self.list[*number as usize].covers(view))
     }
 }

@@ -10,9 +10,12 @@
 //! *Order.* The hunt for a wrong run, at the bounds of the file and for a third of the time, goes
 //! on beside the proof, never before it: neither has to wait for the other, a run that is found
 //! ends the proof, and an accepted proof ends the hunt, unless the hunt has something to say that
-//! the proof has not (whether threads can wait for each other). The hunt goes in rounds, each from
+//! the proof has not (whether threads can wait for each other): then it goes on for as long again as
+//! the proof took, a second at least. The hunt goes in rounds, each from
 //! the start and twice as long as the one before: whoever has a proof after a time waits for the
-//! hunt for a tenth of a second, or as long again. A hunt that is there only to contradict a proof
+//! hunt for a tenth of a second, or as long again. Between two rounds it leaves the processor to
+//! the proof, which uses as many as there are: for as long as the round took, or for three times as
+//! long if there is only one. A hunt that is there only to contradict a proof
 //! takes a brief second opinion; one whose *holds* is told takes a full one, if need be by
 //! exploring once more. If the proof gets stuck, all pairs of methods are
 //! decided on lists of any length, where that applies, and explorations raise the bounds for the
@@ -36,8 +39,9 @@ use seriatim_limits::Instant;
 use seriatim_spec::Cancel;
 use seriatim_spec::answer::{Answer, Cost, Property, Standing};
 use std::panic::resume_unwind;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::Builder;
+use std::thread::{Builder, available_parallelism};
 use std::time::Duration;
 
 /// The time for explorations if none is given.
@@ -45,6 +49,9 @@ pub const TIME: Duration = Duration::from_secs(30);
 
 /// How long the first round of a hunt takes.
 const FIRST_ROUND: Duration = Duration::from_millis(100);
+
+/// How long a hunt for deadlocks may take at least, once there is a proof of everything else.
+const LEAST: Duration = Duration::from_secs(1);
 
 /// The stack of the thread that proves: formulas and heaps are walked recursively, and the program
 /// is a stranger's.
@@ -172,16 +179,23 @@ fn hunted_and_proved(
 ) -> Result<(Outcome, Attempt), Error> {
     let deadline = options.bounds.limits.time.map(|time| Instant::now() + time);
     let cancel = Cancel::at(deadline);
-    let is_proved = AtomicBool::new(false);
+    let progress = Progress::default();
+    let start = Instant::now();
     let prove = || {
         let attempt = attempt(program, &cancel);
-        let says_all = matches!(attempt, Attempt::Proved { .. }) && !can_wait(program);
-        is_proved.store(says_all, Ordering::Relaxed);
+        let is_proved = matches!(attempt, Attempt::Proved { .. });
+        if is_proved {
+            let time = Instant::now().saturating_duration_since(start);
+            progress.proved_after.get_or_init(|| time);
+        }
+        progress.says_all.store(is_proved && !can_wait(program), Ordering::Relaxed);
+        progress.has_ended.store(true, Ordering::Relaxed);
         attempt
     };
     std::thread::scope(|scope| {
         let proof = Builder::new().stack_size(STACK).spawn_scoped(scope, prove);
-        let hunt = hunted(program, options, &is_proved);
+        progress.has_ended.fetch_or(proof.is_err(), Ordering::Relaxed);
+        let hunt = hunted(program, options, &progress);
         if hunt.as_ref().map_or(true, settles) {
             cancel.raise();
         }
@@ -194,26 +208,59 @@ fn hunted_and_proved(
     })
 }
 
+/// How far a proof has come, for the hunt beside it.
+#[derive(Default)]
+struct Progress {
+    /// Whether it has ended, with a proof or without.
+    has_ended: AtomicBool,
+    /// Whether there is a proof that leaves nothing open.
+    says_all: AtomicBool,
+    /// The time that a proof took, once there is one.
+    proved_after: OnceLock<Duration>,
+}
+
+impl Progress {
+    /// How long a hunt may take at most, which has so much time: beside a proof, what it can still
+    /// say of deadlocks is worth as long again as the proof took.
+    fn most(&self, time: Duration) -> Duration {
+        let beside = self.proved_after.get().map(|proof| (*proof * 2).max(LEAST));
+        beside.map_or(time, |beside| beside.min(time))
+    }
+
+    /// Leaves the processor to a proof that still goes on, after a round of a hunt.
+    fn make_way(&self, round: Duration) {
+        let share = match available_parallelism().map_or(1, usize::from) {
+            1 => 3,
+            _ => 1,
+        };
+        let end = Instant::now() + round * share;
+        while !self.has_ended.load(Ordering::Relaxed) && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
 /// Hunts for a run that goes wrong, for a third of the time or until nothing depends on it any
 /// more.
-fn hunted(
-    program: &Program,
-    options: &Options<'_>,
-    is_needless: &AtomicBool,
-) -> Result<Outcome, Error> {
-    let end = Instant::now() + time(options) / 3;
+fn hunted(program: &Program, options: &Options<'_>, proof: &Progress) -> Result<Outcome, Error> {
+    let start = Instant::now();
     let mut asked = options.bounds.clone();
     if is_brief(program) {
         asked.second_opinion = SecondOpinion::BRIEF;
     }
     let mut round = FIRST_ROUND;
     loop {
+        let end = start + proof.most(time(options) / 3);
         let left = end.saturating_duration_since(Instant::now());
         let is_last = left <= round * 2;
         let bounds = within(&asked, if is_last { left } else { round });
         let hunt = explored(program, options, &bounds)?;
         let is_cut = matches!(hunt.verdict, Verdict::Unknown(Reason::Time));
-        if is_last || !is_cut || is_needless.load(Ordering::Relaxed) {
+        if is_last || !is_cut || proof.says_all.load(Ordering::Relaxed) {
+            return Ok(hunt);
+        }
+        proof.make_way(round);
+        if proof.says_all.load(Ordering::Relaxed) {
             return Ok(hunt);
         }
         round *= 2;

@@ -38,7 +38,7 @@ pub fn attempt(program: &Program, cancel: &Cancel) -> Attempt {
         let outcome = prove(program, &options);
         checkpoint_now();
         match outcome {
-            Outcome::Proved(proof) => checked(program, &proof).unwrap_or_else(open),
+            Outcome::Proved(proof) => checked(program, proof).unwrap_or_else(open),
             Outcome::Refused(why) => open(format!("the prover does not understand it: {why}")),
             Outcome::Unknown(stuck) => {
                 let why = format!("not proved: the proof got stuck: {}", stuck.obstacle.text());
@@ -49,13 +49,16 @@ pub fn attempt(program: &Program, cancel: &Cancel) -> Attempt {
     attempted.unwrap_or_else(|Stopped(reason)| open(reason.to_string()))
 }
 
-/// A proof whose certificate is accepted, or why there is none.
-fn checked(program: &Program, proof: &Proof) -> Result<Attempt, String> {
+/// A proof whose certificate is accepted, or why there is none. What is no longer needed is given
+/// back before the next part begins: a proof may have hundreds of thousands of views.
+fn checked(program: &Program, proof: Proof) -> Result<Attempt, String> {
     let whole = proof
         .certificate(program)
         .map_err(|why| format!("there is a proof, but no certificate: {why}"))?;
+    drop(proof);
     let rejected = |refusal| format!("the checker rejects the proof: {refusal}");
     let certificate = trimmed(program, &whole).map_err(rejected)?;
+    drop(whole);
     let accepted = certify(program, &certificate).map_err(rejected)?;
     Ok(Attempt::Proved { accepted, certificate })
 }

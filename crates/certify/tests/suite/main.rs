@@ -10,4 +10,5 @@ mod library;
 mod mutants;
 mod path_constraints;
 mod sabotage;
+mod second_checker;
 mod trusted_base;

@@ -57,8 +57,9 @@ const BEYOND_LISTS: &[&str] = &[
 /// What the checker needs besides for programs that others stand for.
 const STAND_INS: &[&str] = &["reduce.rs", "reduce"];
 
-/// What decides nothing: drawings, and what makes certificates shorter before they are checked.
-const FOR_PEOPLE: &[&str] = &["draw.rs", "needs.rs", "trim.rs"];
+/// What decides nothing: drawings, the steps as text, and what makes certificates shorter before they
+/// are checked.
+const FOR_PEOPLE: &[&str] = &["draw.rs", "needs.rs", "steps_text.rs", "trim.rs"];
 
 /// The words behind `seriatim_lang::` in the checker, all of which are in these files. (`machine`
 /// for the bounds of a specification's values; `show` prints steps for people.)

@@ -153,8 +153,8 @@ fn a_limit_makes_the_verdict_unknown() {
 fn of_several_contents_the_one_that_says_most_is_shown() {
     for (name, views, shown, limited) in [
         ("broken/orvyy_set_add_ignores_mark", 20_000, false, false),
-        ("vechev_cas", 6_000, false, true),
-        ("vechev_cas", 1_000, true, true),
+        ("vechev_cas", 2_000, false, true),
+        ("vechev_cas", 9_000, true, true),
     ] {
         let options = Options { views, ..Options::default() };
         let Outcome::Unknown(stuck) = prove(&program(&algorithm(name)), &options) else {

@@ -43,6 +43,10 @@ pub struct Show {
     /// Draw the control flow for Graphviz instead
     #[arg(long, conflicts_with = "steps")]
     dot: bool,
+
+    /// Write the steps in words, for checkers of certificates in other languages
+    #[arg(long, conflicts_with_all = ["steps", "dot"])]
+    words: bool,
 }
 
 /// Carries out `seriatim algorithms`.
@@ -83,6 +87,11 @@ pub fn format_files(arguments: &Format) -> Result<Exit, Failure> {
 pub fn show_steps(arguments: &Show) -> Result<Exit, Failure> {
     let source = Source::find(&arguments.algorithm)?;
     let program = source.program(&BTreeMap::new())?;
+    if arguments.words {
+        let failed = |why| Failure(format!("{}: no certificate in words: {why}", source.name));
+        say(&seriatim::certify::steps_text(&program).map_err(failed)?)?;
+        return Ok(Exit::Holds);
+    }
     let steps = lower(&program, 2, None).map_err(|error| source.complain(&error))?;
     say(&if arguments.dot { show::dot(&steps) } else { show::listing(&steps) })?;
     Ok(Exit::Holds)
