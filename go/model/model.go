@@ -7,7 +7,8 @@
 //	CGO_LDFLAGS="-L$CLONE/target/release -Wl,-rpath,$CLONE/target/release" go test -tags seriatim_cgo
 //
 // A model gives numbers to its states. Two equal states with two numbers only cost time; two different
-// states never share one: by == where the model has no equality of its own, else by its Equal.
+// states never share one: by == where the model has no equality of its own, else by its Equal. A step that
+// changes a state in place would make two states of one: what states look like is compared at the end.
 package model
 
 /*
@@ -39,6 +40,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"reflect"
 	"runtime/cgo"
 	"time"
 	"unsafe"
@@ -98,7 +101,7 @@ func Check(ctx context.Context, model Model, operations []Operation, detail Deta
 		}
 		limit = uint64(left)
 	}
-	s := &session{ctx: ctx, model: model, operations: operations, exact: map[any]uint32{}, buckets: map[any][]uint32{}}
+	s := &session{ctx: ctx, model: model, operations: operations, exact: map[any]uint32{}, byHash: map[uint64]uint32{}}
 	s.number(model.Init())
 	all := make([]C.struct_SeriatimOperation, len(operations))
 	earliest := operations[0].Call
@@ -108,6 +111,9 @@ func Check(ctx context.Context, model Model, operations []Operation, detail Deta
 		}
 	}
 	for i, operation := range operations {
+		if uint64(operation.Return-earliest) == C.SERIATIM_PENDING {
+			return Report{}, fmt.Errorf("operation %d: its times cannot be told from those of one that never returned", i)
+		}
 		all[i].process = C.SERIATIM_NO_PROCESS
 		all[i].call = C.uint64_t(operation.Call - earliest)
 		all[i].ret = C.uint64_t(operation.Return - earliest)
@@ -123,6 +129,9 @@ func Check(ctx context.Context, model Model, operations []Operation, detail Deta
 	defer C.seriatim_free(report)
 	if s.panicked != nil {
 		panic(s.panicked)
+	}
+	if err := s.unchanged(); err != nil {
+		return Report{}, err
 	}
 	if ctx.Err() != nil {
 		return Report{Verdict: Unknown}, nil
@@ -144,8 +153,10 @@ type session struct {
 	model      Model
 	operations []Operation
 	states     []any
-	exact      map[any]uint32
-	buckets    map[any][]uint32
+	hashes     []uint64          // what each state looked like when it got its number
+	exact      map[any]uint32    // without Equal: the number of a state
+	byHash     map[uint64]uint32 // with Equal: the number of the last state with a hash, plus one
+	before     []uint32          // and of the one before it with the same hash, plus one
 	panicked   any
 }
 
@@ -154,29 +165,63 @@ func (s *session) number(state any) uint32 {
 	if s.model.Equal == nil {
 		number, isKnown := s.exact[state]
 		if !isKnown {
-			number = s.add(state)
+			number = s.add(state, look(state))
 			s.exact[state] = number
 		}
 		return number
 	}
-	var bucket any
-	if s.model.Hash != nil {
-		bucket = s.model.Hash(state)
-	} else {
-		bucket = fmt.Sprint(state)
-	}
-	for _, number := range s.buckets[bucket] {
-		if s.model.Equal(state, s.states[number]) {
-			return number
+	hash := s.hash(state)
+	last := s.byHash[hash]
+	for number := last; number > 0; number = s.before[number-1] {
+		if s.model.Equal(state, s.states[number-1]) {
+			return number - 1
 		}
 	}
-	number := s.add(state)
-	s.buckets[bucket] = append(s.buckets[bucket], number)
+	number := s.add(state, hash)
+	s.before = append(s.before, last)
+	s.byHash[hash] = number + 1
 	return number
 }
 
-func (s *session) add(state any) uint32 {
+// hash is equal for states that are equal and look the same.
+func (s *session) hash(state any) uint64 {
+	if s.model.Hash != nil {
+		return s.model.Hash(state)
+	}
+	return printed(state)
+}
+
+// look is a hash of what can change although a state remains equal to itself: what a pointer points to.
+func look(state any) uint64 {
+	if kind := reflect.TypeOf(state); kind == nil || kind.Kind() != reflect.Pointer {
+		return 0
+	}
+	return printed(state)
+}
+
+func printed(state any) uint64 {
+	hash := fnv.New64a()
+	fmt.Fprint(hash, state)
+	return hash.Sum64()
+}
+
+// unchanged says whether every state still looks as it did when it got its number.
+func (s *session) unchanged() error {
+	looks := s.hash
+	if s.model.Equal == nil {
+		looks = look
+	}
+	for number, state := range s.states {
+		if looks(state) != s.hashes[number] {
+			return fmt.Errorf("the model changes states in place, or what it compares them by: one is %v now", state)
+		}
+	}
+	return nil
+}
+
+func (s *session) add(state any, hash uint64) uint32 {
 	s.states = append(s.states, state)
+	s.hashes = append(s.hashes, hash)
 	return uint32(len(s.states) - 1)
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -109,4 +110,69 @@ func TestAContextThatEndsIsNoVerdict(t *testing.T) {
 	if err != nil || report.Verdict != Unknown {
 		t.Errorf("%v %v", report, err)
 	}
+}
+
+func TestAModelThatChangesItsStatesIsAnError(t *testing.T) {
+	inPlace := func(_ context.Context, s, _, o any) (bool, any) {
+		count := s.(*int)
+		*count++
+		return *count > o.(int), count
+	}
+	byPointer := Model{Init: func() any { return new(int) }, Step: inPlace}
+	byEqual := byPointer
+	byEqual.Init = func() any { return map[string]int{} }
+	byEqual.Equal = reflect.DeepEqual
+	byEqual.Step = func(_ context.Context, s, _, o any) (bool, any) {
+		s.(map[string]int)["count"]++
+		return true, s
+	}
+	byHash := byEqual
+	byHash.Hash = func(s any) uint64 { return uint64(s.(map[string]int)["count"]) }
+	for name, model := range map[string]Model{"pointer": byPointer, "equal": byEqual, "hash": byHash} {
+		report, err := Check(context.Background(), model, increments(8), Plain)
+		if err == nil || !strings.Contains(err.Error(), "no function") && !strings.Contains(err.Error(), "in place") {
+			t.Errorf("%s: %v %v", name, report, err)
+		}
+	}
+}
+
+func TestTimesThatSpanEverything(t *testing.T) {
+	operations := []Operation{{Output: 0, Call: -1 << 63, Return: 1<<63 - 1}, {Output: 5, Call: 0, Return: 1}}
+	if report, err := Check(context.Background(), counter, operations, Plain); err == nil {
+		t.Errorf("%v", report)
+	}
+}
+
+func TestAModelMayAskAboutAnother(t *testing.T) {
+	nested := counter
+	nested.Step = func(ctx context.Context, s, i, o any) (bool, any) {
+		report, err := Check(ctx, counter, increments(8), Drawn)
+		if err != nil || report.Verdict != Linearizable {
+			t.Errorf("%v %v", report, err)
+		}
+		return counter.Step(ctx, s, i, o)
+	}
+	if report := check(t, nested, increments(8), Drawn); report.Verdict != Linearizable {
+		t.Errorf("%v", report)
+	}
+}
+
+func TestManyAskAtOnce(t *testing.T) {
+	var group sync.WaitGroup
+	for i := 0; i < 8; i++ {
+		group.Add(1)
+		go func(isRight bool) {
+			defer group.Done()
+			operations, expected := increments(80), Linearizable
+			if !isRight {
+				operations[79].Output, expected = 5, Violation
+			}
+			for round := 0; round < 20; round++ {
+				if report, err := Check(context.Background(), counter, operations, Drawn); err != nil || report.Verdict != expected {
+					t.Errorf("%v %v", report, err)
+				}
+			}
+		}(i%2 == 0)
+	}
+	group.Wait()
 }

@@ -77,12 +77,14 @@ struct Asked {
 }
 
 impl Asked {
-    fn time(&self) -> PyResult<Option<Duration>> {
-        let seconds = |seconds| {
-            Duration::try_from_secs_f64(seconds)
-                .map_err(|error| PyValueError::new_err(format!("time: {error}")))
-        };
-        self.time.map(seconds).transpose()
+    /// The time limit, and when it is over.
+    fn time(&self) -> PyResult<Option<(Duration, Instant)>> {
+        let Some(seconds) = self.time else { return Ok(None) };
+        let refused = |reason: String| PyValueError::new_err(format!("time: {reason}"));
+        let time =
+            Duration::try_from_secs_f64(seconds).map_err(|error| refused(error.to_string()))?;
+        let end = Instant::now().checked_add(time);
+        Ok(Some((time, end.ok_or_else(|| refused(format!("{seconds} seconds are too many")))?)))
     }
 
     fn question<'q>(&'q self, cancel: &'q Cancel, time: Option<Duration>) -> Question<'q> {
@@ -109,8 +111,8 @@ impl Asked {
         py: Python<'_>,
         read: impl FnOnce() -> Result<History, Refused> + Send,
     ) -> PyResult<Answer> {
-        let time = self.time()?;
-        let cancel = Cancel::at(time.map(|time| Instant::now() + time));
+        let (time, end) = self.time()?.unzip();
+        let cancel = Cancel::at(end);
         let work = || {
             let history = read()?;
             self.question(&cancel, time).answer(history)
@@ -183,8 +185,8 @@ fn check_spec(
     unknown: &Bound<'_, PyAny>,
     asked: Asked,
 ) -> PyResult<Answer> {
-    let time = asked.time()?;
-    let cancel = Cancel::at(time.map(|time| Instant::now() + time));
+    let (time, end) = asked.time()?.unzip();
+    let cancel = Cancel::at(end);
     let (model, operations) = spec::read(rows, spec, unknown)?;
     let error = model.error.clone();
     let answered = check_model(model, &operations, &asked.question(&cancel, time));

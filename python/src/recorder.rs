@@ -50,6 +50,22 @@ enum Process {
     Named(Py<PyAny>),
 }
 
+impl Recording {
+    fn clone_ref(&self, py: Python<'_>) -> Recording {
+        let same = |object: &Option<Py<PyAny>>| object.as_ref().map(|object| object.clone_ref(py));
+        Recording {
+            process: match &self.process {
+                Process::Numbered(number) => Process::Numbered(*number),
+                Process::Named(name) => Process::Named(name.clone_ref(py)),
+            },
+            op: self.op.clone_ref(py),
+            arg: same(&self.arg),
+            result: same(&self.result),
+            ..*self
+        }
+    }
+}
+
 /// Records operations of threads and tasks.
 #[pyclass(frozen, subclass, module = "seriatim")]
 pub struct Recorder {
@@ -64,6 +80,12 @@ impl Recorder {
 
     fn now(&self) -> u64 {
         self.clock.fetch_add(1, Ordering::SeqCst)
+    }
+
+    /// A copy. Whatever makes objects may run the collector, and that whatever users have: nobody
+    /// may hold the lock meanwhile.
+    fn snapshot(&self, py: Python<'_>) -> Vec<Recording> {
+        self.recorded().operations.iter().map(|recording| recording.clone_ref(py)).collect()
     }
 }
 
@@ -117,11 +139,11 @@ impl Recorder {
     /// What was recorded so far, as rows `(process, op, arg, result, call, return)`.
     fn rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let rows = PyList::empty(py);
-        for recording in &self.recorded().operations {
+        for recording in self.snapshot(py) {
             let Recording { process, op, arg, result, call, ret } = recording;
             let process = match process {
                 Process::Numbered(number) => number.into_pyobject(py)?.into_any(),
-                Process::Named(name) => name.bind(py).clone(),
+                Process::Named(name) => name.into_bound(py),
             };
             rows.append((process, op, arg, result, call, ret))?;
         }

@@ -2,11 +2,15 @@
 //!
 //! Objects that are equal have one number, by a dict; so states have to be hashable. An operation
 //! that cannot be hashed gets a number of its own, which only costs time.
+//!
+//! **What would make it unsound** is a step that changes the state it is given: one number would be
+//! two states. Such a state usually has another hash afterwards, and every hash is compared when
+//! there is a verdict; an object that has no hash of its own but attributes is refused at once.
 
 use crate::rows::row;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple};
 use seriatim::Next;
 use seriatim::foreign::{Model, Operation};
 use std::cell::Cell;
@@ -35,12 +39,14 @@ pub struct PythonSpec {
 /// The numbers of objects.
 struct Numbers {
     objects: Vec<Py<PyAny>>,
+    /// What they had when they got their numbers.
+    hashes: Vec<isize>,
     index: Py<PyDict>,
 }
 
 impl Numbers {
     fn new(py: Python<'_>) -> Self {
-        Numbers { objects: Vec::new(), index: PyDict::new(py).unbind() }
+        Numbers { objects: Vec::new(), hashes: Vec::new(), index: PyDict::new(py).unbind() }
     }
 
     fn of(&mut self, object: &Bound<'_, PyAny>) -> PyResult<u32> {
@@ -48,11 +54,46 @@ impl Numbers {
         if let Some(known) = index.get_item(object)? {
             return known.extract();
         }
+        if is_compared_by_identity(object)? {
+            let kind = object.get_type().name()?;
+            return Err(PyTypeError::new_err(format!(
+                "{kind} has no __eq__ and __hash__ of its own, so equal ones would differ: \
+                 a tuple or a frozen dataclass has"
+            )));
+        }
         let next = self.objects.len() as u32;
         index.set_item(object, next)?;
         self.objects.push(object.clone().unbind());
+        self.hashes.push(object.hash()?);
         Ok(next)
     }
+
+    /// Whether all still have the hashes that they had.
+    fn are_unchanged(&self, py: Python<'_>) -> PyResult<bool> {
+        for (object, hash) in self.objects.iter().zip(&self.hashes) {
+            if object.bind(py).hash()? != *hash {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Whether an object of a user's class equals only itself although it has attributes.
+fn is_compared_by_identity(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let kind = object.get_type();
+    // SAFETY: the flags of a type that lives.
+    let flags = unsafe { pyo3::ffi::PyType_GetFlags(kind.as_type_ptr()) };
+    if flags & pyo3::ffi::Py_TPFLAGS_HEAPTYPE == 0 {
+        return Ok(false);
+    }
+    let every = object.py().get_type::<PyAny>();
+    let has_attributes = || -> PyResult<bool> {
+        let own = object.getattr_opt("__dict__")?;
+        let own = own.map(|own| own.len()).transpose()?.unwrap_or(0);
+        Ok(own > 0 || kind.hasattr("__slots__")?)
+    };
+    Ok(kind.getattr("__hash__")?.is(every.getattr("__hash__")?) && has_attributes()?)
 }
 
 /// Reads rows under a specification.
@@ -71,10 +112,7 @@ pub fn read(
     for (index, told) in rows.try_iter()?.enumerate() {
         let (process, op, arg, result, call, ret) = row(index, &told?)?;
         let result = if ret.is_some() { result } else { unknown.clone() };
-        let same = PyTuple::new(py, [&op, &arg, &result])?;
-        // A tuple of things that are equal but not the same (1 and True) would be one operation.
-        let kinds = PyTuple::new(py, [op.get_type(), arg.get_type(), result.get_type()])?;
-        let same = PyTuple::new(py, [same.into_any(), kinds.into_any()])?;
+        let same = same_call(&op, &arg, &result)?;
         let known = classes.get_item(&same).ok().flatten();
         let operation = match known {
             Some(known) => known.extract()?,
@@ -113,6 +151,29 @@ pub fn read(
     Ok((model, operations))
 }
 
+/// What operations with one number have in common. Things that are equal but not the same (1 and
+/// True) are told apart by their types, and those inside other things by how they are shown.
+fn same_call<'py>(
+    op: &Bound<'py, PyAny>,
+    arg: &Bound<'py, PyAny>,
+    result: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let py = op.py();
+    let calls = PyTuple::new(py, [op, arg, result])?;
+    let kinds = PyTuple::new(py, [op.get_type(), arg.get_type(), result.get_type()])?;
+    let is_simple = |object: &&Bound<'py, PyAny>| {
+        object.is_none()
+            || object.is_exact_instance_of::<PyInt>()
+            || object.is_exact_instance_of::<PyString>()
+            || object.is_exact_instance_of::<PyBool>()
+    };
+    let shown = match [op, arg, result].iter().all(is_simple) {
+        true => py.None().into_bound(py),
+        false => calls.repr()?.into_any(),
+    };
+    PyTuple::new(py, [calls.into_any(), kinds.into_any(), shown])
+}
+
 impl PythonSpec {
     fn try_step(&self, py: Python<'_>, state: u32, operation: u32) -> PyResult<Next<u32>> {
         let steps = STEPS.get().wrapping_add(1);
@@ -132,6 +193,13 @@ impl PythonSpec {
             return Ok(Next::Many(several.collect::<PyResult<_>>()?));
         }
         Ok(Next::One(states.of(&next)?))
+    }
+
+    /// Keeps what was raised, and says so.
+    fn raised(&self, error: PyErr) -> String {
+        let told = format!("{}.step raised {error}", self.name);
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        told
     }
 
     fn state(&self, py: Python<'_>, number: u32) -> Py<PyAny> {
@@ -154,12 +222,17 @@ impl Model for PythonSpec {
     }
 
     fn step(&self, state: u32, operation: u32) -> Result<Next<u32>, String> {
+        Python::attach(|py| self.try_step(py, state, operation).map_err(|error| self.raised(error)))
+    }
+
+    fn complaint(&self) -> Option<String> {
         Python::attach(|py| {
-            self.try_step(py, state, operation).map_err(|error| {
-                let told = format!("{}.step raised {error}", self.name);
-                self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                told
-            })
+            let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+            match states.are_unchanged(py) {
+                Ok(true) => None,
+                Ok(false) => Some(format!("{}.step changes the state that it is given", self.name)),
+                Err(error) => Some(self.raised(error)),
+            }
         })
     }
 

@@ -326,3 +326,154 @@ def test_what_changes_later_was_recorded_as_it_was():
     with r.op("read") as op:
         op.result = [1]
     assert check(r, "register")
+
+
+def test_a_specification_that_changes_its_states_gives_no_verdict():
+    class Box:
+        def __init__(self):
+            self.count = 0
+
+    class Hashed(Box):
+        def __hash__(self):
+            return self.count
+
+        def __eq__(self, other):
+            return self.count == other.count
+
+    class InPlace(seriatim.Spec):
+        def step(self, state, op, arg, result):
+            state.count += 1
+            return state
+
+    rows = [(0, "take", None, k, 2 * k, 2 * k + 1) for k in range(3)]
+    spec = InPlace()
+    spec.initial = Box()
+    with pytest.raises(TypeError, match="Box has no __eq__"):
+        seriatim.check(rows, spec)
+    spec.initial = Hashed()
+    with pytest.raises(ValueError, match="changes the state|is no function"):
+        seriatim.check(rows, spec)
+
+
+@pytest.mark.parametrize("place", ["step", "hash", "eq", "key", "initial", "repr"])
+@pytest.mark.parametrize("kind", [KeyError, SystemExit, RecursionError, MemoryError])
+def test_what_a_specification_raises_anywhere_is_raised(place, kind):
+    armed = []
+
+    def trip(here):
+        if armed and here == place:
+            raise kind("on purpose")
+
+    class State:
+        def __init__(self, count):
+            self.count = count
+
+        def __hash__(self):
+            trip("hash")
+            return 1
+
+        def __eq__(self, other):
+            trip("eq")
+            return self.count == other.count
+
+        def __repr__(self):
+            trip("repr")
+            return f"State {self.count}"
+
+    class Tripping(seriatim.Spec):
+        @property
+        def initial(self):
+            armed.append(True)
+            trip("initial")
+            return State(0)
+
+        def key(self, op, arg):
+            trip("key")
+            return 0
+
+        def step(self, state, op, arg, result):
+            trip("step")
+            return State(state.count + 1) if result == state.count else None
+
+    rows = [(0, "take", None, k, 2 * at, 2 * at + 1) for at, k in enumerate((0, 2, 1))]
+    if place == "repr":  # is only asked for when a violation is told
+        assert seriatim.check(rows, Tripping()).verdict == "violation"
+        return
+    with pytest.raises(kind):
+        seriatim.check(rows, Tripping())
+
+
+def test_odd_answers_of_a_specification():
+    class Odd(seriatim.Spec):
+        initial = 0
+
+        def __init__(self, answer):
+            self.answer = answer
+
+        def step(self, state, op, arg, result):
+            return self.answer(state)
+
+    def verdict(answer):
+        return seriatim.check([(0, "f", None, 0, 0, 1), (0, "f", None, 0, 2, 3)], Odd(answer)).verdict
+
+    assert verdict(lambda state: []) == "violation"
+    assert verdict(lambda state: (state,)) == "linearizable"
+    assert verdict(lambda state: list(range(300))) == "linearizable"
+    assert verdict(lambda state: [state, True, 1.0]) == "linearizable"
+    with pytest.raises(ValueError, match="no function"):  # what differs from itself
+        verdict(lambda state: float("nan"))
+    with pytest.raises(TypeError, match="unhashable"):
+        verdict(lambda state: [[]])
+    # One that asks about another history, one that runs on several threads, and one that recurses.
+    assert verdict(lambda state: 1 if seriatim.check([], "queue") else None) == "linearizable"
+    with pytest.raises(RecursionError):
+        verdict(lambda state: verdict(lambda inner: verdict_forever(inner)))
+    found = []
+    workers = [threading.Thread(target=lambda: found.append(verdict(lambda state: state))) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert found == ["linearizable"] * 8
+
+
+def verdict_forever(state):
+    return verdict_forever(state)
+
+
+def test_operations_that_are_equal_but_not_the_same_are_told_apart():
+    class Kinds(seriatim.Spec):
+        initial = ()
+
+        def step(self, state, op, arg, result):
+            return state if isinstance(arg[0], bool) else None
+
+    row = lambda arg, call: (0, "f", arg, None, call, call + 1)
+    assert seriatim.check([row((True,), 0), row((True,), 2)], Kinds())
+    assert seriatim.check([row((True,), 0), row((1,), 2)], Kinds()).verdict == "violation"
+
+
+def test_a_recorder_is_used_by_what_the_collector_runs():
+    recorder = seriatim.Recorder()
+
+    class Talks:
+        def __init__(self):
+            self.me = self  # only the collector ends it
+
+        def __del__(self):
+            with recorder.op("gone"):
+                pass
+
+    for value in range(5_000):
+        Talks()
+        with recorder.op("write", value):
+            pass
+        if value % 1_000 == 0:
+            assert len(recorder.rows()) >= value
+    assert len(recorder) > 5_000
+
+
+def test_times_that_make_no_sense():
+    for time in (-1, float("nan"), float("inf"), 1e19, 1e300):
+        with pytest.raises(ValueError, match="time"):
+            seriatim.check("", "queue", time=time)

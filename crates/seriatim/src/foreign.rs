@@ -5,10 +5,11 @@
 //!
 //! - **It fails** (an exception, a panic, an answer that makes no sense): the check stops, and
 //!   there is no verdict.
-//! - **It is no function**: the answers to the first [`REMEMBERED`] different steps are remembered,
-//!   and each is compared with every later answer to the same step. When there is a verdict, up to
-//!   [`ASKED_AGAIN`] of them are asked once more for no other reason. A difference is told, and
-//!   there is no verdict.
+//! - **It is no function**: the answers to the first [`REMEMBERED`] different steps are remembered.
+//!   A step that comes up again is asked again; only if the answer is the same is it answered from
+//!   memory from then on. When there is a verdict, up to [`ASKED_AGAIN`] of them are asked once
+//!   more for no other reason. A difference is told, and there is no verdict.
+//! - **It changes its states**: a host that can see that says so in [`Model::complaint`].
 //!
 //! **What would make it unsound**: two different states under one number, operations with different
 //! results under one number, or a model whose answers change in places that nobody looks at twice.
@@ -17,13 +18,14 @@
 //! all. That is fair: if the whole history has an order, so has each prefix, with these results.
 
 use crate::question::{Answered, Question, Refused};
+use rustc_hash::FxHashMap;
 use seriatim_history::{
     Builder, Call, History, InputError, Interval, Outcome, Return, Time, Value, ValueId, json_value,
 };
 use seriatim_monitor::Options;
 use seriatim_spec::{Bound, Cancel, Interpretation, Next, Reader, Spec};
-use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many steps are remembered, to see whether a model is a function.
@@ -43,6 +45,12 @@ pub trait Model: Send + Sync + 'static {
     /// The states after the operation in a state; none if it is impossible there. `Err`: the model
     /// failed, and why.
     fn step(&self, state: u32, operation: u32) -> Result<Next<u32>, String>;
+
+    /// What is wrong with the model although every step had an answer; asked once, when there is a
+    /// verdict.
+    fn complaint(&self) -> Option<String> {
+        None
+    }
 
     /// The independent part of the object that the operation acts on; see [`Spec::key`].
     fn part(&self, _operation: u32) -> Option<u64> {
@@ -181,18 +189,26 @@ impl<M: Model> Reader for ModelReader<M> {
 /// A model under observation.
 struct Watched<M> {
     model: M,
+    /// Whether there is a failure in `seen`; looked at for each step.
+    has_failed: AtomicBool,
     seen: Mutex<Seen>,
 }
 
 #[derive(Default)]
 struct Seen {
     failure: Option<String>,
-    steps: HashMap<(u32, u32), Next<u32>>,
+    steps: FxHashMap<(u32, u32), Remembered>,
+}
+
+struct Remembered {
+    next: Next<u32>,
+    /// Whether the model said so twice.
+    is_confirmed: bool,
 }
 
 impl<M: Model> Watched<M> {
     fn new(model: M) -> Self {
-        Watched { model, seen: Mutex::default() }
+        Watched { model, has_failed: AtomicBool::new(false), seen: Mutex::default() }
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -203,27 +219,42 @@ impl<M: Model> Watched<M> {
         self.seen().failure.clone()
     }
 
+    /// The states after a step, by memory or by asking.
+    fn next(&self, state: u32, operation: u32) -> Next<u32> {
+        if let Some(known) = self.seen().steps.get(&(state, operation))
+            && known.is_confirmed
+        {
+            return known.next.clone();
+        }
+        self.ask(state, operation)
+    }
+
     /// Asks the model, unless it has failed before.
     fn ask(&self, state: u32, operation: u32) -> Next<u32> {
-        if self.seen().failure.is_some() {
+        if self.has_failed.load(Ordering::Relaxed) {
             return Next::None;
         }
         let asked = guarded(|| self.model.step(state, operation));
         let mut seen = self.seen();
         let problem = match asked.and_then(|answer| answer) {
             Err(problem) => problem,
-            Ok(next) => match seen.steps.get(&(state, operation)) {
-                Some(before) if *before != next => self.contradiction(state, operation),
-                Some(_) => return next,
+            Ok(next) => match seen.steps.get_mut(&(state, operation)) {
+                Some(known) if known.next != next => self.contradiction(state, operation),
+                Some(known) => {
+                    known.is_confirmed = true;
+                    return next;
+                }
                 None => {
                     if seen.steps.len() < REMEMBERED {
-                        seen.steps.insert((state, operation), next.clone());
+                        let known = Remembered { next: next.clone(), is_confirmed: false };
+                        seen.steps.insert((state, operation), known);
                     }
                     return next;
                 }
             },
         };
         seen.failure.get_or_insert(problem);
+        self.has_failed.store(true, Ordering::Relaxed);
         Next::None
     }
 
@@ -244,6 +275,9 @@ impl<M: Model> Watched<M> {
         };
         for (state, operation) in steps {
             self.ask(state, operation);
+        }
+        if let Some(problem) = guarded(|| self.model.complaint()).unwrap_or_else(Some) {
+            self.seen().failure.get_or_insert(problem);
         }
     }
 
@@ -277,7 +311,7 @@ impl<M: Model> Spec for Watched<M> {
     }
 
     fn step(&self, state: &u32, operation: &u32, _: Option<&()>) -> Next<u32> {
-        self.ask(*state, *operation)
+        self.next(*state, *operation)
     }
 
     fn step_or_cancel(
@@ -287,8 +321,8 @@ impl<M: Model> Spec for Watched<M> {
         _: Option<&()>,
         cancel: &Cancel,
     ) -> Next<u32> {
-        let next = self.ask(*state, *operation);
-        if next.is_empty() && self.seen().failure.is_some() {
+        let next = self.next(*state, *operation);
+        if next.is_empty() && self.has_failed.load(Ordering::Relaxed) {
             cancel.raise();
         }
         next

@@ -121,10 +121,11 @@ public final class Seriatim {
             throw new IllegalStateException("the command seriatim cannot be started: " + error.getMessage(), error);
         }
         try {
-            // All three at once: a pipe that nobody empties would stop the command.
-            CompletableFuture<String> out = CompletableFuture.supplyAsync(() -> all(process.getInputStream()));
-            CompletableFuture<String> errors = CompletableFuture.supplyAsync(() -> all(process.getErrorStream()));
-            CompletableFuture.runAsync(() -> give(process.getOutputStream(), input));
+            // All three at once, on threads of their own: a pipe that nobody empties would stop the command, and the
+            // common pool may have a single thread.
+            CompletableFuture<String> out = CompletableFuture.supplyAsync(() -> all(process.getInputStream()), Seriatim::start);
+            CompletableFuture<String> errors = CompletableFuture.supplyAsync(() -> all(process.getErrorStream()), Seriatim::start);
+            CompletableFuture.runAsync(() -> give(process.getOutputStream(), input), Seriatim::start);
             if (!process.waitFor(patience.toMillis(), TimeUnit.MILLISECONDS)) {
                 throw new IllegalStateException("seriatim did not end within " + patience);
             }
@@ -135,6 +136,12 @@ public final class Seriatim {
         } finally {
             process.destroyForcibly();
         }
+    }
+
+    private static void start(Runnable task) {
+        Thread thread = new Thread(task, "seriatim");
+        thread.setDaemon(true);
+        thread.start();
     }
 
     private static String all(InputStream stream) {
