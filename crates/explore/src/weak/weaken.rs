@@ -13,7 +13,7 @@
 
 use super::minima::{Minima, is_at_most, minima};
 use super::{explore_with, model};
-use crate::options::{MemoryModel, Options, SecondOpinion};
+use crate::options::{MemoryModel, Options, SecondOpinion, Synchronise};
 use crate::outcome::{Counterexample, Outcome, Reason, Statistics, Verdict};
 use crate::subject::Subject;
 use seriatim_lang::flow::successors;
@@ -73,13 +73,15 @@ pub enum Alone {
     Unknown(Reason),
 }
 
-/// What an algorithm with an ordering that is too weak does on x86, called by clients that
-/// synchronise every call. Others may see more there: a later call of a thread may read before an
-/// earlier one's writes have left its queue.
+/// What an algorithm with an ordering that is too weak does on x86.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnX86 {
-    /// It holds: tests with such clients cannot show the error.
+    /// It holds, whatever its clients synchronise: no test there can show the error.
     Holds,
+    /// It holds for clients that synchronise every call, since their operations have no bound:
+    /// tests with such clients cannot show the error. Others may see more: a later call of a thread
+    /// may read before an earlier one's writes have left its queue.
+    HoldsIfSynchronised,
     /// It fails as well.
     Fails,
     /// It was not decided.
@@ -221,6 +223,7 @@ impl Trial<'_> {
         let mut options = Options { memory: Some(model), ..self.options.clone() };
         if model == MemoryModel::Tso {
             options.lag = options.lag.or(Some(LONGEST_QUEUE));
+            options.synchronise = options.operations.map(|_| Synchronise::Anything);
         }
         let edits = self.edits(orders);
         let outcome = explore_with(self.program, &options, &edits, &mut |_: &Statistics| {})?;
@@ -246,8 +249,10 @@ impl Trial<'_> {
         let explored = self.explore(&orders, MemoryModel::Tso)?;
         let on_x86 = match explored.verdict {
             Verdict::Violation(_) => OnX86::Fails,
-            Verdict::Holds if !explored.statistics.cuts.lag => OnX86::Holds,
-            Verdict::Holds | Verdict::Unknown(_) => OnX86::Unknown,
+            Verdict::Unknown(_) => OnX86::Unknown,
+            Verdict::Holds if explored.statistics.cuts.lag => OnX86::Unknown,
+            Verdict::Holds if explored.options.clients() == Synchronise::Anything => OnX86::Holds,
+            Verdict::Holds => OnX86::HoldsIfSynchronised,
         };
         Ok(Alone::Needed { with, run, on_x86 })
     }

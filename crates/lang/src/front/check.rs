@@ -12,6 +12,7 @@ use crate::front::diagnostic::Diagnostic;
 use crate::front::parse::parse;
 use crate::front::program::*;
 use crate::front::range::Range;
+use crate::front::records::unfold;
 use crate::front::span::Span;
 use crate::front::types::{Fit, Type};
 use crate::spec::paths;
@@ -43,7 +44,8 @@ pub fn check(source: &str) -> Result<Program, Diagnostic> {
 
 /// Parses and checks a file whose constants are overridden by name.
 pub fn check_with(source: &str, consts: &BTreeMap<String, i32>) -> Result<Program, Diagnostic> {
-    let file = parse(source)?;
+    let mut file = parse(source)?;
+    unfold(&mut file)?;
     let known: Vec<&str> = file.consts.iter().map(|c| c.name.text.as_str()).collect();
     if let Some(unknown) = consts.keys().find(|name| !known.contains(&name.as_str())) {
         let error = Diagnostic::new(Span::default(), format!("there is no constant `{unknown}`"));
@@ -103,6 +105,10 @@ fn attach_spec(program: &mut Program) -> Checked<()> {
     if local.iter().flat_map(|spec| &spec.vars).any(|var| var.version == Some(Rise::Sparse)) {
         return Err(Diagnostic::new(name.span, "a version that is sparse is for logs")
             .hint("an algorithm has no other clients that could raise it: write `version var`"));
+    }
+    if let (None, Some(first)) = (&local, object.arguments.first()) {
+        let message = format!("`{}` has no parameters", name.text);
+        return Err(Diagnostic::new(first.span, message));
     }
     let Some(spec) = local.or_else(|| builtin_spec(&name.text)) else {
         let known = builtin_specs().join(", ");

@@ -61,6 +61,8 @@ pub enum Builtin {
     Unlock,
     /// `free(node)`.
     Free,
+    /// `recycle(node)`.
+    Recycle,
     /// `len(collection)`.
     Len,
     /// `min(collection)`.
@@ -86,6 +88,7 @@ impl Builtin {
             "lock" => Builtin::Lock,
             "unlock" => Builtin::Unlock,
             "free" => Builtin::Free,
+            "recycle" => Builtin::Recycle,
             "len" => Builtin::Len,
             "min" => Builtin::Min,
             "max" => Builtin::Max,
@@ -121,7 +124,7 @@ impl Builtin {
     /// Whether files may have a function of this name, which goes first then: it came into the
     /// language after files were written.
     pub fn gives_way(self) -> bool {
-        matches!(self, Builtin::Load | Builtin::Store | Builtin::Fence)
+        matches!(self, Builtin::Load | Builtin::Store | Builtin::Fence | Builtin::Recycle)
     }
 
     /// Whether it belongs to specifications (else: to algorithms).
