@@ -119,7 +119,8 @@ impl Execution {
             }
         }
         let threads = witness.events.iter().map(|e| e.thread).collect();
-        let mut execution = Execution { graph, numbers: vec![], touches, threads, returns: BTreeMap::new() };
+        let mut execution =
+            Execution { graph, numbers: vec![], touches, threads, returns: BTreeMap::new() };
         execution.add(witness, &Words { numbers, initial })?;
         execution.synchronise(witness);
         Ok(execution)

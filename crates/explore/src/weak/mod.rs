@@ -50,9 +50,7 @@ mod weaken;
 pub use minima::Minima;
 pub use weaken::{Alone, OnX86, Site, SiteKind, Wanted, Weakened, Weakening, weaken};
 
-use crate::options::{
-    MOST_KEYS, MOST_VALUES, MemoryModel, Mode, Options, Reductions, Synchronise,
-};
+use crate::options::{MOST_KEYS, MOST_VALUES, MemoryModel, Mode, Options, Reductions, Synchronise};
 use crate::outcome::{Counterexample, Move, Outcome, Reason, Statistics, Verdict, ViolationKind};
 use crate::refinement::{bad_start, unknown};
 use crate::replay::Replay;

@@ -97,7 +97,10 @@ method peek() { let t = top; let seen = t.val }
 /// A node that is freed under a reader: the run shows where, beside what reads it.
 #[test]
 fn a_freed_node_is_read_and_both_places_are_shown() {
-    let source = GIVEN_BACK.replace("{ method write(v: value) { } }", "{ method write(v: value) { } method peek() { } }");
+    let source = GIVEN_BACK.replace(
+        "{ method write(v: value) { } }",
+        "{ method write(v: value) { } method peek() { } }",
+    );
     let outcome = run(&program(&source), &Options::default()).expect("it can be explored");
     let Verdict::Violation(found) = outcome.verdict else { panic!("{:?}", outcome.verdict) };
     assert_eq!(found.kind, ViolationKind::Fault(Fault::UseAfterFree));

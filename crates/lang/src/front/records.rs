@@ -121,9 +121,7 @@ fn projected(
 ) -> Result<Expr, Diagnostic> {
     let mut part = |value: &Expr| projected(value, record, field, count);
     let kind = match &value.kind {
-        ExprKind::Fill(element, length) => {
-            ExprKind::Fill(Box::new(part(element)?), length.clone())
-        }
+        ExprKind::Fill(element, length) => ExprKind::Fill(Box::new(part(element)?), length.clone()),
         ExprKind::List(elements) => {
             ExprKind::List(elements.iter().map(part).collect::<Result<_, _>>()?)
         }
@@ -189,8 +187,9 @@ fn rewritten(holders: &[Holder], expr: &mut Expr) -> Result<(), Diagnostic> {
         if !holder.fields.contains(&field.text) {
             let message = format!("`{}` has no field `{}`", holder.name, field.text);
             let known = holder.fields.join(", ");
-            return Err(Diagnostic::new(field.span, message)
-                .hint(format!("its fields are: {known}")));
+            return Err(
+                Diagnostic::new(field.span, message).hint(format!("its fields are: {known}"))
+            );
         }
         rename(of, &holder.of(&field.text));
         let (kind, id) = (of.kind.clone(), of.id);

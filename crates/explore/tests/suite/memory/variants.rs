@@ -2,9 +2,7 @@
 //! out of the reductions, the verdicts are the same; and what clients synchronise makes the
 //! difference that is expected. `SERIATIM_LONG=1` takes all of the variants, else some.
 
-use seriatim_explore::{
-    MemoryModel, Options, Reductions, Synchronise, Verdict, expectations, run,
-};
+use seriatim_explore::{MemoryModel, Options, Reductions, Synchronise, Verdict, expectations, run};
 use seriatim_lang::Program;
 use seriatim_lang::steps::Ordering;
 use seriatim_testing::algorithms;

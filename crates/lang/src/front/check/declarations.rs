@@ -317,8 +317,12 @@ impl Checker<'_> {
         let given = named.map_or(&[][..], |object| &object.arguments);
         let SpecDecl { name, params, .. } = decl;
         if let Some(more) = given.get(params.len()) {
-            let count = params.len();
-            let message = format!("`{}` has {count} parameters", name.text);
+            let count = match params.len() {
+                0 => "no parameters".to_owned(),
+                1 => "one parameter".to_owned(),
+                count => format!("{count} parameters"),
+            };
+            let message = format!("`{}` has {count}", name.text);
             return Err(Diagnostic::new(more.span, message));
         }
         let mut found: Vec<(String, i32)> = vec![];
