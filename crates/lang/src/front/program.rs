@@ -307,6 +307,8 @@ pub struct Program {
     pub functions: Vec<FunctionInfo>,
     /// The specification that the object must refine.
     pub spec: Option<SpecInfo>,
+    /// What the parameters of that specification stand for, as far as the object says.
+    pub arguments: Vec<i32>,
     /// All specifications written in the file.
     pub specs: Vec<SpecInfo>,
     /// The clients.

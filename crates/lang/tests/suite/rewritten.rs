@@ -90,5 +90,16 @@ fn a_parameter_is_given_once_and_is_a_constant() {
     refused(&with("s(SIZE + 1)", "s(own)"), &["this must be a constant"]);
     refused(&with("s(MOST)", "s(MOST, MOST)"), &["MOST"]);
     refused(&with("spec s(MOST)", "spec s(SIZE)"), &["SIZE"]);
-    refused("object o : stack(3)\nmethod pop() -> value? { return empty }", &["no parameters"]);
+    let ring = |most: u32| {
+        let source = format!(
+            "object o : bounded_queue({most})\nvar full: bool = false\n\
+             method enqueue(v: value) -> bool {{ return !swap(full, true) }}\n"
+        );
+        check(&source).expect("a right file").arguments
+    };
+    assert_eq!((ring(1), ring(3)), (vec![1], vec![3]));
+    refused(
+        "object o : stack(3)\nmethod pop() -> value? { return empty }",
+        &["`stack` has fewer parameters"],
+    );
 }
