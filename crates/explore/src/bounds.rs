@@ -1,6 +1,6 @@
 //! The bounds of an exploration as words, and how many operations its threads can call.
 
-use crate::options::{LAG, MemoryModel, Options};
+use crate::options::{LAG, MemoryModel, Options, Synchronise};
 use seriatim_lang::flow::successors;
 use seriatim_lang::steps::{Op, Pc, Steps};
 use seriatim_lang::{Program, lower};
@@ -37,12 +37,14 @@ pub fn bounds(program: &Program, options: &Options, steps: Option<&Steps>) -> St
         Some(most) => format!("at most {} a thread", count(most, "operation")),
     });
     if is_weak(options) {
-        parts.push(match options.operations {
-            Some(_) if options.memory == Some(MemoryModel::Rc20) => {
-                "clients that synchronise nothing".to_owned()
+        parts.push(
+            match options.clients() {
+                Synchronise::Nothing => "clients that synchronise nothing",
+                Synchronise::Everything => "clients that synchronise every call",
+                Synchronise::Anything => "clients that synchronise what they like",
             }
-            _ => "clients that synchronise every call".to_owned(),
-        });
+            .to_owned(),
+        );
         if let Some(lag) = options.lag.or(options.operations.is_none().then_some(LAG)) {
             parts.push(format!("at most {} of a word in sight", count(lag, "value")));
         }

@@ -1,6 +1,6 @@
 //! The `expect explore(…) …` lines of a file as questions with known answers.
 
-use crate::options::{MemoryModel, Options};
+use crate::options::{MemoryModel, Options, Synchronise};
 use crate::outcome::Outcome;
 use seriatim_lang::Program;
 use seriatim_lang::ast::OptionValue;
@@ -86,6 +86,9 @@ fn set(expectation: &mut Expectation, key: &str, value: &OptionValue) {
         ("capacity", OptionValue::Number(n)) => options.capacity = Some(*n as u32),
         ("operations", OptionValue::Number(n)) => options.operations = Some(*n as u32),
         ("lag", OptionValue::Number(n)) => options.lag = Some(*n as u32),
+        ("synchronise", OptionValue::Word(what)) => {
+            options.synchronise = Synchronise::named(what);
+        }
         ("memory", OptionValue::Word(name)) => options.memory = MemoryModel::named(name),
         ("client", OptionValue::Word(name)) => options.client = Some(name.clone()),
         ("points", OptionValue::Word(_) | OptionValue::Number(_)) => expectation.points = true,

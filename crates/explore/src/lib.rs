@@ -38,7 +38,7 @@ mod worker;
 pub use bounds::{can_wait, constants};
 pub use expectation::{Expectation, expectations, starting_bounds};
 pub use growth::{Growth, grow, raise};
-pub use options::{Limits, MemoryModel, Mode, Options, Reductions, SecondOpinion};
+pub use options::{Limits, MemoryModel, Mode, Options, Reductions, SecondOpinion, Synchronise};
 pub use outcome::*;
 pub use replay::{Replay, replay};
 pub use saved::{BadRun, Saved};

@@ -139,6 +139,37 @@ impl MemoryModel {
     }
 }
 
+/// What clients synchronise between their calls, on weak memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Synchronise {
+    /// Nothing: happens-before is what the object itself makes.
+    Nothing,
+    /// Every return with every later call.
+    Everything,
+    /// Any returns with any later calls, by a release and an acquire of their own: all clients.
+    Anything,
+}
+
+impl Synchronise {
+    /// All of them.
+    pub const ALL: [Synchronise; 3] =
+        [Synchronise::Nothing, Synchronise::Everything, Synchronise::Anything];
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Synchronise> {
+        Synchronise::ALL.into_iter().find(|clients| clients.text() == name)
+    }
+
+    /// How it is written.
+    pub fn text(self) -> &'static str {
+        match self {
+            Synchronise::Nothing => "nothing",
+            Synchronise::Everything => "everything",
+            Synchronise::Anything => "anything",
+        }
+    }
+}
+
 /// The limits of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -197,9 +228,11 @@ pub struct Options {
     /// Which memory; `None` stands for sequential consistency if that is all that the program asks
     /// for, else for RC20.
     pub memory: Option<MemoryModel>,
-    /// How many operations a thread calls at most, on weak memory; RC20 has exact happens-before
-    /// then.
+    /// How many operations a thread calls at most, on weak memory; happens-before is exact then.
     pub operations: Option<u32>,
+    /// What clients synchronise, on weak memory; `None` stands for nothing if their operations are
+    /// bounded, else for everything.
+    pub synchronise: Option<Synchronise>,
     /// The most values of a word that threads can still see, on weak memory; only where operations
     /// are bounded is there no need for it.
     pub lag: Option<u32>,
@@ -216,6 +249,16 @@ pub struct Options {
     pub second_opinion: SecondOpinion,
 }
 
+impl Options {
+    /// What clients synchronise on weak memory.
+    pub fn clients(&self) -> Synchronise {
+        self.synchronise.unwrap_or(match self.operations {
+            Some(_) => Synchronise::Nothing,
+            None => Synchronise::Everything,
+        })
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Options {
@@ -227,6 +270,7 @@ impl Default for Options {
             client: None,
             memory: None,
             operations: None,
+            synchronise: None,
             lag: None,
             mode: Mode::Refinement,
             reductions: Reductions::ALL,

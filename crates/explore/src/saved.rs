@@ -21,7 +21,9 @@
 //! `move` and `wait` name the thread and its choices; `wait` is a call after which the thread
 //! waits.
 
-use crate::options::{MOST_KEYS, MOST_THREADS, MOST_VALUES, MemoryModel, Options, Reductions};
+use crate::options::{
+    MOST_KEYS, MOST_THREADS, MOST_VALUES, MemoryModel, Options, Reductions, Synchronise,
+};
 use crate::outcome::{Counterexample, Move};
 use seriatim_lang::Program;
 use std::collections::BTreeMap;
@@ -106,6 +108,9 @@ impl Saved {
         if let Some(memory) = memory {
             let _ = writeln!(out, "memory {}", memory.text());
         }
+        if let Some(clients) = self.options.synchronise {
+            let _ = writeln!(out, "synchronise {}", clients.text());
+        }
         for (name, value) in &self.consts {
             let _ = writeln!(out, "set {name} {value}");
         }
@@ -181,6 +186,11 @@ impl Saved {
             ["memory", name] => {
                 let model = MemoryModel::named(name).ok_or("`sc`, `tso` or `rc20`")?;
                 options.memory = Some(model);
+            }
+            ["synchronise", what] => {
+                let clients = Synchronise::named(what);
+                let clients = clients.ok_or("`nothing`, `everything` or `anything`")?;
+                options.synchronise = Some(clients);
             }
             ["client", name] => options.client = Some((*name).to_string()),
             ["set", name, value] => {

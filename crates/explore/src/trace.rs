@@ -15,10 +15,11 @@ use crate::store::StateRef;
 use crate::worker::{Taken, Transition, Worker};
 use seriatim_history::Value;
 use seriatim_lang::choices::Choices;
-use seriatim_lang::machine::{Machine, State, Stop};
+use seriatim_lang::machine::{Executed, FREED, Machine, State, Stop};
 use seriatim_lang::spec::Datum;
 use seriatim_spec::run::{self, Access, Action, Memory, Run, Step};
 use seriatim_trace::Words;
+use std::collections::BTreeMap;
 
 /// A step that was found: who, and with which choices.
 pub struct Found {
@@ -41,6 +42,8 @@ pub struct Rebuilt {
     history: Vec<Event>,
     methods: Vec<Option<u32>>,
     moves: Vec<Move>,
+    /// Where each node was given back last.
+    given_back: BTreeMap<i32, Access>,
 }
 
 impl Rebuilt {
@@ -56,6 +59,7 @@ impl Rebuilt {
             history: vec![],
             methods: vec![None; search.common.subject.machine.thread_count()],
             moves: vec![],
+            given_back: BTreeMap::new(),
         }
     }
 
@@ -266,6 +270,17 @@ pub fn note(search: &Search<'_>, machine: &Machine, run: &mut Rebuilt, mut found
     }
     let told = Words::of(machine, &subject.source);
     accesses.extend(told.filmed(&film, told.accesses(&executed), &mut run.now));
+    accesses.extend(freed_before(machine, run, &executed));
+    for done in &executed {
+        if let Some(node) = done.gave {
+            let why = format!("thread {thread} freed it here");
+            let instr = &steps.code[done.pc.0 as usize];
+            let source = instr.span.text(&subject.source).trim().to_owned();
+            let line = Some(instr.span.line(&subject.source));
+            let access = Access { line, source, action: Action::Stop { why }, memory: None };
+            run.given_back.insert(node, access);
+        }
+    }
     if let (Some(words), Some(method)) = (&seen.ret, run.methods[thread]) {
         let info = &steps.methods[method as usize];
         let result = subject.result(method, words);
@@ -276,6 +291,14 @@ pub fn note(search: &Search<'_>, machine: &Machine, run: &mut Rebuilt, mut found
     }
     run.steps.push(Step { thread, accesses });
     run.moves.push(Move { thread, choices: found.choices.picks(), waits: false });
+}
+
+/// Where the node was freed that the last instruction fails to access.
+fn freed_before(machine: &Machine, run: &Rebuilt, executed: &[Executed]) -> Option<Access> {
+    let last = executed.last().filter(|last| last.next.is_none())?;
+    let node = last.access.as_ref()?.node?;
+    let tag = run.state.heap.get(node as usize * machine.node_stride())?;
+    (tag & FREED != 0).then(|| run.given_back.get(&node).cloned()).flatten()
 }
 
 impl Counterexample {

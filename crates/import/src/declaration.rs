@@ -2,6 +2,7 @@
 
 use crate::client::write_client;
 use crate::expression::Sign;
+use crate::fallible::Fallible;
 use crate::meaning::{HELPERS, must_be_shallow, must_mean_what_it_says};
 use crate::names::{self, Names};
 use crate::output::Output;
@@ -234,6 +235,7 @@ impl Source {
         for item in items {
             if let Item::Struct(structure) = item
                 && structure.ident != object
+                && !matches!(structure.fields, Fields::Unit)
             {
                 self.nodes.insert(structure.ident.to_string(), Vec::new());
             }
@@ -245,6 +247,8 @@ impl Source {
                         self.shape(&constant.ty).map_or(Sign::Unknown, |(s, _)| Sign::of(&s));
                     self.constants.insert(constant.ident.to_string(), sign);
                 }
+                // A struct without fields is a name for an error.
+                Item::Struct(structure) if matches!(structure.fields, Fields::Unit) => {}
                 Item::Struct(structure) => {
                     let fields = self.fields(structure)?;
                     if structure.ident == object {
@@ -318,6 +322,7 @@ impl Source {
                     let (name, value) = (&constant.ident, digits);
                     out.line(&format!("const {name} = {value}"), constant.span());
                 }
+                Item::Struct(structure) if matches!(structure.fields, Fields::Unit) => {}
                 Item::Struct(structure) if structure.ident != object => {
                     let fields: Vec<String> = self.nodes[&structure.ident.to_string()]
                         .iter()
@@ -398,11 +403,14 @@ impl Source {
             ReturnType::Type(_, kind) if matches!(&**kind, Type::Tuple(t) if t.elems.is_empty()) => {
                 String::new()
             }
-            ReturnType::Type(_, kind) => match self.shape(kind)?.0 {
-                Shape::Number { .. } => " -> int".to_owned(),
-                // Data that is a number is empty at first, and so may be what is returned.
-                Shape::Value if self.is_number(kind) => " -> value?".to_owned(),
-                shape => format!(" -> {}", shape.text()),
+            ReturnType::Type(_, kind) => match Fallible::of(self, function)? {
+                Some(result) => format!(" -> {}", result.text()),
+                None => match self.shape(kind)?.0 {
+                    Shape::Number { .. } => " -> int".to_owned(),
+                    // Data that is a number is empty at first, and so may be what is returned.
+                    Shape::Value if self.is_number(kind) => " -> value?".to_owned(),
+                    shape => format!(" -> {}", shape.text()),
+                },
             },
         };
         Ok((parameters, result))

@@ -419,7 +419,7 @@ impl Scope<'_> {
     }
 
     /// What is taken for data, which must be there.
-    fn present(&self, expr: &Expr) -> Result<String> {
+    pub fn present(&self, expr: &Expr) -> Result<String> {
         let text = self.expression(expr)?;
         if text.starts_with("present(") {
             return Ok(text);

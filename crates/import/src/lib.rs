@@ -50,6 +50,8 @@
 //!   whether the numbers have a sign, a remainder only where they have none.
 //! - What is read twice here is read once there: pointers that are followed, boxes that are read
 //!   out and indices are locals, and what an exchange compares and puts is bound first.
+//! - A `Result` is whether a method did what it is for (`fallible`): `Err` gives back the argument,
+//!   or says that there is nothing to give.
 //! - Names are believed, so that a source in which they mean something else is refused (`meaning`).
 //! - `Box::from_raw` frees the node at once where it is dropped or read out. Nodes that Rust code
 //!   forgets stay allocated in both.
@@ -59,6 +61,7 @@ mod constructor;
 mod declaration;
 mod exchange;
 mod expression;
+mod fallible;
 mod meaning;
 mod names;
 mod output;

@@ -7,8 +7,16 @@ use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::{ImplItem, Item, ItemImpl, ItemStruct, UseTree};
 
-const TYPES: [&str; 7] =
-    ["Box", "CachePadded", "ManuallyDrop", "MaybeUninit", "Option", "Ordering", "UnsafeCell"];
+const TYPES: [&str; 8] = [
+    "Box",
+    "CachePadded",
+    "ManuallyDrop",
+    "MaybeUninit",
+    "Option",
+    "Ordering",
+    "Result",
+    "UnsafeCell",
+];
 const FUNCTIONS: [&str; 6] = ["drop", "fence", "null_mut", "read", "spin_loop", "yield_now"];
 /// Names of functions that the translation adds.
 pub(crate) const HELPERS: [&str; 3] = ["present", "signed", "unsigned"];

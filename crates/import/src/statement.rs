@@ -3,6 +3,7 @@
 use crate::declaration::{Source, is_public};
 use crate::exchange::{Arm, Part};
 use crate::expression::{Scope, Sign, bare, called, is_access, is_self, taken_back};
+use crate::fallible::Fallible;
 use crate::names::{self, Names};
 use crate::output::Output;
 use crate::{Error, Result};
@@ -17,6 +18,7 @@ pub(crate) struct Body<'s, 'o> {
     pub scope: Scope<'s>,
     pub out: &'o mut Output,
     has_result: bool,
+    pub(crate) fallible: Option<Fallible>,
 }
 
 impl<'s, 'o> Body<'s, 'o> {
@@ -24,7 +26,7 @@ impl<'s, 'o> Body<'s, 'o> {
         let names = Names::new(source.taken());
         let scope =
             Scope { source, names, signs: HashMap::new(), owned: Vec::new(), depth: Rc::default() };
-        Body { scope, out, has_result: false }
+        Body { scope, out, has_result: false, fallible: None }
     }
 
     /// Writes a method, or a function that only the object calls.
@@ -36,6 +38,7 @@ impl<'s, 'o> Body<'s, 'o> {
         let (parameters, result) = source.signature(function, &mut body.scope.names)?;
         body.note_signs(function);
         body.has_result = !result.is_empty();
+        body.fallible = Fallible::of(source, function)?.map(|f| f.named(&body.scope.names));
         let kind = if is_public(function) { "method" } else { "fn" };
         let name = function.sig.ident.to_string();
         let name = if is_public(function) { name } else { names::plain(&name) };
@@ -250,9 +253,16 @@ impl<'s, 'o> Body<'s, 'o> {
             self.out.line("return", span);
             return Ok(());
         };
+        if let Some(text) = self.said(value)? {
+            self.free_all(&owned, span);
+            self.out.line(&format!("return {text}"), span);
+            return Ok(());
+        }
         // `Some(Box::from_raw(node).value)` reads the value and drops the box.
+        let gives = if self.fallible.is_some() { "Ok" } else { "Some" };
         let inner = match called(value) {
-            Some((name, args)) if name == "Some" && args.len() == 1 => args[0],
+            Some((name, args)) if name == gives && args.len() == 1 => args[0],
+            _ if self.fallible.is_some() => return self.scope.refuse(value, "`Ok(…)` or `Err(…)`"),
             _ => value,
         };
         let (text, freed) = match self.read_out(inner)? {
@@ -264,6 +274,7 @@ impl<'s, 'o> Body<'s, 'o> {
                     self.out.line(&format!("{place} = null"), span);
                     (result, Vec::new())
                 }
+                None if self.fallible.is_some() => (self.with_boxes_present(inner)?, Vec::new()),
                 None => (self.with_boxes_read(value)?, Vec::new()),
             },
         };
@@ -300,6 +311,14 @@ impl<'s, 'o> Body<'s, 'o> {
         let pointer = self.scope.expression(pointer)?;
         let text = format!("{pointer}.{}", names::plain(&member.to_string()));
         Ok(Some((text, pointer)))
+    }
+
+    /// The same of what must be there.
+    fn with_boxes_present(&mut self, expr: &Expr) -> Result<String> {
+        let owned = std::mem::take(&mut self.scope.owned);
+        let text = self.scope.present(expr);
+        self.scope.owned = owned;
+        text
     }
 
     /// An expression in which the fields of owned boxes may be read.

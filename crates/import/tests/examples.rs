@@ -5,6 +5,8 @@
 
 use seriatim_import::{Options, import};
 
+#[path = "../../../examples/import/bounded_ring.rs"]
+mod bounded_ring;
 #[path = "../../../examples/import/chase_lev.rs"]
 mod chase_lev;
 #[path = "../../../examples/import/michael_scott.rs"]
@@ -32,6 +34,7 @@ fn examples_become_algorithms_that_the_language_accepts() {
         ("michael_scott", "queue", anyone.clone()),
         ("spin_counter", "counter", anyone),
         ("spsc_ring", "queue", options(None, &[&["enqueue"], &["dequeue"]])),
+        ("bounded_ring", "bounded_queue(SIZE)", options(None, &[&["enqueue"], &["dequeue"]])),
         ("chase_lev", "work_stealing_deque", options(Some("u32"), &[&["push", "pop"], &["steal"]])),
     ];
     for (name, spec, options) in examples {
@@ -190,4 +193,42 @@ fn a_source_as_deep_as_it_is_long_does_no_harm() {
     }
     let long = " ".repeat(1 << 20);
     assert!(import(&long, "x.rs", "stack", &Options::default()).is_err());
+}
+
+/// `Err` gives back the argument itself, or a name that is always the same.
+#[test]
+fn a_result_that_says_more_than_it_may_is_refused() {
+    let of = |result: &str, body: &str| {
+        let rust = object(body).replace("pub fn pop(&self) -> Option<T>", result);
+        import(&rust, "x.rs", "stack", &Options::default())
+    };
+    let takes = "pub fn push(&self, value: T) -> Result<(), T>";
+    let gives = "pub fn pop(&self) -> Result<T, Full>";
+    let full = "if self.items[0].load(Acquire) {\nreturn Err(value);\n}\nOk(())";
+    assert!(of(takes, full).expect("it can be imported").contains("return false"));
+    let node = "let node = self.top.load(Acquire);\n";
+    let empty =
+        "if node.is_null() { return Err(Empty); }\nunsafe { Ok(ptr::read(&(*node).value)) }";
+    let seri = of(gives, &format!("{node}{empty}")).expect("it can be imported");
+    assert!(seri.contains("-> value?") && seri.contains("return null"), "{seri}");
+    for (result, body, expected) in [
+        (takes, "let value = 1;\nErr(value)", "the parameter that was not taken"),
+        (takes, "Err(unsafe { ptr::read(&(*self.top.load(Acquire)).value) })", "`node` is a local"),
+        (takes, "self.other()", "`Ok(())` or `Err(…)`"),
+        (takes, "Ok(value)", "`Ok(())` or `Err(…)`"),
+        ("pub fn push(&self, mut value: T) -> Result<(), T>", full, "without `mut`"),
+        ("pub fn push(&self) -> Result<(), T>", "Ok(())", "a parameter of the type"),
+        ("pub fn peek(&self) {}\nfn push(&self, value: T) -> Result<(), T>", full, "not `pub`"),
+        ("pub fn pop(&self) -> Result<usize, Full>", "Err(Full)", "`Result<(), T>`"),
+        (
+            gives,
+            "if self.items[0].load(Acquire) { return Err(Busy); }\nErr(Empty)",
+            "the same name",
+        ),
+        (gives, "let e = 1;\nErr(e)", "the same name"),
+        (gives, "None", "`Ok(…)` or `Err(…)`"),
+    ] {
+        let error = of(result, body).expect_err(body);
+        assert!(error.message.contains(expected), "{body}: {error}");
+    }
 }

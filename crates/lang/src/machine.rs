@@ -120,7 +120,7 @@ pub enum Fault {
     /// Two accesses of a plain place at the same time, one of which writes; only where the memory
     /// model has races.
     DataRace,
-    /// An access to a node that was freed; only where the memory model has races.
+    /// An access to a node that was freed.
     UseAfterFree,
 }
 
@@ -480,7 +480,7 @@ impl<'m> Run<'m> {
                 joins = machine.locks_join && matches!(op, Op::Lock(_));
             }
             if let Op::Return(value) = op {
-                self.note(Executed { pc, next: Some(pc), access: None, made: None });
+                self.note(Executed { pc, next: Some(pc), access: None, made: None, gave: None });
                 return self.give_back(pc, value);
             }
             // A release moves to the left only: nothing that comes after it belongs to this step.

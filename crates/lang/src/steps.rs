@@ -453,6 +453,9 @@ pub struct Steps {
     pub links: Vec<Link>,
     /// Whether the program frees nodes, so that references can dangle.
     pub frees: bool,
+    /// Whether nodes that are given back stay what they are until they are made again, and may be
+    /// read: `recycle`.
+    pub recycles: bool,
     /// Whether thread numbers are stored or index arrays.
     pub uses_tids: bool,
     /// Whether threads are compared by their order or visited in it, so that they differ from each

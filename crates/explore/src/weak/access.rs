@@ -83,7 +83,12 @@ impl<M: Memory> Stepper<'_, M> {
     fn store(&mut self, pc: Pc, who: Who, accessed: &Accessed, content: Content) -> Ran<()> {
         let Accessed { word, target } = accessed;
         let written = self.told(target, content.clone());
+        let instr = &self.subject.machine.steps.code[pc.0 as usize];
         let (after, order) = match target.plain {
+            _ if self.is_own(instr, target) => {
+                let after = self.state.memory.write_private(who, target.word, content);
+                (after, (!target.plain).then_some(who.order))
+            }
             true => {
                 let after = self.state.memory.write_plain(who, target.word, content);
                 (after.map_err(faulty(pc))?, None)

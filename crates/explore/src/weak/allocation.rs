@@ -9,14 +9,19 @@ use super::event::Done;
 use super::memory::{Content, Memory, Who};
 use super::step::{Ran, Stepper};
 use seriatim_lang::machine::{Cut, Fault, Stop};
-use seriatim_lang::steps::{NULL, Ordering, Pc};
+use seriatim_lang::steps::{Instr, NULL, Op, Ordering, Pc};
 
 impl<M: Memory> Stepper<'_, M> {
     /// A new node: fresh, or in the place of one that was freed.
     pub(super) fn allocate(&mut self, of: u32, slots: &[i32], pc: Pc) -> Ran<usize> {
         let nodes = &self.state.nodes;
-        let freed: Vec<usize> =
-            (0..nodes.len()).filter(|n| nodes[*n].freed && nodes[*n].of == of).collect();
+        let is_quiet = |node: &Node| {
+            let words = node.base..node.base + self.layout.size(of);
+            self.state.memory.is_quiet(self.thread, words)
+        };
+        let freed: Vec<usize> = (0..nodes.len())
+            .filter(|n| nodes[*n].freed && nodes[*n].of == of && is_quiet(&nodes[*n]))
+            .collect();
         let room = self.manner.nodes.is_none_or(|most| (nodes.len() as u32) < most);
         let options = freed.len() as u32 + u32::from(room);
         if options == 0 {
@@ -50,6 +55,14 @@ impl<M: Memory> Stepper<'_, M> {
         Ok(index)
     }
 
+    /// Whether a new node may have to wait for writes under way before it takes the place of a freed
+    /// one.
+    pub(super) fn may_find_room(&self, instr: &Instr) -> bool {
+        let Op::New { of, .. } = &instr.op else { return false };
+        let may = |node: &Node| node.freed && node.of == of.0;
+        self.state.memory.can_flush(self.thread) && self.state.nodes.iter().any(may)
+    }
+
     pub(super) fn free(&mut self, node: i32, pc: Pc) -> Ran<()> {
         if node == NULL {
             return self.fault(Fault::NullDereference, pc);
@@ -59,15 +72,15 @@ impl<M: Memory> Stepper<'_, M> {
         if freed {
             return self.fault(Fault::DoubleFree, pc);
         }
+        let life = base + self.layout.size(of) - 1;
         if M::RACES {
-            let life = base + self.layout.size(of) - 1;
             let who =
                 Who { thread: self.thread, order: Ordering::Relaxed, event: self.state.clock };
             if self.state.memory.write_plain(who, life, Content::of(&[0])).is_err() {
                 return self.fault(Fault::DataRace, pc);
             }
-            self.state.memory.hand_on(self.thread, life);
         }
+        self.state.memory.hand_on(self.thread, life);
         self.state.nodes[node as usize].freed = true;
         self.note(pc, Done::Free(name));
         Ok(())
@@ -87,7 +100,7 @@ impl<M: Memory> Stepper<'_, M> {
         if M::RACES && self.state.memory.read_plain(who, life).is_err() {
             return self.fault(Fault::DataRace, pc);
         }
-        match freed && M::DANGLES {
+        match freed {
             true => self.fault(Fault::UseAfterFree, pc),
             false => Ok(()),
         }

@@ -34,8 +34,11 @@ impl<M: Memory> Stepper<'_, M> {
                     (own.caller, own.pc) = (pc, info.entry);
                     own.called += u32::from(self.manner.operations.is_some());
                     self.set(info.first_param, args.iter().copied());
-                    self.state.memory.call(self.thread);
+                    let learned = self.state.memory.call(self.thread, self.choices);
                     self.state.clock += 1;
+                    for number in (0..u64::BITS).filter(|bit| learned >> bit & 1 == 1) {
+                        self.note(pc, Done::Learns(number));
+                    }
                     self.note(pc, Done::Call(*method, args.clone()));
                     let known = self.state.memory.returned(self.thread);
                     seen.call = Some((*method, args, known));
@@ -52,7 +55,7 @@ impl<M: Memory> Stepper<'_, M> {
         let Op::Return(value) = &steps.code[pc.0 as usize].op else { return Ok(()) };
         let value = self.values(value, pc)?;
         let number = operation(self.thread, self.own().called.saturating_sub(1));
-        let exact = (!self.manner.stamped).then_some(number);
+        let exact = (!self.manner.is_stamped()).then_some(number);
         self.state.memory.give_back(self.thread, exact)?;
         self.state.clock += 1;
         self.note(pc, Done::Return(value.clone()));

@@ -5,8 +5,11 @@
 //!   ways. Several accesses at once have no meaning where threads see different memories.
 //! - `whole-words`: a word is written as a whole, and read by itself.
 //! - `no-load-linked`: there is no `ll` and `sc`.
+//! - `no-recycling`: nodes are freed, not recycled. What a thread reads in a node that was made anew
+//!   meanwhile is a race here, and none on the machines that such algorithms are made for.
 
 use super::memory::{Content, Demands};
+use crate::options::Synchronise;
 use seriatim_lang::flow::successors;
 use seriatim_lang::machine::{Fault, State as Concrete, Stop, evaluate, offset};
 use seriatim_lang::steps::{Instr, Op, Ordering, Orders, Pc, Place, Root, Slot, Steps};
@@ -81,6 +84,10 @@ impl Layout {
                 "no-load-linked",
                 "`ll` and `sc` have no orderings",
             ));
+        }
+        if steps.recycles {
+            let why = "what a recycled node holds has no orderings: use `free`";
+            return Err(refused(Span::default(), "no-recycling", why));
         }
         let methods = steps.methods.iter().flat_map(|m| m.entry.0..m.end.0).map(Pc);
         for pc in methods {
@@ -171,7 +178,7 @@ impl Layout {
 }
 
 /// What a program asks of its memory model.
-pub fn demands(steps: &Steps, stamped: bool) -> Demands {
+pub fn demands(steps: &Steps, clients: Synchronise) -> Demands {
     let methods = steps.methods.iter().flat_map(|m| m.entry.0..m.end.0);
     let code: Vec<&Instr> = methods.map(|pc| &steps.code[pc as usize]).collect();
     let fence = |test: fn(Ordering) -> bool| {
@@ -188,7 +195,7 @@ pub fn demands(steps: &Steps, stamped: bool) -> Demands {
         acquire_fences: fence(Ordering::acquires),
         release_fences: fence(Ordering::releases),
         seqcst: code.iter().any(strong),
-        stamped,
+        clients,
     }
 }
 

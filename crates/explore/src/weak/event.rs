@@ -76,6 +76,8 @@ pub enum Done {
     Free(u32),
     /// It chose a value, or where to go on.
     Chose(i32),
+    /// The client told it, before its next call, that the operation of this number had returned.
+    Learns(u32),
     /// An operation began.
     Call(u32, Vec<i32>),
     /// The operation ended.

@@ -14,7 +14,7 @@ use super::event::{Done, Event};
 use super::execution::Execution;
 use super::graph::Relation;
 use super::reexecution::Thread;
-use crate::options::MemoryModel;
+use crate::options::{MemoryModel, Synchronise};
 use crate::outcome::ViolationKind;
 use crate::subject::Subject;
 use seriatim_lang::machine::Fault;
@@ -29,8 +29,8 @@ pub struct Witness<'w> {
     pub subject: &'w Subject,
     pub layout: &'w Layout,
     pub model: MemoryModel,
-    /// Whether calls synchronise with earlier returns.
-    pub stamped: bool,
+    /// What the client synchronises.
+    pub clients: Synchronise,
     /// The run.
     pub events: &'w [Event],
 }
@@ -44,7 +44,7 @@ struct Operation {
 }
 
 impl Witness<'_> {
-    /// Accepts the run, with the two accesses if it is a race, or says what is wrong with it.
+    /// Accepts the run, with the two accesses if it is a race or a use after a free, or says what is wrong with it.
     pub fn accept(&self, kind: ViolationKind) -> Result<Option<Race>, String> {
         let mut threads: Vec<Thread<'_>> =
             (0..self.subject.machine.thread_count()).map(|t| Thread::new(self, t)).collect();
@@ -83,6 +83,7 @@ impl Witness<'_> {
             return race.map(Some).ok_or("no two accesses race".to_owned());
         }
         match threads[last.thread].is_error(fault, self.events) {
+            true if fault == Fault::UseAfterFree => Ok(execution.freed(self.events)),
             true => Ok(None),
             false => Err("the instruction is no error".to_owned()),
         }

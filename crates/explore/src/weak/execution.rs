@@ -6,12 +6,13 @@
 //! asked of [`graph`](super::graph); which two accesses race is asked here, of happens-before
 //! alone.
 
+use super::client::{OPERATIONS, operation};
 use super::event::{Done, Event, Named};
 use super::evidence::{Race, Witness};
 use super::graph::{Graph, GraphEvent, Kind, Relation};
 use super::memory::Content;
 use super::reexecution::Thread;
-use crate::options::MemoryModel;
+use crate::options::{MemoryModel, Synchronise};
 use seriatim_lang::steps::{Op, Ordering, Root};
 use std::collections::BTreeMap;
 
@@ -89,6 +90,8 @@ pub(super) struct Execution {
     /// For each access of the run, what it touches, and how.
     touches: Vec<Option<Touch>>,
     threads: Vec<usize>,
+    /// For each operation that returned, the event, if the client tells of it.
+    returns: BTreeMap<u32, usize>,
 }
 
 impl Execution {
@@ -116,7 +119,8 @@ impl Execution {
             }
         }
         let threads = witness.events.iter().map(|e| e.thread).collect();
-        let mut execution = Execution { graph, numbers: vec![], touches, threads };
+        let mut execution =
+            Execution { graph, numbers: vec![], touches, threads, returns: BTreeMap::new() };
         execution.add(witness, &Words { numbers, initial })?;
         execution.synchronise(witness);
         Ok(execution)
@@ -128,7 +132,7 @@ impl Execution {
         let mut by_number: BTreeMap<u32, usize> = BTreeMap::new();
         for (at, event) in witness.events.iter().enumerate() {
             let number = self.graph.events.len();
-            let Some(word) = self.add_event(at, event, words) else {
+            let Some(word) = self.add_event(at, event, words, witness) else {
                 match &event.done {
                     Done::New(_, slots) => {
                         let written = self.make(at, number, words);
@@ -152,6 +156,11 @@ impl Execution {
                 by_number.get(&from).copied().or(first).ok_or("it reads a write that is not there")
             };
             match &event.done {
+                Done::Learns(operation) => {
+                    let ret = self.returns.get(operation).copied();
+                    self.graph.reads_from[number] =
+                        Some(ret.ok_or("it learns of a return that is not there")?);
+                }
                 Done::Read { from, content, .. } => {
                     let write = source(*from)?;
                     same(&contents, (write, word), content)?;
@@ -187,7 +196,18 @@ impl Execution {
     }
 
     /// Adds the event of an access; gives the number of the word that it accesses, if it does.
-    fn add_event(&mut self, at: usize, event: &Event, words: &Words) -> Option<usize> {
+    fn add_event(
+        &mut self,
+        at: usize,
+        event: &Event,
+        words: &Words,
+        witness: &Witness<'_>,
+    ) -> Option<usize> {
+        if let Done::Return(_) | Done::Learns(_) = event.done
+            && witness.clients == Synchronise::Anything
+        {
+            return self.told(event);
+        }
         let (kind, order) = match &event.done {
             Done::Read { order, .. } => (Kind::Read, *order),
             Done::Write { order, .. } => (Kind::Write, *order),
@@ -197,10 +217,39 @@ impl Execution {
         };
         let touched = self.touches[at].filter(|_| kind != Kind::Mark).map(|touch| touch.touched);
         let word = touched.and_then(|touched| words.numbers.get(&touched).copied());
-        self.numbers.push(self.graph.events.len());
-        self.graph.events.push(GraphEvent { thread: Some(event.thread), kind, word, order });
-        self.graph.reads_from.push(None);
+        let order = match witness.model {
+            MemoryModel::Tso => on_x86(kind, order),
+            MemoryModel::Sc | MemoryModel::Rc20 => order,
+        };
+        self.push(GraphEvent { thread: Some(event.thread), kind, word, order });
         word
+    }
+
+    fn push(&mut self, event: GraphEvent) {
+        self.numbers.push(self.graph.events.len());
+        self.graph.events.push(event);
+        self.graph.reads_from.push(None);
+    }
+
+    /// A client that synchronises what it likes has a word for each operation: it releases it at
+    /// the return, and acquires it where it learns of that.
+    fn told(&mut self, event: &Event) -> Option<usize> {
+        let thread = Some(event.thread);
+        let Done::Learns(learned) = event.done else {
+            let done = self.returns.keys().filter(|o| **o / OPERATIONS == event.thread as u32);
+            let own = operation(event.thread, done.count() as u32);
+            let word = self.graph.modification.len();
+            self.graph.modification.push(vec![self.graph.events.len()]);
+            self.returns.insert(own, self.graph.events.len());
+            let (kind, order) = (Kind::Write, Some(Ordering::Release));
+            self.push(GraphEvent { thread, kind, word: Some(word), order });
+            return None;
+        };
+        let ret = self.returns.get(&learned);
+        let word = ret.and_then(|ret| self.graph.events[*ret].word);
+        let (kind, order) = (Kind::Read, Some(Ordering::Acquire));
+        self.push(GraphEvent { thread, kind, word, order });
+        Some(word.unwrap_or(0))
     }
 
     /// Writes that no memory has taken come last, in the order of their threads.
@@ -245,7 +294,7 @@ impl Execution {
         let done = |at: usize| &witness.events[at].done;
         for a in 0..witness.events.len() {
             for b in a + 1..witness.events.len() {
-                let client = witness.stamped
+                let client = witness.clients == Synchronise::Everything
                     && matches!((done(a), done(b)), (Done::Return(_), Done::Call(..)));
                 let again = matches!((done(a), done(b)), (Done::Free(old), Done::New(new, _)) if old == new);
                 if client || again {
@@ -253,6 +302,17 @@ impl Execution {
                 }
             }
         }
+    }
+
+    /// The access that freed the node which the last one touches.
+    pub fn freed(&self, events: &[Event]) -> Option<Race> {
+        let last = events.len() - 1;
+        let node = self.touches[last]?.touched.node();
+        let frees = |at: &usize| {
+            let touched = self.touches[*at].and_then(|touch| touch.touched.node());
+            matches!(events[*at].done, Done::Free(_)) && touched == node
+        };
+        (0..last).rev().find(frees).map(|free| (free, last))
     }
 
     /// An access that races with this one.
@@ -264,6 +324,16 @@ impl Execution {
             let conflicts = self.touches[other].is_some_and(|other| other.conflicts(&touch));
             (is_apart && conflicts).then_some((other, last))
         })
+    }
+}
+
+/// How an access is ordered on x86: every write releases, every read acquires.
+fn on_x86(kind: Kind, order: Option<Ordering>) -> Option<Ordering> {
+    match (kind, order) {
+        (Kind::Fence | Kind::Mark, _) | (_, Some(Ordering::SeqCst)) => order,
+        (Kind::Read, _) => Some(Ordering::Acquire),
+        (Kind::Write, _) => Some(Ordering::Release),
+        (Kind::Update, _) => Some(Ordering::AcqRel),
     }
 }
 

@@ -7,6 +7,7 @@
 //! word for the life of the node. A model chooses with [`Choices`], so that whoever runs a step
 //! again and again meets every behaviour once.
 
+use crate::options::Synchronise;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Fault, Stop};
 use seriatim_lang::steps::Ordering;
@@ -81,7 +82,7 @@ pub struct Updated {
 }
 
 /// What a program asks of its memory model.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Demands {
     /// It has fences that acquire.
     pub acquire_fences: bool,
@@ -89,18 +90,18 @@ pub struct Demands {
     pub release_fences: bool,
     /// It has accesses or fences that are `seqcst`.
     pub seqcst: bool,
-    /// Whether the client synchronises its calls (`stamped`); else what a call knows is exact.
-    pub stamped: bool,
+    /// What the client synchronises; unless that is everything, what a call knows is exact.
+    pub clients: Synchronise,
 }
 
 /// A memory with its threads' knowledge of it.
 pub trait Memory: Clone {
     /// Whether plain accesses can race.
     const RACES: bool;
-    /// Whether an access to a node that was freed is an error.
-    const DANGLES: bool;
     /// Whether the mover rule of the module `step` holds for it.
     const MOVERS: bool;
+    /// Whether writes wait in queues, so that what nobody else can reach is written at once.
+    const QUEUES: bool = false;
 
     /// The memory in which these threads begin; each word with whether it is plain.
     fn start(words: Vec<(Content, bool)>, threads: usize, demands: Demands) -> Self;
@@ -137,6 +138,12 @@ pub trait Memory: Clone {
     /// Writes a plain word.
     fn write_plain(&mut self, who: Who, word: usize, content: Content) -> Result<u32, Fault>;
 
+    /// Writes a word of a node that no other thread, no memory and no waiting write leads to; asked
+    /// of models with queues only.
+    fn write_private(&mut self, who: Who, word: usize, content: Content) -> u32 {
+        self.write_plain(who, word, content).unwrap_or(who.event)
+    }
+
     /// The words of a new node, from `at` on: they replace those of a freed node, or are new.
     fn allocate(&mut self, who: Who, at: usize, words: Vec<(Content, bool)>);
 
@@ -147,11 +154,18 @@ pub trait Memory: Clone {
     /// allocator synchronises the two.
     fn adopt(&mut self, thread: usize, word: usize);
 
+    /// Whether a thread may make a new node where these words of a freed one lie: no write to them
+    /// is under way, nor any of the thread's own. An allocator synchronises that.
+    fn is_quiet(&self, _thread: usize, _words: std::ops::Range<usize>) -> bool {
+        true
+    }
+
     /// The word that a thread saw or wrote last, as far as it knows.
     fn known(&self, thread: usize, word: usize) -> Content;
 
-    /// The client's thread calls an operation.
-    fn call(&mut self, thread: usize);
+    /// The client's thread calls an operation; gives the operations of whose returns the client
+    /// tells it then, by their numbers among all.
+    fn call(&mut self, thread: usize, choices: &mut Choices) -> u64;
 
     /// The client's thread returns from the operation of this number among all.
     fn give_back(&mut self, thread: usize, operation: Option<u32>) -> Result<(), Stop>;
@@ -197,6 +211,16 @@ pub trait Memory: Clone {
 
     /// Adds all that the future depends on to a key.
     fn key(&self, names: &Names<'_>, key: &mut Vec<u8>);
+}
+
+impl Names<'_> {
+    /// A mask of operations, with threads in their order.
+    pub fn operations(&self, mask: u64) -> u64 {
+        let width = self.operation_bits;
+        let of = |thread: usize| mask >> (thread * width) & ((1 << width) - 1);
+        let places = self.threads.iter().enumerate();
+        places.fold(0, |mask, (place, thread)| mask | of(*thread) << (place * width))
+    }
 }
 
 /// How words, threads and values are called in a key.

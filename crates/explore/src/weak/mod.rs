@@ -37,6 +37,7 @@ mod judge;
 mod local;
 mod memory;
 mod minima;
+mod private;
 mod rc20;
 mod reexecution;
 mod sc;
@@ -49,7 +50,7 @@ mod weaken;
 pub use minima::Minima;
 pub use weaken::{Alone, OnX86, Site, SiteKind, Wanted, Weakened, Weakening, weaken};
 
-use crate::options::{MOST_KEYS, MOST_VALUES, MemoryModel, Mode, Options, Reductions};
+use crate::options::{MOST_KEYS, MOST_VALUES, MemoryModel, Mode, Options, Reductions, Synchronise};
 use crate::outcome::{Counterexample, Move, Outcome, Reason, Statistics, Verdict, ViolationKind};
 use crate::refinement::{bad_start, unknown};
 use crate::replay::Replay;
@@ -202,7 +203,11 @@ fn refusal(model: MemoryModel, options: &Options) -> Option<String> {
     if !MOST_VALUES.contains(&options.values) || !MOST_KEYS.contains(&options.keys) {
         return Some("1 to 8 data values and at most 64 keys can be explored".to_owned());
     }
-    let exact = model == MemoryModel::Rc20 && options.operations.is_some();
+    let exact = model != MemoryModel::Sc && options.clients() != Synchronise::Everything;
+    if exact && options.operations.is_none() {
+        let why = "clients that do not synchronise every call have a bound on their operations";
+        return Some(why.to_owned());
+    }
     let most = if exact { 8 } else { 6 };
     if !(1..=most).contains(&options.threads) {
         return Some(format!("1 to {most} threads can be explored on this memory"));
@@ -235,8 +240,8 @@ fn witnessed(
     if wanted.is_some_and(|wanted| wanted != kind) {
         return Err("the run goes wrong in another way when it is repeated".to_owned());
     }
-    let (subject, layout, stamped) = (task.subject, task.layout, task.manner.stamped);
-    let witness = Witness { subject, layout, model, stamped, events: &run.events };
+    let (subject, layout, clients) = (task.subject, task.layout, task.manner.clients);
+    let witness = Witness { subject, layout, model, clients, events: &run.events };
     let race = witness.accept(kind)?;
     let found = told::counterexample(task, &run, kind, race, moves);
     Ok(Some(found))
@@ -265,7 +270,7 @@ fn retraced<M: Memory>(
     );
     let stopped = |stop| search::defect(stop).text();
     let (mut judge, mut standing) =
-        Judge::new(task.subject, task.manner.stamped).map_err(stopped)?;
+        Judge::new(task.subject, task.manner.is_stamped()).map_err(stopped)?;
     let mut state = task.start::<M>(initial);
     canonical.tidy(&mut state);
     let (mut events, mut marks) = (vec![], vec![]);

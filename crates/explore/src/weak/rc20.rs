@@ -21,6 +21,7 @@
 //! plain read  race unless current knows the last write; nobody else knows of this read
 //! plain write race unless current knows the last write and all reads; nobody else knows of it
 //! call        current and acquirable take the client's view       return   the client's view takes current
+//!             (clients that synchronise what they like: what some threads knew at their last returns)
 //! ```
 //!
 //! *Theorem* (Kang, Hur, Lahav, Vafeiadis and Dreyer, POPL 2017, without promises, and Lahav,
@@ -36,7 +37,9 @@
 //! allows. *It differs from C++20*: there is no load buffering. What it calls right may be wrong on
 //! ARM where a load that does not acquire comes before a store.
 
+use super::client::{OPERATIONS, operation};
 use super::memory::{Change, Content, Demands, Found, Memory, Names, Updated, Who};
+use crate::options::Synchronise;
 use crate::sabotage::{Sabotage, is_broken};
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Fault, Stop};
@@ -79,6 +82,8 @@ struct Knowledge {
     current: View,
     acquirable: View,
     released: View,
+    /// What it knew at its last return, if clients may tell of it.
+    returned: View,
 }
 
 /// Memory and what is known of it.
@@ -88,7 +93,6 @@ pub struct Rc20 {
     threads: Vec<Knowledge>,
     sc: View,
     client: View,
-    demands: Demands,
 }
 
 /// The view that knows what both know; `plain` says which words are.
@@ -124,7 +128,9 @@ impl Rc20 {
         messages.filter(|view| view.is_kept()).for_each(&mut change);
         for thread in &mut self.threads {
             thread.own().for_each(&mut change);
-            Some(&mut thread.released).filter(|view| view.is_kept()).map(&mut change);
+            for view in [&mut thread.released, &mut thread.returned] {
+                Some(view).filter(|view| view.is_kept()).map(&mut change);
+            }
         }
         for view in [&mut self.sc, &mut self.client] {
             Some(view).filter(|view| view.is_kept()).map(&mut change);
@@ -213,6 +219,13 @@ impl Rc20 {
     }
 }
 
+/// The last operation of a thread among these.
+fn last_of(thread: usize, operations: u64) -> u64 {
+    let first = operation(thread, 0);
+    let own = operations >> first & ((1 << OPERATIONS) - 1);
+    if own == 0 { 0 } else { 1 << (first + own.ilog2()) }
+}
+
 /// One of these choices, newest first.
 fn newest(options: &[usize], choices: &mut Choices) -> usize {
     let pick = if options.len() > 1 { choices.pick(options.len() as u32) } else { 0 };
@@ -221,7 +234,6 @@ fn newest(options: &[usize], choices: &mut Choices) -> usize {
 
 impl Memory for Rc20 {
     const RACES: bool = true;
-    const DANGLES: bool = true;
     const MOVERS: bool = true;
 
     fn start(words: Vec<(Content, bool)>, threads: usize, demands: Demands) -> Rc20 {
@@ -235,15 +247,15 @@ impl Memory for Rc20 {
         let word = |(content, plain)| Word { plain, messages: vec![message(content, plain)] };
         let acquirable = if demands.acquire_fences { view.clone() } else { View::default() };
         let released = if demands.release_fences { view.clone() } else { View::default() };
-        let knowledge = Knowledge { current: view.clone(), acquirable, released };
         let kept = |is_kept: bool| if is_kept { view.clone() } else { View::default() };
-        let (sc, client) = (kept(demands.seqcst), kept(demands.stamped));
+        let returned = kept(demands.clients == Synchronise::Anything);
+        let knowledge = Knowledge { current: view.clone(), acquirable, released, returned };
+        let (sc, client) = (kept(demands.seqcst), kept(demands.clients == Synchronise::Everything));
         Rc20 {
             words: words.into_iter().map(word).collect(),
             threads: vec![knowledge; threads],
             sc,
             client,
-            demands,
         }
     }
 
@@ -398,10 +410,19 @@ impl Memory for Rc20 {
         self.words[word].messages[usize::from(stamp) - 1].content.clone()
     }
 
-    fn call(&mut self, thread: usize) {
-        if self.demands.stamped {
-            self.settle(&[thread]);
+    fn call(&mut self, thread: usize, choices: &mut Choices) -> u64 {
+        self.settle(&[thread]);
+        let mut learned = 0;
+        for other in 0..self.threads.len() {
+            let told = &self.threads[other].returned;
+            let news = told.operations & !self.threads[thread].current.operations;
+            if told.is_kept() && news != 0 && choices.pick(2) == 1 {
+                let told = told.clone();
+                learned |= last_of(other, told.operations);
+                self.threads[thread].own().for_each(|own| join(&self.words, own, &told));
+            }
         }
+        learned
     }
 
     fn give_back(&mut self, thread: usize, operation: Option<u32>) -> Result<(), Stop> {
@@ -409,14 +430,17 @@ impl Memory for Rc20 {
         if let Some(operation) = operation {
             knowledge.own().for_each(|own| own.operations |= 1 << operation);
         }
-        if self.demands.stamped {
+        if self.client.is_kept() {
             join(&self.words, &mut self.client, &knowledge.current);
+        }
+        if knowledge.returned.is_kept() {
+            knowledge.returned.clone_from(&knowledge.current);
         }
         Ok(())
     }
 
     fn settle(&mut self, idle: &[usize]) {
-        if self.demands.stamped {
+        if self.client.is_kept() {
             for thread in idle {
                 let known = &self.client;
                 self.threads[*thread].own().for_each(|own| join(&self.words, own, known));
@@ -500,7 +524,7 @@ impl Memory for Rc20 {
         let mut signature: Vec<i32> =
             known.map(|(at, word)| if word.plain { 0 } else { i32::from(*at) }).collect();
         signature.push(current.operations.count_ones() as i32);
-        let width = super::client::OPERATIONS as usize;
+        let width = OPERATIONS as usize;
         let own = ((1u64 << width) - 1) << (thread * width);
         let know = |view: &View| (view.operations & own).count_ones() as i32;
         signature.push(self.threads.iter().map(|t| know(&t.current)).sum());
@@ -532,6 +556,9 @@ impl Memory for Rc20 {
             if knowledge.released.is_kept() {
                 self.view_key(&knowledge.released, names, key);
             }
+            if knowledge.returned.is_kept() {
+                self.view_key(&knowledge.returned, names, key);
+            }
         }
         for view in [&self.sc, &self.client].into_iter().filter(|view| view.is_kept()) {
             self.view_key(view, names, key);
@@ -554,13 +581,8 @@ impl Rc20 {
             });
             key.extend_from_slice(&bits.to_le_bytes());
         }
-        if self.demands.stamped {
-            return;
+        if !self.client.is_kept() {
+            key.extend_from_slice(&names.operations(view.operations).to_le_bytes());
         }
-        let width = names.operation_bits;
-        let of = |thread: usize| view.operations >> (thread * width) & ((1 << width) - 1);
-        let places = names.threads.iter().enumerate();
-        let mask = places.fold(0, |mask, (place, thread)| mask | of(*thread) << (place * width));
-        key.extend_from_slice(&mask.to_le_bytes());
     }
 }

@@ -133,7 +133,7 @@ impl<'w> Thread<'w> {
 
     /// Makes an access of the run, which must be the one that the code makes.
     pub fn follow(&mut self, event: &Event) -> Result<(), String> {
-        if let Done::Flush(_) = event.done {
+        if let Done::Flush(_) | Done::Learns(_) = event.done {
             return Ok(());
         }
         self.run_to(event.pc)?;

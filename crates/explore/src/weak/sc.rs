@@ -47,7 +47,6 @@ impl Sc {
 
 impl Memory for Sc {
     const RACES: bool = false;
-    const DANGLES: bool = false;
     const MOVERS: bool = false;
 
     fn start(words: Vec<(Content, bool)>, _threads: usize, _demands: Demands) -> Sc {
@@ -106,7 +105,9 @@ impl Memory for Sc {
         self.words[word].0.clone()
     }
 
-    fn call(&mut self, _thread: usize) {}
+    fn call(&mut self, _thread: usize, _choices: &mut Choices) -> u64 {
+        0
+    }
 
     fn give_back(&mut self, _thread: usize, _operation: Option<u32>) -> Result<(), Stop> {
         Ok(())

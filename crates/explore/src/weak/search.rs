@@ -8,7 +8,7 @@ use super::event::Event;
 use super::judge::{Judge, Standing};
 use super::memory::Memory;
 use super::step::{Manner, Seen, State, Stepper, Thread};
-use crate::options::{LAG, MemoryModel, Options};
+use crate::options::{LAG, MemoryModel, Options, Synchronise};
 use crate::outcome::{Cuts, Move, Reason, Statistics, ViolationKind};
 use crate::subject::Subject;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -59,7 +59,10 @@ impl<'s> Task<'s> {
         model: MemoryModel,
     ) -> Task<'s> {
         let manner = Manner {
-            stamped: model != MemoryModel::Rc20 || options.operations.is_none(),
+            clients: match model {
+                MemoryModel::Sc => Synchronise::Everything,
+                MemoryModel::Tso | MemoryModel::Rc20 => options.clients(),
+            },
             operations: options.operations,
             movers: options.reductions.fusion,
             nodes: options.nodes,
@@ -74,7 +77,7 @@ impl<'s> Task<'s> {
         let steps = &machine.steps;
         let (words, nodes) = self.layout.start(initial, machine.node_stride());
         let count = machine.thread_count();
-        let memory = M::start(words, count, demands(steps, self.manner.stamped));
+        let memory = M::start(words, count, demands(steps, self.manner.clients));
         let threads = (0..count).map(|thread| {
             let first = machine.register_base(thread);
             let registers = initial.words[first..first + steps.register_count()].to_vec();
@@ -143,7 +146,7 @@ struct Search<'t, 's, M> {
 impl<'t, 's, M: Memory> Search<'t, 's, M> {
     fn new(task: &'t Task<'s>, initial: &Concrete) -> Result<Self, SpecStop> {
         let Task { subject, layout, options, manner, .. } = task;
-        let (judge, standing) = Judge::new(subject, manner.stamped)?;
+        let (judge, standing) = Judge::new(subject, manner.is_stamped())?;
         let canonical = Canonical::new(subject, layout, options.reductions, manner.operations);
         let mut search = Search {
             task,

@@ -10,8 +10,9 @@
 //! only the thread's own view bounds it from below. A store that is not `seqcst` moves to the left:
 //! it may take its place in modification order at any later time as well as now, and nobody must
 //! read it. So a step is `load* (update | seqcst access | seqcst fence)? store*`. A call and a
-//! return of an unsynchronised client move both ways; those of a synchronised client tell others
-//! something, and stay.
+//! return of a client that does not synchronise everything move to the right and to the left: what a
+//! call is told it can be told later as well. Those of a client that does tell others something, and
+//! stay.
 //!
 //! *It would be unsound* to go on across an access that may wait, since what came before it in the
 //! step would be undone with it: the thread rests before an `await`, an `assume` and a lock if it
@@ -20,6 +21,7 @@
 use super::code::{Layout, Node, Target};
 use super::event::{Done, Event};
 use super::memory::Memory;
+use crate::options::Synchronise;
 use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Fault, Stop, evaluate};
@@ -67,14 +69,21 @@ pub struct Seen {
 /// How steps are made.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
-    /// Whether the client synchronises calls and returns.
-    pub stamped: bool,
+    /// What the client synchronises.
+    pub clients: Synchronise,
     /// The most operations of a thread.
     pub operations: Option<u32>,
     /// Whether movers are joined.
     pub movers: bool,
     /// The most nodes alive.
     pub nodes: Option<u32>,
+}
+
+impl Manner {
+    /// Whether the client synchronises every return with every later call.
+    pub fn is_stamped(&self) -> bool {
+        self.clients == Synchronise::Everything
+    }
 }
 
 /// Makes a thread take a step.
@@ -131,14 +140,14 @@ impl<M: Memory> Stepper<'_, M> {
         if self.subject.machine.steps.method_at(self.own().pc).is_none() {
             self.call(&mut seen)?;
             did = true;
-            if self.manner.stamped || !self.joins() {
+            if self.manner.is_stamped() || !self.joins() {
                 phase = Phase::Left;
             }
         }
         for _ in 0..FUEL {
             let pc = self.own().pc;
             let instr = &self.subject.machine.steps.code[pc.0 as usize];
-            if did && may_wait(instr) {
+            if did && (may_wait(instr) || self.may_find_room(instr)) {
                 return Ok(seen);
             }
             if let Some(kind) = self.visible(instr, pc)? {
@@ -177,7 +186,7 @@ impl<M: Memory> Stepper<'_, M> {
             _ if !self.joins() => false,
             (Phase::Right, _) => true,
             (Phase::Left, Visible::Store) => true,
-            (Phase::Left, Visible::Return) => !self.manner.stamped,
+            (Phase::Left, Visible::Return) => !self.manner.is_stamped(),
             (Phase::Left, Visible::Other) => false,
         }
     }
@@ -190,6 +199,7 @@ impl<M: Memory> Stepper<'_, M> {
             op => match op.place() {
                 None => None,
                 Some(place) if M::RACES && self.target(place, pc)?.plain => None,
+                Some(place) if self.is_own(instr, &self.target(place, pc)?) => None,
                 Some(_) => Some(match op {
                     Op::Store { .. } if instr.orders.access != Ordering::SeqCst => Visible::Store,
                     Op::Unlock(_) => Visible::Store,

@@ -1,6 +1,7 @@
 //! A run on weak memory in the words of the source: each read says how many writes it does not see.
 
 use super::Retraced;
+use super::client::OPERATIONS;
 use super::event::{Done, Event, Named};
 use super::evidence::Race;
 use super::memory::Content;
@@ -37,7 +38,7 @@ pub fn counterexample(
             telling.history(event, &mut methods, &mut history);
             accesses.extend(telling.access(event, methods.get(&event.thread).copied()));
             if let Some((other, _)) = race.filter(|(_, last)| *last == at) {
-                accesses.push(telling.racing(&events[other]));
+                accesses.push(telling.racing(kind, &events[other]));
             }
         }
         from = *end;
@@ -128,6 +129,11 @@ impl Telling<'_, '_> {
                 let why = "its oldest waiting write reaches memory".to_owned();
                 return Some(Access::spoken(Action::Stop { why }));
             }
+            Done::Learns(operation) => {
+                let thread = operation / OPERATIONS;
+                let why = format!("the client tells of a return of thread {thread}");
+                return Some(Access::spoken(Action::Stop { why }));
+            }
             Done::Chose(_) => return None,
             Done::Read { word, content, behind, .. } => {
                 let place = self.place(word, event.pc);
@@ -178,9 +184,14 @@ impl Telling<'_, '_> {
         Access { line: Some(instr.span.line(source)), source: text, action, memory: None }
     }
 
-    /// The access with which another one races.
-    fn racing(&self, other: &Event) -> Access {
-        let why = format!("races with this access of thread {}", other.thread);
+    /// The access with which another one races, or before which it should have come.
+    fn racing(&self, kind: ViolationKind, other: &Event) -> Access {
+        let why = match kind {
+            ViolationKind::Fault(Fault::UseAfterFree) => {
+                format!("thread {} freed it here", other.thread)
+            }
+            _ => format!("races with this access of thread {}", other.thread),
+        };
         self.placed(other.pc, Action::Stop { why })
     }
 

@@ -14,7 +14,7 @@
 
 use super::minima::{Minima, is_at_most, minima};
 use super::{explore_with, model};
-use crate::options::{MemoryModel, Options, SecondOpinion};
+use crate::options::{MemoryModel, Options, SecondOpinion, Synchronise};
 use crate::outcome::{Counterexample, Outcome, Reason, Statistics, Verdict};
 use crate::subject::Subject;
 use seriatim_lang::flow::successors;
@@ -75,13 +75,15 @@ pub enum Alone {
     Unknown(Reason),
 }
 
-/// What an algorithm with an ordering that is too weak does on x86, called by clients that
-/// synchronise every call. Others may see more there: a later call of a thread may read before an
-/// earlier one's writes have left its queue.
+/// What an algorithm with an ordering that is too weak does on x86.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnX86 {
-    /// It holds: tests with such clients cannot show the error.
+    /// It holds, whatever its clients synchronise: no test there can show the error.
     Holds,
+    /// It holds for clients that synchronise every call, since their operations have no bound:
+    /// tests with such clients cannot show the error. Others may see more: a later call of a thread
+    /// may read before an earlier one's writes have left its queue.
+    HoldsIfSynchronised,
     /// It fails as well.
     Fails,
     /// It was not decided.
@@ -207,6 +209,8 @@ struct Tried {
     verdict: Verdict,
     /// Whether runs were left out in which many writes wait.
     is_cut: bool,
+    /// What the clients synchronise.
+    clients: Synchronise,
 }
 
 /// On x86, runs in which more writes of a thread wait are left out, and nothing is said then: a loop
@@ -229,19 +233,22 @@ impl Trial<'_> {
     }
 
     fn explore(&mut self, orders: &[Ordering], model: MemoryModel) -> Result<Tried, Diagnostic> {
-        if let Some(reason) = Cancel::of_process().reason() {
-            // Not even a short look: there may be many.
-            return Ok(Tried { verdict: Verdict::Unknown(reason.into()), is_cut: false });
-        }
         let mut options = Options { memory: Some(model), ..self.options.clone() };
         if model == MemoryModel::Tso {
             options.lag = options.lag.or(Some(LONGEST_QUEUE));
+            options.synchronise = options.operations.map(|_| Synchronise::Anything);
+        }
+        if let Some(reason) = Cancel::of_process().reason() {
+            // Not even a short look: there may be many.
+            let verdict = Verdict::Unknown(reason.into());
+            return Ok(Tried { verdict, is_cut: false, clients: options.clients() });
         }
         let edits = self.edits(orders);
         let outcome = explore_with(self.program, &options, &edits, &mut |_: &Statistics| {})?;
         self.runs += 1;
         self.states += outcome.statistics.kept;
-        Ok(Tried { verdict: outcome.verdict, is_cut: outcome.statistics.cuts.lag })
+        let (is_cut, clients) = (outcome.statistics.cuts.lag, outcome.options.clients());
+        Ok(Tried { verdict: outcome.verdict, is_cut, clients })
     }
 
     /// What is known of one ordering by itself.
@@ -261,8 +268,10 @@ impl Trial<'_> {
         let explored = self.explore(&orders, MemoryModel::Tso)?;
         let on_x86 = match explored.verdict {
             Verdict::Violation(_) => OnX86::Fails,
-            Verdict::Holds if !explored.is_cut => OnX86::Holds,
-            Verdict::Holds | Verdict::Unknown(_) => OnX86::Unknown,
+            Verdict::Unknown(_) => OnX86::Unknown,
+            Verdict::Holds if explored.is_cut => OnX86::Unknown,
+            Verdict::Holds if explored.clients == Synchronise::Anything => OnX86::Holds,
+            Verdict::Holds => OnX86::HoldsIfSynchronised,
         };
         Ok(Alone::Needed { with, run, on_x86 })
     }

@@ -80,7 +80,7 @@ fn a_missing_lock_in_the_coupled_list_is_refuted() {
 fn a_stack_that_frees_its_nodes_falls_to_aba() {
     let source = algorithm("treiber").replace(
         "if cas(top, t, s) { return t.val }",
-        "if cas(top, t, s) { let v = t.val; free(t); return v }",
+        "if cas(top, t, s) { let v = t.val; recycle(t); return v }",
     );
     let program = program(&source);
     let options = Options { capacity: Some(2), nodes: Some(4), values: 2, ..Options::default() };
@@ -98,7 +98,7 @@ fn version_counts_save_a_stack_that_frees_its_nodes_until_they_wrap() {
         method push(v: value) {\n  let n = new Node { val: v, next: null }\n  loop {\n    let (t, c) = top\n\
             n.next = t\n    if cas(top, (t, c), (n, c)) { return }\n  }\n}\n\
         method pop() -> value? {\n  loop {\n    let (t, c) = top\n    if t == null { return empty }\n\
-            let s = t.next\n    let v = t.val\n    if cas(top, (t, c), (s, (c + 1) % 8)) { free(t); return v }\n  }\n}\n";
+            let s = t.next\n    let v = t.val\n    if cas(top, (t, c), (s, (c + 1) % 8)) { recycle(t); return v }\n  }\n}\n";
     let few = "client few { thread user * 2 { repeat 3 { choose { push(any) or pop() } } } }";
     let program = program(&format!("{source}{few}"));
     let base = Options { capacity: Some(1), nodes: Some(3), values: 2, ..Options::default() };

@@ -35,6 +35,7 @@ fn each_error_is_found_and_named() {
     finds("let i = n; assert i == 1", Fault::Assertion);
     finds("unlock(l)", Fault::UnlockFree);
     finds("let q = new Node { val: v, next: null }; free(q); free(q)", Fault::DoubleFree);
+    finds("let q = new Node { val: v, next: null }; free(q); q.val = v", Fault::UseAfterFree);
     finds("let i = n; loop { i = i }", Fault::Endless);
     finds("let w: value = x", Fault::UnexpectedNull);
 }
@@ -79,4 +80,36 @@ fn a_run_is_drawn_whatever_the_length_of_its_lines() {
         let Verdict::Violation(found) = outcome.verdict else { panic!("the assertion fails") };
         assert!(shown(&found).contains(&name));
     }
+}
+
+const GIVEN_BACK: &str = "object o : loose\nspec loose { method write(v: value) { } }
+struct Node { val: value?, next: Node? }
+var top: Node = new Node { val: null, next: null }
+method write(v: value) {
+  let n = new Node { val: v, next: null }
+  let old = swap(top, n)
+  let seen = old.val
+  free(old)
+}
+method peek() { let t = top; let seen = t.val }
+";
+
+/// A node that is freed under a reader: the run shows where, beside what reads it.
+#[test]
+fn a_freed_node_is_read_and_both_places_are_shown() {
+    let source = GIVEN_BACK.replace(
+        "{ method write(v: value) { } }",
+        "{ method write(v: value) { } method peek() { } }",
+    );
+    let outcome = run(&program(&source), &Options::default()).expect("it can be explored");
+    let Verdict::Violation(found) = outcome.verdict else { panic!("{:?}", outcome.verdict) };
+    assert_eq!(found.kind, ViolationKind::Fault(Fault::UseAfterFree));
+    let last = found.steps.last().expect("it has steps").accesses.iter();
+    let words: Vec<String> = last.map(seriatim_spec::run::Access::text).collect();
+    assert!(words.iter().any(|w| w.contains("fails")), "{words:?}");
+    assert!(words.iter().any(|w| w.contains("free(old): thread")), "{words:?}");
+    // What is recycled may be read; nothing else is wrong here.
+    let recycled = source.replace("free(", "recycle(");
+    let outcome = run(&program(&recycled), &Options { nodes: Some(4), ..Options::default() });
+    assert!(matches!(outcome.expect("it can be explored").verdict, Verdict::Holds));
 }

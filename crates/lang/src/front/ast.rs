@@ -27,6 +27,8 @@ pub struct File {
     pub enums: Vec<EnumDecl>,
     /// `struct` declarations.
     pub structs: Vec<StructDecl>,
+    /// `record` declarations.
+    pub records: Vec<StructDecl>,
     /// `var` and `thread var` declarations.
     pub vars: Vec<VarDecl>,
     /// What runs before the threads start: `init { … }`.
@@ -45,13 +47,15 @@ pub struct File {
     pub expr_count: u32,
 }
 
-/// `object NAME : SPEC`.
+/// `object NAME : SPEC` or `object NAME : SPEC(ARGUMENT, …)`.
 #[derive(Clone, Debug)]
 pub struct ObjectDecl {
     /// Its name.
     pub name: Name,
     /// The specification it must refine.
     pub spec: Option<Name>,
+    /// What the specification's parameters stand for: constants.
+    pub arguments: Vec<Expr>,
 }
 
 /// `const NAME = EXPR`.
@@ -72,7 +76,7 @@ pub struct EnumDecl {
     pub variants: Vec<Name>,
 }
 
-/// `struct NAME { field: TYPE = DEFAULT, … }`.
+/// `struct NAME { field: TYPE = DEFAULT, … }`, or `record` for `struct`.
 #[derive(Clone, Debug)]
 pub struct StructDecl {
     /// Its name.
@@ -153,11 +157,13 @@ pub struct Param {
     pub ty: TypeExpr,
 }
 
-/// `spec NAME { var …  method … }`.
+/// `spec NAME { var …  method … }` or `spec NAME(PARAMETER, …) { … }`.
 #[derive(Clone, Debug)]
 pub struct SpecDecl {
     /// Its name.
     pub name: Name,
+    /// Its parameters, each of which stands for a number, and what they are if nobody says so.
+    pub params: Vec<(Name, Option<Expr>)>,
     /// Its records.
     pub records: Vec<StructDecl>,
     /// Its state.

@@ -12,6 +12,7 @@ use crate::front::diagnostic::Diagnostic;
 use crate::front::parse::parse;
 use crate::front::program::*;
 use crate::front::range::Range;
+use crate::front::records::unfold;
 use crate::front::span::Span;
 use crate::front::types::{Fit, Type};
 use crate::front::walk;
@@ -44,7 +45,8 @@ pub fn check(source: &str) -> Result<Program, Diagnostic> {
 
 /// Parses and checks a file whose constants are overridden by name.
 pub fn check_with(source: &str, consts: &BTreeMap<String, i32>) -> Result<Program, Diagnostic> {
-    let file = parse(source)?;
+    let mut file = parse(source)?;
+    unfold(&mut file)?;
     let known: Vec<&str> = file.consts.iter().map(|c| c.name.text.as_str()).collect();
     if let Some(unknown) = consts.keys().find(|name| !known.contains(&name.as_str())) {
         let error = Diagnostic::new(Span::default(), format!("there is no constant `{unknown}`"));
@@ -83,9 +85,20 @@ fn versions(spec: &SpecInfo, decl: &SpecDecl) -> Checked<()> {
     Ok(())
 }
 
-/// The built-in specification of this name.
+/// The built-in specification of this name, with the parameters that it has if nobody says more.
 pub fn builtin_spec(name: &str) -> Option<SpecInfo> {
-    let file = parse(PRELUDE).ok()?;
+    builtin_with(name, &[])
+}
+
+/// The built-in specification of this name with its first parameters; `None` if it has fewer.
+fn builtin_with(name: &str, arguments: &[Expr]) -> Option<SpecInfo> {
+    let mut file = parse(PRELUDE).ok()?;
+    let spec = file.specs.iter_mut().find(|spec| spec.name.text == name)?;
+    if arguments.len() > spec.params.len() {
+        return None;
+    }
+    let given = spec.params.iter_mut().zip(arguments);
+    given.for_each(|((_, value), argument)| *value = Some(argument.clone()));
     let program = Checker::new(&file, &BTreeMap::new()).program(PRELUDE, file.clone()).ok()?;
     program.specs.into_iter().find(|spec| spec.name == name)
 }
@@ -105,7 +118,17 @@ fn attach_spec(program: &mut Program) -> Checked<()> {
         return Err(Diagnostic::new(name.span, "a version that is sparse is for logs")
             .hint("an algorithm has no other clients that could raise it: write `version var`"));
     }
-    let Some(spec) = local.or_else(|| builtin_spec(&name.text)) else {
+    let number = |(argument, value): (&Expr, &i32)| Expr {
+        kind: ExprKind::Int(i64::from(*value)),
+        ..argument.clone()
+    };
+    let given: Vec<Expr> = object.arguments.iter().zip(&program.arguments).map(number).collect();
+    let found = local.or_else(|| builtin_with(&name.text, &given));
+    if let (None, Some(last), Some(_)) = (&found, given.last(), builtin_spec(&name.text)) {
+        let message = format!("`{}` has fewer parameters", name.text);
+        return Err(Diagnostic::new(last.span, message));
+    }
+    let Some(spec) = found else {
         let known = builtin_specs().join(", ");
         return Err(Diagnostic::new(name.span, format!("unknown specification `{}`", name.text))
             .hint(format!(
@@ -243,6 +266,8 @@ impl<'f> Checker<'f> {
             self.function(info, f)?;
         }
         let clients = self.clients()?;
+        let given = self.file.object.iter().flat_map(|object| &object.arguments);
+        let arguments = given.map(|argument| self.constant(argument)).collect::<Checked<_>>()?;
         let object = (self.shared.clone(), self.thread_vars.clone());
         let (functions, methods) = (self.functions.clone(), self.methods.clone());
         let mut specs = Vec::new();
@@ -261,6 +286,7 @@ impl<'f> Checker<'f> {
             methods,
             functions,
             spec: None,
+            arguments,
             specs,
             clients,
         })

@@ -8,6 +8,7 @@ pub(crate) mod lexer;
 pub(crate) mod parse;
 pub mod program;
 pub mod range;
+mod records;
 pub mod span;
 pub mod types;
 pub(crate) mod walk;

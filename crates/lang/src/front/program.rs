@@ -63,6 +63,8 @@ pub enum Builtin {
     Unlock,
     /// `free(node)`.
     Free,
+    /// `recycle(node)`.
+    Recycle,
     /// `len(collection)`.
     Len,
     /// `min(collection)`.
@@ -88,6 +90,7 @@ impl Builtin {
             "lock" => Builtin::Lock,
             "unlock" => Builtin::Unlock,
             "free" => Builtin::Free,
+            "recycle" => Builtin::Recycle,
             "len" => Builtin::Len,
             "min" => Builtin::Min,
             "max" => Builtin::Max,
@@ -123,7 +126,7 @@ impl Builtin {
     /// Whether files may have a function of this name, which goes first then: it came into the
     /// language after files were written.
     pub fn gives_way(self) -> bool {
-        matches!(self, Builtin::Load | Builtin::Store | Builtin::Fence)
+        matches!(self, Builtin::Load | Builtin::Store | Builtin::Fence | Builtin::Recycle)
     }
 
     /// Whether it belongs to specifications (else: to algorithms).
@@ -319,6 +322,8 @@ pub struct Program {
     pub functions: Vec<FunctionInfo>,
     /// The specification that the object must refine.
     pub spec: Option<SpecInfo>,
+    /// What the parameters of that specification stand for, as far as the object says.
+    pub arguments: Vec<i32>,
     /// All specifications written in the file.
     pub specs: Vec<SpecInfo>,
     /// The clients.

@@ -1,4 +1,4 @@
-//! Visits every expression and statement of a block.
+//! Visits every expression and statement of a block, or rewrites every expression.
 
 use crate::front::ast::*;
 
@@ -94,4 +94,73 @@ pub fn children(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
         | ExprKind::Any
         | ExprKind::Name(_) => {}
     }
+}
+
+/// Calls `change` on each expression of the block, inner ones first.
+pub fn rewrite(block: &mut Block, change: &mut dyn FnMut(&mut Expr)) {
+    for statement in block {
+        for lin in &mut statement.lin {
+            let parts = lin.cond.iter_mut().chain(&mut lin.help);
+            parts.for_each(|e| rewrite_expression(e, change));
+        }
+        match &mut statement.kind {
+            StmtKind::Assign(targets, value) => {
+                targets.iter_mut().flatten().for_each(|e| rewrite_expression(e, change));
+                rewrite_expression(value, change);
+            }
+            StmtKind::If(e, a, b) => {
+                rewrite_expression(e, change);
+                rewrite(a, change);
+                rewrite(b, change);
+            }
+            StmtKind::While(_, e, b) | StmtKind::For(_, e, b) | StmtKind::Repeat(e, b) => {
+                rewrite_expression(e, change);
+                rewrite(b, change);
+            }
+            StmtKind::Let(_, _, e)
+            | StmtKind::Expr(e)
+            | StmtKind::Return(Some(e))
+            | StmtKind::Assume(e)
+            | StmtKind::Assert(e) => rewrite_expression(e, change),
+            StmtKind::Loop(_, b) | StmtKind::Atomic(b) => rewrite(b, change),
+            StmtKind::Choose(branches) => branches.iter_mut().for_each(|b| rewrite(b, change)),
+            StmtKind::Break(_) | StmtKind::Continue(_) | StmtKind::Return(None) => {}
+        }
+    }
+}
+
+/// Calls `change` on each part of the expression and then on the expression, inner ones first.
+pub fn rewrite_expression(expr: &mut Expr, change: &mut dyn FnMut(&mut Expr)) {
+    match &mut expr.kind {
+        ExprKind::Field(a, _) | ExprKind::Part(a, _) | ExprKind::Unary(_, a) => {
+            rewrite_expression(a, change);
+        }
+        ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Fill(a, b) => {
+            rewrite_expression(a, change);
+            rewrite_expression(b, change);
+        }
+        ExprKind::Slice(a, low, high) => {
+            rewrite_expression(a, change);
+            low.iter_mut().chain(high).for_each(|e| rewrite_expression(e, change));
+        }
+        ExprKind::If(a, b, c) => {
+            [a, b, c].into_iter().for_each(|e| rewrite_expression(e, change));
+        }
+        ExprKind::Call(_, parts)
+        | ExprKind::Tuple(parts)
+        | ExprKind::List(parts)
+        | ExprKind::Set(parts) => parts.iter_mut().for_each(|e| rewrite_expression(e, change)),
+        ExprKind::New(_, fields) => {
+            fields.iter_mut().for_each(|(_, e)| rewrite_expression(e, change));
+        }
+        ExprKind::Int(_)
+        | ExprKind::Bool(_)
+        | ExprKind::Null
+        | ExprKind::MinusInf
+        | ExprKind::PlusInf
+        | ExprKind::SelfTid
+        | ExprKind::Any
+        | ExprKind::Name(_) => {}
+    }
+    change(expr);
 }

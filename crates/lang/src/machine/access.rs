@@ -105,7 +105,22 @@ impl Run<'_> {
         Ok(node as usize * self.machine.node_stride())
     }
 
+    /// Where a place lies; an error if it lies in a node that was freed.
     pub(super) fn resolve(&self, place: &Place, pc: Pc) -> Ran<Spot> {
+        let spot = self.located(place, pc)?;
+        let steps = &self.machine.steps;
+        if let Spot::Heap(at) = spot
+            && steps.frees
+            && !steps.recycles
+            && self.state.heap[at - at % self.machine.node_stride()] & FREED != 0
+        {
+            return Err(Stop::Fault(Fault::UseAfterFree, pc));
+        }
+        Ok(spot)
+    }
+
+    /// Where a place lies, whether its node lives or not.
+    pub(super) fn located(&self, place: &Place, pc: Pc) -> Ran<Spot> {
         let offset = (place.offset + self.offset(&place.dims, pc)?) as usize;
         match &place.root {
             Root::Shared => Ok(Spot::Shared(offset)),

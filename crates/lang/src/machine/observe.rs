@@ -15,6 +15,8 @@ pub struct Executed {
     pub access: Option<Accessed>,
     /// The node that it made.
     pub made: Option<i32>,
+    /// The node that it gave back.
+    pub gave: Option<i32>,
 }
 
 /// A shared place before and after an instruction.
@@ -39,7 +41,7 @@ impl Run<'_> {
             return self.execute(pc);
         }
         let op = &self.machine.steps.code[pc.0 as usize].op;
-        let spot = op.place().and_then(|place| Some((self.resolve(place, pc).ok()?, place.width)));
+        let spot = op.place().and_then(|place| Some((self.located(place, pc).ok()?, place.width)));
         let before = spot.map(|spot| self.words(spot));
         let result = self.execute(pc);
         let access = spot.zip(before).map(|(spot, before)| {
@@ -59,7 +61,11 @@ impl Run<'_> {
             Op::New { dst, .. } if result.is_ok() => Some(self.register(dst.0)),
             _ => None,
         };
-        self.note(Executed { pc, next: result.ok(), access, made });
+        let gave = match op {
+            Op::Free(node) if result.is_ok() => self.evaluate(node, pc).ok(),
+            _ => None,
+        };
+        self.note(Executed { pc, next: result.ok(), access, made, gave });
         result
     }
 

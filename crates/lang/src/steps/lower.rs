@@ -104,6 +104,8 @@ struct Lower<'p> {
     owners: Option<Vec<Option<u32>>>,
     in_method: bool,
     ranks_threads: bool,
+    /// How nodes are given back, if they are: recycled or freed.
+    recycles: Option<bool>,
     /// The helper functions under expansion, outermost first.
     expanded: Vec<u32>,
 }
@@ -137,6 +139,7 @@ impl<'p> Lower<'p> {
             owners: None,
             in_method: false,
             ranks_threads: false,
+            recycles: None,
             expanded: vec![],
         }
     }
@@ -178,6 +181,7 @@ impl<'p> Lower<'p> {
         self.resolve_labels();
         let mut steps = Steps {
             name: program.name.clone(),
+            recycles: self.recycles == Some(true),
             frees: self.code.iter().any(|i| matches!(i.op, Op::Free(_))),
             uses_tids: false,
             ranks_threads: self.ranks_threads,
@@ -329,8 +333,17 @@ impl<'p> Lower<'p> {
     fn named_slots(&self, name: &str, ty: &Type) -> Vec<Slot> {
         let kinds = self.kinds(ty);
         let single = kinds.len() == 1;
+        // An element of an array of records is called `ring[0].turn`.
+        let element = match ty {
+            Type::Array(element, _) if name.contains("[]") => Some(element.width(self.threads)),
+            _ => None,
+        };
         let slot = |(i, kind)| {
-            let name = if single { name.to_string() } else { format!("{name}.{i}") };
+            let name = match element {
+                Some(1) => name.replacen("[]", &format!("[{i}]"), 1),
+                _ if single => name.to_string(),
+                _ => format!("{name}.{i}"),
+            };
             Slot { kind, name, plain: false, joined: false }
         };
         kinds.into_iter().enumerate().map(slot).collect()

@@ -4,3 +4,4 @@ mod algorithms;
 mod book;
 mod errors;
 mod never_panics;
+mod rewritten;

@@ -112,6 +112,7 @@ fn ordering(source: &str, weakened: &Weakened) -> orderings::Ordering {
             steps: run.steps.len(),
             on_tso: match on_x86 {
                 OnX86::Holds => "holds",
+                OnX86::HoldsIfSynchronised => "holds_if_synchronised",
                 OnX86::Fails => "fails",
                 OnX86::Unknown => "unknown",
             },

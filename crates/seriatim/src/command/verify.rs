@@ -12,7 +12,8 @@ use clap::ValueEnum;
 use seriatim::explore::weak::Wanted;
 use seriatim::explore::{
     self, Counterexample, Growth, Limits, MemoryModel, Mode, Options, Outcome, Reductions, Replay,
-    Reviewed, Saved, SecondOpinion, Statistics, Verdict, ViolationKind, headline as headline_of,
+    Reviewed, Saved, SecondOpinion, Statistics, Synchronise, Verdict, ViolationKind,
+    headline as headline_of,
 };
 use seriatim::history::{Format, path_in_line};
 use seriatim::lang::{Program, Span};
@@ -89,6 +90,11 @@ pub struct Arguments {
     /// On weak memory: the maximum number of operations per thread; happens-before is then exact
     #[arg(long, value_name = "NUMBER")]
     operations: Option<u32>,
+
+    /// On weak memory, with --operations: what clients synchronise between their calls: nothing,
+    /// everything or anything (all clients) [default: nothing]
+    #[arg(long, value_name = "WHAT", value_parser = synchronised)]
+    synchronise: Option<Synchronise>,
 
     /// On weak memory: the maximum number of values of a word that threads can still see
     #[arg(long, value_name = "NUMBER")]
@@ -268,6 +274,7 @@ impl Arguments {
     fn engine(&self, program: &Program) -> Result<Engine, Failure> {
         let bounds = [self.threads, self.values, self.keys, self.nodes, self.capacity];
         let weak = self.model.is_some() || self.operations.is_some() || self.lag.is_some();
+        let weak = weak || self.synchronise.is_some();
         let bounded = bounds.iter().any(Option::is_some) || self.client.is_some() || weak;
         let manner = self.points || self.progress || self.compat || !self.without.is_empty();
         let explores = bounded || manner || self.budget.is_some();
@@ -302,6 +309,7 @@ impl Arguments {
             client: self.client.clone().or(start.client),
             memory: self.model.or(start.memory),
             operations: self.operations.or(start.operations),
+            synchronise: self.synchronise.or(start.synchronise),
             lag: self.lag.or(start.lag),
             mode,
             reductions,
@@ -334,6 +342,11 @@ impl Reduction {
 /// A memory model by its name.
 fn model(name: &str) -> Result<MemoryModel, String> {
     MemoryModel::named(name).ok_or_else(|| "sc, tso or rc20".to_owned())
+}
+
+/// What clients synchronise.
+fn synchronised(what: &str) -> Result<Synchronise, String> {
+    Synchronise::named(what).ok_or_else(|| "nothing, everything or anything".to_owned())
 }
 
 /// A word as a shell takes it, on one line.

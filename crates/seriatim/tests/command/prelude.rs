@@ -111,6 +111,8 @@ const PAIRS: &[Pair] = &[
 
 /// Objects that only the language has.
 const ONLY_LANGUAGE: &[(&str, &str)] = &[
+    ("bounded_stack", "a bounded-deque of the library, used at one end"),
+    ("bounded_queue", "a bounded-deque of the library, used at both ends"),
     ("indicator", "a step of published algorithms, never recorded"),
     ("mailbox", "a step of published algorithms, never recorded"),
     ("ccas_register", "a step of published algorithms, never recorded"),

@@ -2,7 +2,9 @@
 
 mod algorithms;
 mod axioms;
+mod clients;
 mod library;
 mod litmus;
 mod mutants;
 mod program;
+mod variants;

@@ -94,11 +94,11 @@ impl Checker<'_> {
                 Ok(Type::Bool)
             }
             Builtin::Lock | Builtin::Unlock => self.lock(&args[0]),
-            Builtin::Free => {
+            Builtin::Free | Builtin::Recycle => {
                 let ty = self.expr(&args[0], None)?;
                 match ty.required() {
                     Type::Ref(_) => Ok(Type::Unit),
-                    _ => Err(Diagnostic::new(args[0].span, "only a node can be freed")),
+                    _ => Err(Diagnostic::new(args[0].span, "only a node can be given back")),
                 }
             }
             Builtin::Len | Builtin::Min | Builtin::Max | Builtin::Remove => {

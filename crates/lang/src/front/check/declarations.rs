@@ -60,7 +60,7 @@ impl Checker<'_> {
         let mut seen = HashMap::new();
         let names = (file.consts.iter().map(|d| &d.name))
             .chain(file.enums.iter().flat_map(|d| std::iter::once(&d.name).chain(&d.variants)))
-            .chain(file.structs.iter().map(|d| &d.name))
+            .chain(file.structs.iter().chain(&file.records).map(|d| &d.name))
             .chain(file.vars.iter().map(|d| &d.name))
             .chain(file.functions.iter().map(|d| &d.name));
         let methods = file.methods.iter().map(|d| &d.name);
@@ -81,7 +81,7 @@ impl Checker<'_> {
                     .hint("choose another name"));
             }
         }
-        for decl in &file.structs {
+        for decl in file.structs.iter().chain(&file.records) {
             let mut seen = HashMap::new();
             for field in &decl.fields {
                 if seen.insert(field.name.text.as_str(), ()).is_some() {
@@ -180,6 +180,13 @@ impl Checker<'_> {
                 match (structure, enumeration) {
                     (Some(index), _) => Type::Ref(StructId(index as u32)),
                     (_, Some(index)) => Type::Enum(EnumId(index as u32)),
+                    _ if self.file.records.iter().any(|r| r.name.text == name) => {
+                        let message = format!("`{name}` is a record, which is no value");
+                        return Err(Diagnostic::new(at.span, message).hint(
+                            "a record lies in a variable, alone or in an array: its fields are \
+                             read and written one by one",
+                        ));
+                    }
                     _ => {
                         let message = format!("unknown type `{name}`");
                         return Err(Diagnostic::new(at.span, message).hint(
@@ -295,7 +302,51 @@ impl Checker<'_> {
         Ok(())
     }
 
+    /// Checks a specification; its parameters are constants in it.
     pub(super) fn spec(&mut self, decl: &SpecDecl) -> Checked<SpecInfo> {
+        let given = self.spec_arguments(decl)?;
+        self.facts.consts.extend(given.iter().cloned());
+        let checked = self.spec_body(decl);
+        given.iter().for_each(|(name, _)| {
+            self.facts.consts.remove(name);
+        });
+        checked
+    }
+
+    /// What the parameters of a specification stand for.
+    fn spec_arguments(&self, decl: &SpecDecl) -> Checked<Vec<(String, i32)>> {
+        let object = self.file.object.as_ref();
+        let named = object.filter(|o| o.spec.as_ref().is_some_and(|s| s.text == decl.name.text));
+        let given = named.map_or(&[][..], |object| &object.arguments);
+        let SpecDecl { name, params, .. } = decl;
+        if let Some(more) = given.get(params.len()) {
+            let count = match params.len() {
+                0 => "no parameters".to_owned(),
+                1 => "one parameter".to_owned(),
+                count => format!("{count} parameters"),
+            };
+            let message = format!("`{}` has {count}", name.text);
+            return Err(Diagnostic::new(more.span, message));
+        }
+        let mut found: Vec<(String, i32)> = vec![];
+        for (at, (param, default)) in params.iter().enumerate() {
+            let known = found.iter().any(|(other, _)| *other == param.text);
+            if known || self.facts.consts.contains_key(&param.text) {
+                return Err(duplicate(param));
+            }
+            let Some(value) = given.get(at).or(default.as_ref()) else {
+                let message = format!("nothing says what `{}` is", param.text);
+                return Err(Diagnostic::new(param.span, message).hint(format!(
+                    "write `object … : {}(…)` with a number for each parameter, or `{} = …` here",
+                    name.text, param.text
+                )));
+            };
+            found.push((param.text.clone(), self.constant(value)?));
+        }
+        Ok(found)
+    }
+
+    fn spec_body(&mut self, decl: &SpecDecl) -> Checked<SpecInfo> {
         self.part = Part::Spec;
         (self.shared, self.thread_vars) = (vec![], vec![]);
         (self.functions, self.methods) = (vec![], vec![]);

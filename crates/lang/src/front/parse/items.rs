@@ -23,6 +23,12 @@ fn is_memory(value: &OptionValue) -> bool {
     matches!(value, OptionValue::Word(name) if ["sc", "tso", "rc20"].contains(&&**name))
 }
 
+/// Whether an option says what clients synchronise.
+fn is_synchronised(value: &OptionValue) -> bool {
+    let known = ["nothing", "everything", "anything"];
+    matches!(value, OptionValue::Word(what) if known.contains(&&**what))
+}
+
 impl Parser<'_> {
     pub(super) fn file(&mut self) -> Parsed<File> {
         let mut file = File::default();
@@ -46,7 +52,8 @@ impl Parser<'_> {
             }
             "const" => file.consts.push(self.constant()?),
             "enum" => file.enums.push(self.enumeration()?),
-            "struct" => file.structs.push(self.structure()?),
+            "struct" => file.structs.push(self.structure("struct")?),
+            "record" => file.records.push(self.structure("record")?),
             "var" | "thread" | "plain" => file.vars.push(self.variable()?),
             "init" => {
                 self.bump();
@@ -59,7 +66,7 @@ impl Parser<'_> {
             "expect" => file.expects.push(self.expectation()?),
             _ => {
                 return Err(self.unexpected("a declaration").hint(
-                    "a declaration begins with `object`, `const`, `enum`, `struct`, `var`, \
+                    "a declaration begins with `object`, `const`, `enum`, `struct`, `record`, `var`, \
                      `plain var`, `thread var`, `init`, `method`, `fn`, `spec`, `client` or `expect`",
                 ));
             }
@@ -72,7 +79,9 @@ impl Parser<'_> {
         let name = self.name("the name of the object")?;
         let spec =
             if self.eat(":") { Some(self.name("the name of a specification")?) } else { None };
-        Ok(ObjectDecl { name, spec })
+        let is_given = spec.is_some() && self.eat("(");
+        let arguments = if is_given { self.list(")", |p| p.expr())? } else { vec![] };
+        Ok(ObjectDecl { name, spec, arguments })
     }
 
     fn constant(&mut self) -> Parsed<ConstDecl> {
@@ -90,9 +99,9 @@ impl Parser<'_> {
         Ok(EnumDecl { name, variants })
     }
 
-    fn structure(&mut self) -> Parsed<StructDecl> {
-        self.expect("struct")?;
-        let name = self.name("the name of the struct")?;
+    fn structure(&mut self, keyword: &str) -> Parsed<StructDecl> {
+        self.expect(keyword)?;
+        let name = self.name("a name")?;
         self.expect("{")?;
         let fields = self.list("}", |p| {
             let plain = p.is("plain") && p.peek_after(1).kind == TokenKind::Word && p.eat("plain");
@@ -151,9 +160,15 @@ impl Parser<'_> {
     fn spec(&mut self) -> Parsed<SpecDecl> {
         self.expect("spec")?;
         let name = self.name("the name of the specification")?;
+        let param = |p: &mut Self| {
+            let name = p.name("a parameter")?;
+            let default = if p.eat("=") { Some(p.expr()?) } else { None };
+            Ok((name, default))
+        };
+        let params = if self.eat("(") { self.list(")", param)? } else { vec![] };
         self.expect("{")?;
         let (records, vars, methods, functions) = (vec![], vec![], vec![], vec![]);
-        let mut spec = SpecDecl { name, records, vars, methods, functions };
+        let mut spec = SpecDecl { name, params, records, vars, methods, functions };
         while !self.eat("}") {
             match self.peek().text {
                 "struct" => spec.records.push(self.structure()?),
@@ -245,6 +260,11 @@ impl Parser<'_> {
                     let message = "there is no such memory model";
                     return Err(Diagnostic::new(p.previous_span(), message)
                         .hint("write `sc`, `tso` or `rc20`"));
+                }
+                if key.text == "synchronise" && !is_synchronised(&value) {
+                    let message = "clients synchronise nothing, everything or anything";
+                    return Err(Diagnostic::new(p.previous_span(), message)
+                        .hint("write `nothing`, `everything` or `anything`"));
                 }
                 Ok((key, value))
             })?;

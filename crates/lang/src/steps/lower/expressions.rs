@@ -509,7 +509,13 @@ impl Lower<'_> {
                 self.span = expr.span;
                 self.emit(Op::Unlock(place))
             }
-            Builtin::Free => {
+            Builtin::Free | Builtin::Recycle => {
+                let recycles = op == Builtin::Recycle;
+                if self.recycles.replace(recycles).is_some_and(|other| other != recycles) {
+                    let message = "nodes are freed or recycled, not both in one file";
+                    return Err(Diagnostic::new(expr.span, message)
+                        .hint("a freed node must not be read any more, a recycled one may"));
+                }
                 let node = self.scalar(&args[0])?;
                 self.span = expr.span;
                 self.emit(Op::Free(node))
