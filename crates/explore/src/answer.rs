@@ -15,7 +15,9 @@ impl ViolationKind {
             ViolationKind::Fault(Fault::OutOfRange) => Property::InRange,
             ViolationKind::Fault(_) => Property::FaultFree,
             ViolationKind::Deadlock => Property::DeadlockFree,
-            ViolationKind::Waits | ViolationKind::NoProgress { .. } => Property::LockFree,
+            ViolationKind::Waits(guarantee) | ViolationKind::NoProgress { guarantee, .. } => {
+                guarantee.property()
+            }
         }
     }
 }
@@ -66,8 +68,8 @@ impl Outcome {
 /// Whether an exploration of this mode decides a property.
 fn asks(mode: Mode, property: Property) -> bool {
     match mode {
-        Mode::Progress => property == Property::LockFree,
-        Mode::Refinement | Mode::Points | Mode::Compat => property != Property::LockFree,
+        Mode::Progress(guarantee) => property == guarantee.property(),
+        Mode::Refinement | Mode::Points | Mode::Compat => !property.is_progress(),
     }
 }
 
