@@ -63,7 +63,9 @@ pub fn unrolled(
         Some(place) => Some(at_place(search, &mut worker, &run.state, place)?),
         None => None,
     };
-    let is_wanted = |thread: usize, _: &Seen| alone.is_none_or(|alone| alone == thread);
+    let is_wanted = |thread: usize, seen: &Seen| {
+        seen.ret.is_none() && alone.is_none_or(|alone| alone == thread)
+    };
     let repeats = rounds(search, &mut run, &mut |run| {
         for next in &circle.around {
             step(search, &mut worker, run, next, &is_wanted)?;
