@@ -66,6 +66,7 @@ mod whole;
 
 use crate::options::{Guarantee, Mode, Options, Reductions};
 use crate::outcome::{Counterexample, Outcome, Reason, Statistics, Verdict};
+use crate::sabotage::{Sabotage, is_broken};
 use crate::search::{Ending, Search};
 use crate::subject::Subject;
 use crate::trace::{self, Start};
@@ -114,13 +115,14 @@ pub fn decide(
 /// The reductions that keep a guarantee; see the header.
 pub(crate) fn kept(reductions: Reductions, guarantee: Guarantee) -> Reductions {
     let fair = guarantee.is_fair();
+    let symmetric = !fair || is_broken(Sabotage::SymmetricThreads);
     Reductions {
         lock_movers: false,
         lock_nesting: false,
         pure_iterations: false,
         antichain: true,
         fusion: reductions.fusion && !fair,
-        thread_symmetry: reductions.thread_symmetry && !fair,
+        thread_symmetry: reductions.thread_symmetry && symmetric,
         value_symmetry: reductions.value_symmetry && !fair,
         ..reductions
     }

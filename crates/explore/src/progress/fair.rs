@@ -6,6 +6,7 @@ use super::lasso::{self, Known};
 use super::steps::{Message, Step, Steps, Stored, is_in_time};
 use crate::options::Guarantee;
 use crate::outcome::{Counterexample, Reason};
+use crate::sabotage::{Sabotage, is_broken};
 use crate::search::Search;
 use crate::second_opinion::judge::Explanations;
 use crate::subject::Subject;
@@ -25,6 +26,14 @@ const fn rests(thread: usize) -> u32 {
     1 << (8 + thread)
 }
 
+/// The marks of a fair run.
+fn turns(threads: usize) -> u32 {
+    match is_broken(Sabotage::IgnoredTurn) {
+        true => 0,
+        false => (0..threads).fold(0, |marks, thread| marks | turn(thread)),
+    }
+}
+
 /// The mark that no explanation has kept the starving threads blocked.
 const BREAKPOINT: u32 = 1 << 16;
 
@@ -34,7 +43,7 @@ pub fn livelock_free(
     start: Start<'_>,
 ) -> Result<Option<Counterexample>, Reason> {
     let product = Product::new(search, start)?;
-    let turns = (0..product.threads).fold(0, |marks, thread| marks | turn(thread));
+    let turns = turns(product.threads);
     let graph = product.graph(u32::MAX, 0);
     for set in graph.sets(turns) {
         let nearest = product.nearest(&set);
@@ -57,12 +66,18 @@ pub fn starvation_free(
 ) -> Result<Option<Counterexample>, Reason> {
     let mut product = Product::new(search, start)?;
     let all = 0..product.threads;
-    let turns = all.clone().fold(0, |marks, thread| marks | turn(thread));
+    let turns = turns(product.threads);
     let mut subsets: Vec<u32> = (1..1 << product.threads).collect();
     subsets.sort_by_key(|who| (who.count_ones(), *who));
     for who in subsets {
         let others = all.clone().filter(|thread| who >> thread & 1 == 0);
-        let needed = others.fold(turns, |marks, thread| marks | rests(thread));
+        let mut needed = others.fold(turns, |marks, thread| marks | rests(thread));
+        if is_broken(Sabotage::SeparateExcuses) {
+            needed = turns;
+            if who.count_ones() > 1 {
+                break;
+            }
+        }
         let graph = product.graph(who, who);
         for set in graph.sets(needed) {
             if let Some(cycle) = product.unexcused(&graph, &set, who, needed)? {
@@ -224,6 +239,7 @@ impl<'p, 's> Product<'p, 's> {
             if is_idle {
                 marks |= rests(thread);
             }
+            let is_idle = is_idle && !is_broken(Sabotage::IdleMustCall);
             if is_idle || !is_able {
                 marks |= turn(thread);
             }
@@ -276,7 +292,8 @@ impl<'p, 's> Product<'p, 's> {
     ) -> Result<(), SpecStop> {
         let (node, blocked) = followed.nodes[followed.graph.edges.len()];
         let since = followed.all[blocked as usize].clone();
-        let ran_out = if since.is_empty() { BREAKPOINT } else { 0 };
+        let is_out = since.is_empty() || is_broken(Sabotage::IgnoredExcuse);
+        let ran_out = if is_out { BREAKPOINT } else { 0 };
         followed.graph.marks.push(graph.marks[node as usize] | ran_out);
         let mut edges = Vec::new();
         for edge in &graph.edges[node as usize] {
@@ -292,6 +309,9 @@ impl<'p, 's> Product<'p, 's> {
             if let Some(message) = &step.ret {
                 let result = result(self.subject, message);
                 since = since.returned(step.thread, &result).still_blocking(self.subject, who)?;
+            }
+            if since.is_empty() && is_broken(Sabotage::LastingExcuse) {
+                since = followed.all[blocked as usize].clone();
             }
             if since.is_empty() {
                 marks |= BREAKPOINT;

@@ -6,6 +6,7 @@ use super::steps::Stored;
 use crate::options::Guarantee;
 use crate::outcome::{Counterexample, Reason};
 use crate::path::path_to;
+use crate::sabotage::{Sabotage, is_broken};
 use crate::search::Search;
 use crate::subject::Subject;
 use crate::trace::Start;
@@ -45,7 +46,8 @@ pub fn obstruction_free(
             return Ok(Some(found));
         }
         for step in stored.steps(number)?.steps.iter().filter(|s| s.ret.is_none()) {
-            let node = step.to * threads as u32 + step.place as u32;
+            let place = if is_broken(Sabotage::LostPlace) { 0 } else { step.place };
+            let node = step.to * threads as u32 + place as u32;
             edges[number as usize * threads + step.thread].push(node);
         }
     }
@@ -69,7 +71,8 @@ fn waiting(
     let subject = search.common.subject;
     let state = stored.state(number);
     let threads = 0..subject.machine.thread_count();
-    if !threads.into_iter().any(|thread| waits(subject, &state, thread).is_some()) {
+    let mut waits = threads.map(|thread| waits(subject, &state, thread).is_some());
+    if !waits.any(|waits| waits) || is_broken(Sabotage::BlindWaiting) {
         return Ok(None);
     }
     let path = path_to(search, stored.records[number as usize]);

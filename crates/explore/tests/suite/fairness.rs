@@ -12,6 +12,7 @@ use seriatim_lang::machine::{Bounds, Granularity, Machine, State, Stop};
 use seriatim_lang::spec::{Datum, Spec, SpecState};
 use seriatim_lang::{Program, lower};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::process::Command;
 
 /// What a thread did of its operation: nothing, called a method, took effect with a result.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -481,5 +482,29 @@ fn stronger_guarantees_give_weaker_ones() {
         assert!(implies(&lock, &obstruction), "{source}");
         assert!(implies(&lock, &livelock), "{source}");
         assert!(implies(&starvation, &livelock), "{source}");
+    }
+}
+
+/// Mistakes in the rules of progress.
+const MISTAKES: [&str; 8] = [
+    "IgnoredTurn",
+    "IdleMustCall",
+    "IgnoredExcuse",
+    "LastingExcuse",
+    "SeparateExcuses",
+    "BlindWaiting",
+    "LostPlace",
+    "SymmetricThreads",
+];
+
+#[test]
+fn every_mistake_in_the_rules_of_progress_is_noticed() {
+    for mistake in MISTAKES {
+        let mut tests = Command::new(std::env::current_exe().expect("this program"));
+        tests.arg("fairness::the_engine_agrees_with_the_definitions_on_random_objects");
+        let ran = tests.env("SERIATIM_SABOTAGE", mistake).output().expect("this program runs");
+        let said = String::from_utf8_lossy(&ran.stdout);
+        assert!(!said.contains("running 0 tests"), "nothing was run: {said}");
+        assert!(!ran.status.success(), "nobody notices {mistake}");
     }
 }
