@@ -125,6 +125,7 @@ pub fn certified(program: &Program, accepted: &Accepted) -> Answer {
         Property::Linearizable | Property::FaultFree | Property::InRange => {
             holds(evidence(accepted))
         }
+        _ => Standing::NotAsked,
     })
 }
 
